@@ -1,7 +1,7 @@
 # The server in a container:
 #   docker build -t simpartner .
-#   docker run --rm --network host -v "$PWD:/data" simpartner        # Linux: loopback, as without a container
-#   docker run --rm -p 6500:6500 -p 6580:6580 -v "$PWD:/data" -e SIMPARTNER_SERVER_BIND=0.0.0.0 -e SIMPARTNER_SERVER_TOKEN=secret simpartner
+#   docker run --rm --user "$(id -u):$(id -g)" --network host -v "$PWD:/data" simpartner        # Linux: loopback, as without a container
+#   docker run --rm --user "$(id -u):$(id -g)" -p 6500:6500 -p 6580:6580 -v "$PWD:/data" -e SIMPARTNER_SERVER_BIND=0.0.0.0 -e SIMPARTNER_SERVER_TOKEN="$(openssl rand -hex 16)" simpartner
 # The log is written into /data; worlds and robots are read from there, or are those built in.
 
 FROM node:22-bookworm-slim AS page
@@ -19,6 +19,9 @@ RUN RUSTFLAGS= cargo install --locked --path . --root /out
 
 FROM debian:bookworm-slim
 COPY --from=build /out/bin/simpartner /usr/local/bin/
+# The server needs no rights of root. Under Docker with a folder of the host, `--user "$(id -u):$(id -g)"` makes the log yours.
+RUN useradd --create-home --uid 1000 simpartner && mkdir /data && chown simpartner /data
+USER simpartner
 WORKDIR /data
 EXPOSE 6500 6580
 ENTRYPOINT ["simpartner"]

@@ -61,7 +61,7 @@ impl ConfigurationArguments {
         ];
         all.extend(given.into_iter().filter_map(|(name, key, text)| text.map(|text| Override { name, key, text })));
         all.extend(flags);
-        Ok(Config::load(file, std::env::vars(), &all)?)
+        Ok(Config::load(file, std::env::vars_os(), &all)?)
     }
 }
 

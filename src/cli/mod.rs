@@ -21,6 +21,7 @@ mod manual;
 mod mobility;
 mod plot;
 mod ports;
+mod process;
 mod query;
 mod replay;
 mod run;

@@ -9,13 +9,13 @@ use simpartner_terminal::output::{note, print};
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
-    signals,
+    process, signals,
     summary::{announce, summary},
 };
 use crate::{
     config::{Config, Override},
     realtime::Outcome,
-    run::{self, Job, Observer, RunReport, Started, StopSignal},
+    run::{self, Job, Observer, RunReport, Started, StopSignals},
 };
 
 #[derive(Debug, Clone, Default, Args)]
@@ -77,6 +77,10 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
 
 /// Runs a job, announces it, and prints its summary.
 pub(super) fn carry_out(job: Job) -> Result<ExitStatus, CliError> {
+    process::check_limits()?;
+    if job.config.server.token.is_some() {
+        process::keep_files_private();
+    }
     conclude(run::run(job, &mut Console)?)
 }
 
@@ -84,7 +88,7 @@ pub(super) fn carry_out(job: Job) -> Result<ExitStatus, CliError> {
 struct Console;
 
 impl Observer for Console {
-    fn stop_signal(&mut self) -> StopSignal {
+    fn stop_signals(&mut self) -> StopSignals {
         Box::pin(signals::termination())
     }
 

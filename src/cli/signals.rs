@@ -1,33 +1,39 @@
 //! Signals of the operating system: which ones end a run in good order, and which one must not end the program.
 
+use futures_util::{Stream, stream};
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP), from the moment this is called until one of them has come.
+/// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP), each time that one of them comes.
 ///
 /// If the parent process made this one ignore SIGHUP, as `nohup` does, it stays ignored.
 #[cfg(unix)]
-pub(super) fn termination() -> impl Future<Output = ()> {
-    async fn receive(signal: Option<Signal>) {
+pub(super) fn termination() -> impl Stream<Item = ()> + Send {
+    async fn receive(signal: &mut Option<Signal>) {
         match signal {
-            Some(mut signal) => drop(signal.recv().await),
+            Some(signal) => drop(signal.recv().await),
             None => std::future::pending().await,
         }
     }
-    let (interrupt, terminate) = (listen(SignalKind::interrupt()), listen(SignalKind::terminate()));
     let hangup = match is_ignored(SignalKind::hangup()) {
         true => None,
         false => listen(SignalKind::hangup()),
     };
-    async move {
-        tokio::select! { () = receive(interrupt) => {}, () = receive(terminate) => {}, () = receive(hangup) => {} }
-    }
+    let signals = [listen(SignalKind::interrupt()), listen(SignalKind::terminate()), hangup];
+    stream::unfold(signals, |[mut interrupt, mut terminate, mut hangup]| async move {
+        tokio::select! {
+            () = receive(&mut interrupt) => {},
+            () = receive(&mut terminate) => {},
+            () = receive(&mut hangup) => {},
+        }
+        Some(((), [interrupt, terminate, hangup]))
+    })
 }
 
-/// Ctrl-C.
+/// Ctrl-C, each time.
 #[cfg(not(unix))]
-pub(super) fn termination() -> impl Future<Output = ()> {
-    async { drop(tokio::signal::ctrl_c().await) }
+pub(super) fn termination() -> impl Stream<Item = ()> + Send {
+    stream::unfold((), |()| async { tokio::signal::ctrl_c().await.ok().map(|()| ((), ())) })
 }
 
 /// Makes a write beyond the limit on the size of files (`ulimit -f`) fail, as on a full disk, where it would end the program by

@@ -1,6 +1,6 @@
 //! The layers over the defaults: a file, the environment, overrides. All mistakes in them are reported at once.
 
-use std::fmt;
+use std::{ffi::OsString, fmt};
 
 use simpartner_description::xml::{self, shorten};
 use thiserror::Error;
@@ -105,11 +105,16 @@ impl Layers {
         }
     }
 
-    pub(super) fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
-        let ours = variables
-            .into_iter()
-            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(&name.as_str()));
-        for (name, text) in ours {
+    pub(super) fn environment(&mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
+        for (name, value) in variables {
+            let name = name.to_string_lossy().into_owned();
+            if !name.starts_with(VARIABLE_PREFIX) || OTHER_VARIABLES.contains(&name.as_str()) {
+                continue;
+            }
+            let Ok(text) = value.into_string() else {
+                self.problem(name, "expected text in UTF-8, got other bytes".to_owned());
+                continue;
+            };
             match SETTINGS.iter().find(|setting| setting.variable() == name) {
                 Some(setting) => self.set(&name, &setting.path(), &RawValue::Plain(&text), &text),
                 None => {

@@ -8,7 +8,7 @@ mod setting_type;
 mod table;
 mod text;
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use layers::Layers;
 use simpartner_dynamics::{EngineKind, ImpactLaw, Integrator};
@@ -84,13 +84,13 @@ pub struct LockstepConfig {
 
 impl Config {
     /// Applies the layers in order, later ones win: the defaults, `file`, those of `variables` whose names begin with
-    /// `SIMPARTNER_`, `overrides`.
+    /// `SIMPARTNER_`, `overrides`. Other variables may have any bytes.
     ///
     /// # Errors
     /// All unknown keys, wrong types and values out of range, with file and line, variable or override.
     pub fn load(
         file: Option<PropertiesFile<'_>>,
-        variables: impl IntoIterator<Item = (String, String)>,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
         overrides: &[Override<'_>],
     ) -> Result<Self, ConfigError> {
         let mut layers = Layers::defaults();

@@ -67,14 +67,21 @@ impl SettingType {
             Self::File => raw.text_if(|text| !text.is_empty()),
             Self::Database => raw.text_if(|text| Database::parse(text).is_ok()),
             Self::Address => raw.text_if(|text| text.parse::<IpAddr>().is_ok()),
-            Self::OptionalFile | Self::Names | Self::Secret => raw.text_if(|_| true),
+            Self::OptionalFile | Self::Names => raw.text_if(|_| true),
+            // A client sends it as a line of text.
+            Self::Secret => raw.text_if(|text| text.trim() == text && !text.contains(char::is_control)),
         }
     }
 
     /// The given text as messages may show it: without a password.
     pub(super) fn shown(self, text: &str) -> String {
         match self {
-            Self::Database => recorder::without_password(text),
+            Self::Database => {
+                // In a file it stands in quotes.
+                let address = text.trim_matches(['"', '\'']);
+                text.replace(address, &recorder::without_password(address))
+            }
+            Self::Secret => "***".to_owned(),
             _ => text.to_owned(),
         }
     }
@@ -92,7 +99,7 @@ impl SettingType {
             Self::Database => format!("a database address of the form {}", recorder::ADDRESSES),
             Self::Address => "an IP address".into(),
             Self::Names => "names with blanks between them".into(),
-            Self::Secret => "a text".into(),
+            Self::Secret => "a text without line ends, and without blanks at its ends".into(),
         }
     }
 }

@@ -124,6 +124,7 @@ fn level(kind: EventKind) -> Level {
         | EventKind::CommandRefused
         | EventKind::PhysicsLimit
         | EventKind::LogLimit
+        | EventKind::WrongToken
         | EventKind::LogOutage => Level::WARN,
         EventKind::Reset
         | EventKind::Fault

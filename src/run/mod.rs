@@ -11,6 +11,7 @@ mod prepare;
 
 use std::{path::PathBuf, pin::Pin, sync::Arc};
 
+use futures_util::{Stream, StreamExt, stream};
 use simpartner_model::StepIndex;
 use tokio::sync::oneshot;
 
@@ -23,7 +24,7 @@ use crate::{
     realtime::{
         self, ClockReport, ClockSettings, Control, Grants, Handle, LockstepSettings, Mode, Outputs, PhysicsThread,
     },
-    recorder::{ExpectedGrowth, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
+    recorder::{ExpectedGrowth, LogSummary, Recorder, RecorderError, RecorderStatus, RunDescription, RunOutcome},
     server::{self, Archive, Entities, Server, Viewer},
 };
 
@@ -31,15 +32,16 @@ pub use archive::LogArchive;
 pub use error::RunError;
 pub use prepare::{Job, build_simulation, target, warnings};
 
-/// A future that ends a run when it completes.
-pub type StopSignal = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// A stream of signals. The first ends a run as a client's QUIT does; one that comes when the run has ended, or is ending, ends the waiting
+/// for the log's database as well.
+pub type StopSignals = Pin<Box<dyn Stream<Item = ()> + Send>>;
 
 /// Follows a run from outside. Every method has a default, so `()` is the observer that wants to know nothing.
 pub trait Observer {
-    /// Returns the signal that ends the run as a client's QUIT does. Called once, in the run's tokio runtime, before
-    /// [`started`](Self::started): who reads the announcement may stop the run at once.
-    fn stop_signal(&mut self) -> StopSignal {
-        Box::pin(std::future::pending())
+    /// Returns the signals that end the run. Called once, in the run's tokio runtime, before [`started`](Self::started): who reads the
+    /// announcement may stop the run at once.
+    fn stop_signals(&mut self) -> StopSignals {
+        Box::pin(stream::pending())
     }
 
     /// The ports are open and the run is in the log; the first step comes next.
@@ -124,13 +126,16 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
     let started = Started { config: &config, end, grants: &grants, growth, server: server.as_ref() };
     let stop = {
         let _runtime = runtime.enter();
-        observer.stop_signal()
+        observer.stop_signals()
     };
     observer.started(&started);
-    let ended = runtime.block_on(make_steps(handle, thread, recorder.as_ref(), server, stop));
+    let signals = runtime.spawn(follow(stop, handle, recorder.as_ref().map(Recorder::status)));
+    let ended = runtime.block_on(make_steps(thread, recorder.as_ref(), server));
     next_worlds.close();
     drop(ports_file);
-    finish(ended, recorder)
+    let report = finish(ended, recorder);
+    signals.abort();
+    report
 }
 
 /// Closes the log behind a run.
@@ -183,11 +188,9 @@ async fn bind(
 
 /// Serves the ports, starts the clock and waits for its end.
 async fn make_steps(
-    handle: Handle,
     mut thread: PhysicsThread,
     recorder: Option<&Recorder>,
     server: Option<Server>,
-    stop: StopSignal,
 ) -> Result<ClockReport, RunError> {
     thread.start(Outputs {
         log: recorder.map(Recorder::sender),
@@ -195,9 +198,7 @@ async fn make_steps(
     })?;
     let (close, closed) = oneshot::channel();
     let sessions = server.map(|server| tokio::spawn(server.run(closed)));
-    let quitter = tokio::spawn(quit_on(stop, handle));
     let report = tokio::task::spawn_blocking(move || thread.join()).await;
-    quitter.abort();
     // The sessions end whether or not anybody receives the message.
     let _ = close.send(());
     if let Some(sessions) = sessions {
@@ -207,11 +208,17 @@ async fn make_steps(
     report.ok_or_else(|| realtime::ThreadError::Panicked.into())
 }
 
-/// Ends the run as QUIT does when the signal comes.
-async fn quit_on(stop: StopSignal, handle: Handle) {
-    stop.await;
-    // An error means that the run is over already.
-    let _ = handle.control(Control::Quit).await;
+/// Ends the run at the first signal, and the waiting for its database at the next. If the run is over already, the first does that.
+async fn follow(mut signals: StopSignals, handle: Handle, log: Option<Arc<RecorderStatus>>) {
+    if signals.next().await.is_none() {
+        return;
+    }
+    let has_ended = handle.control(Control::Quit).await.is_err();
+    if let Some(log) = log
+        && (has_ended || signals.next().await.is_some())
+    {
+        log.hurry();
+    }
 }
 
 fn outcome_of(report: &ClockReport) -> RunOutcome {

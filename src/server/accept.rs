@@ -1,6 +1,10 @@
 //! Accepting clients: which endpoint admits whom, and the events of it in the log.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use simpartner_model::StepIndex;
 use simpartner_wire::{
@@ -75,7 +79,7 @@ async fn admit(
         let client = shared.next_client();
         let subject = shared.current().name_of(endpoint);
         note(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
-        let end = talk(Connection::new(stream, place, closed, &shared), endpoint, client).await;
+        let end = talk(Connection::new(stream, place, closed, &shared), endpoint, client, address.ip()).await;
         leave(&shared, client).await;
         let why = match end {
             End::Client => "left",
@@ -86,8 +90,8 @@ async fn admit(
     });
 }
 
-async fn talk(mut connection: Connection<'_>, endpoint: Endpoint, client: ClientId) -> End {
-    let result = match connection.admit_by_token().await {
+async fn talk(mut connection: Connection<'_>, endpoint: Endpoint, client: ClientId, address: IpAddr) -> End {
+    let result = match connection.admit_by_token(address).await {
         Ok(rest) => converse(&mut connection, endpoint, client, &rest).await,
         Err(end) => Err(end),
     };
@@ -124,6 +128,17 @@ async fn converse(
     }
 }
 
+/// Judges an attempt to show the token, and waits as long as its answer has to. Returns whether the client is let in.
+pub(super) async fn judge_token(shared: &Shared, address: IpAddr, is_right: bool) -> bool {
+    let verdict = shared.token_attempts.judge(address, is_right, now_ns());
+    if let Some(wrong) = verdict.reported {
+        let text = format!("{wrong} wrong tokens from {address}: further attempts of this address take a second each");
+        note_value(shared, EventKind::WrongToken, "server", text, Some(wrong as f64)).await;
+    }
+    sleep(verdict.delay).await;
+    verdict.is_admitted
+}
+
 /// Gives up the client's membership of the lockstep, if it has one, however long the queue is.
 async fn leave(shared: &Shared, client: ClientId) {
     while let Err(ControlError::Full(_)) = shared.handle.leave(client) {
@@ -133,7 +148,12 @@ async fn leave(shared: &Shared, client: ClientId) {
 
 /// Puts an event into the log, however long its queue is.
 pub(super) async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
-    let event = Event { step: StepIndex(0), kind, subject: subject.to_owned(), text, value: None };
+    note_value(shared, kind, subject, text, None).await;
+}
+
+/// Puts an event with its figure into the log, however long its queue is.
+async fn note_value(shared: &Shared, kind: EventKind, subject: &str, text: String, value: Option<f64>) {
+    let event = Event { step: StepIndex(0), kind, subject: subject.to_owned(), text, value };
     while let Err(ControlError::Full(_)) = shared.handle.note(event.clone()) {
         sleep(BACK_OFF).await;
     }

@@ -1,6 +1,6 @@
 //! A connection with its bounds: reading, writing, the token, the deadlines, the end.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
 use simpartner_wire::protocol::{MAX_MESSAGE, Refusal};
 use tokio::{
@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Shared, connections::Place};
+use super::{Shared, accept::judge_token, connections::Place};
 use crate::realtime::now_ns;
 
 /// How many bytes of a client are read at a time, so that no flood keeps others waiting.
@@ -175,7 +175,7 @@ impl<'a> Connection<'a> {
     }
 
     /// Where a token is wanted, reads the first line and compares. Returns what came behind it.
-    pub(super) async fn admit_by_token(&mut self) -> Result<Vec<u8>, End> {
+    pub(super) async fn admit_by_token(&mut self, address: IpAddr) -> Result<Vec<u8>, End> {
         let Some(token) = self.shared.settings.token.clone() else { return Ok(Vec::new()) };
         let mut received = Vec::new();
         let mut buffer = [0; TURN];
@@ -183,7 +183,9 @@ impl<'a> Connection<'a> {
             if let Some(end) = received.iter().position(|&byte| byte == b'\n') {
                 let line = received[..end].strip_suffix(b"\r").unwrap_or(&received[..end]);
                 let shown = line.strip_prefix(b"TOKEN ").unwrap_or_default();
-                if blake3::hash(shown) == blake3::hash(token.as_bytes()) {
+                let is_right = blake3::hash(shown) == blake3::hash(token.as_bytes());
+                let shared = self.shared;
+                if self.unless_closed(judge_token(shared, address, is_right)).await? {
                     return Ok(received.split_off(end + 1));
                 }
                 break;

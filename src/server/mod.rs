@@ -21,6 +21,7 @@ mod ports_file;
 mod scene;
 mod served;
 mod settings;
+mod token_attempts;
 mod web;
 
 use std::{
@@ -52,8 +53,11 @@ pub use web::{
     Answer, Archive, ArchiveError, GraspServer, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Viewer, grasp_page,
 };
 
-use self::{connections::Connections, served::Served};
+use self::{connections::Connections, served::Served, token_attempts::TokenAttempts};
 use crate::realtime::Handle;
+
+/// The least length of a token without a warning, bytes. At an attempt a second, 16 letters of a word list already take longer than a run.
+const ADVISED_TOKEN: usize = 16;
 
 /// How many worlds are known: records of those before the newest may be under way.
 const KNOWN: usize = 8;
@@ -87,6 +91,7 @@ struct Shared {
     /// The number of the next port.
     ports: AtomicU32,
     connections: Arc<Connections>,
+    token_attempts: TokenAttempts,
     clients: AtomicU64,
     log: OnceLock<Arc<dyn LogFigures>>,
     entities: OnceLock<Arc<dyn Entities>>,
@@ -189,6 +194,11 @@ impl Server {
                 limits.connections
             );
         }
+        if settings.token.as_ref().is_some_and(|token| token.len() < ADVISED_TOKEN) {
+            tracing::warn!(
+                "server.token: a token of less than {ADVISED_TOKEN} bytes can be guessed; `openssl rand -hex 16` makes a longer one"
+            );
+        }
         let board = CommandBoard::new(&layout);
         let start = Arc::new(Served::new(Arc::clone(&layout), board, bound.ports, None));
         let (opened, to_open) = mpsc::unbounded_channel();
@@ -200,6 +210,7 @@ impl Server {
             opened,
             ports,
             connections: Connections::new(limits, descriptors, settings.bind.is_loopback()),
+            token_attempts: TokenAttempts::default(),
             clients: AtomicU64::new(0),
             log: OnceLock::new(),
             entities: OnceLock::new(),

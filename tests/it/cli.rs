@@ -190,7 +190,12 @@ impl Running {
         self.child.wait().unwrap();
     }
 
-    fn signal(&self, name: &str) {
+    /// How it ended, if it has.
+    pub(super) fn try_wait(&mut self) -> Option<std::process::ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
+    pub(super) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
     }

@@ -7,7 +7,7 @@ use simpartner::{
 
 fn load(text: &str, variables: &[(&str, &str)], overrides: &[Override<'_>]) -> Result<Config, String> {
     let file = PropertiesFile { path: "p.toml", text };
-    let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
     Config::load(Some(file), variables, overrides).map_err(|error| error.to_string())
 }
 
@@ -25,6 +25,25 @@ fn the_file_in_the_repository_is_the_table_of_settings() {
 fn the_file_in_the_repository_says_the_defaults() {
     let defaults = Config::load(None, [], &[]).unwrap();
     assert_eq!(load(&default_properties(), &[], &[]), Ok(defaults));
+}
+
+#[test]
+fn only_variables_of_settings_have_to_be_text() {
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+
+    let bytes = || OsString::from_vec(vec![b'x', 0xff]);
+    assert!(Config::load(None, [("PWD".into(), bytes()), (bytes(), bytes())], &[]).is_ok());
+    let error = Config::load(None, [("SIMPARTNER_SIMULATION_RATE".into(), bytes())], &[]).unwrap_err();
+    assert_eq!(error.to_string(), "SIMPARTNER_SIMULATION_RATE: expected text in UTF-8, got other bytes");
+}
+
+#[test]
+fn a_token_is_a_line_of_text_and_is_never_shown() {
+    for bad in ["geheim\n", " geheim", "geheim\t", "ge\nheim"] {
+        let error = load("", &[("SIMPARTNER_SERVER_TOKEN", bad)], &[]).unwrap_err();
+        assert!(error.starts_with("SIMPARTNER_SERVER_TOKEN: server.token: expected a text"), "{error}");
+        assert!(!error.contains("heim"), "{error}");
+    }
 }
 
 #[test]
@@ -63,7 +82,7 @@ p.toml:4: simulation.world is not a setting; did you mean simulation.world_file?
 p.toml:6: [logg] is not a section of settings; did you mean log?
 p.toml:10: log.limit_mb: expected a whole number from 1 to 1000000000, got `\"many\"`
 p.toml:11: log.database: expected a database address of the form sqlite:FILE, postgres://USER@HOST/DATABASE or \
-mysql://USER@HOST/DATABASE, got `\"oracle:x\"`
+mysql://USER@HOST/DATABASE, got `\"oracle:***\"`
 p.toml:12: log.every_n_step is not a setting; did you mean log.every_n_steps?
 p.toml:14: physics.substeps: expected a whole number from 1 to 1000, got `1.5`
 SIMPARTNER_SIMULATION_TIMESTEP_S: simulation.timestep_s: expected a number from 0.000001 to 0.1 that is a whole number \

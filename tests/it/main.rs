@@ -30,6 +30,7 @@ mod output;
 mod physics;
 mod placing;
 mod ports;
+mod process;
 mod protocol;
 mod push;
 mod rapier;

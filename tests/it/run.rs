@@ -7,7 +7,7 @@ use simpartner::{
     realtime::Outcome,
     recorder::{Database, Inquiry, RecordedRun},
     replay::{ForkCommands, ForkOptions, Replay, ReplayError, fork},
-    run::{self, Job, Observer, RunError, RunReport, Started, StopSignal},
+    run::{self, Job, Observer, RunError, RunReport, Started, StopSignals},
 };
 use simpartner_description::xml;
 use simpartner_model::StepIndex;
@@ -133,10 +133,10 @@ struct Impatient {
 }
 
 impl Observer for Impatient {
-    fn stop_signal(&mut self) -> StopSignal {
+    fn stop_signals(&mut self) -> StopSignals {
         let (stop, stopped) = oneshot::channel();
         self.stop = Some(stop);
-        Box::pin(async move { stopped.await.unwrap_or_default() })
+        Box::pin(futures_util::stream::once(async move { stopped.await.unwrap_or_default() }))
     }
 
     fn started(&mut self, started: &Started<'_>) {

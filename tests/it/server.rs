@@ -354,6 +354,24 @@ fn a_token_is_wanted_where_other_machines_can_reach() {
 }
 
 #[test]
+fn a_token_cannot_be_guessed_by_trying() {
+    let rig = Rig::start(Settings { token: Some("open sesame".into()), ..settings() });
+    for _ in 0..5 {
+        let mut stranger = Client::connect(rig.devices[2]);
+        stranger.write(b"TOKEN open simsim\n");
+        assert_eq!(stranger.rest().trim_end(), "ERR 9 expected TOKEN and the server's token");
+    }
+    // Ten at once: five wait for their turns, the others are refused without a look at their token.
+    let mut late: Vec<Client> = (0..10).map(|_| Client::connect(rig.devices[2])).collect();
+    late.iter_mut().for_each(|client| client.write(b"TOKEN open simsim\n"));
+    late.iter_mut().for_each(|client| drop(client.rest()));
+    let (report, log) = rig.end();
+    let events = log.iter().flat_map(|record| &record.events).chain(&report.events);
+    let counts: Vec<f64> = events.filter(|e| e.kind == EventKind::WrongToken).filter_map(|e| e.value).collect();
+    assert_eq!(counts, [5.0, 10.0]);
+}
+
+#[test]
 fn all_ports_are_bound_or_none() {
     let occupied = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();

@@ -3,6 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use clap::Args;
+use futures_util::StreamExt;
 use simpartner_terminal::output::line;
 use tokio::runtime;
 
@@ -61,7 +62,8 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<ExitStatus, CliError> {
     }
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let stop = signals::termination();
+        let mut signals = Box::pin(signals::termination());
+        let stop = async move { signals.next().await.unwrap_or_default() };
         let server = GraspServer::bind(arguments.port).map_err(RunError::from)?;
         line(format_args!("http://{}/ shows {}; Ctrl-C ends it", server.address(), arguments.input.shown()));
         server.serve(page, stop).await.map_err(CliError::from)

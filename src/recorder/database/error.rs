@@ -372,6 +372,15 @@ impl RecorderError {
         )
     }
 
+    /// What happened, without what to do about it, for a program that tries again by itself.
+    pub(in crate::recorder) fn without_advice(&self) -> String {
+        match self {
+            Self::Unreachable { database, source } => format!("the database {database} cannot be reached ({source})"),
+            Self::Locked { database, .. } => format!("the database {database} is locked by another process"),
+            other => other.to_string(),
+        }
+    }
+
     pub(super) fn new(database: Database, kind: ErrorKind, source: sqlx::Error) -> Self {
         let source = Cause(source);
         match kind {

@@ -38,7 +38,8 @@ const HARMLESS: [&str; 24] = [
 ///
 /// Shown are the scheme, the user's name, host, port, path, and the values of harmless parameters.
 pub fn without_password(address: &str) -> String {
-    match address.split_once("://") {
+    let is_scheme = |scheme: &str| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    match address.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) {
         Some(("sqlite", _)) => address.to_owned(),
         Some((scheme, rest)) => format!("{scheme}://{}", of_server(rest)),
         None if address.starts_with("sqlite:") => address.to_owned(),

@@ -169,7 +169,7 @@ impl Delivery {
             }
             self.progress.set_last_error(&error);
             if !self.status.set_away(true) {
-                tracing::warn!("{error}; the recorder retries until it is back");
+                tracing::warn!("{}; the recorder retries until it is back", error.without_advice());
             }
             let _ = tokio::time::timeout(pause.mul_f64(jitter()), given_up.wait_for(|given_up| *given_up)).await;
             pause = (pause * 2).min(LAST_PAUSE);

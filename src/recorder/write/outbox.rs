@@ -250,11 +250,12 @@ impl Outbox {
 
     /// Whether the database is away and is not waited for any longer.
     fn is_out_of_patience(&self) -> bool {
-        self.away_since.is_some_and(|since| self.flags.has_deadlines() || since.elapsed() >= self.settings.drain)
+        let is_impatient = self.flags.has_deadlines() || self.status.is_hurried();
+        self.away_since.is_some_and(|since| is_impatient || since.elapsed() >= self.settings.drain)
     }
 
-    /// Waits until everything is committed, as long as there is progress within the drain time, and returns which runs are. The rest
-    /// is in the spill file.
+    /// Waits until everything is committed, as long as there is progress within the drain time and nobody wants the waiting to end, and
+    /// returns which runs are. The rest is in the spill file.
     pub(super) fn finish(mut self) -> Result<Delivered, RecorderError> {
         // The delivery ends when its channel is closed.
         self.work = mpsc::unbounded_channel().0;
@@ -266,7 +267,8 @@ impl Outbox {
             let committed = self.progress.committed.load(Ordering::Acquire);
             if committed != seen.0 {
                 seen = (committed, Instant::now());
-            } else if seen.1.elapsed() >= self.settings.drain {
+            }
+            if seen.1.elapsed() >= self.settings.drain || self.status.is_hurried() {
                 // This interrupts a call in progress.
                 let _ = self.give_up.send(true);
             }

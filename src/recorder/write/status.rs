@@ -20,6 +20,7 @@ pub struct RecorderStatus {
     failed: AtomicBool,
     log_full: AtomicBool,
     is_away: AtomicBool,
+    is_hurried: AtomicBool,
     flags: Arc<LogFlags>,
     rows: AtomicU64,
     bytes: AtomicU64,
@@ -74,6 +75,16 @@ impl RecorderStatus {
     /// settings say so; the clock says whether steps have deadlines.
     pub fn flags(&self) -> Arc<LogFlags> {
         Arc::clone(&self.flags)
+    }
+
+    /// Ends the waiting for the database: what it does not have yet goes into the spill file.
+    pub fn hurry(&self) {
+        self.is_hurried.store(true, Ordering::Release);
+    }
+
+    /// Whether somebody wants the waiting for the database to end.
+    pub(super) fn is_hurried(&self) -> bool {
+        self.is_hurried.load(Ordering::Acquire)
     }
 
     /// Rows committed, in all tables.

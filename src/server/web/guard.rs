@@ -9,15 +9,15 @@ use std::{
 };
 
 use axum::{
-    extract::{Request, State},
+    extract::{ConnectInfo, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use super::{Web, files};
-use crate::server::Settings;
+use super::{Peer, Web, files};
+use crate::server::{Settings, accept::judge_token};
 
 /// What page and server speak on a WebSocket.
 pub(super) const SUBPROTOCOL: &str = "simpartner.1";
@@ -35,6 +35,9 @@ pub(super) const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
+/// What stands before the token, in base64, in a subprotocol.
+const TOKEN_PREFIX: &str = "token.";
+
 /// The rules of this server.
 pub(super) struct Guard {
     /// True on an address that only this machine reaches.
@@ -48,7 +51,7 @@ pub(super) struct Guard {
 impl Guard {
     pub(super) fn new(settings: &Settings) -> Self {
         let token = settings.token.as_deref();
-        let subprotocol = token.map(|token| format!("token.{}", URL_SAFE_NO_PAD.encode(token)));
+        let subprotocol = token.map(|token| format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(token)));
         Self {
             loopback: settings.bind.is_loopback(),
             bearer: token.map(|token| blake3::hash(token.as_bytes())),
@@ -56,7 +59,7 @@ impl Guard {
         }
     }
 
-    /// Why this request is not let in, if it is not.
+    /// Why this request is not let in, whatever token it shows, if it is not.
     pub(super) fn refuse(&self, path: &str, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
         let live = path == "/live";
         let Some(host) = single(headers, header::HOST).filter(|host| self.is_ours(host)) else {
@@ -69,11 +72,16 @@ impl Guard {
             }
             _ => {}
         }
-        if files::is_public(path) {
-            return None;
+        None
+    }
+
+    /// Which token this request shows.
+    fn shown(&self, path: &str, headers: &HeaderMap) -> Shown {
+        match path {
+            _ if files::is_public(path) => Shown::Right,
+            "/live" => self.shown_in_subprotocol(headers),
+            _ => self.shown_as_bearer(headers),
         }
-        let shown = if live { self.shows_in_subprotocol(headers) } else { self.shows_bearer(headers) };
-        (!shown).then_some((StatusCode::UNAUTHORIZED, "expected the server's token"))
     }
 
     /// A name could be anybody's that points here; an address, and `localhost`, cannot. Its port is not looked at: behind a
@@ -93,18 +101,42 @@ impl Guard {
         }
     }
 
-    fn shows_bearer(&self, headers: &HeaderMap) -> bool {
-        let Some(wanted) = self.bearer else { return true };
-        let shown = single(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-        shown.is_some_and(|shown| blake3::hash(shown.as_bytes()) == wanted)
+    fn shown_as_bearer(&self, headers: &HeaderMap) -> Shown {
+        let Some(wanted) = self.bearer else { return Shown::Right };
+        match single(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")) {
+            Some(shown) => Shown::of(blake3::hash(shown.as_bytes()) == wanted),
+            None => Shown::Nothing,
+        }
     }
 
-    fn shows_in_subprotocol(&self, headers: &HeaderMap) -> bool {
-        let Some(wanted) = self.subprotocol else { return true };
+    fn shown_in_subprotocol(&self, headers: &HeaderMap) -> Shown {
+        let Some(wanted) = self.subprotocol else { return Shown::Right };
         let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
-        offered
-            .flat_map(|value| value.split(','))
-            .fold(false, |shown, offer| shown | (blake3::hash(offer.trim().as_bytes()) == wanted))
+        let offered = offered.flat_map(|value| value.split(',')).map(str::trim);
+        let mut tokens = offered.filter(|offer| offer.starts_with(TOKEN_PREFIX));
+        // One attempt is one token.
+        match (tokens.next(), tokens.next()) {
+            (Some(shown), None) => Shown::of(blake3::hash(shown.as_bytes()) == wanted),
+            (Some(_), Some(_)) => Shown::Wrong,
+            (None, _) => Shown::Nothing,
+        }
+    }
+}
+
+/// The token that a request shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// That of this server, or this server wants none for this path.
+    Right,
+    /// Another one.
+    Wrong,
+    /// None, where one is wanted.
+    Nothing,
+}
+
+impl Shown {
+    fn of(is_right: bool) -> Self {
+        if is_right { Self::Right } else { Self::Wrong }
     }
 }
 
@@ -120,8 +152,25 @@ fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 /// Lets a request in or refuses it, and gives every answer its headers.
-pub(super) async fn watch_over(State(web): State<Arc<Web>>, request: Request, next: Next) -> Response {
-    let mut response = match web.guard.refuse(request.uri().path(), request.headers()) {
+pub(super) async fn watch_over(
+    State(web): State<Arc<Web>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let refusal = match web.guard.refuse(request.uri().path(), request.headers()) {
+        Some(refusal) => Some(refusal),
+        None => {
+            let is_admitted = match web.guard.shown(request.uri().path(), request.headers()) {
+                // Without a token in the settings there is nothing to guess.
+                Shown::Right if web.guard.bearer.is_none() => true,
+                Shown::Nothing => false,
+                shown => judge_token(&web.shared, peer.0.ip(), shown == Shown::Right).await,
+            };
+            (!is_admitted).then_some((StatusCode::UNAUTHORIZED, "expected the server's token"))
+        }
+    };
+    let mut response = match refusal {
         Some((status, why)) => (status, format!("{why}\n")).into_response(),
         None => next.run(request).await,
     };
@@ -163,14 +212,16 @@ mod tests {
             for (name, value) in always.iter().chain(pairs) {
                 headers.append(name, HeaderValue::from_static(value));
             }
-            guard.refuse(path, &headers).map(|(status, _)| status.as_u16())
+            assert_eq!(guard.refuse(path, &headers), None);
+            guard.shown(path, &headers)
         };
-        assert_eq!(asked("/", &[]), None);
-        assert_eq!(asked("/scene.json", &[]), Some(401));
-        assert_eq!(asked("/scene.json", &[(header::AUTHORIZATION, "Bearer open simsim")]), Some(401));
-        assert_eq!(asked("/scene.json", &[(header::AUTHORIZATION, "Bearer open sesame?")]), None);
+        assert_eq!(asked("/", &[]), Shown::Right);
+        assert_eq!(asked("/scene.json", &[]), Shown::Nothing);
+        assert_eq!(asked("/scene.json", &[(header::AUTHORIZATION, "Bearer open simsim")]), Shown::Wrong);
+        assert_eq!(asked("/scene.json", &[(header::AUTHORIZATION, "Bearer open sesame?")]), Shown::Right);
         let offer = |text| asked("/live", &[(header::SEC_WEBSOCKET_PROTOCOL, text)]);
-        assert_eq!(offer("simpartner.1"), Some(401));
-        assert_eq!(offer("simpartner.1, token.b3BlbiBzZXNhbWU_"), None);
+        assert_eq!(offer("simpartner.1"), Shown::Nothing);
+        assert_eq!(offer("simpartner.1, token.b3BlbiBzaW1zaW0"), Shown::Wrong);
+        assert_eq!(offer("simpartner.1, token.b3BlbiBzZXNhbWU_"), Shown::Right);
     }
 }

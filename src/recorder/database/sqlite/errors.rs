@@ -42,6 +42,11 @@ pub(super) fn is_busy(error: &sqlx::Error) -> bool {
     matches!(primary_code(error), Some(code::BUSY | code::LOCKED))
 }
 
+/// Whether the file, or the files that SQLite keeps beside it, cannot be created or written.
+pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
+    matches!(primary_code(error), Some(code::READONLY | code::PERM | code::CANTOPEN))
+}
+
 fn query_fault(error: &sqlx::Error) -> Option<QueryFault> {
     let message = error.as_database_error()?.message();
     match primary_code(error)? {

@@ -68,7 +68,7 @@ impl Connection {
         let options = SqliteConnectOptions::new().filename(path).disable_statement_logging();
         let connection = match access {
             Access::Write => connect_to_write(path, options).await?,
-            Access::Read => connect_to_read(options).await?,
+            Access::Read => connect_to_read(path, options).await?,
         };
         Ok(Self { connection, inserts: Inserts::new(&ROWS_PER_INSERT) })
     }
@@ -176,8 +176,25 @@ async fn connect_to_write(path: &Path, options: SqliteConnectOptions) -> Result<
     }
 }
 
-/// Connects to read the present state.
-async fn connect_to_read(options: SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
+/// Connects to read the present state. On a read-only disk, or in a folder that this user must not write to, SQLite cannot create the
+/// shared memory of a write-ahead log. Where there is no such log nobody writes, and the file is read as one that does not change.
+async fn connect_to_read(path: &Path, options: SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
+    match begin_to_read(options.clone()).await {
+        Err(error) if errors::is_read_only(&error) && !has_write_ahead_log(path) => {
+            begin_to_read(options.immutable(true)).await
+        }
+        answer => answer,
+    }
+}
+
+/// Whether there is a write-ahead log with anything in it.
+fn has_write_ahead_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
+}
+
+async fn begin_to_read(options: SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
     let options = options.read_only(true).pragma("query_only", "ON").busy_timeout(LOCK_TIMEOUT);
     let mut connection = options.row_buffer_size(ROWS_AHEAD).connect().await?;
     sqlx::query("BEGIN").execute(&mut connection).await?;

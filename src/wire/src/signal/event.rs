@@ -17,6 +17,8 @@ pub enum EventKind {
     Connect,
     /// A client left or was sent away.
     Disconnect,
+    /// An address has shown several wrong tokens; the value is how many.
+    WrongToken,
     /// The physics went wrong: a body was found in a state that is not finite, or was put out of action.
     Divergence,
     /// From this step on, steps are made in parts, up to as many as the value says, because something turns too fast for one.
@@ -57,6 +59,7 @@ impl EventKind {
             Self::ClockSlip => "clockSlip",
             Self::Connect => "connect",
             Self::Disconnect => "disconnect",
+            Self::WrongToken => "wrongToken",
             Self::Divergence => "divergence",
             Self::Substeps => "substeps",
             Self::Unconverged => "unconverged",
