@@ -12,7 +12,8 @@ use simpartner::{
 };
 use simpartner_description::World;
 use simpartner_dynamics::{
-    BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, Ray, Snapshot, SnapshotError, Wrench,
+    BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, RayScene, Snapshot, SnapshotError,
+    Wrench,
 };
 use simpartner_model::{BodyId, JointId, StepIndex, Timestep};
 use simpartner_wire::signal::{EventKind, StepRecord};
@@ -254,8 +255,8 @@ impl Engine for Slow {
         self.engine.push(body, point, wrench);
     }
 
-    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
-        self.engine.cast_ray(ray)
+    fn ray_scene(&self) -> Arc<RayScene> {
+        self.engine.ray_scene()
     }
 
     fn contacts(&self) -> &[ContactPoint] {

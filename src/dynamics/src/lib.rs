@@ -42,6 +42,7 @@ mod mass;
 mod motor;
 #[cfg(feature = "rapier")]
 mod rapier;
+mod rays;
 mod settings;
 mod shape;
 pub mod soil;
@@ -50,6 +51,7 @@ mod state;
 pub use engine::{Equations, Probe};
 pub use mass::{MassProperties, give_inertias, mass_properties, volume};
 pub use motor::{Motor, Servo};
+pub use rays::RayScene;
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use shape::{RayTarget, convex_parts, hull_surface};
 pub use state::{
@@ -57,7 +59,7 @@ pub use state::{
     SoilReading, Wrench, rut_axes,
 };
 
-use std::{any::Any, fmt};
+use std::{any::Any, fmt, sync::Arc};
 
 use bevy_math::DVec3;
 use parry3d_f64 as parry;
@@ -130,8 +132,13 @@ pub trait Engine: Send {
     /// forgotten. Ignored where there is an [obstacle](Engine::obstacle_to_placing).
     fn place(&mut self, _body: BodyId, _pose: &Pose, _linear_velocity: DVec3, _angular_velocity: DVec3) {}
 
+    /// What rays meet in the present state. It stays as it is whatever the engine does next, so rays can be cast at it beside the steps.
+    fn ray_scene(&self) -> Arc<RayScene>;
+
     /// The distance in metres from the ray's origin to the first thing in its way, if there is one within its range.
-    fn cast_ray(&self, ray: &Ray) -> Option<f64>;
+    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
+        self.ray_scene().cast(ray)
+    }
 
     /// Where bodies touched in the last step, in an order that repeats.
     fn contacts(&self) -> &[ContactPoint];

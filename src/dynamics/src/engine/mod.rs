@@ -113,7 +113,7 @@ mod sweeps;
 mod tree;
 mod visit;
 
-use std::any::Any;
+use std::{any::Any, sync::Arc};
 
 use bevy_math::DVec3;
 use rayon::prelude::*;
@@ -134,8 +134,8 @@ use self::{
     tree::Tree,
 };
 use super::{
-    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Kept, Notice, Ray, Rut,
-    RutChanges, RutTile, Settings, Snapshot, SnapshotError, SoilReading, Wrench,
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Kept, Notice, RayScene,
+    Rut, RutChanges, RutTile, Settings, Snapshot, SnapshotError, SoilReading, Wrench,
 };
 use crate::motor::Gains;
 
@@ -305,6 +305,7 @@ impl Engine for Dynamics {
     }
 
     fn step(&mut self) {
+        self.collider.outdate_rays();
         self.begin_loads();
         self.for_each_tree(Tree::begin_step);
         self.collider.soil.begin_step();
@@ -387,8 +388,8 @@ impl Engine for Dynamics {
         }
     }
 
-    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
-        self.collider.cast_ray(&self.trees, ray)
+    fn ray_scene(&self) -> Arc<RayScene> {
+        self.collider.ray_scene(&self.trees)
     }
 
     fn contacts(&self) -> &[ContactPoint] {

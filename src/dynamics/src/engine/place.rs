@@ -57,6 +57,7 @@ impl Dynamics {
         state.v[3..6].copy_from_slice(root_angular.as_ref());
         tree.forget_last_step();
         tree.update_kinematics(self.scheme.gravity);
+        self.collider.outdate_rays();
         self.forget_neighbours(place.tree);
         self.place_closures(place.tree);
     }

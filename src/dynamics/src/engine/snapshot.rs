@@ -99,6 +99,7 @@ impl Dynamics {
             tree.update_kinematics(self.scheme.gravity);
         }
         (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.model.timestep);
+        self.collider.outdate_rays();
         self.collider.restore(saved.contacts);
         self.collider.restore_surfaces(&saved.surfaces);
         self.collider.soil.restore(saved.soil);

@@ -1,25 +1,33 @@
 //! From the model to rapier's sets.
 
+use std::sync::Arc;
+
 use bevy_math::DVec3;
 use rapier3d_f64::prelude::*;
 use simpartner_model::{
-    Axis, Body, CollisionFilter, FreeAxis, Ground, Joint, JointKind, Material, Mechanism, RobotId, Timestep,
+    Axis, Body, CollisionFilter, FreeAxis, Ground, Joint, JointKind, Material, Mechanism, Plane, Pose, RobotId,
+    Timestep,
 };
 
 use super::{Fixture, articulation::Articulation};
-use crate::{BuildError, MassProperties, Settings, mass_properties, shape};
+use crate::{
+    BuildError, MassProperties, Settings, mass_properties,
+    rays::{CurrentScene, Solid, Surface},
+    shape,
+};
 
 /// Builds all sets; the order of insertion is that of the model, since it is part of what makes a run repeatable.
 pub(super) fn build(
     model: &Mechanism,
     timestep: Timestep,
     settings: &Settings,
-) -> Result<(PhysicsWorld, Fixture), BuildError> {
+) -> Result<(PhysicsWorld, Fixture, CurrentScene), BuildError> {
     refuse_what_is_missing(model)?;
     let mut world = PhysicsWorld::new();
     world.gravity = model.gravity;
     world.integration_parameters = parameters(timestep, settings);
-    insert_grounds(&mut world, model)?;
+    let (planes, surfaces) = insert_grounds(&mut world, model)?;
+    let mut solids = Vec::new();
     let mut fixture = Fixture {
         bodies: Vec::new(),
         names: model.bodies.iter().map(|body| model.qualified_name(body)).collect(),
@@ -34,6 +42,7 @@ pub(super) fn build(
         let collider = match body.collision_shape() {
             Some(placed) => {
                 let (shape, pose) = shape::collider_shape(placed).map_err(refuse)?;
+                solids.push(Solid::new(id, shape.clone(), !body.fixed));
                 let collider = surface(ColliderBuilder::new(shape), &body.material).density(0.0).position(pose);
                 let collider = collider.collision_groups(groups(body.filter));
                 Some(world.insert_collider(collider, Some(handle)))
@@ -50,7 +59,7 @@ pub(super) fn build(
     }
     fixture.articulation = Articulation::build(&mut world, model, &fixture.bodies)?;
     fixture.articulation.set_self_collision(&mut world, |robot: RobotId| model.robot(robot).self_collision);
-    Ok((world, fixture))
+    Ok((world, fixture, CurrentScene::new(solids, planes, surfaces)))
 }
 
 fn parameters(timestep: Timestep, settings: &Settings) -> IntegrationParameters {
@@ -79,24 +88,29 @@ fn groups(CollisionFilter { category, collides_with }: CollisionFilter) -> Inter
     InteractionGroups::new(group(category), group(collides_with), InteractionTestMode::Or)
 }
 
-fn insert_grounds(world: &mut PhysicsWorld, model: &Mechanism) -> Result<(), BuildError> {
+/// Inserts the grounds, and returns them as rays meet them.
+fn insert_grounds(world: &mut PhysicsWorld, model: &Mechanism) -> Result<(Vec<Plane>, Vec<Arc<Surface>>), BuildError> {
+    let (mut planes, mut surfaces) = (Vec::new(), Vec::new());
     for ground in &model.grounds {
+        let mut shaped = |shape: SharedShape, pose: &Pose| {
+            surfaces.push(Arc::new(Surface::new(&shape, pose)));
+            ColliderBuilder::new(shape).position(shape::pose(pose))
+        };
         let collider = match ground {
             Ground::Plane(plane) => {
+                planes.push(*plane);
                 ColliderBuilder::new(SharedShape::halfspace(plane.normal)).translation(plane.normal * plane.distance)
             }
-            Ground::Heightfield(field) => {
-                ColliderBuilder::new(shape::heightfield(field)).position(shape::pose(&field.pose))
-            }
+            Ground::Heightfield(field) => shaped(shape::heightfield(field), &field.pose),
             Ground::Mesh(mesh) => {
                 let refuse = |what| BuildError { place: "the ground".into(), what };
-                ColliderBuilder::new(shape::ground_mesh(mesh).map_err(refuse)?)
+                shaped(shape::ground_mesh(mesh).map_err(refuse)?, &Pose::IDENTITY)
             }
         };
         let collider = surface(collider, ground.material()).collision_groups(groups(CollisionFilter::default()));
         world.insert_collider(collider, None);
     }
-    Ok(())
+    Ok((planes, surfaces))
 }
 
 fn rigid_body(body: &Body, mass: &MassProperties, settings: &Settings) -> RigidBodyBuilder {

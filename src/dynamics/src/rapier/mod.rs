@@ -21,16 +21,18 @@ mod build;
 mod contacts;
 mod state;
 
+use std::sync::Arc;
+
 use bevy_math::DVec3;
-use rapier3d_f64::prelude::{ColliderHandle, PhysicsWorld, QueryFilter, RigidBodyHandle};
+use rapier3d_f64::prelude::{ColliderHandle, PhysicsWorld, RigidBodyHandle};
 use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
 
 use self::{articulation::Articulation, contacts::Contacts};
 use super::{
-    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, MassProperties, Motor, Notice, Ray,
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, MassProperties, Motor, Notice, RayScene,
     Settings, Snapshot, SnapshotError, Wrench,
 };
-use crate::motor::Gains;
+use crate::{motor::Gains, rays::CurrentScene};
 
 /// A world in rapier.
 pub(super) struct Rapier {
@@ -42,8 +44,7 @@ pub(super) struct Rapier {
     notices: Vec<Notice>,
     /// Bodies that are pushed in the next step.
     pushed: Vec<BodyId>,
-    /// False until the first step, which is when rapier's broad phase learns of the colliders.
-    indexed: bool,
+    rays: CurrentScene,
 }
 
 /// What is settled when the world is built and never changes.
@@ -58,29 +59,19 @@ struct Fixture {
 impl Rapier {
     /// Builds the world at step 0.
     pub(super) fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> Result<Self, BuildError> {
-        let (rapier_world, fixture) = build::build(mechanism, timestep, settings)?;
+        let (rapier_world, fixture, rays) = build::build(mechanism, timestep, settings)?;
         let mut engine = Self {
             contacts: Contacts::new(mechanism, timestep.seconds(), settings.substeps),
             bodies: mechanism.bodies.iter().map(state::before_first_step).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
             notices: Vec::new(),
             pushed: Vec::new(),
-            indexed: false,
+            rays,
             world: rapier_world,
             fixture,
         };
         engine.read_state();
         Ok(engine)
-    }
-
-    /// The ray against one collider after the other, for the world as built.
-    fn cast_ray_at_all(&self, line: &rapier3d_f64::prelude::Ray, ray: &Ray) -> Option<f64> {
-        let ignored = ray.ignore.map(|body| self.fixture.bodies[body.index()]);
-        let hits =
-            self.world.colliders.iter().filter(|(_, collider)| ignored.is_none() || collider.parent() != ignored);
-        let distances =
-            hits.filter_map(|(_, collider)| collider.shape().cast_ray(collider.position(), line, ray.range, true));
-        distances.min_by(f64::total_cmp)
     }
 
     fn read_state(&mut self) {
@@ -96,9 +87,9 @@ impl Engine for Rapier {
 
     fn step(&mut self) {
         self.notices.clear();
+        self.rays.outdate();
         self.contacts.resist_rolling(&mut self.world, &self.fixture.bodies, &self.bodies);
         self.world.step_with_events(&self.fixture.articulation, &());
-        self.indexed = true;
         self.contacts.release(&mut self.world, &self.fixture.bodies);
         // Rapier keeps forces until they are reset.
         for body in self.pushed.drain(..) {
@@ -136,14 +127,9 @@ impl Engine for Rapier {
         self.pushed.push(body);
     }
 
-    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
-        let line = rapier3d_f64::prelude::Ray::new(ray.origin, ray.direction);
-        if !self.indexed {
-            return self.cast_ray_at_all(&line, ray);
-        }
-        let ignored = ray.ignore.map(|body| self.fixture.bodies[body.index()]);
-        let filter = ignored.map_or_else(QueryFilter::default, |body| QueryFilter::default().exclude_rigid_body(body));
-        self.world.cast_ray(&line, ray.range, true, filter).map(|(_, distance)| distance)
+    fn ray_scene(&self) -> Arc<RayScene> {
+        let colliders = self.fixture.colliders.iter().flatten();
+        self.rays.scene(colliders.map(|&handle| *self.world.colliders[handle].position()))
     }
 
     fn contacts(&self) -> &[ContactPoint] {
@@ -155,18 +141,18 @@ impl Engine for Rapier {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let state = (&self.world, self.contacts.rolling(), self.indexed);
+        let state = (&self.world, self.contacts.rolling());
         Snapshot(postcard::to_stdvec(&state).expect("rapier's sets and plain numbers always serialise"))
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
-        let (world, rolling, indexed): (PhysicsWorld, _, bool) =
+        let (world, rolling): (PhysicsWorld, _) =
             postcard::from_bytes(&snapshot.0).map_err(|error| SnapshotError(error.to_string()))?;
         if world.bodies.len() != self.world.bodies.len() || world.colliders.len() != self.world.colliders.len() {
             return Err(SnapshotError("it holds other bodies".into()));
         }
         self.world = world;
-        self.indexed = indexed;
+        self.rays.outdate();
         self.contacts.set_rolling(rolling);
         self.contacts.read(&self.world, &self.fixture);
         self.notices.clear();

@@ -24,6 +24,7 @@ mod motion;
 mod placing;
 mod posture;
 mod power;
+mod rays;
 mod roads;
 mod rolling;
 mod rover;

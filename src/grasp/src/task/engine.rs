@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{
-    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Motor, Notice, Ray, Rut,
-    Snapshot, SnapshotError, SoilReading, Wrench,
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Motor, Notice, RayScene,
+    Rut, Snapshot, SnapshotError, SoilReading, Wrench,
 };
 use simpartner_model::{BodyId, JointId, Pose};
 
@@ -76,8 +76,8 @@ impl Engine for TaskEngine {
         self.engine.place(body, pose, linear_velocity, angular_velocity);
     }
 
-    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
-        self.engine.cast_ray(ray)
+    fn ray_scene(&self) -> Arc<RayScene> {
+        self.engine.ray_scene()
     }
 
     fn contacts(&self) -> &[ContactPoint] {

@@ -1,5 +1,7 @@
 //! What the world stands on: planes, terrain and triangles.
 
+use std::sync::Arc;
+
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{self as model, Material, Norm, Plane, Pose};
 
@@ -10,10 +12,8 @@ use super::{
 };
 use crate::{
     Ray,
-    parry::{
-        query,
-        shape::{HeightField, SharedShape, Triangle},
-    },
+    parry::shape::{HeightField, SharedShape, Triangle},
+    rays::Surface,
     shape,
 };
 
@@ -33,6 +33,7 @@ enum Form {
         outline: Outline,
         pose: Pose,
         turn: DMat3,
+        rays: Arc<Surface>,
     },
 }
 
@@ -61,7 +62,8 @@ impl Ground {
             None => Outline::Points(Vec::new()),
         };
         let turn = DMat3::from_quat(pose.rotation.inverse());
-        Ok(Self { form: Form::Surface { shape, outline, pose, turn }, material, bounds })
+        let rays = Arc::new(Surface::new(&shape, &pose));
+        Ok(Self { form: Form::Surface { shape, outline, pose, turn, rays }, material, bounds })
     }
 
     /// Whether it is a plane steeper than 60 degrees.
@@ -116,26 +118,21 @@ impl Ground {
         }
     }
 
-    /// The distance along a ray to it, if it is in range.
-    pub(super) fn cast_ray(&self, ray: &Ray) -> Option<f64> {
-        match &self.form {
-            Form::Plane(plane) => {
-                let (height, slope) = (plane.normal.dot(ray.origin) - plane.distance, plane.normal.dot(ray.direction));
-                let distance = if height <= 0.0 { 0.0 } else { -height / slope };
-                (distance >= 0.0 && distance <= ray.range).then_some(distance)
-            }
-            Form::Surface { shape, pose, .. } => {
-                let line = query::Ray::new(ray.origin, ray.direction);
-                shape.cast_ray(&shape::pose(pose), &line, ray.range, true)
-            }
-        }
+    /// As a plane, if it is one.
+    pub(super) fn plane(&self) -> Option<&Plane> {
+        if let Form::Plane(plane) = &self.form { Some(plane) } else { None }
+    }
+
+    /// As a surface that rays meet, unless it is a plane.
+    pub(super) fn surface(&self) -> Option<&Arc<Surface>> {
+        if let Form::Surface { rays, .. } = &self.form { Some(rays) } else { None }
     }
 
     /// The plane that it is below a point, from the heights so far around; `None` where it has none.
     pub(super) fn plane_below(&self, point: DVec3, reach: f64) -> Option<(DVec3, f64)> {
-        let (shape, pose) = match &self.form {
+        let (shape, pose, rays) = match &self.form {
             Form::Plane(plane) => return Some((plane.normal, plane.distance)),
-            Form::Surface { shape, pose, .. } => (shape, pose),
+            Form::Surface { shape, pose, rays, .. } => (shape, pose, rays),
         };
         let local = pose.rotation.inverse() * (point - pose.translation);
         let field = shape.as_heightfield();
@@ -145,7 +142,7 @@ impl Ground {
             None => {
                 let origin = DVec3::new(point.x + x, point.y + 2.0 * reach, point.z + z);
                 let down = Ray { origin, direction: DVec3::NEG_Y, range: 8.0 * reach, ignore: None };
-                self.cast_ray(&down).map(|distance| origin.y - distance)
+                rays.cast(&down, down.range).map(|distance| origin.y - distance)
             }
         };
         let middle = at(0.0, 0.0)?;
@@ -161,10 +158,10 @@ impl Ground {
 
     /// How far it is above a point that lies below it, if it is terrain.
     pub(super) fn above(&self, point: DVec3) -> Option<f64> {
-        let Form::Surface { shape, .. } = &self.form else { return None };
+        let Form::Surface { shape, rays, .. } = &self.form else { return None };
         shape.as_heightfield()?;
         let up = Ray { origin: point, direction: DVec3::Y, range: self.bounds.high.y - point.y, ignore: None };
-        self.cast_ray(&up).filter(|distance| *distance > 0.0)
+        rays.cast(&up, up.range).filter(|distance| *distance > 0.0)
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) use self::{
     renumber::NewNumbers,
 };
 use super::{soil::Footprints, tree::Tree};
+use crate::rays::CurrentScene;
 
 /// A point where two surfaces meet or are about to.
 #[derive(Debug, Clone, Copy)]
@@ -109,6 +110,7 @@ pub(super) struct Collider {
     hits: Vec<Hit>,
     tangents: Tangents,
     memory: Memory,
+    rays: CurrentScene,
     /// What of each shape is in soil, and which of these are a shape's.
     pub(super) soil: Footprints,
     prints: Vec<soil::Prints>,
@@ -130,6 +132,7 @@ impl Collider {
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
             placements: vec![Placement::NOWHERE; geoms.len()],
+            rays: rays::scene(&geoms, &grounds),
             model: Model { geoms, extents, starts, grounds, apart, self_colliding },
             contacts: Vec::new(),
             old: Vec::new(),

@@ -32,19 +32,22 @@ impl Collider {
         direction: DVec3,
         range: f64,
     ) -> Option<f64> {
+        let geoms = &self.model.geoms;
+        let tree = geoms.iter().find(|geom| geom.body == body)?.side.tree;
+        let own = |other: BodyId| geoms.iter().any(|geom| geom.body == other && geom.side.tree == tree);
         let of_geom = |geom: &Geom| {
             let link = &trees[geom.side.tree].work.links[geom.side.link];
             let rotation = link.rotation * geom.turn;
             let origin = link.position + link.matrix * geom.offset + rotation * geom.middle;
             let ray = Ray { origin, direction, range, ignore: None };
-            let distance = self.cast_ray_past(trees, &ray, |other| other.side.tree == geom.side.tree)?;
+            let distance = self.ray_scene(trees).cast_past(&ray, own)?;
             let extent = match geom.outline {
                 Outline::Ball(radius) => radius,
                 _ => (rotation.inverse() * direction).abs().dot(geom.half),
             };
             Some(distance - extent)
         };
-        self.model.geoms.iter().filter(|geom| geom.body == body).filter_map(of_geom).min_by(f64::total_cmp)
+        geoms.iter().filter(|geom| geom.body == body).filter_map(of_geom).min_by(f64::total_cmp)
     }
 
     /// How far the terrain is above a point that lies below it.

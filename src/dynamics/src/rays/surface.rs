@@ -1,0 +1,35 @@
+//! Grounds that have a shape: terrain and triangles.
+
+use simpartner_model::Pose;
+
+use super::relief::Relief;
+use crate::{
+    Ray,
+    parry::{math::Pose as ParryPose, query, shape::SharedShape},
+    shape,
+};
+
+/// Terrain or triangles at their place in the world.
+pub(crate) struct Surface {
+    shape: SharedShape,
+    /// The extremes of terrain.
+    relief: Option<Relief>,
+    /// `world_from_surface`.
+    pose: ParryPose,
+}
+
+impl Surface {
+    /// A ground's shape at `world_from_surface`.
+    pub(crate) fn new(shape: &SharedShape, pose: &Pose) -> Self {
+        Self { shape: shape.clone(), relief: shape.as_heightfield().map(Relief::new), pose: shape::pose(pose) }
+    }
+
+    /// The distance along a ray to it, if it is at most `limit`.
+    pub(crate) fn cast(&self, ray: &Ray, limit: f64) -> Option<f64> {
+        let line = query::Ray::new(ray.origin, ray.direction).inverse_transform_by(&self.pose);
+        match (&self.relief, self.shape.as_heightfield()) {
+            (Some(relief), Some(field)) => relief.cast(field, &line, limit),
+            _ => self.shape.cast_local_ray(&line, limit, true),
+        }
+    }
+}
