@@ -36,6 +36,9 @@ const ROOM: f64 = 0.1;
 /// parameters, which is a few units of the last place of these lengths.
 const ROUNDING: f64 = 1e-9;
 
+/// The tree is improved when so many parts of its boxes were made anew: parry's improvement takes up a twentieth of a tree at a time.
+const OPTIMISED_AFTER: usize = 20;
+
 /// The shapes of a world that rays meet, where they were after one step.
 #[derive(Clone)]
 pub struct RayScene {
@@ -44,6 +47,8 @@ pub struct RayScene {
     poses: Vec<Pose>,
     /// The poses for which their boxes were made.
     boxed: Vec<Pose>,
+    /// How many boxes were made anew since the tree was last improved.
+    moved: usize,
     tree: Bvh,
 }
 
@@ -99,12 +104,12 @@ impl RayScene {
     }
 
     fn of(shapes: Arc<Shapes>) -> Self {
-        Self { shapes, poses: Vec::new(), boxed: Vec::new(), tree: Bvh::new() }
+        Self { shapes, poses: Vec::new(), boxed: Vec::new(), moved: 0, tree: Bvh::new() }
     }
 
     /// Puts the solids where they are now: `world_from_shape`, in their order.
     pub(crate) fn update(&mut self, poses: impl Iterator<Item = Pose>, workspace: &mut BvhWorkspace) {
-        let Self { shapes, poses: old, boxed, tree } = self;
+        let Self { shapes, poses: old, boxed, moved, tree } = self;
         if old.is_empty() {
             old.extend(poses);
             boxed.clone_from(old);
@@ -112,7 +117,7 @@ impl RayScene {
             *tree = Bvh::from_leaves(BvhBuildStrategy::Binned, &boxes);
             return;
         }
-        let mut has_changed = false;
+        let mut remade = 0;
         for (index, ((solid, now), pose)) in shapes.solids.iter().zip(poses).zip(old).enumerate() {
             if now == *pose {
                 continue;
@@ -121,10 +126,15 @@ impl RayScene {
             if !solid.is_held(&boxed[index], &now) {
                 boxed[index] = now;
                 tree.insert_or_update_partially(solid.bounds_at(&now), index as u32, 0.0);
-                has_changed = true;
+                remade += 1;
             }
         }
-        if has_changed {
+        if remade > 0 {
+            tree.refit_without_opt();
+            *moved += remade;
+        }
+        if *moved > shapes.solids.len() / OPTIMISED_AFTER {
+            *moved = 0;
             tree.refit(workspace);
             tree.optimize_incremental(workspace);
         }
@@ -189,7 +199,7 @@ impl RayScene {
 }
 
 /// The distance along a ray to a plane, m; 0 from below it.
-pub(crate) fn distance_to_plane(plane: &Plane, ray: &Ray) -> Option<f64> {
+fn distance_to_plane(plane: &Plane, ray: &Ray) -> Option<f64> {
     let (height, slope) = (plane.normal.dot(ray.origin) - plane.distance, plane.normal.dot(ray.direction));
     let distance = if height <= 0.0 { 0.0 } else { -height / slope };
     (distance >= 0.0 && distance <= ray.range).then_some(distance)

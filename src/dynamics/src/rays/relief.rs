@@ -10,7 +10,7 @@ use crate::parry::{
     shape::{HeightField, Triangle},
 };
 
-/// Cells along the side of a block, and blocks along that of the next larger one. With 8 a ray over 200 x 200 cells takes 15 % less than with 4 or 16.
+/// Cells along the side of a block, and blocks along that of the next larger one. Two heights for 8 x 8 cells take 3 % of the memory of the field.
 const BRANCHING: usize = 8;
 /// Margin of a cell, as a part of it: the rounding of a place on a grid of 1e6 cells is 1e-4 of that.
 const MARGIN: f64 = 1e-6;
