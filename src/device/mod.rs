@@ -5,12 +5,14 @@
 //! step: `command` (at the step's boundary), `before_step`, `after_step`, `values`.
 
 mod actuator;
+mod background;
 mod describe;
 mod random;
 mod sensor;
 
+pub use background::{Background, Foreground};
 pub use describe::describe;
-pub use sensor::{RayBundle, rays};
+pub use sensor::{RayBundle, ScanState, rays};
 
 use serde::{Deserialize, Serialize};
 use simpartner_description::{DeviceSpec, Watchdog, World};
@@ -150,10 +152,34 @@ impl Device {
 
     /// Makes a reading if one is due after this step, and returns whether a fresh one has arrived. An actuator's setting is always
     /// fresh.
-    pub fn after_step(&mut self, engine: &dyn Engine, step: StepIndex) -> bool {
+    pub fn after_step(&mut self, engine: &dyn Engine, step: StepIndex, background: &dyn Background) -> bool {
         match &mut self.instance {
-            Instance::Sensor(sensor) => sensor.after_step(engine, step),
+            Instance::Sensor(sensor) => sensor.after_step(engine, step, background),
             Instance::Actuator(_) => true,
+        }
+    }
+
+    /// The reading that is being made beside the steps, which belongs to its state between them.
+    pub fn scan_state(&self) -> Option<ScanState> {
+        match &self.instance {
+            Instance::Sensor(sensor) => sensor.scan_state(),
+            Instance::Actuator(_) => None,
+        }
+    }
+
+    /// Goes on with such a reading, after [`restore`](Self::restore). False if it is of another device or another world.
+    #[must_use]
+    pub fn restore_scan(&mut self, state: &ScanState, engine: &dyn Engine) -> bool {
+        match &mut self.instance {
+            Instance::Sensor(sensor) => sensor.restore_scan(state, engine),
+            Instance::Actuator(_) => false,
+        }
+    }
+
+    /// Waits for the reading that is being made beside the steps. It arrives when it would have arrived.
+    pub fn finish_scan(&mut self) {
+        if let Instance::Sensor(sensor) = &mut self.instance {
+            sensor.take_up_scan();
         }
     }
 }

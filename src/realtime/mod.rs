@@ -4,6 +4,7 @@
 //! bounded queue, which keeps their order; the latest record comes out through a watch channel, every one for readers that follow, and events through a ring. Start at
 //! [`Handle`], then [`PhysicsThread`].
 
+mod background;
 mod control;
 mod events;
 mod handle;

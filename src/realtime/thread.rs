@@ -13,6 +13,7 @@ use simpartner_model::Timestep;
 use simpartner_wire::signal::Layout;
 
 use super::{
+    background::BackgroundThread,
     events::EventReader,
     handle::Inbox,
     lockstep::Barrier,
@@ -74,10 +75,12 @@ impl PhysicsThread {
     /// # Errors
     /// When the operating system gives no thread.
     pub fn prepare(
-        simulation: Simulation,
+        mut simulation: Simulation,
         inbox: Inbox,
         settings: ClockSettings,
     ) -> Result<(Self, Grants), ThreadError> {
+        // From here, and not from the physics thread, whose priority it would inherit.
+        simulation.set_background(Box::new(BackgroundThread::start()?));
         let (start, started) = mpsc::channel();
         let (report_grants, granted) = mpsc::channel();
         let (alive, ended) = mpsc::channel::<()>();

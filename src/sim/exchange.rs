@@ -11,7 +11,7 @@ use simpartner_wire::{
 };
 
 use super::{Schedule, Simulation};
-use crate::device::Device;
+use crate::device::{Device, Foreground};
 
 impl Simulation {
     /// Numbers the world, which a simulation that is built has with the number 0.
@@ -38,6 +38,9 @@ impl Simulation {
         }
         (next.step, next.epoch, next.diverged) = (self.step, self.epoch, self.diverged);
         next.events = std::mem::take(&mut self.events);
+        next.background = std::mem::replace(&mut self.background, Box::new(Foreground));
+        // What they see is in a world that the next state knows nothing of.
+        self.devices.iter_mut().for_each(Device::finish_scan);
         next.carry_over_devices(self, numbers);
         next.carry_over_commands(self, numbers);
         let applied = std::mem::take(&mut self.applied);

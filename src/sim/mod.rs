@@ -4,6 +4,7 @@
 //! however fast they run. Start at [`Simulation::step`].
 
 mod exchange;
+mod notices;
 mod schedule;
 mod snapshot;
 mod warnings;
@@ -12,9 +13,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, Timeline, World};
-use simpartner_dynamics::{
-    BuildError, ContactPoint, Engine, EngineIdentity, Guard, Rut, RutChanges, RutTile, Settings,
-};
+use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Rut, RutChanges, RutTile, Settings};
 use simpartner_model::{BodyId, DeviceId, JointId, Pose, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
@@ -26,7 +25,7 @@ use simpartner_wire::{
 use thiserror::Error;
 
 use self::schedule::Schedule;
-use crate::device::{self, Device};
+use crate::device::{self, Background, Device, Foreground};
 
 pub use snapshot::SnapshotError;
 pub use warnings::warnings;
@@ -44,6 +43,7 @@ pub struct Simulation {
     layout: Arc<Layout>,
     engine: Box<dyn Engine>,
     devices: Vec<Device>,
+    background: Box<dyn Background>,
     step: StepIndex,
     epoch: u32,
     /// Commands for later steps, the next first. The sender bounds them: the server by the memory that they reserve.
@@ -124,6 +124,7 @@ impl Simulation {
         let mut simulation = Self {
             engine,
             devices: Vec::new(),
+            background: Box::new(Foreground),
             newest: vec![0; world.devices.len()],
             world,
             timestep,
@@ -166,6 +167,11 @@ impl Simulation {
     fn new_devices(&self) -> Vec<Device> {
         let new = |spec| Device::new(spec, &self.world, self.timestep, self.seed, &*self.engine);
         self.world.devices.iter().map(new).collect()
+    }
+
+    /// Has scans made there from now on. Records are the same wherever they are made.
+    pub fn set_background(&mut self, background: Box<dyn Background>) {
+        self.background = background;
     }
 
     /// The layout of a record.
@@ -368,25 +374,9 @@ impl Simulation {
         self.engine.step();
         self.step = next;
         for (device, fresh) in self.devices.iter_mut().zip(&mut record.fresh) {
-            *fresh = device.after_step(&*self.engine, next);
+            *fresh = device.after_step(&*self.engine, next, &*self.background);
         }
-        for notice in self.engine.notices() {
-            self.diverged |= notice.guard == Guard::Divergence;
-            let kind = match notice.guard {
-                Guard::Divergence => EventKind::Divergence,
-                Guard::Substeps => EventKind::Substeps,
-                Guard::Unconverged => EventKind::Unconverged,
-                Guard::Speed
-                | Guard::Motor
-                | Guard::JointError
-                | Guard::Penetration
-                | Guard::Imbalance
-                | Guard::Energy => EventKind::PhysicsLimit,
-            };
-            let subject = notice.bodies.first().map(|&body| self.name_of(body));
-            let (subject, text) = (subject.unwrap_or_default(), notice.text.clone());
-            self.events.push(Event { step: next, kind, subject, text, value: Some(notice.value) });
-        }
+        self.take_notices();
         record.commands.append(&mut self.applied);
         record.events.append(&mut self.events);
         record.beginning = self.beginning.take();

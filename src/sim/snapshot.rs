@@ -5,7 +5,7 @@ use simpartner_model::StepIndex;
 use thiserror::Error;
 
 use super::Simulation;
-use crate::device::{Device, DeviceState};
+use crate::device::{Device, DeviceState, ScanState};
 
 /// Bytes of the hash before the state.
 const HASH: usize = blake3::OUT_LEN;
@@ -40,6 +40,13 @@ struct SavedState {
     physics: simpartner_dynamics::Snapshot,
 }
 
+/// A scan under way and the number of its device; they stand after the [`SavedState`], if there are any.
+type SavedScan = (usize, ScanState);
+
+fn scan_of((index, device): (usize, &Device)) -> Option<SavedScan> {
+    device.scan_state().map(|scan| (index, scan))
+}
+
 impl Simulation {
     /// The state after the last step, from which [`restore`](Self::restore) goes on bit for bit. Commands that wait for later
     /// steps are not in it.
@@ -54,6 +61,10 @@ impl Simulation {
         };
         let room_for_hash = vec![0; HASH];
         let mut bytes = postcard::to_extend(&saved, room_for_hash).expect("plain numbers always serialise");
+        let scans: Vec<_> = self.devices.iter().enumerate().filter_map(scan_of).collect();
+        if !scans.is_empty() {
+            bytes = postcard::to_extend(&scans, bytes).expect("plain numbers always serialise");
+        }
         let hash = blake3::hash(&bytes[HASH..]);
         bytes[..HASH].copy_from_slice(hash.as_bytes());
         bytes
@@ -69,12 +80,21 @@ impl Simulation {
         if blake3::hash(state).as_bytes() != hash {
             return Err(SnapshotError::Damaged);
         }
-        let saved: SavedState = postcard::from_bytes(state).map_err(|error| SnapshotError::Model(error.to_string()))?;
+        let refuse = |error: postcard::Error| SnapshotError::Model(error.to_string());
+        let (saved, rest) = postcard::take_from_bytes::<SavedState>(state).map_err(refuse)?;
+        // A state without scans ends here.
+        let scans: Vec<SavedScan> =
+            if rest.is_empty() { Vec::new() } else { postcard::from_bytes(rest).map_err(refuse)? };
         let here = self.engine.identity().to_string();
         if saved.engine != here {
             return Err(SnapshotError::Engine { there: saved.engine, here });
         }
-        let devices = self.restored_devices(saved.devices, saved.step, saved.seed)?;
+        let mut devices = self.restored_devices(saved.devices, saved.step, saved.seed)?;
+        for (index, scan) in &scans {
+            if !devices.get_mut(*index).is_some_and(|device| device.restore_scan(scan, &*self.engine)) {
+                return Err(SnapshotError::Model(format!("it has a scan of device {index}, which is another one")));
+            }
+        }
         self.engine.restore(&saved.physics).map_err(|error| SnapshotError::Model(error.to_string()))?;
         self.devices = devices;
         (self.step, self.diverged) = (saved.step, saved.diverged);

@@ -32,14 +32,16 @@ impl Delivery {
         list
     }
 
-    /// Sends a reading of this step, unless it is lost; a fault may add to the latency. Older readings that would arrive no earlier
-    /// are dropped.
-    pub(super) fn send(&mut self, reading: Vec<f64>, step: StepIndex, extra_steps: u64) {
-        let is_full = (self.under_way.len() + 1).saturating_mul(reading.len()) > MAX_UNDER_WAY;
-        if self.stream.happens(self.dropout) || is_full {
+    /// Draws whether the next reading is lost.
+    pub(super) fn loses_next(&mut self) -> bool {
+        self.stream.happens(self.dropout)
+    }
+
+    /// Sends a reading that arrives at the step `due`. Older readings that would arrive no earlier are dropped.
+    pub(super) fn send(&mut self, reading: Vec<f64>, due: StepIndex) {
+        if (self.under_way.len() + 1).saturating_mul(reading.len()) > MAX_UNDER_WAY {
             return self.lose(reading);
         }
-        let due = step.after(self.latency_steps + extra_steps);
         while let Some((_, late)) = self.under_way.pop_back_if(|(other, _)| *other >= due) {
             self.spare.push(late);
         }

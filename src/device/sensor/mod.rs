@@ -11,8 +11,12 @@ mod mount_point;
 mod noise;
 mod probe;
 mod rays;
+mod scan;
 
 pub use rays::{RayBundle, rays};
+pub use scan::ScanState;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use simpartner_description::World;
@@ -25,8 +29,10 @@ use self::{
     kinds::probe,
     noise::{NoiseModel, NoiseState},
     probe::{Probe, ProbeState},
+    scan::PendingScan,
 };
 use super::{
+    Background,
     describe::{fields, interval_steps},
     random::StreamSeed,
 };
@@ -34,15 +40,17 @@ use super::{
 /// A sensor of a running simulation.
 pub(super) struct Sensor {
     probe: Box<dyn Probe>,
-    noise: NoiseModel,
+    noise: Arc<NoiseModel>,
     delivery: Delivery,
+    /// A reading that is being made beside the steps.
+    scan: Option<PendingScan>,
     timestep: Timestep,
     interval_steps: u64,
     /// The step of the last measurement, from which drift is counted.
     measured: StepIndex,
     fault: Fault,
     fault_stream: Stream,
-    fields: Vec<Field>,
+    fields: Arc<[Field]>,
     /// What the probe measured, before the noise.
     truth: Vec<f64>,
     reading: Vec<f64>,
@@ -74,14 +82,15 @@ impl Sensor {
         let quantities = spec.kind.description().quantities;
         let mut sensor = Self {
             probe: probe(spec, world, timestep),
-            noise: NoiseModel::new(quantities, fields.len(), &spec.noise, seed.stream("noise")),
+            noise: Arc::new(NoiseModel::new(quantities, fields.len(), &spec.noise, seed.stream("noise"))),
             delivery: Delivery::new(timestep.steps_in(spec.latency_s), spec.dropout, seed.stream("delivery")),
+            scan: None,
             timestep,
             interval_steps: interval_steps(spec.rate_hz, timestep),
             measured: StepIndex(0),
             fault: Fault::None,
             fault_stream: seed.stream("fault"),
-            fields,
+            fields: fields.into(),
             truth: Vec::new(),
             reading: Vec::new(),
         };
@@ -121,7 +130,7 @@ impl Sensor {
             && state.measured <= step
             && state.delivery.fits(width)
             && self.probe.restore(&state.probe)
-            && self.noise.restore(state.noise);
+            && Arc::make_mut(&mut self.noise).restore(state.noise);
         (self.interval_steps, self.measured) = (state.interval_steps, state.measured);
         (self.fault, self.fault_stream) = (state.fault, state.fault_stream);
         (self.reading, self.delivery) = (state.reading, state.delivery);
@@ -130,7 +139,7 @@ impl Sensor {
 
     pub(super) fn reseed(&mut self, seed: StreamSeed<'_>) {
         self.fault_stream = seed.stream("fault");
-        self.noise.stream = seed.stream("noise");
+        Arc::make_mut(&mut self.noise).stream = seed.stream("noise");
         self.delivery.stream = seed.stream("delivery");
     }
 
@@ -150,7 +159,9 @@ impl Sensor {
             Configuration::RangeM(range) => self.probe.set_range(range),
             Configuration::LatencyS(latency) => self.delivery.latency_steps = self.timestep.steps_in(latency),
             Configuration::Dropout(dropout) => self.delivery.dropout = dropout,
-            Configuration::Noise { quantity, figure, value } => self.noise.configure(quantity, figure, value),
+            Configuration::Noise { quantity, figure, value } => {
+                Arc::make_mut(&mut self.noise).configure(quantity, figure, value);
+            }
         }
     }
 
@@ -159,11 +170,12 @@ impl Sensor {
         self.fault = fault;
         if matches!(fault, Fault::Off | Fault::Stuck) {
             self.delivery.lose_all();
+            self.scan = None;
         }
     }
 
     /// Makes a reading if one is due after this step, and returns whether a fresh one has arrived.
-    pub(super) fn after_step(&mut self, engine: &dyn Engine, step: StepIndex) -> bool {
+    pub(super) fn after_step(&mut self, engine: &dyn Engine, step: StepIndex, background: &dyn Background) -> bool {
         self.probe.follow(engine);
         let due = step.0.is_multiple_of(self.interval_steps);
         match self.fault {
@@ -173,17 +185,72 @@ impl Sensor {
             _ => {}
         }
         if due {
-            let mut reading = self.delivery.take_empty();
-            self.measure(engine, &mut reading, step);
-            let lost = matches!(self.fault, Fault::Intermittent(share) if self.fault_stream.happens(share));
-            let extra = if let Fault::Delayed(delay) = self.fault { self.timestep.steps_in(delay) } else { 0 };
-            if lost {
-                self.delivery.lose(reading);
-            } else {
-                self.delivery.send(reading, step, extra);
-            }
+            // A sensor has one scan under way at most.
+            self.take_up_scan();
+            self.begin_reading(engine, step);
+        }
+        if let Some(scan) = &mut self.scan {
+            scan.offer(background);
+        }
+        if self.scan.as_ref().is_some_and(|scan| scan.due <= step) {
+            self.take_up_scan();
         }
         self.delivery.arrive(&mut self.reading, step)
+    }
+
+    /// Makes a reading, or begins a scan for it, and sends it on its way.
+    fn begin_reading(&mut self, engine: &dyn Engine, step: StepIndex) {
+        let scan = self.probe.scan(engine);
+        let extra = if let Fault::Delayed(delay) = self.fault { self.timestep.steps_in(delay) } else { 0 };
+        let latency = self.delivery.latency_steps + extra;
+        // As a scanner that turns once in each period has its reading at the end of the turn.
+        let due = step.after(if scan.is_some() { latency.max(self.interval_steps) } else { latency });
+        let lost_by_fault = matches!(self.fault, Fault::Intermittent(share) if self.fault_stream.happens(share));
+        let is_lost = lost_by_fault || self.delivery.loses_next();
+        match scan.filter(|_| self.fault != Fault::Garbage) {
+            Some(_) if is_lost => {}
+            Some(scan) => {
+                let (noise, fields) = (Arc::clone(&self.noise), Arc::clone(&self.fields));
+                self.scan = Some(PendingScan::new(scan, noise, fields, self.elapsed_s(step), due));
+                self.measured = step;
+            }
+            None => {
+                let mut reading = self.delivery.take_empty();
+                self.measure(engine, &mut reading, step);
+                if is_lost { self.delivery.lose(reading) } else { self.delivery.send(reading, due) }
+            }
+        }
+    }
+
+    /// Puts the reading of the scan that is under way, if there is one, among those that arrive.
+    pub(super) fn take_up_scan(&mut self) {
+        if let Some(scan) = self.scan.take() {
+            let mut reading = self.delivery.take_empty();
+            let noise = scan.take(&mut reading);
+            if !noise.is_silent() {
+                Arc::make_mut(&mut self.noise).go_on_from(&noise);
+            }
+            self.delivery.send(reading, scan.due);
+        }
+    }
+
+    /// The scan that is under way.
+    pub(super) fn scan_state(&self) -> Option<ScanState> {
+        self.scan.as_ref().map(PendingScan::state)
+    }
+
+    /// Begins the scan of a state. False if it is of another sensor or world.
+    pub(super) fn restore_scan(&mut self, state: &ScanState, engine: &dyn Engine) -> bool {
+        let fields = Arc::clone(&self.fields);
+        let scan = self.probe.scan(engine).and_then(|now| PendingScan::restored(state, now, &self.noise, fields));
+        let fits = scan.is_some();
+        self.scan = scan;
+        fits
+    }
+
+    /// Time since the last measurement.
+    fn elapsed_s(&self, step: StepIndex) -> f64 {
+        self.timestep.seconds() * (step.0 - self.measured.0) as f64
     }
 
     fn measure(&mut self, engine: &dyn Engine, reading: &mut Vec<f64>, step: StepIndex) {
@@ -194,8 +261,8 @@ impl Sensor {
         }
         self.probe.read(engine, reading);
         self.truth.clone_from(reading);
-        let elapsed_s = self.timestep.seconds() * (step.0 - self.measured.0) as f64;
-        self.noise.apply_noise(reading, &self.fields, elapsed_s);
+        let elapsed_s = self.elapsed_s(step);
+        Arc::make_mut(&mut self.noise).apply_noise(reading, &self.fields, elapsed_s);
         self.probe.limit(&self.truth, reading);
         self.measured = step;
     }

@@ -65,10 +65,38 @@ impl NoiseModel {
         }
     }
 
+    /// Whether it leaves readings as they are, and draws nothing for them.
+    pub(super) fn is_silent(&self) -> bool {
+        self.parts.iter().all(Part::is_silent)
+    }
+
+    /// The figures of each quantity.
+    pub(super) fn figures(&self) -> Vec<Noise> {
+        self.parts.iter().map(|part| part.noise).collect()
+    }
+
+    /// The same with other figures; `None` if they are of another kind of sensor.
+    pub(super) fn with_figures(&self, figures: &[Noise]) -> Option<Self> {
+        if figures.len() != self.parts.len() {
+            return None;
+        }
+        let mut other = self.clone();
+        other.parts.iter_mut().zip(figures).for_each(|(part, figures)| part.noise = *figures);
+        Some(other)
+    }
+
+    /// Takes up the drift and the random numbers of another one of the same sensor, with its own figures.
+    pub(super) fn go_on_from(&mut self, other: &Self) {
+        for (part, other) in self.parts.iter_mut().zip(&other.parts) {
+            part.drifted.clone_from(&other.drifted);
+        }
+        self.stream = other.stream.clone();
+    }
+
     /// Adds the noise to a reading that was taken `elapsed_s` after the one before.
     pub(super) fn apply_noise(&mut self, reading: &mut [f64], bounds: &[Field], elapsed_s: f64) {
         for part in &mut self.parts {
-            if part.law != NoiseLaw::None && part.noise != Noise::default() {
+            if !part.is_silent() {
                 let fields = part.fields.clone();
                 part.apply_noise(&mut reading[fields.clone()], &bounds[fields], elapsed_s, &mut self.stream);
             }
@@ -96,6 +124,10 @@ impl NoiseModel {
 }
 
 impl Part {
+    fn is_silent(&self) -> bool {
+        self.law == NoiseLaw::None || self.noise == Noise::default()
+    }
+
     fn apply_noise(&mut self, reading: &mut [f64], bounds: &[Field], elapsed_s: f64, stream: &mut Stream) {
         let Noise { standard_deviation, bias, drift, quantisation } = self.noise;
         let mut error = |drifted: &mut f64| {

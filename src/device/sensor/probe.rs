@@ -3,10 +3,17 @@
 use serde::{Deserialize, Serialize};
 use simpartner_dynamics::Engine;
 
+use super::scan::Scan;
+
 /// The measuring part of a sensor.
 pub(super) trait Probe: Send {
     /// Appends the fields of a reading.
     fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>);
+
+    /// What is seen now, if making a reading of it takes too long for a step.
+    fn scan(&self, _: &dyn Engine) -> Option<Scan> {
+        None
+    }
 
     /// Looks at the state before the first step, and before one after something was put elsewhere.
     fn start(&mut self, _: &dyn Engine) {}

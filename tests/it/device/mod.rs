@@ -4,6 +4,7 @@ mod actuators;
 mod faults;
 mod motion;
 mod noise;
+mod scans;
 mod surroundings;
 
 use std::sync::Arc;

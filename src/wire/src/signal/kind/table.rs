@@ -209,7 +209,9 @@ device_kinds! {
         ..sensor(
             "Distances along a fan of rays, each like a DistanceSensor's: from minus to plus the half angle about the sensor's z \
              axis in its z-x plane. With several layers the fans are tilted towards y, from minus to plus the vertical half \
-             angle, and follow each other from the lowest. A ray that meets nothing reads the range, without noise.",
+             angle, and follow each other from the lowest. A ray that meets nothing reads the range, without noise. All rays see \
+             the step that the reading is made in. A reading of more than 200 rays takes a while, as that of a scanner that turns once \
+             in each period: it arrives one period (1/rate) after its step, or after its latency where that is longer.",
             &[DISTANCE],
         )
     },
