@@ -109,7 +109,7 @@ impl Relief {
 
     /// Looks for a nearer point of the surface in some blocks of a level, or in cells at level 0, within a part of the ray.
     fn descend(&self, path: &Path, level: usize, window: Window, span: [f64; 2], nearest: &mut f64) {
-        if !(span[0] <= span[1]) {
+        if span[0] > span[1] {
             return;
         }
         let side = (BRANCHING.pow(level as u32)) as f64;
@@ -124,7 +124,7 @@ impl Relief {
             if part[0] > *nearest {
                 return;
             }
-            if !(part[0] <= part[1]) {
+            if part[0] > part[1] {
                 continue;
             }
             let heights = path.heights(part);
