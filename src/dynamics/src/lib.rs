@@ -263,7 +263,7 @@ pub enum Guard {
     Motor,
     /// A joint that closes a loop came apart by more than is thought right, m.
     JointError,
-    /// Two bodies sank into each other deeper than is thought right, m.
+    /// Two bodies sank into each other deeper than is thought right, or overlap and are not let part; the depth in m.
     Penetration,
     /// The reaction of a joint along its axis is not what its motor, stops and losses exert: a fault of the engine. The
     /// difference as a share of the forces in the joint.

@@ -69,7 +69,8 @@ pub struct Settings {
     pub engine: EngineKind,
     /// Solver substeps in a timestep, at least 1.
     pub substeps: usize,
-    /// Largest speed at which penetrating bodies are pushed apart, m/s (ODE's contactMaxCorrectingVel).
+    /// Largest speed at which penetrating bodies are pushed apart, m/s (ODE's contactMaxCorrectingVel). Articulated dynamics moves no point of a body
+    /// faster for that.
     pub contact_max_correcting_velocity_m_per_s: f64,
     /// True lets objects at rest fall asleep until something touches them (ODE's autoDisableFlag). Robots never do.
     pub auto_disable: bool,

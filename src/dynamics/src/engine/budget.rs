@@ -104,6 +104,12 @@ impl Budget {
     }
 }
 
+/// What taking out penetration may cost an island after its solves, of `most`, in sweeps.
+pub(super) fn work_of_parting(parts: &Parts, scheme: &Scheme, most: f64) -> f64 {
+    let own = parts.trees.iter().map(|tree| tree.own_work(scheme.budget)).fold(scheme.budget, f64::min);
+    most.min(OF_THE_SHORTEST * own)
+}
+
 impl Scheme {
     /// Whether there is work enough for a substep with this tree to be made again in two parts.
     pub(super) fn affords_halves(&self, tree: &Tree) -> bool {

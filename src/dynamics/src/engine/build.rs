@@ -81,6 +81,10 @@ pub(super) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
     builder.add_couplings()?;
     let collider = builder.collider()?;
     let Builder { mut trees, bodies, joints, mut closures, .. } = builder;
+    for (side, reach) in collider.reaches() {
+        let own = &mut trees[side.tree].topology.reach[side.link];
+        *own = own.max(reach);
+    }
     for tree in &mut trees {
         tree.update_kinematics(mechanism.gravity);
     }

@@ -32,6 +32,10 @@ pub(super) const IMBALANCE: f64 = 1e-6;
 const MAX_IMPACT_DEPTH: f64 = 1e-3;
 /// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
 const QUIET: f64 = 1.0;
+/// Shapes that do not part are told after so long, s: those of a pile may be held by each other for some steps.
+const PATIENCE: f64 = 0.1;
+/// Part of the energy that nobody sees that a loop may gain in a substep: at rest it gains what rounding leaves of velocities.
+const UNSEEN_IN_LOOPS: f64 = 1e-9;
 /// How often a substep is halved for a joint that turns fast, at most: with more than a hundred parts a runaway joint would only make
 /// the simulation stand still.
 const MOST_HALVINGS: u32 = 7;
@@ -215,7 +219,8 @@ impl Guards {
         let own = || island.trees().iter().map(|&tree| &trees[tree]);
         let fastest = own().map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
         // What lies on its points and rocks gains and loses by turns; what a loop gains it keeps.
-        let unseen = if let [true, false] = island.ties() { scheme.share * negligible_energy(own()) } else { 0.0 };
+        let part = if let [true, false] = island.ties() { 1.0 } else { UNSEEN_IN_LOOPS };
+        let unseen = part * scheme.share * negligible_energy(own());
         let gains = island.gain > island.allowed_gain(own(), island.ties(), scheme) + unseen;
         gains || island.was_hit(trees) && fastest * scheme.h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
     }
@@ -253,6 +258,7 @@ impl Guards {
         &mut self,
         islands: impl Iterator<Item = &'a Island> + Clone,
         trees: &[Tree],
+        contacts: &[Contact],
         counts: impl Fn(usize) -> bool,
     ) {
         for island in islands.clone().filter(|island| island.failed || !island.outcome.converged || island.is_cut) {
@@ -279,6 +285,7 @@ impl Guards {
         }
         for island in islands.clone() {
             self.tell_slowed(island, trees);
+            self.tell_not_parted(island, trees, contacts);
         }
         for place in 0..self.jointed.len() {
             let index = self.jointed[place];
@@ -291,6 +298,25 @@ impl Guards {
             let value = tree.work.imbalance;
             let text = format!("reactions and efforts of {} bodies differ by a share of {value:.1e}", bodies.len());
             self.notices.push(Notice { guard: Guard::Imbalance, bodies, text, value });
+        }
+    }
+
+    /// Tells that shapes in an island do not part, after they have not for a while.
+    fn tell_not_parted(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact]) {
+        let Some((depth, contact)) = island.not_parted.map(|(depth, index)| (depth, &contacts[index])) else { return };
+        let tree = contact.b.tree;
+        let quiet = self.watch.episodes.entry((6, tree)).or_insert(2.0 * PATIENCE);
+        if *quiet > PATIENCE {
+            return;
+        }
+        *quiet = PATIENCE;
+        if self.begins((7, tree)) {
+            let bodies = pair(trees, contact);
+            let [one, other] = bodies.map(|body| self.name(body));
+            let text =
+                format!("'{one}' is {depth:.2e} m deep in '{other}', and what holds them lets them part no farther");
+            let bodies = bodies.into_iter().flatten().collect();
+            self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: depth });
         }
     }
 

@@ -12,6 +12,7 @@ use super::{
     collide::{Contact, Side},
     constraint::{Constraints, Parts},
     gauss::loops::Loops,
+    parting::Parting,
     problem::Scheme,
     soil::Footprints,
     solve::{Outcome, Solver},
@@ -36,9 +37,10 @@ pub(super) struct Island {
     trees: Vec<usize>,
     contacts: Vec<usize>,
     closures: Vec<usize>,
-    constraints: Constraints,
+    pub(super) constraints: Constraints,
     loops: Loops,
-    solver: Solver,
+    pub(super) solver: Solver,
+    pub(super) parting: Parting,
     pub(super) outcome: Outcome,
     /// True if the attempt is taken as it comes, and if work was missing for another pass or for smaller parts.
     pub(super) is_last: bool,
@@ -55,6 +57,8 @@ pub(super) struct Island {
     pub(super) too_fast: f64,
     /// How far a contact penetrated before it could press, m, and its place in the list: the deepest for the size of its shapes.
     pub(super) sunk: Option<(f64, usize)>,
+    /// How deep shapes are in each other that do not part, m, and the place of their contact in the list: the deepest.
+    pub(super) not_parted: Option<(f64, usize)>,
 }
 
 /// All islands of this step.
@@ -303,7 +307,7 @@ impl Island {
             let settled = self.apply_impulses(parts, scheme, [pass, last]);
             let keeps = self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes);
             let presses = self.constraints.soil_settles(parts, scheme, settled && keeps);
-            if settled && keeps && presses && self.constraints.closes(parts, scheme.h) {
+            if settled && keeps && presses && self.constraints.closes(parts, scheme) {
                 break;
             }
             if last < passes {
@@ -348,11 +352,7 @@ impl Island {
             }
             tree.update_kinematics(scheme.gravity);
         }
-        if self.constraints.problem.correct(&mut self.solver.correction, scheme) {
-            for tree in parts.trees.iter_mut() {
-                tree.push_out(&self.solver.correction.w, scheme.h, scheme.gravity);
-            }
-        }
+        self.part(parts, scheme);
         self.taken_out = 0.0;
         self.bound_speeds(parts, scheme);
         self.set_gain(parts);

@@ -17,7 +17,7 @@
 //! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton's method (`newton`, `elimination`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
 //! | loads that these leave open | least squares of the impulses with the same w | `sharing` | |
 //! | where these do not converge | homotopy: v = P(v - u - \|u_t\| n), smoothed, to zero smoothing | `homotopy` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
-//! | penetration | pseudo-velocities that move apart what is in each other | `correction` | |
+//! | penetration | pseudo-velocities that move apart what is in each other, slowly | `correction`, `parting` | |
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
 //!
@@ -95,6 +95,7 @@ mod island;
 mod kinematics;
 mod motion;
 mod newton;
+mod parting;
 mod place;
 mod probe;
 mod problem;
@@ -282,7 +283,8 @@ impl Dynamics {
         }
         self.add_contacts(groups, depth);
         let counts = |tree: usize| !groups.rejects(tree);
-        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees, counts);
+        let contacts = &self.collider.contacts;
+        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees, contacts, counts);
     }
 
     /// Does the same to every tree that is awake, on all threads.

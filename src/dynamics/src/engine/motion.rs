@@ -240,18 +240,6 @@ impl Tree {
         unchanged
     }
 
-    /// Moves at the whitened velocity of its island that takes out penetration, after [`Tree::finish`]. What that changes in heights,
-    /// springs and inertia comes in from nowhere, and is counted.
-    pub(super) fn push_out(&mut self, whitened: &[f64], h: f64, gravity: DVec3) {
-        let mut pseudo = std::mem::take(&mut self.work.pseudo);
-        self.velocity_of(&whitened[self.work.base..], &mut pseudo);
-        self.work.pseudo = pseudo;
-        let before = self.work.energy;
-        self.drift_pseudo(h);
-        self.update_kinematics(gravity);
-        self.work.substep_work += self.work.energy - before;
-    }
-
     /// Forgets the loads of the last step, and what it cost.
     pub(super) fn begin_step(&mut self) {
         if self.topology.links.len() > 1 {

@@ -170,7 +170,8 @@ impl Problem {
         block.law == Law::Cone && block.impulse[0] == 0.0 && !sharing::takes_part(self, block)
     }
 
-    fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> Outcome {
+    /// Solves for all impulses, of blocks that neither bounce nor share loads.
+    pub(super) fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> Outcome {
         let (cost, whole) = (self.sweep_cost(), *work);
         let exactness @ Exactness { sweeps: solved, accepted, .. } = self.exactness();
         let [mut residual, mut moved] = self.sweep_on(&mut solver.series, solved, work);

@@ -114,6 +114,8 @@ pub(super) struct Topology {
     /// [`LANES`].
     pub(super) chain: Vec<u32>,
     pub(super) rows: Vec<u32>,
+    /// How far the shapes of each link reach from its centre of mass, m.
+    pub(super) reach: Vec<f64>,
     /// The last degree of freedom that moves each link, if any.
     pub(super) leaf: Vec<Option<usize>>,
     /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
@@ -237,6 +239,8 @@ pub(super) struct Work {
     pub(super) motor_coordinates: Vec<f64>,
     /// Velocities that only move, to take out penetration.
     pub(super) pseudo: Vec<f64>,
+    /// How the links move at these, about the root where it was at the middle of the step.
+    pub(super) pseudo_motion: Vec<Spatial>,
     pub(super) scratch: Vec<f64>,
     pub(super) impact: bool,
     /// Whether [`Tree::step_freely`] or [`Tree::fly`] has made the whole substep, and the memory of the former.
@@ -354,6 +358,7 @@ impl Tree {
             parent = Some(dof);
         }
         topology.leaf.push(parent);
+        topology.reach.push(0.0);
         topology.mass += link.mass;
         let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical { .. });
         topology.links.push(link);
@@ -401,6 +406,7 @@ impl Tree {
         work.factor.resize(entries, 0.0);
         work.resistance.resize(entries, 0.0);
         work.links.resize(links, LinkWork::default());
+        work.pseudo_motion.resize(links, Spatial::ZERO);
     }
 
     /// True if its root floats.

@@ -21,6 +21,7 @@ mod limp;
 mod loads;
 mod loops;
 mod motion;
+mod overlaps;
 mod placing;
 mod posture;
 mod power;

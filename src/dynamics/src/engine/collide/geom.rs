@@ -14,7 +14,7 @@ use crate::{engine::tree::Tree, parry::shape::SharedShape};
 
 /// How far apart bodies may be and still be looked at, at least, metres: what moves at 1 m/s goes as far in two steps of 1 ms. A row of a contact that is
 /// open asks for nothing, so the size of the shapes does not matter; but it costs as much as one that presses.
-pub(super) const MARGIN: f64 = 0.002;
+pub(in crate::engine) const MARGIN: f64 = 0.002;
 
 /// The form of a shape as the contacts with a plane need it; lengths in metres.
 #[derive(Debug, Clone)]

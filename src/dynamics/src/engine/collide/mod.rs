@@ -29,14 +29,14 @@ use self::{
     broad::BroadPhase,
     clearance::Clearances,
     contact::{Half, Pair, Sizes, Tangents},
-    geom::{Extent, MARGIN, Moving, Placement},
+    geom::{Extent, Moving, Placement},
     narrow::Memory,
 };
 pub(super) use self::{
     contact::{Contact, Side, Surface},
     convex::Hull,
     faces::Faces,
-    geom::{Geom, Outline},
+    geom::{Geom, MARGIN, Outline},
     ground::Ground,
     renumber::NewNumbers,
 };
@@ -176,6 +176,11 @@ impl Collider {
     pub(super) fn smallest_size(&self, tree: usize) -> f64 {
         let geoms = &self.model.geoms[self.model.starts[tree]..self.model.starts[tree + 1]];
         geoms.iter().map(Geom::size).fold(f64::INFINITY, f64::min)
+    }
+
+    /// How far each shape reaches from the centre of mass of its link, m.
+    pub(super) fn reaches(&self) -> impl Iterator<Item = (Side, f64)> {
+        self.model.geoms.iter().map(|geom| (geom.side, geom.offset.norm() + geom.size()))
     }
 
     /// Takes up the contacts of a snapshot.

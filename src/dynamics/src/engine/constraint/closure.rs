@@ -17,6 +17,7 @@ use crate::engine::{
         stops_and_friction,
     },
     closure::{Closure, Direction, Placement, Purpose},
+    collide::Side,
     drive::{MotorLimit, ON_TARGET},
     problem::{Block, Law, PositionRule, Scheme},
 };
@@ -80,7 +81,8 @@ impl Constraints {
             self.set_last_row(parts, closure, &direction, h);
             let law = Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
             let mut block = self.closure_block(law, 1.0, 0.0);
-            block.bias[0] += error * LOOP_CORRECTION / h + closing[number];
+            let most = scheme.correction_speed;
+            block.bias[0] += (error * LOOP_CORRECTION / h).clamp(-most, most) + closing[number];
             block.position = PositionRule::Held;
             let purpose = Purpose::Hold(number);
             block.impulse[0] = closure.impulses[purpose.number()];
@@ -179,7 +181,8 @@ impl Constraints {
 
     /// Whether the loops are closed at the middle of the next step, too, but for what was open at that of this one. If not, the
     /// rows get what is missing.
-    pub(in crate::engine) fn closes(&mut self, parts: &mut Parts, h: f64) -> bool {
+    pub(in crate::engine) fn closes(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
+        let h = scheme.h;
         // A loop joint is between links of a tree that has joints, or one of it and a fixed body.
         if !parts.own_closures.is_empty() {
             let linkages = parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1);
@@ -196,12 +199,23 @@ impl Constraints {
             let after = closure.errors_at(Placement { parent: ahead[0], child: ahead[1] });
             let before = closure.errors_at(closure.place.clone());
             for (closing, (after, before)) in self.closing[place].iter_mut().zip(after.into_iter().zip(before)) {
-                let missing = (after - (1.0 - LOOP_CORRECTION) * before) / h;
+                let missing = (after - left_of(before, scheme.correction_speed * h)) / h;
                 *closing += missing;
                 closes &= missing.abs() <= CLOSED;
             }
         }
         closes
+    }
+
+    /// By how much a block's row misses its joint where the links are now, m or rad; `None` if it is none that holds a loop together.
+    pub(in crate::engine) fn loop_error(&self, parts: &Parts, block: usize) -> Option<f64> {
+        let Source::Closure(row) = self.sources[block] else { return None };
+        let ClosureRow { closure, purpose: Purpose::Hold(number), .. } = self.closure_rows[row] else { return None };
+        let closure = &parts.closures[closure];
+        let pose = |side: Side| parts.tree(side).map(|tree| tree.work.links[side.link].pose());
+        let parent = pose(closure.a).map_or(closure.place.parent, |pose| pose.then(&closure.frames[0]));
+        let child = pose(closure.b).map_or(closure.place.child, |pose| pose.then(&closure.frames[1]));
+        Some(closure.errors_at(Placement { parent, child })[number])
     }
 
     /// Works out the row of a direction between the two sides of a closure.
@@ -271,4 +285,9 @@ impl Constraints {
             tree.work.substep_work += given;
         }
     }
+}
+
+/// What is left of a loop's error after a step that takes out no more than `most` of it.
+fn left_of(error: f64, most: f64) -> f64 {
+    if LOOP_CORRECTION * error.abs() <= most { (1.0 - LOOP_CORRECTION) * error } else { error - most.copysign(error) }
 }

@@ -23,7 +23,8 @@ impl Constraints {
             let (free, before) = (along(&tree.work.v_free), along(&tree.state.v));
             let mut block = self.problem.block(law, start, [0.0; 3], free, before);
             let error = along(&tree.state.q)[0] - offset;
-            block.bias[0] += scheme.correction * error / scheme.h;
+            let most = scheme.correction_speed;
+            block.bias[0] += (scheme.correction * error / scheme.h).clamp(-most, most);
             block.position = PositionRule::Held;
             block.impulse[0] = tree.state.row_impulses[follower][COUPLED];
             self.push_block(Source::Coupling { tree: slot, number }, block);

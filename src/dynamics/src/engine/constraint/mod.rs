@@ -173,6 +173,14 @@ impl Constraints {
         })
     }
 
+    /// The contact of a block, by its place in the list.
+    pub(super) fn contact_of(&self, block: usize) -> Option<usize> {
+        match self.sources[block] {
+            Source::Contact(index) => Some(index),
+            _ => None,
+        }
+    }
+
     /// Leaves all to the trees, which have found what is constrained by themselves.
     pub(super) fn clear(&mut self) {
         self.sources.clear();

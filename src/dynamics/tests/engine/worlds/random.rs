@@ -30,7 +30,7 @@ impl Chance {
     }
 
     /// Any order of size alike.
-    fn of_any_size(&mut self, low: f64, high: f64) -> f64 {
+    pub fn of_any_size(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.share())
     }
 
