@@ -171,7 +171,7 @@ fn threads_and_snapshots_change_no_bit() {
 /// kinetic energy that the scheme may be off by in a step: a hundred of those would be 2 %.
 #[test]
 fn what_is_not_solved_gains_nothing() {
-    for seed in [496, 604, 622] {
+    for seed in [496, 604, 705] {
         let seen = run(seed, 0.001, 0.1);
         assert!(seen.unconverged > 80 && seen.gain < 1e-6, "{seed}: {seen:?}");
     }
