@@ -34,12 +34,42 @@ impl Response {
         std::array::from_fn(|row| self.wrench[row] - less[row])
     }
 
-    /// Drags as well, by so much force for each unit of the mean of two velocities, of which it was found for the one at the end.
-    pub(super) fn drag(&mut self, drag: f64, [before, after]: [&Six; 2]) {
-        self.wrench = std::array::from_fn(|row| self.wrench[row] - 0.5 * drag * (before[row] + after[row]));
-        let all = DMat3::from_diagonal(DVec3::splat(0.5 * drag));
-        self.matrix.0[0] += all;
-        self.matrix.0[2] += all;
+    /// Drags a motion as well, by so much force for each unit of the mean of two velocities, of which it was found for the one at the end.
+    pub(super) fn drag(&mut self, drag: f64, motion: &Motion, [before, after]: [&Six; 2]) {
+        let mean = motion.of(&std::array::from_fn(|row| 0.5 * (before[row] + after[row])));
+        self.wrench = std::array::from_fn(|row| self.wrench[row] - drag * mean[row]);
+        let [first, second] = match *motion {
+            Motion::All => [DMat3::IDENTITY; 2],
+            Motion::Along(axis) => [DMat3::from_cols(axis * axis.x, axis * axis.y, axis * axis.z), DMat3::ZERO],
+            Motion::None => return,
+        };
+        self.matrix.0[0] += first * (0.5 * drag);
+        self.matrix.0[2] += second * (0.5 * drag);
+    }
+}
+
+/// A part of how a shape moves.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Motion {
+    All,
+    /// Along a unit vector.
+    Along(DVec3),
+    #[default]
+    None,
+}
+
+impl Motion {
+    /// What of a twist it is.
+    pub(super) fn of(&self, six: &Six) -> Six {
+        let &[x, y, z, ..] = six;
+        match *self {
+            Self::All => *six,
+            Self::Along(axis) => {
+                let along = axis * axis.dot(DVec3::new(x, y, z));
+                [along.x, along.y, along.z, 0.0, 0.0, 0.0]
+            }
+            Self::None => [0.0; 6],
+        }
     }
 }
 

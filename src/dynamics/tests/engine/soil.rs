@@ -7,6 +7,7 @@
 //! a foot of area A               (kc/b + kphi) zⁿ A = W
 //! ```
 
+mod coast;
 mod drive;
 mod drops;
 mod energy;

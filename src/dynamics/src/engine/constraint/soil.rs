@@ -11,8 +11,8 @@ use bevy_math::DVec3;
 use super::{Constraints, Contact, Parts};
 use crate::engine::{
     problem::Scheme,
-    resistance::Six,
-    soil::{Answer, Footprints},
+    resistance::{Motion, Six},
+    soil::{Answer, Footprints, Found},
     spatial::Spatial,
 };
 
@@ -48,7 +48,9 @@ struct SoilContact {
     guess: Six,
     after: Six,
     wrench: Six,
-    brake: Brake,
+    /// The motions that it may brake ([`Patch::motions`]), and how.
+    motions: [Motion; 2],
+    brakes: [Brake; 2],
 }
 
 /// What soil holds back of its wrench, in proportion to the mean velocity, so that it gives no more than it holds.
@@ -90,9 +92,12 @@ impl SoilContact {
         (DVec3::new(x, y, z), DVec3::new(u, v, w) * size)
     }
 
-    /// The work of the soil on the shape, J.
-    fn work(&self, h: f64) -> f64 {
-        self.mean().iter().zip(&self.wrench).map(|(velocity, force)| h * velocity * force).sum()
+    /// The work of the soil on the shape's motions with this wrench, J: of all of it, and of pressure on the second.
+    fn works(&self, wrench: &Six, h: f64) -> [f64; 2] {
+        let [x, y, z] = self.answer.found.pressed.to_array();
+        let [all, along] = self.motions.map(|motion| motion.of(&self.mean()));
+        let pressed = dot(&along, &[x, y, z, 0.0, 0.0, 0.0]) - self.brakes[1].drag * dot(&along, &along);
+        [h * dot(&all, wrench), h * pressed]
     }
 
     /// The mean twist.
@@ -100,13 +105,16 @@ impl SoilContact {
         mean(&self.before, &self.after)
     }
 
-    /// What may brake it in the next substep: nothing that has more than enough to give.
-    fn next_drag(&self, work: f64, h: f64) -> f64 {
-        if self.brake.drag == 0.0 && work <= PAYS * self.answer.found.gives {
-            return 0.0;
-        }
-        let lengths = [length(&self.wrench), length(&self.mean())];
-        self.brake.expected(work, self.answer.found.gives, lengths, h)
+    /// What may brake each motion in the next substep: nothing that has more than enough to give.
+    fn next_drag(&self, works: [f64; 2], h: f64) -> [f64; 2] {
+        let (mean, Found { gives, .. }) = (self.mean(), self.answer.found);
+        [0, 1].map(|k| {
+            if self.brakes[k].drag == 0.0 && works[k] <= PAYS * gives[k] {
+                return 0.0;
+            }
+            let lengths = [&self.wrench, &mean].map(|six| length(&self.motions[k].of(six)));
+            self.brakes[k].expected(works[k], gives[k], lengths, h)
+        })
     }
 }
 
@@ -128,7 +136,9 @@ impl Constraints {
             let place = (patch.point, patch.size);
             if std::mem::take(&mut contact.is_new) {
                 contact.answer = patch.respond(&contact.before, &contact.guess, scheme.h, true);
-                contact.answer.response.drag(contact.brake.drag, [&contact.before, &contact.guess]);
+                for (brake, motion) in contact.brakes.iter().zip(&contact.motions) {
+                    contact.answer.response.drag(brake.drag, motion, [&contact.before, &contact.guess]);
+                }
             }
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
             if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
@@ -155,20 +165,28 @@ impl Constraints {
             contact.wrench = contact.answer.response.wrench_at(&change);
             // Nearly all steps end as near to the guess as this.
             let is_near = contact.answer.trust.error(length(&change)) <= NEAR * length(&contact.wrench);
-            let (work, mean) = (contact.work(scheme.h), contact.mean());
+            let (works, mean) = (contact.works(&contact.wrench, scheme.h), contact.mean());
+            let pays = |works: [f64; 2], gives: [f64; 2]| works[0] <= gives[0] && works[1] <= gives[1];
             contact.seen = None;
-            if is_near && work <= contact.answer.found.gives {
+            if is_near && pays(works, contact.answer.found.gives) {
                 continue;
             }
             let mut found = patch.wrench(&contact.before, &contact.after, scheme.h);
-            found.wrench = std::array::from_fn(|row| found.wrench[row] - contact.brake.drag * mean[row]);
+            for (brake, motion) in contact.brakes.iter().zip(&contact.motions) {
+                let moves = motion.of(&mean);
+                found.wrench = std::array::from_fn(|row| found.wrench[row] - brake.drag * moves[row]);
+            }
             if !stands {
                 *search = Search::default();
             }
             contact.answer.found = found;
-            let work: f64 = mean.iter().zip(&found.wrench).map(|(velocity, force)| scheme.h * velocity * force).sum();
-            if work > found.gives {
-                contact.brake.grow(work, found.gives, length(&mean), scheme.h);
+            let works = contact.works(&found.wrench, scheme.h);
+            if !pays(works, found.gives) {
+                for (k, brake) in contact.brakes.iter_mut().enumerate() {
+                    if works[k] > found.gives[k] {
+                        brake.grow(works[k], found.gives[k], length(&contact.motions[k].of(&mean)), scheme.h);
+                    }
+                }
                 (contact.guess, contact.is_new, settles) = (contact.after, true, false);
                 *search = Search::default();
                 continue;
@@ -208,7 +226,7 @@ impl Constraints {
     /// more comes from nowhere.
     pub(super) fn count_work_of_soil(&self, parts: &mut Parts, h: f64) {
         for soil in &self.soil.contacts {
-            let work = soil.work(h).min(soil.answer.found.gives);
+            let work = soil.works(&soil.wrench, h)[0].min(soil.answer.found.gives[0]);
             if let Some(tree) = parts.tree_mut(parts.contacts[soil.contact].b) {
                 tree.work.substep_work += work;
             }
@@ -223,12 +241,12 @@ impl Constraints {
             // A contact's moment is about its own point.
             let spin = moment + (patch.point - contact.point).cross(force);
             (contact.impulse, contact.spin_impulse) = (force * scheme.h, spin * scheme.h);
-            let work = soil.work(scheme.h);
+            let works = soil.works(&soil.wrench, scheme.h);
             prints.advance(
                 soil.print,
                 [&soil.before, &soil.after],
                 [force, moment],
-                (&soil.answer.found, [work, soil.next_drag(work, scheme.h)]),
+                (&soil.answer.found, [works, soil.next_drag(works, scheme.h)]),
                 [scheme.h, scheme.share],
             );
             prints.keep(soil.print, &soil.answer, soil.is_good, soil.seen);
@@ -267,8 +285,12 @@ fn mean(one: &Six, other: &Six) -> Six {
     std::array::from_fn(|k| 0.5 * (one[k] + other[k]))
 }
 
+fn dot(one: &Six, other: &Six) -> f64 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}
+
 fn length(six: &Six) -> f64 {
-    six.iter().map(|entry| entry * entry).sum::<f64>().sqrt()
+    dot(six, six).sqrt()
 }
 
 /// The contacts of an island with soil.
@@ -292,12 +314,15 @@ impl SoilContacts {
             let before = tree.twist_at(chain.clone(), place, |dof| v[dof]);
             let guess = tree.twist_at(chain.clone(), place, |dof| v[dof] + last[dof]);
             let mut answer = patch.respond(&before, &guess, h, false);
-            let mut brake = Brake::default();
-            if patch.drag > 0.0 {
-                // It holds nothing back that is not there.
-                let most = length(&answer.response.wrench) / length(&mean(&before, &guess));
-                brake.drag = patch.drag.min(most);
-                answer.response.drag(brake.drag, [&before, &guess]);
+            let (mut brakes, motions) = ([Brake::default(); 2], patch.motions());
+            for (k, motion) in motions.iter().enumerate() {
+                if patch.drag[k] > 0.0 {
+                    // It holds nothing back that is not there.
+                    let [force, speed] =
+                        [&answer.response.wrench, &mean(&before, &guess)].map(|six| length(&motion.of(six)));
+                    brakes[k].drag = patch.drag[k].min(force / speed.max(f64::MIN_POSITIVE));
+                    answer.response.drag(brakes[k].drag, motion, [&before, &guess]);
+                }
             }
             contacts.push(SoilContact {
                 contact: index,
@@ -311,7 +336,8 @@ impl SoilContacts {
                 guess,
                 after: guess,
                 wrench: [0.0; 6],
-                brake,
+                motions,
+                brakes,
             });
         }
         searches.clear();

@@ -2,11 +2,14 @@
 
 use simpartner_model::Soil;
 
-use super::lanes::{Lanes, at_least, gone_and_inverse, largest, power, select_above, sum};
+use super::lanes::{Lanes, at_least, gone_and_inverse, largest, least, power, select_above, sum};
 use crate::soil::{Pressure, bulldozing_terms};
 
 /// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
 const NEAR: f64 = 0.02;
+
+/// What bears on all the strength that there is, Pa.
+pub(super) const BEARS_ALL: Lanes = Lanes::splat(f64::MAX);
 
 /// Part of how fast soil slides that is taken off from how fast what holds does: rounding is far below it.
 const ROUNDING: f64 = 1e-9;
@@ -35,15 +38,12 @@ pub(super) struct Law {
 /// How deep two places are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Depths {
-    /// The depth that counts for the pressure, below the surface that was there at first; how deep the shape was there before; how deep
-    /// others left it; m.
+    /// The depth that counts for the pressure, below the surface that was there at first; how deep others left it; m.
     pub(super) depth: Lanes,
-    pub(super) deepest: Lanes,
-    pub(super) left: Lanes,
-    /// One over the depth, k zⁿ there, and the pressure at the deepest.
+    left: Lanes,
+    /// One over the depth, and k zⁿ there.
     per_depth: Lanes,
     plastic: Lanes,
-    most: Lanes,
 }
 
 /// What presses on two places.
@@ -72,6 +72,8 @@ pub(super) struct Shear {
     side: Lanes,
     damping: Lanes,
     slid: Slid,
+    /// Above 0 where it yields, or nothing presses.
+    pub(super) slides: Lanes,
 }
 
 /// What is mobilised after a slide, and how that grows with it: in the direction of the parts, and across that.
@@ -111,21 +113,26 @@ impl Law {
         power(depth, self.pressure.exponent) * self.pressure.modulus
     }
 
-    /// Of two places, in this order: depths above 0, the deepest that they were pressed, and how they were left, m; and k zⁿ there.
+    /// Of two places: depths above 0 and how others left them, m; and k zⁿ there.
     #[inline(always)]
-    pub(super) fn depths(&self, [depth, deepest, left]: [Lanes; 3], plastic: Lanes) -> Depths {
-        let depths = Depths { depth, deepest, left, per_depth: Lanes::ONE / depth, plastic, most: Lanes::ZERO };
+    pub(super) fn depths(&self, [depth, left]: [Lanes; 2], plastic: Lanes) -> Depths {
+        Depths { depth, left, per_depth: Lanes::ONE / depth, plastic }
+    }
+
+    /// Where the surface of two places is from which all pressure is gone, as a depth, m, if they were pressed so deep at most, m; 0 where they are new.
+    #[inline(always)]
+    pub(super) fn surface(&self, depths: &Depths, deepest: Lanes) -> Lanes {
         if !(largest(deepest) > 0.0) {
-            return depths;
+            return Lanes::ZERO;
         }
-        let pressed = select_above(deepest, Lanes::ZERO, deepest, depth);
-        let most = self.at(&depths, pressed).0;
-        Depths { most: select_above(deepest, Lanes::ZERO, most, Lanes::ZERO), ..depths }
+        let pressed = select_above(deepest, Lanes::ZERO, deepest, depths.depth);
+        let most = self.yields(depths, pressed).0;
+        select_above(deepest, Lanes::ZERO, deepest - most * (1.0 / self.pressure.elastic), Lanes::ZERO)
     }
 
     /// The pressure at depths below the surface that was there at first, and how it grows with depth ([`Pressure::at`]).
     #[inline(always)]
-    fn at(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
+    pub(super) fn yields(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
         let Pressure { modulus, exponent: n, elastic } = self.pressure;
         let part = (depth - depths.depth) * depths.per_depth;
         let (plastic, steep) = if largest(part.abs()) < NEAR {
@@ -143,29 +150,28 @@ impl Law {
         (plastic.fast_min(spring).fast_max(Lanes::ZERO), select_above(above, Lanes::ZERO, slope, Lanes::ZERO))
     }
 
-    /// The pressure on places after a substep. Soil yields in its middle, where they are so deep; what was pressed is so stiff that it is
-    /// taken at its end, where that is stable at any timestep. They sink at one rate at the start and at another at the end, m/s: what sinks first
+    /// The pressure on places after a substep. Soil `yields` ([`Self::yields`]) in its middle, where they are so deep; what was pressed is so stiff that it is
+    /// taken at its end, where that is stable at any timestep: it recoils until all pressure is gone at its `surface`. They sink at one rate at the start and at another at the end, m/s: what sinks first
     /// and then rises presses new soil until it turns, and the soil holds from there.
     #[inline(always)]
     pub(super) fn press(
         &self,
-        depths: &Depths,
+        (yields, slope): (Lanes, Lanes),
+        surface: Lanes,
         [middle, end]: [Lanes; 2],
         [start, rate]: [Lanes; 2],
         h: f64,
     ) -> Stress {
-        let (yields, slope) = self.at(depths, middle);
         let (down, up) = (at_least(start, 0.0), at_least(-rate, 0.0));
         let lets_up = up / at_least(up + down, f64::MIN_POSITIVE);
         let turn = middle - up * (Lanes::ONE - lets_up) * (0.5 * h);
-        let within = |one: Lanes, other: Lanes| select_above(depths.deepest, turn, one, other);
-        let held = within(depths.most, yields) - (depths.deepest.fast_max(turn) - end) * self.pressure.elastic
-            + rate * self.soil.damping;
+        let pressed = turn - yields * (1.0 / self.pressure.elastic);
+        let held = (end - surface.fast_max(pressed)) * self.pressure.elastic + rate * self.soil.damping;
         let stress = held.fast_min(yields).fast_max(Lanes::ZERO);
         let presses = select_above(stress, Lanes::ZERO, Lanes::ONE, Lanes::ZERO);
         let holds = select_above(yields, held, presses, Lanes::ZERO);
         // How much deeper it is at the end, of how much faster it sinks there, as a part of the substep.
-        let deeper = within(Lanes::splat(HELD), lets_up * (lets_up * -0.5 + 1.0));
+        let deeper = select_above(surface, pressed, Lanes::splat(HELD), lets_up * (lets_up * -0.5 + 1.0));
         let stiff = deeper * (h * self.pressure.elastic) + self.soil.damping;
         let near = (held - yields).abs();
         let margin = select_above(held, yields, near, near.fast_min(held.abs()));
@@ -192,26 +198,48 @@ impl Law {
         &self,
         stress: &Stress,
         [area, side]: [Lanes; 2],
-        (mobilised, gives): (Mobilised, Lanes),
+        (mobilised, gives, bears): (Mobilised, Lanes, Lanes),
         slide: [Lanes; 2],
         h: f64,
     ) -> Shear {
-        let slid = slide_on(mobilised, slide, 0.5 * h / self.soil.shear_modulus, gives);
+        let time = 0.5 * h / self.soil.shear_modulus;
+        let slid = slide_on(mobilised, slide, time, gives);
         let [first, second, _] = slid.mobilised;
         let (area, side) = (area * stress.presses, side * stress.presses);
-        let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
+        let most = stress.stress * self.friction + self.soil.cohesion;
+        let strength = if least(bears) < f64::MAX {
+            bears_on(bears, most, mobilised, &slid, [slide[0] * time, slide[1] * time]) * area
+        } else {
+            most * area
+        };
         // How fast it slides as what holds does. Where all of it yields, as under a wheel that slips, that is but rounding.
         let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
         let held = speed * (1.0 - ROUNDING) - slid.beyond * (2.0 * self.soil.shear_modulus / h);
         let damping = if largest(held) > 0.0 {
-            let (free, viscous) = (strength * slid.free, area * at_least(held, 0.0) * self.soil.damping);
+            let (free, viscous) = (most * area * slid.free, area * at_least(held, 0.0) * self.soil.damping);
             viscous * free / at_least((viscous + free) * speed, f64::MIN_POSITIVE)
         } else {
             Lanes::ZERO
         };
         let along = -(strength * first + damping * slide[0]);
         let across = -((strength + side) * second + damping * slide[1]);
-        Shear { along, across, strength, side, damping, slid }
+        let slides = select_above(area, Lanes::ZERO, slid.beyond, Lanes::ONE);
+        Shear { along, across, strength, side, damping, slid, slides }
+    }
+
+    /// The strength on which places bear after a substep with such a slide, m/s, and what they have, Pa ([`bears_on`]).
+    #[inline(always)]
+    pub(super) fn bears(
+        &self,
+        stress: &Stress,
+        (mobilised, bears): (Mobilised, Lanes),
+        slide: [Lanes; 2],
+        h: f64,
+    ) -> [Lanes; 2] {
+        let time = h / self.soil.shear_modulus;
+        let slid = slide_on(mobilised, slide, time, Lanes::ONE);
+        let strength = self.strength_at(stress);
+        [bears_on(bears, strength, mobilised, &slid, slide.map(|speed| speed * time)), strength]
     }
 
     /// The part of the shear modulus over which places let up that have mobilised their shear under such a strength, Pa: soil gives back no more than
@@ -265,6 +293,18 @@ impl Law {
     pub(super) fn stored(&self, pressed: Lanes, sheared: Lanes) -> f64 {
         0.5 * (sum(pressed) / self.pressure.elastic + sum(sheared) * self.soil.shear_modulus)
     }
+}
+
+/// The strength that multiplies what is mobilised: soil that holds is not sheared more for being pressed more, and less for being pressed less; it `bears` on
+/// the least strength that there was since it yielded. As it yields, that grows to the strength there is now, as far as K m²/2 of it is energy
+/// that the slide, in shear moduli, has put in. A force that followed the pressure of what holds would have wheels flutter: turning, going ahead and sinking
+/// would feed each other.
+#[inline(always)]
+fn bears_on(bears: Lanes, strength: Lanes, [x, y, _]: Mobilised, slid: &Slid, slide: [Lanes; 2]) -> Lanes {
+    let [u, v, _] = slid.mobilised;
+    let held = bears * (x * x + y * y) + strength * (u * slide[0] + v * slide[1]) * 2.0;
+    let grown = held / at_least(u * u + v * v, f64::MIN_POSITIVE);
+    select_above(slid.beyond, Lanes::ZERO, grown, bears).fast_min(strength).fast_max(Lanes::ZERO)
 }
 
 /// What of the shear strength is mobilised after sliding on at a velocity, m/s, for a time over the shear modulus, s/m. What slides on along
@@ -349,12 +389,13 @@ mod tests {
         for (deepest, start, rate) in
             [(0.0201, 0.01, 0.002), (0.0, -0.002, -0.01), (0.0, 0.01, -0.012), (0.0, 0.02, -0.003)]
         {
-            let lanes = [depth, deepest, 0.0].map(Lanes::splat);
+            let lanes = [depth, 0.0].map(Lanes::splat);
             let depths = law.depths(lanes, law.plastic(lanes[0]));
+            let surface = law.surface(&depths, Lanes::splat(deepest));
             let at = |rate: f64| {
                 let middle = depth + 0.25 * h * (rate - start);
                 let ends = [middle, middle + 0.5 * h * rate].map(Lanes::splat);
-                law.press(&depths, ends, [start, rate].map(Lanes::splat), h)
+                law.press(law.yields(&depths, ends[0]), surface, ends, [start, rate].map(Lanes::splat), h)
             };
             let d = 1e-6;
             let [low, stress, high] = [-d, 0.0, d].map(|change| at(rate + change));
@@ -389,7 +430,7 @@ mod tests {
         for (mobilised, [x, y]) in [([Lanes::ZERO; 3], [0.3, 0.1]), (loaded, [2.0, 1.2]), (loaded, [-1e-7, 1e-8])] {
             let at = |x: f64, y: f64| {
                 let slides = [Lanes::splat(x), Lanes::splat(y)];
-                law.shear(&stress, [Lanes::splat(1e-2), Lanes::ZERO], (mobilised, Lanes::ONE), slides, h)
+                law.shear(&stress, [Lanes::splat(1e-2), Lanes::ZERO], (mobilised, Lanes::ONE, BEARS_ALL), slides, h)
             };
             let eases = law.eases(&at(x, y), h).map(|lanes| lanes.as_array()[0]);
             // Half of a change at the end is one in the middle.

@@ -70,7 +70,7 @@ pub(super) struct SavedSoil {
 }
 
 /// Of a shape: its wheel, the pieces of its surface, what energy it has put in and what the stresses held, J, what brakes it, and how soil answered.
-type SavedPrint = (Option<WheelState>, Vec<PieceState>, [f64; 3], Option<Kept>);
+type SavedPrint = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<Kept>);
 
 /// Where a shape touches soil, for its contact.
 pub(super) struct Touch {
@@ -174,7 +174,7 @@ impl Footprints {
             if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {
                 wheel.state.reading = None;
             }
-            (patch.held, patch.stored, patch.drag, patch.kept) = (0.0, 0.0, 0.0, None);
+            (patch.held, patch.stored, patch.drag, patch.kept) = ([0.0; 2], [0.0; 2], [0.0; 2], None);
             plate.forget();
         }
     }
@@ -195,13 +195,13 @@ impl Footprints {
     }
 
     /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end.
-    /// Force and moment on it about its patch's point were these; the work that they did on it, J, and what may brake it in the next substep, N s/m.
+    /// Force and moment on it about its patch's point were these; the work that they did on its motions, J, and what may brake these in the next substep, N s/m.
     pub(super) fn advance(
         &mut self,
         print: usize,
         [before, after]: [&Six; 2],
         [force, moment]: [DVec3; 2],
-        (found, work): (&Found, [f64; 2]),
+        (found, work): (&Found, [[f64; 2]; 2]),
         [h, share]: [f64; 2],
     ) {
         let Footprint { ground, patch, wheel, plate, rolls, rolled, inside, unread, .. } = &mut self.prints[print];
@@ -215,13 +215,14 @@ impl Footprints {
         }
         patch.put_in(found, work);
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
-        let (mean, end, ruts) = (patch.twist(&mean), patch.twist(after), &mut self.ruts[*ground]);
+        let ruts = &mut self.ruts[*ground];
         match wheel.as_mut().filter(|_| *rolls) {
             Some(wheel) => {
-                wheel.advance(patch, &mean, h, ruts);
-                wheel.read(patch, &mean, [force, moment, found.pressed], share, std::mem::take(unread));
+                let change: Six = std::array::from_fn(|k| after[k] - mean[k]);
+                wheel.advance(patch, [&mean, &change], found, h, ruts);
+                wheel.read(patch, &patch.twist(&mean), [force, moment, found.pressed], share, std::mem::take(unread));
             }
-            None => plate.advance(patch, [&mean, &end], h, ruts),
+            None => plate.advance(patch, [&patch.twist(&mean), &patch.twist(after)], h, ruts),
         }
     }
 
@@ -268,12 +269,8 @@ impl Footprints {
     pub(super) fn save(&self) -> SavedSoil {
         let state = |print: &Footprint| {
             let wheel = print.wheel.as_ref().map(|wheel| wheel.state.clone());
-            (
-                wheel,
-                print.plate.states.clone(),
-                [print.patch.held, print.patch.stored, print.patch.drag],
-                print.patch.kept,
-            )
+            let Patch { held, stored, drag, kept, .. } = print.patch;
+            (wheel, print.plate.states.clone(), [held, stored, drag], kept)
         };
         SavedSoil { prints: self.prints.iter().map(state).collect(), ruts: self.ruts.clone() }
     }
@@ -284,7 +281,7 @@ impl Footprints {
             print.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)
                 && print.plate.states.len() == states.len()
-                && held.iter().all(|energy| energy.is_finite())
+                && held.iter().flatten().all(|energy| energy.is_finite())
         };
         saved.prints.len() == self.prints.len()
             && saved.ruts.len() == self.ruts.len()
@@ -298,7 +295,8 @@ impl Footprints {
                 wheel.state = state;
             }
             print.plate.states = states;
-            ([print.patch.held, print.patch.stored, print.patch.drag], print.patch.kept) = (held, kept);
+            let ([held, stored, drag], patch) = (held, &mut print.patch);
+            (patch.held, patch.stored, patch.drag, patch.kept) = (held, stored, drag, kept);
             print.inside = true;
         }
         self.ruts = saved.ruts;

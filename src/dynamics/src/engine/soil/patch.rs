@@ -6,7 +6,7 @@ use simpartner_model::Norm;
 
 use super::{law::Law, pieces::Pieces, rim::Rim};
 use crate::engine::{
-    resistance::{Response, Six, Symmetric},
+    resistance::{Motion, Response, Six, Symmetric},
     spatial::Spatial,
 };
 
@@ -39,12 +39,12 @@ pub(in crate::engine) struct Patch {
     /// The sum of the areas, m²; and of all of them, each times the square of its row of pressing.
     area: f64,
     spread: f64,
-    /// What the shape has put into the soil and may have back, J: below 0, by as much as steps are off, what it got too much. And the most that the
-    /// stresses held in the middle of the substep before.
-    pub(super) held: f64,
-    pub(super) stored: f64,
-    /// What brakes it so that soil gives no more than that, as was expected when the substep before ended, N s/m.
-    pub(in crate::engine) drag: f64,
+    /// What the shape has put into the soil and may have back, J: below 0, by as much as steps are off, what it got too much: by all of its motion, and by
+    /// what presses it along its way ([`Patch::motions`]). And the most that these stresses held in the middle of the substep before.
+    pub(super) held: [f64; 2],
+    pub(super) stored: [f64; 2],
+    /// What brakes either motion so that soil gives no more than that, as was expected when the substep before ended, N s/m.
+    pub(in crate::engine) drag: [f64; 2],
     /// How it answered in a step before, if it rolls.
     pub(super) kept: Option<Kept>,
 }
@@ -74,13 +74,17 @@ pub(in crate::engine) struct Answer {
     pub(in crate::engine) kept: Option<Kept>,
 }
 
-/// What soil does to a shape in a substep: force, and moment over the size; of the force that of normal stress; and what it may give at most, J.
+/// What soil does to a shape in a substep: force, and moment over the size; of the force that of normal stress; and what it may give to either motion at most, J.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct Found {
     pub(in crate::engine) wrench: Six,
     pub(in crate::engine) pressed: DVec3,
-    pub(in crate::engine) gives: f64,
-    stored: f64,
+    pub(in crate::engine) gives: [f64; 2],
+    stored: [f64; 2],
+    /// Whether any soil yields.
+    pub(super) yields: bool,
+    /// Whether all of it yields to shear.
+    pub(super) slides: bool,
 }
 
 /// How far from the guess the wrench may be another one than the response says.
@@ -112,8 +116,10 @@ pub(super) struct Sums {
     pub(super) margin: f64,
     /// The least part of the shear modulus over which any of it lets up.
     pub(super) gives: f64,
-    /// The most energy that the stresses hold, J.
-    pub(super) stored: f64,
+    /// The most energy that the stresses hold, and the pressure alone, J.
+    pub(super) stored: [f64; 2],
+    /// Whether all of it that presses yields to shear.
+    pub(super) slides: bool,
     /// Its entries on the diagonal and below.
     pub(super) matrix: [Six; 6],
 }
@@ -133,9 +139,9 @@ impl Patch {
             distance: 0.0,
             area: 0.0,
             spread: 0.0,
-            held: 0.0,
-            stored: 0.0,
-            drag: 0.0,
+            held: [0.0; 2],
+            stored: [0.0; 2],
+            drag: [0.0; 2],
             kept: None,
         }
     }
@@ -209,10 +215,12 @@ impl Patch {
 
     /// The sums, and what soil may give: what was put in, as far as the stresses hold it that are there now, or were before.
     fn found(&self, sums: &Sums) -> Found {
-        let Sums { pressed, stored, .. } = *sums;
-        let most = self.stored.max(stored);
-        let gives = self.held.min(most).max(NOTHING * most);
-        Found { wrench: sums.wrench(), pressed, gives, stored }
+        let Sums { pressed, stored, steepest, slides, .. } = *sums;
+        let gives = [0, 1].map(|motion| {
+            let most = self.stored[motion].max(stored[motion]);
+            self.held[motion].min(most).max(NOTHING * most)
+        });
+        Found { wrench: sums.wrench(), pressed, gives, stored, yields: steepest > 0.0, slides }
     }
 
     /// The sums over all elements, that of the matrix only if it is wanted.
@@ -225,10 +233,18 @@ impl Patch {
         }
     }
 
-    /// Takes down the work of soil on the shape in a substep, J, what it held, and what it may have to be braked with in the next.
-    pub(super) fn put_in(&mut self, found: &Found, [work, drag]: [f64; 2]) {
+    /// The motions to which soil gives no more than they have put in: all of it, to all stresses; and of what rolls that along its way, to pressure. Without the
+    /// second, a wheel that sinks would be pushed along as by a slope, again and again, in the pit that it presses: what it rolls back from recoils, and pushes
+    /// no farther.
+    pub(in crate::engine) fn motions(&self) -> [Motion; 2] {
+        [Motion::All, if self.rolls { Motion::Along(self.rim.forward()) } else { Motion::None }]
+    }
+
+    /// Takes down the work of soil on either motion in a substep, J, what it held, and what it may have to be braked with in the next.
+    pub(super) fn put_in(&mut self, found: &Found, [works, drag]: [[f64; 2]; 2]) {
         self.drag = drag;
-        self.held = self.held.min(self.stored.max(found.stored)) - work;
+        self.held =
+            [0, 1].map(|motion| self.held[motion].min(self.stored[motion].max(found.stored[motion])) - works[motion]);
         self.stored = found.stored;
     }
 }

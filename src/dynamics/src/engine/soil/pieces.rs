@@ -4,7 +4,7 @@ use bevy_math::DVec3;
 
 use super::{
     lanes::{self, LANES, Lanes, Vectors, at_least, largest, select_above, sum},
-    law::{Depths, Law, Mobilised, Stress},
+    law::{BEARS_ALL, Depths, Law, Mobilised, Stress},
     patch::Sums,
 };
 use crate::engine::{resistance::Six, spatial::Spatial};
@@ -49,6 +49,7 @@ struct Pair {
 #[derive(Debug, Clone, Copy, Default)]
 struct Derived {
     depths: Depths,
+    surface: Lanes,
     share: Lanes,
     lever: Vectors,
     arm: Vectors,
@@ -116,14 +117,10 @@ impl Pieces {
             let share = at_least(pair.normal.along(up), LEAST_SHARE);
             let (sinks, presses) = (row(ups), row(pair.normal));
             let arm = lever - pair.normal.times(Lanes::splat(law.grousers));
-            pair.derived = Derived {
-                depths: law.depths(pair.depths, law.plastic(pair.depths[0])),
-                share,
-                lever,
-                arm,
-                sinks,
-                presses,
-            };
+            let [depth, deepest, left] = pair.depths;
+            let depths = law.depths([depth, left], law.plastic(depth));
+            pair.derived =
+                Derived { depths, surface: law.surface(&depths, deepest), share, lever, arm, sinks, presses };
             spread += (presses.dot(presses) + 1.0) * pair.area / share;
         }
         Some((middle, [area, largest(deepest), sum(spread)]))
@@ -152,7 +149,7 @@ impl Pieces {
             moment += (pair.derived.lever.cross(pressed) + pair.derived.arm.cross(sheared)).sum();
         }
         (sums.moment, sums.gives) = (moment / self.size, lanes::least(least));
-        sums.stored = law.stored(holds[0], holds[1]);
+        sums.stored = [law.stored(holds[0], holds[1]), law.stored(holds[0], Lanes::ZERO)];
         if MATRIX {
             sums.matrix = matrix.map(|row| row.map(sum));
             self.add_sinking(sinking.map(sum), &mut sums.matrix);
@@ -163,11 +160,12 @@ impl Pieces {
     #[inline(always)]
     fn press(&self, law: &Law, pair: &Pair, mean: &Spatial, change: &Spatial, h: f64) -> Stress {
         let rises = pair.derived.sinks.along(change.angular() * self.size) + self.up.dot(change.linear());
-        let depths = &pair.derived.depths;
+        let Derived { depths, surface, .. } = &pair.derived;
         let middle = depths.depth - rises * (0.5 * h);
         let (more, now) = (self.presses(pair, change), self.presses(pair, mean));
         let (start, rate) = (now - more, now + more);
-        law.press(depths, [middle, depths.depth + (more + rate) * (0.5 * h)], [start, rate], h)
+        let end = depths.depth + (more + rate) * (0.5 * h);
+        law.press(law.yields(depths, middle), *surface, [middle, end], [start, rate], h)
     }
 
     /// How fast pieces press on their faces, as depths, m/s.
@@ -236,7 +234,7 @@ impl Pieces {
         h: f64,
         matrix: &mut [[Lanes; 6]; 6],
     ) -> (Vectors, Lanes) {
-        let mobilised = (pair.mobilised, gives);
+        let mobilised = (pair.mobilised, gives, BEARS_ALL);
         let shear = law.shear(stress, [pair.area, Lanes::ZERO], mobilised, Self::slide(pair, mean), h);
         if MATRIX {
             let [own, both, other] = law.eases(&shear, h);

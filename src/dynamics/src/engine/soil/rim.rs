@@ -7,7 +7,7 @@
 //! ```text
 //! along the rim     ( c, -s, 0,  p s,  p c, -k)      k: radius at which soil is sheared over the radius
 //! across            ( 0,  0, 1,  k c, -k s,  0)
-//! presses           (-s, -c, 0,  p c, -p s,  0)      of faces in front of the peak and behind it: means by area, over the vertical part of these
+//! presses           (-s, -c, 0,  p c, -p s,  0)      over the vertical part of the face
 //! rises             ( 0, u', u", u" c - p u', -u" s, 0)     u', u": the ground's normal along d and a; turning about the axle sinks nothing
 //! ```
 //!
@@ -17,7 +17,7 @@ use bevy_math::{DMat3, DVec3};
 
 use super::{
     lanes::{Lanes, at_least, largest, least, sum},
-    law::{Depths, Law, Mobilised, Stress},
+    law::{BEARS_ALL, Depths, Law, Mobilised, Stress},
     patch::Sums,
 };
 use crate::engine::resistance::{Six, Symmetric};
@@ -38,21 +38,35 @@ pub(super) struct Side {
     pub(super) mobilised: Mobilised,
     /// The largest force with which soil beside the wheel resists it, N.
     pub(super) aside: Lanes,
+    /// The strength that multiplies what is mobilised, at most, Pa.
+    pub(super) bears: Lanes,
+    /// The surface from which all pressure is gone there, as a depth that counts for the pressure, m.
+    pub(super) surface: Lanes,
 }
 
-/// Two places in front of the peak, and two behind it that have the same stress.
+impl Side {
+    /// How much of its area faces the ground, whose normal is `up` against down, m².
+    #[inline(always)]
+    fn facing(&self, up: f64) -> Lanes {
+        (self.area * self.cosine * up).fast_max(Lanes::ZERO)
+    }
+
+    /// The same where it is part of what presses, which is not as little.
+    #[inline(always)]
+    fn below(&self, up: f64) -> Lanes {
+        (self.area * self.cosine * up).fast_max(self.area * LEAST_SHARE)
+    }
+}
+
+/// Two places in front of the peak, and two behind it that yield under the same stress. Each of them recoils on its own.
 #[derive(Debug, Clone, Copy, Default)]
 struct Half {
     depths: Depths,
     /// In front, and behind.
     sides: [Side; 2],
-    /// The areas of both sides, m²; how much of that faces the ground, and the same where it is part of what presses, which is not as little.
-    area: Lanes,
-    facing: Lanes,
-    below: Lanes,
-    /// The areas of both sides times s, and times c, m²; and the s and c of how fast soil is pressed.
-    faces: [Lanes; 2],
-    presses: [Lanes; 2],
+    /// The parts of the sides that press, m²; and the s and c of how fast soil is pressed there.
+    below: [Lanes; 2],
+    presses: [[Lanes; 2]; 2],
 }
 
 /// How many times two places a strip has on each side of its peak.
@@ -91,6 +105,43 @@ impl Rates {
     }
 }
 
+/// How a strip moves in a substep of so many seconds: its mean twist, and by half of what that changes.
+struct Moves<'a> {
+    twist: &'a Six,
+    change: &'a Six,
+    now: Rates,
+    more: Rates,
+    /// Where soil is sheared, in radii.
+    k: f64,
+    h: f64,
+}
+
+impl<'a> Moves<'a> {
+    #[inline(always)]
+    fn new([twist, change]: [&'a Six; 2], [place, k]: [f64; 2], h: f64) -> Self {
+        Self { twist, change, now: Rates::new(twist, place), more: Rates::new(change, place), k, h }
+    }
+
+    /// What presses on a side, which yields so, at a depth in the middle of a substep as foreseen and as found; and how it slides, m/s.
+    #[inline(always)]
+    fn at(
+        &self,
+        law: &Law,
+        side: &Side,
+        [s, c]: [Lanes; 2],
+        (yields, [depth, middle]): ((Lanes, Lanes), [Lanes; 2]),
+    ) -> (Stress, [Lanes; 2]) {
+        let Self { twist, now, more, k, h, .. } = self;
+        let (mean, later) = (s * now.ahead - c * now.sinks, s * more.ahead - c * more.sinks);
+        let rate = mean + later;
+        let end = depth + (rate + later) * (0.5 * h);
+        let stress = law.press(yields, side.surface, [middle, end], [mean - later, rate], *h);
+        let Side { cosine: c, sine: s, .. } = *side;
+        let along = c * now.ahead + s * now.sinks - k * twist[5];
+        (stress, [along, (c * twist[3] - s * twist[4]) * *k + twist[2]])
+    }
+}
+
 /// Sums of numbers of places times 1, c, s, c², c s.
 #[derive(Clone, Copy, Default)]
 struct Products([Lanes; 5]);
@@ -120,29 +171,24 @@ impl Rim {
     }
 
     /// Lays a half of a strip so far along the axle, m, which is in the soil: so deep are the places in front of the peak, and those behind it
-    /// which have the same stress.
+    /// which yield under the same stress.
     #[inline(always)]
     pub(super) fn lay(&mut self, [strip, half]: [usize; 2], offset: f64, depths: Depths, sides: [Side; 2]) {
         let up = -self.up[0];
-        let facing = |side: &Side| (side.area * side.cosine * up).fast_max(Lanes::ZERO);
         let strip = &mut self.strips[strip];
         (strip.inside, strip.place) = (true, offset / self.radius);
-        let [front, behind] = &sides;
-        let (sines, cosines) = (
-            front.area * front.sine + behind.area * behind.sine,
-            front.area * front.cosine + behind.area * behind.cosine,
-        );
-        let area = front.area + behind.area;
-        let below = (cosines * up).fast_max(area * LEAST_SHARE);
+        let per_share = sides.map(|side| Lanes::ONE / at_least(side.cosine * up, LEAST_SHARE));
         strip.halves[half] = Half {
             depths,
-            area,
-            facing: facing(front) + facing(behind),
-            below,
-            faces: [sines, cosines],
-            presses: [sines, cosines].map(|faces| faces / below),
+            below: sides.map(|side| side.below(up)),
+            presses: [0, 1].map(|side| [sides[side].sine * per_share[side], sides[side].cosine * per_share[side]]),
             sides,
         };
+    }
+
+    /// Where its wheel points, a unit vector.
+    pub(super) fn forward(&self) -> DVec3 {
+        self.axes.x_axis
     }
 
     fn strips(&self) -> impl Iterator<Item = &Strip> {
@@ -152,24 +198,25 @@ impl Rim {
     /// The middle of what is in the soil, from the wheel's centre, and its area, m²; the depth of the deepest place, m; and the sum of all areas,
     /// each times the square of its row of pressing. `None` if nothing is.
     pub(super) fn close(&self) -> Option<(DVec3, [f64; 3])> {
-        let (mut areas, mut ahead, mut below, mut deepest) = (Lanes::ZERO, Lanes::ZERO, Lanes::ZERO, Lanes::ZERO);
+        let (mut areas, mut ahead, mut below_all, mut deepest) = (Lanes::ZERO, Lanes::ZERO, Lanes::ZERO, Lanes::ZERO);
         let (mut aside, mut spread) = (Lanes::ZERO, Lanes::ZERO);
         for Strip { place, halves, .. } in self.strips() {
             for half in halves {
-                ahead += half.faces[0];
-                below += half.faces[1];
-                aside += half.area * *place;
-                areas += half.area;
                 deepest = deepest.fast_max(half.depths.depth);
-                let [s, c] = half.presses;
-                spread += (half.below * (s * s + c * c)).fast_max(half.area) * (place * place + 1.0);
+                for (side, (below, [s, c])) in half.sides.iter().zip(half.below.iter().zip(half.presses)) {
+                    ahead += side.area * side.sine;
+                    below_all += side.area * side.cosine;
+                    aside += side.area * *place;
+                    areas += side.area;
+                    spread += (*below * (s * s + c * c)).fast_max(side.area) * (place * place + 1.0);
+                }
             }
         }
         let area = sum(areas);
         if !(area > 0.0) {
             return None;
         }
-        let middle = self.axes * DVec3::new(sum(ahead), sum(below), sum(aside)) * (self.radius / area);
+        let middle = self.axes * DVec3::new(sum(ahead), sum(below_all), sum(aside)) * (self.radius / area);
         Some((middle, [area, largest(deepest), sum(spread)]))
     }
 
@@ -186,11 +233,14 @@ impl Rim {
     pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
-        let (mut margin, mut steepest, mut stored) = (f64::INFINITY, 0.0f64, 0.0);
+        let (mut margin, mut steepest, mut stored, mut slides) = (f64::INFINITY, 0.0f64, [0.0; 2], true);
         for strip in self.strips() {
             let sums = (&mut force, &mut pressed, &mut matrix);
-            let [own_margin, own_slope, held] = self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, sums);
-            (margin, steepest, stored) = (margin.min(own_margin), steepest.max(own_slope), stored + held);
+            let (held, [own_margin, own_slope, sliding]) =
+                self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, sums);
+            (margin, steepest) = (margin.min(own_margin), steepest.max(own_slope));
+            stored = [stored[0] + held[0], stored[1] + held[1]];
+            slides &= sliding > 0.0;
         }
         let [a, b, c, d, e, f] = force;
         Sums {
@@ -201,41 +251,46 @@ impl Rim {
             steepest,
             gives: 1.0,
             stored,
+            slides,
             matrix,
         }
     }
 
-    /// Adds what a strip has. How far it is from yielding elsewhere, Pa over how fast a unit of velocity presses it; how steep it is where it yields,
-    /// Pa/m; and the most energy that it holds, J.
+    /// Adds what a strip has. The most energy that its stresses hold, and its pressure alone, J; how far it is from yielding elsewhere, Pa over how fast a
+    /// unit of velocity presses it; how steep it is where it yields, Pa/m; and above 0 if all of it yields to shear.
     #[inline(always)]
     fn add_strip<const MATRIX: bool>(
         &self,
         law: &Law,
         strip: &Strip,
-        [mean, change]: [&Six; 2],
+        [twist, change]: [&Six; 2],
         h: f64,
         (force, pressed, matrix): (&mut Six, &mut [f64; 2], &mut [Six; 6]),
-    ) -> [f64; 3] {
+    ) -> ([f64; 2], [f64; 3]) {
         let (p, k) = (strip.place, (self.radius + law.grousers) / self.radius);
-        let (now, more) = (Rates::new(mean, p), Rates::new(change, p));
+        let moves = Moves::new([twist, change], [p, k], h);
         let [mut own, mut both, mut other, mut sinking] = [Products::default(); 4];
         let mut holding = [Lanes::ZERO; 3];
         // Forces of normal stress times s and c; forces along the rim and across times s, c and 1; what pressure and shear hold.
         let (mut normal, mut sums, mut holds) = ([Lanes::ZERO; 2], [Lanes::ZERO; 6], [Lanes::ZERO; 2]);
-        let (mut margin, mut steepest) = (Lanes::splat(f64::MAX), Lanes::ZERO);
+        let (mut margin, mut steepest, mut slides) = (Lanes::splat(f64::MAX), Lanes::ZERO, Lanes::ONE);
         for half in &strip.halves {
-            let ([s, c], Side { cosine, sine, .. }) = (half.presses, half.sides[0]);
-            let stress = self.press(law, half, change, [&now, &more], h);
-            margin = margin.fast_min(stress.margin / at_least(s.abs() + c.abs(), f64::MIN_POSITIVE));
-            steepest = steepest.fast_max(stress.slope);
-            holds[0] += stress.stress * stress.stress * half.below;
-            normal.iter_mut().zip(half.faces).for_each(|(sum, faces)| *sum += stress.stress * faces);
-            for side in &half.sides {
+            let Side { cosine, sine, .. } = half.sides[0];
+            let middle = self.middle(half, &moves);
+            let yields = law.yields(&half.depths, middle);
+            for (side, (&below, &[ps, pc])) in half.sides.iter().zip(half.below.iter().zip(&half.presses)) {
                 let Side { cosine: c, sine: s, .. } = *side;
-                let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
-                let shear = law.shear(&stress, [side.area, side.aside], (side.mobilised, Lanes::ONE), slide, h);
+                let (stress, slide) = moves.at(law, side, [ps, pc], (yields, [half.depths.depth, middle]));
+                margin = margin.fast_min(stress.margin / at_least(ps.abs() + pc.abs(), f64::MIN_POSITIVE));
+                steepest = steepest.fast_max(stress.slope);
+                holds[0] += stress.stress * stress.stress * below;
+                let pressed = stress.stress * side.area;
+                (normal[0], normal[1]) = (normal[0] + pressed * s, normal[1] + pressed * c);
+                let shear =
+                    law.shear(&stress, [side.area, side.aside], (side.mobilised, Lanes::ONE, side.bears), slide, h);
                 let (along, across) = (shear.along, shear.across);
                 holds[1] += shear.holds();
+                slides = slides.fast_min(shear.slides);
                 let terms = [along * s, along * c, along, across * s, across * c, across];
                 sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
                 if MATRIX {
@@ -243,12 +298,10 @@ impl Rim {
                     own.add(eases[0], [c, s]);
                     both.add(eases[1], [c, s]);
                     other.add(eases[2], [c, s]);
+                    sinking.add(side.facing(-self.up[0]) * stress.slope * (0.25 * h), [cosine, sine]);
+                    let gain = stress.holds * below;
+                    holding.iter_mut().zip([pc * pc, pc * ps, ps * ps]).for_each(|(sum, part)| *sum += gain * part);
                 }
-            }
-            if MATRIX {
-                sinking.add(half.facing * stress.slope * (0.25 * h), [cosine, sine]);
-                let gain = stress.holds * half.below;
-                holding.iter_mut().zip([c * c, c * s, s * s]).for_each(|(sum, product)| *sum += gain * product);
             }
         }
         let ([ns, nc], [ls, lc, l, ts, tc, t]) = (normal.map(sum), sums.map(sum));
@@ -260,21 +313,40 @@ impl Rim {
             add_sinking(sinking.sums(), p, self.up, matrix);
             add_holding(holding.map(sum), p, matrix);
         }
-        [least(margin) / (1.0 + p.abs()), largest(steepest), law.stored(holds[0], holds[1])]
+        let stored = [law.stored(holds[0], holds[1]), law.stored(holds[0], Lanes::ZERO)];
+        (stored, [least(margin) / (1.0 + p.abs()), largest(steepest), least(slides)])
     }
 
-    /// What presses on a half of a strip that changes its twist by twice this, and with that its velocity by twice `more`.
+    /// How deep a half of a strip is in the middle of a substep in which it changes its twist by twice this, and with that its velocity by twice
+    /// more, m: it rises as the face in front does.
     #[inline(always)]
-    fn press(&self, law: &Law, half: &Half, change: &Six, [now, more]: [&Rates; 2], h: f64) -> Stress {
-        let Half { depths, presses: [s, c], sides: [front, _], .. } = half;
-        // It rises as the face in front does.
+    fn middle(&self, half: &Half, Moves { more, change, h, .. }: &Moves) -> Lanes {
+        let front = &half.sides[0];
         let turns = (front.cosine * change[3] - front.sine * change[4] + change[2]) * self.up[1];
-        let middle = depths.depth - (turns - self.up[0] * more.sinks) * (0.5 * h);
-        let mean = *s * now.ahead - *c * now.sinks;
-        let later = *s * more.ahead - *c * more.sinks;
-        let rate = mean + later;
-        let end = depths.depth + (rate + later) * (0.5 * h);
-        law.press(depths, [middle, end], [mean - later, rate], h)
+        half.depths.depth - (turns - self.up[0] * more.sinks) * (0.5 * h)
+    }
+
+    /// On what strength each place bears after a substep with this mean twist that changes by twice this ([`Law::bears`]), and what strength it has.
+    pub(super) fn bears(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> [[[[Lanes; 2]; 2]; HALVES]; STRIPS] {
+        let (mean, change) = (self.in_frame(mean), self.in_frame(change));
+        let k = (self.radius + law.grousers) / self.radius;
+        std::array::from_fn(|strip| {
+            let Strip { inside, place, halves } = &self.strips[strip];
+            let moves = Moves::new([&mean, &change], [*place, k], h);
+            std::array::from_fn(|half| {
+                let half = &halves[half];
+                if !*inside {
+                    return [[BEARS_ALL; 2]; 2];
+                }
+                let middle = self.middle(half, &moves);
+                let yields = law.yields(&half.depths, middle);
+                [0, 1].map(|k| {
+                    let side = &half.sides[k];
+                    let (stress, slide) = moves.at(law, side, half.presses[k], (yields, [half.depths.depth, middle]));
+                    law.bears(&stress, (side.mobilised, side.bears), slide, h)
+                })
+            })
+        })
     }
 
     /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.

@@ -2,31 +2,32 @@
 //!
 //! The rim has nodes that turn with it. Each keeps the part of the shear strength that it has mobilised since it came into the soil, and the
 //! largest part that it ever had; at an even slip that is Janosi and Hanamoto's law of the slide j, and at rest it holds the wheel where it stands. Along the way the soil
-//! has nodes that stay where they are, and keep how deep they were pressed.
+//! has nodes that stay where they are, and keep where its surface is: that of soil without pressure, which is deeper each time that soil yields.
 
+mod press;
 mod shear;
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use self::shear::{GROUPS, Slide, circle};
+use self::{
+    press::{WAY, travel},
+    shear::{GROUPS, Slide, circle},
+};
 use super::{
-    lanes::{LANES, Lanes, at_least, floor, select_above, sin_cos},
-    patch::Patch,
-    rim::{HALVES, LEAST_SHARE, STRIPS, Side},
-    ring::{Between, Live},
+    lanes::{LANES, Lanes, sin_cos},
+    patch::{Found, Patch},
+    rim::{HALVES, STRIPS, Side},
+    ring::Live,
     ruts::Ruts,
 };
 use crate::{
     RUT_CELL as CELL, SoilReading,
-    engine::spatial::Spatial,
+    engine::{resistance::Six, spatial::Spatial},
     soil::{Arc, Pressure},
 };
 use simpartner_model::Norm;
 
-/// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
-const NODES_A_RADIUS: f64 = 32.0;
-const WAY: usize = 128;
 /// Nodes and weights of Gauss and Legendre on [0, 1]: so many on each side of the peak. With the root of the distance to the end as variable,
 /// forces are off by up to 2e-5 of the load on all soils that ship, at any slip.
 const GAUSS: [[Lanes; 2]; HALVES] = [
@@ -47,22 +48,19 @@ const AHEAD: f64 = 2.0 * CELL;
 const MARKS: f64 = CELL / 16.0;
 const DEEPER: f64 = 1e-5;
 
-/// Going on by less than this in a substep, m, is none: what stands and trembles has the soil pressed in each substep.
-const ROLLS: f64 = 1e-6;
-/// All places of the quadrature in front of the peak are farther from it than this part of the angle to the entry.
-const NEAREST: f64 = 0.13;
-
 /// What a wheel remembers of the soil it is in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct WheelState {
-    /// 1 where it has rolled forwards by the length of its contact, -1 backwards, 0 where it was let down.
+    /// 1 where it has rolled forwards by the length of its contact, -1 backwards, 0 where it was let down or has turned back.
     travel: f64,
+    /// Where its centre was in the middle of the last substep; `None` where it touched nothing.
+    centre: Option<DVec3>,
     /// Slip ratio, a mean over the length of its contact.
     slip: f64,
-    /// How far it has come along the way, in nodes, and the deepest that each strip pressed each node, m; 0 where it touches nothing.
+    /// How far it has come along the way, in nodes, and where the surface is at each node below each strip, m; 0 where soil is new.
     way: f64,
-    deepest: [Vec<[f64; LANES]>; STRIPS],
-    /// How deep each strip was when the nodes were to be pressed last, m, and whether that is still to be done.
+    surface: [Vec<[f64; LANES]>; STRIPS],
+    /// How deep each strip was in the middle of the last substep, m, and whether the nodes are still to be pressed with that.
     sunk: [f64; STRIPS],
     unpressed: [bool; STRIPS],
     /// What of the strength is mobilised at each node of each strip, along the rim and across, and was at most.
@@ -73,6 +71,8 @@ pub(super) struct WheelState {
     turned: f64,
     half_turn: f64,
     slid: f64,
+    /// The strength that multiplies that at each place of each strip, in front of its middle and behind, at most, Pa.
+    bears: [[[[f64; LANES]; 2]; HALVES]; STRIPS],
     /// Which nodes of both may be other than 0.
     pressed: [Live; STRIPS],
     sheared: [Live; STRIPS],
@@ -117,6 +117,8 @@ pub(super) struct Wheel {
     /// Cosines and sines of the nodes' angles from the first.
     circle: Vec<[Lanes; 2]>,
     strips: [Option<Strip>; STRIPS],
+    /// How far it has come along the way since the middle of the last substep, in radii.
+    came: f64,
     /// How deep the surface ahead of each strip was taken to be, m, and how far it comes on in the substep, m.
     seen: [Option<f64>; STRIPS],
     comes_on: f64,
@@ -129,13 +131,15 @@ impl Wheel {
             half,
             state: WheelState {
                 travel: 0.0,
+                centre: None,
                 slip: 0.0,
                 way: 0.0,
-                deepest: std::array::from_fn(|_| vec![[0.0; LANES]; WAY / LANES]),
+                surface: std::array::from_fn(|_| vec![[0.0; LANES]; WAY / LANES]),
                 sunk: [0.0; STRIPS],
                 unpressed: [false; STRIPS],
                 rims: std::array::from_fn(|_| vec![[[0.0; LANES]; 3]; GROUPS]),
                 slides: [Slide::default(); STRIPS],
+                bears: BEARS,
                 turned: 0.0,
                 half_turn: 0.0,
                 slid: 0.0,
@@ -155,6 +159,7 @@ impl Wheel {
             first: [1.0, 0.0],
             circle: (0..GROUPS).map(circle).collect(),
             strips: [None; STRIPS],
+            came: 0.0,
             seen: [None; STRIPS],
             comes_on: 0.0,
         }
@@ -189,6 +194,7 @@ impl Wheel {
         self.down = self.axle.cross(self.forward);
         self.first = [self.spokes[0].dot(self.down), self.spokes[0].dot(self.forward)];
         self.turned = libm::atan2(self.first[1], self.first[0]);
+        self.came = self.state.centre.map_or(0.0, |before| (centre - before).dot(self.forward) / self.radius);
         let soil = &patch.law.soil;
         patch.law.pressure = Pressure::new(soil, 2.0 * self.half, self.state.slip, gravity);
         let peak = soil.peak[0] + soil.peak[1] * self.state.slip.abs();
@@ -239,14 +245,21 @@ impl Wheel {
             let behind = (Lanes::splat(arc.exit) + root * root * (arc.peak - arc.exit)) * arc.sign;
             let astern = sin_cos(behind);
             let aside = (below * square + linear) * below;
-            let sides = [
-                self.side(strip, &arc, front, ahead, [share * (arc.entry - arc.peak), aside], per_modulus),
-                self.side(strip, &arc, behind, astern, [share * (arc.peak - arc.exit), aside], per_modulus),
-            ];
             let depth = below + left;
-            let deepest = self.deepest_of_both(strip, &arc, depth, [ahead, astern]);
-            let depths = [depth, deepest, Lanes::splat(left)];
-            patch.rim.lay([strip, half], self.offset(strip), patch.law.depths(depths, plastic), sides);
+            let depths = patch.law.depths([depth, Lanes::splat(left)], plastic);
+            let lower = (astern[1] - ahead[1]) * self.radius;
+            let [first, second] = ahead_first(self.state.bears[strip][half], &arc).map(Lanes::new);
+            let law = &patch.law;
+            let surfaces = [
+                self.surface_below(law, strip, &depths, ahead[0], Lanes::ZERO),
+                self.surface_below(law, strip, &depths, astern[0], lower),
+            ];
+            let spans = [share * (arc.entry - arc.peak), share * (arc.peak - arc.exit)];
+            let sides = [
+                self.side(strip, &arc, front, ahead, [spans[0], aside], per_modulus, [first, surfaces[0]]),
+                self.side(strip, &arc, behind, astern, [spans[1], aside], per_modulus, [second, surfaces[1]]),
+            ];
+            patch.rim.lay([strip, half], self.offset(strip), depths, sides);
         }
     }
 
@@ -260,6 +273,7 @@ impl Wheel {
         [sine, cosine]: [Lanes; 2],
         [span, aside]: [Lanes; 2],
         per_modulus: f64,
+        [bears, surface]: [Lanes; 2],
     ) -> Side {
         Side {
             cosine,
@@ -267,11 +281,14 @@ impl Wheel {
             area: span * (self.radius * self.half),
             mobilised: self.mobilised(per_modulus, strip, arc, angle, [sine, cosine]),
             aside: aside * cosine.abs() * span,
+            bears,
+            surface,
         }
     }
 
     /// Goes on to the end of a substep in which it had this mean twist about `point`, and leaves its rut.
-    pub(super) fn advance(&mut self, patch: &Patch, mean: &Spatial, h: f64, ruts: &mut Ruts) {
+    pub(super) fn advance(&mut self, patch: &Patch, [mean, change]: [&Six; 2], found: &Found, h: f64, ruts: &mut Ruts) {
+        let (six, mean) = (mean, &patch.twist(mean));
         let velocity = mean.at(self.centre - patch.point);
         let (travelled, rolled) = (h * velocity.dot(self.forward), h * self.radius * mean.angular().dot(self.axle));
         if self.strips.iter().all(Option::is_none) {
@@ -280,22 +297,21 @@ impl Wheel {
         }
         let sunk = self.strips.iter().flatten().fold(0.0f64, |most, strip| most.max(strip.arc.sinkage));
         let length = (self.radius * reach(sunk / self.radius)).max(CELL);
-        let way = if rolled.abs() > travelled.abs() { rolled } else { travelled };
-        let travel = (self.state.travel + way / length).clamp(-1.0, 1.0);
-        self.state.travel = travel;
+        // What turns against its way has its front where it goes.
+        let way = if rolled.abs() > travelled.abs() && rolled * travelled >= 0.0 { rolled } else { travelled };
+        self.state.travel = travel(self.state.travel, way, length, || self.recoil(patch, sunk));
         self.state.edge = self.edges();
         let least = STANDS * h;
         let slip = (rolled.abs() - travelled.abs()) / rolled.abs().max(travelled.abs()).max(least);
-        self.state.slip += (slip.clamp(-1.0, 1.0) - self.state.slip) * -libm::expm1(-way.abs() / length);
-        self.turn_up(travelled);
-        let count = WAY as f64;
-        let way = self.state.way + travelled / self.radius * NODES_A_RADIUS;
-        self.state.way = way - (way / count).floor() * count;
+        let renewed = -libm::expm1(-way.abs() / length);
+        self.state.slip += (slip.clamp(-1.0, 1.0) - self.state.slip) * renewed;
+        self.turn_up(&patch.law, found.yields);
+        self.bear(patch, [six, change], found, [h, renewed]);
         self.slide(patch, mean, h);
         for strip in 0..STRIPS {
             if self.strips[strip].is_none() {
                 self.shear_rim(&patch.law, strip);
-                self.press_way(strip, 0.0);
+                self.press_way(&patch.law, strip, 0.0);
             }
         }
         self.state.unmarked += travelled;
@@ -304,7 +320,7 @@ impl Wheel {
         if self.state.unmarked.abs() >= MARKS || self.strips.iter().zip(&self.state.marked).any(deeper) {
             for strip in 0..STRIPS {
                 let sinkage = self.strips[strip].map_or(0.0, |strip| strip.sinkage);
-                self.press_way(strip, sinkage);
+                self.press_way(&patch.law, strip, sinkage);
                 (self.state.marked[strip], self.state.sunk[strip]) = (sinkage, sinkage);
                 self.leave_rut(patch, strip, travelled, ruts);
             }
@@ -326,84 +342,12 @@ impl Wheel {
         self.state.edge = edges;
     }
 
-    /// Presses the nodes of the way where a strip was, before it leaves that place by so much: while it rolls on and all that is in front of its peak
-    /// goes deeper, soil yields, and need not know more than how deep it is.
-    fn turn_up(&mut self, travelled: f64) {
-        for strip in 0..STRIPS {
-            let Some(Strip { arc, sinkage, .. }) = self.strips[strip] else { continue };
-            let (sunk, slope) = (self.state.sunk[strip], arc.peak + NEAREST * (arc.entry - arc.peak));
-            let ahead = travelled * arc.sign;
-            let goes_deeper = ahead > ROLLS && sinkage + ahead * slope >= sunk;
-            if self.state.unpressed[strip] && !goes_deeper {
-                self.press_way(strip, sunk);
-            }
-            (self.state.sunk[strip], self.state.unpressed[strip]) = (sinkage, true);
-        }
-    }
-
-    /// How deep the soil was pressed below angles with these sines and cosines, m. Between nodes it is as round as the rim: straight lines between
-    /// them would be off by more than pressed soil gives way.
-    #[inline(always)]
-    fn deepest(&self, strip: usize, [ahead, cosine]: [Lanes; 2]) -> Lanes {
-        let place = ahead * NODES_A_RADIUS + self.state.way;
-        let below = floor(place);
-        let [one, other] = Between::new::<WAY>(below).of(&self.state.deepest[strip]);
-        // How deep the rim would be at its bottom if it were as deep as the nodes there.
-        let part = place - below;
-        let rise = |way: Lanes| self.rise(ahead + way * (1.0 / NODES_A_RADIUS));
-        let (low, high) = (one + rise(-part), other + rise(Lanes::ONE - part));
-        let rise = (Lanes::ONE - cosine.abs()) * self.radius;
-        let deepest = low + (high - low) * part - rise;
-        let pressed = select_above(one.fast_min(other), Lanes::ZERO, deepest, Lanes::ZERO);
-        // As the wheel was at the end of the last substep.
-        if self.state.unpressed[strip] {
-            pressed.fast_max(Lanes::splat(self.state.sunk[strip]) - rise)
-        } else {
-            pressed
-        }
-    }
-
-    /// How deep the soil was pressed that has the stress of two places which are so deep, m, in front of the peak and behind it: by what the rim has
-    /// risen from it on both sides, each counted as the part of its face that looks down. 0 where soil in front is new.
-    #[inline(always)]
-    fn deepest_of_both(&self, strip: usize, arc: &Arc, depth: Lanes, [ahead, astern]: [[Lanes; 2]; 2]) -> Lanes {
-        let weight = |span: f64, cosine: Lanes| at_least(cosine, LEAST_SHARE) * span;
-        let weights = [weight(arc.entry - arc.peak, ahead[1]), weight(arc.peak - arc.exit, astern[1])];
-        let (first, second) = (self.deepest(strip, ahead), self.deepest(strip, astern));
-        let front = first - depth;
-        let lower = (astern[1] - ahead[1]) * self.radius;
-        let behind = select_above(second, Lanes::ZERO, second - depth - lower, front);
-        let risen = (front * weights[0] + behind * weights[1]) / (weights[0] + weights[1]);
-        select_above(first, Lanes::ZERO, depth + risen, Lanes::ZERO)
-    }
-
-    /// How much higher the rim is so many radii ahead of its bottom, m.
-    fn rise(&self, ahead: Lanes) -> Lanes {
-        rise(ahead) * self.radius
-    }
-
-    /// Presses the nodes of the way that are below a strip that is so deep, m, and forgets the others.
-    fn press_way(&mut self, strip: usize, sinkage: f64) {
-        self.state.unpressed[strip] = false;
-        let (radius, way) = (self.radius, self.state.way);
-        let (nodes, live) = (&mut self.state.deepest[strip], &mut self.state.pressed[strip]);
-        let Some(Strip { arc, left, .. }) = self.strips[strip] else { return live.clear(nodes) };
-        // As far ahead as behind.
-        let reach = reach((arc.sinkage / radius).min(1.0)) * NODES_A_RADIUS;
-        let (first, last) = ((way - reach).ceil(), (way + reach).floor());
-        live.visit([first, last], nodes, |_, nodes, numbers, inside| {
-            let ahead = (numbers - way) * (1.0 / NODES_A_RADIUS);
-            let depth = at_least(Lanes::splat(sinkage) - rise(ahead) * radius, left);
-            *nodes = (Lanes::new(*nodes).fast_max(depth) * inside).to_array();
-        });
-    }
-
     /// Presses the cells below the strip's half of the wheel, along the way since they were last.
     fn leave_rut(&self, patch: &Patch, strip: usize, travelled: f64, ruts: &mut Ruts) {
         let (surface, way) = (patch.surface(), self.state.unmarked);
-        let Some(Strip { left, .. }) = self.strips[strip] else { return };
+        let Some(Strip { sinkage, left, .. }) = self.strips[strip] else { return };
         // Below the lowest point: the pressure is gone there.
-        let left = patch.law.pressure.left_by(self.deepest(strip, [Lanes::ZERO, Lanes::ONE]).as_array()[0], left);
+        let left = patch.law.pressure.left_by(sinkage, left);
         let middle = self.offset(strip).signum() * 0.5 * self.half;
         let bottom = self.centre + self.axle * middle + self.down * self.radius;
         let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
@@ -459,11 +403,12 @@ impl Wheel {
     pub(super) fn forget(&mut self) {
         let state = &mut self.state;
         (state.travel, state.slip, state.way, state.unmarked) = (0.0, 0.0, 0.0, 0.0);
+        (state.centre, state.bears) = (None, BEARS);
         (state.marked, state.slides) = ([0.0; STRIPS], [Slide::default(); STRIPS]);
         (state.sunk, state.unpressed) = ([0.0; STRIPS], [false; STRIPS]);
         (state.turned, state.half_turn, state.slid) = (0.0, 0.0, 0.0);
         state.edge = [None; STRIPS];
-        for (live, way) in state.pressed.iter_mut().zip(&mut state.deepest) {
+        for (live, way) in state.pressed.iter_mut().zip(&mut state.surface) {
             live.clear(way);
         }
         for (live, rim) in state.sheared.iter_mut().zip(&mut state.rims) {
@@ -476,18 +421,21 @@ impl WheelState {
     /// False for one of another wheel.
     pub(super) fn fits(&self) -> bool {
         self.rims.iter().all(|rim| rim.len() == GROUPS)
-            && self.deepest.iter().all(|way| way.len() == WAY / LANES)
+            && self.surface.iter().all(|way| way.len() == WAY / LANES)
             && self.sheared.iter().all(|live| live.fits(GROUPS))
             && self.pressed.iter().all(|live| live.fits(WAY / LANES))
     }
 }
 
+/// All bears on what strength there is.
+const BEARS: [[[[f64; LANES]; 2]; HALVES]; STRIPS] = [[[[f64::MAX; LANES]; 2]; HALVES]; STRIPS];
+
+/// What belongs to places in front of the peak and behind it, with that ahead of the middle first; and back.
+fn ahead_first<T>([front, behind]: [T; 2], arc: &Arc) -> [T; 2] {
+    if arc.sign > 0.0 { [front, behind] } else { [behind, front] }
+}
+
 /// The sine of the angle at which a circle of radius 1 that is so deep in enters.
 fn reach(depth: f64) -> f64 {
     (depth * (2.0 - depth)).max(0.0).sqrt()
-}
-
-/// How much higher a circle of radius 1 is so far from its bottom.
-fn rise(ahead: Lanes) -> Lanes {
-    Lanes::ONE - at_least(Lanes::ONE - ahead * ahead, 0.0).sqrt()
 }

