@@ -39,7 +39,7 @@ pub struct Soil {
     pub shear_modulus: f64,
     /// Density, kg/m³.
     pub density: f64,
-    /// Where the stress under a rolling wheel is largest, as a part of the entry angle: a0 + a1 |slip|.
+    /// Where the stress under a rolling wheel is largest, as a part of the entry angle: a0 + a1 slip.
     pub peak: [f64; 2],
     /// By how much the pressure falls for each metre that pressed soil is let up, Pa/m.
     pub elastic_stiffness: f64,

@@ -14,7 +14,8 @@
 //! | drawbar pull of a wheel, summed up | DP = H - Rc - Rb | Bekker 1969; Patel et al. 2004 (RPET) |
 //!
 //! Angles are from the lowest point of the wheel, positive towards where it goes. Lengths in m, forces in N, stresses in Pa. The laws
-//! know no rates: they hold for speeds of up to about 0.2 m/s. The engine ([`crate::build`]) presses with the same stresses, and has
+//! know no rates: they hold for speeds of up to about 0.2 m/s. Slip is below 0 where a wheel is towed or braked, so its peak is nearer to its lowest point: the
+//! pull of a free wheel on dry sand is then that of Wong and Reece's towed wheel (1967, part II), whose peak is where soil parts, to 0.6 %. The engine ([`crate::build`]) presses with the same stresses, and has
 //! the slide j as a state instead, and lets up what slides back as steeply as the curve of shear begins.
 
 mod traction;

@@ -132,7 +132,7 @@ impl SteadyWheel {
     pub fn forces_in_rut(&self, soil: &Soil, sinkage: f64, left: f64) -> WheelForces {
         let Self { radius, width, shear_radius, slip, slip_angle, gravity } = *self;
         let pressure = Pressure::new(soil, width, slip, gravity);
-        let arc = Arc::new(radius, (sinkage - left).max(0.0), 1.0, soil.peak[0] + soil.peak[1] * slip.abs());
+        let arc = Arc::new(radius, (sinkage - left).max(0.0), 1.0, soil.peak[0] + soil.peak[1] * slip);
         let tangent = libm::tan(slip_angle);
         let mut forces = WheelForces::default();
         for ArcPoint { angle, span, depth, .. } in arc.points() {

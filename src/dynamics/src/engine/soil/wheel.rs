@@ -197,7 +197,7 @@ impl Wheel {
         self.came = self.state.centre.map_or(0.0, |before| (centre - before).dot(self.forward) / self.radius);
         let soil = &patch.law.soil;
         patch.law.pressure = Pressure::new(soil, 2.0 * self.half, self.state.slip, gravity);
-        let peak = soil.peak[0] + soil.peak[1] * self.state.slip.abs();
+        let peak = soil.peak[0] + soil.peak[1] * self.state.slip;
         let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
         self.seen = [None; STRIPS];
         for strip in 0..STRIPS {
