@@ -156,7 +156,10 @@ fn a_rover_without_power_stops() {
             1e3 * deep
         );
         assert!(later < 0.01, "{case}: {later} m/s");
-        assert!(first < driven.max(0.06) && moved.abs() < 0.015, "{case}: {first} m/s, {driven} before; {moved} m");
+        assert!(
+            first < 1.02 * driven.max(0.06) && moved.abs() < 0.015,
+            "{case}: {first} m/s, {driven} before; {moved} m"
+        );
         assert!(deeper < 0.1 * deep + 1e-3, "{case}: {deeper} m deeper, {deep} before");
     }
 }

@@ -84,8 +84,7 @@ fn a_rover_comes_to_rest() {
         ] {
             let rocks = rocks(named.soil, h, degrees, heading);
             println!("{}, {h} s, {degrees} degrees: {:.1e} mm", named.name, 1e3 * rocks);
-            // A tenth of the way by which soil recoils.
-            assert!(rocks < 1e-5, "{}, {h} s, {degrees} degrees, heading {heading}: {rocks} m", named.name);
+            assert!(rocks < HOLDS, "{}, {h} s, {degrees} degrees, heading {heading}: {rocks} m", named.name);
         }
     }
 }
