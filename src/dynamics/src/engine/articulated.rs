@@ -214,6 +214,8 @@ impl LinkWork {
 
 /// The bias and the rows of the mass matrix. Slices over the degrees of freedom have one length, which is checked once.
 struct Rows<'a> {
+    /// Whether there are no rows of the mass matrix, as of long trees.
+    is_long: bool,
     free: usize,
     axes: &'a [Spatial],
     laws: &'a [FreeAxis],
@@ -228,6 +230,7 @@ impl<'a> Rows<'a> {
     fn new(topology: &'a Topology, axes: &'a [Spatial], bias: &'a mut [f64], mass: &'a mut [f64]) -> Self {
         let freedom = topology.freedom;
         Self {
+            is_long: topology.is_long(),
             free: topology.free_axes(),
             axes: &axes[..freedom],
             laws: &topology.laws[..freedom],
@@ -241,6 +244,9 @@ impl<'a> Rows<'a> {
 
     /// Sets those of a free root, from the inertia of all.
     fn set_root(&mut self, own: &LinkWork) {
+        if self.is_long {
+            return;
+        }
         for (dof, entries) in own.composite.matrix().iter().enumerate() {
             let row = self.starts[dof];
             self.mass[row..=row + dof].copy_from_slice(&entries[..=dof]);
@@ -252,6 +258,9 @@ impl<'a> Rows<'a> {
     fn set(&mut self, dof: usize, own: &LinkWork) {
         let axis = self.axes[dof];
         self.bias[dof] = axis.dot(own.force);
+        if self.is_long {
+            return;
+        }
         let momentum = own.composite.times(axis);
         let (start, depth) = (self.starts[dof], self.depths[dof]);
         let (entries, chain) = (&mut self.mass[start..][..=depth], &self.chain[start..][..depth]);

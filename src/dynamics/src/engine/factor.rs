@@ -1,9 +1,14 @@
 //! The factor of a tree's mass matrix, M = Lᵀ D L without fill-in (Featherstone 2005; 2008, chapter 6), and what is solved with it: changes of
 //! velocity, and the columns of constraints, which it whitens.
 
+pub(super) mod long;
+
 use wide::{f64x2, f64x4};
 
-use super::tree::{LANES, LinkJoint, Tree};
+use super::{
+    spatial::Spatial,
+    tree::{LANES, LinkJoint, Tree},
+};
 
 /// Degrees of freedom of a free root, the first of them that turns it, and the first group of entries of each of its rows.
 const ROOT: usize = 6;
@@ -14,6 +19,9 @@ impl Tree {
     /// Factors M, or M plus a diagonal and what else resists, as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no fill-in. Each ancestor's row is updated
     /// over contiguous memory, in whole groups: what lies behind its diagonal is never read.
     pub(super) fn factorise(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
+        if self.topology.is_long() {
+            return self.factorise_long(diagonal, x);
+        }
         let (topology, work) = (&self.topology, &mut self.work);
         work.factor.copy_from_slice(&work.mass);
         if work.resists && diagonal.is_some() {
@@ -74,7 +82,30 @@ impl Tree {
     }
 
     /// x ← (M + h D)⁻¹ x, after [`Tree::factorise`].
-    pub(super) fn solve(&self, x: &mut [f64]) {
+    pub(super) fn solve(&mut self, x: &mut [f64]) {
+        self.solve_upper(x);
+        self.solve_rest(x);
+    }
+
+    /// [`Tree::factorise`], and x ← (M + h D)⁻¹ x.
+    pub(super) fn factorise_and_solve(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
+        self.factorise(diagonal, x);
+        self.solve_rest(x);
+    }
+
+    /// x ← L⁻¹ D⁻¹ x.
+    fn solve_rest(&mut self, x: &mut [f64]) {
+        for (x, pivot) in x.iter_mut().zip(&self.work.pivot) {
+            *x *= pivot;
+        }
+        self.solve_lower(x);
+    }
+
+    /// x ← L⁻ᵀ x.
+    fn solve_upper(&mut self, x: &mut [f64]) {
+        if self.topology.is_long() {
+            return self.solve_upper_long(x);
+        }
         let (topology, factor) = (&self.topology, &self.work.factor);
         for dof in (0..topology.freedom).rev() {
             let (start, depth, value) = (topology.row[dof], topology.depth[dof], x[dof]);
@@ -83,16 +114,15 @@ impl Tree {
                 x[ancestor as usize] -= l * value;
             }
         }
-        for (x, pivot) in x.iter_mut().zip(&self.work.pivot) {
-            *x *= pivot;
-        }
-        self.solve_lower(x);
     }
 
     /// x ← L⁻¹ x.
-    pub(super) fn solve_lower(&self, x: &mut [f64]) {
+    pub(super) fn solve_lower(&mut self, x: &mut [f64]) {
         if self.moves_apart() {
             return self.solve_apart(x);
+        }
+        if self.topology.is_long() {
+            return self.solve_lower_long(x);
         }
         let (topology, factor) = (&self.topology, &self.work.factor[..]);
         let (mut root, mut first) = ([0.0; ROOT], 0);
@@ -120,6 +150,9 @@ impl Tree {
 
     /// y ← D^(-1/2) L⁻ᵀ y for columns that live on the chain that starts at `start`: they stay on it.
     pub(super) fn whiten_chain(&self, start: usize, columns: &mut [[f64; LANES]]) {
+        if self.topology.is_long() {
+            return self.whiten_chain_long(start, columns);
+        }
         let (topology, factor) = (&self.topology, &self.work.factor[..]);
         let numbers = &topology.rows[start..start + columns.len()];
         let (mut root, mut first) = ([f64x4::ZERO; ROOT], 0);
@@ -165,8 +198,11 @@ impl Tree {
         }
     }
 
-    /// y ← D^(-1/2) L⁻ᵀ y for columns over the whole tree.
-    pub(super) fn whiten_all(&self, columns: &mut [[f64; 4]]) {
+    /// y ← D^(-1/2) L⁻ᵀ y for columns over the whole tree. `memory` is for its use alone.
+    pub(super) fn whiten_all(&self, columns: &mut [[f64; LANES]], memory: &mut Vec<[Spatial; LANES]>) {
+        if self.topology.is_long() {
+            return self.whiten_all_long(columns, memory);
+        }
         let (topology, work) = (&self.topology, &self.work);
         for dof in (0..topology.freedom).rev() {
             let own = columns[dof];
@@ -189,7 +225,7 @@ impl Tree {
     }
 
     /// The change of velocity that whitened impulses bring: L⁻¹ D^(-1/2) w.
-    pub(super) fn velocity_of(&self, whitened: &[f64], out: &mut [f64]) {
+    pub(super) fn velocity_of(&mut self, whitened: &[f64], out: &mut [f64]) {
         for ((out, w), root) in out.iter_mut().zip(whitened).zip(&self.work.root_pivot) {
             *out = w * root;
         }

@@ -9,10 +9,11 @@
 //!
 //! The method is symmetric in time, so energy swings and does not drift. The stages are a fixed point, found from the
 //! acceleration at the middle of the step. Where nothing in a step is stiff, a round takes the part (h w)²/12 or h d/(4 m) of the
-//! error; where it does not converge, the midpoint scheme, which is stable for any stiffness, has the step. Loops are closed at the
-//! stages and at the end ([`loops`]).
+//! error; where it does not converge, the midpoint scheme, which is stable for any stiffness, has the step. Rounds of long trees, whose waves are
+//! stiffer, are mixed ([`mixing`]). Loops are closed at the stages and at the end ([`loops`]).
 
 pub(super) mod loops;
+pub(super) mod mixing;
 mod semidefinite;
 
 use std::mem;
@@ -108,7 +109,7 @@ impl Tree {
         self.begin_stages(&mut stages, loops, h);
         let mut found = self.find_stages(&mut stages, loops, h, gravity);
         if found {
-            self.set_mean_loads(&mut stages, loops, h);
+            self.set_mean_loads(&mut stages, loops, h, gravity);
             self.set_velocities(&mut stages, h);
             self.move_by(&stages, END, h);
             let (state, v) = (&mut self.state, &self.work.kept.v);
@@ -148,17 +149,15 @@ impl Tree {
     }
 
     fn find_stages(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
+        if self.topology.is_long() && loops.is_empty() {
+            return self.find_mixed_stages(stages, loops, h, gravity);
+        }
         let (found, rounds) =
             if loops.is_empty() { (FOUND, MOST_ROUNDS) } else { (FOUND_IN_LOOPS, MOST_ROUNDS_OF_LOOPS) };
         let (mut last, mut size) = (f64::INFINITY, 0.0);
         for _ in 0..rounds {
-            let mut change = 0.0f64;
-            for which in 0..2 {
-                self.set_velocities(stages, h);
-                self.move_by(stages, STAGES[which], h);
-                change = change.max(h * self.accelerate(stages, which, loops, gravity));
-            }
-            size = stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()));
+            let change;
+            [change, size] = self.make_round(stages, loops, h, gravity);
             // Each round leaves the same share of the error, so the last two tell how much the next would change.
             let next = if loops.is_empty() && last.is_finite() { SAFETY * change * (change / last) } else { change };
             if change.min(next) <= found * size {
@@ -170,6 +169,17 @@ impl Tree {
             last = change;
         }
         !loops.is_empty() && size.is_finite() && last <= FOUND * size
+    }
+
+    /// Evaluates the accelerations of both stages once. Returns the largest change of a velocity, and the largest velocity.
+    fn make_round(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> [f64; 2] {
+        let mut change = 0.0f64;
+        for which in 0..2 {
+            self.set_velocities(stages, h);
+            self.move_by(stages, STAGES[which], h);
+            change = change.max(h * self.accelerate(stages, which, loops, gravity));
+        }
+        [change, stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()))]
     }
 
     /// The velocities of both stages from their accelerations, and the rates of what turns freely.
@@ -225,7 +235,13 @@ impl Tree {
         self.exchange(stage);
         self.work.bias_velocity.copy_from_slice(&stage.v);
         self.set_motion();
-        self.set_equations(gravity);
+        let is_long = self.topology.is_long();
+        if is_long {
+            // It comes with the solution.
+            self.work.bias.fill(0.0);
+        } else {
+            self.set_equations(gravity);
+        }
         let mut a = mem::take(&mut self.work.scratch);
         for (dof, law) in self.topology.laws.iter().enumerate() {
             let (stretch, motor) = (law.spring_position - self.state.q[dof], &self.state.motors[dof]);
@@ -233,11 +249,11 @@ impl Tree {
             a[dof] = stage.passive[dof] + f64::from(motor.certain_side()) * motor.max_effort - self.work.bias[dof];
         }
         self.look_at_loops(loops, gravity, &mut a);
-        self.factorise(None, &mut a);
-        for (x, pivot) in a.iter_mut().zip(&self.work.pivot) {
-            *x *= pivot;
+        if is_long {
+            self.accelerate_long(gravity, &mut a);
+        } else {
+            self.factorise_and_solve(None, &mut a);
         }
-        self.solve_lower(&mut a);
         self.constrain_loops(loops, which, &mut a);
         let change = a.iter().zip(&stage.a).fold(0.0f64, |change, (new, old)| change.max((new - old).abs()));
         mem::swap(&mut stage.a, &mut a);
@@ -255,13 +271,17 @@ impl Tree {
     }
 
     /// Loads and reactions: the mean of those at the stages, each of which balances.
-    fn set_mean_loads(&mut self, stages: &mut [Stage; 2], loops: &Loops, h: f64) {
+    fn set_mean_loads(&mut self, stages: &mut [Stage; 2], loops: &Loops, h: f64, gravity: DVec3) {
         self.work.substep_work = 0.0;
         self.work.imbalance = 0.0;
         self.work.substep_loads.fill([0.0; 3]);
         self.work.substep_reactions.fill(Spatial::ZERO);
         for (which, (stage, share)) in stages.iter_mut().zip(END).enumerate() {
             self.exchange(stage);
+            if self.topology.is_long() {
+                self.work.bias_velocity.copy_from_slice(&stage.v);
+                self.set_equations(gravity);
+            }
             self.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
             self.work.substep_work += share * h * self.push_by_loops(loops, which);
             let loads = stage.a.iter().zip(&stage.passive).zip(&self.topology.laws).zip(&self.state.motors);

@@ -43,6 +43,10 @@ const MOST_HALVINGS: u32 = 7;
 /// method of fourth order by g⁴/4320, which at twice the g is a thousandth of it. What is spared more drifts, as parts of other lengths follow each other.
 const SPARED_BY_GAUSS: u32 = 1;
 
+/// A substep of more than this share of the timestep is halved where the stages of a long tree are not found: waves that are too fast for the whole are
+/// not for a quarter, and what is stiffer still is better left to the midpoint scheme at once.
+const SHARE_FOR_STAGES: f64 = 0.25;
+
 /// An alarm that is given once until it no longer holds: which guard, and the two bodies or the joint.
 type Alarm = (u8, usize, usize);
 
@@ -193,6 +197,9 @@ impl Guards {
     /// could press, or something became faster than anything may be, or did not move as freely as it was to, or a linkage gained energy, or a hit set its joints turning too fast for its length.
     pub(super) fn rejects(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
         if island.failed || !island.outcome.converged || island.too_fast > 0.0 || island.turns_far {
+            return true;
+        }
+        if island.stages_lost && scheme.share > SHARE_FOR_STAGES {
             return true;
         }
         if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))

@@ -47,6 +47,8 @@ pub(super) struct Island {
     pub(super) is_cut: bool,
     /// True if a joint turns farther than the method may take it that it was moved by.
     pub(super) turns_far: bool,
+    /// True if the stages of a long tree that moves freely were not found, so that the midpoint scheme made the substep.
+    pub(super) stages_lost: bool,
     /// True if its state was not sound: it is back where the step began, at rest.
     pub(super) failed: bool,
     /// Energy gained beyond what came in ([`super::tree::Work::substep_work`]), J.
@@ -324,7 +326,7 @@ impl Island {
 
     /// Whether nothing constrains it but joints that close loops, and nothing in it is stiff, so that the step was made to fourth order.
     fn moves_freely(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
-        self.loops.made = false;
+        (self.loops.made, self.stages_lost) = (false, false);
         let own = parts.own_contacts.iter().map(|&contact| &parts.contacts[contact]);
         if !matches!(&*parts.trees, [tree] if nothing_hinders(tree, own, scheme)) {
             return false;
@@ -335,6 +337,7 @@ impl Island {
         if tree.work.is_free {
             self.constraints.clear();
         }
+        self.stages_lost = smooth && !tree.work.is_free && tree.topology.is_long();
         tree.work.is_free
     }
 

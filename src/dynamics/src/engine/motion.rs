@@ -208,11 +208,7 @@ impl Tree {
             damping_of[dof] = h * (passive.slope + motor.slope);
             dv_of[dof] = h * (effort - bias[dof]);
         }
-        self.factorise(Some(&damping), &mut dv);
-        for (x, pivot) in dv.iter_mut().zip(&self.work.pivot) {
-            *x *= pivot;
-        }
-        self.solve_lower(&mut dv);
+        self.factorise_and_solve(Some(&damping), &mut dv);
         for ((out, v), dv) in self.work.v_free.iter_mut().zip(&self.state.v).zip(&dv) {
             *out = v + dv;
         }

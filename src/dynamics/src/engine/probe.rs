@@ -70,9 +70,10 @@ impl Probe {
             for (row, value) in acceleration.into_iter().enumerate() {
                 all.acceleration[first + row] = signs[first + row] * value;
                 let (start, depth) = (tree.topology.row[row], tree.topology.depth[row]);
-                for (entry, column) in tree.topology.chain[start..=start + depth].iter().enumerate() {
-                    let (row, column) = (first + row, first + *column as usize);
-                    let value = signs[row] * signs[column] * tree.work.mass[start + entry];
+                for &column in &tree.topology.chain[start..=start + depth] {
+                    let value = tree.mass_entry(row, column as usize);
+                    let (row, column) = (first + row, first + column as usize);
+                    let value = signs[row] * signs[column] * value;
                     (all.mass[row][column], all.mass[column][row]) = (value, value);
                 }
             }
@@ -109,7 +110,15 @@ impl Probe {
 }
 
 impl Tree {
-    /// How its degrees of freedom accelerate under gravity, springs and damping. Leaves the mass matrix.
+    /// The entry of the mass matrix for a degree of freedom and an ancestor of it or itself, after [`Tree::set_equations`].
+    fn mass_entry(&self, dof: usize, ancestor: usize) -> f64 {
+        let (topology, work) = (&self.topology, &self.work);
+        let momentum = work.links[topology.mover[dof]].composite.times(work.axis[dof]);
+        let rotor = if dof == ancestor { topology.laws[dof].armature } else { 0.0 };
+        work.axis[ancestor].dot(momentum) + rotor
+    }
+
+    /// How its degrees of freedom accelerate under gravity, springs and damping. Leaves the inertias of the links.
     fn free_acceleration(&mut self, gravity: DVec3) -> Vec<f64> {
         self.work.bias_velocity.copy_from_slice(&self.state.v);
         self.set_motion();
@@ -120,9 +129,7 @@ impl Tree {
                 axis::spring_and_damper(&laws[dof], state.q[dof], state.v[dof], 0.0).at_start - self.work.bias[dof]
             })
             .collect();
-        self.factorise(None, &mut x);
-        x.iter_mut().zip(&self.work.pivot).for_each(|(x, pivot)| *x *= pivot);
-        self.solve_lower(&mut x);
+        self.factorise_and_solve(None, &mut x);
         x
     }
 }

@@ -13,7 +13,10 @@ use std::ops::Range;
 use bevy_math::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 
-use super::{spatial::Spatial, tree::Tree};
+use super::{
+    spatial::{ArticulatedInertia, Spatial},
+    tree::Tree,
+};
 
 /// A force and a moment over a length, or a velocity and an angular velocity times that length.
 pub(super) type Six = [f64; 6];
@@ -110,6 +113,7 @@ impl Tree {
     pub(super) fn clear_resistance(&mut self) {
         if std::mem::take(&mut self.work.resists) {
             self.work.resistance.fill(0.0);
+            self.work.long.resistances.clear();
             self.work.resistance_effort.fill(0.0);
         }
     }
@@ -156,6 +160,15 @@ impl Tree {
         let force = DVec3::new(x, y, z);
         let wrench = Spatial::new(DVec3::new(u, v, w) * size + lever.cross(force), force);
         let resistance = Resistance::new(response, lever, size, h);
+        if topology.is_long() {
+            let chain = &topology.chain[chain];
+            for &dof in chain {
+                work.resistance_effort[dof as usize] += work.axis[dof as usize].dot(wrench);
+            }
+            let last = chain.last().map(|&dof| topology.mover[dof as usize]);
+            work.long.resistances.extend(last.map(|link| (link, resistance.inertia())));
+            return;
+        }
         let (rows, chain) = (&topology.rows[chain.clone()], &topology.chain[chain]);
         for k in 0..free {
             let (force, effort) = if k < 3 {
@@ -201,6 +214,12 @@ impl Resistance {
         let turns = DMat3::from_cols(DVec3::X.cross(lever), DVec3::Y.cross(lever), DVec3::Z.cross(lever));
         let force = first * turns + both;
         Self([first, force, turns.transpose() * force + both.transpose() * turns + second])
+    }
+
+    /// The same as an inertia about that origin: what resists velocities at the end of a substep stands beside what resists their change.
+    fn inertia(&self) -> ArticulatedInertia {
+        let [linear, force, angular] = self.0;
+        ArticulatedInertia { angular, coupling: force.transpose(), linear }
     }
 
     /// The wrench for a unit of velocity along an axis of the world, and for a unit of angular velocity about it.

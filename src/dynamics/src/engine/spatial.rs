@@ -205,6 +205,18 @@ impl SpatialInertia {
         ]
     }
 
+    /// The same as an articulated-body inertia of a link whose joints do not move.
+    #[inline(always)]
+    pub(super) fn articulated(&self) -> ArticulatedInertia {
+        let ([xx, m], [yy, _], [zz, _]) = (self.xx.to_array(), self.yy.to_array(), self.zz.to_array());
+        let (c, xy, xz, yz) = (self.moment, self.xy, self.xz, self.yz);
+        ArticulatedInertia {
+            angular: DMat3::from_cols_array(&[xx, xy, xz, xy, yy, yz, xz, yz, zz]),
+            coupling: DMat3::from_cols_array(&[0.0, c.z, -c.y, -c.z, 0.0, c.x, c.y, -c.x, 0.0]),
+            linear: DMat3::from_diagonal(DVec3::splat(m)),
+        }
+    }
+
     /// The momentum of a motion: second angular + moment x linear, mass linear - moment x angular.
     #[inline(always)]
     pub(super) fn times(&self, motion: Spatial) -> Spatial {
@@ -233,6 +245,59 @@ impl AddAssign for SpatialInertia {
         self.xz += other.xz;
         self.yz += other.yz;
         self.moment += other.moment;
+    }
+}
+
+/// An articulated-body inertia about some point: the inertia that a link shows while joints beyond it move freely (Featherstone 2008, 7.1). Moment =
+/// `angular` w + `coupling` v and force = `coupling`ᵀ w + `linear` v, for an acceleration of angular part w and linear part v at the point.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ArticulatedInertia {
+    pub(super) angular: DMat3,
+    pub(super) coupling: DMat3,
+    pub(super) linear: DMat3,
+}
+
+impl ArticulatedInertia {
+    /// The force that gives this acceleration.
+    #[inline(always)]
+    pub(super) fn times(&self, motion: Spatial) -> Spatial {
+        let (w, v) = (motion.angular(), motion.linear());
+        Spatial::new(self.angular * w + self.coupling * v, self.coupling.mul_transpose_vec3(w) + self.linear * v)
+    }
+
+    /// The size of the numbers that the inertia along an axis is the rest of.
+    #[inline(always)]
+    pub(super) fn size_along(&self, axis: Spatial) -> f64 {
+        let trace = |m: &DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
+        trace(&self.angular) * axis.angular().length_squared() + trace(&self.linear) * axis.linear().length_squared()
+    }
+
+    /// Subtracts a symmetric matrix of rank 1, `force` `share`ᵀ, where the two are parallel.
+    #[inline(always)]
+    pub(super) fn subtract(&mut self, force: Spatial, share: Spatial) {
+        let ([moment, force], [turn, shift]) = ([force.angular(), force.linear()], [share.angular(), share.linear()]);
+        let outer = |column: DVec3, row: DVec3| DMat3::from_cols(column * row.x, column * row.y, column * row.z);
+        self.angular -= outer(moment, turn);
+        self.coupling -= outer(moment, shift);
+        self.linear -= outer(force, shift);
+    }
+
+    /// The same inertia about another point, from which the present one is at `lever`.
+    #[inline(always)]
+    pub(super) fn shifted(&self, lever: DVec3) -> Self {
+        let cross = |m: &DMat3| DMat3::from_cols(lever.cross(m.x_axis), lever.cross(m.y_axis), lever.cross(m.z_axis));
+        let coupling = self.coupling + cross(&self.linear);
+        let angular = self.angular + cross(&self.coupling.transpose()).transpose() + cross(&coupling.transpose());
+        Self { angular, coupling, linear: self.linear }
+    }
+}
+
+impl AddAssign for ArticulatedInertia {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Self) {
+        self.angular += other.angular;
+        self.coupling += other.coupling;
+        self.linear += other.linear;
     }
 }
 

@@ -16,6 +16,7 @@ use simpartner_model::{BodyId, FreeAxis, Norm};
 
 use super::{
     ball::Ball,
+    factor::long::LongTree,
     gauss::Stage,
     push::Push,
     spatial::{Spatial, SpatialInertia, rotation_by},
@@ -116,6 +117,10 @@ pub(super) struct Topology {
     pub(super) rows: Vec<u32>,
     /// How far the shapes of each link reach from its centre of mass, m.
     pub(super) reach: Vec<f64>,
+    /// The sum of the squares of the lengths of these chains.
+    pub(super) squares: usize,
+    /// The link whose joint has each degree of freedom.
+    pub(super) mover: Vec<usize>,
     /// The last degree of freedom that moves each link, if any.
     pub(super) leaf: Vec<Option<usize>>,
     /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
@@ -213,9 +218,10 @@ pub(super) struct Work {
     pub(super) turns: Vec<(f64, f64)>,
     /// Spatial axis of each degree of freedom.
     pub(super) axis: Vec<Spatial>,
-    /// The mass matrix and its factor, packed rows.
+    /// The mass matrix and its factor, packed rows; what a long tree has in place of them.
     pub(super) mass: Vec<f64>,
     pub(super) factor: Vec<f64>,
+    pub(super) long: LongTree,
     /// Reciprocals of the pivots and their square roots.
     pub(super) pivot: Vec<f64>,
     pub(super) root_pivot: Vec<f64>,
@@ -354,6 +360,8 @@ impl Tree {
             topology.chain.resize(filled, 0);
             topology.rows.resize(filled, 0);
             topology.laws.push(FreeAxis::default());
+            topology.mover.push(index);
+            topology.squares += (topology.depth[dof] + 1).pow(2);
             topology.freedom += 1;
             parent = Some(dof);
         }
@@ -368,8 +376,8 @@ impl Tree {
         index
     }
 
-    fn resize(&mut self) {
-        let (freedom, links, entries) = (self.topology.freedom, self.topology.links.len(), self.topology.chain.len());
+    pub(super) fn resize(&mut self) {
+        let (freedom, links, entries) = (self.topology.freedom, self.topology.links.len(), self.topology.entries());
         let (state, work) = (&mut self.state, &mut self.work);
         for numbers in [&mut state.q, &mut state.v, &mut state.last_dv, &mut state.power_means] {
             numbers.resize(freedom, 0.0);

@@ -17,7 +17,7 @@ impl Constraints {
             self.problem.columns[start + follower][0] += 1.0;
             self.problem.columns[start + leader][0] -= ratio;
             self.problem.index.extend((0..tree.topology.freedom).map(|dof| to_index(tree.work.base + dof)));
-            tree.whiten_all(&mut self.problem.columns[start..]);
+            tree.whiten_all(&mut self.problem.columns[start..], &mut self.forces);
             let along = |numbers: &[f64]| [numbers[follower] - ratio * numbers[leader], 0.0, 0.0];
             let law = Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
             let (free, before) = (along(&tree.work.v_free), along(&tree.state.v));

@@ -32,7 +32,7 @@ use super::{
     problem::{Block, Problem, Scheme},
     soil::Footprints,
     spatial::Spatial,
-    tree::Tree,
+    tree::{LANES, Tree},
 };
 
 /// What a block stands for.
@@ -72,6 +72,8 @@ pub(super) struct Constraints {
     /// And the mean rates at which its motors give their largest power, otherwise 0.
     power_means: Vec<[f64; 3]>,
     scratch: Vec<[f64; 4]>,
+    /// Memory for [`Tree::whiten_all`].
+    forces: Vec<[Spatial; LANES]>,
 }
 
 /// What an island is made of.

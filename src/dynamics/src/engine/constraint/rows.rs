@@ -184,7 +184,7 @@ impl Constraints {
             }
             self.problem.index.push(to_index(tree.work.base + dof));
         }
-        tree.whiten_all(&mut columns[start..]);
+        tree.whiten_all(&mut columns[start..], &mut self.forces);
         (free, before)
     }
 

@@ -42,6 +42,8 @@ pub(in crate::engine) struct Loops {
     /// J and that whitened, [`LANES`] rows at a time: a column for each degree of freedom.
     columns: Vec<[f64; LANES]>,
     whitened: Vec<[f64; LANES]>,
+    /// Memory for [`Tree::whiten_all`].
+    forces: Vec<[Spatial; LANES]>,
     system: System,
     change: Vec<f64>,
     w: Vec<f64>,
@@ -170,7 +172,7 @@ impl Loops {
     fn factorise(&mut self, tree: &Tree, takes_part: impl Fn(&Row) -> bool) {
         let freedom = tree.topology.freedom;
         self.whitened.clone_from(&self.columns);
-        self.whitened.chunks_exact_mut(freedom).for_each(|columns| tree.whiten_all(columns));
+        self.whitened.chunks_exact_mut(freedom).for_each(|columns| tree.whiten_all(columns, &mut self.forces));
         let (whitened, rows) = (&self.whitened, &self.rows);
         self.system.set(rows.len(), |one, other| {
             if !takes_part(&rows[one]) || !takes_part(&rows[other]) {
@@ -183,7 +185,7 @@ impl Loops {
     }
 
     /// The efforts that change the velocities of the rows by these, in `system`, and in `change` by how much the degrees of freedom change.
-    fn solve(&mut self, tree: &Tree, velocity: impl Fn(&Self, usize) -> f64) {
+    fn solve(&mut self, tree: &mut Tree, velocity: impl Fn(&Self, usize) -> f64) {
         let (freedom, mut system) = (tree.topology.freedom, std::mem::take(&mut self.system));
         system.solve(|row| velocity(self, row));
         self.w.clear();
@@ -198,7 +200,7 @@ impl Loops {
     }
 
     /// Adds to an acceleration what keeps the loops closed, after the tree's mass matrix was factored.
-    fn constrain(&mut self, tree: &Tree, a: &mut [f64]) {
+    fn constrain(&mut self, tree: &mut Tree, a: &mut [f64]) {
         self.factorise(tree, |row| row.compliance.is_finite());
         self.solve(tree, |own, row| -own.velocity(row, a) - own.rows[row].direction.drift);
         a.iter_mut().zip(&self.change).for_each(|(a, change)| *a += change);
@@ -264,7 +266,7 @@ impl Tree {
     }
 
     /// Adds to an acceleration what keeps the loops closed at a stage.
-    pub(super) fn constrain_loops(&self, loops: &mut Loops, stage: usize, a: &mut [f64]) {
+    pub(super) fn constrain_loops(&mut self, loops: &mut Loops, stage: usize, a: &mut [f64]) {
         if !loops.is_empty() {
             loops.constrain(self, a);
             loops.stages[stage].clone_from(&loops.rows);
@@ -292,14 +294,15 @@ impl Tree {
             self.set_motion();
             loops.look(self, gravity);
             loops.factorise(self, |row| matches!(row.purpose, Purpose::Hold(_)));
-            let v = &self.state.v;
+            let v = std::mem::take(&mut self.state.v);
             let velocity = |loops: &Loops, row: usize| match loops.rows[row].purpose {
-                Purpose::Hold(_) => -loops.velocity(row, v),
+                Purpose::Hold(_) => -loops.velocity(row, &v),
                 Purpose::Axis(..) => 0.0,
             };
             let opens = (0..loops.rows.len()).map(|row| velocity(loops, row).abs()).fold(0.0, f64::max);
             let open = loops.rows.iter().map(|row| row.off.abs()).fold(0.0, f64::max);
             loops.solve(self, velocity);
+            self.state.v = v;
             let changes = self.state.v.iter_mut().zip(&mut self.state.last_dv).zip(&loops.change);
             changes.for_each(|((v, last), change)| (*v, *last) = (*v + change, *last + change));
             loops.solve(self, |loops, row| -loops.rows[row].off);
