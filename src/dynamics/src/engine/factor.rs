@@ -88,12 +88,14 @@ impl Tree {
     }
 
     /// [`Tree::factorise`], and x ← (M + h D)⁻¹ x.
+    #[inline]
     pub(super) fn factorise_and_solve(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
         self.factorise(diagonal, x);
         self.solve_rest(x);
     }
 
     /// x ← L⁻¹ D⁻¹ x.
+    #[inline]
     fn solve_rest(&mut self, x: &mut [f64]) {
         for (x, pivot) in x.iter_mut().zip(&self.work.pivot) {
             *x *= pivot;

@@ -172,6 +172,7 @@ impl Tree {
     }
 
     /// Evaluates the accelerations of both stages once. Returns the largest change of a velocity, and the largest velocity.
+    #[inline]
     fn make_round(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> [f64; 2] {
         let mut change = 0.0f64;
         for which in 0..2 {

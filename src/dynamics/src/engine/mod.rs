@@ -10,6 +10,7 @@
 //! | islands | what touches or closes loops is solved together | `island` | |
 //! | bodies that touch nothing | v' = v + h g, and a free turn; without equations | `flight`, `spin` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated`, `factor` | Featherstone 2008, chapters 5, 6, 8 |
+//! | the same of long trees | factor by articulated-body inertias, linear in the number of links | `factor::long` | Featherstone 2008, chapter 7 |
 //! | motors, damping, springs, soil | implicit in D; a motor at its limit is a constant effort, at its largest power a tangent | `motion`, `drive` | |
 //! | ball joints | log R, swing and twist of the child in the parent | `ball` | |
 //! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraint` | |
@@ -37,7 +38,7 @@
 //!
 //! A substep is four phases, each of which reads what those before it wrote: predict, assemble, solve, finish. What fails a guard in
 //! it is repeated with half its length, while all that it cannot touch waits: contacts without a solution, or that sink in before
-//! they can press, energy from nowhere, joints that turn too fast ([`guard`], [`division`]). Where something bounces in it, it is
+//! they can press, energy from nowhere, joints that turn too fast, stages of long trees that are not found ([`guard`], [`division`]). Where something bounces in it, it is
 //! divided there.
 //!
 //! | phase | reads | writes |

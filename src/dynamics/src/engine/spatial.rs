@@ -265,6 +265,12 @@ impl ArticulatedInertia {
         Spatial::new(self.angular * w + self.coupling * v, self.coupling.mul_transpose_vec3(w) + self.linear * v)
     }
 
+    /// The force that gives this angular acceleration about the point.
+    #[inline(always)]
+    pub(super) fn times_turn(&self, turn: DVec3) -> Spatial {
+        Spatial::new(self.angular * turn, self.coupling.mul_transpose_vec3(turn))
+    }
+
     /// The size of the numbers that the inertia along an axis is the rest of.
     #[inline(always)]
     pub(super) fn size_along(&self, axis: Spatial) -> f64 {

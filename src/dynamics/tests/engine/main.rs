@@ -28,6 +28,7 @@ mod power;
 mod rays;
 mod roads;
 mod rolling;
+mod ropes;
 mod rover;
 #[path = "../../../../tests/it/scene.rs"]
 #[allow(dead_code, reason = "the server's tests use the rest of it")]
