@@ -38,6 +38,7 @@
 //! ```
 
 mod engine;
+mod hull;
 mod mass;
 mod motor;
 #[cfg(feature = "rapier")]
