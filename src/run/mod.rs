@@ -129,12 +129,13 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
         observer.stop_signals()
     };
     observer.started(&started);
-    let signals = runtime.spawn(follow(stop, handle, recorder.as_ref().map(Recorder::status)));
+    runtime.spawn(follow(stop, handle, recorder.as_ref().map(Recorder::status)));
     let ended = runtime.block_on(make_steps(thread, recorder.as_ref(), server));
     next_worlds.close();
     drop(ports_file);
     let report = finish(ended, recorder);
-    signals.abort();
+    // Dropped, it would wait for files that are still being read, such as those of a robot that was to come.
+    runtime.shutdown_background();
     report
 }
 
