@@ -21,6 +21,7 @@ mod first_hour;
 mod grasp;
 mod grasp_task;
 mod import;
+mod import_falls;
 mod limits;
 mod lockstep;
 mod locomotion;

@@ -25,6 +25,8 @@ pub enum Need {
     Mysql,
     /// Python 3 with the modules that a test imports.
     Python,
+    /// Python 3 with MuJoCo and dm_control.
+    Mujoco,
     /// Siconos, a simulator of nonsmooth mechanics, in the system's own Python.
     Siconos,
     /// A C compiler that is called `cc`.
@@ -46,10 +48,11 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Postgres,
         Self::Mysql,
         Self::Python,
+        Self::Mujoco,
         Self::Siconos,
         Self::Cc,
         Self::Node,
@@ -67,6 +70,7 @@ impl Need {
             Self::Postgres => "postgres",
             Self::Mysql => "mysql",
             Self::Python => "python",
+            Self::Mujoco => "mujoco",
             Self::Siconos => "siconos",
             Self::Cc => "cc",
             Self::Node => "node",

@@ -6,7 +6,8 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{EngineKind, Settings};
 use simpartner_model::{
-    Body, BodyId, Heightfield, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Robot, RobotId, Shape,
+    Body, BodyId, FrictionRule, Heightfield, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Robot,
+    RobotId, Shape,
 };
 use simpartner_wire::signal::Port;
 
@@ -124,6 +125,9 @@ pub fn as_robot(mut world: World) -> World {
 pub const GRIP: Material = Material {
     friction: 1e6,
     across: None,
+    friction_rule: FrictionRule::Smaller,
+    priority: 0,
+    dimensions: None,
     restitution: 0.0,
     rolling_friction: 0.0,
     torsional_friction: 0.0,

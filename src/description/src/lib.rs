@@ -6,6 +6,7 @@
 
 pub mod dem;
 mod device;
+mod encoding;
 pub mod mesh;
 pub mod rwtask;
 mod sequence;

@@ -399,7 +399,7 @@ fn broken_surfaces_are_told() {
         nested += &format!("DEF A{} Group {{ children [ USE A{level} USE A{level} ] }}\n", level + 1);
     }
     for (text, told) in [
-        (nested.as_str(), "the file holds too much for a mesh"),
+        (nested.as_str(), "more than 1300000 triangles"),
         ("#VRML V2.0 utf8\nIndexedFaceSet { coordIndex [0 1 2] }", "has 0 points, and a face one of number 0"),
         (
             "#VRML V2.0 utf8\nIndexedFaceSet { coord Coordinate { point [0 0 0 1 1 1] } coordIndex [0 1] }",

@@ -27,7 +27,7 @@ fn robot(more: &str) -> World {
 #[test]
 fn a_robot_hangs_on_a_world_that_is_not_described() {
     let world =
-        robot("<joint name='j' type='revolute'><parent link='world'/><child link='a'/><axis xyz='0 1 0'/></joint>");
+        robot("<joint name='j' type='continuous'><parent link='world'/><child link='a'/><axis xyz='0 1 0'/></joint>");
     assert!(world.warnings.is_empty(), "{:?}", world.warnings);
     let joints = &world.mechanism.joints;
     assert_eq!((joints.len(), joints[0].kind), (1, JointKind::Hinge));

@@ -318,7 +318,7 @@ fn pairs_collide_in_spite_of_their_bits() {
     assert!(meet("a", "b") && meet("a", "post"));
     assert!(!meet("b", "post") && !meet("b", "b"));
     assert!(body(&world, "c").collision_shape().is_none_or(|_| filter("c").category == 0));
-    // Each pair has the smaller of its two frictions: 0.4 and 0.3.
+    // Surfaces that meet in pairs alone have the smaller of two frictions: 0.4 and 0.3.
     assert_eq!(body(&world, "a").material.friction.min(body(&world, "b").material.friction), 0.4);
     assert_eq!(body(&world, "a").material.friction.min(body(&world, "post").material.friction), 0.3);
 }
@@ -386,13 +386,12 @@ fn two_points_of_two_bodies_make_a_hinge() {
 }
 
 #[test]
-fn softness_and_the_rule_of_friction_are_told_once() {
+fn softness_is_told_once() {
     let text = r#"<mujoco><default><geom solref="0.01 1" margin="0.001"/></default><worldbody><geom type="plane" size="1 1 1" solimp="0.9 0.9 0.01"/>
         <body name="a" pos="0 0 1"><freejoint/><geom size="0.1" friction="0.5"/></body></worldbody></mujoco>"#;
     let told = told(&read(text));
     assert_eq!(told.matches("softness ('solref', 'solimp') is left out").count(), 1, "{told}");
     assert_eq!(told.matches("'margin' and 'gap' are left out").count(), 1, "{told}");
-    assert_eq!(told.matches("of two frictions MuJoCo takes the larger").count(), 1, "{told}");
 }
 
 /// An image from the largest y down, MuJoCo's own files from the smallest up; the lowest is 0 and the highest 1.

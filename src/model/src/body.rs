@@ -35,6 +35,8 @@ pub struct Body {
     pub filter: CollisionFilter,
     /// What it is made of.
     pub material: Material,
+    /// What the parts of the compound that collides are made of, in their order; `None` for those that are as the body. Empty where all are.
+    pub part_materials: Vec<Option<Material>>,
     /// `file:line:column` of its element, for messages.
     pub source: String,
 }
@@ -56,6 +58,7 @@ impl Default for Body {
             collision: None,
             filter: CollisionFilter::default(),
             material: Material::default(),
+            part_materials: Vec::new(),
             source: String::new(),
         }
     }
@@ -71,6 +74,16 @@ impl Body {
     pub fn seen(&self) -> impl Iterator<Item = (&Placed, Option<Color>)> {
         let shape = self.shape.as_ref().filter(|_| self.visuals.is_empty());
         self.visuals.iter().map(|visual| (&visual.placed, visual.color)).chain(shape.map(|shape| (shape, None)))
+    }
+
+    /// What a part of the shape that collides is made of, by its place among the parts of a compound.
+    pub fn material_of_part(&self, part: usize) -> &Material {
+        self.part_materials.get(part).and_then(Option::as_ref).unwrap_or(&self.material)
+    }
+
+    /// All materials of its surface.
+    pub fn materials(&self) -> impl Iterator<Item = &Material> {
+        [&self.material].into_iter().chain(self.part_materials.iter().flatten())
     }
 
     /// The shape that collides, if any.
@@ -112,14 +125,21 @@ pub struct Inertia {
     pub tensor: DMat3,
 }
 
-/// Surface properties. For a pair of bodies friction is the smaller of the two, restitution, rolling and torsional friction
-/// the larger; two soft surfaces give way one after the other, like springs in a row.
+/// Surface properties. For a pair of surfaces restitution, rolling and torsional friction are the larger of the two, friction as
+/// [`FrictionRule`] says; two soft surfaces give way one after the other, like springs in a row. Where the surfaces have different
+/// priorities, friction of all kinds and the dimensions are those of the surface with the higher one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Material {
     /// Coulomb friction coefficient, at least 0; where there are two, the one along their direction.
     pub friction: f64,
     /// The coefficient across that direction, if it is another one.
     pub across: Option<CrossFriction>,
+    /// How its friction and that of another surface make one.
+    pub friction_rule: FrictionRule,
+    /// Which of two surfaces decides on friction: the one of the higher priority, both where they have the same.
+    pub priority: i32,
+    /// The directions in which a contact resists; `None` for those that its coefficients are above zero in.
+    pub dimensions: Option<ContactDimensions>,
     /// Coefficient of restitution, 0 (no bounce) to 1.
     pub restitution: f64,
     /// Rolling resistance coefficient Crr: a ball, cylinder or capsule of radius r pressed on by the force N is held back by
@@ -140,6 +160,51 @@ pub struct Material {
     pub grousers: f64,
     /// Of a ground that gives way: what presses on it sinks in. `None` for firm ground, and for every body.
     pub soil: Option<Soil>,
+}
+
+/// How the coefficients of friction of two surfaces make that of their contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FrictionRule {
+    /// The smaller one, unless the other surface has the rule of the larger one.
+    #[default]
+    Smaller,
+    /// The larger one, as in MuJoCo.
+    Larger,
+}
+
+/// The relative motions that a contact resists, each with those before it. A pair has the larger one of its two surfaces (MuJoCo's condim).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ContactDimensions {
+    /// Approach alone: without friction.
+    Normal = 1,
+    /// Sliding.
+    Sliding = 3,
+    /// Turning about the normal.
+    Torsional = 4,
+    /// Rolling.
+    Rolling = 6,
+}
+
+impl Material {
+    /// The directions in which its contacts resist.
+    pub fn contact_dimensions(&self) -> ContactDimensions {
+        self.dimensions.unwrap_or(match self {
+            Self { rolling_friction, .. } if *rolling_friction > 0.0 => ContactDimensions::Rolling,
+            Self { torsional_friction, .. } if *torsional_friction > 0.0 => ContactDimensions::Torsional,
+            _ => ContactDimensions::Sliding,
+        })
+    }
+}
+
+impl ContactDimensions {
+    /// The words of the formats, from the fewest dimensions on.
+    pub const WORDS: [&str; 4] = ["1", "3", "4", "6"];
+
+    /// That of a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Normal, Self::Sliding, Self::Torsional, Self::Rolling];
+        Self::WORDS.iter().position(|known| *known == word).map(|place| all[place])
+    }
 }
 
 /// Friction in a second direction.
@@ -165,6 +230,9 @@ impl Default for Material {
         Self {
             friction: 0.8,
             across: None,
+            friction_rule: FrictionRule::Smaller,
+            priority: 0,
+            dimensions: None,
             restitution: 0.0,
             rolling_friction: 0.0,
             torsional_friction: 0.0,

@@ -24,7 +24,9 @@ mod soil;
 mod time;
 
 pub use assembly::close_loops;
-pub use body::{Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material};
+pub use body::{
+    Body, CollisionFilter, ContactDimensions, CrossFriction, FrictionDirection, FrictionRule, Inertia, Material,
+};
 pub use color::{Color, NotAColor};
 pub use coupling::{Coupling, JointAxis};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};

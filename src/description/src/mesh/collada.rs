@@ -8,7 +8,10 @@ use std::collections::HashMap;
 use bevy_math::{DAffine3, DMat4, DQuat, DVec3};
 use simpartner_model::Color;
 
-use super::{MAX_TRIANGLES, Mesh, MeshProblem, fan, problem, shorten, strip, too_many_triangles};
+use super::{
+    Mesh, MeshProblem, fan, problem, shorten, strip,
+    work::{Work, check_size},
+};
 use crate::xml::{Diagnostic, Node, child, parse_tree};
 
 /// How deep nodes may stand in, or name, each other. Those that people draw need five; one that names itself has no end.
@@ -22,7 +25,7 @@ pub(super) fn read(text: &str) -> Result<Mesh, MeshProblem> {
         let what = format!("a COLLADA file holds a <COLLADA>, this one <{}>", shorten(&root.name));
         return Err(problem(None, what));
     }
-    let mut document = Document { text, ids: HashMap::new(), mesh: Mesh::default() };
+    let mut document = Document { text, ids: HashMap::new(), mesh: Mesh::default(), work: Work::default() };
     root.walk(&mut |node| {
         if let Some(id) = attribute(node, "id") {
             document.ids.entry(id).or_insert(node);
@@ -42,6 +45,12 @@ pub(super) fn read(text: &str) -> Result<Mesh, MeshProblem> {
             }
         }
     }
+    let up = child(root, "asset").and_then(|asset| child(asset, "up_axis")).map(|up| up.text.trim());
+    document.mesh.remark = match up {
+        Some("Y_UP") => Some("the <up_axis> Y_UP of a COLLADA file turns nothing: a mesh has its own axes, as in ROS"),
+        Some("X_UP") => Some("the <up_axis> X_UP of a COLLADA file turns nothing: a mesh has its own axes, as in ROS"),
+        _ => None,
+    };
     Ok(document.mesh)
 }
 
@@ -57,6 +66,7 @@ struct Document<'t> {
     text: &'t str,
     ids: HashMap<&'t str, &'t Node>,
     mesh: Mesh,
+    work: Work,
 }
 
 impl<'t> Document<'t> {
@@ -77,7 +87,14 @@ impl<'t> Document<'t> {
             word.parse()
                 .map_err(|_| self.problem(node, format!("<{}>: '{}' is no such number", node.name, shorten(word))))
         };
-        node.text.split_ascii_whitespace().map(number).collect()
+        let numbers: Vec<T> = node.text.split_ascii_whitespace().map(number).collect::<Result<_, _>>()?;
+        self.work.read(numbers.len()).map_err(|wrong| self.problem(node, wrong.what))?;
+        Ok(numbers)
+    }
+
+    /// Counts an element whose children are looked through.
+    fn visit(&self, node: &Node) -> Result<(), MeshProblem> {
+        self.work.visit(node.children.len()).map_err(|wrong| self.problem(node, wrong.what))
     }
 
     /// Everything below a node or scene.
@@ -85,6 +102,7 @@ impl<'t> Document<'t> {
         if depth > MAX_DEPTH {
             return Err(self.problem(parent, format!("nodes are nested more than {MAX_DEPTH} deep")));
         }
+        self.visit(parent)?;
         for node in &parent.children {
             match node.name.as_str() {
                 "node" => {
@@ -170,7 +188,9 @@ impl<'t> Document<'t> {
         placed: DAffine3,
         materials: &HashMap<&str, Color>,
     ) -> Result<(), MeshProblem> {
+        self.visit(geometry)?;
         let Some(mesh) = child(geometry, "mesh") else { return Ok(()) };
+        self.visit(mesh)?;
         // Points that all primitives share are added once.
         let mut first_of: HashMap<&str, (u32, usize)> = HashMap::new();
         for primitive in &mesh.children {
@@ -185,6 +205,7 @@ impl<'t> Document<'t> {
                     let points = self.points(positions)?;
                     let first = self.mesh.vertices.len() as u32;
                     self.mesh.vertices.extend(points.iter().map(|point| placed.transform_point3(*point)));
+                    check_size(&self.mesh)?;
                     first_of.insert(id, (first, points.len()));
                     (first, points.len())
                 }
@@ -201,9 +222,7 @@ impl<'t> Document<'t> {
                     let (b, c) = if is_mirrored { (c, b) } else { (b, c) };
                     self.mesh.triangles.push([first + a, first + b, first + c]);
                 }
-                if self.mesh.triangles.len().max(self.mesh.vertices.len()) > MAX_TRIANGLES {
-                    return Err(too_many_triangles());
-                }
+                check_size(&self.mesh)?;
             }
         }
         Ok(())

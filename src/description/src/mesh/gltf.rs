@@ -7,10 +7,15 @@ use bevy_math::{DMat4, DQuat, DVec3};
 use serde::Deserialize;
 use simpartner_model::Color;
 
-use super::{MAX_TRIANGLES, Mesh, MeshProblem, fan, problem, shorten, strip, too_many_triangles};
+use super::{
+    Mesh, MeshProblem, fan, problem, shorten, strip,
+    work::{Work, check_size},
+};
 
 /// How deep nodes may stand in each other: glTF forbids circles, and a file may have one.
 const MAX_DEPTH: usize = 64;
+/// Bytes of all buffers of a file together: a file of the largest size that is read beside a binary one.
+const MAX_BUFFERS: usize = 128 << 20;
 /// What a binary file begins with, and the types of its two chunks.
 const MAGIC: &[u8] = b"glTF";
 const JSON_CHUNK: &[u8] = b"JSON";
@@ -124,6 +129,7 @@ pub(super) fn read(bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Re
         problem(line, format!("not glTF: {error}"))
     })?;
     let mut buffers = Vec::new();
+    let mut total = 0;
     for (index, buffer) in document.buffers.iter().enumerate() {
         let found = match &buffer.uri {
             None => binary.take().map(<[u8]>::to_vec),
@@ -134,9 +140,17 @@ pub(super) fn read(bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Re
         };
         let from = buffer.uri.as_ref().map_or("the file itself".into(), |uri| format!("'{}'", shorten(uri)));
         let lacks = || problem(None, format!("the numbers of buffer {index} cannot be had from {from}"));
-        buffers.push(found.ok_or_else(lacks)?);
+        let found = found.ok_or_else(lacks)?;
+        total += found.len().max(1);
+        if total > MAX_BUFFERS {
+            return Err(problem(
+                None,
+                format!("the buffers of the file have more than {MAX_BUFFERS} bytes; simplify the mesh"),
+            ));
+        }
+        buffers.push(found);
     }
-    let mut reader = Reader { document: &document, buffers, mesh: Mesh::default() };
+    let mut reader = Reader { document: &document, buffers, mesh: Mesh::default(), work: Work::default() };
     for &node in document.scenes.get(document.scene).iter().flat_map(|scene| &scene.nodes) {
         reader.add_node(node, DMat4::IDENTITY, 0)?;
     }
@@ -164,6 +178,7 @@ struct Reader<'d> {
     /// The bytes of each buffer.
     buffers: Vec<Vec<u8>>,
     mesh: Mesh,
+    work: Work,
 }
 
 impl Reader<'_> {
@@ -172,6 +187,7 @@ impl Reader<'_> {
             return Err(problem(None, format!("nodes are nested more than {MAX_DEPTH} deep")));
         }
         let node = self.document.nodes.get(index).ok_or_else(|| missing("node", index))?;
+        self.work.visit(node.children.len())?;
         let own = node.matrix.map_or_else(
             || {
                 let scale = node.scale.map_or(DVec3::ONE, DVec3::from_array);
@@ -189,6 +205,7 @@ impl Reader<'_> {
     }
 
     fn add_primitive(&mut self, primitive: &Primitive, placed: &DMat4) -> Result<(), MeshProblem> {
+        self.work.visit(0)?;
         let (mode, Some(position)) = (primitive.mode.unwrap_or(TRIANGLES), primitive.attributes.position) else {
             return Ok(());
         };
@@ -211,6 +228,7 @@ impl Reader<'_> {
         }
         let first = self.mesh.vertices.len() as u32;
         self.mesh.vertices.extend(points);
+        check_size(&self.mesh)?;
         let material = primitive
             .material
             .map(|index| self.document.materials.get(index).ok_or_else(|| missing("material", index)));
@@ -220,10 +238,7 @@ impl Reader<'_> {
             let (b, c) = if is_mirrored { (c, b) } else { (b, c) };
             self.mesh.triangles.push([first + a, first + b, first + c]);
         }
-        if self.mesh.triangles.len().max(self.mesh.vertices.len()) > MAX_TRIANGLES {
-            return Err(too_many_triangles());
-        }
-        Ok(())
+        check_size(&self.mesh)
     }
 
     /// What an accessor counts up, each made of the bytes it has; `sizes` are the bytes of an element for each component type it may have.
@@ -240,6 +255,7 @@ impl Reader<'_> {
             let what = format!("accessor {index} holds no plain {kind} of a type that is read here");
             return Err(problem(None, what));
         };
+        self.work.read(accessor.count)?;
         self.bytes_of(accessor)
             .and_then(|(bytes, stride)| {
                 let stride = stride.unwrap_or(size).max(size);

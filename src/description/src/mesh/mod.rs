@@ -19,17 +19,20 @@ mod msh;
 mod obj;
 mod stl;
 mod vrml;
+mod work;
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use bevy_math::DVec3;
 use simpartner_model::Color;
+
+use crate::encoding;
 
 /// Triangles that one file may hold: as many as a binary STL file of the greatest size that is read.
 const MAX_TRIANGLES: usize = 1_300_000;
 
 /// Triangles between points.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Mesh {
     /// The points, in the file's unit.
     pub vertices: Vec<DVec3>,
@@ -37,6 +40,15 @@ pub struct Mesh {
     pub triangles: Vec<[u32; 3]>,
     /// The index of the first triangle of each colour, and that colour, in the order of the triangles; those before the first have none.
     colors: Vec<(usize, Option<Color>)>,
+    /// What its file says and means nothing here, in a sentence.
+    remark: Option<&'static str>,
+}
+
+/// Form and colours are what makes two the same.
+impl PartialEq for Mesh {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.vertices, &self.triangles, &self.colors) == (&other.vertices, &other.triangles, &other.colors)
+    }
 }
 
 /// What is wrong with a mesh file.
@@ -54,7 +66,7 @@ pub const ENDINGS: [&str; 7] = ["obj", "stl", "dae", "gltf", "glb", "msh", "wrl"
 impl Mesh {
     /// A mesh without colours.
     pub fn new(vertices: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
-        Self { vertices, triangles, colors: Vec::new() }
+        Self { vertices, triangles, ..Self::default() }
     }
 
     /// Reads the contents of a file; its name's ending says of which kind it is. `beside` reads a file that this one names, seen from
@@ -63,21 +75,25 @@ impl Mesh {
     /// # Errors
     /// What is wrong, and in which line.
     pub fn read(path: &str, bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Self, MeshProblem> {
-        let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-        let mesh = match ending.as_str() {
-            "obj" => obj::read(text(bytes)?, beside)?,
+        check_ending(path)?;
+        let mesh = match ending(path).as_str() {
+            "obj" => obj::read(&any_text(bytes), beside)?,
             "stl" => stl::read(bytes)?,
-            "dae" => collada::read(text(bytes)?)?,
+            "dae" => collada::read(&text(bytes)?)?,
             "msh" => msh::read(bytes)?,
-            "wrl" => vrml::read(text(bytes)?)?,
-            "gltf" | "glb" => gltf::read(bytes, beside)?,
-            _ => return Err(problem(None, format!("a mesh file ends with .{}", ENDINGS.join(", .")))),
+            "wrl" => vrml::read(&text(bytes)?)?,
+            _ => gltf::read(bytes, beside)?,
         };
         match mesh.vertices.iter().position(|vertex| !vertex.is_finite()) {
             Some(index) => Err(problem(None, format!("point {} is not finite", index + 1))),
             None if mesh.vertices.is_empty() => Err(problem(None, "the file holds no points".into())),
             None => Ok(mesh),
         }
+    }
+
+    /// What its file says and means nothing here, in a sentence.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark
     }
 
     /// As the text of an OBJ file, from which the same mesh is read, bit for bit. The names of its materials are their colours.
@@ -147,8 +163,28 @@ fn too_many_triangles() -> MeshProblem {
     problem(None, format!("the file holds more than {MAX_TRIANGLES} triangles; simplify the mesh"))
 }
 
-fn text(bytes: &[u8]) -> Result<&str, MeshProblem> {
-    std::str::from_utf8(bytes).map_err(|_| problem(None, "the file is neither text nor a binary STL file".into()))
+fn ending(path: &str) -> String {
+    path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Refuses a path whose ending is that of no kind of mesh file.
+pub(crate) fn check_ending(path: &str) -> Result<(), MeshProblem> {
+    match ENDINGS.contains(&ending(path).as_str()) {
+        true => Ok(()),
+        false => Err(problem(None, format!("a mesh file ends with .{}", ENDINGS.join(", .")))),
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<Cow<'_, str>, MeshProblem> {
+    encoding::decode(bytes).map_err(|wrong| {
+        let line = bytes[..wrong.offset].iter().filter(|byte| **byte == b'\n').count() + 1;
+        problem(Some(line), wrong.what)
+    })
+}
+
+/// A text of which only ASCII counts, whatever else comments and names in it hold.
+fn any_text(bytes: &[u8]) -> Cow<'_, str> {
+    encoding::decode(bytes).unwrap_or_else(|_| String::from_utf8_lossy(bytes))
 }
 
 fn coordinates<'t>(line: usize, mut words: impl Iterator<Item = &'t str>) -> Result<DVec3, MeshProblem> {
@@ -224,6 +260,51 @@ mod tests {
     fn a_square_becomes_two_triangles() {
         let mesh = read("q.obj", b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n").unwrap();
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
+    }
+
+    /// Ten nodes that each name the next one ten times place 10^10 meshes.
+    #[test]
+    fn nodes_that_name_each_other_again_and_again_are_refused() {
+        let levels = 10;
+        let node = |index: usize| match index + 1 < levels {
+            true => format!("{{\"children\":[{}]}}", vec![(index + 1).to_string(); 10].join(",")),
+            false => "{}".to_owned(),
+        };
+        let nodes: Vec<String> = (0..levels).map(node).collect();
+        let gltf = format!(
+            "{{\"asset\":{{\"version\":\"2.0\"}},\"scenes\":[{{\"nodes\":[0]}}],\"nodes\":[{}]}}",
+            nodes.join(",")
+        );
+        let instances = |index: usize| format!("<instance_node url=\"#n{}\"/>", index + 1).repeat(10);
+        let nodes = (0..levels).map(|index| format!("<node id=\"n{index}\">{}</node>", instances(index)));
+        let dae = format!(
+            "<COLLADA><library_nodes>{}<node id=\"n{levels}\"/></library_nodes><library_visual_scenes><visual_scene>\
+             <instance_node url=\"#n0\"/></visual_scene></library_visual_scenes></COLLADA>",
+            nodes.collect::<String>()
+        );
+        let uses = |index: usize| format!("Group {{ children [ {} ] }}", format!("USE N{} ", index + 1).repeat(10));
+        let nodes = (0..levels).rev().map(|index| format!("DEF N{index} {}\n", uses(index)));
+        let wrl = format!("#VRML V2.0 utf8\nDEF N{levels} Group {{ }}\n{}", nodes.collect::<String>());
+        for (path, text) in [("a.gltf", gltf), ("a.dae", dae), ("a.wrl", wrl)] {
+            let problem = read(path, text.as_bytes()).expect_err(path);
+            assert!(problem.what.contains("would not end soon"), "{path}: {problem:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_as_programs_write_them() {
+        let continued =
+            "v 0 0 0\nv 1 0 \\\n0\nv 0 1 0\nv 0 0 1\n# K\u{e4}fer\nf 1 2 \\\n 3\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+        let latin: Vec<u8> = continued.chars().map(|c| c as u8).collect();
+        let capitals = b"SOLID t\nFACET NORMAL 0 0 1\nOUTER LOOP\nVERTEX 0 0 0\nVERTEX 1 0 0\nVERTEX 0 1 0\nENDLOOP\nENDFACET\nENDSOLID\n";
+        for (path, bytes, triangles) in
+            [("a.obj", &latin[..], 4), ("a.obj", continued.as_bytes(), 4), ("a.stl", capitals, 1)]
+        {
+            let mesh = read(path, bytes).unwrap();
+            assert_eq!(mesh.triangles.len(), triangles, "{path}");
+        }
+        let problem = read("a.obj", b"v 0 0 \\\n x\n").unwrap_err();
+        assert_eq!(problem.line, Some(1), "{problem:?}");
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! Wavefront OBJ, and the colours in MTL files.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use simpartner_model::Color;
 
-use super::{Mesh, MeshProblem, coordinates, fan, problem, shorten};
+use super::{Mesh, MeshProblem, any_text, coordinates, fan, problem, shorten};
 
 /// Points, faces and their materials; faces of more corners are fans of triangles, and everything else in the file is left out.
 pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
     let (mut mesh, mut materials) = (Mesh::default(), HashMap::new());
-    for (line, content) in text.lines().enumerate().map(|(index, content)| (index + 1, content)) {
+    for (line, content) in lines(text) {
+        let content = content.as_ref();
         let mut words = content.split_ascii_whitespace();
         match words.next() {
             Some("v") => mesh.vertices.push(coordinates(line, words)?),
@@ -23,8 +24,8 @@ pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Resu
             }
             // The colours of a mesh are no part of its form: without their file it has none.
             Some("mtllib") => {
-                let file = beside(rest(content)).and_then(|bytes| String::from_utf8(bytes).ok());
-                materials.extend(file.iter().flat_map(|text| read_materials(text)));
+                let file = beside(rest(content));
+                materials.extend(file.iter().flat_map(|bytes| read_materials(&any_text(bytes))));
             }
             Some("usemtl") => {
                 let name = rest(content);
@@ -34,6 +35,27 @@ pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Resu
         }
     }
     Ok(mesh)
+}
+
+/// The lines with their numbers from 1. One that ends with a backslash goes on in the next one, and has its own number.
+fn lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
+    let mut lines = text.lines().enumerate();
+    std::iter::from_fn(move || {
+        let (index, first) = lines.next()?;
+        let Some(begun) = first.trim_end().strip_suffix('\\') else { return Some((index + 1, first.into())) };
+        let mut whole = begun.to_owned();
+        for (_, next) in lines.by_ref() {
+            whole.push(' ');
+            match next.trim_end().strip_suffix('\\') {
+                Some(part) => whole.push_str(part),
+                None => {
+                    whole.push_str(next);
+                    break;
+                }
+            }
+        }
+        Some((index + 1, whole.into()))
+    })
 }
 
 /// What stands behind the first word of a line.

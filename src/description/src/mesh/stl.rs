@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bevy_math::DVec3;
 
-use super::{Mesh, MeshProblem, coordinates, problem, text};
+use super::{Mesh, MeshProblem, any_text, coordinates, problem};
 
 /// Bytes of a binary file before its triangles, and of each of these.
 const HEADER: usize = 84;
@@ -12,7 +12,7 @@ const TRIANGLE: usize = 50;
 
 /// Reads a file of either form.
 pub(super) fn read(bytes: &[u8]) -> Result<Mesh, MeshProblem> {
-    if is_binary(bytes) { Ok(read_binary(bytes)) } else { read_text(text(bytes)?) }
+    if is_binary(bytes) { Ok(read_binary(bytes)) } else { read_text(&any_text(bytes)) }
 }
 
 /// Whether the length is what the number of triangles in a binary file's header asks for; text may begin like either.
@@ -39,7 +39,8 @@ fn read_binary(bytes: &[u8]) -> Mesh {
 }
 
 fn read_text(text: &str) -> Result<Mesh, MeshProblem> {
-    if !text.trim_start().starts_with("solid") {
+    let start = text.trim_start();
+    if !start.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid")) {
         return Err(problem(
             None,
             "the file is neither a text STL file, which begins with 'solid', nor a whole binary one".into(),
@@ -48,9 +49,11 @@ fn read_text(text: &str) -> Result<Mesh, MeshProblem> {
     let mut corners = Corners::default();
     for (line, content) in text.lines().enumerate().map(|(index, content)| (index + 1, content)) {
         let mut words = content.split_ascii_whitespace();
-        match words.next() {
-            Some("vertex") => corners.add(coordinates(line, words)?),
-            Some("endloop") if corners.open != 0 => {
+        // The format's description has its keywords in small letters, and programs write capitals.
+        let Some(word) = words.next().map(str::to_ascii_lowercase) else { continue };
+        match word.as_str() {
+            "vertex" => corners.add(coordinates(line, words)?),
+            "endloop" if corners.open != 0 => {
                 return Err(problem(Some(line), "a triangle has three corners".into()));
             }
             _ => {}

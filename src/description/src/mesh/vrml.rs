@@ -5,35 +5,31 @@ use std::rc::Rc;
 use bevy_math::{DAffine3, DQuat, DVec3};
 use libm::{cos, sin};
 
-use super::{MAX_TRIANGLES, Mesh, MeshProblem, fan, problem, too_many_triangles};
+use super::{
+    Mesh, MeshProblem, fan, problem,
+    work::{Work, check_size},
+};
 use crate::vrml::{self, Node};
-
-/// Nodes that are gone through, those that are used again counted each time.
-const MAX_NODES: usize = 1_000_000;
 
 pub(super) fn read(text: &str) -> Result<Mesh, MeshProblem> {
     let line = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
     let at = |(offset, what): vrml::Problem| problem(Some(line(offset)), what);
     let roots = vrml::parse(text).map_err(at)?;
-    let mut reader = Reader { mesh: Mesh::default(), nodes: 0 };
+    let mut reader = Reader { mesh: Mesh::default(), work: Work::default() };
     roots.iter().try_for_each(|node| reader.add(node, DAffine3::IDENTITY)).map_err(at)?;
-    if reader.mesh.triangles.len() > MAX_TRIANGLES {
-        return Err(too_many_triangles());
-    }
     Ok(reader.mesh)
 }
 
 struct Reader {
     mesh: Mesh,
-    nodes: usize,
+    work: Work,
 }
 
 impl Reader {
     fn add(&mut self, node: &Rc<Node>, file_from_node: DAffine3) -> Result<(), vrml::Problem> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES || self.mesh.triangles.len() > MAX_TRIANGLES {
-            return Err((node.offset, "the file holds too much for a mesh; simplify it".into()));
-        }
+        let at = |wrong: MeshProblem| (node.offset, wrong.what);
+        self.work.visit(node.all_nodes().count()).map_err(at)?;
+        check_size(&self.mesh).map_err(at)?;
         if node.kind == "IndexedFaceSet" {
             return self.add_faces(node, file_from_node);
         }
@@ -43,13 +39,16 @@ impl Reader {
 
     fn add_faces(&mut self, faces: &Node, file_from_node: DAffine3) -> Result<(), vrml::Problem> {
         let coordinates = faces.nodes("coord").first().map_or(&[][..], |points| points.numbers("point"));
+        let corners = faces.numbers("coordIndex");
+        let at = |wrong: MeshProblem| (faces.offset, wrong.what);
+        self.work.read(coordinates.len() + corners.len()).map_err(at)?;
         let first = self.mesh.vertices.len() as u32;
         let points = coordinates.chunks_exact(3).map(DVec3::from_slice);
         self.mesh.vertices.extend(points.map(|point| file_from_node.transform_point3(point)));
         let count = coordinates.len() / 3;
         // A mirror makes counter-clockwise clockwise.
         let turned = faces.is_false("ccw") != (file_from_node.matrix3.determinant() < 0.0);
-        for corners in faces.numbers("coordIndex").split(|index| *index < 0.0).filter(|corners| !corners.is_empty()) {
+        for corners in corners.split(|index| *index < 0.0).filter(|corners| !corners.is_empty()) {
             if corners.len() < 3 {
                 return Err((faces.offset, "a face of this IndexedFaceSet has fewer than three corners".into()));
             }
@@ -65,7 +64,7 @@ impl Reader {
             }
             self.mesh.triangles.extend(fan(&corners));
         }
-        Ok(())
+        check_size(&self.mesh).map_err(at)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{
-    Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material, Placed, Pose, Shape, Visual,
+    Body, CollisionFilter, ContactDimensions, CrossFriction, FrictionDirection, FrictionRule, Inertia, Material,
+    Placed, Pose, Shape, Visual,
 };
 
 use super::{
@@ -39,9 +40,9 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     };
     let filter =
         child(node, "collision").map_or(Some(CollisionFilter::default()), |node| read_filter(reading, node))?;
-    let mut material =
-        child(node, "material").map_or(Some(Material::default()), |node| read_material(reading, node))?;
-    material.grousers = child(node, "material").and_then(|node| reading.real(node, "grousers")).unwrap_or(0.0);
+    let material =
+        child(node, "material").map_or(Some(Material::default()), |node| read_body_material(reading, node))?;
+    let part_materials = read_part_materials(reading, node)?;
     let round = collision.as_ref().or(shape.as_ref()).and_then(|placed| placed.shape.rolling_radius());
     if material.rolling_friction > 0.0 && round.is_none() {
         let place = child(node, "material").map_or(node.offset, |material| reading.place(material, "rollingFriction"));
@@ -73,8 +74,52 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
         collision,
         filter,
         material,
+        part_materials,
         source: reading.source(node),
     })
+}
+
+/// The materials of the parts of the compound that collides, if any has one of its own.
+fn read_part_materials(reading: &Reading, node: &Node) -> Option<Vec<Option<Material>>> {
+    let collision = child(node, "collision").filter(|collision| collision.children.iter().any(is_shape));
+    let compound = child(collision.unwrap_or(node), "compound");
+    let mut materials = Vec::new();
+    for part in compound.iter().flat_map(|compound| &compound.children).filter(|part| is_shape(part)) {
+        materials.push(match child(part, "material") {
+            Some(material) => Some(read_part_material(reading, part, material)?),
+            None => None,
+        });
+    }
+    let given = materials.iter().flatten().count();
+    let mut others = Vec::new();
+    node.walk(&mut |inner| others.extend(child(inner, "material").filter(|_| is_shape(inner)).map(|node| node.offset)));
+    if let Some(place) = others.get(given).or(others.last()).filter(|_| others.len() > given) {
+        let help = "put it into the body, or into a shape of its compound that collides";
+        reading.problem_with_help(*place, "this shape has no <material> of its own", help);
+        return None;
+    }
+    if given == 0 {
+        materials.clear();
+    }
+    Some(materials)
+}
+
+/// The `<material>` of a body or of a shape.
+fn read_body_material(reading: &Reading, node: &Node) -> Option<Material> {
+    Some(Material { grousers: reading.real(node, "grousers")?, ..read_material(reading, node)? })
+}
+
+fn read_part_material(reading: &Reading, part: &Node, node: &Node) -> Option<Material> {
+    let material = read_body_material(reading, node)?;
+    if material.rolling_friction > 0.0 && !["sphere", "cylinder", "capsule"].contains(&part.name.as_str()) {
+        let what = format!("a <{}> cannot roll: rolling friction needs a sphere, cylinder or capsule", part.name);
+        reading.problem(reading.place(node, "rollingFriction"), what);
+    }
+    Some(material)
+}
+
+fn is_shape(node: &Node) -> bool {
+    SHAPES.contains(&node.name.as_str())
 }
 
 fn read_filter(reading: &Reading, node: &Node) -> Option<CollisionFilter> {
@@ -198,6 +243,12 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
     Some(Material {
         friction: reading.real(node, "friction")?,
         across,
+        friction_rule: match reading.text(node, "frictionRule")? {
+            "larger" => FrictionRule::Larger,
+            _ => FrictionRule::Smaller,
+        },
+        priority: i32::try_from(reading.whole(node, "priority")?).ok()?,
+        dimensions: reading.text(node, "contactDimensions").and_then(ContactDimensions::from_word),
         restitution: reading.real(node, "restitution")?,
         rolling_friction: reading.real(node, "rollingFriction")?,
         torsional_friction: reading.real(node, "torsionalFriction")?,

@@ -11,7 +11,7 @@ use simpartner_model::{Mechanism, Pose};
 
 use super::{
     BUILT_IN, Diagnostic, Diagnostics, Document, Expected,
-    files::{Files, Renewed},
+    files::{Files, Renewed, read_file},
     move_robot::tag_end,
     read_root,
     schema::{ROBOT, WORLD},
@@ -83,7 +83,7 @@ pub fn add_robot(world: &World, newcomer: &Newcomer<'_>, taken: &[u16]) -> Resul
             path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
         }
     };
-    let renewed = Renewed { kept: &world.sources, new: text.as_ref(), folder: text.as_ref().map(|_| folder) };
+    let renewed = Renewed { kept: &world.sources, new: text.as_ref(), folder: Some(folder) };
     let files = Files::Renewed(&renewed);
     let element = |name: &str, offset: i64| element(newcomer, &file, name, offset);
     let probe = format!("<world name=\"{ALONE}\">{}</world>", element(ALONE, 0));
@@ -157,7 +157,7 @@ fn is_robot_file(path: &Path) -> bool {
     let is_short = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST);
     ["xml", "urdf", "sdf"].contains(&ending)
         && is_short
-        && std::fs::read_to_string(path).is_ok_and(|text| holds_robot(&text))
+        && read_file(&path.to_string_lossy(), MOST as usize).is_ok_and(|text| holds_robot(&text))
 }
 
 /// Whether the first element is that of a robot in one of the formats.
@@ -379,6 +379,37 @@ mod tests {
                 "{path}: {:?}",
                 grown.warnings
             );
+        }
+    }
+
+    /// Files beside the world, by links and by buffers of a mesh: what lies elsewhere stays unread, also for a file that is named.
+    #[cfg(unix)]
+    #[test]
+    fn a_named_robot_reads_files_of_the_worlds_folder_only() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("worlds")).unwrap();
+        std::fs::write(at("worlds/w.xml"), WORLD).unwrap();
+        std::fs::write(at("secret.bin"), "a secret of 24 bytes ...").unwrap();
+        std::fs::write(at("secret.urdf"), CART).unwrap();
+        std::os::unix::fs::symlink(at("secret.urdf"), at("worlds/link.urdf")).unwrap();
+        std::os::unix::fs::symlink(at("secret.bin"), at("worlds/linked.bin")).unwrap();
+        for buffer in ["../secret.bin", "linked.bin", "../../../../../../../../etc/passwd"] {
+            let gltf = format!(
+                "{{\"asset\":{{\"version\":\"2.0\"}},\"buffers\":[{{\"uri\":\"{buffer}\",\"byteLength\":24}}],\"nodes\":[]}}"
+            );
+            std::fs::write(at("worlds/m.gltf"), gltf).unwrap();
+            let visual = "<visual><geometry><mesh filename=\"m.gltf\"/></geometry></visual></link>";
+            std::fs::write(at("worlds/r.urdf"), CART.replace("</link>", visual)).unwrap();
+            let path = at("worlds/w.xml").to_string_lossy().into_owned();
+            let Ok(Document::World(world)) = xml::read_text(&path, WORLD) else { panic!("the world is right") };
+            let grown = add_robot(&world, &newcomer(NewcomerFile::Named("r.urdf")), &[])
+                .unwrap_or_else(|problems| panic!("{problems}"));
+            let told = grown.warnings.iter().any(|warning| warning.what.contains("of buffer 0 cannot be had"));
+            assert!(told, "{buffer}: {:?}", grown.warnings);
+            let linked = add_robot(&world, &newcomer(NewcomerFile::Named("link.urdf")), &[]);
+            let problems = linked.err().unwrap_or_default().to_string();
+            assert!(problems.contains("there is no robot file 'link.urdf'"), "{problems}");
         }
     }
 

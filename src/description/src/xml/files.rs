@@ -7,7 +7,10 @@ use std::{
 };
 
 use super::{Diagnostic, built_in, limits::MAX_MESH_FILE};
-use crate::{Content, SourceFile, dem, mesh::Mesh};
+use crate::{
+    Content, SourceFile, dem, encoding,
+    mesh::{self, Mesh},
+};
 
 /// The path under which the text of a mesh is kept that stands for a file: the file's own, unless terrain may have been read from the same
 /// file, whose bytes have that.
@@ -42,14 +45,28 @@ impl<'a> Renewed<'a> {
         self.kept.iter().chain(self.new).find(|file| file.path == path)
     }
 
-    /// Whether a file that it does not have may be read.
+    /// Whether a file that it does not have may be read: one that lies in the folders by its path, and also by the links that it follows.
     fn allows(&self, path: &str) -> bool {
         let Some(folder) = self.folder else { return true };
+        if built_in::is_built_in(path) {
+            return true;
+        }
         let parts = folded(Path::new(path));
         let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
-        let within =
-            |folder: &Path| parts.strip_prefix(&folded(folder)[..]).is_some_and(|rest| rest.iter().all(is_name));
-        built_in::is_built_in(path) || within(folder) || within(&folder.join("..").join("robots"))
+        let is_below = |parts: &[Component<'_>], folder: &Path| {
+            parts.strip_prefix(&folded(folder)[..]).is_some_and(|rest| rest.iter().all(is_name))
+        };
+        let folders = [folder.to_owned(), folder.join("..").join("robots")];
+        let here = |folder: &Path| if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
+        folders.iter().any(|folder| is_below(&parts, folder))
+            && match Path::new(path).canonicalize() {
+                Ok(real) => folders
+                    .iter()
+                    .filter_map(|folder| here(folder).canonicalize().ok())
+                    .any(|folder| is_below(&folded(&real), &folder)),
+                // There is no such file, and reading it tells so.
+                Err(_) => true,
+            }
     }
 }
 
@@ -117,6 +134,8 @@ impl<'a> Files<'a> {
         let told = |problem: Diagnostic| problem.message;
         // Those that were kept are OBJ, whatever they once were.
         let is_kept = self.source(&text).map_err(told)?.is_some();
+        // Before it is opened: reading some files of the system has effects, or never ends.
+        mesh::check_ending(path).map_err(|problem| format!("{path}: {}", problem.what))?;
         let bytes = self.read_bytes(&text, MAX_MESH_FILE).map_err(told)?;
         let takes_others = Cell::new(false);
         let named = |file: &str| {
@@ -148,6 +167,18 @@ impl<'a> Files<'a> {
         }
     }
 
+    /// The name of a file beside this path that differs from its own in capitals alone.
+    pub(super) fn written_otherwise(self, path: &str) -> Option<String> {
+        if !matches!(self.source(path), Ok(None)) {
+            return None;
+        }
+        let path = Path::new(path);
+        let (folder, own) = (path.parent()?, path.file_name()?.to_str()?);
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let names = std::fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(|name| name != own && name.eq_ignore_ascii_case(own)).min()
+    }
+
     /// The first of these paths at which there is a file; one that is kept comes before others.
     pub(super) fn first<'p>(self, paths: &[&'p str]) -> Option<&'p str> {
         let is_kept = |path: &&&str| self.kept().iter().any(|file| file.path == ***path);
@@ -171,14 +202,10 @@ impl<'a> Files<'a> {
 /// What is wrong with the file, and where in it.
 pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
     let bytes = read_bytes(path, limit)?;
-    match String::from_utf8(bytes) {
-        // Some editors put a byte order mark in front.
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
-        Err(error) => {
-            let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
-            Err(Diagnostic::at(path, &valid, valid.len(), "the file is not UTF-8 text from here on"))
-        }
-    }
+    encoding::decode(&bytes).map(std::borrow::Cow::into_owned).map_err(|problem| {
+        let valid = String::from_utf8_lossy(&bytes[..problem.offset]).into_owned();
+        Diagnostic::at(path, &valid, valid.len(), problem.what).with_help(encoding::HELP)
+    })
 }
 
 fn kept<'a>(files: &'a [SourceFile], path: &str) -> Result<&'a SourceFile, Diagnostic> {
@@ -190,22 +217,26 @@ fn kept<'a>(files: &'a [SourceFile], path: &str) -> Result<&'a SourceFile, Diagn
 pub(crate) fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
     let refuse = |message: String| Diagnostic::at(path, "", 0, message);
     let cannot = |error: std::io::Error| refuse(format!("cannot open '{path}': {error}"));
-    // Before it is opened, since opening a pipe waits for whoever writes into it.
-    let metadata = std::fs::metadata(path).map_err(cannot)?;
-    let kind = metadata.file_type();
-    if kind.is_dir() {
-        return Err(refuse(format!("'{path}' is a folder")));
-    }
-    if !kind.is_file() {
-        let message = format!("'{path}' is a device or a pipe; only files are read");
-        return Err(refuse(message).with_help("save what it holds as a file"));
-    }
+    let check = |metadata: &std::fs::Metadata| {
+        if metadata.is_dir() {
+            return Err(refuse(format!("'{path}' is a folder")));
+        }
+        if !metadata.is_file() {
+            let message = format!("'{path}' is a device or a pipe; only files are read");
+            return Err(refuse(message).with_help("save what it holds as a file"));
+        }
+        Ok(())
+    };
+    // Before it is opened, since opening a device may have effects; and again of what was opened, which may be another file.
+    check(&std::fs::metadata(path).map_err(cannot)?)?;
+    let file = open_without_waiting(path).map_err(cannot)?;
+    let metadata = file.metadata().map_err(cannot)?;
+    check(&metadata)?;
     let too_long = || refuse(format!("'{path}' has more than {limit} bytes, which are the most that are read"));
     if metadata.len() > limit as u64 {
         return Err(too_long());
     }
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(cannot)?;
     // One byte more tells a file that is too long, also where the system does not know its length.
     let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| refuse(format!("cannot read '{path}': {error}")))?;
@@ -213,6 +244,15 @@ pub(crate) fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic
         return Err(too_long());
     }
     Ok(bytes)
+}
+
+/// Opens a file to read. Neither this nor reading waits for another process, whatever the file is.
+fn open_without_waiting(path: &str) -> std::io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    options.open(path)
 }
 
 /// A path in a file, seen from that file's folder.

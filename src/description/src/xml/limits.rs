@@ -18,6 +18,8 @@ use crate::{SourceFile, Warning, World, dem, mesh::Mesh};
 pub(super) const MAX_FILE: usize = 16 << 20;
 /// All XML files of a world together, bytes: they are kept in memory and go into the log.
 pub(super) const MAX_ALL_FILES: usize = 64 << 20;
+/// Meshes of a world and images that other formats name, bytes as they are kept: what the most points and triangles that are seen have as text.
+pub(super) const MAX_ALL_KEPT: usize = 256 << 20;
 /// Files that a world may name, those of its robots included.
 pub(super) const MAX_FILE_COUNT: usize = 1_000;
 /// How deep elements may be nested. The format itself needs ten; `<repeat>` may be nested at will.
@@ -67,6 +69,7 @@ pub(super) const MAX_UNROLLED_BYTES: u64 = 64 << 20;
 pub(super) const STATED: &[(&str, u64, &str)] = &[
     ("an XML file", MAX_FILE as u64, "bytes"),
     ("all XML files that belong to a world", MAX_ALL_FILES as u64, "bytes"),
+    ("all meshes of a world, as text", MAX_ALL_KEPT as u64, "bytes"),
     ("files that belong to a world", MAX_FILE_COUNT as u64, ""),
     ("depth of elements", MAX_DEPTH as u64, ""),
     ("elements of a file, and of a robot with its assemblies placed", MAX_ELEMENTS as u64, ""),
@@ -134,7 +137,9 @@ pub(super) struct Session {
     /// Hashes of the problems found so far, each with its place in its file.
     seen: RefCell<HashSet<u64>>,
     files: Cell<usize>,
+    /// Bytes of XML files, and of what is kept beside them.
     bytes: Cell<usize>,
+    kept: Cell<usize>,
     elements: Cell<usize>,
     comparisons: Cell<usize>,
 }
@@ -142,13 +147,17 @@ pub(super) struct Session {
 impl Session {
     /// Counts another file of so many bytes; the error says which bound it breaks.
     pub(super) fn add_file(&self, bytes: usize) -> Result<(), String> {
+        self.count(&self.bytes, bytes, MAX_ALL_FILES)
+    }
+
+    fn count(&self, counted: &Cell<usize>, bytes: usize, most: usize) -> Result<(), String> {
         if add(&self.files, 1) > MAX_FILE_COUNT {
             return Err(format!("more than {MAX_FILE_COUNT} files belong to this one"));
         }
-        if add(&self.bytes, bytes) > MAX_ALL_FILES {
-            return Err(format!("with this file there are more than {MAX_ALL_FILES} bytes to read"));
+        match add(counted, bytes) > most {
+            true => Err(format!("with this file there are more than {most} bytes to read")),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Gives a world what it is to know of its reading.
@@ -170,7 +179,7 @@ impl Session {
     pub(super) fn add_source(&self, file: SourceFile) -> Result<(), String> {
         let mut sources = self.sources.borrow_mut();
         if sources.iter().all(|known| known.path != file.path) {
-            self.add_file(file.bytes().len())?;
+            self.count(&self.kept, file.bytes().len(), MAX_ALL_KEPT)?;
             sources.push(file);
         }
         Ok(())

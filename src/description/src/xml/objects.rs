@@ -88,7 +88,8 @@ fn object(body: &Body) -> Result<Node, String> {
 /// Friction and torsional friction; the rest has to be that of any material.
 fn material(body: &Body) -> Result<Node, String> {
     let Material { friction, torsional_friction, .. } = body.material;
-    if body.material != (Material { friction, torsional_friction, ..Material::default() }) {
+    let plain = Material { friction, torsional_friction, ..Material::default() };
+    if body.material != plain || !body.part_materials.is_empty() {
         return Err(format!("a file of objects has friction and torsional friction alone, and '{}' more", body.name));
     }
     let attributes = [("friction", friction.to_string()), ("torsionalFriction", torsional_friction.to_string())];

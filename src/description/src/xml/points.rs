@@ -83,8 +83,7 @@ fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
         reading.problem(points.offset, "the points stand both here and in a file; leave one out");
         return None;
     }
-    let stands_in = reading.origins.place(node.offset).path.to_owned();
-    let path = reading.files.beside(&stands_in, file, "robots");
+    let path = reading.files.beside(&reading.base_of_paths(node), file, "robots");
     let unusable = |what: String| reading.problem(place, format!("the mesh file cannot be used: {what}"));
     let mesh = reading.mesh(&path).map_err(unusable).ok()?;
     if let Err(what) = reading.session.add_mesh(path, &mesh) {

@@ -1,6 +1,7 @@
 //! A file being read: its tree held against the schema, its values looked up, its problems collected.
 
 use std::{
+    cell::Cell,
     f64::consts::TAU,
     hash::{DefaultHasher, Hash, Hasher},
     rc::Rc,
@@ -30,6 +31,8 @@ pub(super) struct Reading<'a> {
     /// Where the files are that it names.
     pub(super) files: Files<'a>,
     pub(super) session: &'a Session,
+    /// Whether an importer has made the tree. The paths in it are seen from the main file's folder then, whichever file they stand in.
+    pub(super) is_imported: Cell<bool>,
 }
 
 /// Whether `${name}` may stand in place of a value.
@@ -43,7 +46,7 @@ pub(super) enum Placeholders {
 
 impl<'a> Reading<'a> {
     pub(super) fn new(path: &'a str, text: &'a str, files: Files<'a>, session: &'a Session) -> Self {
-        Self { path, text, origins: Origins::new(path, text), files, session }
+        Self { path, text, origins: Origins::new(path, text), files, session, is_imported: Cell::new(false) }
     }
 
     /// Another file whose problems go into the same list.
@@ -157,6 +160,11 @@ impl<'a> Reading<'a> {
     /// True if nothing has been found wrong so far.
     pub(super) fn is_sound(&self) -> bool {
         self.session.problems.borrow().is_empty()
+    }
+
+    /// The file from whose folder the paths of an element are seen.
+    pub(super) fn base_of_paths(&self, node: &Node) -> String {
+        if self.is_imported.get() { self.path.to_owned() } else { self.origins.place(node.offset).path }
     }
 
     /// `path:line:column` of a node.
@@ -281,6 +289,15 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// The same of what is to be told once, however many places it has.
+    pub(super) fn warn_once(&self, offset: usize, what: String, help: String) {
+        let mut hasher = DefaultHasher::new();
+        what.hash(&mut hasher);
+        if self.session.is_new(hasher.finish()) {
+            self.warn(offset, what, help);
+        }
+    }
+
     fn unknown(&self, offset: usize, message: String, name: &str, known: &[&str]) {
         match self.nearest(name, known.iter().copied()) {
             Some(near) => self.problem_with_help(offset, message, format!("did you mean '{near}'?")),
@@ -345,9 +362,21 @@ impl<'a> Reading<'a> {
 /// Reads at most so many numbers with blanks, commas or semicolons between them; the error is an offset and what is wrong
 /// there.
 pub(crate) fn read_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
+    read_separated(text, most, |c| c.is_whitespace() || c == ',' || c == ';')
+}
+
+/// The same with blanks alone between them, as other programs have them: 0,1 and 1,000 are no numbers there.
+pub(crate) fn read_spaced_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
+    read_separated(text, most, char::is_whitespace)
+}
+
+fn read_separated(
+    text: &str,
+    most: usize,
+    separator: impl Fn(char) -> bool + Copy,
+) -> Result<Vec<f64>, (usize, String)> {
     let mut numbers = Vec::new();
     let mut rest = text;
-    let separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
     loop {
         rest = rest.trim_start_matches(separator);
         if rest.is_empty() {

@@ -8,6 +8,7 @@ mod grasp_tasks;
 mod grasps;
 mod grounds;
 mod joints;
+mod materials;
 mod rocks;
 mod sequences;
 mod soil;

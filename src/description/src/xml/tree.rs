@@ -155,14 +155,8 @@ impl Builder<'_> {
                         .with_help("write <!DOCTYPE name SYSTEM \"name.dtd\"> and nothing else, or leave it out"));
                 }
             }
-            Event::Decl(declaration) => {
-                let encoding = declaration.encoding().and_then(Result::ok);
-                if encoding.as_ref().is_some_and(|encoding| !encoding.eq_ignore_ascii_case("utf-8")) {
-                    let problem = self.problem(start, "the file says that it is not in UTF-8");
-                    return Err(problem.with_help("save it as UTF-8 and write encoding=\"UTF-8\""));
-                }
-            }
-            Event::Comment(_) | Event::PI(_) => {}
+            // The encoding that a declaration names is that of the file's bytes, which are characters by now.
+            Event::Decl(_) | Event::Comment(_) | Event::PI(_) => {}
             Event::Eof => return Ok(false),
         }
         Ok(true)

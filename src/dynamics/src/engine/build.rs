@@ -299,11 +299,11 @@ impl Builder<'_> {
             let refuse = |what| BuildError { place: body.source.clone(), what };
             let place = self.bodies[id.index()];
             let moves = self.trees[place.tree].topology.leaf[place.link].is_some();
-            for part in simple_parts(placed) {
+            for (number, part) in simple_parts(placed).into_iter().enumerate() {
                 let (shape, _) = shape::collider_shape(&part).map_err(refuse)?;
                 let at = place.frame.then(&part.pose);
                 let (outline, at) = (outline(&part.shape, &shape), (at.translation, at.rotation));
-                let mut geom = Geom::new(place.side(), id, outline, shape, at, body.material);
+                let mut geom = Geom::new(place.side(), id, outline, shape, at, *body.material_of_part(number));
                 (geom.frame, geom.moves, geom.filter) = (place.frame.rotation, moves, body.filter);
                 geoms.push(geom);
             }

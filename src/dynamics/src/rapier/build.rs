@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bevy_math::DVec3;
 use rapier3d_f64::prelude::*;
 use simpartner_model::{
-    Axis, Body, CollisionFilter, FreeAxis, Ground, Joint, JointKind, Material, Mechanism, Plane, Pose, RobotId,
-    Timestep,
+    Axis, Body, CollisionFilter, ContactDimensions, FreeAxis, FrictionRule, Ground, Joint, JointKind, Material, Mechanism,
+    Plane, Pose, RobotId, Timestep,
 };
 
 use super::{Fixture, articulation::Articulation};
@@ -131,8 +131,12 @@ fn rigid_body(body: &Body, mass: &MassProperties, settings: &Settings) -> RigidB
 
 fn surface(builder: ColliderBuilder, material: &Material) -> ColliderBuilder {
     builder
-        .friction(material.friction)
-        .friction_combine_rule(CoefficientCombineRule::Min)
+        .friction(if material.contact_dimensions() == ContactDimensions::Normal { 0.0 } else { material.friction })
+        // Of two rules rapier takes the later one of its list, where the largest comes behind the smallest.
+        .friction_combine_rule(match material.friction_rule {
+            FrictionRule::Smaller => CoefficientCombineRule::Min,
+            FrictionRule::Larger => CoefficientCombineRule::Max,
+        })
         .restitution(material.restitution)
         .restitution_combine_rule(CoefficientCombineRule::Max)
 }
@@ -149,7 +153,8 @@ fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
         return Err(BuildError { place: coupling.source.clone(), what });
     }
     let grounds = model.grounds.iter().map(|ground| ("the ground", *ground.material()));
-    let bodies = model.bodies.iter().map(|body| (body.source.as_str(), body.material));
+    let bodies =
+        model.bodies.iter().flat_map(|body| body.materials().map(|material| (body.source.as_str(), *material)));
     let refuse = |place: &str, what: &str| {
         let what = format!("the rapier engine has no {what}: leave it out, or set physics.engine to dynamics");
         Err(BuildError { place: place.to_owned(), what })
@@ -157,17 +162,22 @@ fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
     for (place, material) in bodies.chain(grounds) {
         if material.across.is_some() {
             return refuse(place, "second coefficient of friction");
-        } else if material.torsional_friction > 0.0 {
+        } else if material.torsional_friction > 0.0 && material.contact_dimensions() >= ContactDimensions::Torsional {
             return refuse(place, "torsional friction");
         } else if material.stiffness.is_finite() {
             return refuse(place, "soft surfaces");
         } else if material.slip > 0.0 {
             return refuse(place, "slip");
+        } else if material.priority != 0 {
+            return refuse(place, "priority of surfaces");
         } else if material.surface_velocity != DVec3::ZERO {
             return refuse(place, "surfaces that move");
         } else if material.soil.is_some() {
             return refuse(place, "soil");
         }
+    }
+    if let Some(body) = model.bodies.iter().find(|body| !body.part_materials.is_empty()) {
+        return refuse(&body.source, "material of a single shape");
     }
     for joint in &model.joints {
         for axis in joint.axes.iter().filter_map(|axis| axis.free()) {

@@ -1,6 +1,6 @@
 //! The geoms of a body: what collides of it, and what is seen.
 
-use simpartner_model::{Body, Color, Material, Pose};
+use simpartner_model::{Body, Color, ContactDimensions, Material, Pose};
 
 use super::{
     super::{import::element::node, tree::Node},
@@ -19,13 +19,13 @@ const HIDDEN: &str = "3";
 pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &mut Node) {
     let is_seen_so = body.visuals.is_empty() && body.collision.is_none();
     let [category, collides_with] = masks(writer.mechanism, body);
-    for (pose, part) in body.collision_shape().into_iter().flat_map(simple) {
+    for (number, (pose, part)) in body.collision_shape().into_iter().flat_map(simple).enumerate() {
         if matches!(&part, Simple::Mesh(_, triangles) if !triangles.is_empty()) {
             let what = format!("the triangleMesh of '{}' collides as its hull", body.name);
             writer.tell(&body.source, what, "MuJoCo has no hollow meshes");
         }
         let mut geom = geom(&part, &pose, asset);
-        set_surface(writer, &body.material, &mut geom);
+        set_surface(writer, body.material_of_part(number), &mut geom);
         push(&mut geom, "contype", category.to_string());
         push(&mut geom, "conaffinity", collides_with.to_string());
         if !is_seen_so {
@@ -40,13 +40,17 @@ pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &
     }
 }
 
-/// Friction. Of two, MuJoCo takes that of the geom with the higher priority, or the larger one, where the simulation takes the smaller: so priorities
+/// Friction. Of two, MuJoCo takes that of the geom with the higher priority, or the larger one. Where the simulation takes the smaller, priorities
 /// fall as frictions rise.
 pub(super) fn set_surface(writer: &Writer, material: &Material, geom: &mut Node) {
-    if material.torsional_friction > 0.0 {
-        push(geom, "condim", "4".into());
+    let dimensions = material.contact_dimensions().min(ContactDimensions::Torsional);
+    if dimensions != ContactDimensions::Sliding {
+        push(geom, "condim", (dimensions as u8).to_string());
     }
     push(geom, "friction", join(&[material.friction, material.torsional_friction, 0.0]));
+    if writer.frictions.is_empty() && material.priority != 0 {
+        push(geom, "priority", material.priority.to_string());
+    }
     let larger = writer.frictions.iter().filter(|friction| **friction > material.friction).count();
     if larger > 0 {
         push(geom, "priority", larger.to_string());

@@ -16,7 +16,7 @@ mod mjcf;
 mod shapes;
 mod urdf;
 
-use simpartner_model::{Body, Mechanism};
+use simpartner_model::{Body, FrictionRule, Ground, Material, Mechanism};
 
 use super::import::text;
 use crate::{Warning, World};
@@ -61,8 +61,13 @@ pub fn export(world: &World, format: ExportFormat, mesh_folder: &str) -> Result<
 }
 
 fn frictions(mechanism: &Mechanism) -> Vec<f64> {
-    let grounds = mechanism.grounds.iter().map(|ground| ground.material().friction);
-    let mut all: Vec<f64> = mechanism.bodies.iter().map(|body| body.material.friction).chain(grounds).collect();
+    let bodies = mechanism.bodies.iter().flat_map(Body::materials);
+    let materials: Vec<&Material> = bodies.chain(mechanism.grounds.iter().map(Ground::material)).collect();
+    // Surfaces that are MuJoCo's keep their own priorities.
+    if materials.iter().all(|material| material.friction_rule == FrictionRule::Larger) {
+        return Vec::new();
+    }
+    let mut all: Vec<f64> = materials.iter().map(|material| material.friction).collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
     all
@@ -81,7 +86,7 @@ fn comment(warnings: &[Warning]) -> String {
 /// What is being written.
 struct Writer<'w> {
     mechanism: &'w Mechanism,
-    /// All frictions that surfaces have, each once.
+    /// All frictions that surfaces have, each once; none where each has the rule of the larger one.
     frictions: Vec<f64>,
     warnings: Vec<Warning>,
     meshes: Vec<(String, String)>,

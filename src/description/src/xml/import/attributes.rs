@@ -1,9 +1,13 @@
 //! Attributes of foreign elements: looked up, read as numbers, and told of where they are not.
 
 use super::super::{
-    reading::{Reading, read_numbers, shorten},
+    reading::{Reading, read_spaced_numbers, shorten},
     tree::Node,
 };
+
+/// How a number is written.
+pub(super) const SPELLING: &str =
+    "numbers have a point before their decimals, nothing between their digits, and blanks between them";
 
 pub(super) fn name_of(reading: &Reading, node: &Node) -> Option<String> {
     let Some(name) = attribute(node, "name").filter(|name| !name.trim().is_empty()) else {
@@ -21,10 +25,11 @@ pub(super) fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
 pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str) -> Option<[f64; N]> {
     let value = attribute(node, name)?;
     let place = reading.place(node, name);
-    let numbers = read_numbers(value, usize::MAX).ok();
+    let numbers = read_spaced_numbers(value, usize::MAX).ok().filter(|numbers| N > 1 || numbers.len() == 1);
     let Some(first) = numbers.as_ref().and_then(|numbers| numbers.first_chunk::<N>()) else {
         let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
-        reading.problem(place, format!("attribute '{name}': expected {what}, got '{}'", shorten(value)));
+        let message = format!("attribute '{name}': expected {what}, got '{}'", shorten(value));
+        reading.problem_with_help(place, message, SPELLING);
         return None;
     };
     if numbers.as_ref().is_some_and(|numbers| numbers.len() > N) {
@@ -32,6 +37,15 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str
         reading.warn(place, what, "the first of them count".into());
     }
     Some(*first)
+}
+
+/// As many numbers as an attribute has; none where it is not given.
+pub(super) fn list(reading: &Reading, node: &Node, name: &str) -> Option<Vec<f64>> {
+    let value = attribute(node, name)?;
+    let tell = |(_, what)| {
+        reading.problem_with_help(reading.place(node, name), format!("attribute '{name}': {what}"), SPELLING);
+    };
+    read_spaced_numbers(value, usize::MAX).map_err(tell).ok()
 }
 
 pub(super) fn number(reading: &Reading, node: &Node, name: &str) -> Option<f64> {

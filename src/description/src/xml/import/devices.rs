@@ -5,7 +5,7 @@ use super::{
     element::{node, pose_element},
     model::{Device, DriveKind, Model, Motion, Mount},
     robot::Names,
-    text::clean,
+    text::UniqueNames,
 };
 
 /// Adds the devices, with ports from the next one on; 0 stays 0.
@@ -16,14 +16,8 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
         *next_port = if port == 0 { 0 } else { port.wrapping_add(1) };
         port.to_string()
     };
-    let mut taken = std::collections::HashSet::new();
-    let mut unique = |name: String| {
-        let mut name = clean(&name);
-        while !taken.insert(name.clone()) {
-            name.push('_');
-        }
-        name
-    };
+    let mut names_given = UniqueNames::default();
+    let mut unique = |name: String| names_given.name(&name);
     let moving = |motion| ![Motion::Fixed, Motion::Free].contains(&motion);
     for (index, joint) in model.joints.iter().enumerate().filter(|(_, joint)| moving(joint.motion)) {
         let mut device = |tag: &str, kind: &str, name: String, offset: usize| {

@@ -16,6 +16,7 @@ mod devices;
 pub(super) mod element;
 mod gazebo;
 mod mass;
+mod merge;
 mod meshes;
 mod mjcf;
 mod model;
@@ -167,6 +168,7 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Diagnost
 
 /// The tree of a robot or world of ours from the elements of a file of another format. `None` where there is none; then there are problems.
 pub(super) fn convert(reading: &Reading, format: Format, roots: Vec<Node>, options: &ImportOptions) -> Option<Node> {
+    reading.is_imported.set(true);
     let next_port = Port::new(i64::from(options.first_port));
     let first_port = next_port.map_err(|error| reading.problem(0, format!("the first port: {error}"))).ok()?.number();
     let scene = match format {

@@ -1,7 +1,7 @@
 //! A robot as other formats have it: a tree of links, z up.
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::{Color, Pose};
+use simpartner_model::{Color, ContactDimensions, Pose};
 use simpartner_wire::signal::DeviceKind;
 
 use super::super::reading::Reading;
@@ -71,6 +71,8 @@ impl Link {
 /// A shape in its link.
 #[derive(Debug, Clone)]
 pub(super) struct Solid {
+    /// What its surface says of contacts, where that is not what its link's says.
+    pub(super) surface: Option<Surface>,
     pub(super) pose: Pose,
     pub(super) form: Form,
     /// Of what is seen, where the file gives it.
@@ -134,6 +136,18 @@ pub(super) struct Surface {
     pub(super) rolling_friction: Option<f64>,
     pub(super) stiffness: Option<f64>,
     pub(super) damping: Option<f64>,
+    /// Whether of two frictions a pair has the larger one.
+    pub(super) takes_larger: bool,
+    pub(super) priority: i32,
+    pub(super) dimensions: Option<ContactDimensions>,
+}
+
+impl Surface {
+    /// The same on a link in whose frame its own is turned by the pose.
+    pub(super) fn turned(&self, pose: &Pose) -> Self {
+        let turn = |across: Across| Across { direction: pose.direction(across.direction), ..across };
+        Self { across: self.across.map(turn), ..*self }
+    }
 }
 
 /// Friction that differs from that along a direction.
@@ -304,71 +318,6 @@ fn shifted(mass: f64, r: DVec3) -> DMat3 {
 }
 
 impl Model {
-    /// Makes links one that cannot move against each other. The one with a mass gives name and frame, the parent before the child.
-    /// What is fixed to the link `world` stays by itself.
-    pub(super) fn merge_fixed(&mut self, world: Option<usize>) {
-        let merges = |joint: &Joint| joint.motion == Motion::Fixed && Some(joint.parent) != world && !joint.keeps_links;
-        while let Some(place) = self.joints.iter().position(merges) {
-            let joint = self.joints.remove(place);
-            self.couplings.iter_mut().for_each(|coupling| coupling.forget(place));
-            self.devices.iter_mut().for_each(|device| device.forget(place));
-            let (stays, goes, pose) = match (&self.links[joint.parent].mass, &self.links[joint.child].mass) {
-                (None, Some(_)) => (joint.child, joint.parent, joint.pose.inverse()),
-                _ => (joint.parent, joint.child, joint.pose),
-            };
-            self.absorb(stays, goes, &pose);
-        }
-    }
-
-    /// Makes a link part of another, in whose frame it is at the pose.
-    fn absorb(&mut self, stays: usize, goes: usize, pose: &Pose) {
-        let Link { pose: placed, mass, solids, visuals, surface, filter, .. } = std::mem::take(&mut self.links[goes]);
-        self.links[goes].is_merged = true;
-        let link = &mut self.links[stays];
-        let moved = |solid: Solid| Solid { pose: pose.then(&solid.pose), ..solid };
-        link.solids.extend(solids.into_iter().map(moved));
-        link.visuals.extend(visuals.into_iter().map(moved));
-        link.mass = match (link.mass, mass.map(|mass| mass.moved(pose))) {
-            (Some(own), Some(other)) => Some(own.with(&other)),
-            (own, other) => own.or(other),
-        };
-        if link.surface == Surface::default() {
-            let turned = |across: Across| Across { direction: pose.direction(across.direction), ..across };
-            link.surface = Surface { across: surface.across.map(turned), ..surface };
-        }
-        link.filter = match (link.filter, filter) {
-            (Some(own), Some(other)) => Some([own[0] | other[0], own[1] | other[1]]),
-            (own, other) => own.or(other),
-        };
-        let inverse = pose.inverse();
-        for joint in self.joints.iter_mut().chain(&mut self.loops) {
-            if joint.parent == goes {
-                (joint.parent, joint.pose) = (stays, pose.then(&joint.pose));
-            }
-            if joint.child == goes {
-                joint.child = stays;
-                // The child's frame is now that of the link that stays.
-                joint.pose = joint.pose.then(&inverse);
-                (joint.axis, joint.anchor) = (pose.direction(joint.axis), pose.point(joint.anchor));
-            }
-        }
-        for device in &mut self.devices {
-            if let Mount::Link { link, pose: at } = &mut device.mount
-                && *link == goes
-            {
-                (*link, *at) = (stays, pose.then(at));
-            }
-        }
-        for link in self.apart.iter_mut().flat_map(|apart| &mut apart.links).filter(|link| **link == goes) {
-            *link = stays;
-        }
-        if self.root == goes {
-            // The robot stands in the frame of the file's root, whichever link gives the body its own.
-            self.links[stays].pose = placed.then(&inverse);
-            self.root = stays;
-        }
-    }
-
     /// Fixes the root to the world where that is wanted, or where it has no mass to move.
     pub(super) fn fix_root(&mut self, reading: &Reading, is_wanted: bool) {
         let has_joint = self.joints.iter().any(|joint| joint.parent == self.root);
@@ -382,9 +331,13 @@ impl Model {
 
     /// Sets where each link is while all coordinates are 0, in the frame of the root, which is that of the file.
     pub(super) fn place(&mut self) {
+        let mut carried = vec![Vec::new(); self.links.len()];
+        for (place, joint) in self.joints.iter().enumerate() {
+            carried[joint.parent].push(place);
+        }
         let mut reached = vec![self.root];
         while let Some(link) = reached.pop() {
-            for joint in self.joints.iter().filter(|joint| joint.parent == link) {
+            for joint in carried[link].iter().map(|&place| &self.joints[place]) {
                 self.links[joint.child].pose = self.links[link].pose.then(&joint.pose);
                 reached.push(joint.child);
             }
@@ -407,22 +360,5 @@ impl Model {
         let fits = ratio != 0.0 && leader != follower && !is_taken && moves(leader) && moves(follower);
         self.couplings.extend(fits.then_some(coupling));
         fits
-    }
-}
-
-impl Device {
-    /// Counts on after the joint of this place is gone.
-    fn forget(&mut self, place: usize) {
-        if let Mount::Joint(joint) = &mut self.mount {
-            *joint -= usize::from(*joint > place);
-        }
-    }
-}
-
-impl Mimic {
-    /// Counts on after the joint of this place is gone; joints that nothing moves are in no coupling.
-    fn forget(&mut self, place: usize) {
-        self.leader -= usize::from(self.leader > place);
-        self.follower -= usize::from(self.follower > place);
     }
 }

@@ -3,18 +3,21 @@
 //! A body's frame is its link's, axes and all; only where the bodies stand is told in the robot's frame, whose y axis is the
 //! model's z axis. So what stands in a link (shapes, inertia, sensors) has the numbers of the other format.
 
-use std::collections::HashSet;
-
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::Pose;
+use simpartner_model::{ContactDimensions, Pose};
 
 use super::{
-    super::{points::spans_space, reading::Reading, tree::Node},
+    super::{
+        points::spans_space,
+        reading::{Reading, shorten},
+        tree::Node,
+    },
     devices,
     element::{NOTHING, coordinates, digits, node, pose_element, value},
     model::{Across, Form, Joint, Link, MassOf, Model, Motion, Solid, Surface},
-    text::clean,
+    text::{UniqueNames, clean},
 };
+use crate::mesh::Mesh;
 
 /// A link that moves and has no mass would move without bounds: it gets a gramme, and the inertia of a ball of that and 3 cm.
 const LEAST_MASS: f64 = 1e-3;
@@ -40,7 +43,7 @@ pub(super) fn y_up(vector: DVec3) -> DVec3 {
 
 /// Makes the elements of a robot, whose devices have ports from the next one on, which counts on, or free ones if that is 0.
 pub(super) fn element(reading: &Reading, model: &Model, next_port: &mut u16) -> Node {
-    let names = Names::of(model);
+    let names = Names::of(reading, model);
     let mut robot = node("robot", model.offset, &[("name", clean(&model.name))]);
     if model.self_collision {
         robot.attributes.extend(node("", model.offset, &[("selfCollision", "true".into())]).attributes);
@@ -81,22 +84,23 @@ pub(super) struct Names {
 }
 
 impl Names {
-    fn of(model: &Model) -> Self {
-        let unique = |names: &mut dyn Iterator<Item = &String>| {
-            let mut taken = HashSet::new();
-            names
-                .map(|name| {
-                    let mut name = clean(name);
-                    while !taken.insert(name.clone()) {
-                        name.push('_');
-                    }
-                    name
-                })
-                .collect()
+    fn of(reading: &Reading, model: &Model) -> Self {
+        let unique = |names: &mut dyn Iterator<Item = (&String, usize)>| {
+            let mut unique = UniqueNames::default();
+            let mut named = |(name, offset): (&String, usize)| {
+                let given = unique.name(name);
+                if given != *name && !name.is_empty() {
+                    let what = format!("the name '{}' becomes '{}'", shorten(name), shorten(&given));
+                    reading.warn(offset, what, "names here have no blanks and stand for one thing each".into());
+                }
+                given
+            };
+            names.map(&mut named).collect()
         };
+        let joints = model.joints.iter().chain(&model.loops);
         Self {
-            links: unique(&mut model.links.iter().map(|link| &link.name)),
-            joints: unique(&mut model.joints.iter().chain(&model.loops).map(|joint| &joint.name)),
+            links: unique(&mut model.links.iter().map(|link| (&link.name, link.offset))),
+            joints: unique(&mut joints.map(|joint| (&joint.name, joint.offset))),
         }
     }
 }
@@ -104,8 +108,19 @@ impl Names {
 /// A `<body>`, or an `<object>`.
 pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Node {
     let mut body = node(tag, link.offset, &[("name", name.to_owned())]);
-    let solids: Vec<Node> = link.solids.iter().filter_map(|solid| shape(reading, solid, Purpose::Collision)).collect();
+    let solids: Vec<(&Solid, Node)> =
+        link.solids.iter().filter_map(|solid| Some((solid, shape(reading, solid, Purpose::Collision)?))).collect();
     let has_shape = !solids.is_empty();
+    let surface_of = |solid: &Solid| solid.surface.unwrap_or(link.surface);
+    let surface = solids.first().map_or(link.surface, |(solid, _)| surface_of(solid));
+    let with_own = |(solid, mut shape): (&Solid, Node)| {
+        let own = surface_of(solid);
+        if own != surface {
+            shape.children.push(node("material", solid.offset, &all_of(reading, link, &own)));
+        }
+        shape
+    };
+    let solids: Vec<Node> = solids.into_iter().map(with_own).collect();
     if link.is_fixed {
         body.children.push(value("static", link.offset, true));
     } else {
@@ -126,12 +141,18 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
         let bits = [("category", category.to_string()), ("collidesWith", collides_with.to_string())];
         body.children.push(node("collision", link.offset, &bits));
     }
-    let mut given = material(&link.surface);
-    given.extend(friction_across(reading, link));
+    let given = all_of(reading, link, &surface);
     if !given.is_empty() {
         body.children.push(node("material", link.offset, &given));
     }
     body
+}
+
+/// What is known of a surface on a link.
+fn all_of(reading: &Reading, link: &Link, surface: &Surface) -> Vec<(&'static str, String)> {
+    let mut given = material(surface);
+    given.extend(friction_across(reading, link, surface));
+    given
 }
 
 /// What is known of a surface.
@@ -144,12 +165,20 @@ pub(super) fn material(surface: &Surface) -> Vec<(&'static str, String)> {
         ("stiffness", surface.stiffness),
         ("damping", surface.damping),
     ];
-    known.into_iter().filter_map(|(name, value)| Some((name, value?.to_string()))).collect()
+    let mut given: Vec<_> = known.into_iter().filter_map(|(name, value)| Some((name, value?.to_string()))).collect();
+    given.extend(surface.takes_larger.then(|| ("frictionRule", "larger".to_owned())));
+    given.extend((surface.priority != 0).then(|| ("priority", surface.priority.to_string())));
+    // What the reader takes where nothing is written.
+    let has_torsional = surface.torsional_friction.is_some_and(|friction| friction > 0.0);
+    let default = if has_torsional { ContactDimensions::Torsional } else { ContactDimensions::Sliding };
+    let dimensions = surface.dimensions.filter(|dimensions| *dimensions != default);
+    given.extend(dimensions.map(|dimensions| ("contactDimensions", (dimensions as u8).to_string())));
+    given
 }
 
 /// The friction across a direction, which is to be an axis of the body.
-fn friction_across(reading: &Reading, link: &Link) -> Vec<(&'static str, String)> {
-    let Some(Across { friction, direction }) = link.surface.across else { return Vec::new() };
+fn friction_across(reading: &Reading, link: &Link, surface: &Surface) -> Vec<(&'static str, String)> {
+    let Some(Across { friction, direction }) = surface.across else { return Vec::new() };
     let along = ["x", "y", "z"].into_iter().zip(direction.abs().to_array()).find(|(_, part)| *part > 1.0 - ON_AXIS);
     let Some((axis, _)) = along else {
         let what = format!("the friction across a direction of '{}' is left out", link.name);
@@ -311,7 +340,7 @@ fn ellipsoid(radii: DVec3) -> Vec<DVec3> {
 /// The path of a mesh, seen from the file's folder. That of a ROS package is looked for in the folders above.
 fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
     let Some(in_package) = file.strip_prefix("package://").or_else(|| file.strip_prefix("model://")) else {
-        return Some(file.strip_prefix("file://").unwrap_or(file).to_owned());
+        return Some(spelled(reading, file.strip_prefix("file://").unwrap_or(file)));
     };
     if in_package.split('/').any(|part| part == "..") {
         reading.problem(offset, format!("'{file}' leads out of its package"));
@@ -320,14 +349,46 @@ fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
     let inside = in_package.split_once('/').map_or(in_package, |(_, inside)| inside);
     // In a package of the file's own, or beside one of the folders that it is in.
     let above = (0..8).map(|levels| "../".repeat(levels));
-    let candidates: Vec<String> = above.flat_map(|up| [format!("{up}{in_package}"), format!("{up}{inside}")]).collect();
-    let found =
-        candidates.iter().find(|candidate| reading.files.has(&reading.files.beside(reading.path, candidate, "robots")));
+    let mut candidates = above.flat_map(|up| [format!("{up}{in_package}"), format!("{up}{inside}")]);
+    let found = candidates.find_map(|candidate| find_spelled(reading, &candidate));
     if found.is_none() {
         let what = format!("no package with '{file}' is in the folders above");
         reading.warn(offset, what, "the shape is left out; put the package's folder beside the file's".into());
     }
-    found.cloned()
+    found
+}
+
+/// The path as it stands, or with slashes for backslashes and with the characters that `%20` and the like stand for: the first of these at
+/// which there is a file.
+fn find_spelled(reading: &Reading, file: &str) -> Option<String> {
+    let slashes = file.replace('\\', "/");
+    let spellings = [file.to_owned(), percent_decoded(file), percent_decoded(&slashes), slashes];
+    spellings.into_iter().find(|path| reading.files.has(&reading.files.beside(reading.path, path, "robots")))
+}
+
+/// The same, or the path as it stands where there is none.
+pub(super) fn spelled(reading: &Reading, file: &str) -> String {
+    find_spelled(reading, file).unwrap_or_else(|| file.to_owned())
+}
+
+/// A text with the bytes that two hexadecimal digits behind `%` stand for; as it is where they are no characters.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, others)) = rest.split_first() {
+        let digits = others.get(..2).filter(|_| byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(decoded) => {
+                bytes.push(decoded);
+                rest = &others[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = others;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Whether the mesh can be used; what cannot is told and left out.
@@ -337,18 +398,35 @@ fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3, purpos
         Ok(mesh) if purpose == Purpose::Visual && mesh.triangles.is_empty() => {
             format!("the mesh '{file}' holds no triangles")
         }
-        Ok(_) if purpose == Purpose::Visual => return Some(()),
+        Ok(mesh) if purpose == Purpose::Visual => {
+            tell_remark(reading, offset, &mesh);
+            return Some(());
+        }
         Ok(mesh) => {
+            tell_remark(reading, offset, &mesh);
             let points: Vec<DVec3> = mesh.vertices.iter().map(|point| *point * scale).collect();
             if spans_space(&points) {
                 return Some(());
             }
             format!("the mesh '{file}' encloses no volume")
         }
-        Err(what) => format!("the mesh {what}"),
+        Err(what) => {
+            let near = reading
+                .files
+                .written_otherwise(&path)
+                .map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            format!("the mesh {what}{near}")
+        }
     };
     reading.warn(offset, wrong, "the shape is left out".into());
     None
+}
+
+/// What a mesh file says and means nothing here, told once.
+fn tell_remark(reading: &Reading, offset: usize, mesh: &Mesh) {
+    if let Some(remark) = mesh.remark() {
+        reading.warn_once(offset, remark.to_owned(), "save the mesh with Z_UP if it lies on its side".into());
+    }
 }
 
 fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> Node {

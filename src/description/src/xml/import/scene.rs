@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use bevy_math::DVec3;
 
 use super::{
-    super::{reading::Reading, tree::Node},
+    super::{reading::Reading, tree::Node, world::GRAVITY},
     element::{digits, node, value},
     model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, Surface},
     robot::{self, y_up},
-    text::clean,
+    text::{UniqueNames, clean},
 };
 
 /// What a file of another format holds, z up.
@@ -70,6 +70,7 @@ impl Scene {
         }
         model.links[WORLD].is_fixed = true;
         let groups = groups(&model);
+        let carried = Carried::of(&model);
         let mut scene = Self { name: model.name.clone(), offset: model.offset, ..Self::default() };
         let mut members: Vec<Vec<usize>> = Vec::new();
         let mut number: HashMap<usize, usize> = HashMap::new();
@@ -81,7 +82,7 @@ impl Scene {
             members[place].push(link);
         }
         for links in &members {
-            let part = model.part(links);
+            let part = model.part(links, &carried);
             let moves = part.joints.iter().any(|joint| joint.motion != Motion::Fixed) || !part.loops.is_empty();
             match &part.links[..] {
                 [link] if link.is_fixed && part.devices.is_empty() && !moves => scene.fixtures.push(link.clone()),
@@ -103,7 +104,15 @@ impl Scene {
 
     /// Whether a `<robot>` says all of it.
     pub(super) fn is_one_robot(&self) -> bool {
-        self.robots.len() == 1 && self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty()
+        let is_alone = self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty();
+        self.robots.len() == 1 && is_alone && self.own_gravity().is_none()
+    }
+
+    /// Gravity that is not the earth's, in whichever way that is rounded.
+    fn own_gravity(&self) -> Option<DVec3> {
+        /// From 9.80 to 9.81, m/s², and a rounding error.
+        const ROUNDED: f64 = 0.0101;
+        self.gravity.filter(|gravity| y_up(*gravity).distance(GRAVITY) > ROUNDED)
     }
 
     /// The robot of it, without what belongs to a world.
@@ -118,6 +127,11 @@ impl Scene {
         if let Some(fixture) = self.fixtures.first() {
             let what = format!("{} fixed bodies beside the robot are left out", self.fixtures.len());
             reading.warn(fixture.offset, what, "import the file as a world to have them".into());
+        }
+        if let Some(gravity) = self.own_gravity() {
+            let what = format!("the file's own gravity of {} m/s\u{b2} is left out", digits(gravity.length()));
+            let help = "the world that the robot stands in has its own; import the file as a world to have this one";
+            reading.warn(self.offset, what, help.into());
         }
         let ground = self.ground.as_ref().map(|ground| ground.offset);
         if let Some(offset) = ground.or(self.terrain.as_ref().map(|terrain| terrain.offset)) {
@@ -146,14 +160,8 @@ impl Scene {
             node("surface", ground.offset, &attributes)
         }));
         world.children.extend(self.terrain.as_ref().map(heightfield));
-        let mut taken = std::collections::HashSet::new();
-        let mut unique = |name: &str| {
-            let mut name = Some(clean(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "robot".into());
-            while !taken.insert(name.clone()) {
-                name.push('_');
-            }
-            name
-        };
+        let mut names = UniqueNames::default();
+        let mut unique = |name: &str| names.name(if name.is_empty() { "robot" } else { name });
         for fixture in &self.fixtures {
             world.children.push(robot::body(reading, fixture, "object", &unique(&fixture.name)));
         }
@@ -181,15 +189,22 @@ impl Scene {
 /// The place of the world among the links.
 pub(super) const WORLD: usize = 0;
 
-/// Which links belong together, by the number of one of them: what joints, loops and couplings connect, not by way of the world.
+/// Which links belong together, by the number of the first of them: what joints, loops and couplings connect, not by way of the world.
 fn groups(model: &Model) -> Vec<usize> {
+    /// Follows links to the first of their group, and lets those on the way point further ahead.
+    fn first(group: &mut [usize], mut link: usize) -> usize {
+        while group[link] != link {
+            group[link] = group[group[link]];
+            link = group[link];
+        }
+        link
+    }
     let mut group: Vec<usize> = (0..model.links.len()).collect();
     let mut join = |one: usize, other: usize| {
-        if one == WORLD || other == WORLD {
-            return;
+        if one != WORLD && other != WORLD {
+            let (one, other) = (first(&mut group, one), first(&mut group, other));
+            group[one.max(other)] = one.min(other);
         }
-        let (keep, drop) = (group[one].min(group[other]), group[one].max(group[other]));
-        group.iter_mut().filter(|number| **number == drop).for_each(|number| *number = keep);
     };
     for joint in model.joints.iter().chain(&model.loops) {
         join(joint.parent, joint.child);
@@ -197,21 +212,49 @@ fn groups(model: &Model) -> Vec<usize> {
     for coupling in &model.couplings {
         join(model.joints[coupling.leader].child, model.joints[coupling.follower].child);
     }
-    group
+    (0..group.len()).map(|link| first(&mut group, link)).collect()
+}
+
+/// Which joints and loops each link has an end of, in their order.
+struct Carried {
+    joints: Vec<Vec<usize>>,
+    loops: Vec<Vec<usize>>,
+}
+
+impl Carried {
+    fn of(model: &Model) -> Self {
+        let by_link = |joints: &[Joint]| {
+            let mut places = vec![Vec::new(); model.links.len()];
+            for (place, joint) in joints.iter().enumerate() {
+                places[joint.parent].push(place);
+                if joint.child != joint.parent {
+                    places[joint.child].push(place);
+                }
+            }
+            places
+        };
+        Self { joints: by_link(&model.joints), loops: by_link(&model.loops) }
+    }
+
+    /// The places of joints or loops that have an end in these links, in their order.
+    fn places(of: &[Vec<usize>], links: &[usize]) -> Vec<usize> {
+        let mut places: Vec<usize> = links.iter().flat_map(|link| of[*link].iter().copied()).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
 }
 
 impl Model {
     /// The robot that these links are, with the world where a joint hangs on it.
-    fn part(&self, links: &[usize]) -> Self {
-        let has = |link: &usize| links.contains(link);
-        let is_own = |joint: &&Joint| has(&joint.child) || has(&joint.parent);
+    fn part(&self, links: &[usize], carried: &Carried) -> Self {
         // What stands fast needs no joint to stand.
         let stays =
             |joint: &&Joint| joint.motion != Motion::Free && !(joint.motion == Motion::Fixed && joint.parent == WORLD);
-        let kept: Vec<usize> = (0..self.joints.len())
-            .filter(|&place| is_own(&&self.joints[place]) && stays(&&self.joints[place]))
-            .collect();
-        let loops: Vec<&Joint> = self.loops.iter().filter(is_own).collect();
+        let mut kept = Carried::places(&carried.joints, links);
+        kept.retain(|&place| stays(&&self.joints[place]));
+        let loops: Vec<&Joint> =
+            Carried::places(&carried.loops, links).into_iter().map(|place| &self.loops[place]).collect();
         let on_world = kept.iter().map(|&place| &self.joints[place]).chain(loops.iter().copied());
         let needs_world = on_world.into_iter().any(|joint| joint.parent == WORLD || joint.child == WORLD);
         let mut order: Vec<usize> = needs_world.then_some(WORLD).into_iter().collect();

@@ -1,6 +1,9 @@
 //! A tree of elements as the text of a file.
 
-use std::fmt::Write;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+};
 
 use super::super::tree::Node;
 
@@ -31,6 +34,28 @@ fn write_node(node: &Node, depth: usize, text: &mut String) {
 
 fn escape(value: &str) -> String {
     quick_xml::escape::escape(value).into_owned()
+}
+
+/// Names that are given once each.
+#[derive(Debug, Default)]
+pub(super) struct UniqueNames {
+    taken: HashSet<String>,
+    /// How often each name was wanted.
+    wanted: HashMap<String, usize>,
+}
+
+impl UniqueNames {
+    /// The name as our files take it, or one like it where it is taken.
+    pub(super) fn name(&mut self, name: &str) -> String {
+        let clean = clean(name);
+        let mut free = clean.clone();
+        while !self.taken.insert(free.clone()) {
+            let count = self.wanted.entry(clean.clone()).or_insert(1);
+            free = if *count == 1 { format!("{clean}_") } else { format!("{clean}_{count}") };
+            *count += 1;
+        }
+        free
+    }
 }
 
 /// A name without what ours may not hold.

@@ -5,8 +5,9 @@ use super::{
     Content::{Children, Numbers},
     Element,
     Kind::{Fraction, NotNegative, Positive, Real, Text, Whole, Word},
+    materials::with_material,
     soil,
-    table::{COORDINATE, LENGTH, with_material},
+    table::{COORDINATE, LENGTH},
 };
 use crate::dem::MAX_SAMPLES;
 

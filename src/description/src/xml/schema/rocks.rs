@@ -5,7 +5,8 @@ use super::{
     Content::{Children, Empty},
     Element,
     Kind::{Fraction, Name, NotNegative, Positive, Real, Whole, Word},
-    table::{COORDINATE, LENGTH, with_material},
+    materials::with_material,
+    table::{COORDINATE, LENGTH},
     words::{any, default, element, optional, required},
 };
 

@@ -1,5 +1,6 @@
 //! The table itself.
 
+use super::materials::with_material;
 use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
     Attribute,
@@ -58,7 +59,7 @@ const MESH_FILE: &[Attribute] = &[
     default("scaleY", SCALE, "", "1", "along y"),
     default("scaleZ", SCALE, "", "1", "along z"),
 ];
-const SHAPE_POSE: super::Content = Children(&[maybe("pose")]);
+const SHAPE_POSE: super::Content = Children(&[maybe("pose"), maybe("material")]);
 const ONE_SHAPE: super::Content = Children(&[
     maybe("box"),
     maybe("sphere"),
@@ -70,72 +71,6 @@ const ONE_SHAPE: super::Content = Children(&[
     maybe("compound"),
 ]);
 pub(super) const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
-
-/// The attributes of a surface's material behind others, with this default friction.
-macro_rules! with_material {
-    ($friction:literal $(, $attribute:expr)* $(,)?) => {
-        &[
-            $($attribute,)*
-            default("friction", NotNegative, "", $friction, "Coulomb friction coefficient; a pair has the smaller one"),
-            default("restitution", Fraction, "", "0", "coefficient of restitution; a pair has the larger one"),
-            default(
-                "rollingFriction",
-                NotNegative,
-                "",
-                "0",
-                "rolling resistance coefficient Crr: the torque on a ball, cylinder or capsule is Crr times force times radius; \
-                 a pair has the larger one",
-            ),
-            optional(
-                "secondFriction",
-                NotNegative,
-                "",
-                "Coulomb friction coefficient across frictionDirection; without it friction is the same in all directions",
-            ),
-            default(
-                "frictionDirection",
-                Word(&["x", "y", "z", "acrossX", "acrossY", "acrossZ"]),
-                "",
-                "x",
-                "the direction along which friction acts, where there is a secondFriction: an axis of the body (of the world \
-                 for a ground), or across a wheel's axle, which is the direction it rolls in",
-            ),
-            default(
-                "torsionalFriction",
-                NotNegative,
-                "m",
-                "0",
-                "torque against turning about the normal for each newton of force; a pair has the larger one",
-            ),
-            optional(
-                "stiffness",
-                Positive(f64::MAX),
-                "N/m",
-                "stiffness of each point of contact, such as a soft tyre's; rigid where it is not given",
-            ),
-            default("damping", NotNegative, "N s/m", "0", "damping of each point of contact; only with a stiffness"),
-            default(
-                "slip",
-                NotNegative,
-                "m/(s N)",
-                "0",
-                "speed at which a held contact creeps for each newton of friction",
-            ),
-            default(
-                "surfaceVelocityX",
-                Real,
-                "m/s",
-                "0",
-                "velocity of the surface relative to its body, along an axis of the body (of the world for a ground): that of a \
-                 conveyor's belt; only its part in the surface counts; the rapier engine refuses it",
-            ),
-            default("surfaceVelocityY", Real, "m/s", "0", "likewise"),
-            default("surfaceVelocityZ", Real, "m/s", "0", "likewise"),
-        ]
-    };
-}
-
-pub(super) use with_material;
 
 macro_rules! body_children {
     ($($more:expr),*) => {
@@ -370,13 +305,13 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "convexHull",
         "The convex hull of points, which stand in it or in a mesh file.",
         MESH_FILE,
-        Children(&[maybe("vertices"), maybe("pose")]),
+        Children(&[maybe("vertices"), maybe("pose"), maybe("material")]),
     ),
     element(
         "triangleMesh",
         "A closed surface of triangles, counter-clockwise seen from outside. They stand in it or in a mesh file.",
         MESH_FILE,
-        Children(&[maybe("vertices"), maybe("triangles"), maybe("pose")]),
+        Children(&[maybe("vertices"), maybe("triangles"), maybe("pose"), maybe("material")]),
     ),
     element("vertices", "Points, three coordinates each.", &[], Numbers("m")),
     element("triangles", "Triangles, three indices of vertices each, counted from 0.", &[], Numbers("")),
@@ -415,7 +350,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     ),
     element(
         "material",
-        "What the surface is like.",
+        "What the surface is like; in a shape of a compound that collides, what that shape's is like in place of its body's.",
         with_material![
             "0.8",
             default(

@@ -1,8 +1,10 @@
 //! Contacts: where two surfaces meet, and what the pair of surfaces is like.
 
+use std::cmp::Ordering;
+
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{FrictionDirection, Material, Norm};
+use simpartner_model::{ContactDimensions, FrictionDirection, FrictionRule, Material, Norm};
 
 use super::{Hit, geom::MARGIN};
 
@@ -195,6 +197,37 @@ fn in_series(one: f64, two: f64) -> f64 {
     if one + two > 0.0 { one * two / (one + two) } else { 0.0 }
 }
 
+/// Coefficients of what resists motion along a surface.
+struct Resistance {
+    /// Along the direction of friction and across it.
+    friction: [f64; 2],
+    rolling: f64,
+    torsion: f64,
+}
+
+impl Resistance {
+    /// Of two surfaces on each other.
+    fn of(one: &Material, two: &Material) -> Self {
+        // The surface of the higher priority decides alone.
+        let (one, two) = match one.priority.cmp(&two.priority) {
+            Ordering::Less => (two, two),
+            Ordering::Equal => (one, two),
+            Ordering::Greater => (one, one),
+        };
+        let across = |material: &Material| material.across.map_or(material.friction, |across| across.coefficient);
+        let is_larger = [one, two].iter().any(|material| material.friction_rule == FrictionRule::Larger);
+        let combine = |a: f64, b: f64| if is_larger { a.max(b) } else { a.min(b) };
+        let dimensions = one.contact_dimensions().max(two.contact_dimensions());
+        let resists = |from: ContactDimensions, coefficient: f64| if dimensions >= from { coefficient } else { 0.0 };
+        let sliding = |a: f64, b: f64| resists(ContactDimensions::Sliding, combine(a, b));
+        Self {
+            friction: [sliding(one.friction, two.friction), sliding(across(one), across(two))],
+            rolling: resists(ContactDimensions::Rolling, one.rolling_friction.max(two.rolling_friction)),
+            torsion: resists(ContactDimensions::Torsional, one.torsional_friction.max(two.torsional_friction)),
+        }
+    }
+}
+
 /// Two surfaces on each other. The direction of friction is that of the second, unless only the first has one.
 pub(super) struct Pair {
     surface: Surface,
@@ -226,7 +259,6 @@ impl Pair {
 
     pub(super) fn new(a: &Half, b: &Half) -> Self {
         let (one, two) = (a.material, b.material);
-        let across = |material: &Material| material.across.map_or(material.friction, |across| across.coefficient);
         let (stiffness, damping) = match (one.stiffness.is_finite(), two.stiffness.is_finite()) {
             (true, true) => (in_series(one.stiffness, two.stiffness), in_series(one.damping, two.damping)),
             (true, false) => (one.stiffness, one.damping),
@@ -235,12 +267,13 @@ impl Pair {
         };
         let direction = |half: &Half| half.material.across.map(|across| (across.direction, half.rotation()));
         let radius = b.radius.or(a.radius).unwrap_or(0.0);
+        let Resistance { friction, rolling, torsion } = Resistance::of(one, two);
         Self {
             surface: Surface {
-                friction: [one.friction.min(two.friction), across(one).min(across(two))],
+                friction,
                 restitution: one.restitution.max(two.restitution),
-                rolling: one.rolling_friction.max(two.rolling_friction) * radius,
-                torsion: one.torsional_friction.max(two.torsional_friction),
+                rolling: rolling * radius,
+                torsion,
                 stiffness,
                 damping,
                 slip: one.slip + two.slip,

@@ -16,9 +16,10 @@ use bevy_math::DVec3;
 
 use super::{
     super::{
-        reading::{Reading, child, read_numbers, shorten},
+        reading::{Reading, child, read_spaced_numbers, shorten},
         tree::Node,
     },
+    attributes::SPELLING,
     model::Model,
     notes::Notes,
 };
@@ -64,13 +65,14 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<
             "it is left out".into(),
         );
     }
-    let numbers = read_numbers(bare, N);
+    let numbers = read_spaced_numbers(bare, N);
     match numbers.map(<[f64; N]>::try_from) {
         Ok(Ok(numbers)) => Some(numbers),
         _ => {
             let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
             let place = if node.has_text { node.text_offset } else { node.offset };
-            reading.problem(place, format!("<{}>: expected {what}, got '{}'", node.name, shorten(node.text.trim())));
+            let message = format!("<{}>: expected {what}, got '{}'", node.name, shorten(node.text.trim()));
+            reading.problem_with_help(place, message, SPELLING);
             None
         }
     }

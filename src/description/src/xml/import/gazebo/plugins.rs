@@ -8,7 +8,7 @@ use super::{
         attributes::attribute,
         model::{Device, Drive, DriveKind, Mimic, Motion, Mount, Noise},
     },
-    Gazebo, Node, child, number, shorten, text,
+    Gazebo, Node, number, shorten, text,
 };
 
 /// The tags by which a plugin names the joints that it drives, and how it does.
@@ -228,8 +228,7 @@ impl Gazebo<'_, '_, '_> {
 
     /// A number above 0 in a child element, or none.
     pub(super) fn positive(&self, node: &Node, tag: &str) -> Option<f64> {
-        let text = child(node, tag)?.text.trim().parse::<f64>().ok();
-        text.filter(|number| *number > 0.0 && number.is_finite())
+        number(self.reading, node, tag).filter(|number| *number > 0.0)
     }
 }
 

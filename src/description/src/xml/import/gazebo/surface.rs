@@ -15,6 +15,9 @@ use super::{
 /// From here on a contact is rigid, N/m: 10 kg on it would swing at 50 Hz, and Gazebo's step of first order takes that away within one swing.
 const RIGID: f64 = 1e6;
 
+/// Gazebo's own stiffness, N/m.
+const DEFAULT: f64 = 1e12;
+
 /// The friction across the first direction of the surface in `node`, where it differs from that along it. Ours needs that direction, and one
 /// along an axis of the link.
 pub(in super::super) fn friction_across(
@@ -35,7 +38,16 @@ pub(in super::super) fn friction_across(
 }
 
 /// Stiffness and damping of each point of contact, N/m and N s/m: `<kp>` and `<kd>`. Gazebo's own defaults stand for rigid ones.
-pub(in super::super) fn soft_contact(stiffness: Option<f64>, damping: Option<f64>, surface: &mut Surface) {
+pub(in super::super) fn soft_contact(
+    (notes, node): (&Notes, &Node),
+    stiffness: Option<f64>,
+    damping: Option<f64>,
+    surface: &mut Surface,
+) {
+    if stiffness.is_some_and(|stiffness| (RIGID..DEFAULT).contains(&stiffness)) {
+        let what = format!("<kp> of {RIGID:e} N/m or more is left out, and its <kd>");
+        notes.add(node.offset, what, "a surface that stiff is rigid here");
+    }
     surface.stiffness = stiffness.filter(|stiffness| *stiffness > 0.0 && *stiffness < RIGID);
     surface.damping = surface.stiffness.and(damping).filter(|damping| *damping >= 0.0);
 }

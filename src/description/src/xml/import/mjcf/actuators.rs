@@ -5,7 +5,7 @@ use simpartner_wire::signal::DeviceKind;
 use super::{
     super::{
         super::{reading::shorten, tree::Node},
-        attributes::{attribute, number, numbers},
+        attributes::{attribute, list, number, numbers},
         model::{Device, Drive, DriveKind, Motion, Mount},
     },
     Mjcf,
@@ -140,11 +140,7 @@ impl Mjcf<'_, '_> {
 
     /// What an actuator is told: by its name, or of a general one by its law.
     fn drive_kind(&self, node: &Node) -> Option<DriveKind> {
-        let gain = |name: &str| {
-            attribute(node, name).map_or(Vec::new(), |text| {
-                text.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).collect()
-            })
-        };
+        let gain = |name: &str| list(self.reading, node, name).unwrap_or_default();
         let tell = |name: &str, meaning| {
             if attribute(node, name).is_some() {
                 self.notes.add(self.reading.place(node, name), format!("'{name}' of an actuator is left out"), meaning);

@@ -7,21 +7,15 @@ use simpartner_model::{Color, Pose};
 
 use super::{
     super::{
-        super::{
-            limits::MAX_GRID_SIDE,
-            reading::{Reading, read_numbers},
-            tree::Node,
-        },
-        attributes::{attribute, number, numbers},
+        super::{limits::MAX_GRID_SIDE, reading::Reading, tree::Node},
+        attributes::{attribute, list, number, numbers},
         mass::MeshInertia,
         model::Form,
+        robot::spelled,
     },
     Mjcf,
 };
-use crate::{
-    dem::{Dem, MAX_SAMPLES},
-    mesh::Mesh,
-};
+use crate::{dem::Dem, mesh::Mesh};
 
 /// What geoms name.
 #[derive(Debug, Default)]
@@ -97,7 +91,7 @@ impl Mjcf<'_, '_> {
         let scale = numbers::<3>(self.reading, node, "scale").map_or(DVec3::ONE, DVec3::from_array);
         let (form, mut mesh) = match file {
             Some(file) => {
-                let path = self.compiler.mesh_path(file);
+                let path = spelled(self.reading, &self.compiler.mesh_path(file));
                 let mesh = read_mesh_file(self.reading, node, &path)?;
                 (Form::Mesh { file: path, scale }, mesh)
             }
@@ -124,14 +118,9 @@ impl Mjcf<'_, '_> {
     }
 
     fn read_inline_mesh(&self, node: &Node) -> Option<Mesh> {
-        let list = |name: &str| -> Option<Vec<f64>> {
-            let value = attribute(node, name)?;
-            let place = self.reading.place(node, name);
-            read_numbers(value, usize::MAX)
-                .map_err(|(_, what)| self.reading.problem(place, format!("attribute '{name}': {what}")))
-                .ok()
-        };
-        let Some(vertices) = list("vertex").filter(|numbers| numbers.len() >= 12 && numbers.len() % 3 == 0) else {
+        let Some(vertices) =
+            list(self.reading, node, "vertex").filter(|numbers| numbers.len() >= 12 && numbers.len() % 3 == 0)
+        else {
             if attribute(node, "builtin").is_some() {
                 self.notes.add(node.offset, "a built-in <mesh> is left out", "its geoms are, too; give it a file");
             } else {
@@ -140,7 +129,7 @@ impl Mjcf<'_, '_> {
             return None;
         };
         let vertices: Vec<DVec3> = vertices.chunks_exact(3).map(DVec3::from_slice).collect();
-        let faces = list("face").unwrap_or_default();
+        let faces = list(self.reading, node, "face").unwrap_or_default();
         if faces.len() % 3 != 0
             || faces.iter().any(|corner| corner.fract() != 0.0 || !(0.0..vertices.len() as f64).contains(corner))
         {
@@ -167,7 +156,7 @@ impl Mjcf<'_, '_> {
         }
         let side = |name: &str| number(self.reading, node, name).unwrap_or(0.0);
         let (rows, columns) = (side("nrow"), side("ncol"));
-        let elevation = attribute(node, "elevation").map(|text| read_numbers(text, MAX_SAMPLES).unwrap_or_default());
+        let elevation = list(self.reading, node, "elevation");
         let heights = match elevation {
             // From the largest y down to the smallest.
             Some(heights) if columns >= 1.0 => heights.chunks(columns as usize).rev().flatten().copied().collect(),
@@ -210,5 +199,7 @@ fn read_mesh_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
     let path = reading.files.beside(reading.path, file, "robots");
     let left_out =
         |what| reading.warn(reading.place(node, "file"), what, "the shapes that have this mesh are left out".into());
-    reading.mesh(&path).map(|mesh| (*mesh).clone()).map_err(|what| left_out(format!("the mesh {what}"))).ok()
+    let near =
+        || reading.files.written_otherwise(&path).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+    reading.mesh(&path).map(|mesh| (*mesh).clone()).map_err(|what| left_out(format!("the mesh {what}{}", near()))).ok()
 }

@@ -84,6 +84,11 @@ impl Mjcf<'_, '_> {
         let separator = attribute(node, "sep").unwrap_or_default();
         for copy in 0..count as usize {
             for child in &node.children {
+                let mut elements = 0;
+                child.walk(&mut |_| elements += 1);
+                if let Err(what) = self.reading.session.add_elements(elements) {
+                    return self.reading.problem(node.offset, format!("<replicate>: {what}"));
+                }
                 let mut child = child.clone();
                 let rename = &mut |node: &mut Node| {
                     for given in node.attributes.iter_mut().filter(|given| given.name == "name") {

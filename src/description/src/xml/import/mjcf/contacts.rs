@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use simpartner_model::ContactDimensions;
+
 use super::{
     super::{
         super::tree::Node,
-        attributes::{attribute, number},
-        model::Apart,
+        attributes::{attribute, list, number},
+        model::{Apart, Surface},
     },
     Mjcf,
 };
@@ -38,6 +40,26 @@ pub(super) fn paired(root: &Node) -> HashSet<String> {
     pairs.filter(|node| node.name == "pair").flat_map(named).flatten().collect()
 }
 
+/// Whether a geom or a class of them has a contact dimension of more than sliding.
+pub(super) fn have_torsional(root: &Node) -> bool {
+    let mut found = false;
+    root.walk(&mut |node| {
+        found |=
+            node.name == "geom" && attribute(node, "condim").is_some_and(|condim| ["4", "6"].contains(&condim.trim()));
+    });
+    found
+}
+
+/// The coefficient of sliding friction of two surfaces on each other, as MuJoCo has it.
+fn friction_of([one, other]: [Surface; 2]) -> f64 {
+    let all: Vec<Surface> =
+        [one, other].into_iter().filter(|own| own.priority == one.priority.max(other.priority)).collect();
+    if all.iter().all(|own| own.dimensions == Some(ContactDimensions::Normal)) {
+        return 0.0;
+    }
+    all.iter().filter_map(|own| own.friction).fold(0.0, f64::max)
+}
+
 impl Mjcf<'_, '_> {
     pub(super) fn read_contacts(&mut self, root: &Node) {
         let sections = root.children.iter().filter(|child| child.name == "contact");
@@ -61,7 +83,6 @@ impl Mjcf<'_, '_> {
         }
         self.set_frictions(&pairs);
         self.open_filters(&pairs);
-        self.tell_friction_rule();
         self.tell_softness(root);
     }
 
@@ -79,19 +100,23 @@ impl Mjcf<'_, '_> {
                 return None;
             }
         }
-        let figures: Vec<f64> = attribute(node, "friction")
-            .map_or(Vec::new(), |text| text.split_whitespace().filter_map(|word| word.parse().ok()).collect());
-        let dimensions = number(self.reading, node, "condim").unwrap_or(3.0);
-        if figures.get(1).is_some_and(|second| *second != figures[0]) || figures.len() > 2 || dimensions > 3.0 {
+        let figures = list(self.reading, node, "friction").unwrap_or_default();
+        let dimensions = self.dimensions(node);
+        let is_uneven = figures.get(1).is_some_and(|second| *second != figures[0]);
+        if is_uneven || figures.len() > 2 || dimensions > ContactDimensions::Sliding {
             let meaning = "the two have those of their surfaces, and one friction in all directions";
             let what = "second, torsional and rolling friction of a <pair> are left out";
             self.notes.add(node.offset, what, meaning);
         }
-        let friction = if dimensions < 3.0 { Some(0.0) } else { figures.first().map(|friction| friction.max(0.0)) };
+        let friction = if dimensions < ContactDimensions::Sliding {
+            Some(0.0)
+        } else {
+            figures.first().map(|friction| friction.max(0.0))
+        };
         Some(Pair { colliders, friction, offset: node.offset })
     }
 
-    /// Gives what collides by pairs alone the friction of its pairs, and tells of those that the smaller of two frictions is not.
+    /// Gives what collides by pairs alone the friction of its pairs, and tells of pairs whose friction their surfaces do not have.
     fn set_frictions(&mut self, pairs: &[Pair]) {
         let mut wanted: HashMap<usize, f64> = HashMap::new();
         for Pair { colliders, friction, .. } in pairs {
@@ -104,16 +129,20 @@ impl Mjcf<'_, '_> {
             }
         }
         for (link, friction) in wanted {
-            self.model.links[link].surface.friction = Some(friction);
+            for solid in &mut self.model.links[link].solids {
+                let own = solid.surface.get_or_insert_default();
+                // What collides with nothing else need not make way for it.
+                *own = Surface { friction: Some(friction), takes_larger: false, priority: 0, dimensions: None, ..*own };
+            }
         }
         let own = |collider: &Collider| match collider {
-            Collider::Ground => self.ground.as_ref().and_then(|ground| ground.surface.friction),
-            Collider::Link(link) => self.model.links[*link].surface.friction,
+            Collider::Ground => self.ground.as_ref().map(|ground| ground.surface),
+            Collider::Link(link) => self.model.links[*link].solids.first().and_then(|solid| solid.surface),
         };
         for Pair { colliders, friction, offset } in pairs {
-            let smaller = colliders.iter().filter_map(own).fold(f64::INFINITY, f64::min);
-            if friction.is_some_and(|friction| friction != smaller) {
-                let meaning = "the two have the smaller of their own frictions; give both the one of the pair";
+            let both = colliders.map(|collider| own(&collider).unwrap_or_default());
+            if friction.is_some_and(|friction| friction != friction_of(both)) {
+                let meaning = "the two have that of their surfaces; give both geoms the one of the pair";
                 self.notes.add(*offset, "the friction of a <pair> is left out", meaning);
             }
         }
@@ -156,20 +185,6 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// MuJoCo takes the larger of two frictions, element by element.
-    fn tell_friction_rule(&self) {
-        let solid = self.model.links.iter().filter(|link| !link.solids.is_empty());
-        let all = solid.map(|link| (link.surface.friction, link.offset));
-        let ground = self.ground.as_ref().map(|ground| (ground.surface.friction, ground.offset));
-        let terrain = self.terrain.as_ref().map(|terrain| (terrain.surface.friction, terrain.offset));
-        let all: Vec<_> = all.chain(ground).chain(terrain).collect();
-        if let Some((_, offset)) = all.iter().find(|(friction, _)| *friction != all[0].0) {
-            let meaning =
-                "give what is to grip the larger friction on both sides; two bodies slide at the smaller one here";
-            self.notes.add(*offset, "of two frictions MuJoCo takes the larger, the simulation the smaller", meaning);
-        }
-    }
-
     /// Attributes of soft contacts, wherever they stand.
     fn tell_softness(&self, root: &Node) {
         root.walk(&mut |node| {
@@ -182,9 +197,6 @@ impl Mjcf<'_, '_> {
                 } else if MARGIN.contains(&name) && number(self.reading, node, name).is_some_and(|margin| margin != 0.0) {
                     let meaning = "contacts and stops act where bodies touch and joints reach their bounds, not before";
                     self.notes.add(given.offset, "'margin' and 'gap' are left out", meaning);
-                } else if name == "priority" && number(self.reading, node, name).is_some_and(|priority| priority != 0.0) {
-                    let meaning = "two bodies slide at the smaller of their frictions, whichever comes first";
-                    self.notes.add(given.offset, "'priority' is left out", meaning);
                 }
             }
         });

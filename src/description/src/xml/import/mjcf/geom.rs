@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::{Color, Pose};
+use simpartner_model::{Color, ContactDimensions, Pose};
 
 use super::{
     super::{
@@ -11,7 +11,7 @@ use super::{
             reading::{child, shorten},
             tree::Node,
         },
-        attributes::{attribute, number, numbers, required},
+        attributes::{attribute, list, number, numbers, required},
         mass::{MeshInertia, extent, mesh_extent},
         model::{Form, Joint, Link, MassOf, Motion, Solid, Surface},
         scene::{Ground, Terrain, WORLD},
@@ -80,6 +80,7 @@ impl Mjcf<'_, '_> {
                 let mesh = attribute(&node, "mesh").and_then(|name| self.assets.meshes.get(name)).cloned();
                 let mesh = mesh.or_else(|| self.tell_lost(&node, "mesh"))?;
                 let solid = Solid {
+                    surface: None,
                     pose: pose.then(&mesh.pose),
                     form: mesh.form.clone(),
                     color: self.color(&node),
@@ -94,7 +95,7 @@ impl Mjcf<'_, '_> {
             }
             kind => {
                 let form = self.form(&node, kind, half_length)?;
-                Kind::Solid(Solid { pose, form, color: self.color(&node), offset: node.offset }, None)
+                Kind::Solid(Solid { surface: None, pose, form, color: self.color(&node), offset: node.offset }, None)
             }
         };
         Some(Geom { node, kind })
@@ -194,7 +195,7 @@ impl Mjcf<'_, '_> {
                 let width = size.map(|half| if half > 0.0 { 2.0 * half } else { SLAB_WIDTH });
                 let form = Form::Box { size: DVec3::new(width[0], width[1], SLAB_THICKNESS) };
                 let below = Pose { translation: DVec3::NEG_Z * (0.5 * SLAB_THICKNESS), ..Pose::IDENTITY };
-                Solid { pose: pose.then(&below), form, color: self.color(&node), offset: node.offset }
+                Solid { surface: None, pose: pose.then(&below), form, color: self.color(&node), offset: node.offset }
             }
             Kind::Field { pose, field } => {
                 self.colliders.extend(own_name.map(|name| (name, Collider::Ground)));
@@ -240,7 +241,7 @@ impl Mjcf<'_, '_> {
     /// The geoms and the mass of a body.
     pub(super) fn read_geoms(&mut self, link: usize, body: &Node, parts: &[Part]) {
         let mut spread: Option<MassOf> = None;
-        let mut surfaces = Vec::new();
+        let mut filters = Vec::new();
         for part in parts.iter().filter(|part| part.node.name == "geom") {
             let Some(Geom { node, kind }) = self.read_geom(link, part) else { continue };
             let Kind::Solid(solid, mesh) = kind else {
@@ -258,11 +259,12 @@ impl Mjcf<'_, '_> {
                 self.model.links[link].visuals.push(solid.clone());
             }
             if let Some(bits) = self.filter_of_link(&node) {
-                surfaces.push((node.offset, bits, self.surface(&node)));
-                self.model.links[link].solids.push(solid);
+                filters.push((node.offset, bits));
+                let surface = Some(self.surface(&node));
+                self.model.links[link].solids.push(Solid { surface, ..solid });
             }
         }
-        self.set_surface(link, &surfaces);
+        self.set_filter(link, &filters);
         let given = child(body, "inertial").filter(|_| self.compiler.inertia_from_geoms != Some(true));
         let given = given.and_then(|node| self.read_inertial(node));
         let spread = spread.filter(|_| self.compiler.inertia_from_geoms != Some(false));
@@ -272,22 +274,18 @@ impl Mjcf<'_, '_> {
             given.or(spread).map(|mass| self.bounded(mass)).map(|mass| MassOf { offset: body.offset, ..mass });
     }
 
-    /// One surface and filter for all that collides of a body.
-    fn set_surface(&mut self, link: usize, all: &[(usize, [u16; 2], Surface)]) {
-        let Some((_, first_bits, first)) = all.first() else { return };
-        if let Some((offset, ..)) = all.iter().find(|(.., surface)| surface != first) {
-            self.notes.add(*offset, "geoms of a body differ in friction", "the body has that of its first one");
-        }
-        if let Some((offset, ..)) = all.iter().find(|(_, bits, _)| bits != first_bits) {
+    /// One filter for all that collides of a body.
+    fn set_filter(&mut self, link: usize, all: &[(usize, [u16; 2])]) {
+        let Some((_, first_bits)) = all.first() else { return };
+        if let Some((offset, _)) = all.iter().find(|(_, bits)| bits != first_bits) {
             self.notes.add(
                 *offset,
                 "geoms of a body differ in contype or conaffinity",
                 "the body has the bits of all of them",
             );
         }
-        let bits = all.iter().fold([0, 0], |sum, (_, bits, _)| [sum[0] | bits[0], sum[1] | bits[1]]);
-        let target = &mut self.model.links[link];
-        (target.filter, target.surface) = (Some(bits), *first);
+        let bits = all.iter().fold([0, 0], |sum, (_, bits)| [sum[0] | bits[0], sum[1] | bits[1]]);
+        self.model.links[link].filter = Some(bits);
     }
 
     /// Its own colour, or else that of its material.
@@ -303,11 +301,10 @@ impl Mjcf<'_, '_> {
 
     /// Friction, as far as the geom's contacts have it.
     fn surface(&self, node: &Node) -> Surface {
-        let given: Vec<f64> = attribute(node, "friction")
-            .map_or(Vec::new(), |text| text.split_whitespace().filter_map(|word| word.parse().ok()).collect());
+        let given = list(self.reading, node, "friction").unwrap_or_default();
         let friction = |index: usize, default: f64| given.get(index).copied().unwrap_or(default).max(0.0);
-        let dimensions = number(self.reading, node, "condim").unwrap_or(3.0);
-        if dimensions > 4.0 {
+        let dimensions = self.dimensions(node);
+        if dimensions > ContactDimensions::Torsional {
             let what = "rolling friction of a geom is left out";
             self.notes.add(
                 self.reading.place(node, "condim"),
@@ -316,10 +313,23 @@ impl Mjcf<'_, '_> {
             );
         }
         Surface {
-            friction: Some(if dimensions < 3.0 { 0.0 } else { friction(0, 1.0) }),
-            torsional_friction: (dimensions > 3.0).then(|| friction(1, 0.005)),
+            friction: Some(friction(0, 1.0)),
+            torsional_friction: self.has_torsional.then(|| friction(1, 0.005)),
+            takes_larger: true,
+            priority: number(self.reading, node, "priority").map_or(0, |priority| priority as i32),
+            dimensions: Some(dimensions),
             ..Surface::default()
         }
+    }
+
+    /// In which directions a geom's contacts resist.
+    pub(super) fn dimensions(&self, node: &Node) -> ContactDimensions {
+        let Some(given) = attribute(node, "condim") else { return ContactDimensions::Sliding };
+        ContactDimensions::from_word(given.trim()).unwrap_or_else(|| {
+            let message = format!("attribute 'condim': expected 1, 3, 4 or 6, got '{}'", shorten(given));
+            self.reading.problem(self.reading.place(node, "condim"), message);
+            ContactDimensions::Sliding
+        })
     }
 
     /// Its type and what it has an affinity to, a bit each.

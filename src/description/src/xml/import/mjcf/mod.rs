@@ -56,6 +56,8 @@ struct Mjcf<'r, 'a> {
     model: Model,
     /// Whether anything collides at all.
     collides: bool,
+    /// Whether any contact may resist turning about its normal. Where none does, that friction is not written.
+    has_torsional: bool,
     ground: Option<Ground>,
     terrain: Option<Terrain>,
     /// Links by the names of their bodies, and of their geoms and sites; those of sites with where these are.
@@ -90,6 +92,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         assets: Assets::default(),
         model,
         collides: !is_disabled(&root, "contact"),
+        has_torsional: contacts::have_torsional(&root),
         ground: None,
         terrain: None,
         bodies: HashMap::from([("world".to_owned(), WORLD)]),

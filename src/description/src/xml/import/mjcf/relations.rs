@@ -5,11 +5,8 @@ use simpartner_model::Pose;
 
 use super::{
     super::{
-        super::{
-            reading::{read_numbers, shorten},
-            tree::Node,
-        },
-        attributes::{attribute, number, numbers},
+        super::{reading::shorten, tree::Node},
+        attributes::{attribute, list, number, numbers},
         model::{Joint, Mimic, Motion, UNCOUPLED},
         scene::WORLD,
     },
@@ -147,7 +144,7 @@ impl Mjcf<'_, '_> {
             None => follower,
         };
         let (Some(follower), Some(leader)) = (follower, leader) else { return };
-        let given = attribute(node, "polycoef").and_then(|text| read_numbers(text, 5).ok()).unwrap_or_default();
+        let given = list(self.reading, node, "polycoef").unwrap_or_default();
         let term = |index: usize| given.get(index).copied().unwrap_or(if index == 1 { 1.0 } else { 0.0 });
         if attribute(node, "joint2").is_none() {
             return self.hold(node, follower, term(0));
@@ -229,13 +226,8 @@ impl Mjcf<'_, '_> {
             let message = format!("there is no keyframe '{}'", shorten(wanted));
             return self.reading.problem_with_help(root.offset, message, format!("there are: {}", names.join(", ")));
         };
-        let Some(text) = attribute(key, "qpos") else { return };
-        let place = self.reading.place(key, "qpos");
-        let values = match read_numbers(text, usize::MAX) {
-            Ok(values) => values,
-            Err((_, what)) => return self.reading.problem(place, format!("attribute 'qpos': {what}")),
-        };
-        self.set_start(&values, place);
+        let Some(values) = list(self.reading, key, "qpos") else { return };
+        self.set_start(&values, self.reading.place(key, "qpos"));
     }
 
     /// Where each joint begins, as the numbers of a keyframe say.

@@ -15,7 +15,7 @@ use super::{
     },
     Node, Sdf, child,
     frames::Frames,
-    read_numbers, shorten,
+    read_spaced_numbers, shorten,
 };
 
 /// Density where an inertia is to follow from the shapes and nothing is said, kg/m³: that of water.
@@ -34,7 +34,7 @@ impl Sdf<'_, '_> {
         let mut spread: Option<MassOf> = None;
         let density = child(node, "inertial").and_then(|inertial| self.number(inertial, "density"));
         for collision in node.children.iter().filter(|child| child.name == "collision") {
-            let Some(solid) = self.read_solid(collision, &pose, at(collision)) else { continue };
+            let Some(mut solid) = self.read_solid(collision, &pose, at(collision)) else { continue };
             let density = self.number(collision, "density").or(density).unwrap_or(DENSITY);
             if let Some(all) = extent(&solid.form, false) {
                 let own = MassOf {
@@ -46,7 +46,8 @@ impl Sdf<'_, '_> {
                 let own = own.moved(&solid.pose);
                 spread = Some(spread.map_or(own, |sum| sum.with(&own)));
             }
-            self.read_surface(collision, &mut link);
+            solid.surface = Some(self.surface(collision));
+            self.read_bits(collision, &mut link);
             link.solids.push(solid);
         }
         for visual in node.children.iter().filter(|child| child.name == "visual") {
@@ -120,13 +121,17 @@ impl Sdf<'_, '_> {
         };
         let material = child(node, "material");
         let diffuse = material.and_then(|material| child(material, "diffuse").or(child(material, "ambient")));
-        let numbers = diffuse.and_then(|diffuse| read_numbers(&diffuse.text, 4).ok()).unwrap_or_default();
-        let color = match numbers[..] {
+        let numbers = diffuse.map(|diffuse| (diffuse, read_spaced_numbers(&diffuse.text, 4).unwrap_or_default()));
+        let color = numbers.and_then(|(diffuse, numbers)| match numbers[..] {
             [red, green, blue, alpha] => Some(Color::from_fractions([red, green, blue, alpha])),
             [red, green, blue] => Some(Color::from_fractions([red, green, blue, 1.0])),
-            _ => None,
-        };
-        Some(Solid { pose, form, color, offset: shape.offset })
+            _ => {
+                let what = format!("<{}>: expected three or four numbers from 0 to 1", diffuse.name);
+                self.reading.warn(diffuse.offset, what, "what has this colour is shown in another".into());
+                None
+            }
+        });
+        Some(Solid { surface: None, pose, form, color, offset: shape.offset })
     }
 
     /// A `<collision>`. A plane becomes the ground if it is the first, and a slab if not; a field of heights the terrain.
@@ -135,7 +140,7 @@ impl Sdf<'_, '_> {
             self.reading.problem(node.offset, "<collision> lacks a <geometry> with a shape");
             return None;
         };
-        let solid = |pose: Pose, form| Some(Solid { pose, form, color: None, offset: shape.offset });
+        let solid = |pose: Pose, form| Some(Solid { surface: None, pose, form, color: None, offset: shape.offset });
         if shape.name == "heightmap" {
             self.read_heightmap(shape, &link.then(&own), self.surface(node));
             return None;
@@ -229,17 +234,8 @@ impl Sdf<'_, '_> {
         }
     }
 
-    fn read_surface(&self, node: &Node, link: &mut Link) {
-        let surface = self.surface(node);
-        if link.solids.is_empty() {
-            link.surface = surface;
-        } else if link.surface != surface {
-            self.notes.add(
-                node.offset,
-                "collisions of a link differ in friction or restitution",
-                "the link has those of its first one",
-            );
-        }
+    /// What a collision of a link collides with: the link with what any of its own does.
+    fn read_bits(&self, node: &Node, link: &mut Link) {
         let bits = child(node, "surface")
             .and_then(|surface| child(surface, "contact"))
             .and_then(|contact| child(contact, "collide_bitmask"));
@@ -287,7 +283,7 @@ impl Sdf<'_, '_> {
         };
         let law = child(surface, "contact").and_then(|contact| child(contact, "ode"));
         let number = |tag| law.and_then(|law| self.number(law, tag));
-        soft_contact(number("kp"), number("kd"), &mut given);
+        soft_contact((&self.notes, surface), number("kp"), number("kd"), &mut given);
         given
     }
 }

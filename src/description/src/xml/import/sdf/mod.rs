@@ -25,7 +25,7 @@ use simpartner_model::Pose;
 use self::{frames::Frames, include::Included};
 use super::{
     super::{
-        reading::{Reading, child, read_numbers, shorten},
+        reading::{Reading, child, read_spaced_numbers, shorten},
         tree::Node,
     },
     ImportOptions,

@@ -6,6 +6,7 @@ use super::super::{
         tree::Node,
     },
     attributes::attribute,
+    gazebo::numbers,
     model::{DriveKind, Joint, Mimic, Model, Motion, UNCOUPLED},
     notes::Notes,
 };
@@ -98,7 +99,7 @@ fn read_control(to: (&Reading, &Notes), control: &Node, model: &mut Model) {
     }
 }
 
-fn read_control_joint((_, notes): (&Reading, &Notes), node: &Node, place: usize, model: &mut Model) {
+fn read_control_joint((reading, notes): (&Reading, &Notes), node: &Node, place: usize, model: &mut Model) {
     let interfaces = |tag: &'static str| node.children.iter().filter(move |child| child.name == tag);
     let name = |node: &Node| attribute(node, "name").unwrap_or_default().trim().to_owned();
     let kind = |interface: &Node| match name(interface).as_str() {
@@ -121,7 +122,7 @@ fn read_control_joint((_, notes): (&Reading, &Notes), node: &Node, place: usize,
         _ => {}
     }
     for interface in interfaces("command_interface").chain(interfaces("state_interface")) {
-        read_figures(notes, interface, &name(interface), joint);
+        read_figures(reading, interface, &name(interface), joint);
         if kind(interface).is_none() {
             let what = format!("an interface '{}' of a joint is left out", shorten(&name(interface)));
             notes.add(interface.offset, what, "joints here take and tell positions, velocities and efforts");
@@ -130,13 +131,13 @@ fn read_control_joint((_, notes): (&Reading, &Notes), node: &Node, place: usize,
     let text = |wanted: &str| parameter(node, wanted).map(|node| node.text.trim());
     if let Some(leader) = text("mimic").or(attribute(node, "mimic").filter(|name| *name != "true" && *name != "false"))
     {
-        let number = |wanted: &str, default| text(wanted).and_then(|text| text.parse().ok()).unwrap_or(default);
+        let number =
+            |wanted: &str, default| parameter(node, wanted).and_then(|node| figure(reading, node)).unwrap_or(default);
         let leader = model.joints.iter().position(|joint| joint.name == leader).unwrap_or(place);
         let (ratio, constant) = (number("multiplier", 1.0), number("offset", 0.0));
         let coupling = Mimic { leader, follower: place, ratio, constant, offset: node.offset };
         let is_told = model.couplings.iter().any(|known| known.follower == place);
-        let is_finite = f64::is_finite(ratio) && f64::is_finite(constant);
-        if !(is_told || is_finite && model.couple(coupling)) {
+        if !(is_told || model.couple(coupling)) {
             notes.add(node.offset, "the parameter 'mimic' is left out", UNCOUPLED);
         }
     }
@@ -146,17 +147,15 @@ fn parameter<'n>(node: &'n Node, wanted: &str) -> Option<&'n Node> {
     node.children.iter().find(|child| child.name == "param" && attribute(child, "name") == Some(wanted))
 }
 
+/// The number that a parameter is.
+fn figure(reading: &Reading, node: &Node) -> Option<f64> {
+    let [figure] = numbers::<1>(reading, node)?;
+    Some(figure)
+}
+
 /// Where a joint begins, and how much it exerts and how fast it is driven at most.
-fn read_figures(notes: &Notes, interface: &Node, name: &str, joint: &mut Joint) {
-    let figure = |wanted: &str| {
-        let node = parameter(interface, wanted)?;
-        let number = node.text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-        if number.is_none() {
-            let what = format!("the parameter '{}' of an interface is no number", shorten(wanted));
-            notes.add(node.offset, what, "it is left out");
-        }
-        number
-    };
+fn read_figures(reading: &Reading, interface: &Node, name: &str, joint: &mut Joint) {
+    let figure = |wanted: &str| parameter(interface, wanted).and_then(|node| figure(reading, node));
     let bound = || figure("max").filter(|bound| *bound > 0.0);
     let least = |own: Option<f64>, other: Option<f64>| [own, other].into_iter().flatten().reduce(f64::min);
     match (interface.name.as_str(), name) {

@@ -81,7 +81,7 @@ pub(super) fn read_all(
             (None, None) => tell_lost((reading, notes), node, reference, links, model),
         }
     }
-    set_self_collision(model, &collides);
+    set_self_collision(reading, model, &collides);
 }
 
 /// Of `<mu1 value="1"/>` and `<mu1>1</mu1>` Gazebo takes either: here the second.
@@ -181,7 +181,7 @@ fn read_surface((reading, notes): (&Reading, &Notes), node: &Node, link: usize, 
         surface.across = friction_across((reading, notes), node, along, value(["mu2", "mu2"]));
     }
     if let Some(stiffness) = value(["kp", "kp"]) {
-        soft_contact(Some(stiffness), value(["kd", "kd"]), surface);
+        soft_contact((notes, node), Some(stiffness), value(["kd", "kd"]), surface);
     }
 }
 
@@ -234,13 +234,20 @@ fn read_joint(
 }
 
 /// Links that collide with each other: those that both say so, where not the whole robot does.
-fn set_self_collision(model: &mut Model, collides: &[Option<bool>]) {
+fn set_self_collision(reading: &Reading, model: &mut Model, collides: &[Option<bool>]) {
+    /// Links with shapes of which some may collide with each other: each pair of others is an element.
+    const MOST: usize = 500;
     if model.self_collision || !collides.contains(&Some(true)) {
         return;
     }
     model.self_collision = true;
     let solid = |link: &usize| !model.links[*link].solids.is_empty();
     let all: Vec<usize> = (0..model.links.len()).filter(solid).collect();
+    if all.len() > MOST {
+        let what =
+            format!("of {} links with shapes some collide with each other; at most {MOST} are told apart", all.len());
+        return reading.problem_with_help(model.offset, what, "let all of the robot's links collide, or none");
+    }
     for (index, &one) in all.iter().enumerate() {
         for &other in &all[index + 1..] {
             let both = [one, other].iter().all(|link| collides[*link] == Some(true));

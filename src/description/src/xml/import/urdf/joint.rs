@@ -1,6 +1,9 @@
 //! `<joint>`, and `<mimic>` in it.
 
-use std::{collections::HashMap, f64::consts::PI};
+use std::{
+    collections::{HashMap, HashSet},
+    f64::consts::PI,
+};
 
 use bevy_math::DVec3;
 
@@ -12,14 +15,22 @@ use super::{
         },
         attributes::{attribute, name_of, number, numbers},
         model::{Drive, DriveKind, Joint, Mimic, Model, Motion, UNCOUPLED},
+        notes::Notes,
     },
     origin,
 };
 
 /// The joints of a robot, and which of them follow others.
-pub(super) fn read_all(reading: &Reading, root: &Node, links: &HashMap<String, usize>, model: &mut Model) {
+pub(super) fn read_all(
+    (reading, notes): (&Reading, &Notes),
+    root: &Node,
+    links: &HashMap<String, usize>,
+    model: &mut Model,
+) {
     let mut names: HashMap<String, usize> = HashMap::new();
     let mut mimics = Vec::new();
+    let ends = root.children.iter().filter(|node| node.name == "joint").filter_map(|node| child(node, "parent"));
+    let parents: HashSet<&str> = ends.filter_map(|end| attribute(end, "link")).map(str::trim).collect();
     for node in root.children.iter().filter(|node| node.name == "joint") {
         let Some(name) = name_of(reading, node) else { continue };
         if names.insert(name.clone(), model.joints.len()).is_some() {
@@ -42,15 +53,12 @@ pub(super) fn read_all(reading: &Reading, root: &Node, links: &HashMap<String, u
             known
         };
         let (parent, child_link) = (end("parent"), end("child"));
-        let carries = |link: &str| {
-            let parents =
-                root.children.iter().filter(|node| node.name == "joint").filter_map(|node| child(node, "parent"));
-            parents.filter_map(|end| attribute(end, "link")).any(|parent| parent.trim() == link)
-        };
-        let is_frame = child_link.is_some_and(|link| model.links[link].is_frame() && !carries(&model.links[link].name));
+        let is_frame = child_link
+            .is_some_and(|link| model.links[link].is_frame() && !parents.contains(model.links[link].name.as_str()));
         let Some(motion) = motion_of(reading, node, &name, is_frame) else { continue };
         let (Some(parent), Some(child_link)) = (parent, child_link) else { continue };
-        let Some(joint) = read_joint(reading, node, name, motion, [parent, child_link]) else { continue };
+        let Some(joint) = read_joint((reading, notes), node, name, motion, [parent, child_link]) else { continue };
+        tell_others(notes, node);
         if let Some(mimic) = child(node, "mimic") {
             mimics.push((mimic, model.joints.len()));
         }
@@ -92,7 +100,31 @@ fn motion_of(reading: &Reading, node: &Node, name: &str, is_frame: bool) -> Opti
     }
 }
 
-fn read_joint(reading: &Reading, node: &Node, name: String, motion: Motion, ends: [usize; 2]) -> Option<Joint> {
+/// Tells of a joint that should have stops and has none. One that follows another stops where that does.
+fn tell_missing_limits(reading: &Reading, node: &Node, name: &str) {
+    let limit = child(node, "limit");
+    let has_stops = limit.is_some_and(|limit| ["lower", "upper"].iter().any(|bound| attribute(limit, bound).is_some()));
+    if !has_stops && child(node, "mimic").is_none() {
+        let what = format!("joint '{name}' has no limits");
+        reading.warn(limit.unwrap_or(node).offset, what, "it moves without stops".into());
+    }
+}
+
+/// Elements that mean nothing here.
+fn tell_others(notes: &Notes, node: &Node) {
+    const KNOWN: [&str; 8] = ["parent", "child", "origin", "axis", "limit", "dynamics", "mimic", "calibration"];
+    for other in node.children.iter().filter(|other| !KNOWN.contains(&other.name.as_str())) {
+        notes.add(other.offset, format!("<{}> of <joint> is left out", other.name), "nothing of it is simulated");
+    }
+}
+
+fn read_joint(
+    (reading, notes): (&Reading, &Notes),
+    node: &Node,
+    name: String,
+    motion: Motion,
+    ends: [usize; 2],
+) -> Option<Joint> {
     let axis_node = child(node, "axis");
     let axis = axis_node.and_then(|axis| numbers::<3>(reading, axis, "xyz")).map_or(DVec3::X, DVec3::from_array);
     let Some(axis) = axis.try_normalize().or((motion == Motion::Fixed).then_some(DVec3::X)) else {
@@ -109,9 +141,16 @@ fn read_joint(reading: &Reading, node: &Node, name: String, motion: Motion, ends
         }
         value
     };
-    // Many files say 0 where nothing is known.
-    let bound =
-        |what: &str| child(node, "limit").and_then(|limit| number(reading, limit, what)).filter(|bound| *bound > 0.0);
+    let bound = |what: &str| {
+        let limit = child(node, "limit")?;
+        let bound = number(reading, limit, what)?;
+        // Many files say 0 where nothing is known.
+        if bound <= 0.0 && motion != Motion::Fixed {
+            let said = format!("{what}='{}' of <limit> counts as no bound", attribute(limit, what).unwrap_or_default());
+            notes.add(reading.place(limit, what), said, "give the joint what its motor has, or take it as a fixed one");
+        }
+        Some(bound).filter(|bound| *bound > 0.0)
+    };
     let is_continuous = attribute(node, "type") == Some("continuous");
     let kind = if is_continuous { DriveKind::Velocity } else { DriveKind::Position };
     let limit = child(node, "limit").filter(|_| !is_continuous);
@@ -120,6 +159,9 @@ fn read_joint(reading: &Reading, node: &Node, name: String, motion: Motion, ends
     } else {
         (limit.and_then(|limit| read_limits(reading, limit, &name)), None)
     };
+    if !is_continuous && [Motion::Turning, Motion::Sliding].contains(&motion) {
+        tell_missing_limits(reading, node, &name);
+    }
     Some(Joint {
         limits,
         swing,

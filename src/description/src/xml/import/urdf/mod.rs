@@ -18,7 +18,7 @@ use simpartner_model::{Color, Pose};
 
 use super::{
     super::{
-        reading::{Reading, child, read_numbers},
+        reading::{Reading, child, read_spaced_numbers},
         tree::Node,
     },
     attributes::{attribute, name_of, number, numbers, required},
@@ -47,10 +47,10 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
     let mut model = Model { name: name_of(reading, &root)?, offset: root.offset, ..Model::default() };
     let floating = take_floating_base(reading, &mut root);
     let links = read_links(reading, &root, &mut model);
-    joint::read_all(reading, &root, &links, &mut model);
+    let notes = Notes::default();
+    joint::read_all((reading, &notes), &root, &links, &mut model);
     model.root = find_root(reading, &model)?;
     model.links[model.root].pose = floating.unwrap_or(Pose::IDENTITY);
-    let notes = Notes::default();
     drives::read_all((reading, &notes), &root, &mut model);
     gazebo::read_all((reading, &notes), &root, &links, &mut model);
     let known = ["link", "joint", "transmission", "ros2_control", "gazebo"];
@@ -197,13 +197,13 @@ fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> 
     let material = child(node, "material");
     let named = || material.and_then(|material| attribute(material, "name")).and_then(|name| colors.get(name)).copied();
     let color = material.and_then(|material| read_color(reading, material)).or_else(named);
-    Some(Solid { pose: origin(reading, node), form, color, offset: shape.offset })
+    Some(Solid { surface: None, pose: origin(reading, node), form, color, offset: shape.offset })
 }
 
 /// A factor for each axis, or one for all as Drake's files have it.
 fn read_scale(reading: &Reading, mesh: &Node) -> DVec3 {
     let Some(given) = attribute(mesh, "scale") else { return DVec3::ONE };
-    match read_numbers(given, usize::MAX).as_deref() {
+    match read_spaced_numbers(given, usize::MAX).as_deref() {
         Ok(&[factor]) => DVec3::splat(factor),
         _ => numbers::<3>(reading, mesh, "scale").map_or(DVec3::ONE, DVec3::from_array),
     }
@@ -223,7 +223,7 @@ fn read_colors<'n>(reading: &Reading, root: &'n Node) -> HashMap<&'n str, Color>
 
 fn read_color(reading: &Reading, material: &Node) -> Option<Color> {
     let color = child(material, "color")?;
-    let numbers = read_numbers(attribute(color, "rgba")?, usize::MAX).unwrap_or_default();
+    let numbers = read_spaced_numbers(attribute(color, "rgba")?, usize::MAX).unwrap_or_default();
     if let Some(color) = numbers.first_chunk::<4>() {
         return Some(Color::from_fractions(*color));
     }
@@ -282,11 +282,13 @@ fn find_root(reading: &Reading, model: &Model) -> Option<usize> {
         return None;
     }
     // What the root does not carry goes round in circles.
+    let mut carries = vec![Vec::new(); model.links.len()];
+    model.joints.iter().for_each(|joint| carries[joint.parent].push(joint.child));
     let mut is_reached = vec![false; model.links.len()];
     let mut reached = vec![root];
     while let Some(link) = reached.pop() {
         is_reached[link] = true;
-        reached.extend(model.joints.iter().filter(|joint| joint.parent == link).map(|joint| joint.child));
+        reached.extend(&carries[link]);
     }
     if let Some(apart) = is_reached.iter().position(|reached| !reached) {
         let link = &model.links[apart];

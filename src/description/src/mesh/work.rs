@@ -1,0 +1,40 @@
+//! How much work reading one mesh file may take. Nodes of a scene can name each other again and again, so that a short file may ask for
+//! any amount of it.
+
+use std::cell::Cell;
+
+use super::{MAX_TRIANGLES, Mesh, MeshProblem, problem, too_many_triangles};
+
+/// Units of work that a file may take, about two seconds. The largest files that are read have 16 million numbers.
+const MOST: usize = 40_000_000;
+/// What visiting a node costs, in numbers that could be read meanwhile: a million of them are half of [`MOST`].
+const NODE: usize = 20;
+
+/// What has been done for a file so far.
+#[derive(Debug, Default)]
+pub(super) struct Work(Cell<usize>);
+
+impl Work {
+    /// Counts a node that is visited, however often it was before, and its children, which are looked through.
+    pub(super) fn visit(&self, children: usize) -> Result<(), MeshProblem> {
+        self.read(NODE.saturating_add(children))
+    }
+
+    /// Counts numbers that are read.
+    pub(super) fn read(&self, numbers: usize) -> Result<(), MeshProblem> {
+        self.0.set(self.0.get().saturating_add(numbers));
+        match self.0.get() <= MOST {
+            true => Ok(()),
+            false => {
+                let what =
+                    "the nodes of the file place so much that reading would not end soon; save the mesh as one piece";
+                Err(problem(None, what.into()))
+            }
+        }
+    }
+}
+
+/// Refuses a mesh that has grown too large.
+pub(super) fn check_size(mesh: &Mesh) -> Result<(), MeshProblem> {
+    if mesh.triangles.len().max(mesh.vertices.len()) > MAX_TRIANGLES { Err(too_many_triangles()) } else { Ok(()) }
+}
