@@ -33,6 +33,8 @@ pub(super) struct Provenance {
     pub(super) goes_on_from: Option<StepIndex>,
     /// The last step; of a run that was cut off the last that is logged.
     pub(super) last: StepIndex,
+    /// The last step made and the head of the chain after it, if every step up to there was with the log.
+    end: Option<(StepIndex, u64)>,
 }
 
 /// The texts that a run was made from.
@@ -45,12 +47,22 @@ pub(super) struct SourceTexts {
 impl Provenance {
     pub(super) fn read(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Self, ReplayError> {
         let logged = last_logged(inquiry, run)?;
-        let columns =
-            ["engine", "engine_version", "engine_features", "program_version", "target", "parent_step", "steps"];
+        let columns = [
+            "engine",
+            "engine_version",
+            "engine_features",
+            "program_version",
+            "target",
+            "parent_step",
+            "steps",
+            "chain_head",
+            "gaps",
+        ];
         let table = Table::named("simulation").expect("the log has this table");
         let mut found = Self::default();
         inquiry.rows(&Selection::all(table, run.simulation_id), &columns, |row| {
             let step = |column: usize| row[column].integer().map(|step| StepIndex(step as u64));
+            let head = row[7].integer().filter(|_| row[8].integer() == Some(0)).map(|head| head as u64);
             found = Self {
                 engine: format!("{} {} ({})", row[0].text(), row[1].text(), row[2].text()),
                 program: row[3].text().to_owned(),
@@ -58,10 +70,16 @@ impl Provenance {
                 goes_on_from: step(5),
                 // Steps from the next on that would be logged are not in the log, whatever the run's row says.
                 last: step(6).map_or(logged, |made| made.min(StepIndex(run.cadence.next(logged.0) - 1))),
+                end: step(6).zip(head),
             };
             Ok::<_, RecorderError>(())
         })?;
         Ok(found)
+    }
+
+    /// The head of the chain after the last step, which the run's row has whether or not that step is logged.
+    pub(super) fn head_after(&self, step: StepIndex) -> Option<u64> {
+        self.end.filter(|(end, _)| *end == step).map(|(_, head)| head)
     }
 }
 

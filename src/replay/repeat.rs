@@ -204,8 +204,9 @@ impl Replay {
                 self.record.events.clear();
                 self.simulation.step(&mut self.record);
                 let head = self.chain.advance(&self.record);
-                let logged = hashes.next_if(|(at, _)| *at == step);
-                if logged.is_some_and(|(_, logged)| logged != head) {
+                let logged = hashes.next_if(|(at, _)| *at == step).map(|(_, head)| head);
+                let logged = logged.or_else(|| self.provenance.head_after(step));
+                if logged.is_some_and(|logged| logged != head) {
                     let (run, layout, timestep) = (self.run.simulation_id, self.simulation.layout(), self.run.timestep);
                     let deviation = self.inquiry.deviation(run, layout, timestep, &self.record)?;
                     return Ok(Some(Mismatch { step, deviation }));

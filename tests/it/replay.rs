@@ -283,6 +283,9 @@ fn a_run_without_hashes_is_not_called_the_same() {
     let database = scratch.database("run.db");
     drive(&scratch, &database);
     assert_eq!(execute(&scratch, "UPDATE simulationRow SET state_hash = NULL"), 600);
+    // The run's row has the hash of the last step.
+    is_the_same(&replay(&database, "1"));
+    assert_eq!(execute(&scratch, "UPDATE simulation SET chain_head = NULL"), 1);
     let made = replay(&database, "1");
     assert_eq!((made.status.code(), text(&made.stdout)), (Some(3), String::new()));
     assert!(text(&made.stderr).contains("its log has no hash of those steps"), "{}", text(&made.stderr));

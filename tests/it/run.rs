@@ -14,7 +14,10 @@ use simpartner_model::StepIndex;
 use simpartner_wire::signal::StepRecord;
 use tokio::sync::oneshot;
 
-use super::cli::{SHORT, Scratch, text};
+use super::{
+    cli::{SHORT, Scratch, text},
+    replay::execute,
+};
 
 /// A computation of 200 steps without a log.
 const COMPUTATION: &str = "[simulation]\nmode = 'fast'\nduration_s = 0.2\n[log]\nenabled = false\n";
@@ -88,6 +91,25 @@ fn a_replay_reports_the_hashes_of_its_run_and_a_fork_with_nothing_changed_ends_i
     let changed = ForkOptions { commands: ForkCommands::None, duration_s: Some(0.1), ..unchanged(222) };
     let job = fork(open(&scratch, 1), &changed, &mut ()).unwrap();
     assert_eq!(run::run(job, &mut ()).unwrap().clock.step, StepIndex(322));
+}
+
+#[test]
+fn a_log_that_has_no_step_still_has_the_hash_of_the_last() {
+    let scratch = Scratch::new();
+    let mut config = logged(&scratch);
+    config.log.as_mut().unwrap().every_n_steps = 1000;
+    let sequence = scratch.write("short.xml", SHORT);
+    let made = run::run(Job::read(config, Some(Path::new(&sequence))).unwrap(), &mut ()).unwrap();
+    assert_eq!(made.log.unwrap().unwrap().simulations[0].steps_logged, 0);
+    let report = open(&scratch, 1).run(None, &mut ()).unwrap();
+    assert!(report.mismatch.is_none(), "{:?}", report.mismatch);
+    assert_eq!((report.steps, report.compared), (500, 1));
+    let before = open(&scratch, 1).run(Some(StepIndex(499)), &mut ());
+    assert!(matches!(before, Err(ReplayError::NoHashes { run: 1 })), "{before:?}");
+
+    execute(&scratch, "UPDATE simulation SET chain_head = chain_head + 1");
+    let mismatch = open(&scratch, 1).run(None, &mut ()).unwrap().mismatch.unwrap();
+    assert_eq!((mismatch.step, mismatch.deviation), (StepIndex(500), None));
 }
 
 #[test]
