@@ -99,7 +99,7 @@ impl EventWriter {
     /// Adds the events and commands of a record.
     pub(super) fn publish(&self, record: &StepRecord) {
         self.add_events(record.epoch, &record.events);
-        self.count_commands(record.world, record.step, record.epoch, &record.commands);
+        self.count_commands(record.world, record.acts_in(), record.epoch, &record.commands);
     }
 
     /// Counts commands; the sender that has been silent longest is replaced by a further one.

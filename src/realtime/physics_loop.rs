@@ -407,7 +407,8 @@ impl PhysicsLoop {
         if let Activity::Playing { goal: Some(_), .. } = self.activity {
             return Err(ControlError::WrongState("the clock runs to a step; PAUSE first".into()));
         }
-        self.simulation.reset().map_err(|error| ControlError::WrongState(error.to_string()))?;
+        let remainder = self.simulation.reset().map_err(|error| ControlError::WrongState(error.to_string()))?;
+        self.send_remainder(remainder);
         self.note(EventKind::Reset, "the world was rebuilt from the model".into(), None);
         self.ask_members();
         let state = self.simulation.observe();
@@ -486,7 +487,12 @@ impl PhysicsLoop {
         self.pause(Err(ControlError::Over));
         self.publish();
         let outcome = self.outcome.clone().unwrap_or(Outcome::Quit);
-        let (state_hash, events) = (self.simulation.state_hash(), self.simulation.take_events());
-        ClockReport { state_hash, events, ..self.shared.report(outcome, self.simulation.timestep()) }
+        let state_hash = self.simulation.state_hash();
+        // A run that has ended without the present step has its report already.
+        if !self.shared.is_abandoned() {
+            let remainder = self.simulation.take_remainder();
+            self.send_remainder(remainder);
+        }
+        ClockReport { state_hash, ..self.shared.report(outcome, self.simulation.timestep()) }
     }
 }

@@ -30,6 +30,10 @@ const IDLE: Duration = Duration::from_millis(10);
 /// How long it sleeps while the log's queue is full: a few steps, of which the ring holds a thousand.
 const LOG_RETRY: Duration = Duration::from_millis(1);
 
+/// How long the physics thread sleeps at a time while it waits for the publisher: a twentieth of the shortest usual step. Nobody sees
+/// the difference, and the publisher gets the core.
+const TURN: Duration = Duration::from_micros(50);
+
 /// Where readers see records and events.
 #[derive(Clone)]
 pub(super) struct Published {
@@ -61,8 +65,9 @@ struct PublisherLoop {
     empty: rtrb::Producer<Box<StepRecord>>,
     published: Published,
     log: Option<LogSender>,
-    /// Published records that the log's queue has no room for yet, each with the emptied record it was copied from.
-    held: VecDeque<(Arc<StepRecord>, Box<StepRecord>)>,
+    /// Published records that the log's queue has no room for yet, each with the emptied record it was copied from. A record of no
+    /// step has no values to be filled again, and does not go back.
+    held: VecDeque<(Arc<StepRecord>, Option<Box<StepRecord>>)>,
     queues: Arc<QueueFigures>,
     priority: Priority,
 }
@@ -136,9 +141,12 @@ impl PublisherLoop {
         let Ok(mut record) = self.full.pop() else { return false };
         let shared = Arc::new(take_contents(&mut record));
         self.published.events.publish(&shared);
-        self.published.records.publish(Arc::clone(&shared));
+        let is_step = shared.is_step;
+        if is_step {
+            self.published.records.publish(Arc::clone(&shared));
+        }
         self.queues.count_published();
-        self.held.push_back((shared, record));
+        self.held.push_back((shared, is_step.then_some(record)));
         true
     }
 
@@ -153,7 +161,9 @@ impl PublisherLoop {
                     break;
                 }
             }
-            let _ = self.empty.push(empty);
+            if let Some(empty) = empty {
+                let _ = self.empty.push(empty);
+            }
         }
         self.queues.set_log_is_full(!self.held.is_empty());
     }
@@ -163,6 +173,7 @@ impl PublisherLoop {
 fn take_contents(record: &mut StepRecord) -> StepRecord {
     StepRecord {
         step: record.step,
+        is_step: record.is_step,
         epoch: record.epoch,
         world: record.world,
         timing: record.timing,
@@ -174,7 +185,7 @@ fn take_contents(record: &mut StepRecord) -> StepRecord {
         commands: record.commands.drain(..).collect(),
         events: record.events.drain(..).collect(),
         snapshot: record.snapshot.take(),
-        beginning: record.beginning.take(),
+        begins_with: record.begins_with.take(),
     }
 }
 
@@ -203,7 +214,11 @@ impl RecordSender {
 
     /// Sends a full record on its way.
     pub fn send(&mut self, record: Box<StepRecord>) {
-        // The ring has a place for every record there is.
+        // It has a place for every empty record there is; one of no step may have to wait until the publisher takes another. That
+        // thread waits for nobody, so this is soon.
+        while self.full.is_full() && !self.full.is_abandoned() {
+            thread::sleep(TURN);
+        }
         let _ = self.full.push(record);
         self.sent += 1;
         self.queues.note_ring_length(RECORDS - self.full.slots());
@@ -213,8 +228,7 @@ impl RecordSender {
     /// Waits until the records sent so far are published. It does not wait for the log.
     pub fn flush(&self) {
         while self.queues.published() < self.sent && !self.empty.is_abandoned() {
-            // A twentieth of the shortest usual step: nobody sees the difference, and the publisher gets the core.
-            thread::sleep(Duration::from_micros(50));
+            thread::sleep(TURN);
         }
     }
 

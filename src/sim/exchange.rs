@@ -7,7 +7,7 @@ use simpartner_dynamics::Kept;
 use simpartner_model::{BodyId, JointId, RobotId};
 use simpartner_wire::{
     protocol,
-    signal::{Beginning, Command, DeviceId, Event, EventKind, Renumbering, places},
+    signal::{Command, DeviceId, Event, EventKind, Renumbering, StepRecord, places},
 };
 
 use super::{Schedule, Simulation};
@@ -28,14 +28,20 @@ impl Simulation {
 
     /// Goes on in another world, which has been built with the same settings and made no step: what is in both, by its name, goes on as it would have
     /// gone on without the change, and what is new begins as the model has it. `numbers` leads from this layout to the next. Commands for what is gone are
-    /// refused with an event. Returns the simulation of the world before.
+    /// refused with an event. Returns the simulation of the world before, and the [remainder](Self::take_remainder) of the run that ends with it, unless
+    /// that run has neither step nor command: then its events go to the next one.
     ///
     /// # Errors
     /// The other simulation, if the engine cannot; this one is then as before.
-    pub fn go_on_in(&mut self, mut next: Self, numbers: &Renumbering) -> Result<Self, Box<Self>> {
+    pub fn go_on_in(
+        &mut self,
+        mut next: Self,
+        numbers: &Renumbering,
+    ) -> Result<(Self, Option<Box<StepRecord>>), Box<Self>> {
         if !next.engine.carry_over(&*self.engine, &kept(&self.world, &next.world)) {
             return Err(Box::new(next));
         }
+        let remainder = self.end_run();
         (next.step, next.epoch, next.diverged) = (self.step, self.epoch, self.diverged);
         next.events = std::mem::take(&mut self.events);
         next.background = std::mem::replace(&mut self.background, Box::new(Foreground));
@@ -43,11 +49,8 @@ impl Simulation {
         self.devices.iter_mut().for_each(Device::finish_scan);
         next.carry_over_devices(self, numbers);
         next.carry_over_commands(self, numbers);
-        let applied = std::mem::take(&mut self.applied);
-        // Of two worlds between two steps the log has the second alone; what the first was told is in its state.
-        let commands = self.beginning.take().map_or(applied, |beginning| beginning.commands);
-        next.beginning = Some(Box::new(Beginning { state: next.snapshot().into(), commands }));
-        Ok(std::mem::replace(self, next))
+        (next.is_recorded, next.begins_with) = (false, Some(next.snapshot().into()));
+        Ok((std::mem::replace(self, next), remainder))
     }
 
     fn carry_over_devices(&mut self, old: &Self, numbers: &Renumbering) {

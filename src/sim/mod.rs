@@ -5,6 +5,7 @@
 
 mod exchange;
 mod notices;
+mod runs;
 mod schedule;
 mod snapshot;
 mod warnings;
@@ -18,8 +19,8 @@ use simpartner_model::{BodyId, DeviceId, JointId, Pose, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
     signal::{
-        Action, ActuatorState, AppliedCommand, Beginning, BodyInfo, BodyPlacement, ClientId, Command, Contact,
-        DeviceKind, Event, EventKind, Layout, Reservation, StepRecord, Target,
+        Action, ActuatorState, AppliedCommand, BodyInfo, BodyPlacement, ClientId, Command, Contact, DeviceKind, Event,
+        EventKind, Layout, Reservation, StepRecord, Target,
     },
 };
 use thiserror::Error;
@@ -55,8 +56,10 @@ pub struct Simulation {
     /// Events since the last record.
     events: Vec<Event>,
     diverged: bool,
-    /// What the next step goes on from, if it is the first of a world that follows another one.
-    beginning: Option<Box<Beginning>>,
+    /// Whether a record has told of the present run. The first run needs none: it begins with the simulation.
+    is_recorded: bool,
+    /// The state that the run goes on from, until its first record; `None` if it begins with the model.
+    begins_with: Option<Arc<[u8]>>,
 }
 
 impl fmt::Debug for Simulation {
@@ -137,25 +140,11 @@ impl Simulation {
             applied: Vec::new(),
             events: Vec::new(),
             diverged: false,
-            beginning: None,
+            is_recorded: true,
+            begins_with: None,
         };
         simulation.devices = simulation.new_devices();
         Ok(simulation)
-    }
-
-    /// Rebuilds everything from the model: equal to a fresh start, bit for bit. Commands for later steps are dropped.
-    ///
-    /// # Errors
-    /// When the engine cannot represent something in the world, which it could before.
-    pub fn reset(&mut self) -> Result<(), BuildError> {
-        self.engine = simpartner_dynamics::build(&self.world.mechanism, self.timestep, &self.settings)?;
-        self.step = StepIndex(0);
-        self.epoch += 1;
-        self.diverged = false;
-        self.beginning = None;
-        self.drop_commands();
-        self.devices = self.new_devices();
-        Ok(())
     }
 
     fn drop_commands(&mut self) {
@@ -377,9 +366,8 @@ impl Simulation {
             *fresh = device.after_step(&*self.engine, next, &*self.background);
         }
         self.take_notices();
-        record.commands.append(&mut self.applied);
-        record.events.append(&mut self.events);
-        record.beginning = self.beginning.take();
+        self.hand_over(record);
+        record.is_step = true;
         self.write_state(record);
     }
 

@@ -120,7 +120,8 @@ fn a_robot_goes_on_with_the_same_bits_while_others_come_and_go() {
             };
             let next = simulation(next).of_world(round);
             let numbers = Renumbering::new(other.layout(), next.layout());
-            let before = other.go_on_in(next, &numbers).unwrap();
+            let (before, remainder) = other.go_on_in(next, &numbers).unwrap();
+            events.extend(remainder.into_iter().flat_map(|remainder| remainder.events));
             assert_eq!((before.step_index(), other.step_index()), (alone.step_index(), alone.step_index()));
             events.append(&mut other.take_events());
         }

@@ -21,6 +21,7 @@ use simpartner_wire::signal::{EventKind, StepRecord};
 use crate::{
     needs::{Need, met},
     scene::{self, body, cube},
+    server::steps_alone,
 };
 
 struct Clock {
@@ -75,7 +76,7 @@ impl Clock {
 
     fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         let report = self.thread.join().unwrap().expect("it was started");
-        (report, self.log.iter().collect())
+        steps_alone(report, self.log.iter().collect())
     }
 }
 
@@ -195,8 +196,8 @@ fn a_log_that_takes_nothing_costs_time_and_neither_a_step_nor_the_run() {
         };
         while ask(Control::State).unwrap().step < StepIndex(RECORDS + 100) {}
         ask(Control::Quit).unwrap();
-        let (report, records) = (thread.join().unwrap().unwrap(), records.join().unwrap());
-        assert_eq!((report.outcome, records.len() as u64), (Outcome::Quit, report.steps), "{mode:?}");
+        let (report, records) = steps_alone(thread.join().unwrap().unwrap(), records.join().unwrap());
+        assert_eq!((&report.outcome, records.len() as u64), (&Outcome::Quit, report.steps), "{mode:?}");
         assert_every_step_once(&records);
         assert!(report.waits > 0 && report.queues[1].longest == 10, "{:?}", report.queues);
         let slips = records.iter().flat_map(|record| &record.events).filter(|event| event.kind == EventKind::ClockSlip);

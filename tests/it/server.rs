@@ -118,8 +118,15 @@ impl Rig {
         let report = self.thread.take().unwrap().join().unwrap().unwrap();
         drop(self.stop.take());
         self.runtime.block_on(self.server.take().unwrap()).unwrap();
-        (report, self.log.join().unwrap())
+        steps_alone(report, self.log.join().unwrap())
     }
+}
+
+/// The records of steps. The events of the others are with those of the report.
+pub(crate) fn steps_alone(report: ClockReport, log: Vec<Arc<StepRecord>>) -> (ClockReport, Vec<Arc<StepRecord>>) {
+    let (steps, others): (Vec<_>, Vec<_>) = log.into_iter().partition(|record| record.is_step);
+    let events = others.iter().flat_map(|record| record.events.clone()).chain(report.events).collect();
+    (ClockReport { events, ..report }, steps)
 }
 
 pub(crate) struct Client {

@@ -119,7 +119,7 @@ impl Rig {
         self.thread.take().unwrap().join().unwrap().unwrap();
         drop(self.stop.take());
         self.runtime.block_on(self.server.take().unwrap()).unwrap();
-        self.log.join().unwrap()
+        self.log.join().unwrap().into_iter().filter(|record| record.is_step).collect()
     }
 }
 

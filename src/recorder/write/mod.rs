@@ -10,6 +10,7 @@ mod announced;
 mod batch;
 mod batch_builder;
 mod changes;
+mod current_run;
 mod database_file;
 mod delivery;
 mod description;

@@ -10,7 +10,8 @@ use simpartner_wire::signal::{Event, EventKind, StepRecord};
 use super::{
     announced::AnnouncedWorlds,
     batch::Batch,
-    batch_builder::{BatchBuilder, RunProgress},
+    batch_builder::BatchBuilder,
+    current_run::RunProgress,
     delivery,
     description::{LogSummary, RunDescription, RunOutcome, SimulationSummary},
     disk_space::{self, SpaceWatch},

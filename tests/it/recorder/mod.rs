@@ -11,6 +11,8 @@ mod full;
 mod grasp;
 mod killed;
 mod migrations;
+mod model;
+mod orders;
 mod outage;
 mod selection;
 #[cfg(target_os = "linux")]
@@ -119,7 +121,7 @@ fn run() -> RunDescription {
 /// Body b stands at x = step, y = b; each is pushed up by 10 N; the joint's anchor is at x = step.
 fn record(layout: &Layout, step: u64) -> StepRecord {
     let mut record = StepRecord::new(layout);
-    record.step = StepIndex(step);
+    (record.step, record.is_step) = (StepIndex(step), step > 0);
     for body in 0..layout.bodies() {
         let id = BodyId::new(body);
         record.values[layout.pose(id)].copy_from_slice(&[step as f64, body as f64, 0.0, 0.0, 0.0, 0.0, 1.0]);
@@ -129,6 +131,20 @@ fn record(layout: &Layout, step: u64) -> StepRecord {
     record.values[layout.device(DeviceId::new(1))].copy_from_slice(&[1.0, 2.0, 3.0]);
     record.fresh[1] = step.is_multiple_of(2);
     record
+}
+
+/// A command of client 7 for the turner, as the so-manieth of its step.
+fn command(order: u32, text: &str) -> AppliedCommand {
+    let command = Command {
+        target: DeviceId::new(0).into(),
+        at: None,
+        client: ClientId(7),
+        sequence: 0,
+        text: text.into(),
+        action: Action::Hear,
+        memory: Reservation::default(),
+    };
+    AppliedCommand { order, command, before: ActuatorState::NONE }
 }
 
 fn settings(file: &Path) -> Settings {
@@ -237,16 +253,7 @@ fn a_thinned_log_keeps_every_command_and_event() {
     let file = folder.path().join("log.db");
     let mut records = steps(1..=100);
     for record in &mut records {
-        let command = Command {
-            target: DeviceId::new(0).into(),
-            at: None,
-            client: ClientId(7),
-            sequence: record.step.0,
-            text: "1".into(),
-            action: Action::Hear,
-            memory: Reservation::default(),
-        };
-        record.commands.push(AppliedCommand { order: 0, command, before: ActuatorState::NONE });
+        record.commands.push(command(0, "1"));
         let (kind, subject) = (EventKind::ClockSlip, String::new());
         record.events.push(Event { step: record.step, kind, subject, text: "late".into(), value: Some(0.2) });
     }
@@ -275,11 +282,12 @@ fn a_reset_begins_another_run() {
 }
 
 #[test]
-fn a_record_that_comes_again_brings_only_its_new_events() {
+fn a_record_of_no_step_brings_events_alone() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db");
     let mut records = steps(1..=3);
     let mut again = records[2].clone();
+    again.is_step = false;
     let (step, kind, subject) = (again.step, EventKind::Connect, "Turner".into());
     again.events.push(Event { step, kind, subject, text: "a client".into(), value: None });
     records.push(again);

@@ -141,6 +141,6 @@ impl Rig {
             drop(stop);
             self.runtime.block_on(server).unwrap();
         }
-        (report, self.log.join().unwrap())
+        (report, self.log.join().unwrap().into_iter().filter(|record| record.is_step).collect())
     }
 }

@@ -112,7 +112,7 @@ impl Rig {
         let report = self.thread.join().unwrap().unwrap();
         drop(self.stop);
         self.runtime.block_on(self.server).unwrap();
-        (report, self.log.join().unwrap())
+        (report, self.log.join().unwrap().into_iter().filter(|record| record.is_step).collect())
     }
 }
 

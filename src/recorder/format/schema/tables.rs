@@ -182,7 +182,7 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         TableId::Command,
         "command",
         (Key::Simulation, 3, "step, ordinal"),
-        "A command, in the step in which it took effect. Between commands an actuator's setting does not change.",
+        "A command, in the step in which it took effect. A command that no step of its run follows has the number of the step that would have been next. Between commands an actuator's setting does not change.",
         &[
             RUN,
             STEP,

@@ -30,7 +30,7 @@ pub use layout::{
     WRENCH_WIDTH,
 };
 pub use member::{Acknowledgement, Member, RobotInfo, Seen};
-pub use record::{Beginning, StepRecord, StepTiming};
+pub use record::{StepRecord, StepTiming};
 pub use renumbering::{Renumbering, places};
 pub use simpartner_model::{BodyId, DeviceId, JointId, RobotId, StepIndex, Timestep, TimestepError};
 pub use text::{ControlCharacter, printable};

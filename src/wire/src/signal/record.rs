@@ -4,15 +4,6 @@ use std::sync::Arc;
 
 use super::{AppliedCommand, Contacts, Event, Layout, StepIndex};
 
-/// Where a world goes on from another one, in which something has come or gone.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Beginning {
-    /// The whole state that its first step starts from.
-    pub state: Arc<[u8]>,
-    /// Commands that had taken effect in the world before it, but in no step of that. They are in the state.
-    pub commands: Vec<AppliedCommand>,
-}
-
 /// When a step ran on the wall clock. The physics never reads it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StepTiming {
@@ -26,11 +17,17 @@ pub struct StepTiming {
     pub played_ns: u64,
 }
 
-/// Everything one step brought about. `values` is laid out as [`Layout`] says.
+/// Everything one step brought about, or the remainder of a run. `values` is laid out as [`Layout`] says.
+///
+/// A run is what one reset or one change of the world begins, and the next one ends: `epoch` and `world` say which run a record
+/// belongs to, with all of its commands and events. A run of which no record tells has made no step and was given no command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRecord {
-    /// The step that has just been made; 0 before the first.
+    /// The last step made; 0 before the first.
     pub step: StepIndex,
+    /// Whether that step is the record's own. A record that is of no step has commands that no step of its run has followed, and
+    /// events, and no values.
+    pub is_step: bool,
     /// How often the run was reset before this step: step numbers start again after a reset.
     pub epoch: u32,
     /// How often something has come or gone since the start of the run: the number of the world, whose [`Layout`] has the same.
@@ -47,14 +44,14 @@ pub struct StepRecord {
     pub applied: Box<[u64]>,
     /// Where bodies touched.
     pub contacts: Contacts,
-    /// The commands that took effect at the start of this step.
+    /// The commands that took effect at the start of the step [`acts_in`](Self::acts_in).
     pub commands: Vec<AppliedCommand>,
     /// What happened beside the plan.
     pub events: Vec<Event>,
     /// The whole state after this step, in steps that the log keeps one of.
     pub snapshot: Option<Arc<[u8]>>,
-    /// What the world goes on from, in its first step if it does not begin with the model.
-    pub beginning: Option<Box<Beginning>>,
+    /// The whole state that the run goes on from, in its first record if the run does not begin with the model.
+    pub begins_with: Option<Arc<[u8]>>,
 }
 
 impl StepRecord {
@@ -62,19 +59,36 @@ impl StepRecord {
     pub fn new(layout: &Layout) -> Self {
         let devices = layout.devices().len();
         Self {
-            step: StepIndex(0),
-            epoch: 0,
-            world: layout.world(),
-            timing: StepTiming::default(),
             values: vec![0.0; layout.len()].into(),
             fresh: vec![false; devices].into(),
             off: vec![false; devices].into(),
             applied: vec![0; devices].into(),
+            ..Self::without_values(layout.world())
+        }
+    }
+
+    /// A record of no step, in the world of this number.
+    pub fn without_values(world: u32) -> Self {
+        Self {
+            step: StepIndex(0),
+            is_step: false,
+            epoch: 0,
+            world,
+            timing: StepTiming::default(),
+            values: Box::default(),
+            fresh: Box::default(),
+            off: Box::default(),
+            applied: Box::default(),
             contacts: Contacts::new(),
             commands: Vec::new(),
             events: Vec::new(),
             snapshot: None,
-            beginning: None,
+            begins_with: None,
         }
+    }
+
+    /// The step that the record's commands act in: its own, or the one that would have been next.
+    pub fn acts_in(&self) -> StepIndex {
+        if self.is_step { self.step } else { self.step.after(1) }
     }
 }
