@@ -36,8 +36,8 @@ pub use read::{
 };
 pub use write::{
     AnnouncedWorlds, Damage, ExpectedGrowth, GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, Imported,
-    LogSummary, Missing, Origin, Patterns, Recorder, RecorderStatus, RunDescription, RunOutcome, Settings,
-    SimulationSummary, Thinning, WhenFull, import, keep_grasp,
+    LogSummary, Missing, MovedCommands, Origin, Patterns, Recorder, RecorderStatus, RunDescription, RunOutcome,
+    Settings, SimulationSummary, Thinning, WhenFull, import, keep_grasp,
 };
 
 /// The parts of questions to a log, and of their answers.

@@ -30,12 +30,13 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
     let (file, database) = (arguments.file.display(), arguments.log.database()?);
     let imported = recorder::import(&arguments.file, &database)?;
     let mut text = String::new();
-    let Imported { runs, batches, new_batches, steps, damaged, cut, missing } = &imported;
+    let Imported { runs, batches, new_batches, steps, damaged, cut, missing, moved } = &imported;
     let runs: Vec<String> = runs.iter().map(ToString::to_string).collect();
     // Writing into a text cannot fail.
     let _ = writeln!(text, "runs              {}", runs.join(" "));
     let _ = writeln!(text, "batches           {batches}, {new_batches} of them new to the database");
     let _ = writeln!(text, "steps             {steps}");
+    list(&mut text, "moved", moved);
     list(&mut text, "not imported", damaged);
     list(&mut text, "missing", missing);
     if let Some(cut) = cut {

@@ -50,14 +50,24 @@ struct Stored {
 impl Checksums {
     /// Adds those of other rows.
     pub(in crate::recorder) fn add(&mut self, other: &Self) {
-        self.all = self.all.wrapping_add(other.all);
+        self.combine(other, u64::wrapping_add, u32::wrapping_add);
+    }
+
+    /// Takes away those of rows that are no longer there. No subject stays without a sum.
+    fn subtract(&mut self, other: &Self) {
+        self.combine(other, u64::wrapping_sub, u32::wrapping_sub);
+        self.subjects.retain(|_, sum| *sum != 0);
+    }
+
+    fn combine(&mut self, other: &Self, all: fn(u64, u64) -> u64, part: fn(u32, u32) -> u32) {
+        self.all = all(self.all, other.all);
         for (own, others) in self.columns.iter_mut().zip(&other.columns) {
             own.resize(own.len().max(others.len()), 0);
-            own.iter_mut().zip(others).for_each(|(own, other)| *own = own.wrapping_add(*other));
+            own.iter_mut().zip(others).for_each(|(own, other)| *own = part(*own, *other));
         }
         for (key, sum) in &other.subjects {
             let own = self.subjects.entry(*key).or_default();
-            *own = own.wrapping_add(*sum);
+            *own = part(*own, *sum);
         }
     }
 
@@ -136,6 +146,31 @@ impl ChecksumBuilder {
         let [first, last] = range;
         let bytes = Cell::Bytes(self.checksums.to_bytes().into());
         rows.push(TableId::Batch, [Cell::Run, number.into(), first, last, self.checksums.all.into(), bytes]);
+    }
+
+    /// Corrects the row of a sealed batch in which rows of a table without rows of steps have been replaced.
+    pub(in crate::recorder) fn reseal(rows: &mut TableRows, table: TableId, before: &[Cell], after: &[Cell]) {
+        let sums = |cells: &[Cell]| {
+            let mut builder = Self::default();
+            for row in cells.chunks_exact(table.width()) {
+                builder.add_row(table, row);
+            }
+            builder.checksums
+        };
+        let all = TableId::ALL.into_iter().filter(|&table| table != TableId::Batch);
+        let steps = all
+            .flat_map(|table| rows.cells(table).chunks_exact(table.width()).filter_map(move |row| step_of(table, row)));
+        let range = steps.fold(None, |range: Option<(u64, u64)>, step| {
+            let (first, last) = range.unwrap_or((step, step));
+            Some((first.min(step), last.max(step)))
+        });
+        let [_, _, first, last, sum, bytes] = rows.cells_mut(TableId::Batch).as_mut_slice() else { return };
+        let (Cell::Integer(all), Cell::Bytes(stored)) = (&*sum, &*bytes) else { return };
+        let Some(mut checksums) = Checksums::from_bytes(*all, stored) else { return };
+        checksums.add(&sums(after));
+        checksums.subtract(&sums(before));
+        [*first, *last] = range.map_or([Cell::Null, Cell::Null], |(first, last)| [first.into(), last.into()]);
+        (*sum, *bytes) = (checksums.all.into(), Cell::Bytes(checksums.to_bytes().into()));
     }
 
     /// Adds a row, and returns the step that it belongs to.

@@ -8,7 +8,8 @@ use std::{
 };
 
 use super::{
-    batch::{Gaps, committed_run},
+    batch::{Batch, Committed, Gaps, committed_run},
+    misplaced::{self, MovedCommands},
     spill::{Frame, Section, SpillReader},
 };
 use crate::recorder::{
@@ -37,6 +38,8 @@ pub struct Imported {
     pub cut: Option<Damage>,
     /// Ranges of batches that are neither in the file nor in the database.
     pub missing: Vec<Missing>,
+    /// Commands that the file has in a step that they did not act in.
+    pub moved: Vec<MovedCommands>,
 }
 
 /// A section of a spill file that cannot be used.
@@ -121,7 +124,13 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
     runtime.block_on(async {
         let waits_until = Instant::now() + LOCK_PATIENCE;
         let connection = connect(database, waits_until).await?;
-        let mut job = Import { reader, connection, waits_until, imported: Imported::default(), keys: BTreeMap::new() };
+        let mut last_steps = BTreeMap::new();
+        for frame in frames.iter().filter(|frame| frame.steps > 0) {
+            let last: &mut u64 = last_steps.entry(frame.epoch).or_default();
+            *last = (*last).max(frame.first_step.saturating_add(frame.steps - 1));
+        }
+        let (imported, keys) = (Imported::default(), BTreeMap::new());
+        let mut job = Import { reader, connection, waits_until, imported, keys, last_steps };
         for frame in frames {
             job.import(frame).await?;
         }
@@ -150,6 +159,8 @@ struct Import {
     imported: Imported,
     /// The key and the number of the run of each epoch.
     keys: BTreeMap<u32, (String, i64)>,
+    /// The last step of each epoch that the file has.
+    last_steps: BTreeMap<u32, u64>,
 }
 
 impl Import {
@@ -162,11 +173,15 @@ impl Import {
                 return Ok(());
             }
         };
-        // What a killed process had in memory is gone; the rest is imported all the same.
-        let mut result = batch.commit(&mut self.connection, Gaps::Allowed).await;
-        while matches!(result, Err(RecorderError::Locked { .. })) && Instant::now() < self.waits_until {
+        let mut batch = batch;
+        let mut result = self.commit(&batch).await?;
+        if matches!(result, Err(RecorderError::Database { .. })) {
             self.reconnect().await?;
-            result = batch.commit(&mut self.connection, Gaps::Allowed).await;
+            let last_step = self.last_steps.get(&frame.epoch).copied().unwrap_or(0);
+            if let Some(moved) = misplaced::correct(&mut batch, &mut self.connection, last_step).await? {
+                result = self.commit(&batch).await?;
+                self.imported.moved.extend(result.is_ok().then_some(moved));
+            }
         }
         match result {
             Ok(committed) => {
@@ -188,6 +203,17 @@ impl Import {
             // Another batch would fail for the same reason.
             Err(error) => Err(error),
         }
+    }
+
+    /// Commits a batch; while others hold a lock, again and again. What a killed process had in memory is gone; the rest is imported all
+    /// the same.
+    async fn commit(&mut self, batch: &Batch) -> Result<Result<Committed, RecorderError>, RecorderError> {
+        let mut result = batch.commit(&mut self.connection, Gaps::Allowed).await;
+        while matches!(result, Err(RecorderError::Locked { .. })) && Instant::now() < self.waits_until {
+            self.reconnect().await?;
+            result = batch.commit(&mut self.connection, Gaps::Allowed).await;
+        }
+        Ok(result)
     }
 
     /// Goes on with a new connection, whose state is known. The old one must not hold its locks.

@@ -11,6 +11,7 @@ mod full;
 mod grasp;
 mod killed;
 mod migrations;
+mod misplaced;
 mod model;
 mod orders;
 mod outage;
