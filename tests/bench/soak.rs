@@ -3,6 +3,8 @@
 //! holds every step. `cargo bench --bench soak -- --seconds 1800 --load 8 --clients 50 --pages 2`; exit code 1 if anything is
 //! missing.
 
+#[path = "memory.rs"]
+mod memory;
 #[path = "page.rs"]
 mod page;
 
@@ -14,7 +16,7 @@ use std::{
     process::{Child, Command, ExitCode, Stdio},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 const WORLD: &str =
@@ -23,9 +25,6 @@ const WORLD: &str =
 /// Bodies and joints of WorkPartner 1: the rows that a step has in `pose` and `forceAndTorque`, and in `jointPose`.
 const BODIES: u64 = 14;
 const JOINTS: u64 = 13;
-
-/// How often memory and open files are read.
-const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// What the command line asks for.
 struct Plan {
@@ -65,14 +64,6 @@ struct Addresses {
     devices: HashMap<String, SocketAddr>,
 }
 
-/// Memory and descriptors of the server at one moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Sample {
-    second: u64,
-    resident_kb: u64,
-    descriptors: usize,
-}
-
 fn main() -> ExitCode {
     let plan = Plan::from_arguments();
     let folder = tempfile::tempdir().expect("a folder can be had");
@@ -83,7 +74,7 @@ fn main() -> ExitCode {
         "{} s in real time, {} busy threads, {} clients, {} pages",
         plan.seconds, plan.load, plan.clients, plan.pages
     );
-    println!("{:>8} {:>12} {:>12}", "s", "memory, MB", "descriptors");
+
     let (samples, output) = thread::scope(|scope| {
         for _ in 0..plan.load {
             scope.spawn(|| {
@@ -101,7 +92,7 @@ fn main() -> ExitCode {
             let viewer = addresses.viewer.expect("the page is served");
             scope.spawn(move || page::read_frames(page::open(viewer), over, frames));
         }
-        let samples = watch(&mut server);
+        let samples = memory::watch(&mut server);
         over.store(true, Ordering::Relaxed);
         let mut output = String::new();
         server.stdout.take().expect("it is piped").read_to_string(&mut output).expect("it is text");
@@ -111,7 +102,7 @@ fn main() -> ExitCode {
     print!("{output}");
     told.print();
     let complete = status.success() & log_is_complete(&plan, &database);
-    report_growth(&samples);
+    memory::report_growth(&samples);
     if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -256,55 +247,6 @@ impl Talk<'_> {
         }
         Ok(())
     }
-}
-
-/// Reads memory and descriptors of the server until it ends.
-fn watch(server: &mut Child) -> Vec<Sample> {
-    let (begin, mut samples) = (Instant::now(), Vec::new());
-    while server.try_wait().expect("it can be asked").is_none() {
-        let second = begin.elapsed().as_secs();
-        if let Some(sample) = sample(server.id(), second) {
-            if samples.last().is_none_or(|last: &Sample| last.second / 60 != second / 60) {
-                print_sample(&sample);
-            }
-            samples.push(sample);
-        }
-        thread::sleep(SAMPLE_EVERY);
-    }
-    samples
-}
-
-fn print_sample(sample: &Sample) {
-    println!("{:>8} {:>12.1} {:>12}", sample.second, sample.resident_kb as f64 / 1024.0, sample.descriptors);
-}
-
-/// `None` where the system does not tell, or the process has just ended.
-fn sample(process: u32, second: u64) -> Option<Sample> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let resident_kb = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?.count();
-    Some(Sample { second, resident_kb, descriptors })
-}
-
-/// What memory and descriptors did after the first minute, by means over the first and the last quarter of that time.
-fn report_growth(samples: &[Sample]) {
-    let steady: Vec<&Sample> = samples.iter().filter(|sample| sample.second >= 60).collect();
-    let quarter = steady.len() / 4;
-    if quarter == 0 {
-        return println!("growth            not told: the run was shorter than two minutes");
-    }
-    let mean = |part: &[&Sample]| part.iter().map(|sample| sample.resident_kb as f64).sum::<f64>() / part.len() as f64;
-    let (first, last) = (mean(&steady[..quarter]), mean(&steady[steady.len() - quarter..]));
-    let descriptors = steady.iter().map(|sample| sample.descriptors);
-    println!(
-        "growth            memory {:+.2} % from the first to the last quarter ({:.1} to {:.1} MB), {} to {} descriptors",
-        (last / first - 1.0) * 100.0,
-        first / 1024.0,
-        last / 1024.0,
-        descriptors.clone().min().unwrap_or_default(),
-        descriptors.max().unwrap_or_default()
-    );
 }
 
 /// Counts the rows of the log, and has `db verify` prove them.
