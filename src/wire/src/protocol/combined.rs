@@ -5,6 +5,7 @@ use simpartner_model::{DeviceId, RobotId, StepIndex, Timestep};
 use super::{
     Refusal,
     device::{Samples, acknowledged, command, named_fields, samples, scheduled, write_sample},
+    framing::verb_and_rest,
     number::excerpt,
 };
 use crate::signal::{Action, Layout, Seen, StepRecord};
@@ -47,8 +48,8 @@ pub(super) struct RobotCommand {
 const VERBS: &str = "a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., <>, GET, SUB n [all], INFO, SET @step and a frame, or ACK step and a frame";
 
 pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Result<RobotRequest, Refusal> {
-    let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
-    match (verb, rest) {
+    let (verb, rest) = verb_and_rest(text);
+    match (&*verb, rest) {
         ("", _) => Ok(RobotRequest::Poll),
         ("GET", "") => Ok(RobotRequest::Get),
         ("INFO", "") => Ok(RobotRequest::Info),

@@ -6,7 +6,7 @@ use super::{
     Refusal,
     device::whole_number,
     fault::{FAULTS, read_fault},
-    framing::refuse_control_characters,
+    framing::{refuse_control_characters, verb_and_rest},
     number::{excerpt, read_numbers},
     place::{PLACEMENT, read_placement},
     spawn::{Spawn, read_spawn},
@@ -85,8 +85,8 @@ pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seco
 /// When the verb is unknown or its parameter does not fit.
 pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
     refuse_control_characters(text)?;
-    let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
-    Ok(match (verb, rest) {
+    let (verb, rest) = verb_and_rest(text);
+    Ok(match (&*verb, rest) {
         ("" | "STATE", "") => ControlRequest::State,
         ("PLAY", "") => ControlRequest::Play(None),
         ("PLAY", rate) => ControlRequest::Play(Some(positive("PLAY", rate, 1000.0)?)),
@@ -99,11 +99,11 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
         ("ROBOTS", "") => ControlRequest::Robots,
         ("SCENE", "") => ControlRequest::Scene,
         ("TRUTH", "") => ControlRequest::Truth,
-        ("MODE", "realtime") => ControlRequest::Mode { fast: false },
-        ("MODE", "fast") => ControlRequest::Mode { fast: true },
+        ("MODE", mode) if mode.eq_ignore_ascii_case("realtime") => ControlRequest::Mode { fast: false },
+        ("MODE", mode) if mode.eq_ignore_ascii_case("fast") => ControlRequest::Mode { fast: true },
         ("MODE", other) => {
             let mut words = other.split([' ', '\t', ',']).filter(|word| !word.is_empty());
-            if words.next() == Some("lockstep") {
+            if words.next().is_some_and(|mode| mode.eq_ignore_ascii_case("lockstep")) {
                 return Ok(ControlRequest::Lockstep(words.map(str::to_owned).collect()));
             }
             let expected = "expected MODE realtime, MODE fast or MODE lockstep [member ...]";
@@ -128,7 +128,7 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
                 return Err(Refusal::Parameter(format!("expected PLACE, a name and {PLACEMENT}, got '{got}'")));
             }
             let placement = read_placement(placement)?;
-            ControlRequest::Place { name: name.to_owned(), placement, text: text.to_owned() }
+            ControlRequest::Place { name: name.to_owned(), placement, text: format!("PLACE {rest}") }
         }
         ("SPAWN", rest) => ControlRequest::Spawn(Box::new(read_spawn(rest)?)),
         ("REMOVE", name) => ControlRequest::Remove(removed(name)?),

@@ -1,11 +1,14 @@
 //! The requests of a device's port: how they are read and answered.
 
+use std::borrow::Cow;
+
 use simpartner_model::{StepIndex, Timestep};
 
 use super::{
     Refusal,
     configure::configure,
     fault::read_fault,
+    framing::verb_and_rest,
     number::{excerpt, frame, read_numbers, write_numbers},
 };
 use crate::signal::{Action, AppliedCommand, DeviceInfo, DeviceKind, Seen};
@@ -71,9 +74,13 @@ pub enum Answer {
 /// # Errors
 /// When the device cannot do what it says, or its numbers do not fit.
 pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refusal> {
-    let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
     let hears_all = info.kind == DeviceKind::EchoSensor;
-    match (verb, rest) {
+    let (verb, rest) = match verb_and_rest(text) {
+        // What an echo sensor is sent in lower case is a text for it.
+        (Cow::Owned(_), _) if hears_all => (Cow::Borrowed(text), ""),
+        found => found,
+    };
+    match (&*verb, rest) {
         ("", _) => Ok(DeviceRequest::Poll),
         ("GET", "") => Ok(DeviceRequest::Get),
         ("INFO", "") => Ok(DeviceRequest::Info),
@@ -121,10 +128,9 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
     if info.kind == DeviceKind::EchoSensor {
         return Ok(Action::Hear);
     }
-    if let Some(mode) =
-        text.strip_prefix("FAULT").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-    {
-        return read_fault(mode.trim()).map(Action::Fault);
+    let (verb, mode) = verb_and_rest(text);
+    if verb == "FAULT" {
+        return read_fault(mode).map(Action::Fault);
     }
     let lengths = info.kind.command_lengths();
     if lengths.is_empty() || text.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -156,7 +162,7 @@ pub(super) fn samples(text: &str) -> Result<Samples, Refusal> {
     let interval = whole_number("SUB", interval)?;
     match rest.trim_start() {
         "" => Ok(Samples { interval, all: false }),
-        "all" => Ok(Samples { interval, all: true }),
+        all if all.eq_ignore_ascii_case("all") => Ok(Samples { interval, all: true }),
         other => {
             Err(Refusal::Parameter(format!("expected SUB n or SUB n all, got '{}' behind the number", excerpt(other))))
         }

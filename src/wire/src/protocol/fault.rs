@@ -18,8 +18,8 @@ pub(super) const FAULTS: &str = "ok, off, stuck, garbage, delayed SECONDS or int
 /// When it is no fault, or its figure is missing, needless or out of range.
 pub(super) fn read_fault(text: &str) -> Result<Fault, Refusal> {
     let mut words = text.split_ascii_whitespace();
-    let (mode, value, rest) = (words.next().unwrap_or(""), words.next(), words.next());
-    match (mode, value, rest) {
+    let (mode, value, rest) = (words.next().unwrap_or("").to_ascii_lowercase(), words.next(), words.next());
+    match (&*mode, value, rest) {
         ("ok", None, None) => Ok(Fault::None),
         ("off", None, None) => Ok(Fault::Off),
         ("stuck", None, None) => Ok(Fault::Stuck),

@@ -1,5 +1,7 @@
 //! Bytes into messages: lines that end in LF and frames in `<` and `>`, mixed and split as the network likes.
 
+use std::borrow::Cow;
+
 use super::Refusal;
 use crate::signal::ControlCharacter;
 
@@ -7,6 +9,9 @@ use crate::signal::ControlCharacter;
 pub const MAX_MESSAGE: usize = 4096;
 /// The longest on a combined port: the commands of a robot of some hundred actuators.
 pub const MAX_COMBINED: usize = 65_536;
+
+/// The length of the longest verb, `SPAWNABLES`.
+const LONGEST_VERB: usize = 10;
 
 /// Whether a conversation goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +186,17 @@ impl Decoder {
     fn is_blank(&self) -> bool {
         self.buffer.iter().all(u8::is_ascii_whitespace)
     }
+}
+
+/// The first word of a message and the rest, without blanks between. A verb of letters alone is in upper case, however it was sent.
+pub(super) fn verb_and_rest(text: &str) -> (Cow<'_, str>, &str) {
+    let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
+    let is_verb = verb.len() <= LONGEST_VERB && verb.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let verb = match is_verb && verb.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        true => verb.to_ascii_uppercase().into(),
+        false => verb.into(),
+    };
+    (verb, rest)
 }
 
 /// Refuses a whole message that did not come through a [`Decoder`], if it has control characters in it.
