@@ -79,7 +79,7 @@ fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) ->
     let cells = (0..points[0]).flat_map(|i| (0..points[1]).map(move |j| [low[0] + i as i64, low[1] + j as i64]));
     let heights = cells.map(height).collect();
     Ok(Some(RutRelief {
-        dem: Dem { points_x: points[0], points_z: points[1], spacing: Some([cell; 2]), heights },
+        dem: Dem { points_x: points[0], points_z: points[1], spacing: Some([cell; 2]), white: None, heights },
         middle: [0, 1].map(|axis| place(low[axis]) + 0.5 * cell * (points[axis] - 1) as f64),
         pressed: pressed().count(),
         deepest: pressed().map(|(_, depth)| *depth).fold(0.0, f64::max),

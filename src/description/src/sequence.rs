@@ -1,6 +1,6 @@
 //! Command sequences (thesis 3.10.2) and the timeline they unroll to.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use simpartner_model::Timestep;
 
@@ -65,6 +65,13 @@ impl Sequence {
         unrolled_sum(&self.items, &|_| 1)
     }
 
+    /// The ports of the devices that it commands, each once.
+    pub fn ports(&self) -> BTreeSet<u16> {
+        let mut ports = BTreeSet::new();
+        collect_ports(&self.items, &mut ports);
+        ports
+    }
+
     /// How many bytes the texts of all commands have that it unrolls to, saturating.
     pub fn unrolled_bytes(&self) -> u64 {
         unrolled_sum(&self.items, &|item| match item {
@@ -81,6 +88,16 @@ impl Sequence {
         unroll(&self.items, timestep, &mut elapsed_ns, &mut timeline);
         timeline.steps = steps_at(elapsed_ns, timestep);
         timeline
+    }
+}
+
+fn collect_ports(items: &[SequenceItem], ports: &mut BTreeSet<u16>) {
+    for item in items {
+        match item {
+            SequenceItem::Command { port, .. } => drop(ports.insert(*port)),
+            SequenceItem::Repeat { items, .. } => collect_ports(items, ports),
+            SequenceItem::Pause { .. } => {}
+        }
     }
 }
 

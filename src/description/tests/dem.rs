@@ -162,7 +162,7 @@ fn every_format_that_is_written_reads_back() {
 #[test]
 fn a_survey_says_extent_range_and_slopes() {
     let heights = (0..21 * 11).map(|index| 2.0 * (index / 11) as f64).collect();
-    let mut dem = Dem { points_x: 21, points_z: 11, spacing: Some([2.0, 3.0]), heights };
+    let mut dem = Dem { points_x: 21, points_z: 11, spacing: Some([2.0, 3.0]), white: None, heights };
     let survey = Survey::of(&dem);
     assert_eq!(
         (survey.extent_m, survey.range_m, survey.no_data, survey.holes),

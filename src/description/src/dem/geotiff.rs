@@ -6,7 +6,7 @@
 use std::io::Cursor;
 
 use tiff::{
-    ColorType, TiffError,
+    ColorType, TiffError, TiffUnsupportedError,
     decoder::{Decoder, DecodingResult, Limits},
     encoder::{TiffEncoder, colortype},
     tags::Tag,
@@ -61,7 +61,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
 }
 
 fn refuse(error: TiffError) -> DemProblem {
-    problem(0, format!("the TIFF file cannot be read: {error}"))
+    let help = match &error {
+        TiffError::UnsupportedError(TiffUnsupportedError::UnsupportedCompressionMethod(_)) => {
+            "; `gdal_translate -co COMPRESS=DEFLATE FILE.tif OTHER.tif` stores it with a compression that is read"
+        }
+        _ => "",
+    };
+    problem(0, format!("the TIFF file cannot be read: {error}{help}"))
 }
 
 /// The samples, and the value without data as a sample has it.

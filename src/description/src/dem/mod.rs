@@ -53,6 +53,8 @@ pub struct Dem {
     pub points_z: usize,
     /// Distance of two samples along x and along z, metres, where the file says it.
     pub spacing: Option<[f64; 2]>,
+    /// The number of white in a PNG file, whose black is 0: 255 or 65535. `None` in any other file.
+    pub white: Option<f64>,
     /// Metres, but for a PNG file, whose numbers mean what one says; index i of x and j of z stands at `i * points_z + j`. NaN where
     /// there is no data.
     pub heights: Vec<f64>,
@@ -191,7 +193,7 @@ impl Dem {
         };
         let heights = field.resampled(points_x, points_z).heights.to_vec();
         let spacing = self.spacing.map(|_| [width / (points_x - 1) as f64, depth / (points_z - 1) as f64]);
-        Self { points_x, points_z, spacing, heights }
+        Self { points_x, points_z, spacing, white: None, heights }
     }
 
     /// Takes samples of this value for ones without data.
@@ -208,7 +210,7 @@ impl Dem {
     /// Of lines from north to south, each from west to east, as maps have them.
     fn from_raster(columns: usize, rows: usize, spacing: Option<[f64; 2]>, raster: &[f64]) -> Self {
         let heights = (0..columns).flat_map(|i| (0..rows).map(move |j| raster[j * columns + i])).collect();
-        Self { points_x: columns, points_z: rows, spacing, heights }
+        Self { points_x: columns, points_z: rows, spacing, white: None, heights }
     }
 
     /// The heights in lines from north to south, each from west to east.

@@ -49,7 +49,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
         _ => level(pixel),
     };
     let raster: Vec<f64> = levels.chunks_exact(channels * width).map(sample).collect();
-    Ok(Dem::from_raster(columns, rows, None, &raster))
+    let white = if depth == BitDepth::Sixteen { u16::MAX.into() } else { u8::MAX.into() };
+    Ok(Dem { white: Some(white), ..Dem::from_raster(columns, rows, None, &raster) })
 }
 
 /// 16 bits, the height of each level being `level * scale + offset`; with transparency where samples are without data.

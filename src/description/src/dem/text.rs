@@ -22,7 +22,7 @@ pub(super) fn read_csv(text: &str) -> Result<Dem, DemProblem> {
         offset += line.len();
     }
     check_size(lines, columns)?;
-    Ok(Dem { points_x: lines, points_z: columns, spacing: None, heights })
+    Ok(Dem { points_x: lines, points_z: columns, spacing: None, white: None, heights })
 }
 
 /// What the header of an ASCII grid says.

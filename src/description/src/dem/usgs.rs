@@ -96,7 +96,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
     } else {
         cell.map(|cell| cell * head.metres)
     };
-    Ok(Dem { points_x: profiles.len(), points_z: rows, spacing: Some(spacing), heights })
+    Ok(Dem { points_x: profiles.len(), points_z: rows, spacing: Some(spacing), white: None, heights })
 }
 
 fn head(record: &Record) -> Result<Head, DemProblem> {

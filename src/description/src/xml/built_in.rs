@@ -5,6 +5,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use simpartner_wire::near;
+
 use super::Diagnostic;
 
 /// A file of the program's own.
@@ -14,6 +16,25 @@ pub struct BuiltIn {
     pub path: &'static str,
     /// What it holds.
     pub text: &'static str,
+}
+
+impl BuiltIn {
+    /// The name of its root element, as its document type says; `None` for a file that is no XML.
+    pub fn root(&self) -> Option<&'static str> {
+        let (_, name) = self.text.split_once("<!DOCTYPE ")?;
+        name.split_whitespace().next()
+    }
+
+    /// The first sentence of its first comment, without line breaks; empty where it has none.
+    pub fn summary(&self) -> String {
+        let comment = self.text.split_once("<!--").and_then(|(_, rest)| rest.split_once("-->"));
+        let words: Vec<&str> = comment.map_or(Vec::new(), |(comment, _)| comment.split_whitespace().collect());
+        let text = words.join(" ");
+        match text.find(". ") {
+            Some(end) => text[..=end].to_owned(),
+            None => text,
+        }
+    }
 }
 
 /// The folder that the paths of built-in files begin with.
@@ -64,6 +85,20 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "worlds/grasps/harker7.xml"
     "worlds/grasps/harker8.xml"
     "worlds/grasps/pinch.xml"
+    "worlds/grasps/tasks/box.xml"
+    "worlds/grasps/tasks/box_world.xml"
+    "worlds/grasps/tasks/cylinder.xml"
+    "worlds/grasps/tasks/cylinder_world.xml"
+    "worlds/grasps/tasks/hand.xml"
+    "worlds/grasps/tasks/hand_world.xml"
+    "worlds/grasps/tasks/mesh.xml"
+    "worlds/grasps/tasks/mesh_world.xml"
+    "worlds/grasps/tasks/pear.obj"
+    "worlds/grasps/tasks/pg70.xml"
+    "worlds/grasps/tasks/pg70_gripper.xml"
+    "worlds/grasps/tasks/pg70_world.xml"
+    "worlds/grasps/tasks/suction.xml"
+    "worlds/grasps/tasks/suction_world.xml"
     "worlds/heightfield.csv"
     "worlds/heightfield.xml"
     "worlds/jacksboro.asc"
@@ -101,10 +136,16 @@ pub(super) fn find(path: &str) -> Option<&'static BuiltIn> {
 pub(super) fn with_help(problem: Diagnostic) -> Diagnostic {
     let path = Path::new(&problem.path);
     let same = |file: &&BuiltIn| Path::new(file.path).file_name() == path.file_name();
-    match BUILT_IN.iter().find(same).filter(|_| !path.exists()) {
-        Some(file) => Diagnostic { help: Some(format!("a file {} is built in", file.path).into()), ..problem },
-        None => problem,
+    if path.exists() {
+        return problem;
     }
+    let near = || near::nearest(&problem.path, BUILT_IN.iter().map(|file| file.path));
+    let help = match (BUILT_IN.iter().find(same), near()) {
+        (Some(file), _) => format!("a file {} is built in", file.path),
+        (None, Some(near)) => format!("did you mean '{near}', which is built in? `simpartner list` names all that are"),
+        (None, None) => return problem,
+    };
+    Diagnostic { help: Some(help.into()), ..problem }
 }
 
 fn named(name: &str) -> Option<&'static BuiltIn> {
@@ -133,17 +174,26 @@ mod tests {
     fn the_list_is_what_the_folders_hold() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut found = Vec::new();
-        for folder in ["robots", "worlds", "worlds/grasps"] {
+        for folder in ["robots", "worlds", "worlds/grasps", "worlds/grasps/tasks"] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
                 // DTDs, pages and pictures are made from these.
-                if [".xml", ".csv", ".asc"].iter().any(|ending| name.ends_with(ending)) {
+                if [".xml", ".csv", ".asc", ".obj"].iter().any(|ending| name.ends_with(ending)) {
                     found.push(format!("{folder}/{name}"));
                 }
             }
         }
         found.sort();
         assert_eq!(found, BUILT_IN.iter().map(|file| file.path.to_owned()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_built_in_xml_file_has_a_root_and_a_summary() {
+        for file in BUILT_IN.iter().filter(|file| file.path.ends_with(".xml")) {
+            let root = file.root().unwrap_or_else(|| panic!("{} has no root", file.path));
+            assert!(["world", "robot", "assemblies", "sequence", "grasp", "graspTask"].contains(&root), "{root}");
+            assert!(!file.summary().is_empty(), "{} opens with no comment", file.path);
+        }
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn from_element(reading: &Reading, node: &Node) -> Option<Dem> {
         reading.problem(node.text_offset, message);
         return None;
     }
-    Some(Dem { points_x, points_z, spacing: None, heights })
+    Some(Dem { points_x, points_z, spacing: None, white: None, heights })
 }
 
 fn from_lines(reading: &Reading, node: &Node) -> Option<(usize, usize, Vec<f64>)> {
@@ -165,9 +165,36 @@ fn kept(reading: &Reading, node: &Node, names: [&str; 4], points: usize, extent:
     Some([begin as usize, end as usize])
 }
 
+/// The factor on the heights: as given, or from the height of white.
+fn factor(reading: &Reading, node: &Node, dem: &Dem) -> Option<f64> {
+    match (reading.real(node, "white"), dem.white) {
+        (Some(_), _) if is_given(node, "scale") => {
+            reading.problem(
+                reading.place(node, "white"),
+                "white and scale both say how high the levels are; leave one out",
+            );
+            None
+        }
+        (Some(height), Some(level)) => Some(height / level),
+        (Some(_), None) => {
+            reading.problem(
+                reading.place(node, "white"),
+                "only the levels of a PNG file have a white; give scale instead",
+            );
+            None
+        }
+        (None, Some(level)) if !is_given(node, "scale") => {
+            let what = format!("a level of grey counts as 1 m, so white is {level} m high");
+            reading.warn(node.offset, what, "white=\"HEIGHT\" is the height of white in metres".into());
+            Some(1.0)
+        }
+        (None, _) => Some(reading.real(node, "scale").unwrap_or(1.0)),
+    }
+}
+
 /// Applies scale and offset to the heights, of which the first is that of these numbers in the file.
 fn scale(reading: &Reading, node: &Node, dem: &mut Dem, first: [usize; 2]) -> Option<()> {
-    let (scale, offset) = (reading.real(node, "scale")?, reading.real(node, "offset")?);
+    let (scale, offset) = (factor(reading, node, dem)?, reading.real(node, "offset")?);
     for (index, height) in dem.heights.iter_mut().enumerate().filter(|(_, height)| !height.is_nan()) {
         let scaled = *height * scale + offset;
         // What is not a number is not within bounds either.

@@ -34,6 +34,7 @@ mod scope;
 mod sequence;
 mod soil;
 mod stand;
+mod synonyms;
 mod tree;
 mod world;
 

@@ -7,12 +7,15 @@ use std::{
     rc::Rc,
 };
 
+use simpartner_wire::near;
+
 use super::{
     Diagnostic, Diagnostics,
     files::Files,
     limits::{MAX_FILE, MAX_GRID_SIDE, MAX_NAME, MAX_VALUE, Session},
     origin::{Origins, Place},
     schema::{Content, Element, Kind, Occurs, Presence, read_real},
+    synonyms::synonym,
     tree::{self, Node},
 };
 use crate::{
@@ -143,18 +146,10 @@ impl<'a> Reading<'a> {
         if self.session.problems.borrow().is_full() || name.len() > MAX_NAME {
             return None;
         }
-        let name = name.to_lowercase();
-        let like = |known: &'k str| {
-            // As many letters as the lengths differ by have to be put in or taken out.
-            let most = 1 + known.len() / 4;
-            let lengths = (name.chars().count(), known.chars().count());
-            if lengths.0.abs_diff(lengths.1) > most || !self.session.may_compare(lengths.0, lengths.1) {
-                return None;
-            }
-            let distance = strsim::damerau_levenshtein(&name, &known.to_lowercase());
-            (distance <= most).then_some((distance, known))
-        };
-        known.filter_map(like).min().map(|(_, known)| known)
+        let length = name.chars().count();
+        let may_compare =
+            |known: &str| near::is_as_long(name, known) && self.session.may_compare(length, known.chars().count());
+        near::nearest(name, known.filter(|known| may_compare(known)))
     }
 
     /// True if nothing has been found wrong so far.
@@ -239,7 +234,9 @@ impl<'a> Reading<'a> {
         match element.content {
             Content::Value(..) if placeholders == Placeholders::Allowed && node.text.contains("${") => {}
             Content::Value(kind, _) if node.text.trim().is_empty() => {
-                self.problem(node.offset, format!("<{}> is empty: expected {}", element.tag, kind.expectation()));
+                if kind.when_empty().is_none() {
+                    self.problem(node.offset, format!("<{}> is empty: expected {}", element.tag, kind.expectation()));
+                }
             }
             Content::Value(kind, unit) => {
                 self.check_value(node.text_offset, &format!("<{}>", element.tag), &node.text, (kind, unit));
@@ -267,10 +264,20 @@ impl<'a> Reading<'a> {
             return self.problem(offset, message);
         }
         let message = format!("{what}: expected {}, got '{}'", kind.expectation(), shorten(value));
-        match angle.filter(|angle| kind.accepts(&radians(*angle))) {
-            Some(degrees) => self.problem_with_help(offset, message, in_radians(degrees)),
-            None => self.problem(offset, message),
+        let word = match kind {
+            Kind::Word(words) => self.meant(value, words),
+            _ => None,
+        };
+        match (angle.filter(|angle| kind.accepts(&radians(*angle))), word) {
+            (Some(degrees), _) => self.problem_with_help(offset, message, in_radians(degrees)),
+            (None, Some(word)) => self.problem_with_help(offset, message, format!("did you mean '{word}'?")),
+            (None, None) => self.problem(offset, message),
         }
+    }
+
+    /// The known name that is meant by another: that of another format, or one misspelt.
+    fn meant<'k>(&self, name: &str, known: &[&'k str]) -> Option<&'k str> {
+        synonym(name, known).or_else(|| self.nearest(name, known.iter().copied()))
     }
 
     /// Warns of an angle in radians that was probably meant in degrees.
@@ -299,7 +306,7 @@ impl<'a> Reading<'a> {
     }
 
     fn unknown(&self, offset: usize, message: String, name: &str, known: &[&str]) {
-        match self.nearest(name, known.iter().copied()) {
+        match self.meant(name, known) {
             Some(near) => self.problem_with_help(offset, message, format!("did you mean '{near}'?")),
             None if known.is_empty() => self.problem(offset, message),
             None => self.problem_with_help(offset, message, format!("it takes {}", known.join(", "))),
@@ -331,7 +338,10 @@ impl<'a> Reading<'a> {
     pub(super) fn child_text<'n>(&self, node: &'n Node, tag: &str) -> Option<&'n str> {
         let child = child(node, tag)?;
         match child.element?.content {
-            Content::Value(kind, _) => Some(child.text.trim()).filter(|value| kind.accepts(value)),
+            Content::Value(kind, _) => match child.text.trim() {
+                "" => kind.when_empty(),
+                value => Some(value).filter(|value| kind.accepts(value)),
+            },
             Content::Empty | Content::Numbers(_) | Content::Children(_) => None,
         }
     }

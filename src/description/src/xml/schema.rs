@@ -130,6 +130,11 @@ impl Kind {
         }
     }
 
+    /// The value of an element of this type that holds nothing: a flag is set by being there.
+    pub(super) fn when_empty(self) -> Option<&'static str> {
+        (self == table::BOOLEAN).then_some("true")
+    }
+
     /// Whether a text, blanks around it taken off, is such a value.
     pub(super) fn accepts(self, text: &str) -> bool {
         if text.len() > if self == Self::Name { MAX_NAME } else { MAX_VALUE } {

@@ -53,7 +53,13 @@ pub(super) const HEIGHTFIELD: Element = element(
             "",
             "the value in the data that stands for no data, beside the one that a map says itself"
         ),
-        default("scale", Real, "", "1", "factor on the heights"),
+        optional("scale", Real, "", "factor on the heights; 1 where neither it nor white is given"),
+        optional(
+            "white",
+            Real,
+            "m",
+            "of a PNG file, in place of scale: height of white above black, which is at offset"
+        ),
         default("offset", Real, "m", "0", "added to the scaled heights"),
         optional(
             "cell",

@@ -23,7 +23,8 @@ pub(in crate::xml) const GRASP: &str = "grasp";
 /// Root of a file of grasp tasks.
 pub(in crate::xml) const GRASP_TASK: &str = "graspTask";
 
-const BOOLEAN: Kind = Word(&["true", "false"]);
+/// A flag. An element of this type that holds nothing is set.
+pub(super) const BOOLEAN: Kind = Word(&["true", "false"]);
 pub(super) const LENGTH: Kind = Positive(1e6);
 const MASS: Kind = Positive(1e9);
 /// Of a mesh's coordinates: from micrometres to megametres.
@@ -383,7 +384,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "static",
         BOOLEAN,
         "",
-        "Whether nothing moves it: an object that stands fast, or the base of a robot that is bolted down.",
+        "Whether nothing moves it: an object that stands fast, or the base of a robot that is bolted down. An empty element means true.",
     ),
     joints::JOINT,
     value("parent", Name, "", "The body that carries the joint's axes."),
