@@ -39,12 +39,14 @@ pub enum RecorderError {
         path: String,
     },
     /// The database does not understand a query, or will not do what it says.
-    #[error("the query failed{}: {message}{}", position.as_ref().map(QueryPosition::phrase).unwrap_or_default(), position.as_ref().map(QueryPosition::excerpt).unwrap_or_default())]
+    #[error("the query failed{}: {message}{}{}", position.as_ref().map(QueryPosition::phrase).unwrap_or_default(), position.as_ref().map(QueryPosition::excerpt).unwrap_or_default(), help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default())]
     Query {
         /// The database's own words.
         message: String,
         /// Where in the query.
         position: Option<QueryPosition>,
+        /// What is meant by an unknown name, or what there is.
+        help: Option<String>,
     },
     /// A pattern that picks nothing.
     #[error("{setting}: no {what} of this world fits `{pattern}`; names are such as `{example}`")]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tokio::runtime::Runtime;
 
 use super::{
-    known_columns,
+    known_columns, near_names,
     recorded::RecordedRun,
     runs,
     scope::{self, Scope},
@@ -153,7 +153,8 @@ impl Inquiry {
         let scoped = scope::scoped(sql, scope, &dialect);
         let failed = |connection: &Connection, error: ConnectionError| match connection.query_fault(&error) {
             Some(fault) => {
-                RecorderError::Query { message: fault.message, position: scoped.position(sql, &fault.location) }
+                let help = near_names::help(sql, &fault.message);
+                RecorderError::Query { message: fault.message, position: scoped.position(sql, &fault.location), help }
             }
             None => connection.error(error),
         };
@@ -161,7 +162,7 @@ impl Inquiry {
         let columns = columns.map_err(|error| failed(&self.connection, error))?;
         if columns.is_empty() {
             let message = "it has no answer, and so is no query".to_owned();
-            return Err(RecorderError::Query { message, position: None }.into());
+            return Err(RecorderError::Query { message, position: None, help: None }.into());
         }
         listener.columns(&columns)?;
         self.stream(&scoped.text, |row| listener.row(row), failed)

@@ -13,6 +13,7 @@ mod deviation;
 mod inquiry;
 mod known_columns;
 mod merge;
+mod near_names;
 mod prune;
 mod reader;
 mod recorded;
