@@ -3,7 +3,7 @@
  *
  *     cc -O2 -o follow clients/examples/follow.c -lm
  *     simpartner run --world worlds/maze.xml --paused
- *     ./follow 127.0.0.1 6500
+ *     ./follow 127.0.0.1:6500
  */
 #include <math.h>
 #include <netdb.h>
@@ -55,13 +55,24 @@ static double between(double low, double value, double high) { return fmax(low, 
 
 int main(int count, char **words) {
     static char text[LONG], sample[LONG];
-    const char *host = count > 1 ? words[1] : "127.0.0.1", *ranges;
-    FILE *control = open_line(host, count > 2 ? words[2] : "6500"), *robot;
+    static char host[256] = "127.0.0.1";
+    const char *control_port = "6500", *ranges;
+    FILE *control, *robot;
     char name[256] = "", port[16], command[512];
     double x, y, z, far, nearest, before[2] = {0, 0}, heading = 0;
     int goal = 0, rest = 0, heading_known = 0, first = 1, ray, used;
     unsigned long step;
 
+    if (count > 1 && strcmp(words[1], "--help") == 0) {
+        printf("usage: follow [HOST:PORT]\nSteers WorkPartner through the maze; HOST:PORT is the server's control port, 127.0.0.1:6500 by default.\n");
+        return 0;
+    }
+    if (count > 1) {
+        control_port = strrchr(words[1], ':');
+        if (!control_port || sscanf(words[1], "%255[^:]", host) != 1) fail("expected HOST:PORT");
+        control_port++;
+    }
+    control = open_line(host, control_port);
     ask(control, "MODE lockstep WorkPartner\n", text);
     for (ask(control, "ROBOTS\n", text); strncmp(text, "OK", 2) != 0; read_line(control, text))
         if (strncmp(text, "ROBOT name=WorkPartner ", 23) == 0) sscanf(text, "ROBOT name=%255s port=%*d bound=%15s", name, port);

@@ -9,6 +9,7 @@ hundredth of a second it turns towards the next waypoint, and drives the slower 
 the same in C.
 """
 
+import argparse
 import math
 import socket
 import sys
@@ -70,7 +71,9 @@ def drive(turn: float, speed: float) -> str:
 
 def main(server: str) -> None:
     host, _, port = server.rpartition(":")
-    control = Line(host, int(port))
+    if not host or not port.isdigit():
+        sys.exit(f"error: expected HOST:PORT, got '{server}'")
+    control = Line(host.strip("[]"), int(port))
     control.ask("MODE lockstep WorkPartner")
     robot = Line(host, combined_port(control, "WorkPartner"))
     robot.read_line()  # The server sends first.
@@ -106,4 +109,6 @@ def main(server: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:6500")
+    arguments = argparse.ArgumentParser(description="Steers WorkPartner through the maze, in lockstep.")
+    arguments.add_argument("server", nargs="?", default="127.0.0.1:6500", metavar="HOST:PORT", help="the server's control port")
+    main(arguments.parse_args().server)

@@ -73,7 +73,7 @@ fn a_controller_in_c_finds_its_way_twice_alike() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let follow = |rig: &Rig| {
         let mut command = Command::new(&program);
-        command.args([rig.control.ip().to_string(), rig.control.port().to_string()]);
+        command.arg(rig.control.to_string());
         command
     };
     assert_eq!(drive(follow), drive(follow));
