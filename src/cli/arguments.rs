@@ -2,17 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueHint, builder::PossibleValuesParser};
 use simpartner_description::xml;
 
 use super::exit::CliError;
-use crate::config::{Config, Override, PropertiesFile};
+use crate::config::{self, Config, Override, PropertiesFile};
 
 /// The properties file that is read if it is there and no other is named.
 const PROPERTIES_FILE: &str = "properties.toml";
 
 /// The largest properties file, bytes: eighty times the one with all settings and their descriptions.
 const MAX_PROPERTIES: usize = 1 << 20;
+
+/// The words that a setting takes, for help, completion and check of a flag that stands for it.
+pub(super) fn choices(setting: &str) -> PossibleValuesParser {
+    config::choices(setting).into()
+}
 
 /// Flags that change the configuration for one call.
 #[derive(Debug, Clone, Default, Args)]
@@ -21,19 +26,19 @@ pub(super) struct ConfigurationArguments {
     #[arg(long, value_name = "FILE")]
     pub(super) properties: Option<PathBuf>,
     /// World file, or a robot file (also URDF or SDF), which then stands on level ground
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) world: Option<String>,
     /// Fix the root of such a robot
     #[arg(long)]
     pub(super) fixed_base: bool,
     /// Move all ports that model and settings name by so many, so that a second server has its own
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N")]
     pub(super) port_offset: Option<String>,
     /// Any free ports in place of those; --ports-file lists them
     #[arg(long)]
     pub(super) free_ports: bool,
     /// File that lists, while the server runs, the ports of everything
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) ports_file: Option<String>,
     /// Any other setting, as `--set section.key=value`
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -12,6 +12,7 @@ use simpartner_terminal::output::{line, print};
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
+    format::ReportArguments,
     logged::Bar,
 };
 use crate::{
@@ -93,9 +94,8 @@ struct Common {
     /// Have other engines run the same, those that are installed, by the scripts in this folder
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = SCRIPTS)]
     peers: Option<PathBuf>,
-    /// Print JSON: metres, radians, seconds, joules
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
     /// File for plots of the ways over time, as SVG
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -237,7 +237,7 @@ fn run(
         fs::write(file, plots::document(&report).svg())
             .map_err(|error| CliError::Usage(format!("--output: cannot write '{}': {error}", file.display())))?;
     }
-    if common.json {
+    if common.report.is_json() {
         line(serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?);
     } else {
         print(table::table(&report));

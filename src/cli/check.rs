@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 use simpartner_description::{
     Sequence, Timeline, Warning, World,
@@ -20,6 +20,7 @@ use simpartner_wire::signal::DeviceInfo;
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
+    format::ReportArguments,
 };
 use crate::{
     config::Config,
@@ -44,18 +45,11 @@ pub(super) struct CheckArguments {
     /// Take warnings for errors: exit code 3
     #[arg(long)]
     strict: bool,
-    /// How to print
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    #[command(flatten)]
+    report: ReportArguments,
     /// Print the graph of bodies and joints for Graphviz instead
     #[arg(long)]
     dot: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 /// Checks every file as a run would, prints each that is sound with what is hardly meant in it, and all problems of those
@@ -73,30 +67,28 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
                 if arguments.strict && !warnings.is_empty() {
                     status = ExitStatus::Input;
                 }
-                match arguments.format {
-                    _ if arguments.dot => print(dot(path, &document)),
-                    Format::Text => {
-                        print(text(path, &document));
-                        tell(text_of_warnings(&document, &warnings));
-                    }
-                    Format::Json => {
-                        let mut result = json_of(path, &document);
-                        result["warnings"] = json!(warnings);
-                        results.push(result);
-                    }
+                if arguments.dot {
+                    print(dot(path, &document));
+                } else if arguments.report.is_json() {
+                    let mut result = json_of(path, &document);
+                    result["warnings"] = json!(warnings);
+                    results.push(result);
+                } else {
+                    print(text(path, &document));
+                    tell(text_of_warnings(&document, &warnings));
                 }
             }
             Err(RunError::Files(problems)) => {
                 status = ExitStatus::Input;
-                match arguments.format {
-                    Format::Text => tell(problems),
-                    Format::Json => results.push(json_of_problems(path, &problems)),
+                match arguments.report.is_json() {
+                    false => tell(problems),
+                    true => results.push(json_of_problems(path, &problems)),
                 }
             }
             Err(other) => return Err(other.into()),
         }
     }
-    if arguments.format == Format::Json && !arguments.dot {
+    if arguments.report.is_json() && !arguments.dot {
         line(format_args!("{:#}", json!({ "files": results })));
     }
     Ok(status)

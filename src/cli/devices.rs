@@ -10,6 +10,7 @@ use simpartner_wire::signal::DeviceInfo;
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
+    format::ReportArguments,
     ports,
 };
 use crate::{config::Config, device};
@@ -18,9 +19,8 @@ use crate::{config::Config, device};
 pub(super) struct DevicesArguments {
     #[command(flatten)]
     configuration: ConfigurationArguments,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 /// Lists the devices of the configured world.
@@ -38,7 +38,7 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
     for (robot, port) in world.robots() {
         of_robots.push(bound.robot(&robot.name, port.number())?);
     }
-    if arguments.json {
+    if arguments.report.is_json() {
         let devices = devices.iter().zip(&of_devices).map(|(info, bound)| {
             let mut json = json_of(info);
             json["bound"] = json!(bound);

@@ -1,6 +1,6 @@
 //! `simpartner draw`: a picture of a world, or of a robot on level ground, as SVG.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use simpartner_description::xml;
@@ -18,8 +18,8 @@ pub(super) struct DrawArguments {
     /// Where they are seen from
     #[arg(long, value_enum, default_value = "isometric")]
     view: View,
-    /// Folder for the pictures; each has its world's name and .svg [default: that of the world]
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder for the pictures; each has its world's name and .svg [default: that of the world, or this one for a built-in world]
+    #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
 
@@ -42,8 +42,14 @@ pub(super) fn draw(arguments: &DrawArguments) -> Result<ExitStatus, CliError> {
         let picture = path.with_extension("svg");
         let picture = match (&arguments.output, picture.file_name()) {
             (Some(folder), Some(name)) => folder.join(name),
+            // The folder of a built-in world need not be there.
+            (None, Some(name)) if xml::is_built_in(&xml::locate(path).to_string_lossy()) => name.into(),
             _ => picture,
         };
+        let folder = picture.parent().unwrap_or(Path::new(""));
+        std::fs::create_dir_all(folder).map_err(|error| {
+            CliError::Usage(format!("--output: cannot make the folder '{}': {error}", folder.display()))
+        })?;
         std::fs::write(&picture, draw::svg(&world.name, &world.mechanism, view))
             .map_err(|error| CliError::Usage(format!("cannot write '{}': {error}", picture.display())))?;
         line(picture.display());

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use simpartner_terminal::output::print;
+use simpartner_wire::near::did_you_mean;
 
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
+    moment::Moment,
 };
 use crate::{
     analysis::export::{Format, Order, export as write},
@@ -29,7 +31,7 @@ pub(super) struct ExportArguments {
     #[arg(long, value_enum)]
     format: FileFormat,
     /// The folder or file to make [default: run-NUMBER-csv, run-NUMBER-parquet or run-NUMBER.mcap]
-    #[arg(long, value_name = "PATH")]
+    #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     /// Replace what is there
     #[arg(long)]
@@ -37,17 +39,24 @@ pub(super) struct ExportArguments {
     /// Only these tables, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tables: Vec<String>,
-    /// From this simulated time on
-    #[arg(long, value_name = "SECONDS")]
-    from: Option<f64>,
-    /// Up to this simulated time
-    #[arg(long, value_name = "SECONDS")]
-    to: Option<f64>,
-    /// Only steps that are divided by this; commands and events are always there
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    every: u64,
+    #[command(flatten)]
+    range: StepRange,
+    /// Only steps that are divided by this number, or one in this time as 0.1s; commands and events are always there
+    #[arg(long, value_name = "STEPS", default_value = "1", value_parser = Moment::or_steps)]
+    every: Moment,
     #[command(flatten)]
     log: LogArguments,
+}
+
+/// The part of a run that is meant.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct StepRange {
+    /// From this simulated time on, in seconds, or from a step on as 2500steps
+    #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
+    from: Option<Moment>,
+    /// Up to this simulated time, in seconds, or up to a step
+    #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
+    to: Option<Moment>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -67,14 +76,18 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError
         FileFormat::Mcap => (Format::Mcap, format!("run-{id}.mcap")),
     };
     let output = arguments.output.clone().unwrap_or_else(|| output.into());
+    let every = arguments.every.steps(run.timestep);
+    if every == 0 {
+        return Err(CliError::Usage("--every: expected at least one step".into()));
+    }
     let order = Order {
         run: &run,
         format,
         output: &output,
         force: arguments.force,
         tables: arguments.tables.iter().map(|name| table(name)).collect::<Result<_, _>>()?,
-        steps: steps(&run, arguments.from, arguments.to)?,
-        every: arguments.every,
+        steps: arguments.range.steps(&run)?,
+        every,
     };
     let mut bar = Bar::new();
     let exported = write(&mut inquiry, &order, &mut bar)?;
@@ -90,20 +103,23 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError
 fn table(name: &str) -> Result<&'static Table, CliError> {
     Table::named(name).ok_or_else(|| {
         let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
-        CliError::Usage(format!("--tables: there is no table '{name}'; there are {}", names.join(", ")))
+        let meant = did_you_mean(name, names.iter().copied());
+        CliError::Usage(format!(
+            "--tables: there is no table '{name}'{meant}{} {}",
+            if meant.is_empty() { "; there are" } else { " There are" },
+            names.join(", ")
+        ))
     })
 }
 
-/// The steps between two simulated times.
-pub(super) fn steps(run: &RecordedRun, from: Option<f64>, to: Option<f64>) -> Result<(u64, u64), CliError> {
-    let step = |flag: &str, seconds: f64| match seconds.is_finite() && seconds >= 0.0 {
-        true => Ok((seconds / run.timestep.seconds()).round() as u64),
-        false => Err(CliError::Usage(format!("{flag}: expected seconds from 0 on, got {seconds}"))),
-    };
-    let from = from.map_or(Ok(0), |seconds| step("--from", seconds))?;
-    let to = to.map_or(Ok(LAST), |seconds| step("--to", seconds))?.min(LAST);
-    if from > to {
-        return Err(CliError::Usage("--from is later than --to".into()));
+impl StepRange {
+    /// The first and the last step.
+    pub(super) fn steps(&self, run: &RecordedRun) -> Result<(u64, u64), CliError> {
+        let step = |moment: Moment| moment.steps(run.timestep);
+        let (from, to) = (self.from.map_or(0, step), self.to.map_or(LAST, step));
+        match from <= to {
+            true => Ok((from, to)),
+            false => Err(CliError::Usage("--from is later than --to".into())),
+        }
     }
-    Ok((from, to))
 }

@@ -9,9 +9,10 @@ use simpartner_model::StepIndex;
 use simpartner_terminal::output::note;
 
 use super::{
-    arguments::overrides,
+    arguments::{choices, overrides},
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
+    moment::Moment,
     run,
 };
 use crate::{
@@ -23,9 +24,9 @@ use crate::{
 pub(super) struct ForkArguments {
     /// The run: a number, `last`, or URL#NUMBER
     run: RunName,
-    /// The step after which the new run goes its own way
-    #[arg(long, value_name = "STEP")]
-    at: u64,
+    /// The step after which the new run goes its own way, or its simulated time as 2.5s
+    #[arg(long, value_name = "STEP", value_parser = Moment::or_steps)]
+    at: Moment,
     /// A setting that is different from there on, as `--set section.key=value`
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -36,11 +37,11 @@ pub(super) struct ForkArguments {
     #[arg(long)]
     without_commands: bool,
     /// Clock [default: fast]
-    #[arg(long, value_name = "realtime|fast|lockstep")]
+    #[arg(long, value_parser = choices("simulation.mode"))]
     mode: Option<String>,
-    /// End so many simulated seconds after the fork [default: where the run or the sequence ends]
-    #[arg(long)]
-    duration: Option<f64>,
+    /// End so many simulated seconds after the fork, or steps as 2500steps [default: where the run or the sequence ends]
+    #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
+    duration: Option<Moment>,
     #[command(flatten)]
     log: LogArguments,
 }
@@ -48,6 +49,7 @@ pub(super) struct ForkArguments {
 /// Prepares the new run and carries it out.
 pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
     let (inquiry, run) = arguments.log.open(&arguments.run)?;
+    let timestep = run.timestep;
     let replay = Replay::open(inquiry, run)?;
     for change in replay.environment_changes() {
         note(format_args!("warning: {change}; the fork may not start where the run was"));
@@ -57,14 +59,14 @@ pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
     changes.extend(overrides(&arguments.set)?);
     let sequence = arguments.sequence.as_deref().map(xml::read_sequence).transpose()?;
     let options = ForkOptions {
-        at: StepIndex(arguments.at),
+        at: StepIndex(arguments.at.steps(timestep)),
         overrides: &changes,
         commands: match &sequence {
             Some(sequence) => ForkCommands::Of(sequence),
             None if arguments.without_commands => ForkCommands::None,
             None => ForkCommands::OfTheRun,
         },
-        duration_s: arguments.duration,
+        duration_s: arguments.duration.map(|duration| duration.seconds(timestep)),
     };
     let job = replay::fork(replay, &options, &mut Bar::new()).map_err(|error| match error {
         ReplayError::NoSuchStep { .. } => CliError::Usage(format!("--at: {error}")),

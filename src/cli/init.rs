@@ -11,7 +11,7 @@ use simpartner_description::xml;
 use simpartner_terminal::output::line;
 
 use super::exit::{CliError, ExitStatus};
-use crate::config;
+use crate::{config, recorder::inquiry};
 
 #[derive(Debug, Args)]
 pub(super) struct InitArguments {
@@ -28,12 +28,18 @@ fn files() -> Vec<(&'static str, String)> {
     let made = [
         ("README.md", include_str!("init/README.md").to_owned()),
         ("properties.toml", config::default_properties()),
+        ("PROTOCOL.md", simpartner_wire::protocol::SPECIFICATION.to_owned()),
+        ("LOG.md", inquiry::dictionary()),
+        ("ANALYSIS.md", include_str!("../../ANALYSIS.md").to_owned()),
+        ("clients/follow.c", include_str!("../../clients/examples/follow.c").to_owned()),
+        ("clients/follow.py", include_str!("../../clients/examples/follow.py").to_owned()),
         ("robots/REFERENCE.md", xml::reference()),
         ("robots/TUTORIAL.md", include_str!("../../robots/TUTORIAL.md").to_owned()),
         ("robots/robot.dtd", xml::robot_dtd()),
         ("robots/sequence.dtd", xml::sequence_dtd()),
         ("worlds/my_world.xml", include_str!("init/my_world.xml").to_owned()),
         ("worlds/grasps/grasp.dtd", xml::grasp_dtd()),
+        ("worlds/grasps/tasks/graspTask.dtd", xml::grasp_task_dtd()),
         ("worlds/world.dtd", xml::world_dtd()),
     ];
     built_in.chain(made).collect()
@@ -58,7 +64,7 @@ pub(super) fn init(arguments: &InitArguments) -> Result<ExitStatus, CliError> {
         write(&folder.join(path), text)?;
     }
     line(format_args!(
-        "{}: {} files in worlds and robots, properties.toml and README.md",
+        "{}: {} files in worlds, robots and clients, properties.toml, README.md and other pages",
         folder.display(),
         files.len()
     ));

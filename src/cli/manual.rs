@@ -1,7 +1,7 @@
 //! `simpartner man` and `simpartner completions`: manual pages and shell completions, both made from the verbs and flags as the
 //! program itself reads them.
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::{
@@ -46,5 +46,5 @@ pub(super) fn completions(arguments: &CompletionsArguments) -> ExitStatus {
 }
 
 fn program() -> Command {
-    super::Arguments::command()
+    output::command::<super::Arguments>()
 }

@@ -9,6 +9,7 @@ use simpartner_terminal::output::{line, print};
 
 use super::{
     exit::{CliError, ExitStatus},
+    format::ReportArguments,
     logged::Bar,
 };
 use crate::{
@@ -63,9 +64,8 @@ pub(super) struct MobilityArguments {
     /// Only closed forms
     #[arg(long)]
     closed_form: bool,
-    /// Print JSON; angles in radians
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
     /// Folder for plots as SVG; made if it is not there
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -140,7 +140,7 @@ pub(super) fn mobility(arguments: &MobilityArguments) -> Result<ExitStatus, CliE
             fs::write(&path, text).map_err(|error| cannot(&path, error))?;
         }
     }
-    if arguments.json {
+    if arguments.report.is_json() {
         let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
         line(text);
     } else {

@@ -12,13 +12,17 @@ mod devices;
 mod draw;
 mod exit;
 mod export;
+mod external;
 mod fork;
+mod format;
 mod grasp;
 mod import;
 mod init;
+mod list;
 mod logged;
 mod manual;
 mod mobility;
+mod moment;
 mod plot;
 mod ports;
 mod process;
@@ -26,6 +30,7 @@ mod query;
 mod replay;
 mod run;
 mod runs;
+mod sequence;
 mod signals;
 mod summary;
 mod talk;
@@ -63,6 +68,22 @@ enum Verb {
     Devices(devices::DevicesArguments),
     /// Send lines to a port of a running server and print its answers. Exit code 12 if it refuses one.
     Talk(talk::TalkArguments),
+    /// Play a command sequence to a running server.
+    ///
+    /// A paused server is run through the sequence exactly, bit for bit as `run --mode fast --sequence FILE` would, and left paused. A
+    /// playing one is followed: every command is sent ahead of the step it is for.
+    Sequence(sequence::SequenceArguments),
+    /// Drive a robot of a running server by gamepad, and record what was driven. Runs the program simpartner-gamepad.
+    #[command(disable_help_flag = true)]
+    Gamepad(external::ExternalArguments),
+    /// Connect a robot of a running server to a serial line, for a microcontroller that steers it. Runs the program simpartner-serial.
+    #[command(disable_help_flag = true)]
+    Serial(external::ExternalArguments),
+    /// Connect the robots of a running server to ROS 2. Runs the program simpartner-ros2.
+    #[command(disable_help_flag = true)]
+    Ros2(external::ExternalArguments),
+    /// List the worlds, robots, sequences, grasps and grasp tasks that are built into this program.
+    List(list::ListArguments),
     /// Run experiments of known outcome and compare the results with theory and the thesis.
     Verify(verify::VerifyArguments),
     /// Repeat a logged run from its log alone, and compare every step. Exit code 10 if one differs.
@@ -98,7 +119,7 @@ enum Verb {
     Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
     Init(init::InitArguments),
-    /// Print a generated file: the DTDs, the format's reference, the default properties.
+    /// Print what the program is made to: the DTDs, the format's reference, the protocol, the log's tables, the default properties.
     Schema {
         /// Which.
         #[arg(value_enum)]
@@ -125,6 +146,8 @@ enum Schema {
     GraspTask,
     /// robots/REFERENCE.md
     Reference,
+    /// PROTOCOL.md: what clients and server say to each other over TCP
+    Protocol,
     /// properties.toml
     Properties,
     /// LOG.md: tables, views and columns of the log
@@ -170,7 +193,7 @@ pub fn main() -> ExitCode {
 /// When the call fails.
 pub fn call(arguments: &[&str]) -> Result<ExitStatus, CliError> {
     let arguments = ["simpartner"].iter().chain(arguments);
-    let arguments = Arguments::try_parse_from(arguments).map_err(|error| CliError::Usage(error.to_string()))?;
+    let arguments: Arguments = output::parse(arguments).map_err(|error| CliError::Usage(error.to_string()))?;
     dispatch(arguments)
 }
 
@@ -181,6 +204,11 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Check(arguments)) => check::check(&arguments),
         Some(Verb::Devices(arguments)) => devices::devices(&arguments),
         Some(Verb::Talk(arguments)) => talk::talk(&arguments),
+        Some(Verb::Sequence(arguments)) => sequence::sequence(&arguments),
+        Some(Verb::Gamepad(arguments)) => external::external(external::GAMEPAD, &arguments),
+        Some(Verb::Serial(arguments)) => external::external(external::SERIAL, &arguments),
+        Some(Verb::Ros2(arguments)) => external::external(external::ROS2, &arguments),
+        Some(Verb::List(arguments)) => list::list(&arguments),
         Some(Verb::Verify(arguments)) => verify::verify(&arguments),
         Some(Verb::Replay(arguments)) => replay::replay(&arguments),
         Some(Verb::Fork(arguments)) => fork::fork(&arguments),
@@ -211,6 +239,7 @@ fn schema(what: Schema) -> Result<ExitStatus, CliError> {
         Schema::Grasp => simpartner_description::xml::grasp_dtd(),
         Schema::GraspTask => simpartner_description::xml::grasp_task_dtd(),
         Schema::Reference => simpartner_description::xml::reference(),
+        Schema::Protocol => simpartner_wire::protocol::SPECIFICATION.to_owned(),
         Schema::Properties => config::default_properties(),
         Schema::Log => crate::recorder::inquiry::dictionary(),
     };

@@ -8,7 +8,7 @@ use simpartner_terminal::output::line;
 
 use super::{
     exit::{CliError, ExitStatus},
-    export::steps,
+    export::StepRange,
     logged::{Bar, LogArguments, RunName},
 };
 use crate::{
@@ -29,14 +29,10 @@ pub(super) struct PlotArguments {
     #[arg(long, value_name = "FIELDS")]
     over: Option<String>,
     /// The file, as .svg or .png [default: run-NUMBER.svg]
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// From this simulated time on
-    #[arg(long, value_name = "SECONDS")]
-    from: Option<f64>,
-    /// Up to this simulated time
-    #[arg(long, value_name = "SECONDS")]
-    to: Option<f64>,
+    #[command(flatten)]
+    range: StepRange,
     #[command(flatten)]
     log: LogArguments,
 }
@@ -53,7 +49,7 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
             return Err(CliError::Usage(format!("--output: expected a file .svg or .png, got '{}'", output.display())));
         }
     };
-    let steps = steps(&run, arguments.from, arguments.to)?;
+    let steps = arguments.range.steps(&run)?;
     let asked = Asked { fields: &arguments.fields, over: arguments.over.as_deref(), steps };
     let document = curves(&mut inquiry, &run, &asked, &mut Bar::new())?;
     let bytes = if is_picture { picture(&document)? } else { document.svg().into_bytes() };

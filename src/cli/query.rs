@@ -34,6 +34,9 @@ pub(super) struct QueryArguments {
     /// How to print
     #[arg(long, value_enum, default_value = "table")]
     format: AnswerFormat,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// A number in the query that means the run
     #[arg(long = "as", value_name = "NUMBER")]
     alias: Option<u64>,
@@ -60,6 +63,7 @@ pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> 
         std::io::stdin().read_to_string(&mut sql)?;
     }
     let form = match arguments.format {
+        _ if arguments.json => Form::Json,
         AnswerFormat::Table => Form::Table,
         AnswerFormat::Csv if std::io::stdout().is_terminal() => Form::CsvForTerminal,
         AnswerFormat::Csv => Form::Csv,

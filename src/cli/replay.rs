@@ -14,6 +14,7 @@ use simpartner_terminal::output::{line, note, print};
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
+    moment::Moment,
 };
 use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport, RutRelief};
 
@@ -21,9 +22,9 @@ use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport, RutRelief};
 pub(super) struct ReplayArguments {
     /// The run: a number, `last`, or URL#NUMBER
     run: RunName,
-    /// Up to this step [default: the last]
-    #[arg(long, value_name = "STEP")]
-    until: Option<u64>,
+    /// Up to this step, or to this simulated time as 2.5s [default: the last]
+    #[arg(long, value_name = "STEP", value_parser = Moment::or_steps)]
+    until: Option<Moment>,
     /// Write the heights of the ground with the ruts that are in it after the last step made: .asc, .csv, .tif, .png (16 bits), or
     /// their surface as .obj or .stl
     #[arg(long, value_name = "FILE")]
@@ -46,11 +47,12 @@ fn cell(text: &str) -> Result<f64, String> {
 /// Repeats the run and prints how it compares.
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError> {
     let (inquiry, run) = arguments.log.open(&arguments.run)?;
+    let until = arguments.until.map(|until| StepIndex(until.steps(run.timestep)));
     let mut replay = Replay::open(inquiry, run)?;
     for change in replay.environment_changes() {
         note(format_args!("warning: {change}; the same bits are not to be expected"));
     }
-    let report = replay.run(arguments.until.map(StepIndex), &mut Bar::new()).map_err(|error| match error {
+    let report = replay.run(until, &mut Bar::new()).map_err(|error| match error {
         ReplayError::NoSuchStep { .. } => CliError::Usage(format!("--until: {error}")),
         other => other.into(),
     })?;

@@ -7,8 +7,9 @@ use clap::Args;
 use simpartner_terminal::output::{note, print};
 
 use super::{
-    arguments::ConfigurationArguments,
+    arguments::{ConfigurationArguments, choices},
     exit::{CliError, ExitStatus},
+    moment::Moment,
     process, signals,
     summary::{announce, summary},
 };
@@ -23,14 +24,14 @@ pub(super) struct RunArguments {
     #[command(flatten)]
     configuration: ConfigurationArguments,
     /// Clock: `realtime` gives every step its deadline, `fast` makes one step after the other, `lockstep` waits for controllers
-    #[arg(long, value_name = "realtime|fast|lockstep")]
+    #[arg(long, value_parser = choices("simulation.mode"))]
     mode: Option<String>,
     /// Simulated seconds per wall second in real time
     #[arg(long)]
     rate: Option<String>,
-    /// End after so many simulated seconds
-    #[arg(long, value_name = "SECONDS")]
-    duration: Option<String>,
+    /// End after so many simulated seconds, or steps as 2500steps
+    #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
+    duration: Option<Moment>,
     /// Play this command sequence from step 0, inside the process. A fast run ends when the sequence does
     #[arg(long, value_name = "FILE")]
     sequence: Option<PathBuf>,
@@ -47,11 +48,18 @@ pub(super) struct RunArguments {
 
 impl RunArguments {
     fn config(&self) -> Result<Config, CliError> {
+        let Some(duration) = self.duration else { return self.config_with(None) };
+        // The settings say how long a step is.
+        let timestep = self.config_with(None)?.simulation.timestep;
+        self.config_with(Some(&duration.seconds(timestep).to_string()))
+    }
+
+    fn config_with(&self, duration: Option<&str>) -> Result<Config, CliError> {
         let without_log = self.database.as_deref() == Some("none");
         let given = [
             ("--mode", "simulation.mode", self.mode.as_deref()),
             ("--rate", "simulation.rate", self.rate.as_deref()),
-            ("--duration", "simulation.duration_s", self.duration.as_deref()),
+            ("--duration", "simulation.duration_s", duration),
             ("--paused", "simulation.start_paused", self.paused.then_some("true")),
             ("--database", "log.database", self.database.as_deref().filter(|_| !without_log)),
             ("--no-viewer", "viewer.enabled", self.no_viewer.then_some("false")),

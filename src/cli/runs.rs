@@ -9,6 +9,7 @@ use simpartner_terminal::output::print;
 
 use super::{
     exit::{CliError, ExitStatus},
+    format::ReportArguments,
     logged::{Bar, LogArguments, RunName},
 };
 use crate::{
@@ -26,9 +27,8 @@ pub(super) struct RunsArguments {
     what: Option<What>,
     #[command(flatten)]
     log: LogArguments,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -45,9 +45,8 @@ struct CompareArguments {
     two: RunName,
     #[command(flatten)]
     log: LogArguments,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 /// Lists or compares.
@@ -61,7 +60,7 @@ pub(super) fn runs(arguments: &RunsArguments) -> Result<ExitStatus, CliError> {
     for run in runs {
         listed.push((counts(&mut inquiry, &run)?, run));
     }
-    let text = if arguments.json {
+    let text = if arguments.report.is_json() {
         let runs: Vec<Json> = listed.iter().map(|(counts, run)| json_of(counts, run)).collect();
         format!("{:#}\n", json!(runs))
     } else {
@@ -153,7 +152,7 @@ fn comparison(arguments: &CompareArguments) -> Result<ExitStatus, CliError> {
     let mut bar = Bar::new();
     let found = compare(&mut sides, &mut bar)?;
     drop(bar);
-    print(if arguments.json { format!("{:#}\n", compared_json(&found)) } else { text_of(&found) });
+    print(if arguments.report.is_json() { format!("{:#}\n", compared_json(&found)) } else { text_of(&found) });
     Ok(if found.equal() { ExitStatus::Success } else { ExitStatus::Differ })
 }
 
@@ -180,10 +179,10 @@ fn text_of(found: &Comparison) -> String {
     }
     for (name, (alone, strangers)) in ["first", "second"].iter().zip(found.alone.iter().zip(&found.strangers)) {
         if let Some((count, first)) = alone {
-            let _ = writeln!(out, "only in the {name:<6}{count} steps, the first of them {first}");
+            let _ = writeln!(out, "only in the {name:<6} {count} steps, the first of them {first}");
         }
         if !strangers.is_empty() {
-            let _ = writeln!(out, "only in the {name:<6}{}", strangers.join(", "));
+            let _ = writeln!(out, "only in the {name:<6} {}", strangers.join(", "));
         }
     }
     match &found.first {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use simpartner_description::xml;
+use simpartner_description::xml::{self, Document};
 use simpartner_terminal::DEFAULT_SERVER;
 use simpartner_terminal::output::{Rounded, note, tell};
 
@@ -10,7 +10,7 @@ use crate::{
     realtime::{ClockReport, Mode, Outcome, Percentiles},
     recorder::{ExpectedGrowth, LogSummary},
     run::{RunReport, Started},
-    server::Server,
+    server::{Server, reachable},
 };
 
 /// Prints, before the first step, what runs, where it can be reached and where its log goes.
@@ -33,15 +33,16 @@ pub(super) fn announce(started: &Started<'_>) {
         note(format_args!("          {}", expected(*growth)));
     }
     if let Some(server) = server {
-        tell(ports(server));
+        tell(ports(server, config.server.token.as_deref(), fitting_sequence(server)));
     }
 }
 
-/// The addresses of all ports, and what to try first.
-fn ports(server: &Server) -> String {
+/// The addresses of all ports, and what to try first. `token` is the one that clients have to show.
+fn ports(server: &Server, token: Option<&str>, sequence: Option<&str>) -> String {
     let mut out = format!("control   {}\n", server.control_address());
-    if let Some(address) = server.viewer_address() {
-        out += &format!("viewer    http://{address}/\n");
+    for address in server.viewer_address().into_iter().flat_map(reachable) {
+        let token = token.map_or_else(String::new, |token| format!("#token={}", escaped(token)));
+        out += &format!("viewer    http://{address}/{token}\n");
     }
     for (info, address) in server.devices() {
         let (port, on) = (address.port(), &info.attachment);
@@ -50,7 +51,12 @@ fn ports(server: &Server) -> String {
     for (info, address) in server.robots() {
         out += &format!("{:<9} {:<16} all readings and commands in one\n", address.port(), info.name);
     }
-    let control = server.control_address();
+    let addresses = reachable(server.control_address());
+    let control = addresses.first().copied().unwrap_or_else(|| server.control_address());
+    if server.control_address().ip().is_unspecified() {
+        let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        out += &format!("reached   from other machines at {}\n", addresses.join(", "));
+    }
     let at = if control.to_string() == DEFAULT_SERVER { String::new() } else { format!("--server {control} ") };
     let sensor = server.devices().find(|(info, _)| !info.kind.is_actuator() && !info.fields.is_empty());
     out.push('\n');
@@ -58,8 +64,36 @@ fn ports(server: &Server) -> String {
         let (port, name) = (address.port(), &info.name);
         out += &format!("try       simpartner talk {at}{port}    # then type SUB 500: {name} twice a second\n");
     }
-    out += &format!("try       simpartner-sequencer {at}robots/circle.xml\n");
+    if let Some(sequence) = sequence {
+        out += &format!("try       simpartner sequence {at}{sequence}\n");
+    }
     out + "          Ctrl-C ends the run cleanly\n"
+}
+
+/// The sequence that is suggested for a server: the first that is built in and commands only devices that it has, and most of those.
+fn fitting_sequence(server: &Server) -> Option<&'static str> {
+    let ports: Vec<u16> =
+        server.devices().filter(|(info, _)| info.kind.is_actuator()).map(|(info, _)| info.port.number()).collect();
+    let of = |file: &xml::BuiltIn| match xml::read_text(file.path, file.text) {
+        Ok(Document::Sequence(sequence)) => Some(sequence.ports()),
+        _ => None,
+    };
+    let fitting = xml::BUILT_IN.iter().filter(|file| file.root() == Some("sequence")).filter_map(|file| {
+        let named = of(file)?;
+        let fits = !named.is_empty() && named.iter().all(|port| ports.contains(port));
+        fits.then_some((named.len(), file.path))
+    });
+    // Of those that command as many the first by the alphabet.
+    fitting.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, path)| path)
+}
+
+/// A text as it stands in an address: what is no letter or digit as its bytes.
+fn escaped(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
 }
 
 /// How fast the log is going to grow, in words.

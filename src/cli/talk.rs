@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 use simpartner_terminal::output::{self, print};
-use simpartner_wire::protocol;
+use simpartner_wire::{near::did_you_mean, protocol};
 
 use super::{
     arguments::ConfigurationArguments,
@@ -28,7 +28,7 @@ const LONGEST_LINE: u64 = 1 << 20;
 const AFTER: &str = "\
 Examples:
   simpartner talk Position GET                          a reading of the device Position
-  simpartner talk WheelMotor1 '<1000,1000,100,0,0,1>'   a command to an actuator
+  simpartner talk WheelMotor1 '<1000,1000,100,0,0,1>'   a command to an actuator: its state before, and the new one
   simpartner talk control STEP 10                       a request to the clock
   simpartner talk --wait WorkPartner/Position SUB 500   readings until Ctrl-C
   simpartner talk control < requests.txt                a request a line
@@ -77,8 +77,11 @@ pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
         (name, Err(_)) => SocketAddr::new(control.ip(), find(control, token.as_deref(), name)?),
     };
     let stream = connect(address, &arguments.whom, token.as_deref())?;
-    let sending = stream.try_clone()?;
     let line = arguments.line.join(" ");
+    if is_frame(&line) && arguments.whom != "control" {
+        return command(stream, &arguments.whom, &line, wait);
+    }
+    let sending = stream.try_clone()?;
     // Standard input may never end, so nobody waits for this thread.
     std::thread::spawn(move || {
         let sent = match line.is_empty() {
@@ -91,7 +94,56 @@ pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
             let _ = sending.shutdown(Shutdown::Write);
         }
     });
-    print_answers(stream, &arguments.whom)
+    print_answers(&mut BufReader::new(stream), &arguments.whom)
+}
+
+/// Whether a line is a command of numbers, in brackets or not.
+fn is_frame(line: &str) -> bool {
+    let numbers = line.trim_start_matches(['<', ' ']);
+    numbers.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+}
+
+/// Sends a command to an actuator, and prints its state before and after: what the port sends first is the state before it as well, and
+/// would read as if the command were not taken.
+fn command(mut stream: TcpStream, whom: &str, line: &str, wait: Option<Duration>) -> Result<ExitStatus, CliError> {
+    let lost = |error: io::Error| CliError::Talk(format!("the connection to '{whom}' is lost: {error}"));
+    let mut reader = BufReader::new(stream.try_clone()?);
+    stream.write_all(format!("{line}\n").as_bytes()).map_err(lost)?;
+    let mut lines = || {
+        let mut text = Vec::new();
+        let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut text);
+        read.map_err(lost).map(|_| String::from_utf8_lossy(&text).into_owned())
+    };
+    let (greeting, answer) = (lines()?, lines()?);
+    let is_state = answer.starts_with('<') && greeting.starts_with('<');
+    if !is_state {
+        print(&greeting);
+    }
+    let mut status = if [&greeting, &answer].iter().any(|text| text.starts_with("ERR ")) {
+        ExitStatus::Refused
+    } else {
+        ExitStatus::Success
+    };
+    print(&answer);
+    if is_state {
+        stream.write_all(b"<>\n").map_err(lost)?;
+        print(lines()?);
+    }
+    // Whoever does not wait gets the end of the conversation at once.
+    match wait {
+        Some(Duration::ZERO) => stream.shutdown(Shutdown::Write).map_err(lost)?,
+        Some(wait) => drop(std::thread::spawn(move || {
+            std::thread::sleep(wait);
+            // A server that is gone has ended the other direction, too.
+            let _ = stream.shutdown(Shutdown::Write);
+        })),
+        None => {}
+    }
+    let rest = print_answers(&mut reader, whom)?;
+    if rest != ExitStatus::Success {
+        status = rest;
+    }
+    Ok(status)
 }
 
 /// Sends the lines of standard input as they come.
@@ -109,13 +161,12 @@ fn forward_stdin(mut stream: &TcpStream) -> io::Result<()> {
 }
 
 /// Prints what comes until the server closes the connection or the reader of the output is gone.
-fn print_answers(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
+fn print_answers(reader: &mut BufReader<TcpStream>, whom: &str) -> Result<ExitStatus, CliError> {
     let mut status = ExitStatus::Success;
-    let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
     while !output::has_ended() {
         line.clear();
-        let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
+        let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
         match read {
             Ok(0) => break,
             Ok(_) => {}
@@ -166,9 +217,13 @@ fn choose(known: &[(String, u16)], name: &str) -> Result<u16, CliError> {
     match named[..] {
         [(_, port)] => Ok(*port),
         [] => {
-            let all: Vec<&str> = known.iter().map(|(full, _)| full.as_str()).collect();
+            let all: Vec<&str> =
+                std::iter::once("control").chain(known.iter().map(|(full, _)| full.as_str())).collect();
+            let last_parts = all.iter().filter_map(|full| full.rsplit('/').next());
+            let meant = did_you_mean(name, all.iter().copied().chain(last_parts));
             Err(CliError::Usage(format!(
-                "the server has no device or robot '{name}'; it has control, {}",
+                "the server has no device or robot '{name}'{meant}{} {}",
+                if meant.is_empty() { "; it has" } else { " It has" },
                 all.join(", ")
             )))
         }
@@ -214,8 +269,14 @@ mod tests {
         let said = |name| choose(&known, name).unwrap_err().to_string();
         assert_eq!(said("Position"), "several devices are called 'Position'; say which of A/Position, B/Position");
         assert_eq!(
-            said("C"),
-            "the server has no device or robot 'C'; it has control, A/Position, B/Position, A/Motor, A"
+            said("Claw"),
+            "the server has no device or robot 'Claw'; it has control, A/Position, B/Position, A/Motor, A"
         );
+        assert!(
+            said("positon")
+                .starts_with("the server has no device or robot 'positon'; did you mean 'Position'? It has control, ")
+        );
+        let none = choose(&[], "Motor").unwrap_err().to_string();
+        assert_eq!(none, "the server has no device or robot 'Motor'; it has control");
     }
 }

@@ -10,7 +10,10 @@ use serde_json::json;
 use simpartner_description::dem::{Dem, Survey};
 use simpartner_terminal::output::line;
 
-use super::exit::{CliError, ExitStatus};
+use super::{
+    exit::{CliError, ExitStatus},
+    format::ReportArguments,
+};
 use crate::draw::relief;
 
 #[derive(Debug, Args)]
@@ -27,20 +30,22 @@ pub(super) struct TerrainArguments {
     #[arg(long, value_name = "METRES", value_parser = positive)]
     spacing: Option<f64>,
     /// Factor on the heights
-    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1.0)]
     scale: f64,
+    /// Of a PNG file, in place of --scale: height of white above black, metres
+    #[arg(long, value_name = "METRES", value_parser = positive, conflicts_with = "scale")]
+    white: Option<f64>,
     /// Added to the scaled heights, metres
-    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.0)]
     offset: f64,
     /// The value that stands for no data, beside the one that the file says
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "VALUE")]
     no_data: Option<f64>,
     /// Resample to cells of about this many metres, bilinear
     #[arg(long, value_name = "METRES", value_parser = positive)]
     cell: Option<f64>,
-    /// Print the figures as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -73,7 +78,7 @@ pub(super) fn terrain(arguments: &TerrainArguments) -> Result<ExitStatus, CliErr
         write(path, &bytes.map_err(|what| refuse(path, what))?)?;
         written.push((path, None));
     }
-    if arguments.json {
+    if arguments.report.is_json() {
         let files = written.iter().map(|(path, scale)| json!({ "file": path, "scale_offset": scale }));
         let mut report = json!(survey);
         (report["file"], report["written"]) = (json!(arguments.file), files.collect());
@@ -95,7 +100,15 @@ fn read(arguments: &TerrainArguments) -> Result<Dem, CliError> {
     if let Some(value) = arguments.no_data {
         dem.without(value);
     }
-    dem.heights.iter_mut().for_each(|height| *height = *height * arguments.scale + arguments.offset);
+    let scale = match (arguments.white, dem.white) {
+        (Some(height), Some(level)) => height / level,
+        (Some(_), None) => {
+            let message = "--white: only the levels of a PNG file have a white; give --scale instead";
+            return Err(CliError::Usage(message.into()));
+        }
+        (None, _) => arguments.scale,
+    };
+    dem.heights.iter_mut().for_each(|height| *height = *height * scale + arguments.offset);
     if let Some(infinite) = dem.heights.iter().find(|height| height.is_infinite()) {
         return Err(CliError::Input(format!("with this scale and offset a height is {infinite}")));
     }

@@ -10,8 +10,9 @@ use clap::Args;
 use simpartner_terminal::output::{Stdout, line, print};
 
 use super::{
-    arguments::ConfigurationArguments,
+    arguments::{ConfigurationArguments, choices},
     exit::{CliError, ExitStatus},
+    format::ReportFormat,
     logged::Bar,
 };
 use crate::{
@@ -32,8 +33,11 @@ pub(super) struct VerifyArguments {
     #[arg(long)]
     quick: bool,
     /// The physics engine to verify [default: that of the settings]
-    #[arg(long, value_name = "dynamics|rapier")]
+    #[arg(long, value_parser = choices("physics.engine"))]
     engine: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
+    format: ReportFormat,
     /// Print JSON, or write it into a file and print the table
     #[arg(long, value_name = "FILE")]
     json: Option<Option<PathBuf>>,
@@ -74,12 +78,13 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
 /// Writes what was asked for.
 fn publish(arguments: &VerifyArguments, verification: &Verification) -> Result<(), CliError> {
     let json = || format!("{:#}\n", verify::json::json(verification));
-    match &arguments.json {
-        Some(None) => print(json()),
-        Some(Some(file)) => write(file, "--json", json())?,
-        None => {}
+    let prints_json = arguments.json == Some(None) || arguments.format == ReportFormat::Json;
+    if let Some(Some(file)) = &arguments.json {
+        write(file, "--json", json())?;
     }
-    if arguments.json != Some(None) {
+    if prints_json {
+        print(json());
+    } else {
         let table = verify::table::table(verification, std::io::stdout().is_terminal());
         // With its colours; a failure is reported at the end.
         let _ = Stdout.write_all(table.as_bytes());

@@ -11,6 +11,7 @@ mod text;
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use layers::Layers;
+use setting_type::SettingType;
 use simpartner_dynamics::{EngineKind, ImpactLaw, Integrator};
 use simpartner_model::Timestep;
 use table::{SETTINGS, SettingValue};
@@ -80,6 +81,14 @@ pub struct LockstepConfig {
     pub timeout: Duration,
     /// What happens then.
     pub on_timeout: OnTimeout,
+}
+
+/// The words that a setting takes; none for a setting of another type or a path that is no setting's.
+pub fn choices(path: &str) -> &'static [&'static str] {
+    match SETTINGS.iter().find(|setting| setting.path() == path).map(|setting| setting.setting_type) {
+        Some(SettingType::Word(words)) => words,
+        _ => &[],
+    }
 }
 
 impl Config {

@@ -17,6 +17,7 @@ mod entities;
 mod error;
 mod grasp;
 mod holder;
+mod outward;
 mod ports_file;
 mod scene;
 mod served;
@@ -48,6 +49,7 @@ pub use descriptors::raise_descriptor_limit;
 pub use entities::Entities;
 pub use error::ServerError;
 pub use grasp::grasp_scene;
+pub use outward::reachable;
 pub use settings::{Limits, PortChoice, Settings};
 pub use web::{
     Answer, Archive, ArchiveError, GraspServer, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Viewer, grasp_page,

@@ -20,6 +20,7 @@ mod filters;
 mod first_hour;
 mod grasp;
 mod grasp_task;
+mod habits;
 mod import;
 mod import_falls;
 mod limits;

@@ -202,13 +202,20 @@ fn talk_says_lines_and_prints_what_comes() {
         assert_eq!(code, Some(0));
     }
     let (answer, _) = server.talk(&["WheelMotor1", "<1000,1000,100,0,0,1>"]);
-    assert_eq!(answer.lines().count(), 2, "{answer}");
+    // The state before the command, and the new one.
+    let lines: Vec<&str> = answer.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with('<') && lines[1] == "<1000,1000,100,0,0,1>", "{answer}");
+    let (reading, code) = server.talk(&["Position", "get"]);
+    assert!(reading.contains("\nS 10 0.01 ") && code == Some(0), "{reading}");
     let (robot, _) = server.talk(&["WorkPartner", "INFO"]);
     assert!(robot.contains("kind=Robot"), "{robot}");
     let (refusal, code) = server.talk(&["control", "JUMP"]);
     assert!(refusal.starts_with("ERR 1 ") && code == Some(12), "{refusal}");
     let (unknown, code) = server.talk(&["Positron", "GET"]);
-    assert!(unknown.contains("no device or robot 'Positron'; it has control, WorkPartner/") && code == Some(2));
+    assert!(
+        unknown.contains("no device or robot 'Positron'; did you mean 'Position'? It has control, WorkPartner/")
+            && code == Some(2)
+    );
     // Lines of standard input, the last one without an end.
     let mut talk =
         simpartner(&["talk", "--ports-file", &server.file, "control"]).stdin(Stdio::piped()).spawn().unwrap();

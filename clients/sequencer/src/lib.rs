@@ -2,5 +2,6 @@
 //!
 //! It knows the wire and the sequence format, nothing of the physics. Start at [`play::play`].
 
+pub mod command;
 pub mod play;
 pub mod wire;

@@ -1,19 +1,15 @@
 //! The `simpartner-sequencer` command: arguments in, progress and a summary out.
 
-use std::{
-    path::PathBuf,
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::Parser;
 use simpartner_description::xml;
-use simpartner_sequencer::play::{Options, Progress, play};
+use simpartner_sequencer::{
+    command::{play_with_notes, read_lead},
+    play::{Options, Progress},
+};
 use simpartner_terminal::{ServerArguments, output};
-
-/// How often the progress is printed.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Plays an XML command sequence to a running SimPartner server.
 ///
@@ -39,8 +35,8 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let code = match output::arguments().map(run) {
-        Ok(Ok(Progress { commands, steps, simulated_s, .. })) => {
-            output::line(format_args!("commands {commands}\nsteps {steps}\nsimulated {simulated_s} s"));
+        Ok(Ok(progress)) => {
+            output::line(progress);
             ExitCode::SUCCESS
         }
         Ok(Err(error)) => {
@@ -57,17 +53,5 @@ fn run(arguments: Arguments) -> Result<Progress> {
     let sequence = xml::read_sequence(&arguments.file)?;
     let server = arguments.server.control()?;
     let Arguments { token, lead: lead_s, quit, .. } = arguments;
-    let mut printed = Instant::now();
-    play(&sequence, &Options { server, token, lead_s, quit }, |progress| {
-        if printed.elapsed() >= PROGRESS_INTERVAL {
-            printed = Instant::now();
-            let Progress { commands, simulated_s, length_s, .. } = progress;
-            output::note(format_args!("{simulated_s:.1} s of {length_s:.1} s, {commands} commands sent"));
-        }
-    })
-}
-
-fn read_lead(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    if (0.0..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("expected 0 to 3600 s".to_owned()) }
+    play_with_notes(&sequence, &Options { server, token, lead_s, quit })
 }

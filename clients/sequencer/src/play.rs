@@ -3,7 +3,7 @@
 //! Both ways send each command for the step it is to act in, so that neither the network's nor this program's delays show in
 //! the result. Start at [`play`].
 
-use std::{collections::BTreeMap, iter::Peekable, net::SocketAddr, slice::Iter, thread, time::Duration};
+use std::{collections::BTreeMap, fmt, iter::Peekable, net::SocketAddr, slice::Iter, thread, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use simpartner_description::{Sequence, Timeline, TimelineCommand};
@@ -40,6 +40,13 @@ pub struct Progress {
     pub simulated_s: f64,
     /// Length of the whole in seconds.
     pub length_s: f64,
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { commands, steps, simulated_s, .. } = self;
+        write!(formatter, "commands {commands}\nsteps {steps}\nsimulated {simulated_s} s")
+    }
 }
 
 /// Plays a sequence to a server. A paused clock is run from one group of commands to the next and left paused at the end; a

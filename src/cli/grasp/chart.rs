@@ -14,6 +14,7 @@ use simpartner_terminal::output::{Rounded, line};
 
 use super::{
     super::exit::{CliError, ExitStatus},
+    super::format::ReportArguments,
     Friction, Input, json_of,
     keep::{Answer, Keep, keep},
     program_of_1994, refuse, shown, statics,
@@ -39,7 +40,7 @@ pub(in crate::cli) struct ChartArguments {
     #[arg(long, value_name = "DEGREES", value_parser = degrees)]
     tilt: Option<f64>,
     /// Draw the chart, as .svg
-    #[arg(long, value_name = "FILE")]
+    #[arg(short = 'o', long = "output", visible_alias = "svg", value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Find how large a force is held beside the load, of at most so many newtons
     #[arg(long, value_name = "NEWTONS", value_parser = positive)]
@@ -47,9 +48,8 @@ pub(in crate::cli) struct ChartArguments {
     /// Find how large a torque is held beside the load, of at most so many newton metres
     #[arg(long, value_name = "NEWTON_METRES", value_parser = positive)]
     torque: Option<f64>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
     #[command(flatten)]
     keep: Keep,
 }
@@ -91,7 +91,7 @@ pub(super) fn chart(arguments: &ChartArguments) -> Result<ExitStatus, CliError> 
     let answer = Answer { verb: "chart", name: &grasp.name, verdict: "", figures: &kept };
     let report = || json_of_chart(arguments, &grasp, &statics, &found, &disturbances);
     keep(database.as_ref(), &arguments.input, &answer, report)?;
-    if arguments.json {
+    if arguments.report.is_json() {
         line(format_args!("{:#}", report()));
         return Ok(ExitStatus::Success);
     }
@@ -226,7 +226,7 @@ fn chart_as_1994(arguments: &ChartArguments, database: Option<&Database>) -> Res
     });
     let answer = Answer { verb: "chart", name: "", verdict: "", figures: &[] };
     keep(database, &arguments.input, &answer, || report.clone())?;
-    if arguments.json {
+    if arguments.report.is_json() {
         line(format_args!("{report:#}"));
         return Ok(ExitStatus::Success);
     }

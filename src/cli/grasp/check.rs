@@ -9,6 +9,7 @@ use simpartner_terminal::output::{Rounded, line};
 
 use super::{
     super::exit::{CliError, ExitStatus},
+    super::format::ReportArguments,
     Friction, Input, in_world, json_of,
     keep::{Answer, Keep, keep},
     program_of_1994, refuse, shown, statics,
@@ -27,9 +28,8 @@ pub(in crate::cli) struct CheckArguments {
     /// With --as-1994: as the thesis's text has it, torsion in both senses and arc tangents for friction angles
     #[arg(long, requires = "as_1994")]
     corrected: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
     #[command(flatten)]
     keep: Keep,
 }
@@ -54,7 +54,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
     }
     let answer = Answer { verb: "check", name: &grasp.name, verdict, figures: &figures };
     keep(database.as_ref(), &arguments.input, &answer, || json_of_check(&arguments.input, &grasp, &statics, &found))?;
-    if arguments.json {
+    if arguments.report.is_json() {
         line(format_args!("{:#}", json_of_check(&arguments.input, &grasp, &statics, &found)));
         return Ok(ExitStatus::Success);
     }
@@ -181,7 +181,7 @@ fn check_as_1994(arguments: &CheckArguments, database: Option<&Database>) -> Res
     });
     let kept = Answer { verb: "check", name: "", verdict, figures: &[] };
     keep(database, &arguments.input, &kept, || report.clone())?;
-    if arguments.json {
+    if arguments.report.is_json() {
         line(format_args!("{report:#}"));
         return Ok(ExitStatus::Success);
     }

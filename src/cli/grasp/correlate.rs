@@ -6,7 +6,10 @@ use clap::Args;
 use serde_json::json;
 use simpartner_terminal::output::line;
 
-use super::super::exit::{CliError, ExitStatus};
+use super::super::{
+    exit::{CliError, ExitStatus},
+    format::ReportArguments,
+};
 use crate::grasp_batch;
 
 #[derive(Debug, Args)]
@@ -15,11 +18,10 @@ pub(in crate::cli) struct CorrelateArguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Draw the rate of success over each measure, as .svg
-    #[arg(long, value_name = "FILE")]
+    #[arg(short = 'o', long = "output", visible_alias = "svg", value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 pub(super) fn correlate(arguments: &CorrelateArguments) -> Result<ExitStatus, CliError> {
@@ -34,7 +36,7 @@ pub(super) fn correlate(arguments: &CorrelateArguments) -> Result<ExitStatus, Cl
         fs::write(path, found.picture(&title))
             .map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
     }
-    if arguments.json {
+    if arguments.report.is_json() {
         let measures = found.measures.iter().map(|measure| {
             json!({
                 "measure": measure.name,

@@ -8,6 +8,7 @@ use simpartner_terminal::output::{Rounded, line};
 
 use super::{
     super::exit::{CliError, ExitStatus},
+    super::format::ReportArguments,
     Friction, Input, in_world, json_of,
     keep::{Answer, Keep, keep},
     shown, statics,
@@ -37,9 +38,8 @@ pub(in crate::cli) struct QualityArguments {
     /// Facets at which the search ends, whatever the gap
     #[arg(long, value_name = "COUNT", default_value_t = Options::default().facets, value_parser = facets)]
     facets: usize,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
     #[command(flatten)]
     keep: Keep,
 }
@@ -82,7 +82,7 @@ pub(super) fn quality(arguments: &QualityArguments) -> Result<ExitStatus, CliErr
     ];
     let answer = Answer { verb: "quality", name: &grasp.name, verdict: "", figures: &figures };
     keep(database.as_ref(), &arguments.input, &answer, || json_of_quality(arguments, &grasp, &found))?;
-    if arguments.json {
+    if arguments.report.is_json() {
         line(format_args!("{:#}", json_of_quality(arguments, &grasp, &found)));
         return Ok(ExitStatus::Success);
     }

@@ -15,6 +15,7 @@ use simpartner_terminal::output::line;
 
 use super::{
     super::exit::{CliError, ExitStatus},
+    super::format::ReportArguments,
     keep::KeptTasks,
     log,
 };
@@ -41,7 +42,7 @@ pub(in crate::cli) struct RunArguments {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// The file of rows, one for each task. A batch goes on where the file ends [default: NAME.grasps.jsonl]
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write the rows as a table, too
     #[arg(long, value_name = "FILE")]
@@ -61,9 +62,8 @@ pub(in crate::cli) struct RunArguments {
     database: Option<String>,
     #[command(flatten)]
     log: log::LogArguments,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     bar.finish_and_clear();
     kept.finish()?;
     write_for_others(arguments, &file, &output, tasks.count())?;
-    if arguments.json {
+    if arguments.report.is_json() {
         let statuses = counts.0.iter().map(|(status, count)| (status.name().to_owned(), json!(count)));
         let report = json!({
             "file": arguments.file,

@@ -10,6 +10,7 @@ use tokio::runtime;
 use super::{
     super::{
         exit::{CliError, ExitStatus},
+        format::ReportArguments,
         signals,
     },
     Friction, Input, refuse,
@@ -34,16 +35,15 @@ pub(in crate::cli) struct ShowArguments {
     /// Write the page into a file, which needs no server, instead of serving it
     #[arg(short, long, value_name = "FILE.html", conflicts_with_all = ["port", "json"])]
     output: Option<PathBuf>,
-    /// Print what the page draws as JSON instead of serving it
-    #[arg(long, conflicts_with = "port")]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 pub(super) fn show(arguments: &ShowArguments) -> Result<ExitStatus, CliError> {
     let grasp = arguments.input.grasp()?;
     let tilt = arguments.tilt.map_or(grasp.tilt, f64::to_radians);
     let scene = grasp_scene(&grasp, arguments.friction.section(), tilt).map_err(refuse)?;
-    if arguments.json {
+    if arguments.report.is_json() {
         line(format_args!("{scene:#}"));
         return Ok(ExitStatus::Success);
     }

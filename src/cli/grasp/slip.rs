@@ -14,6 +14,7 @@ use simpartner_terminal::output::{Rounded, line};
 
 use super::{
     super::exit::{CliError, ExitStatus},
+    super::format::ReportArguments,
     Input,
     keep::{Answer, Keep, keep},
     refuse, shown,
@@ -38,9 +39,8 @@ pub(in crate::cli) struct SlipArguments {
     /// Write the world that the engine runs, for `simpartner run --world`
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
-    /// Print JSON, with the way of the centre of mass
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArguments,
     #[command(flatten)]
     keep: Keep,
 }
@@ -70,7 +70,7 @@ pub(super) fn slip_of(arguments: &SlipArguments) -> Result<ExitStatus, CliError>
     let answer = Answer { verb: "slip", name: &grasp.name, verdict: found.outcome.word(), figures: &figures };
     let report = || json_of_both(arguments, &grasp, &found, in_engine.as_ref());
     keep(database.as_ref(), &arguments.input, &answer, report)?;
-    if arguments.json {
+    if arguments.report.is_json() {
         line(format_args!("{:#}", report()));
         return Ok(ExitStatus::Success);
     }

@@ -84,12 +84,38 @@ pub fn exit(code: ExitCode) -> ExitCode {
     }
 }
 
-/// Reads the command line.
+/// The command line that a program has: of its verbs and flags all take negative numbers as values.
+pub fn command<P: clap::CommandFactory>() -> clap::Command {
+    take_negative_numbers(P::command())
+}
+
+fn take_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_values = |argument: &clap::Arg| argument.get_action().takes_values();
+    let command = command.mut_args(|argument| match takes_values(&argument) {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    });
+    command.mut_subcommands(take_negative_numbers)
+}
+
+/// Reads a command line that begins with the program's name.
+///
+/// # Errors
+/// What clap says of a mistake, or in place of arguments for `--help` and `--version`.
+pub fn parse<P: clap::Parser>(
+    line: impl IntoIterator<Item = impl Into<std::ffi::OsString> + Clone>,
+) -> Result<P, clap::Error> {
+    let mut command = command::<P>();
+    let matches = command.try_get_matches_from_mut(line)?;
+    P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Reads the command line of this process.
 ///
 /// # Errors
 /// The exit code after `--help`, `--version`, or a mistake, which is printed.
 pub fn arguments<P: clap::Parser>() -> Result<P, ExitCode> {
-    P::try_parse().map_err(|error| {
+    parse(std::env::args_os()).map_err(|error| {
         let code = u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
         let text = |is_terminal| match is_terminal {
             true => error.render().ansi().to_string(),

@@ -1,0 +1,36 @@
+//! What command lines share that play a sequence: a flag and the progress on standard error.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use simpartner_description::Sequence;
+use simpartner_terminal::output;
+
+use crate::play::{Options, Progress, play};
+
+/// How often the progress is printed.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Plays a sequence and notes the progress.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_with_notes(sequence: &Sequence, options: &Options) -> Result<Progress> {
+    let mut printed = Instant::now();
+    play(sequence, options, |progress| {
+        if printed.elapsed() >= PROGRESS_INTERVAL {
+            printed = Instant::now();
+            let Progress { commands, simulated_s, length_s, .. } = progress;
+            output::note(format_args!("{simulated_s:.1} s of {length_s:.1} s, {commands} commands sent"));
+        }
+    })
+}
+
+/// Reads the flag `--lead`, seconds.
+///
+/// # Errors
+/// When it is no number from 0 to 3600.
+pub fn read_lead(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    if (0.0..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("expected 0 to 3600 s".to_owned()) }
+}

@@ -1,0 +1,71 @@
+//! `simpartner gamepad`, `serial` and `ros2`: clients that are programs of their own, since each needs a library that a server does not.
+//!
+//! As git and cargo do, the verb NAME runs the program `simpartner-NAME` that lies beside this one or on the path.
+
+use std::{ffi::OsString, io::ErrorKind, path::PathBuf, process::Command};
+
+use clap::Args;
+
+use super::exit::{CliError, ExitStatus};
+
+#[derive(Debug, Args)]
+pub(super) struct ExternalArguments {
+    /// What the client is told; `--help` lists its flags
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// A client that is a program of its own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Client {
+    /// The verb.
+    pub(super) name: &'static str,
+    /// What it needs to be built beside Rust, in words; empty for nothing.
+    pub(super) needs: &'static str,
+}
+
+pub(super) const GAMEPAD: Client = Client {
+    name: "gamepad",
+    needs: "; on Linux it needs libudev-dev and pkg-config (`--no-default-features` drives by --script alone)",
+};
+pub(super) const SERIAL: Client = Client { name: "serial", needs: "" };
+pub(super) const ROS2: Client = Client { name: "ros2", needs: "; it needs no ROS installation" };
+
+/// Runs the client in place of this program.
+pub(super) fn external(client: Client, arguments: &ExternalArguments) -> Result<ExitStatus, CliError> {
+    let program = program(client.name);
+    let mut command = Command::new(&program);
+    command.args(&arguments.arguments);
+    let error = match replace_process(&mut command) {
+        Ok(status) => return Ok(status),
+        Err(error) => error,
+    };
+    let name = program.display();
+    Err(match error.kind() {
+        ErrorKind::NotFound => CliError::Input(format!(
+            "there is no program {name} beside this one or on the path\n\
+             help: `cargo install --path clients/{}` in a copy of SimPartner's repository installs it{}",
+            client.name, client.needs
+        )),
+        _ => CliError::Input(format!("the program {name} cannot be run: {error}")),
+    })
+}
+
+/// The client's program: the one beside this program, or else the one on the path.
+fn program(name: &str) -> PathBuf {
+    let file = format!("simpartner-{name}{}", std::env::consts::EXE_SUFFIX);
+    let beside = std::env::current_exe().ok().map(|program| program.with_file_name(&file));
+    beside.filter(|program| program.is_file()).unwrap_or_else(|| file.into())
+}
+
+/// The client gets this process, with its terminal and its signals. It returns only where that fails.
+#[cfg(unix)]
+fn replace_process(command: &mut Command) -> std::io::Result<ExitStatus> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+#[cfg(not(unix))]
+fn replace_process(command: &mut Command) -> std::io::Result<ExitStatus> {
+    let status = command.status()?;
+    Ok(if status.success() { ExitStatus::Success } else { ExitStatus::Internal })
+}

@@ -1,0 +1,30 @@
+//! The flags by which a verb is told how to print its report.
+
+use clap::{Args, ValueEnum};
+
+/// How a report is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReportFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs, in SI units and radians
+    Json,
+}
+
+/// How a verb prints its report.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(super) struct ReportArguments {
+    /// How to print
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
+    format: ReportFormat,
+    /// The same as --format json
+    #[arg(long)]
+    json: bool,
+}
+
+impl ReportArguments {
+    pub(super) fn is_json(self) -> bool {
+        self.json || self.format == ReportFormat::Json
+    }
+}

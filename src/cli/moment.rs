@@ -1,0 +1,84 @@
+//! Simulated time as a user writes it: in seconds or in steps, by its suffix.
+
+use simpartner_model::{StepIndex, Timestep};
+
+/// The unit of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Seconds,
+    Steps,
+}
+
+/// A simulated time from 0 on: `2.5s`, `2500steps`, or a plain number, whose unit each flag says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Moment {
+    number: f64,
+    unit: Unit,
+}
+
+/// The latest step that is counted, far beyond that of any run.
+const LAST: f64 = u32::MAX as f64;
+
+impl Moment {
+    /// Reads a time whose plain number is one of steps.
+    pub(super) fn or_steps(text: &str) -> Result<Self, String> {
+        Self::read(text, Unit::Steps)
+    }
+
+    /// Reads a time whose plain number is one of seconds.
+    pub(super) fn or_seconds(text: &str) -> Result<Self, String> {
+        Self::read(text, Unit::Seconds)
+    }
+
+    fn read(text: &str, plain: Unit) -> Result<Self, String> {
+        let suffix = |ending| text.strip_suffix(ending).map(str::trim_end);
+        let (number, unit) = match (suffix("steps").or(suffix("step")), suffix("s")) {
+            (Some(number), _) => (number, Unit::Steps),
+            (None, Some(number)) => (number, Unit::Seconds),
+            (None, None) => (text, plain),
+        };
+        let number = number.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+        let number = number.filter(|number| unit == Unit::Seconds || number.fract() == 0.0);
+        number
+            .map(|number| Self { number, unit })
+            .ok_or_else(|| "expected a time from 0 on, in seconds as 2.5s or in steps as 2500steps".into())
+    }
+
+    /// The nearest step.
+    pub(super) fn steps(self, timestep: Timestep) -> u64 {
+        let steps = match self.unit {
+            Unit::Seconds => self.number / timestep.seconds(),
+            Unit::Steps => self.number,
+        };
+        steps.min(LAST).round() as u64
+    }
+
+    /// The same in seconds.
+    pub(super) fn seconds(self, timestep: Timestep) -> f64 {
+        match self.unit {
+            Unit::Seconds => self.number,
+            Unit::Steps => timestep.seconds_at(StepIndex(self.number.min(LAST) as u64)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_suffix_says_the_unit_and_the_flag_that_of_a_plain_number() {
+        let steps = |moment: Result<Moment, String>| moment.map(|moment| moment.steps(Timestep::MILLISECOND));
+        assert_eq!(steps(Moment::or_steps("2.5s")), Ok(2500));
+        assert_eq!(steps(Moment::or_seconds("2500steps")), Ok(2500));
+        assert_eq!(steps(Moment::or_seconds("1 step")), Ok(1));
+        assert_eq!(steps(Moment::or_steps("3000")), Ok(3000));
+        assert_eq!(steps(Moment::or_seconds("3")), Ok(3000));
+        assert_eq!(Moment::or_seconds("250steps").map(|moment| moment.seconds(Timestep::MILLISECOND)), Ok(0.25));
+        // A plain number that is no step is probably one of seconds.
+        assert!(Moment::or_steps("2.5").is_err());
+        for wrong in ["-5", "2.5steps", "soon", "", "s", "infs"] {
+            assert!(Moment::or_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

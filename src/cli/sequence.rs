@@ -1,0 +1,53 @@
+//! `simpartner sequence`: plays a command sequence to a running server, as the program `simpartner-sequencer` does.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use simpartner_description::xml;
+use simpartner_sequencer::{
+    command::{play_with_notes, read_lead},
+    play::Options,
+};
+use simpartner_terminal::output::line;
+
+use super::{
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
+    ports,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct SequenceArguments {
+    /// Sequence file
+    file: PathBuf,
+    /// Control port of the server [default: that of the settings, or of --ports-file]
+    #[arg(long, value_name = "HOST:PORT")]
+    server: Option<String>,
+    /// The server's token, where it wants one [default: that of the settings]
+    #[arg(long)]
+    token: Option<String>,
+    /// How far ahead of a playing clock the sequence begins, in simulated seconds
+    #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = read_lead)]
+    lead: f64,
+    /// End the server's run after the sequence
+    #[arg(long)]
+    quit: bool,
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+}
+
+/// Plays the sequence and prints what was played.
+pub(super) fn sequence(arguments: &SequenceArguments) -> Result<ExitStatus, CliError> {
+    let sequence = xml::read_sequence(&arguments.file)?;
+    let config = arguments.configuration.config(&[])?;
+    let server = match &arguments.server {
+        Some(server) => server.clone(),
+        None => ports::control_address(&config)?.to_string(),
+    };
+    // The server of another address need not want the token of the settings.
+    let token = arguments.token.clone().or(config.server.token.filter(|_| arguments.server.is_none()));
+    let options = Options { server, token, lead_s: arguments.lead, quit: arguments.quit };
+    let played = play_with_notes(&sequence, &options);
+    line(played.map_err(|error| CliError::Talk(format!("{error:#}").trim_end().to_owned()))?);
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,136 @@
+//! What all verbs have in common: flags, units, near names; and what the program says of itself without any file.
+
+use super::cli::{SHORT, Scratch, output, simpartner, text};
+
+/// Runs in an empty folder, and returns what was printed to either output, and the exit code.
+fn alone(arguments: &[&str]) -> (String, Option<i32>) {
+    let scratch = Scratch::new();
+    let output = simpartner(arguments).current_dir(scratch.path("")).output().unwrap();
+    (text(&output.stdout) + &text(&output.stderr), output.status.code())
+}
+
+#[test]
+fn a_time_is_in_seconds_or_in_steps_by_its_suffix() {
+    let scratch = Scratch::new();
+    let (sequence, database) = (scratch.write("short.xml", SHORT), scratch.database("a.db"));
+    let call = |arguments: &[&str]| {
+        let output = output(&[arguments, &["--database", &database]].concat());
+        (text(&output.stdout), text(&output.stderr), output.status.code())
+    };
+    let run = |duration| call(&["run", "--mode", "fast", "--sequence", &sequence, "--duration", duration]).0;
+    for duration in ["0.25", "0.25s", "250steps"] {
+        assert!(run(duration).contains("\nsteps             250\n"), "{duration}");
+    }
+    for until in ["100", "0.1s", "100steps"] {
+        let (told, why, _) = call(&["replay", "1", "--until", until]);
+        assert!(told.contains("steps made        100,"), "{until}: {told}{why}");
+    }
+    for at in ["200", "0.2s"] {
+        let (told, why, code) = call(&["fork", "1", "--at", at, "--duration", "50steps"]);
+        assert!(code == Some(0) && told.contains("\nsimulated         0.25 s\n"), "{at}: {told}{why}");
+    }
+    let folder = scratch.path("csv").display().to_string();
+    for (from, to) in [("0.1", "0.2s"), ("100steps", "0.2")] {
+        let range = ["--from", from, "--to", to, "--every", "0.01s", "--force", "-o", &folder];
+        let (told, why, _) =
+            call(&[&["export", "1", "--format", "csv", "--tables", "simulationRow"], &range[..]].concat());
+        assert!(told.contains("          11  simulationRow\n"), "{told}{why}");
+    }
+    // A plain number that is no step is one of seconds.
+    let (_, why, code) = call(&["replay", "1", "--until", "0.1"]);
+    assert!(why.contains("in seconds as 2.5s or in steps as 2500steps") && code == Some(2), "{why}");
+}
+
+#[test]
+fn a_negative_number_is_a_value_of_any_flag() {
+    for arguments in [
+        &["run", "--duration", "-5"][..],
+        &["run", "--rate", "-1"],
+        &["replay", "last", "--until", "-5"],
+        &["export", "last", "--format", "csv", "--from", "-1"],
+        &["sequence", "x.xml", "--lead", "-1"],
+        &["mobility", "x.xml", "--gravity", "-1"],
+    ] {
+        let (told, code) = alone(arguments);
+        assert!(!told.contains("unexpected argument") && told.contains("expected"), "{arguments:?}: {told}");
+        assert!(matches!(code, Some(2 | 3)), "{arguments:?}: {code:?}");
+    }
+}
+
+#[test]
+fn words_of_a_setting_are_choices_of_its_flag() {
+    let (told, code) = alone(&["run", "--mode", "fsat"]);
+    assert!(told.contains("[possible values: realtime, fast, lockstep]") && told.contains("'fast'"), "{told}");
+    assert_eq!(code, Some(2));
+    let (script, _) = alone(&["completions", "bash"]);
+    assert!(script.contains("\"realtime fast lockstep\""), "the script offers no modes");
+}
+
+#[test]
+fn json_is_a_format_of_every_report() {
+    for verb in [&["devices"][..], &["check", "worlds/flat.xml"], &["terrain", "worlds/jacksboro.asc"], &["list"]] {
+        let [format, flag] = [&["--format", "json"][..], &["--json"]].map(|more| output(&[verb, more].concat()).stdout);
+        let json: serde_json::Value = serde_json::from_slice(&format).unwrap_or_else(|_| panic!("{verb:?}"));
+        assert!(json.is_object() || json.is_array());
+        assert_eq!(text(&format), text(&flag), "{verb:?}");
+    }
+}
+
+#[test]
+fn the_program_lists_what_is_built_in_and_takes_it() {
+    let (all, _) = alone(&["list"]);
+    for path in ["worlds/maze.xml", "robots/rover.xml", "robots/circle.xml", "worlds/grasps/pinch.xml"] {
+        assert!(all.contains(&format!("  {path} ")), "{all}");
+    }
+    let (worlds, _) = alone(&["list", "worlds", "--format", "json"]);
+    let worlds: Vec<serde_json::Value> = serde_json::from_str(&worlds).unwrap();
+    assert!(worlds.iter().all(|world| world["kind"] == "worlds"));
+    assert!(worlds.iter().any(|world| world["path"] == "worlds/flat.xml"));
+    let (told, code) = alone(&["grasp", "run", "worlds/grasps/tasks/box.xml", "--task", "0"]);
+    assert!(code == Some(0) && told.contains("\"status\""), "{told}");
+    // A picture of a built-in world has no folder of its own.
+    assert_eq!(alone(&["draw", "worlds/maze.xml"]), ("maze.svg\n".into(), Some(0)));
+    let (told, _) = alone(&["draw", "worlds/maze.xml", "-o", "new/folder"]);
+    assert_eq!(told, "new/folder/maze.svg\n");
+    let (told, code) = alone(&["run", "--world", "worlds/flt.xml", "--database", "none"]);
+    assert!(told.contains("did you mean 'worlds/flat.xml', which is built in?") && code == Some(3), "{told}");
+}
+
+#[test]
+fn the_program_prints_its_protocol_and_puts_it_into_a_project() {
+    let (protocol, _) = alone(&["schema", "protocol"]);
+    assert!(protocol.starts_with("# The protocol of a SimPartner server\n") && protocol.contains("| `SUB n all` |"));
+    let scratch = Scratch::new();
+    let made = simpartner(&["init", "."]).current_dir(scratch.path("")).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert_eq!(std::fs::read_to_string(scratch.path("PROTOCOL.md")).unwrap(), protocol);
+    for file in ["LOG.md", "ANALYSIS.md", "clients/follow.py", "clients/follow.c", "worlds/grasps/tasks/box.xml"] {
+        assert!(scratch.path(file).exists(), "{file}");
+    }
+}
+
+/// A client that is a program of its own is run from the folder of this one or from the path, with all of its arguments.
+#[cfg(unix)]
+#[test]
+fn clients_are_verbs() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    // A copy of the program has no client beside it.
+    let program = scratch.path("simpartner");
+    std::fs::copy(env!("CARGO_BIN_EXE_simpartner"), &program).unwrap();
+    let call = |arguments: &[&str], path: &str| {
+        let output = std::process::Command::new(&program).args(arguments).env("PATH", path).output().unwrap();
+        (text(&output.stdout) + &text(&output.stderr), output.status.code())
+    };
+    let (told, code) = call(&["ros2", "--help"], "");
+    assert!(told.contains("`cargo install --path clients/ros2`") && code == Some(3), "{told}");
+    let client = scratch.path("simpartner-ros2");
+    std::fs::write(&client, "#!/bin/sh\necho \"client $*\"\nexit 7\n").unwrap();
+    std::fs::set_permissions(&client, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    assert_eq!(call(&["ros2", "--help", "-x", "-5"], &path), ("client --help -x -5\n".into(), Some(7)));
+    let (help, _) = call(&["--help"], "");
+    for verb in ["sequence", "gamepad", "serial", "ros2"] {
+        assert!(help.lines().any(|line| line.trim_start().starts_with(verb)), "{help}");
+    }
+}
