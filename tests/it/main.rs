@@ -36,6 +36,7 @@ mod process;
 mod protocol;
 mod push;
 mod rapier;
+mod readme;
 mod realtime;
 mod recorder;
 mod replay;
