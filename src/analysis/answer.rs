@@ -1,6 +1,9 @@
 //! Writes the rows of an answer as a table, as CSV or as JSON. Numbers read back to the same bits.
 
-use std::io::{self, Write};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 use simpartner_wire::signal::printable;
 
@@ -144,7 +147,7 @@ fn names(columns: &[Column]) -> Vec<String> {
 
 /// The shortest text that reads back to the same number.
 pub(super) fn real(number: f64) -> String {
-    format!("{number:?}")
+    zmij::Buffer::new().format(number).to_owned()
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -163,10 +166,24 @@ fn shown(value: &Value) -> String {
 }
 
 /// A field of CSV.
-pub(super) fn csv(value: &Value) -> String {
+fn csv(value: &Value) -> String {
+    let mut field = String::new();
+    push_csv(&mut field, value);
+    field
+}
+
+/// Adds a field of CSV to a line.
+pub(super) fn push_csv(line: &mut String, value: &Value) {
     match value {
-        Value::Text(text) => quoted(text),
-        other => shown(other),
+        Value::Null => {}
+        Value::Integer(integer) => {
+            // Writing to a string cannot fail.
+            let _ = write!(line, "{integer}");
+        }
+        Value::Real(number) => line.push_str(zmij::Buffer::new().format(*number)),
+        Value::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => line.push_str(&quoted(text)),
+        Value::Text(text) => line.push_str(text),
+        Value::Bytes(bytes) => line.push_str(&hexadecimal(bytes)),
     }
 }
 

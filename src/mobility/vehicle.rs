@@ -3,12 +3,10 @@
 use bevy_math::DVec3;
 use simpartner_description::{Actuator, DeviceSpec, Mount, World};
 use simpartner_dynamics::{MassProperties, mass_properties};
-use simpartner_model::{Axis, BodyId, FreeAxis, Joint, JointId, Mechanism, Placed, Pose, Shape};
+use simpartner_model::{AXLE_TOLERANCE, BodyId, FreeAxis, Joint, JointId, Mechanism, Placed, Pose, Shape};
 
 use super::MobilityError;
 
-/// How far an axle may rise from the level and a wheel's axis turn from its axle, as a sine: what is left of measuring a drawing.
-const ALIGNED: f64 = 0.05;
 /// How far above the lowest wheel another may be and still stand, as a part of its radius: legs of slightly different length.
 const STANDS: f64 = 0.1;
 
@@ -251,51 +249,33 @@ fn wheels(world: &World) -> Vec<Wheel> {
     wheels
 }
 
-/// The wheel that a joint turns, if it turns one.
+/// The wheel that a joint turns about a level axle, if it turns one.
 fn wheel(world: &World, id: JointId, joint: &Joint) -> Option<Wheel> {
-    let mut free = joint.free_coordinates();
-    let (Some((coordinate, own)), None) = (free.next(), free.next()) else { return None };
-    let axis = joint.direction(own);
-    let Axis::Free(limits) = joint.axes[coordinate] else { return None };
-    let endless = limits.lower == f64::NEG_INFINITY && limits.upper == f64::INFINITY;
-    if own.linear || !endless || axis.y.abs() > ALIGNED {
-        return None;
-    }
-    [joint.child, joint.parent].into_iter().find_map(|id_of_body| {
-        let body = world.mechanism.body(id_of_body);
-        let shape = body.collision_shape()?;
-        let radius = shape.shape.rolling_radius()?;
-        let centre = body.pose.point(shape.pose.translation);
-        let round = |placed: &Placed| match placed.shape {
-            Shape::Sphere { .. } => true,
-            _ => (body.pose.rotation * placed.pose.rotation * DVec3::Y).cross(axis).length() < ALIGNED,
-        };
-        if !round(shape) || (centre - joint.anchor).cross(axis).length() > ALIGNED * radius {
-            return None;
-        }
-        let width = [Some(shape), body.shape.as_ref()].into_iter().flatten().find_map(|placed| match placed.shape {
-            Shape::Cylinder { length, .. } if round(placed) => Some(length),
-            Shape::Capsule { length, radius } if round(placed) => Some(length + radius),
-            _ => None,
-        });
-        let drive = actuators(world, id).next().map(|actuator| Drive {
-            axis: limits,
-            line: actuator.motor.map(|motor| [motor.efficiency * motor.stall_effort, motor.no_load_rate]),
-        });
-        Some(Wheel {
-            body: id_of_body,
-            joint: id,
-            coordinate,
-            sign: 1.0,
-            centre,
-            radius,
-            width,
-            is_cylinder: matches!(shape.shape, Shape::Cylinder { .. }),
-            drive,
-            grousers: body.material.grousers,
-            friction: body.material.friction,
-            rolling_friction: body.material.rolling_friction,
-        })
+    let wheel = world.mechanism.wheel(joint).filter(|wheel| wheel.axis.y.abs() <= AXLE_TOLERANCE)?;
+    let body = world.mechanism.body(wheel.body);
+    let shape = body.collision_shape()?;
+    let width = [Some(shape), body.shape.as_ref()].into_iter().flatten().find_map(|placed| match placed.shape {
+        Shape::Cylinder { length, .. } if body.is_round_about(placed, wheel.axis) => Some(length),
+        Shape::Capsule { length, radius } if body.is_round_about(placed, wheel.axis) => Some(length + radius),
+        _ => None,
+    });
+    let drive = actuators(world, id).next().map(|actuator| Drive {
+        axis: wheel.limits,
+        line: actuator.motor.map(|motor| [motor.efficiency * motor.stall_effort, motor.no_load_rate]),
+    });
+    Some(Wheel {
+        body: wheel.body,
+        joint: id,
+        coordinate: wheel.coordinate,
+        sign: 1.0,
+        centre: wheel.centre,
+        radius: wheel.radius,
+        width,
+        is_cylinder: matches!(shape.shape, Shape::Cylinder { .. }),
+        drive,
+        grousers: body.material.grousers,
+        friction: body.material.friction,
+        rolling_friction: body.material.rolling_friction,
     })
 }
 

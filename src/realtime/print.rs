@@ -132,6 +132,8 @@ fn level(kind: EventKind) -> Level {
         | EventKind::Spawn
         | EventKind::Remove
         | EventKind::Watchdog
+        | EventKind::TipOver
+        | EventKind::LeftGround
         | EventKind::Lockstep => Level::INFO,
         EventKind::Substeps
         | EventKind::Unconverged

@@ -47,6 +47,7 @@ impl Simulation {
         next.background = std::mem::replace(&mut self.background, Box::new(Foreground));
         // What they see is in a world that the next state knows nothing of.
         self.devices.iter_mut().for_each(Device::finish_scan);
+        next.balance.carry_over(&self.balance);
         next.carry_over_devices(self, numbers);
         next.carry_over_commands(self, numbers);
         (next.is_recorded, next.begins_with) = (false, Some(next.snapshot().into()));

@@ -3,6 +3,7 @@
 //! It knows no clock, thread, socket or file, and so the same model, settings and commands give the same bits wherever and
 //! however fast they run. Start at [`Simulation::step`].
 
+mod balance;
 mod exchange;
 mod notices;
 mod runs;
@@ -25,7 +26,7 @@ use simpartner_wire::{
 };
 use thiserror::Error;
 
-use self::schedule::Schedule;
+use self::{balance::Balance, schedule::Schedule};
 use crate::device::{self, Background, Device, Foreground};
 
 pub use snapshot::SnapshotError;
@@ -56,6 +57,7 @@ pub struct Simulation {
     /// Events since the last record.
     events: Vec<Event>,
     diverged: bool,
+    balance: Balance,
     /// Whether a record has told of the present run. The first run needs none: it begins with the simulation.
     is_recorded: bool,
     /// The state that the run goes on from, until its first record; `None` if it begins with the model.
@@ -126,6 +128,7 @@ impl Simulation {
         refuse_unsupported_devices(&world, &mut *engine)?;
         let mut simulation = Self {
             engine,
+            balance: Balance::new(&world.mechanism, timestep),
             devices: Vec::new(),
             background: Box::new(Foreground),
             newest: vec![0; world.devices.len()],
@@ -369,6 +372,7 @@ impl Simulation {
         self.hand_over(record);
         record.is_step = true;
         self.write_state(record);
+        self.balance.watch(&self.layout, self.timestep, record);
     }
 
     /// The record of the present state, without commands and events.
@@ -381,8 +385,7 @@ impl Simulation {
 
     fn write_state(&self, record: &mut StepRecord) {
         record.world = self.layout.world();
-        record.step = self.step;
-        record.epoch = self.epoch;
+        (record.step, record.epoch) = (self.step, self.epoch);
         record.applied.copy_from_slice(&self.newest);
         let values = &mut record.values;
         for body in (0..self.world.mechanism.bodies.len()).map(BodyId::new) {

@@ -7,7 +7,7 @@ use simpartner_dynamics::BuildError;
 use simpartner_model::StepIndex;
 use simpartner_wire::signal::StepRecord;
 
-use super::Simulation;
+use super::{Simulation, balance::Balance};
 
 impl Simulation {
     /// Rebuilds everything from the model: equal to a fresh start, bit for bit. Commands for later steps are dropped. Returns
@@ -25,6 +25,7 @@ impl Simulation {
         (self.is_recorded, self.begins_with) = (false, None);
         self.drop_commands();
         self.devices = self.new_devices();
+        self.balance = Balance::new(&self.world.mechanism, self.timestep);
         Ok(remainder)
     }
 

@@ -99,6 +99,8 @@ impl Simulation {
         self.devices = devices;
         (self.step, self.diverged) = (saved.step, saved.diverged);
         self.drop_commands();
+        let restored = self.observe();
+        self.balance.begin_anew(&self.layout, &restored.values);
         Ok(())
     }
 

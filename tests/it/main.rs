@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod analysis;
+mod balance;
 mod benchmark;
 mod bounds;
 mod check;

@@ -15,20 +15,30 @@ use crate::{
 pub(super) struct CsvWriter {
     path: PathBuf,
     out: BufWriter<File>,
+    /// Kept for its memory.
+    line: String,
 }
 
 impl CsvWriter {
     pub(super) fn create(path: &Path, columns: &[Column]) -> Result<Self, AnalysisError> {
         let failed = |source| AnalysisError::Write { path: path.to_owned(), source };
-        let mut out = BufWriter::new(File::create(path).map_err(failed)?);
+        let mut out = BufWriter::with_capacity(super::BUFFER, File::create(path).map_err(failed)?);
         answer::line(&mut out, columns.iter().map(|column| column.name.clone())).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), out })
+        Ok(Self { path: path.to_owned(), out, line: String::new() })
     }
 }
 
 impl super::TableWriter for CsvWriter {
     fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError> {
-        let written = answer::line(&mut self.out, row.iter().map(answer::csv));
+        self.line.clear();
+        for value in row {
+            answer::push_csv(&mut self.line, value);
+            self.line.push(',');
+        }
+        // The last comma becomes the line's end.
+        self.line.pop();
+        self.line.push('\n');
+        let written = self.out.write_all(self.line.as_bytes());
         written.map_err(|source| AnalysisError::Write { path: self.path.clone(), source })
     }
 

@@ -12,6 +12,12 @@ use crate::recorder::{
     inquiry::{Column, Selection, TABLES, Table, Value},
 };
 
+/// After how many rows the progress is reported, some hundred times a second.
+const ROWS_PER_REPORT: u64 = 4096;
+
+/// Bytes that are written to a file at once.
+const BUFFER: usize = 1 << 18;
+
 /// The format of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -99,14 +105,20 @@ fn tables<W: TableWriter>(
             every: order.every,
             ..Selection::all(table, order.run.simulation_id)
         };
-        progress.begin(table.name, inquiry.count(&selection)?);
+        // Counting rows would take as long as reading them; a run's steps are known.
+        let last = order.run.steps.map_or(order.steps.0, |steps| steps.1).clamp(order.steps.0, order.steps.1);
+        progress.begin(table.name, last - order.steps.0);
         let path = folder.path().join(format!("{}.{extension}", table.name));
         let mut writer = create(&path, &columns)?;
         let mut rows = 0;
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let step = names.iter().position(|name| matches!(*name, "simulationRowID" | "step"));
         inquiry.rows(&selection, &names, |row| {
+            if rows % ROWS_PER_REPORT == 0 {
+                let at = step.and_then(|place| row[place].integer()).map_or(0, |row| row as u64 & u64::from(u32::MAX));
+                progress.reach(at.saturating_sub(order.steps.0));
+            }
             rows += 1;
-            progress.reach(rows);
             writer.row(row)
         })?;
         writer.finish()?;

@@ -22,6 +22,7 @@ mod rocks;
 mod shape;
 mod soil;
 mod time;
+mod wheel;
 
 pub use assembly::close_loops;
 pub use body::{
@@ -43,6 +44,7 @@ pub use rocks::{Rock, RockField, RockSizes};
 pub use shape::{Placed, Shape, Visual};
 pub use soil::{NamedSoil, PressureLaw, Soil};
 pub use time::{StepIndex, Timestep, TimestepError};
+pub use wheel::{AXLE_TOLERANCE, Wheel};
 
 use bevy_math::DVec3;
 

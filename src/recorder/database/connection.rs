@@ -13,6 +13,7 @@ use super::{
     error::{ErrorKind, RecorderError},
     limits::{CONNECT_TIMEOUT, STATEMENT_TIMEOUT},
     mysql, postgres,
+    scan::RowSender,
     session::{self, Session},
     sqlite,
 };
@@ -287,6 +288,13 @@ impl Connection {
         take: &mut dyn FnMut(&[Value]) -> bool,
     ) -> Result<(), ConnectionError> {
         let call = on_driver!(self, driver => driver.for_each_row(sql, take));
+        call.await.map_err(ConnectionError::Driver)
+    }
+
+    /// Hands over the rows of a query of this program to another thread, in batches, as fast as the database reads. It blocks where the database
+    /// is a file.
+    pub(in crate::recorder) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), ConnectionError> {
+        let call = on_driver!(self, driver => driver.scan(sql, rows));
         call.await.map_err(ConnectionError::Driver)
     }
 

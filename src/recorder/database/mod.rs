@@ -15,5 +15,6 @@ mod mysql;
 mod postgres;
 mod query;
 pub(super) mod query_position;
+pub(super) mod scan;
 pub(super) mod session;
 mod sqlite;

@@ -30,6 +30,15 @@ impl TableRows {
         &self.cells[table as usize]
     }
 
+    /// Adds NULL for the columns of a table that its rows lack, which have only so many.
+    pub(in crate::recorder) fn widen(&mut self, table: TableId, columns: usize) {
+        let cells = std::mem::take(self.cells_mut(table));
+        let lacking = table.width().saturating_sub(columns);
+        let rows = cells.chunks(columns.max(1));
+        let wide = rows.flat_map(|row| row.iter().cloned().chain(std::iter::repeat_n(Cell::Null, lacking)));
+        *self.cells_mut(table) = wide.collect();
+    }
+
     /// How many rows there are, not counting the one with the checksums.
     pub(in crate::recorder) fn count(&self) -> u64 {
         let logged = TableId::ALL.iter().filter(|&&table| table != TableId::Batch);

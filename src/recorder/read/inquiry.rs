@@ -18,6 +18,7 @@ use crate::recorder::{
         connection::{Connection, ConnectionError},
         driver::Access,
         error::RecorderError,
+        scan::rows_between_threads,
     },
     format::{
         schema::{Table, TableId},
@@ -85,7 +86,12 @@ impl Inquiry {
         if let Some(columns) = self.columns.get(table.name) {
             return Ok(columns.clone());
         }
-        let columns = self.runtime.block_on(self.connection.table_columns(table.name))?;
+        let mut columns = self.runtime.block_on(self.connection.table_columns(table.name))?;
+        // SQLite does not say the type of what a view computes.
+        for column in &mut columns {
+            let known = table.columns().find(|(name, _)| *name == column.name);
+            column.column_type = known.map_or(column.column_type, |(_, known)| Some(known.column_type()));
+        }
         self.columns.insert(table.name, columns.clone());
         Ok(columns)
     }
@@ -168,13 +174,21 @@ impl Inquiry {
         self.stream(&scoped.text, |row| listener.row(row), failed)
     }
 
-    /// Calls `take` with each row of a query of this program.
+    /// Calls `take` with each row of a query of this program. Another thread reads ahead meanwhile.
     pub(super) fn for_each_row<E: From<RecorderError>>(
         &mut self,
         sql: &str,
         take: impl FnMut(&[Value]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.stream(sql, take, Connection::error)
+        let (runtime, connection) = (&self.runtime, &mut self.connection);
+        let (mut sender, receiver) = rows_between_threads();
+        let (taken, read) = std::thread::scope(|threads| {
+            let reader = threads.spawn(move || runtime.block_on(connection.scan(sql, &mut sender)));
+            let taken = receiver.for_each_row(take);
+            (taken, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        taken?;
+        Ok(read.map_err(|error| self.connection.error(error))?)
     }
 
     fn stream<E: From<RecorderError>>(

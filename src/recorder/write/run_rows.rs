@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use bevy_math::{DQuat, DVec3};
 use simpartner_description::{Content, SourceFile};
 use simpartner_dynamics::MassProperties;
-use simpartner_model::{Axis, Body, DeviceId, JointId, RobotId, Shape, StepIndex};
+use simpartner_model::{Axis, Body, DeviceId, JointId, Mechanism, RobotId, Shape, StepIndex};
 use simpartner_wire::signal::Attachment;
 
 use super::description::{Origin, RunDescription, RunOutcome};
@@ -142,6 +143,7 @@ fn component(rows: &mut TableRows, number: &Cell, robot: Option<RobotId>, kind: 
 }
 
 fn bodies(rows: &mut TableRows, run: &RunDescription) {
+    let axles = axles(&run.world.mechanism);
     for ((id, body), mass) in run.world.mechanism.bodies().zip(&run.masses) {
         component(rows, &cell::body(id), body.robot, "BODY", &body.name);
         let shape = body.shape.as_ref().map(|placed| &placed.shape);
@@ -153,7 +155,37 @@ fn bodies(rows: &mut TableRows, run: &RunDescription) {
         cells.extend(inertia(body, mass).map(Cell::from));
         let material = &body.material;
         cells.extend([material.friction, material.restitution, material.rolling_friction].map(Cell::Real));
+        let into_body = body.pose.rotation.inverse();
+        let directions = [into_body * DVec3::Y, into_body * level_axis(body.pose.rotation)];
+        cells.extend(directions.into_iter().flat_map(|direction| direction.to_array()).map(Cell::Real));
+        let axle = axles[id.index()];
+        let radius = axle.map(|(radius, _)| radius);
+        cells.push(radius.into());
+        let axis = axle.map_or([None; 3], |(_, axis)| (into_body * axis).to_array().map(Some));
+        cells.extend(axis.map(Cell::from));
     }
+}
+
+/// For each body that is a wheel its radius, m, and the axis at step 0 that a positive rate of its joint turns it about, world frame.
+fn axles(mechanism: &Mechanism) -> Vec<Option<(f64, DVec3)>> {
+    let mut axles = vec![None; mechanism.bodies.len()];
+    for joint in &mechanism.joints {
+        if let Some(wheel) = mechanism.wheel(joint) {
+            let axis = if wheel.body == joint.child { wheel.axis } else { -wheel.axis };
+            axles[wheel.body.index()].get_or_insert((wheel.radius, axis));
+        }
+    }
+    axles
+}
+
+/// The x axis of a body with this orientation, made level: a unit vector, world frame. Where x is upright within a tenth of its length, the
+/// more level one of the other two.
+fn level_axis(rotation: DQuat) -> DVec3 {
+    let level = |axis: DVec3| (rotation * axis).with_y(0.0);
+    let (x, y, z) = (level(DVec3::X), level(DVec3::Y), level(DVec3::Z));
+    let other = if y.length() > z.length() { y } else { z };
+    let chosen = if x.length() > 0.1 { x } else { other };
+    chosen / chosen.length()
 }
 
 fn joints(rows: &mut TableRows, run: &RunDescription) {

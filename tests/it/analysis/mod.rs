@@ -1,6 +1,7 @@
 //! Logs are analysed with the binary, as a user does: queries, lists, comparisons, exports, plots, and the blocks of `ANALYSIS.md`.
 
 mod compare;
+mod cookbook;
 mod export;
 mod page;
 mod query;

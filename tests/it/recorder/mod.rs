@@ -19,6 +19,7 @@ mod selection;
 #[cfg(target_os = "linux")]
 mod servers;
 pub(super) mod test_database;
+mod views;
 
 use std::{path::Path, sync::Arc};
 

@@ -1,7 +1,5 @@
 //! Writes JSON directly into a text: for millions of messages building a tree for each would take too long.
 
-use std::fmt::Write as _;
-
 /// A name as a string of JSON.
 pub(super) fn quoted(name: &str) -> String {
     serde_json::Value::from(name).to_string()
@@ -9,11 +7,10 @@ pub(super) fn quoted(name: &str) -> String {
 
 /// Adds a number; one that is not finite, or not there, is null.
 pub(super) fn number(text: &mut String, number: Option<f64>) {
-    // Writing to a string cannot fail.
-    let _ = match number.filter(|number| number.is_finite()) {
-        Some(number) => write!(text, "{number:?}"),
-        None => text.write_str("null"),
-    };
+    match number.filter(|number| number.is_finite()) {
+        Some(number) => text.push_str(zmij::Buffer::new().format_finite(number)),
+        None => text.push_str("null"),
+    }
 }
 
 /// Adds a list of numbers.

@@ -12,10 +12,12 @@ mod scene;
 mod schema;
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, HashMap},
     fmt::Write as _,
     fs::File,
     io::BufWriter,
+    ops::Range,
     rc::Rc,
 };
 
@@ -51,12 +53,13 @@ pub(super) fn export(
     }
     let world = xml::read_kept(&sources(inquiry, order)?)?;
     let output = PartialOutput::new(order.output, None, order.force)?;
-    let options = WriteOptions::new().compression(Some(Compression::Zstd)).compression_threads(0);
+    // Reading, writing JSON and compressing take about as long, and each has a thread. Higher levels take several times longer for a tenth.
+    let options = WriteOptions::new().compression(Some(Compression::Zstd)).compression_level(1).compression_threads(1);
     let options = options.library(concat!("simpartner ", env!("CARGO_PKG_VERSION")));
-    let writer = Writer::with_options(BufWriter::new(output.create()?), options)?;
+    let writer = Writer::with_options(BufWriter::with_capacity(super::BUFFER, output.create()?), options)?;
     let parts = parts(&world, inquiry.components(order.run.simulation_id)?);
-    let (topics, channels, pending) = (HashMap::new(), Vec::new(), Vec::new());
-    let mut file = McapWriter { writer, order, parts, topics, channels, pending };
+    let (topics, channels) = (HashMap::new(), Vec::new());
+    let mut file = McapWriter { writer, order, parts, topics, channels, pending: Vec::new(), texts: String::new() };
     let (from, to) = order.steps;
     file.scene(&world, from)?;
     let last = order.run.steps.map_or(from, |steps| steps.1).clamp(from, to);
@@ -93,6 +96,7 @@ fn parts(world: &World, components: Vec<Component>) -> HashMap<i64, Rc<Named>> {
             quoted: json::quoted(&component.name),
             readings: device.map(|device| Readings::new(world, device, &component)),
             places: component.fields.iter().enumerate().map(|(place, (field, _))| (field.clone(), place)).collect(),
+            channel: Cell::new(None),
             component,
         };
         (named.component.number, Rc::new(named))
@@ -123,8 +127,9 @@ struct McapWriter<'a> {
     topics: HashMap<String, usize>,
     /// A channel is created with its first message.
     channels: Vec<Channel>,
-    /// Messages of the present chunk: step, index of the channel, text.
-    pending: Vec<(u64, usize, String)>,
+    /// Messages of the present chunk: step, index of the channel, place of the text in `texts`.
+    pending: Vec<(u64, usize, Range<usize>)>,
+    texts: String,
 }
 
 /// A body, joint or device, with the texts that its messages repeat.
@@ -136,6 +141,8 @@ struct Named {
     readings: Option<Readings>,
     /// The places of its fields in its reading.
     places: HashMap<String, usize>,
+    /// Its channel's place, once it has one.
+    channel: Cell<Option<usize>>,
 }
 
 struct Channel {
@@ -169,41 +176,57 @@ impl State {
 }
 
 impl McapWriter<'_> {
-    /// Adds a message to those of its chunk.
-    fn add_message(
+    /// The place of a topic's channel; `schema` tells the name and text of its schema when its first message comes.
+    fn channel(
         &mut self,
-        step: u64,
         topic: &str,
         schema: impl FnOnce() -> (String, serde_json::Value),
-        text: String,
-    ) -> Result<(), AnalysisError> {
-        let place = match self.topics.get(topic) {
-            Some(&place) => place,
-            None => {
-                let (name, schema) = schema();
-                let schema = self.writer.add_schema(&name, "jsonschema", schema.to_string().as_bytes())?;
-                let id = self.writer.add_channel(schema, topic, "json", &BTreeMap::new())?;
-                let place = self.channels.len();
-                self.topics.insert(topic.to_owned(), place);
-                self.channels.push(Channel { topic: topic.to_owned(), id, messages: 0 });
-                place
-            }
+    ) -> Result<usize, AnalysisError> {
+        if let Some(&place) = self.topics.get(topic) {
+            return Ok(place);
+        }
+        let (name, schema) = schema();
+        let schema = self.writer.add_schema(&name, "jsonschema", schema.to_string().as_bytes())?;
+        let id = self.writer.add_channel(schema, topic, "json", &BTreeMap::new())?;
+        let place = self.channels.len();
+        self.topics.insert(topic.to_owned(), place);
+        self.channels.push(Channel { topic: topic.to_owned(), id, messages: 0 });
+        Ok(place)
+    }
+
+    /// The same for a body, joint or device.
+    fn channel_of(
+        &mut self,
+        part: &Named,
+        schema: impl FnOnce() -> (String, serde_json::Value),
+    ) -> Result<usize, AnalysisError> {
+        let place = match part.channel.get() {
+            Some(place) => place,
+            None => self.channel(&part.topic, schema)?,
         };
-        self.pending.push((step, place, text));
-        Ok(())
+        part.channel.set(Some(place));
+        Ok(place)
+    }
+
+    /// Adds a message to those of its chunk.
+    fn add_message(&mut self, step: u64, channel: usize, write: impl FnOnce(&mut String)) {
+        let start = self.texts.len();
+        write(&mut self.texts);
+        self.pending.push((step, channel, start..self.texts.len()));
     }
 
     /// Writes the messages of a chunk in the order of their time.
     fn flush(&mut self) -> Result<(), AnalysisError> {
         self.pending.sort_by_key(|message| message.0);
-        for (step, place, text) in self.pending.drain(..) {
+        for (step, place, range) in self.pending.drain(..) {
             let time = step * self.order.run.timestep.nanoseconds();
             let channel = &mut self.channels[place];
             let (channel_id, sequence) = (channel.id, channel.messages as u32);
             let header = MessageHeader { channel_id, sequence, log_time: time, publish_time: time };
-            self.writer.write_to_known_channel(&header, text.as_bytes())?;
+            self.writer.write_to_known_channel(&header, self.texts[range].as_bytes())?;
             channel.messages += 1;
         }
+        self.texts.clear();
         Ok(())
     }
 
@@ -213,9 +236,11 @@ impl McapWriter<'_> {
         let up = json!({ "x": half, "y": 0.0, "z": 0.0, "w": half });
         let frame = json!({ "timestamp": self.time(step), "parent_frame_id": "map", "child_frame_id": "world",
             "translation": { "x": 0.0, "y": 0.0, "z": 0.0 }, "rotation": up });
-        self.add_message(step, "/tf", schema::transforms, json!({ "transforms": [frame] }).to_string())?;
+        let channel = self.channel("/tf", schema::transforms)?;
+        self.add_message(step, channel, |text| *text += &json!({ "transforms": [frame] }).to_string());
         let scene = scene::update(world, self.time(step));
-        self.add_message(step, "/scene", schema::scene, scene.to_string())?;
+        let channel = self.channel("/scene", schema::scene)?;
+        self.add_message(step, channel, |text| *text += &scene.to_string());
         self.flush()
     }
 
@@ -256,14 +281,22 @@ impl McapWriter<'_> {
             frame(frames, time, &part.quoted, &row[2..]);
             let about =
                 || (format!("simpartner.Body {}", part.component.name), schema::numbers(state.columns.iter().copied()));
-            self.add_message(step, &part.topic, about, numbers(&state.names, &row[2..]))
+            let channel = self.channel_of(&part, about)?;
+            self.add_message(step, channel, |text| numbers(text, &state.names, &row[2..]));
+            Ok(())
         })?;
         self.frames(frames)
     }
 
     fn frames(&mut self, frames: Option<(u64, String, String)>) -> Result<(), AnalysisError> {
         let Some((step, _, frames)) = frames else { return Ok(()) };
-        self.add_message(step, "/tf", schema::transforms, format!(r#"{{"transforms":[{frames}]}}"#))
+        let channel = self.channel("/tf", schema::transforms)?;
+        self.add_message(step, channel, |text| {
+            text.push_str(r#"{"transforms":["#);
+            text.push_str(&frames);
+            text.push_str("]}");
+        });
+        Ok(())
     }
 
     fn joints(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
@@ -273,7 +306,9 @@ impl McapWriter<'_> {
             let about = || {
                 (format!("simpartner.Joint {}", part.component.name), schema::numbers(state.columns.iter().copied()))
             };
-            self.add_message(step(row), &part.topic, about, numbers(&state.names, &row[2..]))
+            let channel = self.channel_of(&part, about)?;
+            self.add_message(step(row), channel, |text| numbers(text, &state.names, &row[2..]));
+            Ok(())
         })
     }
 
@@ -305,7 +340,9 @@ impl McapWriter<'_> {
         let Some((step, part)) = of else { return Ok(()) };
         let Some(readings) = &part.readings else { return Ok(()) };
         let text = readings.message(&self.time(step).to_string(), reading);
-        self.add_message(step, &part.topic, || readings.schema(&part.component), text)
+        let channel = self.channel_of(&part, || readings.schema(&part.component))?;
+        self.add_message(step, channel, |message| *message += &text);
+        Ok(())
     }
 
     fn commands(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
@@ -314,7 +351,9 @@ impl McapWriter<'_> {
             let device = self.part(&row[1]).map_or(String::new(), |part| part.component.name.clone());
             let client = row[2].integer();
             let text = json!({ "device": device, "client": client, "text": row[3].text(), "reply": row[4].text() });
-            self.add_message(step(row), "/command", schema::command, text.to_string())
+            let channel = self.channel("/command", schema::command)?;
+            self.add_message(step(row), channel, |message| *message += &text.to_string());
+            Ok(())
         })
     }
 
@@ -325,7 +364,9 @@ impl McapWriter<'_> {
             let message = format!("{} {}", row[2].text(), row[3].text());
             let text = json!({ "timestamp": self.time(step), "level": level(row[1].text()), "message": message.trim(),
                 "name": row[1].text(), "file": "", "line": 0 });
-            self.add_message(step, "/event", schema::log, text.to_string())
+            let channel = self.channel("/event", schema::log)?;
+            self.add_message(step, channel, |message| *message += &text.to_string());
+            Ok(())
         })
     }
 }
@@ -346,6 +387,7 @@ fn level(kind: &str) -> u8 {
         EventKind::Fault,
         EventKind::Watchdog,
         EventKind::LockstepTimeout,
+        EventKind::TipOver,
         EventKind::LogLimit,
         EventKind::LogOutage,
     ];
@@ -376,9 +418,7 @@ fn frame(frames: &mut String, time: &str, name: &str, row: &[Value]) {
     frames.push('}');
 }
 
-/// An object of numbers.
-fn numbers(names: &[String], row: &[Value]) -> String {
-    let mut text = String::with_capacity(32 * names.len());
-    json::object(&mut text, names.iter().map(String::as_str).zip(row.iter().map(Value::number)));
-    text
+/// Adds an object of numbers.
+fn numbers(text: &mut String, names: &[String], row: &[Value]) {
+    json::object(text, names.iter().map(String::as_str).zip(row.iter().map(Value::number)));
 }

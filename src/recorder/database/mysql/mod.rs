@@ -20,6 +20,7 @@ use super::{
     inserts::Inserts,
     limits::{CACHED_STATEMENTS, IDLE_TRANSACTION_TIMEOUT, LOCK_TIMEOUT},
     query::{self, with_parameters},
+    scan::RowSender,
     session::Session,
 };
 use crate::recorder::format::{
@@ -29,8 +30,8 @@ use crate::recorder::format::{
     value::{Column, Parameter, Row, Value},
 };
 
-/// Rows of the insert statements, each an eighth of the one before, so that a batch takes few. The largest has at most 12 288
-/// parameters (24 columns of `body`); the protocol counts them with 16 bits.
+/// Rows of the insert statements, each an eighth of the one before, so that a batch takes few. The largest has at most 17 408
+/// parameters (34 columns of `body`); the protocol counts them with 16 bits.
 const ROWS_PER_INSERT: [usize; 4] = [512, 64, 8, 1];
 
 /// Bytes of a statement beside its values.
@@ -165,6 +166,13 @@ impl Connection {
             column_type: value::column_type(column.type_info().name()),
         };
         Ok(statement.columns().iter().map(column).collect())
+    }
+
+    /// Hands over the rows of an answer.
+    pub(super) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), sqlx::Error> {
+        self.for_each_row(sql, &mut |row| rows.copy(row)).await?;
+        rows.flush();
+        Ok(())
     }
 
     pub(super) async fn for_each_row(

@@ -23,6 +23,7 @@ use super::{
     driver::{Access, Dialect},
     limits::{CACHED_STATEMENTS, IDLE_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, STATEMENT_TIMEOUT},
     query::{self, with_parameters},
+    scan::RowSender,
     session::Session,
 };
 use crate::recorder::format::{
@@ -144,6 +145,13 @@ impl Connection {
         let end = if columns.is_ok() { "RELEASE SAVEPOINT columns" } else { "ROLLBACK TO SAVEPOINT columns" };
         sqlx::raw_sql(end).execute(&mut self.connection).await?;
         columns
+    }
+
+    /// Hands over the rows of an answer.
+    pub(super) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), sqlx::Error> {
+        self.for_each_row(sql, &mut |row| rows.copy(row)).await?;
+        rows.flush();
+        Ok(())
     }
 
     /// By a cursor, which takes nothing but a query and keeps no more of the answer in memory than what was fetched last.

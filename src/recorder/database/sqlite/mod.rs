@@ -23,6 +23,7 @@ use super::{
     inserts::Inserts,
     limits::{CACHED_STATEMENTS, LOCK_TIMEOUT},
     query::{self, with_parameters},
+    scan::RowSender,
 };
 use crate::recorder::format::{
     cell::Cell,
@@ -31,8 +32,8 @@ use crate::recorder::format::{
     value::{Column, Parameter, Row, Value},
 };
 
-/// Rows of the insert statements, each an eighth of the one before, so that a batch takes few. The largest has at most 6144 parameters
-/// (24 columns of `body`); SQLite takes 32 766.
+/// Rows of the insert statements, each an eighth of the one before, so that a batch takes few. The largest has at most 8704 parameters
+/// (34 columns of `body`); SQLite takes 32 766.
 const ROWS_PER_INSERT: [usize; 4] = [256, 32, 4, 1];
 
 /// Size of the pages of a new file. Rows of a step are neighbours, so large pages save writes.
@@ -128,6 +129,13 @@ impl Connection {
         // Whatever it says, a connection to read writes nothing.
         let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
         query::for_each_row(rows, value::value, take).await
+    }
+
+    /// Hands over the rows of an answer.
+    pub(super) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), sqlx::Error> {
+        self.for_each_row(sql, &mut |row| rows.copy(row)).await?;
+        rows.flush();
+        Ok(())
     }
 
     /// Rewrites the file without its free space.

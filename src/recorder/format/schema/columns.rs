@@ -113,6 +113,11 @@ pub(super) const ROW: Columns =
         .refers_to(Reference::Step);
 pub(super) const STEP: Columns = integer("step", "the step, from 1");
 pub(super) const TIME: Columns = real("time", "s", "simulated time at the end of the step");
+pub(super) const DT: Columns = real(
+    "dt",
+    "s",
+    "simulated time since the logged step before, or since the run's first state: what to multiply a rate by to sum it over time",
+);
 pub(super) const ROBOT: Columns = text("robot", "name of the robot; NULL for an object");
 pub(super) const DEVICE: Columns = text("device", "name of the device");
 pub(super) const BODY_ID: Columns = integer("bodyID", "the body").refers_to(Reference::Component);

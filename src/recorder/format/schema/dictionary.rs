@@ -15,7 +15,14 @@ corrects the case for you). Lengths are metres, angles radians, everything else 
 says otherwise. A number that is not finite is NULL.
 
 **Start with the views with names**: they have the names of things and the times in them, so that no join is needed. The tables
-that they are made of, and those that describe the model, come after.
+that they are made of, and those that describe the model, come after. `COOKBOOK.md` has the questions that people ask most.
+
+**Joins.** Rows of two views belong to the same step where `simulationRowID` is the same: that is the key, unique over all runs. Within
+a run, which is what `simpartner query` shows, `step` and `time` do as well. Each takes a time that grows with the rows.
+
+**Sums over time.** `dt` is the simulated time since the logged step before: `sum(x * dt)` is an integral and `sum(x * dt) / sum(dt)` a
+mean over time, whether the log is thinned out or not. Steps in which a robot or an object did not change, and so has no row, are in no
+`dt` of its rows; `log.detail = \"full\"` logs them.
 
 **Which rows there are.** `log.detail = \"full\"` logs every body and joint in each logged step. The default, `economical`, logs a
 robot's bodies and joints in a step only if one of them differs from its row before, and an object only if it does; every 100th
@@ -24,6 +31,7 @@ has no row in a step is that of its last row before.
 
 **Mathematics.** `sqrt`, `pow`, `sin`, `cos`, `atan2`, `exp`, `ln`, `abs` and `floor` are the same on every database. `log` is not: it
 is to the base of ten on SQLite and PostgreSQL, and natural on MySQL and MariaDB. None has `hypot`: write `sqrt(x * x + z * z)`.
+An SQLite that was built without mathematical functions refuses `motionLog` and `wheelLog`; no other view needs them.
 ";
 
 /// The text of `LOG.md`.

@@ -6,6 +6,8 @@
 //! same time: stored checksums name columns by their place, and so those of older logs stay valid.
 
 mod columns;
+#[cfg(test)]
+mod definitions;
 mod dictionary;
 mod grasps;
 mod tables;

@@ -84,6 +84,14 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             real("I_xx, I_yy, I_zz, I_xy, I_xz, I_yz", "kg m²", "inertia about it, body axes"),
             real("friction, restitution", "1", "of its material"),
             real("rolling_friction", "m", "of its material"),
+            real("up_x, up_y, up_z", "1", "the world's y axis in body axes, as the model places the body"),
+            real(
+                "forward_x, forward_y, forward_z",
+                "1",
+                "the body's x axis made level, as the model places the body, in body axes; where x is upright, the axis that is most level",
+            ),
+            real("wheel_radius", "m", "of a wheel (see wheelLog); NULL for other bodies"),
+            real("axle_x, axle_y, axle_z", "1", "of a wheel: the axis of its hinge, body axes"),
         ],
     ),
     table(

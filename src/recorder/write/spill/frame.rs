@@ -43,21 +43,34 @@ pub(in crate::recorder::write) struct Frame {
 }
 
 impl Frame {
-    /// Whether the rows fit the columns of this program's tables, as far as the frame tells.
+    /// Whether the rows fit the columns of this program's tables, or can be made to, as far as the frame tells.
     pub(in crate::recorder::write) fn is_of_these_tables(&self) -> bool {
-        self.tables.is_none_or(|tables| tables == tables_checksum())
+        self.tables.is_none_or(|tables| tables == tables_checksum()) || self.lacks_directions()
+    }
+
+    /// Whether the rows of bodies end before the directions that the last columns have.
+    pub(super) fn lacks_directions(&self) -> bool {
+        static CHECKSUM: LazyLock<u32> = LazyLock::new(|| checksum_of_tables(BODY_WITHOUT_DIRECTIONS));
+        self.tables == Some(*CHECKSUM)
     }
 }
 
+/// How many columns `body` had in files of before.
+pub(super) const BODY_WITHOUT_DIRECTIONS: usize = 24;
+
 /// A checksum of all tables' names and columns.
 pub(super) fn tables_checksum() -> u32 {
-    static CHECKSUM: LazyLock<u32> = LazyLock::new(|| {
-        let mut digest = CRC.digest();
-        for table in TableId::ALL {
-            digest.update(table.name().as_bytes());
-            digest.update(table.column_list().as_bytes());
-        }
-        digest.finalize()
-    });
+    static CHECKSUM: LazyLock<u32> = LazyLock::new(|| checksum_of_tables(TableId::Body.width()));
     *CHECKSUM
+}
+
+/// The same where `body` has only so many columns.
+pub(super) fn checksum_of_tables(body_columns: usize) -> u32 {
+    let mut digest = CRC.digest();
+    for table in TableId::ALL {
+        let columns = if table == TableId::Body { body_columns } else { table.width() };
+        digest.update(table.name().as_bytes());
+        digest.update(table.column_names()[..columns].join(", ").as_bytes());
+    }
+    digest.finalize()
 }

@@ -8,10 +8,13 @@ use std::{
 };
 
 use super::{
-    frame::{CRC, Frame, HEADER, HEADER_1, LONGEST, MAGIC, MAGIC_1},
+    frame::{BODY_WITHOUT_DIRECTIONS, CRC, Frame, HEADER, HEADER_1, LONGEST, MAGIC, MAGIC_1},
     shared_file::SharedFile,
 };
-use crate::recorder::write::batch::Batch;
+use crate::recorder::{
+    format::schema::TableId,
+    write::batch::{Batch, Content},
+};
 
 /// Bytes that are read at once in search of the next frame.
 const CHUNK: usize = 1 << 20;
@@ -66,7 +69,13 @@ impl SpillReader {
         match header_at(&file, frame.offset, u64::MAX)? {
             Some(header) if header.frame == frame => {
                 let payload = payload(&file, &header)?.ok_or_else(damaged)?;
-                postcard::from_bytes(&payload).map_err(|_| damaged())
+                let mut batch: Batch = postcard::from_bytes(&payload).map_err(|_| damaged())?;
+                if frame.lacks_directions()
+                    && let Content::Begin(rows) | Content::Rows(rows) = &mut batch.content
+                {
+                    rows.widen(TableId::Body, BODY_WITHOUT_DIRECTIONS);
+                }
+                Ok(batch)
             }
             _ => Err(damaged()),
         }

@@ -43,6 +43,11 @@ pub enum EventKind {
     Lockstep,
     /// A member of the lockstep has not answered for a step; the value is how long it was waited for, in seconds.
     LockstepTimeout,
+    /// A robot has tipped over: the base that its joints hang on leans by more than 60 degrees from its pose in the model. It is told again only
+    /// after the robot was within 45 degrees; the value is the tilt in rad.
+    TipOver,
+    /// A robot has left the ground: after a contact nothing has touched it for 0.1 s; the value is the simulated time of the last contact in s.
+    LeftGround,
     /// The log came to the size it is bounded by.
     LogLimit,
     /// The log's database went away, or is back; then the value is for how long it was away, in seconds.
@@ -72,6 +77,8 @@ impl EventKind {
             Self::Watchdog => "watchdog",
             Self::Lockstep => "lockstep",
             Self::LockstepTimeout => "lockstepTimeout",
+            Self::TipOver => "tipOver",
+            Self::LeftGround => "leftGround",
             Self::LogLimit => "logLimit",
             Self::LogOutage => "logOutage",
         }

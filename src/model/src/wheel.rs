@@ -1,0 +1,58 @@
+//! Wheels: round bodies that a joint turns about their own axis without end.
+
+use bevy_math::DVec3;
+
+use crate::{Axis, BodyId, FreeAxis, Joint, Mechanism, Placed, Shape};
+
+/// How far the axis of a round shape may turn from its axle, as a sine, and its middle lie off it, as a part of its radius: what is left
+/// of measuring a drawing.
+pub const AXLE_TOLERANCE: f64 = 0.05;
+
+/// A wheel, as its joint turns it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wheel {
+    /// The round body.
+    pub body: BodyId,
+    /// The coordinate of the joint that turns it, and what limits that.
+    pub coordinate: usize,
+    /// Limits of that coordinate.
+    pub limits: FreeAxis,
+    /// Unit vector of the axle at step 0, world frame: a positive rate turns the joint's child about it.
+    pub axis: DVec3,
+    /// Middle of its round shape at step 0, world frame, metres.
+    pub centre: DVec3,
+    /// Radius of that shape, metres.
+    pub radius: f64,
+}
+
+impl Mechanism {
+    /// The wheel that a joint turns: its child or else its parent, if the joint has one coordinate, turns about it without stops, and the body
+    /// collides as a sphere, or as a cylinder or capsule about the axle.
+    pub fn wheel(&self, joint: &Joint) -> Option<Wheel> {
+        let mut free = joint.free_coordinates();
+        let (Some((coordinate, own)), None) = (free.next(), free.next()) else { return None };
+        let Axis::Free(limits) = joint.axes[coordinate] else { return None };
+        let is_endless = limits.lower == f64::NEG_INFINITY && limits.upper == f64::INFINITY;
+        if own.linear || !is_endless {
+            return None;
+        }
+        let axis = joint.direction(own);
+        [joint.child, joint.parent].into_iter().find_map(|id| {
+            let body = self.body(id);
+            let placed = body.collision_shape()?;
+            let radius = placed.shape.rolling_radius()?;
+            let centre = body.pose.point(placed.pose.translation);
+            let is_wheel = body.is_round_about(placed, axis)
+                && (centre - joint.anchor).cross(axis).length() <= AXLE_TOLERANCE * radius;
+            is_wheel.then_some(Wheel { body: id, coordinate, limits, axis, centre, radius })
+        })
+    }
+}
+
+impl crate::Body {
+    /// Whether a round shape of this body has a direction, world frame at step 0, as its axis; a sphere has every one.
+    pub fn is_round_about(&self, placed: &Placed, axis: DVec3) -> bool {
+        let is_sphere = matches!(placed.shape, Shape::Sphere { .. });
+        is_sphere || (self.pose.rotation * placed.pose.rotation * DVec3::Y).cross(axis).length() < AXLE_TOLERANCE
+    }
+}

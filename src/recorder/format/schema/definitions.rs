@@ -1,0 +1,352 @@
+//! The views with names as SQL. The migrations of the three databases are written by this, so that they cannot differ in more than
+//! dialect: `UPDATE_GENERATED=1 cargo test --lib -- schema::definitions`.
+
+use super::{Table, TableKind, views::VIEWS};
+
+/// What the databases write differently.
+struct Dialect {
+    /// Replaces a view, keeping what others have built on it; SQLite has no statement for it, and nothing to keep.
+    create: &'static str,
+    /// Whether a view has to be dropped first.
+    drops: bool,
+    /// Joins in the order written. SQLite, which has no statistics of a log, would begin with small tables and read a large one for each of
+    /// their rows; the others have statistics.
+    in_order: &'static str,
+    /// What a reading's columns are grouped by behind its step and sensor, which determine them. SQLite does not want them named, and then
+    /// takes the groups as they come, without sorting.
+    determined: &'static str,
+    /// The type of a double.
+    real: &'static str,
+    /// Of a scanner's field, `distance_RAY` or `distance_LAYER_RAY`.
+    layer: &'static str,
+    ray: &'static str,
+    /// Statements before the views.
+    first: &'static str,
+}
+
+const SQLITE: Dialect = Dialect {
+    create: "CREATE VIEW",
+    drops: true,
+    in_order: "CROSS JOIN",
+    determined: "",
+    real: "REAL",
+    layer: "CASE instr(substr(p.field, 10), '_') WHEN 0 THEN 1 ELSE CAST(substr(p.field, 10) AS INTEGER) END",
+    ray: "CAST(substr(substr(p.field, 10), instr(substr(p.field, 10), '_') + 1) AS INTEGER)",
+    first: "",
+};
+
+const POSTGRES: Dialect = Dialect {
+    create: "CREATE OR REPLACE VIEW",
+    drops: false,
+    in_order: "JOIN",
+    determined: ", s.simulationID, s.step, s.simulationTime, r.name, c.name",
+    real: "DOUBLE PRECISION",
+    layer: "CASE split_part(p.field, '_', 3) WHEN '' THEN 1 ELSE split_part(p.field, '_', 2)::bigint END",
+    ray: "coalesce(nullif(split_part(p.field, '_', 3), ''), split_part(p.field, '_', 2))::bigint",
+    first: "",
+};
+
+const MYSQL: Dialect = Dialect {
+    create: "CREATE OR REPLACE VIEW",
+    drops: false,
+    in_order: "JOIN",
+    determined: ", s.simulationID, s.step, s.simulationTime, r.name, c.name",
+    real: "DOUBLE",
+    layer: "CASE locate('_', substr(p.field, 10)) WHEN 0 THEN 1 ELSE CAST(substring_index(substr(p.field, 10), '_', 1) AS SIGNED) END",
+    ray: "CAST(substring_index(p.field, '_', -1) AS SIGNED)",
+    first: "-- MariaDB joins by hashes only when it is asked to: without these, joins of views by step or by time take the square of the steps.\n\
+            CREATE INDEX row_of_step ON simulationRow (step);\n\
+            CREATE INDEX row_of_time ON simulationRow (simulationTime);\n\n",
+};
+
+/// The step logged before this one by the run's cadence (`format/cadence.rs`), or else the one that the run goes on from.
+const STEP_BEFORE: &str = "\
+CASE WHEN n.full_steps IS NULL OR s.step <= n.full_steps THEN s.step - n.every_n_steps
+        WHEN s.step - n.thinned_every_n_steps > n.full_steps THEN s.step - n.thinned_every_n_steps
+        ELSE n.full_steps - n.full_steps % n.every_n_steps END";
+
+/// Steps since the step logged before. Steps that are missing (`simulation.gaps`) are not looked for.
+fn steps_between() -> String {
+    let first = "coalesce(n.parent_step, 0)";
+    format!("(s.step - CASE WHEN {STEP_BEFORE} < {first} THEN {first} ELSE {STEP_BEFORE} END)")
+}
+
+fn seconds_between(dialect: &Dialect) -> String {
+    format!("CAST({} * n.timestep_ns AS {}) / 1e9", steps_between(), dialect.real)
+}
+
+/// Tables of a step's rows, `p` being those of `table`.
+fn step_rows(dialect: &Dialect, table: &str) -> String {
+    format!("simulationRow s {} {table} p ON p.simulationRowID = s.simulationRowID", dialect.in_order)
+}
+
+const RUN: &str = "LEFT JOIN simulation n ON n.simulationID = s.simulationID";
+const BODY: &str = "JOIN body b ON b.bodyID = p.bodyID LEFT JOIN robot r ON r.robotID = b.robotID";
+
+/// What a view selects from.
+fn sources(view: &Table, dialect: &Dialect) -> String {
+    let order = dialect.in_order;
+    match view.name {
+        "bodyLog" | "contactLog" => format!("{}\n    {BODY} {RUN}", step_rows(dialect, "body_state")),
+        "contactPointLog" => format!(
+            "{}\n    {BODY} {RUN}\n    LEFT JOIN body o ON o.bodyID = p.other_bodyID LEFT JOIN robot q ON q.robotID = o.robotID",
+            step_rows(dialect, "contactPoint")
+        ),
+        "jointLog" => format!(
+            "{}\n    JOIN joint j ON j.jointID = p.jointID LEFT JOIN robot r ON r.robotID = j.robotID {RUN}\n    \
+             LEFT JOIN jointPose q ON q.simulationRowID = p.simulationRowID - {}\n    AND q.jointID = p.jointID",
+            step_rows(dialect, "jointPose"),
+            steps_between()
+        ),
+        "motionLog" => rotated(dialect),
+        "wheelLog" => rolled(dialect),
+        _ => format!(
+            "{}\n    {order} device d ON d.componentID = p.componentID\n    \
+             {order} robotComponent c ON c.componentID = p.componentID {order} robot r ON r.robotID = c.robotID",
+            step_rows(dialect, "sensorReading")
+        ),
+    }
+}
+
+/// What the inner queries of `motionLog` and `wheelLog` select, beside their own.
+fn named_bodies(dialect: &Dialect) -> String {
+    format!(
+        "s.simulationRowID, s.simulationID, s.step, s.simulationTime, {} AS dt, r.name AS robot, b.name AS body",
+        seconds_between(dialect)
+    )
+}
+
+/// Bodies with the matrix of their orientation, row by row, which takes body axes to world axes (Rodrigues' formula).
+fn rotated(dialect: &Dialect) -> String {
+    let axes = ["x", "y", "z"];
+    let mut matrix = Vec::new();
+    for (i, row) in axes.iter().enumerate() {
+        for (j, column) in axes.iter().enumerate() {
+            let symmetric = format!("p.axis_{row} * p.axis_{column} * (1 - cos(p.angle))");
+            let rest = match (3 + j - i) % 3 {
+                0 => "cos(p.angle) + ".to_owned(),
+                1 => format!("- p.axis_{} * sin(p.angle) + ", axes[3 - i - j]),
+                _ => format!("p.axis_{} * sin(p.angle) + ", axes[3 - i - j]),
+            };
+            matrix.push(format!("{rest}{symmetric} AS r_{row}{column}"));
+        }
+    }
+    format!(
+        "(SELECT {names},\n        p.axis_x, p.axis_y, p.axis_z, p.angle, p.v_x, p.v_y, p.v_z, p.omega_x, p.omega_y, p.omega_z,\n        \
+         coalesce(b.up_x, 0) AS u_x, coalesce(b.up_y, 1) AS u_y, coalesce(b.up_z, 0) AS u_z,\n        \
+         coalesce(b.forward_x, 1) AS ahead_x, coalesce(b.forward_y, 0) AS ahead_y, coalesce(b.forward_z, 0) AS ahead_z,\n        \
+         {matrix}\n        FROM {rows}\n        {BODY} {RUN}) m",
+        names = named_bodies(dialect),
+        matrix = matrix.join(",\n        "),
+        rows = step_rows(dialect, "body_state"),
+    )
+}
+
+/// Wheels with what their axle, turned by Rodrigues' formula, makes of their velocities. Where a positive `rolling` leads is across the axle, up
+/// being the world's y axis: `sense` has the sign of the way there.
+fn rolled(dialect: &Dialect) -> String {
+    let axes = ["x", "y", "z"];
+    let turned = |i: usize| {
+        let (axis, next, last) = (axes[i], axes[(i + 1) % 3], axes[(i + 2) % 3]);
+        format!(
+            "b.axle_{axis} * cos(p.angle) + (p.axis_{next} * b.axle_{last} - p.axis_{last} * b.axle_{next}) * sin(p.angle)\n        \
+             + p.axis_{axis} * (p.axis_x * b.axle_x + p.axis_y * b.axle_y + p.axis_z * b.axle_z) * (1 - cos(p.angle)) AS a_{axis}"
+        )
+    };
+    let columns = ["simulationRowID", "simulationID", "step", "simulationTime", "dt", "robot", "body"].join(", a.");
+    let inner = format!(
+        "(SELECT {names},\n        p.v_x, p.v_y, p.v_z, p.omega_x, p.omega_y, p.omega_z, p.F_x, p.F_y, p.F_z, b.wheel_radius,\n        \
+         {turned}\n        FROM {rows}\n        {BODY} {RUN}\n        WHERE b.wheel_radius IS NOT NULL) a",
+        names = named_bodies(dialect),
+        turned = [0, 1, 2].map(turned).join(",\n        "),
+        rows = step_rows(dialect, "body_state"),
+    );
+    format!(
+        "(SELECT a.{columns},\n        sqrt(a.F_x * a.F_x + a.F_y * a.F_y + a.F_z * a.F_z) AS contact_force,\n        \
+         a.wheel_radius * (a.omega_x * a.a_x + a.omega_y * a.a_y + a.omega_z * a.a_z) AS rolling,\n        \
+         a.v_x * a.a_x + a.v_y * a.a_y + a.v_z * a.a_z AS lateral, a.v_z * a.a_x - a.v_x * a.a_z AS sense,\n        \
+         a.v_x * a.v_x + a.v_y * a.v_y + a.v_z * a.v_z AS square\n        FROM {inner}) m"
+    )
+}
+
+/// A component of a vector, body axes, in world axes.
+fn world(vector: [&str; 3], component: &str) -> String {
+    let terms = ["x", "y", "z"].iter().zip(vector).map(|(axis, value)| format!("m.r_{component}{axis} * {value}"));
+    format!("({})", terms.collect::<Vec<_>>().join(" + "))
+}
+
+/// The product of a vector of the row, in world axes, with one in body axes.
+fn along(of: &str, vector: [&str; 3]) -> String {
+    let terms = ["x", "y", "z"].map(|axis| format!("m.{of}_{axis} * {}", world(vector, axis)));
+    format!("({})", terms.join(" + "))
+}
+
+const FORWARD: [&str; 3] = ["m.ahead_x", "m.ahead_y", "m.ahead_z"];
+const UP: [&str; 3] = ["m.u_x", "m.u_y", "m.u_z"];
+const RIGHT: [&str; 3] = [
+    "(m.ahead_y * m.u_z - m.ahead_z * m.u_y)",
+    "(m.ahead_z * m.u_x - m.ahead_x * m.u_z)",
+    "(m.ahead_x * m.u_y - m.ahead_y * m.u_x)",
+];
+const SPEED: &str = "sqrt(m.v_x * m.v_x + m.v_y * m.v_y + m.v_z * m.v_z)";
+
+/// By an arc tangent: rounding may lead a sine beyond 1, of which there is no arc sine.
+fn pitch() -> String {
+    let rise = world(FORWARD, "y");
+    format!("atan2({rise}, sqrt({x} * {x} + {z} * {z}))", x = world(FORWARD, "x"), z = world(FORWARD, "z"))
+}
+
+fn motion(column: &str) -> String {
+    let directed = |name: &str, of: &str| match name {
+        "forward" => along(of, FORWARD),
+        "up" => along(of, UP),
+        _ => along(of, RIGHT),
+    };
+    match column {
+        "qx" | "qy" | "qz" => format!("m.axis_{} * sin(m.angle / 2)", &column[1..]),
+        "qw" => "cos(m.angle / 2)".into(),
+        "heading" => format!("atan2({}, {})", world(FORWARD, "z"), world(FORWARD, "x")),
+        "pitch" => pitch(),
+        "roll" => format!("atan2(-{}, {})", world(RIGHT, "y"), world(UP, "y")),
+        "tilt" => {
+            let (x, y, z) = (world(UP, "x"), world(UP, "y"), world(UP, "z"));
+            format!("atan2(sqrt({x} * {x} + {z} * {z}), {y})")
+        }
+        "speed" => SPEED.into(),
+        _ => match column.split_once('_') {
+            Some((of, name)) => directed(name, of),
+            None => unreachable!("motionLog.{column}"),
+        },
+    }
+}
+
+/// Square of the velocity in the plane of the wheel; rounding may make it less than zero.
+const IN_PLANE: &str = "abs(m.square - m.lateral * m.lateral)";
+
+fn wheel(column: &str) -> String {
+    let rolls = format!("m.rolling * m.rolling > {IN_PLANE}");
+    // Below 1 mm/s slip is no ratio of speeds.
+    let moves = "m.rolling * m.rolling >= 1e-6";
+    let same_way = "CASE WHEN m.rolling * m.sense < 0 THEN -1 ELSE 1 END";
+    match column {
+        "contact_force" | "rolling" | "lateral" => format!("m.{column}"),
+        "along" => format!("CASE WHEN m.sense < 0 THEN -1 ELSE 1 END * sqrt({IN_PLANE})"),
+        "slip" => format!(
+            "CASE WHEN m.contact_force > 0 THEN\n        CASE WHEN {rolls} AND {moves} THEN 1 - {same_way} * sqrt({IN_PLANE}) / abs(m.rolling)\n        \
+             WHEN {IN_PLANE} >= 1e-6 THEN abs(m.rolling) / sqrt({IN_PLANE}) - {same_way} END END"
+        ),
+        "slip_angle" => format!(
+            "CASE WHEN m.contact_force > 0 AND ({moves} OR {IN_PLANE} >= 1e-6)\n        THEN atan2(m.lateral, sqrt({IN_PLANE})) END"
+        ),
+        _ => unreachable!("wheelLog.{column}"),
+    }
+}
+
+/// Work of a motor since the logged step before. Of a single step it is the effort of the step times the mean of the rates before and
+/// after; over several, mean power times time. A joint without a row in the step before was at rest.
+fn energy(dialect: &Dialect) -> String {
+    let axes = ["1", "2", "3"];
+    let sum = |term: &dyn Fn(&str) -> String| axes.map(term).join(" + ");
+    let one = sum(&|axis| format!("p.effort_{axis} * (p.rate_{axis} + coalesce(q.rate_{axis}, 0))"));
+    let before = sum(&|axis| format!("q.effort_{axis} * q.rate_{axis}"));
+    format!(
+        "{dt} * CASE {steps} WHEN 1 THEN {one}\n        ELSE {power} + coalesce({before}, 0) END / 2",
+        dt = seconds_between(dialect),
+        steps = steps_between(),
+        power = power()
+    )
+}
+
+fn power() -> String {
+    ["1", "2", "3"].map(|axis| format!("p.effort_{axis} * p.rate_{axis}")).join(" + ")
+}
+
+/// What a column of a view is.
+fn expression(view: &Table, column: &str, dialect: &Dialect) -> String {
+    let is_derived = matches!(view.name, "motionLog" | "wheelLog");
+    match column {
+        "simulationRowID" | "simulationID" | "step" | "dt" | "robot" | "body" if is_derived => format!("m.{column}"),
+        "time" if is_derived => "m.simulationTime".into(),
+        "simulationRowID" | "simulationID" | "step" => format!("s.{column}"),
+        "time" => "s.simulationTime".into(),
+        "dt" => seconds_between(dialect),
+        "robot" => "r.name".into(),
+        "body" => "b.name".into(),
+        "joint" => "j.name".into(),
+        "device" => "c.name".into(),
+        "other_robot" => "q.name".into(),
+        "other_body" => "o.name".into(),
+        "kind" if view.name == "jointLog" => "j.kind".into(),
+        "kind" => "d.kind".into(),
+        "power" => power(),
+        "energy" => energy(dialect),
+        "layer" => dialect.layer.into(),
+        "ray" => dialect.ray.into(),
+        "distance" if view.name == "scannerSensor" => "p.value".into(),
+        _ if view.name == "motionLog" => motion(column),
+        _ if view.name == "wheelLog" => wheel(column),
+        _ if view.kind == TableKind::SensorView => {
+            // The view says what the bumper's force is.
+            let field = if column == "normal_force" && view.name == "bumperSensor" { "force" } else { column };
+            format!("max(CASE WHEN p.field = '{field}' THEN p.value END)")
+        }
+        _ => format!("p.{column}"),
+    }
+}
+
+/// What is left out or put together of the rows.
+fn ending(view: &Table, dialect: &Dialect) -> String {
+    let touched = ["F_x", "F_y", "F_z", "T_x", "T_y", "T_z"].map(|column| format!("p.{column} <> 0")).join(" OR ");
+    match view.kind {
+        TableKind::SensorView => format!(
+            "\n    WHERE d.kind = '{}'\n    GROUP BY s.simulationRowID, p.componentID{}",
+            view.doc, dialect.determined
+        ),
+        _ if view.name == "scannerSensor" => "\n    WHERE d.kind = 'ScannerSensor'".into(),
+        _ if view.name == "contactLog" => format!("\n    WHERE {touched}"),
+        _ => String::new(),
+    }
+}
+
+fn definition(view: &Table, dialect: &Dialect) -> String {
+    let columns = view.columns().map(|(name, _)| format!("{} AS {name}", expression(view, name, dialect)));
+    let columns = columns.collect::<Vec<_>>().join(",\n        ");
+    let drop = if dialect.drops { format!("DROP VIEW IF EXISTS {};\n", view.name) } else { String::new() };
+    let (name, create) = (view.name, dialect.create);
+    format!(
+        "{drop}{create} {name} AS\n    SELECT {columns}\n    FROM {}{};\n",
+        sources(view, dialect),
+        ending(view, dialect)
+    )
+}
+
+fn migration(dialect: &Dialect) -> String {
+    let own = ["commandLog", "eventLog"];
+    let views = VIEWS.iter().filter(|view| view.is_named_view() && !own.contains(&view.name));
+    let views: String = views.map(|view| definition(view, dialect)).collect();
+    let columns: String = ["up", "forward", "wheel_radius", "axle"]
+        .into_iter()
+        .flat_map(|name| match name {
+            "wheel_radius" => vec![name.to_owned()],
+            _ => ["x", "y", "z"].map(|axis| format!("{name}_{axis}")).to_vec(),
+        })
+        .map(|column| format!("ALTER TABLE body ADD COLUMN {column} {};\n", dialect.real))
+        .collect();
+    format!(
+        "-- Which way bodies look and what wheels turn about, and views that answer questions about attitude, work and slip. Written by\n\
+         -- src/recorder/format/schema/definitions.rs; a later change of the views is another migration.\n{columns}\n{}{views}",
+        dialect.first
+    )
+}
+
+#[test]
+fn the_migrations_define_the_views_of_the_schema() {
+    for (folder, dialect) in [("sqlite", SQLITE), ("postgres", POSTGRES), ("mysql", MYSQL)] {
+        let path = format!("{}/migrations/{folder}/0012_views.sql", env!("CARGO_MANIFEST_DIR"));
+        let text = migration(&dialect);
+        if std::env::var_os("UPDATE_GENERATED").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert!(std::fs::read_to_string(&path).unwrap() == text, "{path}: UPDATE_GENERATED=1 writes it anew");
+    }
+}
