@@ -99,17 +99,17 @@ CREATE VIEW wheelLog AS
         m.body AS body,
         m.contact_force AS contact_force,
         m.rolling AS rolling,
-        CASE WHEN m.sense < 0 THEN -1 ELSE 1 END * sqrt(abs(m.square - m.lateral * m.lateral)) AS along,
-        m.lateral AS lateral,
+        CASE WHEN m.sense < 0 THEN -1 ELSE 1 END * sqrt(abs(m.square - m.across * m.across)) AS along,
+        m.across AS across,
         CASE WHEN m.contact_force > 0 THEN
-        CASE WHEN m.rolling * m.rolling > abs(m.square - m.lateral * m.lateral) AND m.rolling * m.rolling >= 1e-6 THEN 1 - CASE WHEN m.rolling * m.sense < 0 THEN -1 ELSE 1 END * sqrt(abs(m.square - m.lateral * m.lateral)) / abs(m.rolling)
-        WHEN abs(m.square - m.lateral * m.lateral) >= 1e-6 THEN abs(m.rolling) / sqrt(abs(m.square - m.lateral * m.lateral)) - CASE WHEN m.rolling * m.sense < 0 THEN -1 ELSE 1 END END END AS slip,
-        CASE WHEN m.contact_force > 0 AND (m.rolling * m.rolling >= 1e-6 OR abs(m.square - m.lateral * m.lateral) >= 1e-6)
-        THEN atan2(m.lateral, sqrt(abs(m.square - m.lateral * m.lateral))) END AS slip_angle
+        CASE WHEN m.rolling * m.rolling > abs(m.square - m.across * m.across) AND m.rolling * m.rolling >= 1e-6 THEN 1 - CASE WHEN m.rolling * m.sense < 0 THEN -1 ELSE 1 END * sqrt(abs(m.square - m.across * m.across)) / abs(m.rolling)
+        WHEN abs(m.square - m.across * m.across) >= 1e-6 THEN abs(m.rolling) / sqrt(abs(m.square - m.across * m.across)) - CASE WHEN m.rolling * m.sense < 0 THEN -1 ELSE 1 END END END AS slip,
+        CASE WHEN m.contact_force > 0 AND (m.rolling * m.rolling >= 1e-6 OR abs(m.square - m.across * m.across) >= 1e-6)
+        THEN atan2(m.across, sqrt(abs(m.square - m.across * m.across))) END AS slip_angle
     FROM (SELECT a.simulationRowID, a.simulationID, a.step, a.simulationTime, a.dt, a.robot, a.body,
         sqrt(a.F_x * a.F_x + a.F_y * a.F_y + a.F_z * a.F_z) AS contact_force,
         a.wheel_radius * (a.omega_x * a.a_x + a.omega_y * a.a_y + a.omega_z * a.a_z) AS rolling,
-        a.v_x * a.a_x + a.v_y * a.a_y + a.v_z * a.a_z AS lateral, a.v_z * a.a_x - a.v_x * a.a_z AS sense,
+        a.v_x * a.a_x + a.v_y * a.a_y + a.v_z * a.a_z AS across, a.v_z * a.a_x - a.v_x * a.a_z AS sense,
         a.v_x * a.v_x + a.v_y * a.v_y + a.v_z * a.v_z AS square
         FROM (SELECT s.simulationRowID, s.simulationID, s.step, s.simulationTime, CAST((s.step - CASE WHEN CASE WHEN n.full_steps IS NULL OR s.step <= n.full_steps THEN s.step - n.every_n_steps
         WHEN s.step - n.thinned_every_n_steps > n.full_steps THEN s.step - n.thinned_every_n_steps
@@ -125,7 +125,8 @@ CREATE VIEW wheelLog AS
         + p.axis_z * (p.axis_x * b.axle_x + p.axis_y * b.axle_y + p.axis_z * b.axle_z) * (1 - cos(p.angle)) AS a_z
         FROM simulationRow s CROSS JOIN body_state p ON p.simulationRowID = s.simulationRowID
         JOIN body b ON b.bodyID = p.bodyID LEFT JOIN robot r ON r.robotID = b.robotID LEFT JOIN simulation n ON n.simulationID = s.simulationID
-        WHERE b.wheel_radius IS NOT NULL) a) m;
+        WHERE b.wheel_radius IS NOT NULL
+        GROUP BY s.simulationRowID, p.bodyID) a) m;
 DROP VIEW IF EXISTS contactLog;
 CREATE VIEW contactLog AS
     SELECT s.simulationRowID AS simulationRowID,

@@ -104,7 +104,7 @@ fn wheel(record: &StepRecord, layout: &Layout) -> Vec<f64> {
     let along = length * axle.cross(DVec3::Y).dot(v).signum();
     let slip = rolling.signum() * (rolling - along) / rolling.abs().max(along.abs());
     let (slip, angle) = if force == 0.0 { (f64::NAN, f64::NAN) } else { (slip, lateral.atan2(length)) };
-    vec![force.hypot(force), rolling, along, lateral, slip, angle]
+    vec![force.hypot(force), rolling, along, across, slip, angle]
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn attitude_velocity_and_slip_are_those_of_the_geometry() {
              FROM motionLog WHERE body = 'Calf2' ORDER BY step",
         );
         let wheels =
-            target.rows("SELECT contact_force, rolling, along, lateral, slip, slip_angle FROM wheelLog ORDER BY step");
+            target.rows("SELECT contact_force, rolling, along, across, slip, slip_angle FROM wheelLog ORDER BY step");
         assert_eq!((motions.len(), wheels.len()), (records.len(), records.len()), "only Calf2 is a wheel");
         for ((record, found), rolled) in records.iter().zip(&motions).zip(&wheels) {
             let about = format!("{} step {}", target.name(), record.step);

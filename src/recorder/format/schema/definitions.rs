@@ -15,6 +15,9 @@ struct Dialect {
     /// What a reading's columns are grouped by behind its step and sensor, which determine them. SQLite does not want them named, and then
     /// takes the groups as they come, without sorting.
     determined: &'static str,
+    /// Behind the inner query of a view that names its columns many times: SQLite computes a column anew wherever it is named, but once where rows
+    /// are grouped, and each row is a group here. It takes a third of the time.
+    once: &'static str,
     /// The type of a double.
     real: &'static str,
     /// Of a scanner's field, `distance_RAY` or `distance_LAYER_RAY`.
@@ -29,6 +32,7 @@ const SQLITE: Dialect = Dialect {
     drops: true,
     in_order: "CROSS JOIN",
     determined: "",
+    once: "\n        GROUP BY s.simulationRowID, p.bodyID",
     real: "REAL",
     layer: "CASE instr(substr(p.field, 10), '_') WHEN 0 THEN 1 ELSE CAST(substr(p.field, 10) AS INTEGER) END",
     ray: "CAST(substr(substr(p.field, 10), instr(substr(p.field, 10), '_') + 1) AS INTEGER)",
@@ -39,6 +43,7 @@ const POSTGRES: Dialect = Dialect {
     create: "CREATE OR REPLACE VIEW",
     drops: false,
     in_order: "JOIN",
+    once: "",
     determined: ", s.simulationID, s.step, s.simulationTime, r.name, c.name",
     real: "DOUBLE PRECISION",
     layer: "CASE split_part(p.field, '_', 3) WHEN '' THEN 1 ELSE split_part(p.field, '_', 2)::bigint END",
@@ -50,6 +55,7 @@ const MYSQL: Dialect = Dialect {
     create: "CREATE OR REPLACE VIEW",
     drops: false,
     in_order: "JOIN",
+    once: "",
     determined: ", s.simulationID, s.step, s.simulationTime, r.name, c.name",
     real: "DOUBLE",
     layer: "CASE locate('_', substr(p.field, 10)) WHEN 0 THEN 1 ELSE CAST(substring_index(substr(p.field, 10), '_', 1) AS SIGNED) END",
@@ -156,7 +162,8 @@ fn rolled(dialect: &Dialect) -> String {
     let columns = ["simulationRowID", "simulationID", "step", "simulationTime", "dt", "robot", "body"].join(", a.");
     let inner = format!(
         "(SELECT {names},\n        p.v_x, p.v_y, p.v_z, p.omega_x, p.omega_y, p.omega_z, p.F_x, p.F_y, p.F_z, b.wheel_radius,\n        \
-         {turned}\n        FROM {rows}\n        {BODY} {RUN}\n        WHERE b.wheel_radius IS NOT NULL) a",
+         {turned}\n        FROM {rows}\n        {BODY} {RUN}\n        WHERE b.wheel_radius IS NOT NULL{once}) a",
+        once = dialect.once,
         names = named_bodies(dialect),
         turned = [0, 1, 2].map(turned).join(",\n        "),
         rows = step_rows(dialect, "body_state"),
@@ -164,7 +171,7 @@ fn rolled(dialect: &Dialect) -> String {
     format!(
         "(SELECT a.{columns},\n        sqrt(a.F_x * a.F_x + a.F_y * a.F_y + a.F_z * a.F_z) AS contact_force,\n        \
          a.wheel_radius * (a.omega_x * a.a_x + a.omega_y * a.a_y + a.omega_z * a.a_z) AS rolling,\n        \
-         a.v_x * a.a_x + a.v_y * a.a_y + a.v_z * a.a_z AS lateral, a.v_z * a.a_x - a.v_x * a.a_z AS sense,\n        \
+         a.v_x * a.a_x + a.v_y * a.a_y + a.v_z * a.a_z AS across, a.v_z * a.a_x - a.v_x * a.a_z AS sense,\n        \
          a.v_x * a.v_x + a.v_y * a.v_y + a.v_z * a.v_z AS square\n        FROM {inner}) m"
     )
 }
@@ -221,7 +228,7 @@ fn motion(column: &str) -> String {
 }
 
 /// Square of the velocity in the plane of the wheel; rounding may make it less than zero.
-const IN_PLANE: &str = "abs(m.square - m.lateral * m.lateral)";
+const IN_PLANE: &str = "abs(m.square - m.across * m.across)";
 
 fn wheel(column: &str) -> String {
     let rolls = format!("m.rolling * m.rolling > {IN_PLANE}");
@@ -229,14 +236,14 @@ fn wheel(column: &str) -> String {
     let moves = "m.rolling * m.rolling >= 1e-6";
     let same_way = "CASE WHEN m.rolling * m.sense < 0 THEN -1 ELSE 1 END";
     match column {
-        "contact_force" | "rolling" | "lateral" => format!("m.{column}"),
+        "contact_force" | "rolling" | "across" => format!("m.{column}"),
         "along" => format!("CASE WHEN m.sense < 0 THEN -1 ELSE 1 END * sqrt({IN_PLANE})"),
         "slip" => format!(
             "CASE WHEN m.contact_force > 0 THEN\n        CASE WHEN {rolls} AND {moves} THEN 1 - {same_way} * sqrt({IN_PLANE}) / abs(m.rolling)\n        \
              WHEN {IN_PLANE} >= 1e-6 THEN abs(m.rolling) / sqrt({IN_PLANE}) - {same_way} END END"
         ),
         "slip_angle" => format!(
-            "CASE WHEN m.contact_force > 0 AND ({moves} OR {IN_PLANE} >= 1e-6)\n        THEN atan2(m.lateral, sqrt({IN_PLANE})) END"
+            "CASE WHEN m.contact_force > 0 AND ({moves} OR {IN_PLANE} >= 1e-6)\n        THEN atan2(m.across, sqrt({IN_PLANE})) END"
         ),
         _ => unreachable!("wheelLog.{column}"),
     }

@@ -230,7 +230,7 @@ const WHEEL_LOG: Table = view(
             "m/s",
             "velocity of its centre of mass in the plane of the wheel, positive where a positive rolling would lead",
         ),
-        real("lateral", "m/s", "velocity of its centre of mass along the axle"),
+        real("across", "m/s", "velocity of its centre of mass along the axle"),
         real(
             "slip",
             "1",
