@@ -104,7 +104,7 @@ fn wheel(record: &StepRecord, layout: &Layout) -> Vec<f64> {
     let along = length * axle.cross(DVec3::Y).dot(v).signum();
     let slip = rolling.signum() * (rolling - along) / rolling.abs().max(along.abs());
     let (slip, angle) = if force == 0.0 { (f64::NAN, f64::NAN) } else { (slip, lateral.atan2(length)) };
-    vec![force.hypot(force), rolling, along, across, slip, angle]
+    vec![force.hypot(force), rolling, along, lateral, slip, angle]
 }
 
 #[test]
