@@ -100,7 +100,8 @@ fn parquet_reads_back_to_the_same_rows() {
                 other => panic!("{other:?}"),
             })
             .collect();
-        lines += &format!("{:?},{:?},{:?}\n", numbers[0], numbers[1], numbers[2]);
+        let text = |number: f64| zmij::Buffer::new().format(number).to_owned();
+        lines += &format!("{},{},{}\n", text(numbers[0]), text(numbers[1]), text(numbers[2]));
     }
     let sql = "SELECT x, y, z FROM pose ORDER BY simulationRowID, bodyID";
     assert!(lines == Logs::shared().printed(&["query", "2", sql, "--format", "csv"]), "the poses are others");
