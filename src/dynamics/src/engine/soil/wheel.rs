@@ -256,8 +256,8 @@ impl Wheel {
             ];
             let spans = [share * (arc.entry - arc.peak), share * (arc.peak - arc.exit)];
             let sides = [
-                self.side(strip, &arc, (front, ahead), [spans[0], aside], per_modulus, [first, surfaces[0]]),
-                self.side(strip, &arc, (behind, astern), [spans[1], aside], per_modulus, [second, surfaces[1]]),
+                self.side(strip, &arc, front, ahead, [spans[0], aside], per_modulus, [first, surfaces[0]]),
+                self.side(strip, &arc, behind, astern, [spans[1], aside], per_modulus, [second, surfaces[1]]),
             ];
             patch.rim.lay([strip, half], self.offset(strip), depths, sides);
         }
@@ -269,7 +269,8 @@ impl Wheel {
         &self,
         strip: usize,
         arc: &Arc,
-        (angle, [sine, cosine]): (Lanes, [Lanes; 2]),
+        angle: Lanes,
+        [sine, cosine]: [Lanes; 2],
         [span, aside]: [Lanes; 2],
         per_modulus: f64,
         [bears, surface]: [Lanes; 2],
