@@ -73,6 +73,10 @@ fn every_block_that_can_be_pasted_runs_whole() {
     let (tools, folder) = (scratch.path("tools"), scratch.path("folder"));
     fs::create_dir(&tools).unwrap();
     fs::create_dir(&folder).unwrap();
+    for name in ["worlds", "robots"] {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        std::os::unix::fs::symlink(source, folder.join(name)).unwrap();
+    }
     for name in ["simpartner", "cargo"] {
         fs::write(tools.join(name), STAND_IN).unwrap();
         fs::set_permissions(tools.join(name), fs::Permissions::from_mode(0o755)).unwrap();
