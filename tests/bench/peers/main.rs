@@ -6,7 +6,7 @@
 //! drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives, and how far it came before the clock runs tells
 //! whether it is the same one in all engines: MuJoCo reads it as `simpartner convert` writes it in MJCF, PhysX and DART in URDF. MuJoCo runs with its
 //! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more. Pendulums that touch nothing are
-//! beside MuJoCo's Runge-Kutta method of fourth order, the order of ours, and beside rapier.
+//! beside MuJoCo's Runge-Kutta method of fourth order, the order of ours, and beside rapier; ropes beside three integrators of MuJoCo ([`ropes`]).
 
 #[path = "../../../src/dynamics/benches/costs/heaps.rs"]
 mod heaps;
@@ -19,6 +19,7 @@ mod scene;
 
 mod export;
 mod peer;
+mod ropes;
 
 use std::{path::Path, time::Instant};
 
@@ -76,6 +77,7 @@ fn main() {
         let rounds = if scene.rovers.len() == 1 { SHORT_ROUNDS } else { ROUNDS };
         measure(scene, alone, folder.path(), if real { rounds } else { 1 }, real);
     }
+    ropes::measure(folder.path(), real, |name| wanted.is_empty() || wanted.iter().any(|wanted| *wanted == name));
 }
 
 /// Measures and prints a scene; of many robots also what each costs beside the one of the first scene, which drives in turn with
@@ -194,10 +196,6 @@ fn scenes() -> Vec<Scene> {
         number(&mut world, JOINTED_BODIES);
         Scene { rovers, robot: Some(robot), ..scene(name, world, warm_up, steps) }
     };
-    let loose = |name, mut world: World, warm_up, steps| {
-        number(&mut world, usize::MAX);
-        scene(name, world, warm_up, steps)
-    };
     let event = |name, world, steps| Scene { is_event: true, ..loose(name, world, 0, steps) };
     let free = |name, links, milliseconds: f64| {
         let timestep = Timestep::from_seconds(1e-3 * milliseconds).expect("a whole number of microseconds");
@@ -223,6 +221,12 @@ fn scenes() -> Vec<Scene> {
         free("double pendulum, 10 ms", 2, 10.0),
         free("pendulum of 20", 20, 1.0),
     ]
+}
+
+/// A world of bodies that no robot is made of, with names of their own.
+fn loose(name: &'static str, mut world: World, warm_up: usize, steps: usize) -> Scene {
+    number(&mut world, usize::MAX);
+    scene(name, world, warm_up, steps)
 }
 
 /// A world of loose bodies, whose steps are measured as they come.

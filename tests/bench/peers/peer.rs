@@ -23,13 +23,16 @@ impl Peer {
     pub fn all(scene: &Files, folder: &Path, warm_up: usize, steps: usize) -> [Option<Self>; 4] {
         let (mjcf, urdf) = (Some(&scene.mjcf), scene.urdf.as_ref());
         let scripts = [("mujoco_peer.py", mjcf), ("physx_peer.py", urdf), ("dart_peer.py", urdf)];
-        let [mujoco, physx, dart] = scripts.map(|(script, file)| {
-            let mut command = Command::new("python3");
-            command.arg("-B").arg(format!("{SOURCES}/{script}"));
-            Self::start(command, file?, warm_up, steps)
-        });
+        let [mujoco, physx, dart] = scripts.map(|(script, file)| Self::python(script, file?, [warm_up, steps]));
         let ode = scene.plain.as_ref().and_then(|plain| Self::ode(plain, folder, warm_up, steps));
         [mujoco, physx, dart, ode]
+    }
+
+    /// A script with the path of a scene and these numbers.
+    pub fn python(script: &str, scene: &Path, numbers: impl IntoIterator<Item = usize>) -> Option<Self> {
+        let mut command = Command::new("python3");
+        command.arg("-B").arg(format!("{SOURCES}/{script}"));
+        Self::start(command, scene, numbers)
     }
 
     /// ODE's library, if there is one and a C compiler.
@@ -47,11 +50,11 @@ impl Peer {
                 return None;
             }
         }
-        Self::start(Command::new(&program), scene, warm_up, steps)
+        Self::start(Command::new(&program), scene, [warm_up, steps])
     }
 
-    fn start(mut command: Command, scene: &Path, warm_up: usize, steps: usize) -> Option<Self> {
-        command.arg(scene).args([warm_up.to_string(), steps.to_string()]);
+    fn start(mut command: Command, scene: &Path, numbers: impl IntoIterator<Item = usize>) -> Option<Self> {
+        command.arg(scene).args(numbers.into_iter().map(|number| number.to_string()));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
         let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
         let mut peer = Self { child, input, output, along: 0.0 };
@@ -66,9 +69,14 @@ impl Peer {
 
     /// Microseconds a step of one round.
     pub fn round(&mut self) -> Option<f64> {
-        writeln!(self.input, "go").ok()?;
+        self.ask("go")?.first().copied()
+    }
+
+    /// The numbers that it answers a line with.
+    pub fn ask(&mut self, line: &str) -> Option<Vec<f64>> {
+        writeln!(self.input, "{line}").ok()?;
         self.input.flush().ok()?;
-        self.read()?.parse().ok()
+        self.read()?.split(' ').map(|number| number.parse().ok()).collect()
     }
 
     fn read(&mut self) -> Option<String> {
