@@ -26,7 +26,13 @@ fn project(scratch: &Scratch) -> String {
             0.2 * ((index / 21) as f64 * 0.7).sin() * ((index % 21) as f64 * 0.5).cos()
         }
     };
-    let dem = Dem { points_x: 21, points_z: 21, spacing: Some([0.5, 0.5]), white: None, heights: (0..441).map(height).collect() };
+    let dem = Dem {
+        points_x: 21,
+        points_z: 21,
+        spacing: Some([0.5, 0.5]),
+        white: None,
+        heights: (0..441).map(height).collect(),
+    };
     fs::write(scratch.path("hills.tif"), dem.write("hills.tif").unwrap()).unwrap();
     fs::write(scratch.path("ramp.stl"), dem.write("ramp.stl").unwrap()).unwrap();
     scratch.write("world.xml", WORLD)

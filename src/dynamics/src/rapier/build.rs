@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bevy_math::DVec3;
 use rapier3d_f64::prelude::*;
 use simpartner_model::{
-    Axis, Body, CollisionFilter, ContactDimensions, FreeAxis, FrictionRule, Ground, Joint, JointKind, Material, Mechanism,
-    Plane, Pose, RobotId, Timestep,
+    Axis, Body, CollisionFilter, ContactDimensions, FreeAxis, FrictionRule, Ground, Joint, JointKind, Material,
+    Mechanism, Plane, Pose, RobotId, Timestep,
 };
 
 use super::{Fixture, articulation::Articulation};
