@@ -1,4 +1,5 @@
 //! Files of other programs as their users write them: numbers, encodings, names and paths, and what of them must not be silent.
+#![allow(clippy::unwrap_used)]
 
 use std::{fs, path::Path};
 

@@ -103,7 +103,7 @@ fn world() -> Mechanism {
     let bodies = (0..BOXES).map(|index| {
         let (x, z) = (random.between(-0.48, 0.48) * extent, random.between(-0.48, 0.48) * extent);
         Body {
-            name: format!("box{index}").into(),
+            name: format!("box{index}"),
             mass: 1.0,
             pose: Pose {
                 translation: DVec3::new(x, height(x, z) + 0.6, z),

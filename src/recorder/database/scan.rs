@@ -1,6 +1,6 @@
 //! Rows that one thread reads while another uses them, handed over many at a time.
 
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use crate::recorder::format::value::Value;
 
@@ -82,10 +82,7 @@ impl RowSender {
         if self.batch.rows == 0 {
             return true;
         }
-        let mut next = match self.used.try_recv() {
-            Ok(batch) => batch,
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => RowBatch::default(),
-        };
+        let mut next = self.used.try_recv().unwrap_or_default();
         next.rows = 0;
         self.full.send(std::mem::replace(&mut self.batch, next)).is_ok()
     }

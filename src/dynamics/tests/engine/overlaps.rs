@@ -129,7 +129,7 @@ fn coupled_fingers_that_cannot_part_come_to_rest() {
         assert!(now.iter().all(|angle| angle.abs() < 40f64.to_radians() + 2e-6), "{now:?}");
         assert!((now[1] + 0.66 * now[0]).abs() < 1e-9 && (now[3] + 0.66 * now[2]).abs() < 1e-9, "{now:?}");
         let sides = |contact: &simpartner_dynamics::ContactPoint| {
-            contact.bodies.map(|body| body.map(|body| (body.index() + 1) / 2))
+            contact.bodies.map(|body| body.map(|body| body.index().div_ceil(2)))
         };
         let across = engine.contacts().iter().filter(|contact| sides(contact)[0] != sides(contact)[1]);
         across.for_each(|contact| assert!(contact.gap > -1e-5, "{contact:?}"));

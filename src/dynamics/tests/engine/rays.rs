@@ -107,7 +107,7 @@ fn random_world(random: &mut Stream) -> Mechanism {
     for index in 0..random.below(30) {
         let shape = random_shape(random, true);
         model.bodies.push(Body {
-            name: format!("body{index}").into(),
+            name: format!("body{index}"),
             mass: 1.0,
             fixed: random.happens(0.3),
             pose: Pose { translation: random_vector(random, 5.0) + DVec3::Y * 4.0, rotation: random_turn(random) },

@@ -256,21 +256,21 @@ impl Wheel {
             ];
             let spans = [share * (arc.entry - arc.peak), share * (arc.peak - arc.exit)];
             let sides = [
-                self.side(strip, &arc, front, ahead, [spans[0], aside], per_modulus, [first, surfaces[0]]),
-                self.side(strip, &arc, behind, astern, [spans[1], aside], per_modulus, [second, surfaces[1]]),
+                self.side(strip, &arc, (front, ahead), [spans[0], aside], per_modulus, [first, surfaces[0]]),
+                self.side(strip, &arc, (behind, astern), [spans[1], aside], per_modulus, [second, surfaces[1]]),
             ];
             patch.rim.lay([strip, half], self.offset(strip), depths, sides);
         }
     }
 
-    /// Two places of a strip at angles that stand for such spans of it, rad, and beside which soil resists with so much, N/rad.
+    /// Two places of a strip. `angle` is in rad, with its sine and cosine; `span` is the part of the rim that a place stands for, rad; `aside`
+    /// is the resistance of the soil beside the wheel, N/rad.
     #[inline(always)]
     fn side(
         &self,
         strip: usize,
         arc: &Arc,
-        angle: Lanes,
-        [sine, cosine]: [Lanes; 2],
+        (angle, [sine, cosine]): (Lanes, [Lanes; 2]),
         [span, aside]: [Lanes; 2],
         per_modulus: f64,
         [bears, surface]: [Lanes; 2],

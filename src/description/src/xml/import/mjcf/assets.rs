@@ -119,7 +119,7 @@ impl Mjcf<'_, '_> {
 
     fn read_inline_mesh(&self, node: &Node) -> Option<Mesh> {
         let Some(vertices) =
-            list(self.reading, node, "vertex").filter(|numbers| numbers.len() >= 12 && numbers.len() % 3 == 0)
+            list(self.reading, node, "vertex").filter(|numbers| numbers.len() >= 12 && numbers.len().is_multiple_of(3))
         else {
             if attribute(node, "builtin").is_some() {
                 self.notes.add(node.offset, "a built-in <mesh> is left out", "its geoms are, too; give it a file");
@@ -130,7 +130,7 @@ impl Mjcf<'_, '_> {
         };
         let vertices: Vec<DVec3> = vertices.chunks_exact(3).map(DVec3::from_slice).collect();
         let faces = list(self.reading, node, "face").unwrap_or_default();
-        if faces.len() % 3 != 0
+        if !faces.len().is_multiple_of(3)
             || faces.iter().any(|corner| corner.fract() != 0.0 || !(0.0..vertices.len() as f64).contains(corner))
         {
             self.reading.problem(

@@ -33,7 +33,7 @@ const SLAB_WIDTH: f64 = 200.0;
 
 /// What a geom is.
 enum Kind {
-    Solid(Solid, Option<Rc<MeshAsset>>),
+    Solid(Box<Solid>, Option<Rc<MeshAsset>>),
     Plane { pose: Pose, size: [f64; 2] },
     Field { pose: Pose, field: Rc<Field> },
 }
@@ -86,7 +86,7 @@ impl Mjcf<'_, '_> {
                     color: self.color(&node),
                     offset: node.offset,
                 };
-                Kind::Solid(solid, Some(mesh))
+                Kind::Solid(Box::new(solid), Some(mesh))
             }
             kind if attribute(&node, "mesh").is_some() && sizes == 0 => {
                 let what = format!("a {kind} that is to be fitted to a mesh is left out");
@@ -95,7 +95,8 @@ impl Mjcf<'_, '_> {
             }
             kind => {
                 let form = self.form(&node, kind, half_length)?;
-                Kind::Solid(Solid { surface: None, pose, form, color: self.color(&node), offset: node.offset }, None)
+                let solid = Solid { surface: None, pose, form, color: self.color(&node), offset: node.offset };
+                Kind::Solid(Box::new(solid), None)
             }
         };
         Some(Geom { node, kind })
@@ -201,7 +202,7 @@ impl Mjcf<'_, '_> {
                 self.colliders.extend(own_name.map(|name| (name, Collider::Ground)));
                 return self.set_terrain(&node, &pose, &field, surface);
             }
-            Kind::Solid(solid, _) => solid,
+            Kind::Solid(solid, _) => *solid,
         };
         let place = self.model.links.len();
         self.colliders.extend(own_name.clone().map(|name| (name, Collider::Link(place))));
@@ -256,12 +257,12 @@ impl Mjcf<'_, '_> {
                 spread = Some(spread.map_or(mass, |sum| sum.with(&mass)));
             }
             if self.is_seen(&node) {
-                self.model.links[link].visuals.push(solid.clone());
+                self.model.links[link].visuals.push(Solid::clone(&solid));
             }
             if let Some(bits) = self.filter_of_link(&node) {
                 filters.push((node.offset, bits));
                 let surface = Some(self.surface(&node));
-                self.model.links[link].solids.push(Solid { surface, ..solid });
+                self.model.links[link].solids.push(Solid { surface, ..*solid });
             }
         }
         self.set_filter(link, &filters);
