@@ -41,7 +41,8 @@ fn a_picture_is_written_where_it_is_wanted() {
     let path = scratch.path("maze.svg");
     assert_eq!(text(&drawn.stdout).trim_end(), path.display().to_string());
     assert!(fs::read_to_string(path).unwrap().contains("<title>maze</title>"));
-    let nowhere = Path::new(&folder).join("none").display().to_string();
+    // Missing folders are made; a file is no folder.
+    let nowhere = Path::new(&folder).join("maze.svg").display().to_string();
     let refused = simpartner(&["draw", "worlds/maze.xml", "--output", &nowhere]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }

@@ -254,7 +254,7 @@ fn what_cannot_be_forked_or_replayed_is_told() {
         assert!(error.contains(message), "{error}");
     }
     let late = fork(&database, &["--at", "5", "--duration=-1"]);
-    assert!(text(&late.stderr).contains("--duration: expected seconds above 0, got -1"), "{}", text(&late.stderr));
+    assert!(text(&late.stderr).contains("'--duration <TIME>': expected a time from 0 on"), "{}", text(&late.stderr));
     // A state that is damaged is not gone on from.
     execute(&scratch, "UPDATE snapshot SET state = X'00' WHERE step = 300");
     let made = fork(&database, &["--at", "350"]);

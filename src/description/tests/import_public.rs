@@ -67,7 +67,9 @@ fn what_is_no_number_is_an_error_at_its_place() {
         right(path, &filled(text, None));
         let places = text.matches('#').count();
         for place in 0..places {
-            for word in words {
+            // SDF may say of a limit that it is infinite.
+            let is_limit = path == "m.sdf" && (17..20).contains(&place);
+            for word in words.into_iter().filter(|word| !(is_limit && ["inf", "1e999"].contains(word))) {
                 let word = word.replace('\'', "&apos;");
                 let text = filled(text, Some((place, &word)));
                 let problems =

@@ -32,7 +32,7 @@ use self::{
     scan::PendingScan,
 };
 use super::{
-    Background,
+    background::Background,
     describe::{fields, interval_steps},
     random::StreamSeed,
 };

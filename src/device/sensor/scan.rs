@@ -13,7 +13,7 @@ use simpartner_model::{BodyId, Pose, StepIndex};
 use simpartner_wire::signal::Field;
 
 use super::noise::NoiseModel;
-use crate::device::Background;
+use crate::device::background::Background;
 
 /// Rays that leave a body at one step, and what they may meet.
 #[derive(Clone)]

@@ -106,9 +106,9 @@ fn a_fault_in_a_query_is_told_with_its_place() {
     let said = failed("SELECT avg(height) FROM pose");
     let place = format!("{}^", " ".repeat(2 + 11));
     assert!(said.starts_with("the query failed at line 1, character 12: no such column: height\n"), "{said}");
-    assert!(said.contains(&format!("{place}\nhelp: pose has poseID, ")), "{said}");
-    let said = failed("SELECT avg(positon_x) FROM bodyLog");
-    assert!(said.contains("help: did you mean 'position_x'? bodyLog has "), "{said}");
+    assert!(said.contains(&format!("{place}\nhelp: pose has simulationRowID, ")), "{said}");
+    let said = failed("SELECT avg(omga_x) FROM bodyLog");
+    assert!(said.contains("help: did you mean 'omega_x'? bodyLog has "), "{said}");
     let said = failed("SELECT avg(x) FROM simulationrw");
     assert!(said.contains("help: did you mean 'simulationRow'? the log has simulation, "), "{said}");
 }

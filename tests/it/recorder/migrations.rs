@@ -33,7 +33,7 @@ const OLD_RUN: [&str; 14] = [
         engine, engine_version, engine_features, target, realtime_grants, steps, rows_written, slips, real_time_factor, stateHash)
         VALUES ('finished', '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:01.000Z', 'old', 0, 1000000, 1, 'fast', '0', 'e', '1',
         '', 't', '', 2, 8, 0, 2.5, 'c0ffee')",
-    "INSERT INTO simulationFile VALUES (1, 0, 'model', 'world.xml', '<world/>')",
+    "INSERT INTO simulationFile (simulationID, ordinal, role, path, text) VALUES (1, 0, 'model', 'world.xml', '<world/>')",
     "INSERT INTO robot VALUES (1048576, 1, 'r', 'm')",
     "INSERT INTO body VALUES (1048576, 1, NULL, 'floor', 1, 'box', 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
         NULL, NULL, NULL, 1, 0, 0)",

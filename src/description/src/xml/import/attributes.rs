@@ -48,6 +48,18 @@ pub(super) fn list(reading: &Reading, node: &Node, name: &str) -> Option<Vec<f64
     read_spaced_numbers(value, usize::MAX).map_err(tell).ok()
 }
 
+/// The first numbers of an attribute that may have more, which mean nothing then.
+pub(super) fn first_numbers<const N: usize>(reading: &Reading, node: &Node, name: &str) -> Option<[f64; N]> {
+    let all = list(reading, node, name)?;
+    let first = all.first_chunk::<N>().copied();
+    if first.is_none() {
+        let got = shorten(attribute(node, name).unwrap_or_default());
+        let message = format!("attribute '{name}': expected {N} finite numbers, got '{got}'");
+        reading.problem_with_help(reading.place(node, name), message, SPELLING);
+    }
+    first
+}
+
 pub(super) fn number(reading: &Reading, node: &Node, name: &str) -> Option<f64> {
     numbers::<1>(reading, node, name).map(|[number]| number)
 }

@@ -5,7 +5,7 @@ use simpartner_wire::signal::DeviceKind;
 use super::{
     super::{
         super::{reading::shorten, tree::Node},
-        attributes::{attribute, list, number, numbers},
+        attributes::{attribute, first_numbers, list, number, numbers},
         model::{Device, Drive, DriveKind, Motion, Mount},
     },
     Mjcf,
@@ -58,14 +58,13 @@ impl Mjcf<'_, '_> {
         if self.model.joints[place].drive.is_some() {
             return self.notes.add(node.offset, "a second actuator on a joint is left out", "the first one drives it");
         }
-        let gear =
-            arm.abs() * numbers::<1>(self.reading, &first_only(node, "gear"), "gear").map_or(1.0, |[gear]| gear.abs());
+        let gear = arm.abs() * first_numbers::<1>(self.reading, node, "gear").map_or(1.0, |[gear]| gear.abs());
         let strongest = |flag: &str, range: &str| {
             let is_limited = self.compiler.is_limited(self.reading, node, flag, range);
             let bounds = numbers::<2>(self.reading, node, range).filter(|_| is_limited)?;
             Some(bounds[0].abs().max(bounds[1].abs()) * gear).filter(|effort| *effort > 0.0)
         };
-        let gain = numbers::<1>(self.reading, &first_only(node, "gainprm"), "gainprm").map_or(1.0, |[gain]| gain.abs());
+        let gain = first_numbers::<1>(self.reading, node, "gainprm").map_or(1.0, |[gain]| gain.abs());
         let by_control = (kind == DriveKind::Effort)
             .then(|| strongest("ctrllimited", "ctrlrange"))
             .flatten()
@@ -185,13 +184,4 @@ impl Mjcf<'_, '_> {
             _ => None,
         }
     }
-}
-
-/// The element with only the first number in an attribute.
-fn first_only(node: &Node, name: &str) -> Node {
-    let mut only = node.clone();
-    for given in only.attributes.iter_mut().filter(|given| given.name == name) {
-        given.value = given.value.split_whitespace().next().unwrap_or_default().to_owned();
-    }
-    only
 }

@@ -11,7 +11,7 @@ use super::{
             reading::{child, shorten},
             tree::Node,
         },
-        attributes::{attribute, list, number, numbers, required},
+        attributes::{attribute, first_numbers, list, number, numbers, required},
         mass::{MeshInertia, extent, mesh_extent},
         model::{Form, Joint, Link, MassOf, Motion, Solid, Surface},
         scene::{Ground, Terrain, WORLD},
@@ -165,14 +165,10 @@ impl Mjcf<'_, '_> {
 
     /// The first numbers of a size; the others mean nothing for this kind.
     fn sizes<const N: usize>(&self, node: &Node, kind: &str) -> Option<[f64; N]> {
-        let Some(value) = attribute(node, "size") else {
+        if attribute(node, "size").is_none() {
             self.reading.problem(node.offset, format!("a {kind} lacks the attribute 'size'"));
-            return None;
-        };
-        let mut only = node.clone();
-        let first: Vec<&str> = value.split_whitespace().take(N).collect();
-        only.attributes.iter_mut().filter(|given| given.name == "size").for_each(|given| given.value = first.join(" "));
-        numbers::<N>(self.reading, &only, "size")
+        }
+        first_numbers(self.reading, node, "size")
     }
 
     /// A geom of the world: the ground, terrain, or a body that stands fast.

@@ -6,7 +6,7 @@ use simpartner_model::Pose;
 use super::{
     super::{
         super::reading::shorten,
-        attributes::{attribute, number, numbers},
+        attributes::{attribute, first_numbers, number, numbers},
         model::{Joint, Motion},
         scene::WORLD,
     },
@@ -88,7 +88,7 @@ impl Mjcf<'_, '_> {
         let angle = |value: f64| if turns { self.compiler.angle(value) } else { value };
         let positive = |name: &str| {
             // Newer versions take polynomials; their first number is the linear part.
-            let value = first_number(self, node, name).unwrap_or(0.0);
+            let value = first_numbers::<1>(self.reading, node, name).map_or(0.0, |[linear]| linear);
             if value < 0.0 {
                 let message = format!("the {name} of joint '{}' is below zero: it would drive the joint", joint.name);
                 self.reading.problem(self.reading.place(node, name), message);
@@ -149,16 +149,6 @@ impl Mjcf<'_, '_> {
         self.notes.add(node.offset, "'range' of a ball joint becomes stops of its swing and of its twist", meaning);
         (joint.limits, joint.swing) = (Some([-most, most]), Some(most));
     }
-}
-
-/// The first of the numbers in an attribute.
-fn first_number(mjcf: &Mjcf, node: &super::Node, name: &str) -> Option<f64> {
-    let value = attribute(node, name)?;
-    let mut only = node.clone();
-    for given in only.attributes.iter_mut().filter(|given| given.name == name) {
-        given.value = value.split_whitespace().next().unwrap_or_default().to_owned();
-    }
-    number(mjcf.reading, &only, name)
 }
 
 /// How a coordinate moves the child, in the child's frame at 0.
