@@ -17,6 +17,9 @@ const SPEED_UP: f64 = 0.5;
 const TILT_RATE: f64 = 0.05;
 /// Wheels that carry less than this part of the weight have left the ground.
 const LIFTED: f64 = 1e-3;
+/// The last wheel rolls on by so many radii in the rut of the first before anything is summed up, and by as many while it is: as it comes into this rut
+/// the vehicle swings along its way. On dry sand, where that lasts longest, its swing halves in each 0.16 m: WorkPartner's is an eighth after two radii of 0.235 m.
+const SETTLED_RADII: f64 = 2.0;
 /// Points of contact that are farther inside than the outermost one by this, m, are not on the edge that a vehicle tips over.
 const INSIDE: f64 = 0.01;
 /// Wheels that roll on by a radius while the vehicle goes on by less than this part of it are stuck.
@@ -149,10 +152,11 @@ impl<'a> Trial<'a> {
         self.engine.push(self.vehicle.base, self.hitch, wrench);
     }
 
-    /// It drives and, with `slip`, pulls a cart that brakes it to that slip. What it did in the last quarter of a way on which the last wheel has
-    /// come into the rut of the first; `None` if it goes slower than the largest slip lets it.
+    /// It drives and, with `slip`, pulls a cart that brakes it to that slip. What it did once it drives evenly, with its last
+    /// wheel in the rut of the first ([`SETTLED_RADII`]); `None` if it goes slower than the largest slip lets it.
     pub(super) fn drive(&mut self, slip: Option<f64>, most_slip: f64) -> Option<Steady> {
-        let length = self.vehicle.wheelbase() + 2.0 * self.vehicle.radius();
+        let measured = SETTLED_RADII * self.vehicle.radius();
+        let length = self.vehicle.wheelbase() + 2.0 * measured;
         let start = self.way();
         let full = self.site.rim_speed * (1.0 - slip.unwrap_or(most_slip));
         let (latest, gain) = (SETTLE + SPEED_UP + 1.25 * length / full, self.vehicle.mass / (CART_STEPS * self.h));
@@ -171,7 +175,7 @@ impl<'a> Trial<'a> {
             if self.diverged || self.time > latest || way < -length || self.is_stuck(way, most_slip) {
                 return None;
             }
-            if way > 0.75 * length {
+            if way > length - measured {
                 from.get_or_insert((way, self.time));
                 self.add(&mut sums, last);
             }

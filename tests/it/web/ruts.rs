@@ -80,8 +80,9 @@ fn a_page_knows_all_ruts_that_the_engine_has_whenever_it_comes() {
     let mut early = Page::open(rig.page);
     early.say(json!({ "ruts": { "hz": 10 } }));
     let mut known = Cells::new();
-    for steps in [200, 500] {
-        rig.step(if steps == 200 { 200 } else { 300 });
+    // A row of the rollers has 30 cells. In 0.3 s they come by 4 cm out of the pits that they were let down in, which do not push them along.
+    for (more, steps) in [(300, 300), (200, 500)] {
+        rig.step(more);
         let wanted = pressed(&alone(steps).0);
         println!("{} cells after {steps} steps", wanted.len());
         assert!(wanted.len() > 100 && wanted.keys().all(|(ground, _)| *ground == 1));
