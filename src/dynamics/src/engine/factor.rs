@@ -7,7 +7,7 @@ use wide::{f64x2, f64x4};
 
 use super::{
     spatial::Spatial,
-    tree::{LANES, LinkJoint, Tree},
+    tree::{LANES, LinkJoint, Topology, Tree},
 };
 
 /// Degrees of freedom of a free root, the first of them that turns it, and the first group of entries of each of its rows.
@@ -64,19 +64,8 @@ impl Tree {
                 x[chain[k] as usize] -= factor * value;
             }
         }
-        if free
-            && let (Some((rows, below)), Some((x, values))) =
-                (groups.split_first_chunk_mut(), x.split_first_chunk_mut())
-        {
-            let mut root = Root::new(rows, x);
-            // A row that hangs on a free root begins with what ties it to all of that.
-            let starts = topology.row[ROOT..].iter().map(|start| start / LANES - rows.len());
-            for ((start, pivot), value) in starts.zip(&pivots[ROOT..]).zip(values).rev() {
-                root.eliminate(&mut below[start..], *pivot, *value);
-            }
-            if let Some(pivots) = pivots.first_chunk_mut() {
-                *pivots = root.factorise(pivots, rows, x);
-            }
+        if free {
+            factorise_root(topology, groups, pivots, x);
         }
         roots.iter_mut().zip(&*pivots).for_each(|(root, pivot)| *root = pivot.sqrt());
     }
@@ -232,6 +221,22 @@ impl Tree {
             *out = w * root;
         }
         self.solve_lower(out);
+    }
+}
+
+/// The rows of a free root, after all others.
+fn factorise_root(topology: &Topology, groups: &mut [[f64; LANES]], pivots: &mut [f64], x: &mut [f64]) {
+    let (Some((rows, below)), Some((x, values))) = (groups.split_first_chunk_mut(), x.split_first_chunk_mut()) else {
+        return;
+    };
+    let mut root = Root::new(rows, x);
+    // A row that hangs on a free root begins with what ties it to all of that.
+    let starts = topology.row[ROOT..].iter().map(|start| start / LANES - rows.len());
+    for ((start, pivot), value) in starts.zip(&pivots[ROOT..]).zip(values).rev() {
+        root.eliminate(&mut below[start..], *pivot, *value);
+    }
+    if let Some(pivots) = pivots.first_chunk_mut() {
+        *pivots = root.factorise(pivots, rows, x);
     }
 }
 

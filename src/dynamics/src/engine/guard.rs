@@ -196,10 +196,8 @@ impl Guards {
     /// Whether a substep of an island must be repeated with half its length: its contacts have no solution, or sank in before they
     /// could press, or something became faster than anything may be, or did not move as freely as it was to, or a linkage gained energy, or a hit set its joints turning too fast for its length.
     pub(super) fn rejects(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
-        if island.failed || !island.outcome.converged || island.too_fast > 0.0 || island.turns_far {
-            return true;
-        }
-        if island.stages_lost && scheme.share > SHARE_FOR_STAGES {
+        let loses_stages = island.stages_lost && scheme.share > SHARE_FOR_STAGES;
+        if island.failed || !island.outcome.converged || island.too_fast > 0.0 || island.turns_far || loses_stages {
             return true;
         }
         if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))

@@ -112,6 +112,7 @@ mod solve;
 mod spatial;
 mod spin;
 mod sweeps;
+mod topology;
 mod tree;
 mod visit;
 

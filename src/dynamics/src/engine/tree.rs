@@ -14,8 +14,8 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis, Norm};
 
+pub(super) use super::topology::{Coupling, Topology};
 use super::{
-    ball::Ball,
     factor::long::LongTree,
     gauss::Stage,
     push::Push,
@@ -88,61 +88,6 @@ pub(super) struct Link {
     /// The link that carries the joint's origin, and the point there: the model's child. It is where the reaction's moment is told
     /// about. `None` for `anchor`, which this link carries itself.
     pub(super) origin: Option<(usize, DVec3)>,
-}
-
-/// Two degrees of freedom of a tree in a fixed ratio: follower = ratio leader + offset.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Coupling {
-    pub(super) leader: usize,
-    pub(super) follower: usize,
-    pub(super) ratio: f64,
-    pub(super) offset: f64,
-}
-
-/// What never changes.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Topology {
-    pub(super) links: Vec<Link>,
-    /// Number of degrees of freedom.
-    pub(super) freedom: usize,
-    /// The mass of all links.
-    pub(super) mass: f64,
-    /// Ancestors of each degree of freedom.
-    pub(super) depth: Vec<usize>,
-    /// Where its packed row starts.
-    pub(super) row: Vec<usize>,
-    /// The ancestors, root first, itself last, and where the packed row of each starts. Rows are filled up to whole groups of
-    /// [`LANES`].
-    pub(super) chain: Vec<u32>,
-    pub(super) rows: Vec<u32>,
-    /// How far the shapes of each link reach from its centre of mass, m.
-    pub(super) reach: Vec<f64>,
-    /// The sum of the squares of the lengths of these chains.
-    pub(super) squares: usize,
-    /// The link whose joint has each degree of freedom.
-    pub(super) mover: Vec<usize>,
-    /// The last degree of freedom that moves each link, if any.
-    pub(super) leaf: Vec<Option<usize>>,
-    /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
-    pub(super) laws: Vec<FreeAxis>,
-    pub(super) couplings: Vec<Coupling>,
-    /// True if any axis has stops, dry friction or a coupling, or any ball joint has stops.
-    pub(super) has_rows: bool,
-    /// True if the power of any motor is bounded.
-    pub(super) has_powers: bool,
-    /// The ball joints.
-    pub(super) balls: Vec<Ball>,
-    /// Whether the bias depends on the velocity: where a joint turns, or moves on a root that turns.
-    pub(super) whirls: bool,
-}
-
-impl Topology {
-    /// The axes at the beginning of each chain that are unit vectors: those of a free root, along which it moves and about which it turns. They have
-    /// no motors, springs or stops.
-    #[inline]
-    pub(super) fn free_axes(&self) -> usize {
-        if self.links[0].joint == LinkJoint::Free { 6 } else { 0 }
-    }
 }
 
 /// What a snapshot holds.
@@ -368,6 +313,10 @@ impl Tree {
         topology.leaf.push(parent);
         topology.reach.push(0.0);
         topology.mass += link.mass;
+        if link.mass > 0.0 && link.joint != LinkJoint::Weld {
+            let [lightest, heaviest] = topology.mass_range.unwrap_or([link.mass; 2]);
+            topology.mass_range = Some([lightest.min(link.mass), heaviest.max(link.mass)]);
+        }
         let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical { .. });
         topology.links.push(link);
         let free = topology.links[0].joint == LinkJoint::Free;

@@ -28,6 +28,10 @@ use crate::engine::{
 /// arms have 70 to 110; the constraints of their contacts are made from packed rows, too.
 const LONG: usize = 140;
 
+/// The largest ratio of masses in a tree that articulated-body inertias factor. The inertia of a light link is what is left of a difference of two
+/// heavy ones, so it loses the digits of that ratio: at 10,000 the reactions of a whirling chain of 13 ball joints missed the balance of forces by 2e-6.
+const MASS_RATIO: f64 = 1000.0;
+
 /// What only long trees have: the factor of the mass matrix, and the memory to find it and to solve with it.
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct LongTree {
@@ -67,6 +71,7 @@ impl Topology {
     #[inline]
     pub(in crate::engine) fn is_long(&self) -> bool {
         self.squares > LONG * self.freedom
+            && self.mass_range.is_none_or(|[lightest, heaviest]| heaviest <= MASS_RATIO * lightest)
     }
 
     /// The number of entries in packed rows, fillings included.
@@ -445,17 +450,14 @@ pub(in crate::engine) mod tests {
     fn long_trees_solve_the_equations_of_short_ones() {
         const ROUNDING: f64 = 4e-13;
         let mut random = Stream::from_number(7);
-        let mut worst = 0.0f64;
         for case in 0..200 {
             for tree in trees(&mut random) {
                 let solves = residuals_of_solves(&mut both(&tree), &mut random);
                 let columns = residuals_of_columns(&mut both(&tree), &mut random);
                 for off in solves.into_iter().chain(columns) {
-                    worst = worst.max(off);
                     assert!(off < ROUNDING, "case {case}: {solves:?} {columns:?}");
                 }
             }
         }
-        println!("largest residual {worst:.1e}");
     }
 }
