@@ -1,9 +1,12 @@
-//! Rays against one shape after the other, each as parry has it: what every ray did before there was a tree of boxes.
+//! Rays against one shape after the other, each as parry has it, and against one triangle of terrain after the other.
+//!
+//! Parry follows a ray over terrain from cell to cell. Where rounding puts the point at which the ray enters the box of the terrain outside of all
+//! cells, it begins at a corner of the terrain instead, and may pass the surface by. A loop over all triangles has no first cell.
 
 use bevy_math::DVec3;
 use parry3d_f64::{
     math::Pose as ParryPose,
-    query::Ray as Line,
+    query::{Ray as Line, RayCast},
     shape::{HeightField, HeightFieldCellStatus, SharedShape, TriMeshFlags},
     utils::Array2,
 };
@@ -58,7 +61,15 @@ impl Shapes {
                 nearest = Some(nearest.map_or(distance, |nearest: f64| nearest.min(distance)));
             }
         };
-        self.grounds.iter().for_each(|(shape, pose)| see(shape.cast_ray(pose, &line, ray.range, true)));
+        for (shape, pose) in &self.grounds {
+            let line = line.inverse_transform_by(pose);
+            match shape.as_heightfield() {
+                Some(field) => {
+                    field.triangles().for_each(|triangle| see(triangle.cast_local_ray(&line, ray.range, true)));
+                }
+                None => see(shape.cast_local_ray(&line, ray.range, true)),
+            }
+        }
         for (body, shape, pose, reach) in &self.placed {
             if ray.ignore != Some(*body) && !misses(ray, pose.translation, *reach) {
                 see(shape.cast_ray(pose, &line, ray.range, true));
