@@ -50,7 +50,7 @@ pub(super) struct Parting {
     problem: Problem,
     solver: Solver,
     whitened: Vec<f64>,
-    /// Of the rows that are held, by how much they miss before anything is moved.
+    /// Residuals of the held rows before the correction, m or rad.
     errors: Vec<f64>,
 }
 
@@ -125,7 +125,7 @@ fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
 }
 
 impl Parting {
-    /// Notes by how much the rows that hold loops and couplings miss their joints, m or rad.
+    /// Stores the residuals of the rows of loops and couplings, m or rad.
     fn note_errors(&mut self, constraints: &Constraints, correction: &Correction, parts: &Parts) {
         self.errors.clear();
         if !parts.own_closures.is_empty() {

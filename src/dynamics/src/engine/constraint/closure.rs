@@ -207,7 +207,7 @@ impl Constraints {
         closes
     }
 
-    /// By how much a block's row misses its joint where the links are now, m or rad; `None` if it is none that holds a loop together.
+    /// Residual of a block's row at the present positions of the links, m or rad; `None` if the row belongs to no loop or coupling.
     pub(in crate::engine) fn loop_error(&self, parts: &Parts, block: usize) -> Option<f64> {
         let Source::Closure(row) = self.sources[block] else { return None };
         let ClosureRow { closure, purpose: Purpose::Hold(number), .. } = self.closure_rows[row] else { return None };
