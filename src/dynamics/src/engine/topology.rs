@@ -24,7 +24,9 @@ pub(super) struct Topology {
     pub(super) freedom: usize,
     /// The mass of all links.
     pub(super) mass: f64,
-    /// The lightest and the heaviest of the links that have a mass and move, kg; `None` before there is one.
+    /// The mass of each moving link with all links welded to it, kg. A welded link has 0 here: the link that carries it has its mass.
+    pub(super) rigid_masses: Vec<f64>,
+    /// The smallest and the largest of the `rigid_masses` above 0, kg; `None` before there is one.
     pub(super) mass_range: Option<[f64; 2]>,
     /// Ancestors of each degree of freedom.
     pub(super) depth: Vec<usize>,
@@ -56,6 +58,19 @@ pub(super) struct Topology {
 }
 
 impl Topology {
+    /// Adds the mass of the newest link, kg, to the link whose joint moves it. A link that is welded to a fixed root counts nowhere.
+    pub(super) fn add_mass(&mut self, mass: f64) {
+        self.mass += mass;
+        self.rigid_masses.push(0.0);
+        let Some(dof) = self.leaf.last().copied().flatten() else { return };
+        self.rigid_masses[self.mover[dof]] += mass;
+        let masses = self.rigid_masses.iter().filter(|&&mass| mass > 0.0);
+        self.mass_range = masses.fold(None, |range, &mass| {
+            let [lightest, heaviest] = range.unwrap_or([mass; 2]);
+            Some([mass.min(lightest), mass.max(heaviest)])
+        });
+    }
+
     /// The axes at the beginning of each chain that are unit vectors: those of a free root, along which it moves and about which it turns. They have
     /// no motors, springs or stops.
     #[inline]

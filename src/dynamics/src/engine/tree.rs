@@ -312,11 +312,7 @@ impl Tree {
         }
         topology.leaf.push(parent);
         topology.reach.push(0.0);
-        topology.mass += link.mass;
-        if link.mass > 0.0 && link.joint != LinkJoint::Weld {
-            let [lightest, heaviest] = topology.mass_range.unwrap_or([link.mass; 2]);
-            topology.mass_range = Some([lightest.min(link.mass), heaviest.max(link.mass)]);
-        }
+        topology.add_mass(link.mass);
         let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical { .. });
         topology.links.push(link);
         let free = topology.links[0].joint == LinkJoint::Free;
