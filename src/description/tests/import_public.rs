@@ -298,3 +298,27 @@ fn nothing_of_a_joint_is_silent() {
         assert!(told.contains(what), "{what}: {told}");
     }
 }
+
+/// Points without faces have the mass of their convex hull, as a mesh with `inertia="convex"` has.
+#[test]
+fn points_weigh_as_their_hull() {
+    let model = |asset: &str| {
+        format!(
+            "<mujoco><asset><mesh name='m' {asset}/></asset><worldbody><body name='b'><freejoint/>\
+             <geom type='mesh' mesh='m' density='100'/></body></worldbody></mujoco>"
+        )
+    };
+    let points = "vertex='0 0 0  2 0 0  0 1 0  2 1 0  0 0 3  2 0 3  0 1 3  2 1 3  1 0.5 1'";
+    // One of the six sides alone, of which the hull knows nothing.
+    let side = "face='0 1 2 1 3 2' inertia='convex'";
+    for asset in [points.to_owned(), format!("{points} scale='-1 1 1'"), format!("{points} {side}")] {
+        let world = read("m.xml", &model(&asset)).unwrap_or_else(|problems| panic!("{problems}"));
+        let own = world.mechanism.bodies.iter().find(|body| body.name == "b").unwrap();
+        assert!((own.mass - 600.0).abs() < 1e-9, "{asset}: {}", own.mass);
+        let trace = own.inertia.unwrap().tensor.to_cols_array_2d();
+        let sum: f64 = (0..3).map(|index| trace[index][index]).sum();
+        assert!((sum - 600.0 * 2.0 * 14.0 / 12.0).abs() < 1e-8, "{asset}: {sum}");
+    }
+    let flat = read("m.xml", &model("vertex='0 0 0 1 0 0 0 1 0 1 1 0 2 2 0'"));
+    assert!(flat.unwrap_err().to_string().contains("span no volume"));
+}

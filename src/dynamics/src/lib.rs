@@ -38,7 +38,6 @@
 //! ```
 
 mod engine;
-mod hull;
 mod mass;
 mod motor;
 #[cfg(feature = "rapier")]

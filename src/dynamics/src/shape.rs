@@ -1,20 +1,17 @@
 //! The model's shapes as parry's.
 
 use bevy_math::DVec3;
-use simpartner_model::{GroundMesh, Heightfield, Placed, Pose, Shape};
+use simpartner_model::{GroundMesh, Heightfield, Placed, Pose, Shape, quickhull};
 
-use super::{
-    hull::quickhull,
-    parry::{
-        math::Pose as ParryPose,
-        query::Ray,
-        shape::{HeightField, HeightFieldCellStatus, HeightFieldFlags, SharedShape, TriMeshFlags},
-        transformation::{
-            try_convex_hull,
-            vhacd::{VHACD, VHACDParameters},
-        },
-        utils::Array2,
+use super::parry::{
+    math::Pose as ParryPose,
+    query::Ray,
+    shape::{HeightField, HeightFieldCellStatus, HeightFieldFlags, SharedShape, TriMeshFlags},
+    transformation::{
+        try_convex_hull,
+        vhacd::{VHACD, VHACDParameters},
     },
+    utils::Array2,
 };
 
 /// Part of the volume that a convex part has at least: a cell of the grid is 4e-6 of a cube.

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, rc::Rc};
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_model::{Color, Pose};
+use simpartner_model::{Color, Pose, quickhull};
 
 use super::{
     super::{
@@ -32,11 +32,9 @@ pub(super) struct MeshAsset {
     pub(super) form: Form,
     /// The file's coordinates in the geom's frame.
     pub(super) pose: Pose,
-    /// Scaled.
+    /// Scaled. The convex hull where mass is spread over it: of points without faces, and where the file asks for it.
     pub(super) mesh: Mesh,
     pub(super) inertia: MeshInertia,
-    /// Whether mass is spread over its convex hull.
-    pub(super) is_convex: bool,
 }
 
 /// Heights between 0 and 1.
@@ -113,8 +111,14 @@ impl Mjcf<'_, '_> {
             Some("shell") => MeshInertia::Shell,
             _ => MeshInertia::Legacy,
         };
-        let is_convex = attribute(node, "inertia") == Some("convex");
-        Some((name.to_owned(), MeshAsset { form, pose, mesh, inertia, is_convex }))
+        if attribute(node, "inertia") == Some("convex") || mesh.triangles.is_empty() {
+            let Some((vertices, triangles)) = quickhull(&mesh.vertices) else {
+                self.reading.problem(node.offset, "the points of <mesh> span no volume, so they have no convex hull");
+                return None;
+            };
+            (mesh.vertices, mesh.triangles) = (vertices, triangles);
+        }
+        Some((name.to_owned(), MeshAsset { form, pose, mesh, inertia }))
     }
 
     fn read_inline_mesh(&self, node: &Node) -> Option<Mesh> {

@@ -359,7 +359,6 @@ impl Mjcf<'_, '_> {
     fn mass_of(&self, node: &Node, solid: &Solid, mesh: Option<&MeshAsset>) -> Option<MassOf> {
         let is_shell = attribute(node, "shellinertia") == Some("true");
         let spread = match mesh {
-            Some(mesh) if mesh.is_convex => None,
             Some(mesh) => mesh_extent(&mesh.mesh, if is_shell { MeshInertia::Shell } else { mesh.inertia }),
             None => extent(&solid.form, is_shell),
         };
