@@ -11,7 +11,10 @@ use std::{
 use anyhow::{Context, Result, anyhow, ensure};
 use simpartner_wire::protocol::{excerpt, read_numbers};
 use tokio::{
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Notify,
+        mpsc::{Receiver, Sender, channel},
+    },
     task::{JoinSet, LocalSet},
     time::{MissedTickBehavior, interval, sleep},
 };
@@ -46,9 +49,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// How the line ends that a port sends last when what it is for has gone.
 const DELETED: &str = "was for what has been deleted";
-
-/// How long a participant takes to hear of the others in its domain.
-const DISCOVERY: Duration = Duration::from_millis(1500);
 
 /// What a bridge needs.
 #[derive(Debug, Clone)]
@@ -89,12 +89,12 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
     let config = &options.config;
     let domain = Domain::join(config.domain, &config.networks, config.services)?;
     tell(News::Notice(exposure(config)));
-    sleep(DISCOVERY).await;
-    ensure!(
-        !domain.has_writer("/clock"),
-        "somebody publishes /clock in the DDS domain {} already; end the other bridge, or give this one another domain",
-        config.domain
-    );
+    domain.check_for_others().await?;
+    let connected = Notify::new();
+    let elder = async {
+        connected.notified().await;
+        domain.wait_for_elder().await
+    };
     let missed = Rc::new(Cell::new(0));
     let work = LocalSet::new();
     let bridging = work.run_until(async {
@@ -104,6 +104,7 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
             let began = Instant::now();
             let end = match Session::start(options, &domain, Rc::clone(&missed), &mut node).await {
                 Ok(mut session) => {
+                    connected.notify_one();
                     tell(News::Connected(session.topics()));
                     session.run(&mut tell).await
                 }
@@ -126,6 +127,7 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
     });
     let ended = tokio::select! {
         error = bridging => Some(error),
+        error = elder => Some(error),
         () = stop => None,
     };
     match ended {

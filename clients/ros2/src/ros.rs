@@ -2,20 +2,24 @@
 
 use std::{cell::Cell, collections::HashSet, net::IpAddr, rc::Rc, time::Duration};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use ros2_client::{
     ActionServer, ActionTypeName, Context, Message, MessageTypeName, Name, Node, NodeName, NodeOptions, Publisher,
     Server, ServiceMapping, ServiceTypeName, Subscription,
     action::ActionServerQosPolicies,
     qos::{Durability, History, QosProfile, WhenFull},
 };
-use rustdds::DomainParticipantBuilder;
+use rustdds::{DomainParticipantBuilder, GUID, RTPSEntity};
 use serde::Deserialize;
+use tokio::time::sleep;
 
 use crate::{
     config::Mistake,
     messages::{RosMessage, type_name},
 };
+
+/// How long a participant takes to discover the others in its domain.
+const DISCOVERY: Duration = Duration::from_millis(1500);
 
 /// How a topic delivers, after the profiles of REP 2003 and of the packages that define the topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,11 +111,43 @@ impl Domain {
         Ok(Self { context: context.with_context(what)?, services, lost: Rc::default() })
     }
 
-    /// Whether somebody else publishes on a topic, as far as is known by now.
-    pub fn has_writer(&self, topic: &str) -> bool {
-        let name = format!("rt{topic}");
-        let participant = self.context.domain_participant();
-        participant.discovered_writers().iter().any(|writer| writer.publication_topic_data.topic_name == name)
+    /// Waits until the others in the domain are discovered.
+    ///
+    /// # Errors
+    /// When one of them publishes on `/clock`.
+    pub async fn check_for_others(&self) -> Result<()> {
+        sleep(DISCOVERY).await;
+        self.refuse(self.clocks().any(|clock| clock.prefix != self.guid().prefix))
+    }
+
+    /// Returns an error if a participant with a smaller GUID began to publish on `/clock` in the same moment as this one, else never.
+    /// Such participants discover each other when they publish already; the one with the smallest GUID stays.
+    pub async fn wait_for_elder(&self) -> anyhow::Error {
+        sleep(DISCOVERY).await;
+        match self.refuse(self.clocks().any(|clock| clock.prefix < self.guid().prefix)) {
+            Ok(()) => std::future::pending().await,
+            Err(error) => error,
+        }
+    }
+
+    fn refuse(&self, is_taken: bool) -> Result<()> {
+        let domain = self.context.domain_participant().domain_id();
+        ensure!(
+            !is_taken,
+            "somebody publishes /clock in the DDS domain {domain} already; end the other bridge, or give this one another domain"
+        );
+        Ok(())
+    }
+
+    fn guid(&self) -> GUID {
+        self.context.domain_participant().guid()
+    }
+
+    /// The writers of `/clock`.
+    fn clocks(&self) -> impl Iterator<Item = GUID> + use<> {
+        let writers = self.context.domain_participant().discovered_writers().into_iter();
+        let topics = writers.map(|writer| writer.publication_topic_data);
+        topics.filter(|topic| topic.topic_name == "rt/clock").map(|topic| topic.key)
     }
 
     /// How many messages were lost because a reliable reader had not taken those before.

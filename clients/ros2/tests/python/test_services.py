@@ -337,6 +337,25 @@ class Lives(Rig):
         self.assertEqual(second.wait(), 1)
         self.assertIn(f"somebody publishes /clock in the DDS domain {self.domain} already", second.lines[-1])
 
+    def test_of_bridges_that_start_in_the_same_moment_one_stays(self) -> None:
+        self.serve(WORLD)
+        bridges = [self.bridge(ready=False) for _ in range(3)]
+        clock = self.ros().reader("/clock", "rosgraph_msgs/msg/Clock", reliable=False)
+        end = time.monotonic() + 60
+        while sum(bridge.child.poll() is None for bridge in bridges) > 1 and time.monotonic() < end:
+            time.sleep(0.1)
+        left = [bridge for bridge in bridges if bridge.child.poll() is None]
+        self.assertEqual(len(left), 1)
+        for bridge in bridges:
+            if bridge not in left:
+                self.assertEqual(bridge.wait(), 1)
+                self.assertIn(f"somebody publishes /clock in the DDS domain {self.domain} already", bridge.lines[-1])
+        # Nobody comes that the last one would make way for.
+        time.sleep(3)
+        self.assertIsNone(left[0].child.poll())
+        clock.take()
+        clock.wait()
+
     def test_settings_that_do_not_fit_end_it_with_a_line(self) -> None:
         self.serve(WORLD)
         for text, expected in (
