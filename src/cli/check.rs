@@ -203,15 +203,20 @@ fn text(path: &Path, document: &Document) -> String {
     out
 }
 
-/// The length of a sequence at the default timestep.
+/// The length of a sequence's pauses at the default timestep.
 fn seconds(timeline: &Timeline) -> f64 {
     Timestep::MILLISECOND.seconds_at(StepIndex(timeline.steps))
 }
 
 fn write_sequence(path: &Path, sequence: &Sequence, out: &mut String) -> std::fmt::Result {
     let timeline = sequence.timeline(Timestep::MILLISECOND);
-    let seconds = seconds(&timeline);
-    writeln!(out, "{}: sequence, {} commands in {seconds} s", path.display(), timeline.commands.len())
+    let (commands, seconds) = (timeline.commands().count(), seconds(&timeline));
+    write!(out, "{}: sequence, {commands} commands in {seconds} s", path.display())?;
+    match timeline.conditions().count() {
+        0 => writeln!(out),
+        1 => writeln!(out, " and a wait for a reading"),
+        count => writeln!(out, " and {count} waits for readings"),
+    }
 }
 
 fn write_ground(ground: &Ground, out: &mut String) -> std::fmt::Result {
@@ -302,7 +307,8 @@ fn json_of(path: &Path, document: &Document) -> Value {
         Document::Sequence(sequence) => {
             let timeline = sequence.timeline(Timestep::MILLISECOND);
             let seconds = seconds(&timeline);
-            return json!({ "file": path, "ok": true, "kind": "sequence", "commands": timeline.commands.len(), "seconds": seconds });
+            return json!({ "file": path, "ok": true, "kind": "sequence", "commands": timeline.commands().count(), "seconds": seconds,
+                "waits": timeline.conditions().count() });
         }
         Document::Assemblies(names) => {
             return json!({ "file": path, "ok": true, "kind": "assemblies", "names": names });

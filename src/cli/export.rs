@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use simpartner_model::Moment;
 use simpartner_terminal::output::print;
 use simpartner_wire::near::did_you_mean;
 
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
-    moment::Moment,
 };
 use crate::{
     analysis::export::{Format, Order, export as write},

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use simpartner_description::xml;
-use simpartner_model::StepIndex;
+use simpartner_model::{Moment, StepIndex};
 
 use simpartner_terminal::output::note;
 
@@ -12,7 +12,6 @@ use super::{
     arguments::{choices, overrides},
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
-    moment::Moment,
     run,
 };
 use crate::{

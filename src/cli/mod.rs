@@ -22,7 +22,6 @@ mod list;
 mod logged;
 mod manual;
 mod mobility;
-mod moment;
 mod plot;
 mod ports;
 mod process;

@@ -7,14 +7,13 @@ use std::{
 
 use clap::Args;
 use simpartner_dynamics::RUT_CELL;
-use simpartner_model::StepIndex;
+use simpartner_model::{Moment, StepIndex};
 
 use simpartner_terminal::output::{line, note, print};
 
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
-    moment::Moment,
 };
 use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport, RutRelief};
 

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use simpartner_model::Moment;
 use simpartner_terminal::output::{note, print};
 
 use super::{
     arguments::{ConfigurationArguments, choices},
     exit::{CliError, ExitStatus},
-    moment::Moment,
     process, signals,
     summary::{announce, summary},
 };
@@ -116,6 +116,10 @@ fn conclude(report: RunReport) -> Result<ExitStatus, CliError> {
         Outcome::Diverged(why) => {
             note(format_args!("error: {why}"));
             ExitStatus::Diverged
+        }
+        Outcome::SequenceBrokenOff(why) => {
+            note(format_args!("error: {why}"));
+            ExitStatus::SequenceBrokenOff
         }
         Outcome::Overrun => ExitStatus::Overrun,
         Outcome::LockstepTimeout(why) => {

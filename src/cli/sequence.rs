@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use simpartner_description::xml;
+use simpartner_model::Moment;
 use simpartner_sequencer::{
     command::{play_with_notes, read_lead},
     play::Options,
@@ -26,9 +27,9 @@ pub(super) struct SequenceArguments {
     /// The server's token, where it wants one [default: that of the settings]
     #[arg(long)]
     token: Option<String>,
-    /// How far ahead of a playing clock the sequence begins, in simulated seconds
-    #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = read_lead)]
-    lead: f64,
+    /// How far ahead of a playing clock the sequence begins, in simulated time as 0.2s or 200steps; a plain number is one of seconds
+    #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = read_lead)]
+    lead: Moment,
     /// End the server's run after the sequence
     #[arg(long)]
     quit: bool,
@@ -46,7 +47,7 @@ pub(super) fn sequence(arguments: &SequenceArguments) -> Result<ExitStatus, CliE
     };
     // The server of another address need not want the token of the settings.
     let token = arguments.token.clone().or(config.server.token.filter(|_| arguments.server.is_none()));
-    let options = Options { server, token, lead_s: arguments.lead, quit: arguments.quit };
+    let options = Options { server, token, lead: arguments.lead, quit: arguments.quit };
     let played = play_with_notes(&sequence, &options);
     line(played.map_err(|error| CliError::Talk(format!("{error:#}").trim_end().to_owned()))?);
     Ok(ExitStatus::Success)

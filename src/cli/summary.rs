@@ -2,7 +2,10 @@
 
 use std::fmt::{self, Write};
 
-use simpartner_description::xml::{self, Document};
+use simpartner_description::{
+    DeviceReference,
+    xml::{self, Document},
+};
 use simpartner_terminal::DEFAULT_SERVER;
 use simpartner_terminal::output::{Rounded, note, tell};
 
@@ -72,15 +75,18 @@ fn ports(server: &Server, token: Option<&str>, sequence: Option<&str>) -> String
 
 /// The sequence that is suggested for a server: the first that is built in and commands only devices that it has, and most of those.
 fn fitting_sequence(server: &Server) -> Option<&'static str> {
-    let ports: Vec<u16> =
-        server.devices().filter(|(info, _)| info.kind.is_actuator()).map(|(info, _)| info.port.number()).collect();
-    let of = |file: &xml::BuiltIn| match xml::read_text(file.path, file.text) {
-        Ok(Document::Sequence(sequence)) => Some(sequence.ports()),
+    let actuators = || server.devices().filter(|(info, _)| info.kind.is_actuator()).map(|(info, _)| info);
+    let has = |device: &DeviceReference| match device {
+        DeviceReference::Port(port) => actuators().any(|info| info.port.number() == *port),
+        DeviceReference::Name(name) => actuators().any(|info| *info.name == **name),
+    };
+    let devices_of = |file: &xml::BuiltIn| match xml::read_text(file.path, file.text) {
+        Ok(Document::Sequence(sequence)) => Some(sequence.devices()),
         _ => None,
     };
     let fitting = xml::BUILT_IN.iter().filter(|file| file.root() == Some("sequence")).filter_map(|file| {
-        let named = of(file)?;
-        let fits = !named.is_empty() && named.iter().all(|port| ports.contains(port));
+        let named = devices_of(file)?;
+        let fits = !named.is_empty() && named.iter().all(has);
         fits.then_some((named.len(), file.path))
     });
     // Of those that command as many the first by the alphabet.
@@ -181,6 +187,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
         Outcome::LogEnded => "stopped by the log",
         Outcome::Overrun => "stopped because the clock fell behind (simulation.on_overrun = \"stop\")",
         Outcome::LockstepTimeout(_) => "stopped because a member of the lockstep did not answer",
+        Outcome::SequenceBrokenOff(_) => "stopped because the sequence was broken off",
         Outcome::Diverged(_) => "stopped because the physics diverged",
     }
 }

@@ -29,6 +29,7 @@ const AFTER: &str = "\
 Examples:
   simpartner talk Position GET                          a reading of the device Position
   simpartner talk WheelMotor1 '<1000,1000,100,0,0,1>'   a command to an actuator: its state before, and the new one
+  simpartner talk WheelMotor1 velocity=1                the same by name; the other fields stay as they are
   simpartner talk control STEP 10                       a request to the clock
   simpartner talk --wait WorkPartner/Position SUB 500   readings until Ctrl-C
   simpartner talk control < requests.txt                a request a line
@@ -97,10 +98,11 @@ pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
     print_answers(&mut BufReader::new(stream), &arguments.whom)
 }
 
-/// Whether a line is a command of numbers, in brackets or not.
+/// Whether a line is a command of numbers or of named fields, in brackets or not.
 fn is_frame(line: &str) -> bool {
     let numbers = line.trim_start_matches(['<', ' ']);
-    numbers.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+    let word = numbers.split_whitespace().next().unwrap_or_default();
+    numbers.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) || word.contains('=')
 }
 
 /// Sends a command to an actuator, and prints its state before and after: what the port sends first is the state before it as well, and

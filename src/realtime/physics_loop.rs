@@ -302,6 +302,8 @@ impl PhysicsLoop {
         }
         if self.is_at_end() {
             self.outcome = Some(Outcome::Completed);
+        } else if let Some(end) = self.simulation.sequence_end().filter(|_| self.settings.ends_with_sequence) {
+            self.outcome = Some(end.into());
         }
     }
 

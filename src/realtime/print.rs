@@ -123,6 +123,7 @@ fn level(kind: EventKind) -> Level {
         EventKind::ClockSlip
         | EventKind::CommandRefused
         | EventKind::PhysicsLimit
+        | EventKind::SequenceBrokenOff
         | EventKind::LogLimit
         | EventKind::WrongToken
         | EventKind::LogOutage => Level::WARN,

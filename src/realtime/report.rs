@@ -7,6 +7,7 @@ use simpartner_model::StepIndex;
 use simpartner_wire::signal::Event;
 
 use super::speed::Speed;
+use crate::sim::SequenceEnd;
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Outcome {
     Overrun,
     /// A member of the lockstep did not answer in time, and the settings end the run then; the text names it.
     LockstepTimeout(String),
+    /// The sequence that the run would have ended with was broken off; the text says why.
+    SequenceBrokenOff(String),
     /// The physics diverged, and nobody was there to reset the world.
     Diverged(String),
 }
@@ -34,7 +37,17 @@ impl Outcome {
             Self::LogEnded => "logEnded",
             Self::Overrun => "overrun",
             Self::LockstepTimeout(_) => "lockstepTimeout",
+            Self::SequenceBrokenOff(_) => "sequenceBrokenOff",
             Self::Diverged(_) => "diverged",
+        }
+    }
+}
+
+impl From<&SequenceEnd> for Outcome {
+    fn from(end: &SequenceEnd) -> Self {
+        match end {
+            SequenceEnd::Played => Self::Completed,
+            SequenceEnd::BrokenOff(why) => Self::SequenceBrokenOff(why.clone()),
         }
     }
 }

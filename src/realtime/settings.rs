@@ -50,6 +50,8 @@ pub struct ClockSettings {
     pub lockstep: LockstepSettings,
     /// The step after which the run ends, if it does by itself.
     pub end: Option<StepIndex>,
+    /// Whether the run ends with a sequence that waits for readings.
+    pub ends_with_sequence: bool,
     /// Whether the clock waits for PLAY.
     pub start_paused: bool,
     /// Whether nobody can reset a diverged world, so that the run ends instead of pausing.
@@ -70,6 +72,7 @@ impl Default for ClockSettings {
             on_overrun: OnOverrun::Slip,
             lockstep: LockstepSettings::default(),
             end: None,
+            ends_with_sequence: false,
             start_paused: false,
             unattended: false,
             snapshot_interval_steps: 0,

@@ -61,20 +61,20 @@ pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Pr
     // Before any command: what is submitted for the very next step acts on the devices at once.
     let origin =
         Origin { parent: Some(run), step: at, chain_head: replay.chain.head(), state: simulation.snapshot().into() };
-    let mut end = replay.provenance.last;
+    let mut end = Some(replay.provenance.last);
     match options.commands {
         ForkCommands::OfTheRun => copy_commands(&mut replay, &mut simulation, at)?,
         ForkCommands::None => {}
         ForkCommands::Of(sequence) => {
             let timeline = sequence.timeline(config.simulation.timestep);
-            end = at.after(timeline.steps);
+            end = timeline.fixed_steps().map(|steps| at.after(steps));
             simulation.schedule(&timeline)?;
         }
     }
     if let Some(duration) = options.duration_s {
-        end = at.after(config.simulation.timestep.steps_in(duration));
+        end = Some(at.after(config.simulation.timestep.steps_in(duration)));
     }
-    Ok(Job { simulation, config, end: Some(end), origin: Some(origin) })
+    Ok(Job { simulation, config, end, origin: Some(origin) })
 }
 
 /// The run's configuration with the overrides of the fork.

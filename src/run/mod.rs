@@ -97,7 +97,8 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let clock = clock_settings(&config, lockstep, end, serves);
+    let ends_with_sequence = config.simulation.mode == Mode::Fast && end.is_none() && simulation.plays_sequence();
+    let clock = ClockSettings { ends_with_sequence, ..clock_settings(&config, lockstep, end, serves) };
     let (thread, grants) = PhysicsThread::prepare(simulation, inbox, clock)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let server = match serves {
@@ -166,6 +167,7 @@ fn clock_settings(config: &Config, lockstep: LockstepSettings, end: Option<StepI
         on_overrun: settings.on_overrun,
         lockstep,
         end,
+        ends_with_sequence: false,
         start_paused: settings.start_paused && serves,
         unattended: !serves,
         snapshot_interval_steps: snapshot_interval_s.map_or(0, |interval| settings.timestep.steps_in(interval).max(1)),

@@ -87,11 +87,11 @@ pub fn build_simulation(world: &Arc<World>, config: &Config) -> Result<Simulatio
     Simulation::seeded(Arc::clone(world), settings.timestep, config.physics.clone(), settings.seed)
 }
 
-/// The step that ends the run: the configured duration, or in fast mode the end of the sequence.
+/// The step that ends the run: the configured duration, or in fast mode the end of a sequence that waits for no reading.
 fn end_of(config: &Config, timeline: Option<&Timeline>) -> Option<StepIndex> {
     let settings = &config.simulation;
     let duration = settings.duration_s.map(|duration| settings.timestep.steps_in(duration));
-    let sequence = timeline.filter(|_| settings.mode == Mode::Fast).map(|timeline| timeline.steps);
+    let sequence = timeline.filter(|_| settings.mode == Mode::Fast).and_then(Timeline::fixed_steps);
     duration.or(sequence).map(StepIndex)
 }
 

@@ -50,6 +50,8 @@ impl Simulation {
         next.balance.carry_over(&self.balance);
         next.carry_over_devices(self, numbers);
         next.carry_over_commands(self, numbers);
+        next.playback = self.playback.take();
+        next.sequence_end = self.sequence_end.take();
         (next.is_recorded, next.begins_with) = (false, Some(next.snapshot().into()));
         Ok((std::mem::replace(self, next), remainder))
     }

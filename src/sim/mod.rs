@@ -6,27 +6,29 @@
 mod balance;
 mod exchange;
 mod notices;
+mod playback;
 mod runs;
 mod schedule;
 mod snapshot;
 mod warnings;
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, Timeline, World};
+use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, World};
 use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Rut, RutChanges, RutTile, Settings};
 use simpartner_model::{BodyId, DeviceId, JointId, Pose, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
     signal::{
-        Action, ActuatorState, AppliedCommand, BodyInfo, BodyPlacement, ClientId, Command, Contact, DeviceKind, Event,
-        EventKind, Layout, Reservation, StepRecord, Target,
+        Action, ActuatorState, AppliedCommand, BodyInfo, BodyPlacement, Command, Contact, DeviceKind, Event, EventKind,
+        Layout, StepRecord, Target,
     },
 };
 use thiserror::Error;
 
-use self::{balance::Balance, schedule::Schedule};
+pub use self::playback::SequenceEnd;
+use self::{balance::Balance, playback::Playback, schedule::Schedule};
 use crate::device::{self, Background, Device, Foreground};
 
 pub use snapshot::SnapshotError;
@@ -50,6 +52,9 @@ pub struct Simulation {
     epoch: u32,
     /// Commands for later steps, the next first. The sender bounds them: the server by the memory that they reserve.
     scheduled: Schedule,
+    /// A sequence that waits for readings, and how the last one ended.
+    playback: Option<Playback>,
+    sequence_end: Option<SequenceEnd>,
     /// Commands applied at the boundary before the next step.
     applied: Vec<AppliedCommand>,
     /// For each device, the `sequence` of its newest applied command.
@@ -140,6 +145,8 @@ impl Simulation {
             step: StepIndex(0),
             epoch: 0,
             scheduled: Schedule::default(),
+            playback: None,
+            sequence_end: None,
             applied: Vec::new(),
             events: Vec::new(),
             diverged: false,
@@ -153,6 +160,7 @@ impl Simulation {
     fn drop_commands(&mut self) {
         self.scheduled.clear();
         self.applied.clear();
+        (self.playback, self.sequence_end) = (None, None);
     }
 
     /// The devices as they are before the first step.
@@ -226,34 +234,6 @@ impl Simulation {
             Some(at) if at > next => self.scheduled.add(at, command),
             _ => self.apply(command),
         }
-    }
-
-    /// Schedules the commands of a sequence, counted from the present step: a command after 0 steps acts in the next one.
-    ///
-    /// # Errors
-    /// When a command names a port of no device, or does not fit its device; those before it are scheduled.
-    pub fn schedule(&mut self, timeline: &Timeline) -> Result<(), ScheduleError> {
-        // Reversed, so that of several devices on a port the first one stays in the map.
-        let devices = self.layout.devices().iter().enumerate().rev();
-        let devices: HashMap<u16, usize> = devices.map(|(index, info)| (info.port.number(), index)).collect();
-        for entry in &timeline.commands {
-            let refuse = |what| ScheduleError { place: entry.source.to_string(), what };
-            let device = devices.get(&entry.port).copied();
-            let device = device.ok_or_else(|| refuse(format!("no device of this world has port {}", entry.port)))?;
-            let info = &self.layout.devices()[device];
-            let action = protocol::command(info, &entry.text)
-                .map_err(|refusal| refuse(format!("'{}': {refusal}", info.name)))?;
-            self.submit(Command {
-                target: DeviceId::new(device).into(),
-                at: Some(self.step.after(entry.after_steps + 1)),
-                client: ClientId(0),
-                sequence: 0,
-                text: entry.text.to_string(),
-                action,
-                memory: Reservation::default(),
-            });
-        }
-        Ok(())
     }
 
     /// Adds an event to the next record. While no step is made, at most [`MAX_EVENTS`] are kept; further ones are counted.
@@ -373,6 +353,7 @@ impl Simulation {
         record.is_step = true;
         self.write_state(record);
         self.balance.watch(&self.layout, self.timestep, record);
+        self.advance_playback(record);
     }
 
     /// The record of the present state, without commands and events.

@@ -8,13 +8,13 @@ use std::{
 use bevy_math::{DQuat, DVec3};
 use proptest::prelude::*;
 use simpartner_description::{
-    DeviceSpec, Mount, Sequence, SequenceItem, World,
+    DeviceReference, DeviceSpec, Mount, Sequence, SequenceItem, World,
     xml::{
         Diagnostics, Document, grasp_dtd, grasp_task_dtd, read_any, read_text, read_world, reference, robot_dtd,
         sequence_dtd, world_dtd,
     },
 };
-use simpartner_model::{Axis, FreeAxis, JointKind, Shape};
+use simpartner_model::{Axis, FreeAxis, JointKind, Moment, Shape};
 use xmloxide::{
     Document as Xml,
     validation::dtd::{parse_dtd, validate},
@@ -103,9 +103,37 @@ fn the_thesis_particle_loads_as_printed() {
 fn the_thesis_sequence_loads_as_printed() {
     let sequence = sequence_from_str("d.xml", include_str!("example_d.xml")).unwrap();
     assert_eq!(sequence.items.len(), 7);
-    assert_eq!(sequence.items[3], SequenceItem::Pause { seconds: 2.0 });
-    let SequenceItem::Command { port, text, .. } = &sequence.items[0] else { panic!("a command comes first") };
-    assert_eq!((*port, &**text), (1028, "1000,1000,100,0,0,0"));
+    assert_eq!(sequence.items[3], SequenceItem::Pause(Moment::of_seconds(2.0)));
+    let SequenceItem::Command { device, text, .. } = &sequence.items[0] else { panic!("a command comes first") };
+    assert_eq!((device, &**text), (&DeviceReference::Port(1028), "1000,1000,100,0,0,0"));
+}
+
+#[test]
+fn what_is_wrong_in_a_sequence_is_told_at_its_place() {
+    let cases = [
+        ("<set device='M'>v=1</set>", "1", "<set> is not known in version 1 of the sequence language"),
+        ("<wait for='1s'/>", "1", "write <sequence version=\"2\">"),
+        ("<wait/>", "2", "neither 'for' nor 'until'"),
+        ("<wait for='1' until='a.b > 1' timeout='2'/>", "2", "either 'for' alone or 'until' with 'timeout'"),
+        ("<wait until='a.b > 1'/>", "2", "lacks a 'timeout'"),
+        ("<wait until='a.b = 1' timeout='2'/>", "2", "expected SENSOR.FIELD, one of > >= < <= and a number"),
+        ("<wait until='ab > 1' timeout='2'/>", "2", "expected SENSOR.FIELD"),
+        ("<wait until='a.b > one' timeout='2'/>", "2", "expected SENSOR.FIELD"),
+        ("<wait for='-1s'/>", "2", "attribute 'for': expected a time from 0 on"),
+        ("<wait for='2e9'/>", "2", "attribute 'for': expected at most 1e9 s, got '2e9'"),
+        ("<wait for='1.5steps'/>", "2", "attribute 'for': expected a time from 0 on"),
+        ("<set>v=1</set>", "2", "device"),
+        ("<set device='M'/>", "2", "set"),
+        ("<st device='M'>v=1</st>", "2", "did you mean"),
+    ];
+    for (inside, version, expected) in cases {
+        let text = format!("<sequence version='{version}'>\n  {inside}\n</sequence>");
+        let problems = sequence_from_str("s.xml", &text).unwrap_err();
+        let said = problems.to_string();
+        assert!(said.contains(expected) && problems.problems[0].line == 2, "{inside}: {said}");
+    }
+    let both = sequence_from_str("s.xml", "<sequence version='3'/>").unwrap_err().to_string();
+    assert!(both.contains("this program knows versions 1 and 2"), "{both}");
 }
 
 #[test]
@@ -342,7 +370,7 @@ fn the_dtds_and_the_reader_agree() {
 proptest! {
     #[test]
     fn no_mutation_of_a_file_makes_the_reader_panic(at in 0usize..1200, cut in 0usize..40, put in "[ -~]{0,12}") {
-        for text in [ROBOT, EXAMPLE_C] {
+        for text in [ROBOT, EXAMPLE_C, include_str!("../../robots/drive_until.xml")] {
             let end = (at + cut).min(text.len());
             let mutated = format!("{}{put}{}", &text[..at.min(text.len())], &text[end..]);
             if let Err(problems) = read_text("m.xml", &mutated) {

@@ -156,9 +156,9 @@ mod tests {
             }
             recording.finish(StepIndex(86_400_007)).unwrap();
             let timeline = xml::read_sequence(&path).unwrap().timeline(timestep);
-            let back: Vec<u64> = timeline.commands.iter().map(|command| command.after_steps + 1).collect();
+            let back: Vec<u64> = timeline.commands().map(|command| command.after_steps + 1).collect();
             assert_eq!((back.as_slice(), timeline.steps), (steps.as_slice(), 86_400_007));
-            assert_eq!(*timeline.commands[2].text, *format!("1000,{}", 7.0 / 3.0));
+            assert_eq!(*timeline.sections[0].commands[2].text, *format!("1000,{}", 7.0 / 3.0));
             std::fs::remove_file(&path).unwrap();
         }
     }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use simpartner_description::Sequence;
+use simpartner_model::{Moment, Timestep};
 use simpartner_terminal::output;
 
 use crate::play::{Options, Progress, play};
@@ -26,11 +27,11 @@ pub fn play_with_notes(sequence: &Sequence, options: &Options) -> Result<Progres
     })
 }
 
-/// Reads the flag `--lead`, seconds.
+/// Reads the flag `--lead`.
 ///
 /// # Errors
-/// When it is no number from 0 to 3600.
-pub fn read_lead(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    if (0.0..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("expected 0 to 3600 s".to_owned()) }
+/// When it is no time from 0 to 3600 s.
+pub fn read_lead(text: &str) -> Result<Moment, String> {
+    let lead = Moment::or_seconds(text)?;
+    if lead.seconds(Timestep::MILLISECOND) <= 3600.0 { Ok(lead) } else { Err("expected 0 to 3600 s".to_owned()) }
 }

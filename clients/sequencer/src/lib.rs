@@ -3,5 +3,6 @@
 //! It knows the wire and the sequence format, nothing of the physics. Start at [`play::play`].
 
 pub mod command;
+mod devices;
 pub mod play;
 pub mod wire;

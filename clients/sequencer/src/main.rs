@@ -5,6 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::Parser;
 use simpartner_description::xml;
+use simpartner_model::Moment;
 use simpartner_sequencer::{
     command::{play_with_notes, read_lead},
     play::{Options, Progress},
@@ -25,9 +26,9 @@ struct Arguments {
     /// The server's token, where it wants one
     #[arg(long)]
     token: Option<String>,
-    /// How far ahead of a playing clock the sequence begins, in simulated seconds
-    #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = read_lead)]
-    lead: f64,
+    /// How far ahead of a playing clock the sequence begins, in simulated time as 0.2s or 200steps; a plain number is one of seconds
+    #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = read_lead)]
+    lead: Moment,
     /// End the server's run after the sequence
     #[arg(long)]
     quit: bool,
@@ -52,6 +53,6 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<Progress> {
     let sequence = xml::read_sequence(&arguments.file)?;
     let server = arguments.server.control()?;
-    let Arguments { token, lead: lead_s, quit, .. } = arguments;
-    play_with_notes(&sequence, &Options { server, token, lead_s, quit })
+    let Arguments { token, lead, quit, .. } = arguments;
+    play_with_notes(&sequence, &Options { server, token, lead, quit })
 }

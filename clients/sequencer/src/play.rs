@@ -3,13 +3,17 @@
 //! Both ways send each command for the step it is to act in, so that neither the network's nor this program's delays show in
 //! the result. Start at [`play`].
 
-use std::{collections::BTreeMap, fmt, iter::Peekable, net::SocketAddr, slice::Iter, thread, time::Duration};
+use std::{fmt, iter::Peekable, slice::Iter, thread, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use simpartner_description::{Sequence, Timeline, TimelineCommand};
+use simpartner_description::{Section, Sequence, Timeline, TimelineCommand};
+use simpartner_model::Moment;
 use simpartner_wire::signal::{StepIndex, Timestep};
 
-use crate::wire::{Clock, Connection, Device, State};
+use crate::{
+    devices::Devices,
+    wire::{Clock, Connection, State},
+};
 
 /// How far ahead of a running clock commands are sent, in simulated seconds.
 const HORIZON_S: f64 = 1.0;
@@ -23,8 +27,8 @@ pub struct Options {
     pub server: String,
     /// The token that a server requires on an address that other machines reach.
     pub token: Option<String>,
-    /// How far ahead of a running clock the sequence begins, in simulated seconds.
-    pub lead_s: f64,
+    /// How far ahead of a running clock the sequence begins, in simulated time.
+    pub lead: Moment,
     /// Whether the server's run ends with the sequence.
     pub quit: bool,
 }
@@ -38,7 +42,7 @@ pub struct Progress {
     pub steps: u64,
     /// The same in seconds.
     pub simulated_s: f64,
-    /// Length of the whole in seconds.
+    /// Length of all pauses in seconds, without what is waited for readings.
     pub length_s: f64,
 }
 
@@ -53,7 +57,8 @@ impl fmt::Display for Progress {
 /// playing one is followed. `show` is called with the progress after every group, or at every look at the clock.
 ///
 /// # Errors
-/// When the server cannot be reached, does not have a port of the sequence, or refuses a command.
+/// When the server cannot be reached, does not have a device of the sequence, or refuses a command, or when a reading that is waited for does not
+/// come in time.
 pub fn play(sequence: &Sequence, options: &Options, mut show: impl FnMut(Progress)) -> Result<Progress> {
     let token = options.token.as_deref();
     let mut control = Connection::open(&options.server, "the control port", token).map_err(|error| {
@@ -62,15 +67,16 @@ pub fn play(sequence: &Sequence, options: &Options, mut show: impl FnMut(Progres
     })?;
     let timestep = first_state(&mut control, token)?.timestep;
     let timeline = sequence.timeline(timestep);
-    let devices = connect_devices(&mut control, &timeline, token)?;
-    let mut player = Player { control, devices, timestep, length: timeline.steps, sent: 0, show: &mut show };
+    let devices = Devices::connect(&mut control, &timeline, token)?;
+    let mut player =
+        Player { control, devices, timestep, begin: StepIndex(0), length: timeline.steps, sent: 0, show: &mut show };
     // Connecting takes time, and a running clock does not wait for it.
     let start = player.state()?;
-    match start.clock {
+    let end = match start.clock {
         Clock::Paused => player.run_through(&timeline, start.step)?,
-        Clock::Playing => player.follow(&timeline, start, timestep.steps_in(options.lead_s))?,
-    }
-    let played = player.progress(timeline.steps);
+        Clock::Playing => player.follow(&timeline, start, options.lead.steps(timestep))?,
+    };
+    let played = player.progress(end.0 - player.begin.0);
     if options.quit {
         player.quit()?;
     }
@@ -89,89 +95,109 @@ fn first_state(control: &mut Connection, token: Option<&str>) -> Result<State> {
     State::read(&answer)
 }
 
-/// Connects to every device that the timeline names, after making sure that there are all of them.
-fn connect_devices(
-    control: &mut Connection,
-    timeline: &Timeline,
-    token: Option<&str>,
-) -> Result<BTreeMap<u16, Connection>> {
-    control.send_line("DEVICES")?;
-    let mut known = BTreeMap::new();
-    while let Some(device) = Device::read(&control.read_line()?)? {
-        known.insert(device.port, device);
-    }
-    let mut named = BTreeMap::new();
-    for command in &timeline.commands {
-        let device = known.get(&command.port);
-        let device =
-            device.with_context(|| format!("{}: the server has no device on port {}", command.source, command.port))?;
-        named.insert(command.port, device);
-    }
-    let host = control.host()?;
-    let connect = |device: &Device| {
-        let address = SocketAddr::new(host, device.bound).to_string();
-        let mut connection = Connection::open(&address, &format!("'{}'", device.name), token)?;
-        let greeting = connection.read_line()?;
-        ensure!(!greeting.starts_with("ERR "), "'{}' at {address} answers: {greeting}", device.name);
-        Ok(connection)
-    };
-    named.into_iter().map(|(port, device)| Ok((port, connect(device)?))).collect()
-}
-
 struct Player<'a> {
     control: Connection,
-    /// By their ports in the model.
-    devices: BTreeMap<u16, Connection>,
+    devices: Devices,
     timestep: Timestep,
-    /// Of the whole sequence, in steps.
+    /// The step after which the sequence begins.
+    begin: StepIndex,
+    /// Of all pauses, in steps.
     length: u64,
     sent: usize,
     show: &'a mut dyn FnMut(Progress),
 }
 
 impl Player<'_> {
-    /// Runs a paused clock from group to group. A group is sent before the clock is run to its time, not after: so it waits
-    /// in the server for its step just like in a run that has the sequence inside the process, and the states are equal bit
-    /// for bit.
-    fn run_through(&mut self, timeline: &Timeline, start: StepIndex) -> Result<()> {
-        for group in timeline.commands.chunk_by(|one, next| one.after_steps == next.after_steps) {
+    /// Runs a paused clock through all sections, and returns the step at the end.
+    fn run_through(&mut self, timeline: &Timeline, begin: StepIndex) -> Result<StepIndex> {
+        self.begin = begin;
+        let mut start = begin;
+        for section in &timeline.sections {
+            start = self.run_through_section(section, start)?;
+        }
+        Ok(start)
+    }
+
+    /// Runs a paused clock from group to group, and to the condition at the section's end. A group is sent before the clock is run to its time, not
+    /// after: so it waits in the server for its step just like in a run that has the sequence inside the process, and the states are equal bit for bit.
+    fn run_through_section(&mut self, section: &Section, start: StepIndex) -> Result<StepIndex> {
+        for group in section.commands.chunk_by(|one, next| one.after_steps == next.after_steps) {
             for command in group {
                 self.send(command, start)?;
             }
-            self.run_to(start, group[0].after_steps)?;
+            self.run_to(start.after(group[0].after_steps))?;
         }
-        self.run_to(start, timeline.steps)
+        let Some(condition) = &section.until else {
+            let end = start.after(section.steps);
+            self.run_to(end)?;
+            return Ok(end);
+        };
+        let mut now = start.after(section.first_look());
+        let latest = now.after(condition.timeout.steps(self.timestep));
+        loop {
+            self.run_to(now)?;
+            if self.devices.holds(condition, now >= latest)? {
+                return Ok(now);
+            }
+            now = now.after(1);
+        }
     }
 
-    /// Runs a paused clock until so many steps after the start are made.
-    fn run_to(&mut self, start: StepIndex, steps: u64) -> Result<()> {
-        let goal = start.after(steps);
+    /// Runs a paused clock to a step.
+    fn run_to(&mut self, goal: StepIndex) -> Result<()> {
         // The server refuses the time 0, where there is nothing to run anyway.
-        if goal > start {
+        if goal > self.begin {
             let answer = self.control.ask_patiently(&format!("RUNTO {}", self.timestep.seconds_at(goal)))?;
             let reached = State::read(&answer).with_context(|| format!("the clock did not come to step {goal}"))?;
             ensure!(reached.step == goal, "the clock was to come to step {goal} and came to {}", reached.step);
         }
-        self.tell_progress(steps);
+        self.tell_progress(goal);
         Ok(())
     }
 
-    /// Keeps a little ahead of a running clock until the timeline has passed. Should somebody pause it, that takes longer.
-    fn follow(&mut self, timeline: &Timeline, present: State, lead_steps: u64) -> Result<()> {
-        let start = present.step.after(lead_steps);
-        let horizon = self.timestep.steps_in(HORIZON_S).max(lead_steps);
-        let mut waiting = timeline.commands.iter().peekable();
+    /// Keeps a little ahead of a running clock until the timeline has passed. Should somebody pause it, that takes longer. What follows a condition
+    /// begins the lead after the step in which its reading was seen. Returns the step at the end.
+    fn follow(&mut self, timeline: &Timeline, present: State, lead_steps: u64) -> Result<StepIndex> {
         let mut now = present.step;
+        self.begin = now.after(lead_steps);
+        let mut end = self.begin;
+        for section in &timeline.sections {
+            let start = now.after(lead_steps);
+            now = self.follow_section(section, start, lead_steps, present.epoch)?;
+            end = if section.until.is_some() { now } else { start.after(section.steps) };
+        }
+        Ok(end)
+    }
+
+    /// Follows the clock to the end of a section, and returns the step in which that was seen.
+    fn follow_section(
+        &mut self,
+        section: &Section,
+        start: StepIndex,
+        lead_steps: u64,
+        epoch: u32,
+    ) -> Result<StepIndex> {
+        let horizon = self.timestep.steps_in(HORIZON_S).max(lead_steps);
+        let mut waiting = section.commands.iter().peekable();
         loop {
+            let state = self.state()?;
+            ensure!(state.epoch == epoch, "somebody has reset the world");
+            let now = state.step;
             self.send_until(&mut waiting, start, now.after(horizon))?;
-            self.tell_progress(now.0.saturating_sub(start.0));
-            if waiting.peek().is_none() && now >= start.after(timeline.steps) {
-                return Ok(());
+            self.tell_progress(now);
+            if waiting.peek().is_none() {
+                match &section.until {
+                    None if now >= start.after(section.steps) => return Ok(now),
+                    Some(condition) if now >= start.after(section.first_look()) => {
+                        let latest = start.after(section.first_look()).after(condition.timeout.steps(self.timestep));
+                        if self.devices.holds(condition, now >= latest)? {
+                            return Ok(now);
+                        }
+                    }
+                    None | Some(_) => {}
+                }
             }
             thread::sleep(POLL);
-            let state = self.state()?;
-            ensure!(state.epoch == present.epoch, "somebody has reset the world");
-            now = state.step;
         }
     }
 
@@ -188,18 +214,17 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Sends a command for its step and waits until it is taken.
+    /// Sends a command of a section that begins after this step, for its own step, and waits until it is taken.
     fn send(&mut self, command: &TimelineCommand, start: StepIndex) -> Result<()> {
-        let TimelineCommand { after_steps, port, source, .. } = command;
+        let TimelineCommand { after_steps, device, source, .. } = command;
         // What comes after no step acts in the first step after the present one.
         let step = start.after(*after_steps).after(1);
         let text = one_line(&command.text);
-        let device = self.devices.get_mut(port).expect("all ports of the timeline were connected to before");
-        let answer = device.ask(&format!("SET @{step} {text}")).with_context(|| source.to_string())?;
+        let answer = self.devices.ask(device, &format!("SET @{step} {text}")).with_context(|| source.to_string())?;
         if answer != "OK" {
             let late = answer.starts_with("ERR 7 step ");
             let help = if late { "\nhelp: the clock was faster; give a longer --lead, or PAUSE it first" } else { "" };
-            bail!("{source}: the device on port {port} answers '{text}' with: {answer}{help}");
+            bail!("{source}: {device} answers '{text}' with: {answer}{help}");
         }
         self.sent += 1;
         Ok(())
@@ -218,8 +243,8 @@ impl Player<'_> {
         }
     }
 
-    fn tell_progress(&mut self, steps: u64) {
-        let progress = self.progress(steps.min(self.length));
+    fn tell_progress(&mut self, now: StepIndex) {
+        let progress = self.progress(now.0.saturating_sub(self.begin.0));
         (self.show)(progress);
     }
 

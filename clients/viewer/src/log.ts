@@ -26,7 +26,7 @@ const MOST = 300;
 const NEAR = 8;
 
 const CONNECTIONS = new Set(["connect", "disconnect"]);
-const PROBLEMS = new Set(["divergence", "clockSlip", "commandRefused", "physicsLimit", "logLimit", "logOutage", "unconverged", "lockstepTimeout"]);
+const PROBLEMS = new Set(["divergence", "clockSlip", "commandRefused", "sequenceBrokenOff", "physicsLimit", "logLimit", "logOutage", "unconverged", "lockstepTimeout"]);
 /** What the person or the clock does is told each time. */
 const APART = new Set(["play", "pause", "reset"]);
 

@@ -17,7 +17,9 @@ pub use device::{
     Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Push,
     Scanner, Sensor, SensorOptions, Watchdog,
 };
-pub use sequence::{Sequence, SequenceItem, Timeline, TimelineCommand};
+pub use sequence::{
+    Comparison, Condition, DeviceReference, Section, Sequence, SequenceItem, Timeline, TimelineCommand,
+};
 
 use std::{fmt, sync::Arc};
 

@@ -4,6 +4,7 @@ use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 use simpartner_description::{Frame, Law, MotorLimits, PidGains, Push};
 use simpartner_dynamics::{JointState, Motor, Wrench};
+use simpartner_wire::signal::set_fields;
 
 /// Until its first command an actuator holds the initial pose with at most this on each axis, N m or N (thesis 3.7.3).
 const HOLDING_EFFORT: f64 = 1000.0;
@@ -67,8 +68,7 @@ impl Driver {
 
     /// Takes all numbers, or the last of them, which leave the maximum efforts as they are.
     pub(super) fn command(&mut self, values: &[f64]) {
-        if let Some(kept) = self.setting.len().checked_sub(values.len()) {
-            self.setting[kept..].copy_from_slice(values);
+        if set_fields(&mut self.setting, values) {
             self.holding = false;
         }
     }

@@ -2,7 +2,7 @@
 
 use simpartner_wire::{
     protocol,
-    signal::{Action, DeviceInfo, Fault},
+    signal::{Action, DeviceInfo, Fault, set_fields},
 };
 
 /// The setting of one actuator, as its commands have changed it so far.
@@ -39,9 +39,8 @@ impl Setting {
     }
 
     fn drive(&mut self, values: &[f64]) {
-        let Some(kept) = self.values.len().checked_sub(values.len()) else { return };
         match self.fault {
-            Fault::None | Fault::Garbage => self.values[kept..].copy_from_slice(values),
+            Fault::None | Fault::Garbage => drop(set_fields(&mut self.values, values)),
             Fault::Off | Fault::Stuck => {}
             // The reply to the next command shows whether it took effect.
             Fault::Delayed(_) | Fault::Intermittent(_) => self.values.fill(f64::NAN),

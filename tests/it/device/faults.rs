@@ -1,7 +1,7 @@
 //! Faults put into devices while they run.
 
 use bevy_math::DVec3;
-use simpartner_description::{Actuator, Law, Sensor, Timeline, TimelineCommand, World};
+use simpartner_description::{Actuator, DeviceReference, Law, Section, Sensor, Timeline, TimelineCommand, World};
 use simpartner_model::{BodyId, JointId, JointKind, Pose};
 use simpartner_wire::signal::{DeviceKind, EventKind, Fault, Port};
 
@@ -170,12 +170,14 @@ fn a_fault_can_be_played_again_from_its_text() {
         let mut run = Run::of(world);
         let entry = |after_steps, text: &str| TimelineCommand {
             after_steps,
-            port: 2000,
+            device: DeviceReference::Port(2000),
             text: text.into(),
             source: "s.xml:1".into(),
         };
         let commands = vec![entry(0, "0,0,1"), entry(40, text)];
-        run.simulation.schedule(&Timeline { commands, steps: 100 }).unwrap();
+        run.simulation
+            .schedule(&Timeline { sections: vec![Section { commands, steps: 100, until: None }], steps: 100 })
+            .unwrap();
         run.steps(100);
         (rate(&run), run.simulation.state_hash())
     };

@@ -59,7 +59,7 @@ fn drive_and_replay(rig: Rig, server: &Server, script: &str) -> (Driven, usize) 
     let sequence = xml::read_sequence(&path).unwrap();
     let timeline = sequence.timeline(Timestep::MILLISECOND);
     let logged: usize = log.iter().map(|record| record.commands.len()).sum();
-    assert_eq!((timeline.commands.len() as u64, logged as u64), (driven.commands, driven.commands));
+    assert_eq!((timeline.commands().count() as u64, logged as u64), (driven.commands, driven.commands));
     assert!(timeline.steps <= report.step.0 && timeline.steps == driven.step.0);
     let again = replay(&world, &sequence, report.step.0, 0);
     assert_eq!(again.state_hash(), report.state_hash, "{} commands, {} late", driven.commands, driven.late);

@@ -37,7 +37,7 @@ pub fn replay(world: &Arc<World>, sequence: &Sequence, steps: u64, late: u64) ->
     let mut simulation = simulation(world);
     let mut record = StepRecord::new(simulation.layout());
     let mut timeline = sequence.timeline(Timestep::MILLISECOND);
-    timeline.commands.iter_mut().for_each(|command| command.after_steps += late);
+    timeline.sections[0].commands.iter_mut().for_each(|command| command.after_steps += late);
     simulation.schedule(&timeline).unwrap();
     for _ in 0..steps {
         simulation.step(&mut record);

@@ -3,6 +3,7 @@
 // A test that cannot go on is to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 
+mod conditions;
 mod rig;
 
 use std::{
@@ -14,11 +15,12 @@ use std::{
 use rig::{Rig, sequence, state_hash_in_process};
 use simpartner::realtime::{Control, Mode, Outcome};
 use simpartner_description::Sequence;
+use simpartner_model::Moment;
 use simpartner_sequencer::play::{Options, Progress, play};
 use simpartner_wire::signal::{StepIndex, StepRecord};
 
 fn options(rig: &Rig) -> Options {
-    Options { server: rig.control.clone(), token: None, lead_s: 0.1, quit: false }
+    Options { server: rig.control.clone(), token: None, lead: Moment::of_seconds(0.1), quit: false }
 }
 
 fn playing(sequence: &Sequence, options: &Options) -> Result<Progress, String> {
@@ -170,7 +172,7 @@ fn the_run_ends_with_the_sequence_if_asked_to() {
 fn a_server_that_is_not_there_or_goes_away_is_told_of() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = listener.local_addr().unwrap().to_string();
-    let options = Options { server, token: None, lead_s: 0.1, quit: false };
+    let options = Options { server, token: None, lead: Moment::of_seconds(0.1), quit: false };
     let accepting = std::thread::spawn(move || drop(listener.accept()));
     let lost = playing(&sequence(&command("0.1", 0)), &options).unwrap_err();
     assert!(lost.contains("the control port at 127.0.0.1:"), "{lost}");

@@ -9,13 +9,13 @@ use std::{
 use simpartner::{
     realtime::{ClockReport, ClockSettings, Control, Handle, Mode, Outputs, PhysicsThread, channel, log_queue},
     server::{Server, Settings},
-    sim::Simulation,
+    sim::{SequenceEnd, Simulation},
 };
 use simpartner_description::{
     Sequence, World,
     xml::{self, Document},
 };
-use simpartner_wire::signal::{StepRecord, Timestep};
+use simpartner_wire::signal::{StepIndex, StepRecord, Timestep};
 use tokio::sync::oneshot;
 
 /// A trunk with two rotors, which falls freely.
@@ -31,6 +31,7 @@ fn robot(ports: [u16; 3]) -> Arc<World> {
         <actuator type='JointController' name='LeftMotor' joint='LeftAxle' port='{left}'/>
         <actuator type='JointController' name='RightMotor' joint='RightAxle' port='{right}'/>
         <sensor type='PositionSensor' name='Position' body='Trunk' port='{position}'/>
+        <sensor type='JointEncoder' name='Angle' joint='LeftAxle' port='0'/>
         </robot>"
     );
     match xml::read_text("spinner.xml", &text) {
@@ -56,12 +57,28 @@ pub fn state_hash_in_process(ports: [u16; 3], sequence: &Sequence, late: u64) ->
     let mut simulation = simulation(&robot(ports));
     let layout = Arc::clone(simulation.layout());
     let mut timeline = sequence.timeline(Timestep::MILLISECOND);
-    timeline.commands.iter_mut().for_each(|command| command.after_steps += late);
+    timeline.sections[0].commands.iter_mut().for_each(|command| command.after_steps += late);
     simulation.schedule(&timeline).unwrap();
     for _ in 0..timeline.steps {
         simulation.step(&mut StepRecord::new(&layout));
     }
     simulation.state_hash()
+}
+
+/// The same of a sequence that waits for readings, with the number of steps and how the sequence ended.
+pub fn played_in_process(ports: [u16; 3], sequence: &Sequence) -> (String, StepIndex, SequenceEnd) {
+    let mut simulation = simulation(&robot(ports));
+    let mut record = StepRecord::new(&Arc::clone(simulation.layout()));
+    simulation.schedule(&sequence.timeline(Timestep::MILLISECOND)).unwrap();
+    while simulation.plays_sequence() {
+        simulation.step(&mut record);
+    }
+    (simulation.state_hash(), simulation.step_index(), simulation.sequence_end().unwrap().clone())
+}
+
+/// Why a sequence does not fit the robot.
+pub fn misfit(ports: [u16; 3], sequence: &Sequence) -> String {
+    simulation(&robot(ports)).schedule(&sequence.timeline(Timestep::MILLISECOND)).unwrap_err().to_string()
 }
 
 /// A server with its physics thread, paused at step 0.

@@ -386,6 +386,7 @@ fn level(kind: &str) -> u8 {
         EventKind::CommandRefused,
         EventKind::Fault,
         EventKind::Watchdog,
+        EventKind::SequenceBrokenOff,
         EventKind::LockstepTimeout,
         EventKind::TipOver,
         EventKind::LogLimit,

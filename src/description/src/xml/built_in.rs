@@ -51,6 +51,7 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "robots/caterpillar.xml"
     "robots/circle.xml"
     "robots/circle_gamepad.xml"
+    "robots/drive_until.xml"
     "robots/gears.xml"
     "robots/instruments.xml"
     "robots/parallel_gripper.xml"

@@ -1,29 +1,37 @@
 //! A sequence file.
 
+use simpartner_model::Moment;
 use simpartner_wire::signal::Port;
 
 use super::{
     limits::{MAX_UNROLLED, MAX_UNROLLED_BYTES},
-    reading::{Reading, child, shorten},
+    reading::{Reading, child, is_given, shorten},
     schema::read_real,
     tree::Node,
 };
-use crate::{Sequence, SequenceItem};
+use crate::{Comparison, Condition, DeviceReference, Sequence, SequenceItem};
 
-/// The versions of the language that are known.
-pub(super) const VERSION: &str = "1";
+/// The newest version of the language.
+pub(super) const VERSION: &str = "2";
+
+/// The version without `<set>` and `<wait>`, whose files read as ever.
+const FIRST_VERSION: &str = "1";
+
+/// The longest pause and the longest wait, s.
+const LONGEST: f64 = 1e9;
 
 /// Reads the root of a sequence file. What cannot be read is left out; then there are problems.
 pub(super) fn read(reading: &Reading, root: &Node) -> Sequence {
-    if let Some(version) = reading.text(root, "version").filter(|version| *version != VERSION) {
+    let version = reading.text(root, "version").unwrap_or(VERSION);
+    if ![FIRST_VERSION, VERSION].contains(&version) {
         let message = format!("sequence language version '{}' is not known", shorten(version));
         reading.problem_with_help(
             reading.place(root, "version"),
             message,
-            format!("this program knows version {VERSION}"),
+            format!("this program knows versions {FIRST_VERSION} and {VERSION}"),
         );
     }
-    let sequence = Sequence { items: read_items(reading, root) };
+    let sequence = Sequence { items: read_items(reading, root, version == FIRST_VERSION) };
     let (count, bytes) = (sequence.unrolled_len(), sequence.unrolled_bytes());
     if count > MAX_UNROLLED {
         let message = format!("the sequence unrolls to {count} commands, at most {MAX_UNROLLED} are taken");
@@ -37,13 +45,24 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Sequence {
     sequence
 }
 
-fn read_items(reading: &Reading, node: &Node) -> Vec<SequenceItem> {
+fn read_items(reading: &Reading, node: &Node, is_first_version: bool) -> Vec<SequenceItem> {
     let items = node.children.iter().filter_map(|child| match child.name.as_str() {
         "command" => read_command(reading, child),
         "repeat" => Some(SequenceItem::Repeat {
             count: u32::try_from(reading.whole(child, "count")?).ok()?,
-            items: read_items(reading, child),
+            items: read_items(reading, child, is_first_version),
         }),
+        "set" | "wait" if is_first_version => {
+            let message = format!("<{}> is not known in version {FIRST_VERSION} of the sequence language", child.name);
+            reading.problem_with_help(child.offset, message, format!("write <sequence version=\"{VERSION}\">"));
+            None
+        }
+        "set" => Some(SequenceItem::Command {
+            device: DeviceReference::Name(reading.text(child, "device")?.into()),
+            text: child.text.trim().into(),
+            source: reading.source(child).into(),
+        }),
+        "wait" => read_wait(reading, child),
         _ => None,
     });
     items.collect()
@@ -58,10 +77,11 @@ fn read_command(reading: &Reading, node: &Node) -> Option<SequenceItem> {
         return None;
     }
     if port != 0 {
-        return Some(SequenceItem::Command { port, text: text.into(), source: reading.source(node).into() });
+        let device = DeviceReference::Port(port);
+        return Some(SequenceItem::Command { device, text: text.into(), source: reading.source(node).into() });
     }
-    match read_real(text).filter(|seconds| (0.0..=1e9).contains(seconds)) {
-        Some(seconds) => Some(SequenceItem::Pause { seconds }),
+    match read_real(text).filter(|seconds| (0.0..=LONGEST).contains(seconds)) {
+        Some(seconds) => Some(SequenceItem::Pause(Moment::of_seconds(seconds))),
         None => {
             let place = child(node, "commandString").map_or(node.offset, |child| child.text_offset);
             let message = format!("a pause (port 0) lasts from 0 to 1e9 seconds, got '{}'", shorten(text));
@@ -69,4 +89,71 @@ fn read_command(reading: &Reading, node: &Node) -> Option<SequenceItem> {
             None
         }
     }
+}
+
+/// A wait for a time, or for a reading within a time.
+fn read_wait(reading: &Reading, node: &Node) -> Option<SequenceItem> {
+    let wrong = |message: &str| {
+        reading.problem_with_help(
+            node.offset,
+            message,
+            "write <wait for=\"2.5s\"/> or <wait until=\"Position.x > 2\" timeout=\"10s\"/>",
+        );
+        None
+    };
+    match (is_given(node, "for"), is_given(node, "until"), is_given(node, "timeout")) {
+        (true, false, false) => Some(SequenceItem::Pause(read_time(reading, node, "for")?)),
+        (true, _, _) => wrong("<wait> takes either 'for' alone or 'until' with 'timeout'"),
+        (false, false, _) => wrong("<wait> has neither 'for' nor 'until'"),
+        (false, true, false) => {
+            wrong("<wait> with 'until' lacks a 'timeout', after which the sequence ends with an error")
+        }
+        (false, true, true) => {
+            let timeout = read_time(reading, node, "timeout")?;
+            let condition = read_condition(reading.text(node, "until")?, timeout, reading.source(node));
+            if condition.is_none() {
+                let got = reading.text(node, "until").unwrap_or_default();
+                let message = format!(
+                    "attribute 'until': expected SENSOR.FIELD, one of > >= < <= and a number, as 'Position.x > 2', got '{}'",
+                    shorten(got)
+                );
+                reading.problem(reading.place(node, "until"), message);
+            }
+            condition.map(|condition| SequenceItem::Until(condition.into()))
+        }
+    }
+}
+
+fn read_time(reading: &Reading, node: &Node, name: &str) -> Option<Moment> {
+    let text = reading.text(node, name)?;
+    let time = Moment::or_seconds(text.trim()).and_then(|time| {
+        let is_short = time.nanoseconds(simpartner_model::Timestep::MILLISECOND) as f64 <= LONGEST * 1e9;
+        is_short.then_some(time).ok_or_else(|| "expected at most 1e9 s".into())
+    });
+    match time {
+        Ok(time) => Some(time),
+        Err(expected) => {
+            let message = format!("attribute '{name}': {expected}, got '{}'", shorten(text));
+            reading.problem(reading.place(node, name), message);
+            None
+        }
+    }
+}
+
+/// Reads `sensor.field > bound`. A name may have dots, a field has none.
+fn read_condition(text: &str, timeout: Moment, source: String) -> Option<Condition> {
+    let at = text.find(['>', '<'])?;
+    let (reading, rest) = text.split_at(at);
+    let comparison = Comparison::ALL.into_iter().find(|comparison| rest.starts_with(comparison.sign()))?;
+    let bound = read_real(rest[comparison.sign().len()..].trim())?;
+    let (device, field) = reading.trim().rsplit_once('.')?;
+    let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+    (is_name(device) && is_name(field)).then(|| Condition {
+        device: device.into(),
+        field: field.into(),
+        comparison,
+        bound,
+        timeout,
+        source: source.into(),
+    })
 }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use simpartner_model::{DeviceId, StepIndex};
 
 use super::{Accepted, Refusal, Request};
-use crate::signal::{Acknowledgement, Action, ClientId, Command, Layout, Renumbering, Reservation, StepRecord};
+use crate::signal::{
+    Acknowledgement, Action, ClientId, Command, Layout, Renumbering, Reservation, StepRecord, set_fields,
+};
 
 /// One slot for each device, shared by all sessions.
 #[derive(Debug)]
@@ -160,8 +162,7 @@ impl Slot {
         match order.action {
             Action::Drive(new) if order.at.is_none() => {
                 let mut values = previous.to_vec();
-                let kept = values.len() - new.len();
-                values.splice(kept.., new);
+                set_fields(&mut values, &new);
                 self.pending = Some(Pending { sequence: self.sequence, epoch, values });
             }
             Action::Hear => self.last_text = order.text,

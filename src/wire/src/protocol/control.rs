@@ -11,7 +11,10 @@ use super::{
     place::{PLACEMENT, read_placement},
     spawn::{Spawn, read_spawn},
 };
-use crate::signal::{BodyPlacement, Fault, Layout, Member};
+use crate::{
+    near::did_you_mean,
+    signal::{BodyPlacement, Fault, Layout, Member},
+};
 
 /// A message for the control port, understood. The module's documentation says what each does.
 #[derive(Debug, Clone, PartialEq)]
@@ -209,11 +212,13 @@ pub fn device_named(layout: &Layout, name: &str, others: &[&str]) -> Result<Devi
         [] => {
             let others = others.iter().map(|&other| other.to_owned());
             let mut known: Vec<String> = others.chain((0..layout.devices().len()).map(full)).collect();
+            let short = layout.devices().iter().map(|device| device.name.as_str());
+            let near = did_you_mean(name, known.iter().map(String::as_str).chain(short));
             if known.len() > NAMED {
                 known.truncate(NAMED);
                 known.push("others; DEVICES lists them".into());
             }
-            Err(Refusal::Parameter(format!("expected one of {}, got '{}'", known.join(", "), excerpt(name))))
+            Err(Refusal::Parameter(format!("expected one of {}, got '{}'{near}", known.join(", "), excerpt(name))))
         }
         _ => {
             let which: Vec<String> = found.into_iter().take(NAMED).map(full).collect();

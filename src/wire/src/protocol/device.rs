@@ -1,6 +1,6 @@
 //! The requests of a device's port: how they are read and answered.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use simpartner_model::{StepIndex, Timestep};
 
@@ -9,9 +9,12 @@ use super::{
     configure::configure,
     fault::read_fault,
     framing::verb_and_rest,
-    number::{excerpt, frame, read_numbers, write_numbers},
+    number::{excerpt, frame, read_number, read_numbers, write_numbers},
 };
-use crate::signal::{Action, AppliedCommand, DeviceInfo, DeviceKind, Seen};
+use crate::{
+    near::did_you_mean,
+    signal::{Action, AppliedCommand, DeviceInfo, DeviceKind, Field, Seen},
+};
 
 /// A message for a device, understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +121,7 @@ pub fn action(info: &DeviceInfo, text: &str) -> Option<Action> {
     }
 }
 
-/// Reads a command frame for this device, with or without its brackets, or `FAULT mode`.
+/// Reads a command for this device, with or without its brackets: a frame, fields by their names, or `FAULT mode`.
 ///
 /// # Errors
 /// When the device takes no commands, or the numbers do not fit it.
@@ -133,6 +136,9 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
         return read_fault(mode).map(Action::Fault);
     }
     let lengths = info.kind.command_lengths();
+    if !lengths.is_empty() && text.contains('=') {
+        return read_named(info, text).map(Action::Drive);
+    }
     if lengths.is_empty() || text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         let known = if lengths.is_empty() { SENSOR_VERBS } else { ACTUATOR_VERBS };
         return Err(Refusal::Verb { got: excerpt(text), known });
@@ -144,17 +150,64 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
     }
     // A short frame is the end of the long one: it leaves what stands before it as it is.
     let fields = &info.fields[info.fields.len() - values.len()..];
-    for (field, &value) in fields.iter().zip(&values) {
-        if !(field.lowest..=field.highest).contains(&value) {
-            let expected = format!("{} to {} {}", field.lowest, field.highest, field.unit);
-            return Err(Refusal::Range { name: field.name.clone(), expected, got: value });
-        }
-    }
+    fields.iter().zip(&values).try_for_each(|(field, &value)| check_range(field, value))?;
     Ok(Action::Drive(values))
 }
 
+/// Reads `name=number name=number`, with blanks or commas between them, as new values of all fields: NaN for those that are not named. A name is a
+/// field's, or a quantity's for all of its fields.
+fn read_named(info: &DeviceInfo, text: &str) -> Result<Vec<f64>, Refusal> {
+    let mut values = vec![f64::NAN; info.fields.len()];
+    let parts = text.split([',', ' ', '\t', '\r', '\n']).filter(|part| !part.is_empty());
+    for (index, part) in parts.enumerate() {
+        let (name, number) = part.split_once('=').ok_or_else(|| {
+            Refusal::Parameter(format!("expected name=number without blanks around '=', got '{}'", excerpt(part)))
+        })?;
+        let value = read_number(number, index + 1)?;
+        let fields = fields_named(info, name)?;
+        if values[fields.clone()].iter().any(|value| !value.is_nan()) {
+            return Err(Refusal::Parameter(format!("expected each field once, got '{name}' again")));
+        }
+        for index in fields {
+            check_range(&info.fields[index], value)?;
+            values[index] = value;
+        }
+    }
+    Ok(values)
+}
+
+/// The places of the field or of all fields of the quantity with this name.
+fn fields_named(info: &DeviceInfo, name: &str) -> Result<Range<usize>, Refusal> {
+    if let Some(index) = info.fields.iter().position(|field| field.name == name) {
+        return Ok(index..index + 1);
+    }
+    let mut start = 0;
+    for quantity in info.kind.description().quantities {
+        let end = start + quantity.fields.len();
+        if quantity.name == name {
+            return Ok(start..end);
+        }
+        start = end;
+    }
+    let quantities = info.kind.description().quantities.iter().map(|quantity| quantity.name);
+    let mut known: Vec<&str> = quantities.chain(info.fields.iter().map(|field| field.name.as_str())).collect();
+    let mut seen = HashSet::new();
+    known.retain(|name| seen.insert(*name));
+    let near = did_you_mean(name, known.iter().copied());
+    Err(Refusal::Parameter(format!("expected one of {}, got '{}'{near}", known.join(", "), excerpt(name))))
+}
+
+fn check_range(field: &Field, value: f64) -> Result<(), Refusal> {
+    if (field.lowest..=field.highest).contains(&value) {
+        return Ok(());
+    }
+    let expected = format!("{} to {} {}", field.lowest, field.highest, field.unit);
+    Err(Refusal::Range { name: field.name.clone(), expected, got: value })
+}
+
 const SENSOR_VERBS: &str = "<>, GET, SUB n [all], INFO, CFG key=value, FAULT mode or ACK step";
-const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n [all], INFO, SET @step frame, FAULT mode or ACK step";
+const ACTUATOR_VERBS: &str =
+    "a frame of numbers, field=number, <>, GET, SUB n [all], INFO, SET @step frame, FAULT mode or ACK step";
 
 /// `SUB n`, or `SUB n all`
 pub(super) fn samples(text: &str) -> Result<Samples, Refusal> {

@@ -36,7 +36,11 @@ pub fn read_numbers(text: &str) -> Result<Vec<f64>, Refusal> {
     text.split(',').enumerate().map(|(index, part)| read_number(part, index + 1)).collect()
 }
 
-fn read_number(part: &str, place: usize) -> Result<f64, Refusal> {
+/// Reads the number at this place of a message, counted from 1.
+///
+/// # Errors
+/// When it is not a finite decimal.
+pub fn read_number(part: &str, place: usize) -> Result<f64, Refusal> {
     let part = part.trim();
     // The standard parser also takes `inf`, `nan` and numbers too large for an f64, which it makes infinite.
     let decimal = part.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E'));

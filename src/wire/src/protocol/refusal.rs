@@ -83,6 +83,17 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
+    /// What is wrong, without the number of the wire.
+    pub fn explanation(&self) -> String {
+        struct Explained<'r>(&'r Refusal);
+        impl fmt::Display for Explained<'_> {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.explain(formatter)
+            }
+        }
+        Explained(self).to_string()
+    }
+
     fn explain(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Verb { got, known } => write!(formatter, "expected {known}, got '{got}'"),

@@ -123,7 +123,8 @@ impl Target {
 /// What the command does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// A frame for an actuator, already checked against the device's fields and one of its command lengths.
+    /// New values for the last fields of an actuator, in order, already checked against its fields. The fields before them, and those that
+    /// are NaN here, keep their values: see [`set_fields`].
     Drive(Vec<f64>),
     /// New parameters for a sensor.
     Configure(Vec<Configuration>),
@@ -133,6 +134,18 @@ pub enum Action {
     Hear,
     /// A body is put elsewhere.
     Place(BodyPlacement),
+}
+
+/// Sets the last of an actuator's `fields` to the values of a command, except those that are NaN in it. False for more values than fields, which
+/// set nothing.
+pub fn set_fields(fields: &mut [f64], command: &[f64]) -> bool {
+    let Some(kept) = fields.len().checked_sub(command.len()) else { return false };
+    for (field, value) in fields[kept..].iter_mut().zip(command) {
+        if !value.is_nan() {
+            *field = *value;
+        }
+    }
+    true
 }
 
 /// A checked command on its way to the simulation.

@@ -39,6 +39,8 @@ pub enum EventKind {
     Remove,
     /// An actuator went without a command for too long; the value is how long, in seconds.
     Watchdog,
+    /// A sequence that waits for a reading was broken off: the reading did not come in time, or its device is gone.
+    SequenceBrokenOff,
     /// A client took the place of a member of the lockstep, or left it.
     Lockstep,
     /// A member of the lockstep has not answered for a step; the value is how long it was waited for, in seconds.
@@ -75,6 +77,7 @@ impl EventKind {
             Self::Spawn => "spawn",
             Self::Remove => "remove",
             Self::Watchdog => "watchdog",
+            Self::SequenceBrokenOff => "sequenceBrokenOff",
             Self::Lockstep => "lockstep",
             Self::LockstepTimeout => "lockstepTimeout",
             Self::TipOver => "tipOver",

@@ -20,7 +20,7 @@ pub use budget::{Budget, Overdrawn, Reservation};
 pub use chain::StateChain;
 pub use command::{
     Action, ActuatorState, AppliedCommand, BodyPlacement, ClientId, Command, Configuration, Fault, MAX_STATE_NUMBERS,
-    NoiseFigure, Target,
+    NoiseFigure, Target, set_fields,
 };
 pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};

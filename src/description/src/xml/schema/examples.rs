@@ -140,6 +140,14 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
         "<command><port>2001</port><commandString>10,10,10,0,0,-5</commandString></command>\n\
          <command><port>0</port><commandString>2.5</commandString></command>   <!-- then 2.5 s -->",
     ),
+    (
+        "set",
+        "<set device=\"Motor\">maxForce=10 velocity_3=-5</set>\n<set device=\"Rover/Motor\">velocity_3=0</set>   <!-- maxForce stays 10 -->",
+    ),
+    (
+        "wait",
+        "<wait for=\"2.5s\"/>\n<wait until=\"Position.x > 2\" timeout=\"30s\"/>\n<wait until=\"Front.distance &lt;= 0.5\" timeout=\"10000steps\"/>",
+    ),
     ("repeat", "<repeat count=\"3\">\n  <command><port>0</port><commandString>1</commandString></command>\n</repeat>"),
     (
         "grasp",

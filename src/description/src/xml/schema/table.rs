@@ -406,6 +406,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     sequences::COMMAND,
     sequences::COMMAND_STRING,
     sequences::PORT,
+    sequences::SET,
+    sequences::WAIT,
     sequences::REPEAT,
     grasps::GRASP,
     grasps::LOAD,

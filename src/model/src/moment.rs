@@ -1,6 +1,6 @@
 //! Simulated time as a user writes it: in seconds or in steps, by its suffix.
 
-use simpartner_model::{StepIndex, Timestep};
+use crate::{StepIndex, Timestep};
 
 /// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ enum Unit {
 
 /// A simulated time from 0 on: `2.5s`, `2500steps`, or a plain number, whose unit each flag says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Moment {
+pub struct Moment {
     number: f64,
     unit: Unit,
 }
@@ -21,13 +21,24 @@ const LAST: f64 = u32::MAX as f64;
 
 impl Moment {
     /// Reads a time whose plain number is one of steps.
-    pub(super) fn or_steps(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// When the text is no time from 0 on.
+    pub fn or_steps(text: &str) -> Result<Self, String> {
         Self::read(text, Unit::Steps)
     }
 
     /// Reads a time whose plain number is one of seconds.
-    pub(super) fn or_seconds(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// When the text is no time from 0 on.
+    pub fn or_seconds(text: &str) -> Result<Self, String> {
         Self::read(text, Unit::Seconds)
+    }
+
+    /// So many seconds; a number below 0 or not finite counts as 0.
+    pub fn of_seconds(seconds: f64) -> Self {
+        Self { number: if seconds.is_finite() { seconds.max(0.0) } else { 0.0 }, unit: Unit::Seconds }
     }
 
     fn read(text: &str, plain: Unit) -> Result<Self, String> {
@@ -45,7 +56,7 @@ impl Moment {
     }
 
     /// The nearest step.
-    pub(super) fn steps(self, timestep: Timestep) -> u64 {
+    pub fn steps(self, timestep: Timestep) -> u64 {
         let steps = match self.unit {
             Unit::Seconds => self.number / timestep.seconds(),
             Unit::Steps => self.number,
@@ -53,8 +64,16 @@ impl Moment {
         steps.min(LAST).round() as u64
     }
 
+    /// The same in nanoseconds, rounded.
+    pub fn nanoseconds(self, timestep: Timestep) -> u64 {
+        match self.unit {
+            Unit::Seconds => (self.number * 1e9).round() as u64,
+            Unit::Steps => self.steps(timestep).saturating_mul(timestep.nanoseconds()),
+        }
+    }
+
     /// The same in seconds.
-    pub(super) fn seconds(self, timestep: Timestep) -> f64 {
+    pub fn seconds(self, timestep: Timestep) -> f64 {
         match self.unit {
             Unit::Seconds => self.number,
             Unit::Steps => timestep.seconds_at(StepIndex(self.number.min(LAST) as u64)),
