@@ -21,6 +21,7 @@ use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
     format::ReportArguments,
+    patience::with_notes,
 };
 use crate::{
     config::Config,
@@ -62,7 +63,8 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
     let mut results = Vec::new();
     for path in &arguments.files {
         let path = &xml::locate(path);
-        match examine(path, world.as_ref(), &config) {
+        let examined = with_notes(path.display(), || examine(path, world.as_ref(), &config));
+        match examined {
             Ok((document, warnings)) => {
                 if arguments.strict && !warnings.is_empty() {
                     status = ExitStatus::Input;

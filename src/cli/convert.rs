@@ -10,7 +10,10 @@ use simpartner_description::xml::{self, Document, ExportFormat};
 use simpartner_dynamics::give_inertias;
 use simpartner_terminal::output::{line, tell};
 
-use super::exit::{CliError, ExitStatus};
+use super::{
+    exit::{CliError, ExitStatus},
+    patience::with_notes,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct ConvertArguments {
@@ -35,7 +38,7 @@ pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitStatus, CliErr
             return Err(CliError::Usage(message));
         }
     };
-    let mut world = match xml::read_any(&arguments.file)? {
+    let mut world = match with_notes(arguments.file.display(), || xml::read_any(&arguments.file))? {
         Document::World(world) | Document::Robot(world) => world,
         Document::Assemblies(_) | Document::Sequence(_) | Document::Grasp(_) | Document::GraspTask(_) => {
             return Err(CliError::Input(format!("'{}' holds neither a robot nor a world", arguments.file.display())));

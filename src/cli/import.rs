@@ -13,7 +13,10 @@ use simpartner_description::{
 use simpartner_dynamics::convex_parts;
 use simpartner_terminal::output::{line, print, tell};
 
-use super::exit::{CliError, ExitStatus};
+use super::{
+    exit::{CliError, ExitStatus},
+    patience::with_notes,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct ImportArguments {
@@ -60,7 +63,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
     let keyframe = arguments.keyframe.clone();
     let decompose: Option<fn(&Mesh) -> Vec<Mesh>> = if arguments.decompose { Some(take_apart) } else { None };
     let options = ImportOptions { fixed_base, keep_fixed_joints, first_port, mesh_folder, decompose, keyframe, wanted };
-    let imported = xml::import(&arguments.file, &options)?;
+    let imported = with_notes(arguments.file.display(), || xml::import(&arguments.file, &options))?;
     for warning in &imported.warnings {
         tell(format_args!("{warning}\n"));
     }

@@ -22,6 +22,7 @@ mod list;
 mod logged;
 mod manual;
 mod mobility;
+mod patience;
 mod plot;
 mod ports;
 mod process;

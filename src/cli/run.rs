@@ -10,6 +10,7 @@ use simpartner_terminal::output::{note, print};
 use super::{
     arguments::{ConfigurationArguments, choices},
     exit::{CliError, ExitStatus},
+    patience::with_notes,
     process, signals,
     summary::{announce, summary},
 };
@@ -72,7 +73,9 @@ impl RunArguments {
 
 /// Runs the configured world.
 pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
-    let job = Job::read(arguments.config()?, arguments.sequence.as_deref())?;
+    let config = arguments.config()?;
+    let what = format!("reading {}", config.simulation.world_file.display());
+    let job = with_notes(what, || Job::read(config, arguments.sequence.as_deref()))?;
     let built_in = job.built_in_files();
     if !built_in.is_empty() {
         note(format_args!("built in  {}", built_in.join(", ")));
