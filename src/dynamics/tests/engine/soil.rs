@@ -376,9 +376,9 @@ fn in_a_rut_a_wheel_sinks_less_each_time() {
         }
         let [_, closed] = form(high);
         println!("pass {k}: {:.3} mm, closed {:.3}; {resistance:.3} N, closed {closed:.3}", 1e3 * depth, 1e3 * high);
-        // How deep the wheel swings while it rolls, and the cells of a rut, which are a centimetre.
-        assert!((depth / high - 1.0).abs() < 0.02, "{k}: {depth}, not {high}");
-        assert!((resistance - closed).abs() < 0.02 * MASS * G, "{k}: {resistance}, not {closed}");
+        // A thousandth of the load. A rut keeps how deep it was pressed while the wheel swings, by some hundredths of a millimetre in each pass.
+        assert!((depth / high - 1.0).abs() < 5e-3, "{k}: {depth}, not {high}");
+        assert!((resistance - closed).abs() < 1e-3 * MASS * G, "{k}: {resistance}, not {closed}");
         left = Pressure::new(&soil, WIDTH, slip, G).left_by(high, left);
     }
     let more = [depths[0], depths[1] - depths[0], depths[2] - depths[1]];

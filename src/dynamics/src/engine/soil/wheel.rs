@@ -11,7 +11,7 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use self::{
-    press::{WAY, travel},
+    press::{Travel, WAY},
     shear::{GROUPS, Slide, circle},
 };
 use super::{
@@ -40,6 +40,10 @@ const GAUSS: [[Lanes; 2]; HALVES] = [
         Lanes::new([0.326_072_577_431_273_07, 0.173_927_422_568_726_93]),
     ],
 ];
+/// The part of the length of its contact that a wheel has rolled back where its reading turns round: what trembles at rest has one direction.
+const TURNED: f64 = 0.1;
+/// Up to this part of the way from the entry to the peak an elastic line lets the first place of the quadrature stand near where it has it on new soil.
+const SHORT: f64 = 0.005;
 /// Below this, m/s, slip is no ratio of speeds: a wheel that stands slips by nothing.
 const STANDS: f64 = 1e-3;
 /// How far ahead of where it enters the soil the surface is looked at, m: the wheel's own rut does not reach as far.
@@ -51,8 +55,9 @@ const DEEPER: f64 = 1e-5;
 /// What a wheel remembers of the soil it is in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct WheelState {
-    /// 1 where it has rolled forwards by the length of its contact, -1 backwards, 0 where it was let down or has turned back.
-    travel: f64,
+    travel: Travel,
+    /// 1 where its reading has it go forwards, -1 backwards.
+    heading: f64,
     /// Where its centre was in the middle of the last substep; `None` where it touched nothing.
     centre: Option<DVec3>,
     /// Slip ratio, a mean over the length of its contact.
@@ -96,6 +101,8 @@ struct Strip {
     /// Sinkage in its plane, and how deep others left the surface ahead, m.
     sinkage: f64,
     left: f64,
+    /// The part of the way from the entry to the peak on which soil that others pressed has not come to yield again; never more than half.
+    elastic: f64,
 }
 
 /// A wheel, and where it is at the middle of a substep.
@@ -130,7 +137,8 @@ impl Wheel {
             radius,
             half,
             state: WheelState {
-                travel: 0.0,
+                travel: Travel::default(),
+                heading: 1.0,
                 centre: None,
                 slip: 0.0,
                 way: 0.0,
@@ -198,7 +206,8 @@ impl Wheel {
         let soil = &patch.law.soil;
         patch.law.pressure = Pressure::new(soil, 2.0 * self.half, self.state.slip, gravity);
         let peak = soil.peak[0] + soil.peak[1] * self.state.slip;
-        let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
+        let travel = self.state.travel.now();
+        let heading = if travel < 0.0 { -1.0 } else { 1.0 };
         self.seen = [None; STRIPS];
         for strip in 0..STRIPS {
             self.strips[strip] = None;
@@ -213,8 +222,9 @@ impl Wheel {
             let left = self.state.edge[strip].map_or(left, |[low, high]| left.max(low).min(high));
             self.seen[strip] = Some(left);
             if sinkage > left {
-                let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
-                self.strips[strip] = Some(Strip { arc, sinkage, left });
+                let arc = Arc::new(self.radius, sinkage - left, travel, peak);
+                let elastic = elastic_part(&patch.law.pressure, self.radius, &arc, left);
+                self.strips[strip] = Some(Strip { arc, sinkage, left, elastic });
             }
         }
         patch.rim.clear(self.radius, DMat3::from_cols(self.forward, self.down, self.axle), normal);
@@ -226,13 +236,13 @@ impl Wheel {
 
     /// Lays a strip.
     fn lay_strip(&self, patch: &mut Patch, strip: usize) {
-        let Some(Strip { arc, left, .. }) = self.strips[strip] else { return };
+        let Some(Strip { arc, left, elastic, .. }) = self.strips[strip] else { return };
+        let places = places(elastic);
         let [linear, square] = patch.law.aside.map(|term| 0.5 * term * self.radius);
         let per_modulus = 1.0 / patch.law.soil.shear_modulus;
         // The stress falls to nothing at both ends, as some power of the distance.
         let front = |half: usize| {
-            let root = GAUSS[half][0];
-            let angle = (Lanes::splat(arc.entry) - root * root * (arc.entry - arc.peak)) * arc.sign;
+            let angle = (Lanes::splat(arc.entry) - places[half][0] * (arc.entry - arc.peak)) * arc.sign;
             let sine_cosine = sin_cos(angle);
             let below = (sine_cosine[1] - (1.0 - arc.sinkage / self.radius).max(-1.0)) * self.radius;
             (angle, sine_cosine, below, patch.law.plastic(below + left))
@@ -240,9 +250,8 @@ impl Wheel {
         // All of them first: none waits for the other.
         let fronts = [front(0), front(1)];
         for (half, (front, ahead, below, plastic)) in fronts.into_iter().enumerate() {
-            let [root, weight] = GAUSS[half];
-            let share = root * weight * 2.0;
-            let behind = (Lanes::splat(arc.exit) + root * root * (arc.peak - arc.exit)) * arc.sign;
+            let [part, share] = places[half];
+            let behind = (Lanes::splat(arc.exit) + part * (arc.peak - arc.exit)) * arc.sign;
             let astern = sin_cos(behind);
             let aside = (below * square + linear) * below;
             let depth = below + left;
@@ -299,7 +308,8 @@ impl Wheel {
         let length = (self.radius * reach(sunk / self.radius)).max(CELL);
         // What turns against its way has its front where it goes.
         let way = if rolled.abs() > travelled.abs() && rolled * travelled >= 0.0 { rolled } else { travelled };
-        self.state.travel = travel(self.state.travel, way, length, || self.recoil(patch, sunk));
+        let turns = if rolled * way > 0.0 { (rolled / way).min(1.0) } else { 0.0 };
+        self.state.travel = self.state.travel.go([way, turns], length, || self.recoil(patch, sunk));
         self.state.edge = self.edges();
         let least = STANDS * h;
         let slip = (rolled.abs() - travelled.abs()) / rolled.abs().max(travelled.abs()).max(least);
@@ -371,7 +381,10 @@ impl Wheel {
         share: f64,
         first: bool,
     ) {
-        let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
+        if self.state.travel.now() * self.state.heading < -TURNED {
+            self.state.heading = -self.state.heading;
+        }
+        let heading = self.state.heading;
         let (forward, velocity) = (self.forward * heading, mean.at(self.centre - patch.point));
         let along = velocity.dot(forward).abs().max(STANDS);
         let about_axle = moment + (patch.point - self.centre).cross(force);
@@ -402,7 +415,8 @@ impl Wheel {
     /// Knows nothing of any soil any more.
     pub(super) fn forget(&mut self) {
         let state = &mut self.state;
-        (state.travel, state.slip, state.way, state.unmarked) = (0.0, 0.0, 0.0, 0.0);
+        (state.slip, state.way, state.unmarked) = (0.0, 0.0, 0.0);
+        (state.travel, state.heading) = (Travel::default(), 1.0);
         (state.centre, state.bears) = (None, BEARS);
         (state.marked, state.slides) = ([0.0; STRIPS], [Slide::default(); STRIPS]);
         (state.sunk, state.unpressed) = ([0.0; STRIPS], [false; STRIPS]);
@@ -433,6 +447,37 @@ const BEARS: [[[[f64; LANES]; 2]; HALVES]; STRIPS] = [[[[f64::MAX; LANES]; 2]; H
 /// What belongs to places in front of the peak and behind it, with that ahead of the middle first; and back.
 fn ahead_first<T>([front, behind]: [T; 2], arc: &Arc) -> [T; 2] {
     if arc.sign > 0.0 { [front, behind] } else { [behind, front] }
+}
+
+/// The places of the quadrature as parts of the way from the entry to the peak, and the parts of it that they stand for. In a rut stress first grows along the
+/// steep `elastic` line: the first place has it where that, times all that it stands for, is the sum of its line. The others are beyond.
+#[inline(always)]
+fn places(elastic: f64) -> [[Lanes; 2]; HALVES] {
+    let beyond = 1.0 - elastic;
+    let mut places = GAUSS.map(|[root, weight]| [root * root * beyond + elastic, root * weight * (2.0 * beyond)]);
+    if elastic > 0.0 {
+        let [part, share] = &mut places[0];
+        let (own, first) = (share.to_array()[0], GAUSS[0][0].to_array()[0]);
+        let stands = elastic + own;
+        let middle = elastic * (0.5 * elastic + own) / stands;
+        let new = first * first * (1.0 - elastic / SHORT).max(0.0);
+        (part.as_mut_array()[0], share.as_mut_array()[0]) = (middle.max(new), stands);
+    }
+    places
+}
+
+/// The part of the way from the entry to the peak on which soil that is left at a depth, m, presses along its elastic line. Where that is more than half, it falls
+/// to nothing: soil that does not yield anywhere has no kink.
+fn elastic_part(pressure: &Pressure, radius: f64, arc: &Arc, left: f64) -> f64 {
+    if !(left > 0.0) {
+        return 0.0;
+    }
+    let (recoil, slope) = (pressure.at(left, 0.0).0 / pressure.elastic, pressure.exponent / left);
+    let depth = recoil * (1.0 + (recoil * slope).min(1.0)) / radius;
+    let (sine, cosine) = (reach(arc.sinkage / radius), 1.0 - arc.sinkage / radius);
+    let angle = 2.0 * depth / (sine + (sine * sine - 2.0 * cosine * depth).max(0.0).sqrt());
+    let part = angle / (arc.entry - arc.peak);
+    part.min(1.0 - part).max(0.0)
 }
 
 /// The sine of the angle at which a circle of radius 1 that is so deep in enters.

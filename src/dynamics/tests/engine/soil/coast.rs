@@ -8,7 +8,12 @@ use simpartner_dynamics::{
 use simpartner_model::{BodyId, Placed, Pose, Shape, Soil};
 
 use super::{G, ground, soil, steps};
-use crate::{build, scene::body, six_wheels, worlds::Chance};
+use crate::{
+    build,
+    scene::body,
+    six_wheels::{self, SixWheels},
+    worlds::Chance,
+};
 
 /// A wheel that nothing holds: radius, width, m, and mass, kg.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +87,8 @@ fn a_free_wheel_stops_where_its_resistance_stops_it() {
     }
 }
 
-/// Free wheels by seed: all soils, loads, radii, speeds, either way, all timesteps. 24 of them; 2,000 with `SIMPARTNER_LONG_TESTS=1`.
+/// Free wheels by seed: all soils, loads, radii, speeds, either way, all timesteps. 24 of them; 2,000 with `SIMPARTNER_LONG_TESTS=1`. They begin on the surface
+/// and fall into the soil, which takes a tenth of a second: ten steps of 10 ms do not say how fast one is then, so there it is looked at from the second on.
 #[test]
 fn no_free_wheel_speeds_up() {
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 2000 } else { 24 };
@@ -103,27 +109,46 @@ fn no_free_wheel_speeds_up() {
         let depth = |engine: &dyn Engine| radius - engine.body(BodyId::new(0)).pose.translation.y;
         let floor = wheel.recoils(&named.soil, 2.0 * sinks);
         let mut most = speed.abs();
-        for _ in 0..12 {
+        // The heaviest press soil so hard that it recoils by millimetres, and swing on that for ten seconds.
+        for half_second in 0..24 {
             let now = liveliest(&mut *engine, radius, h, 0.5);
-            worst[0] = worst[0].max(now - most.max(floor));
-            assert!(now <= 1.0001 * most.max(floor), "{case}: {now} m/s after {most}, {floor} by recoil");
+            if h < 0.01 || half_second > 0 {
+                worst[0] = worst[0].max(now - most.max(floor));
+                assert!(now <= 1.0001 * most.max(floor), "{case}: {now} m/s after {most}, {floor} by recoil");
+            }
             most = most.min(now);
         }
         let deep = depth(&*engine);
         let after = fastest(&mut *engine, BodyId::new(0), h, 1.0);
         let (sinks_on, at_rest) = (depth(&*engine) - deep, after);
         (worst[1], worst[2]) = (worst[1].max(at_rest), worst[2].max(sinks_on));
-        assert!(at_rest < 2e-3, "{case}: {at_rest} m/s after 6 s");
+        assert!(at_rest < 2e-3, "{case}: {at_rest} m/s after 12 s");
         assert!(sinks_on < 1e-5, "{case}: sinks on by {sinks_on} m");
     }
     println!(
-        "{count} wheels: {:.1e} m/s faster, {:.1e} m/s and {:.1e} m deeper in the seventh second",
+        "{count} wheels: {:.1e} m/s faster, {:.1e} m/s and {:.1e} m deeper in the last second",
         worst[0], worst[1], worst[2]
     );
 }
 
-/// A rover that has driven, and whose motors then have no power, no effort or brake: it stops where it is and stays. 4 by seed; 200 with
-/// `SIMPARTNER_LONG_TESTS=1`.
+/// What soil holds under driving wheels, J: its pressure p is let up along p/k_e, and a shear force F of which a part m is mobilised along K m, no more than K.
+fn held(engine: &dyn Engine, rover: &SixWheels, soil: &Soil) -> f64 {
+    let pressure = Pressure::new(soil, six_wheels::WHEEL_WIDTH, 0.0, G);
+    let each = rover.wheels.iter().filter_map(|&wheel| engine.soil(wheel)).map(|reading| {
+        let recoil = pressure.at(reading.sinkage, 0.0).0 / pressure.elastic;
+        let shear = reading.torque.abs() / six_wheels::WHEEL_RADIUS;
+        0.5 * (reading.normal_force * recoil + shear * soil.shear_modulus)
+    });
+    each.sum()
+}
+
+/// The kinetic energy of all that a world has, J.
+fn kinetic(engine: &dyn Engine) -> f64 {
+    engine.energy().unwrap().kinetic
+}
+
+/// A rover that has driven, and whose motors then have no power, no effort or brake: it stops where it is and stays. All that moves it is what it has and what
+/// the soil under it holds: wheels that pulled spring back by what they have sheared. 4 by seed; 200 with `SIMPARTNER_LONG_TESTS=1`.
 #[test]
 fn a_rover_without_power_stops() {
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 200 } else { 4 };
@@ -137,29 +162,30 @@ fn a_rover_without_power_stops() {
         let rover = six_wheels::add(&mut world, DVec3::ZERO, DQuat::IDENTITY);
         let mut engine = build(&world, h);
         rover.drive(&mut *engine, rate);
-        fastest(&mut *engine, rover.chassis, h, 1.0 + chance.between(0.0, 2.0));
-        let driven = fastest(&mut *engine, rover.chassis, h, 1.0);
+        fastest(&mut *engine, rover.chassis, h, 2.0 + chance.between(0.0, 2.0));
         let sunk = |engine: &dyn Engine| {
             rover.wheels.iter().filter_map(|&wheel| engine.soil(wheel)).map(|soil| soil.sinkage / 6.0).sum::<f64>()
         };
         let place = |engine: &dyn Engine| engine.body(rover.chassis).pose.translation.x;
         let (before, deep) = (place(&*engine), sunk(&*engine));
+        let (moves, held) = (kinetic(&*engine), held(&*engine, &rover, &named.soil));
         rover.axles.iter().for_each(|&axle| engine.drive(axle, 2, end));
-        let first = fastest(&mut *engine, rover.chassis, h, 2.0);
+        let mut most = 0.0f64;
+        for _ in 0..steps(h, 2.0) {
+            engine.step();
+            most = most.max(kinetic(&*engine));
+        }
         let later = fastest(&mut *engine, rover.chassis, h, 2.0);
         let (moved, deeper) = (place(&*engine) - before, sunk(&*engine) - deep);
         let case = format!("{seed}: {}, {rate:.2} rad/s, {end:?}, {h} s", named.name);
         println!(
-            "{case}: {driven:.4}, then {first:.4} and {later:.1e} m/s, {:.2} mm on, {:.2} of {:.2} mm deeper",
+            "{case}: {moves:.3} J, then {most:.3} with {held:.3} held; later {later:.1e} m/s; {:.2} mm on, {:.2} of {:.2} mm deeper",
             1e3 * moved,
             1e3 * deeper,
             1e3 * deep
         );
-        assert!(later < 0.01, "{case}: {later} m/s");
-        assert!(
-            first < 1.02 * driven.max(0.06) && moved.abs() < 0.015,
-            "{case}: {first} m/s, {driven} before; {moved} m"
-        );
+        assert!(most <= moves + held, "{case}: {most} J, {moves} before, and {held} held");
+        assert!(later < 0.01 && moved.abs() < 0.015, "{case}: {later} m/s, {moved} m");
         assert!(deeper < 0.1 * deep + 1e-3, "{case}: {deeper} m deeper, {deep} before");
     }
 }

@@ -12,6 +12,8 @@ use super::{
     },
     Strip, Wheel, reach,
 };
+use serde::{Deserialize, Serialize};
+
 use crate::soil::Pressure;
 
 /// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
@@ -19,8 +21,45 @@ const NODES_A_RADIUS: f64 = 32.0;
 pub(super) const WAY: usize = 128;
 /// Going on by less than this in a substep, m, is none: what stands and trembles has the soil pressed in each substep.
 const ROLLS: f64 = 1e-6;
-/// All places of the quadrature in front of the peak are farther from it than this part of the angle to the entry.
-const NEAREST: f64 = 0.13;
+/// All places of the quadrature in front of the peak are farther from it than this part of the angle to the entry: half of 0.134, where half of that angle has
+/// not come to yield.
+const NEAREST: f64 = 0.065;
+
+/// How far a wheel has rolled, as parts of the length of its contact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Travel {
+    /// 1 where it has rolled forwards by all of that, -1 backwards, 0 where it was let down.
+    rolled: f64,
+    /// How much of that it has taken back since, as what it pressed ahead lets go: what rolls on again takes back this first, so that a wheel that trembles
+    /// is where it was.
+    back: f64,
+}
+
+impl Travel {
+    /// Where it is: the peak is as far ahead, and the exit as far behind.
+    pub(super) fn now(self) -> f64 {
+        self.rolled - self.back.copysign(self.rolled)
+    }
+
+    /// Comes on by so much, m, of which the rim turns by a part. What turns back has its peak below it as soon as what it pressed ahead has let go, after the
+    /// `recoil`; what skids back only after the length of its contact, since soil that was pressed under it bears what it did.
+    pub(super) fn go(self, [way, turns]: [f64; 2], length: f64, recoil: impl Fn() -> f64) -> Self {
+        let Self { rolled, back } = self;
+        let onwards = if rolled < 0.0 { -way } else { way };
+        if onwards >= 0.0 && back == 0.0 || rolled == 0.0 {
+            return Self { rolled: (rolled + way / length).clamp(-1.0, 1.0), back };
+        }
+        let (size, per) = (rolled.abs(), turns / recoil() + (1.0 - turns) / length);
+        let back = back - onwards * per;
+        if (0.0..size).contains(&back) {
+            return Self { rolled, back };
+        }
+        // All is taken back, or let go: the rest of the way is rolled.
+        let part = 1.0 / (per * length);
+        let rolls = if back < 0.0 { size - back * part } else { (size - back) * part };
+        Self { rolled: (rolls * rolled.signum()).clamp(-1.0, 1.0), back: 0.0 }
+    }
+}
 
 impl Wheel {
     /// Comes on along the way. Presses its nodes where a strip was before, unless it rolls on and all that is in front of its peak
@@ -109,18 +148,35 @@ impl Wheel {
     }
 }
 
-/// How far a wheel has travelled, as a part of the length of its contact, that comes on by so much, m. One that turns back has
-/// its peak below it as soon as what it pressed ahead has let go, after the `recoil`.
-pub(super) fn travel(before: f64, way: f64, length: f64, recoil: impl Fn() -> f64) -> f64 {
-    if before * way >= 0.0 {
-        return (before + way / length).clamp(-1.0, 1.0);
-    }
-    let recoil = recoil();
-    let after = before + way / recoil;
-    if after * before > 0.0 { after } else { (after * recoil / length).clamp(-1.0, 1.0) }
-}
-
 /// How much higher a circle of radius 1 is so far from its bottom.
 fn rise(ahead: Lanes) -> Lanes {
     Lanes::ONE - at_least(Lanes::ONE - ahead * ahead, 0.0).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Travel;
+
+    /// A wheel that trembles is where it was; one that turns back has its peak below it after the recoil, where it skids after the length of its contact.
+    #[test]
+    fn what_trembles_has_its_peak_where_it_was() {
+        let (length, recoil) = (0.1, 1e-4);
+        let go = |travel: Travel, way: f64, turns: f64| travel.go([way, turns], length, || recoil);
+        for sign in [1.0, -1.0] {
+            let rolled = go(Travel::default(), 0.05 * sign, 1.0);
+            assert!((rolled.now() - 0.5 * sign).abs() < 1e-12, "{rolled:?}");
+            let mut trembles = rolled;
+            for _ in 0..1000 {
+                trembles = go(go(trembles, -2e-5 * sign, 1.0), 2e-5 * sign, 1.0);
+            }
+            assert!((trembles.now() - rolled.now()).abs() < 1e-12, "{trembles:?}");
+            assert!(go(rolled, -0.5 * recoil * sign, 1.0).now().abs() < 1e-12);
+            assert!(go(rolled, -0.5 * length * sign, 0.0).now().abs() < 1e-12);
+            // What is left of the way is rolled.
+            let back = go(rolled, -(0.5 * recoil + 0.03) * sign, 1.0);
+            assert!((back.now() + 0.3 * sign).abs() < 1e-12, "{back:?}");
+            let on = go(go(rolled, -2e-5 * sign, 1.0), (2e-5 + 0.02) * sign, 1.0);
+            assert!((on.now() - 0.7 * sign).abs() < 1e-12, "{on:?}");
+        }
+    }
 }
