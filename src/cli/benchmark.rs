@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
+use simpartner_model::Moment;
 use simpartner_terminal::output::{line, print};
 
 use super::{
@@ -118,8 +119,14 @@ fn timestep(text: &str) -> Result<f64, String> {
     within(text, [0.01, 100.0], "milliseconds from 0.01 to 100")
 }
 
+/// A time with a suffix as a number of seconds; whatever else as it is.
+fn in_seconds(text: &str) -> String {
+    let seconds = Moment::or_seconds(text).ok().and_then(Moment::as_seconds);
+    seconds.map_or_else(|| text.to_owned(), |seconds| seconds.to_string())
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
-    within(text, [0.01, 1e5], "seconds from 0.01 to 1e5")
+    within(&in_seconds(text), [0.01, 1e5], "seconds from 0.01 to 1e5")
 }
 
 pub(super) fn benchmark(verb: &BenchmarkVerb) -> Result<ExitStatus, CliError> {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use simpartner_model::Moment;
 use simpartner_terminal::output::{self, print};
 use simpartner_wire::{near::did_you_mean, protocol};
 
@@ -43,9 +44,9 @@ pub(super) struct TalkArguments {
     /// A line to say; without one, the lines of standard input
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     line: Vec<String>,
-    /// Go on printing for so many seconds after the last line was sent, or until Ctrl-C
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
-    wait: Option<Option<f64>>,
+    /// Go on printing for so many seconds after the last line was sent, or as 500ms or 500steps; without a time, until Ctrl-C
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = Moment::or_seconds)]
+    wait: Option<Option<Moment>>,
     /// Control port of the server [default: that of the settings, or of --ports-file]
     #[arg(long, value_name = "HOST:PORT")]
     server: Option<String>,
@@ -58,15 +59,13 @@ pub(super) struct TalkArguments {
 
 /// Sends the lines and prints what comes back, until the server has answered all of them.
 pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
+    let config = arguments.configuration.config(&[])?;
     let wait = match arguments.wait {
         None => Some(Duration::ZERO),
         Some(None) => None,
-        Some(Some(seconds)) => Some(
-            Duration::try_from_secs_f64(seconds)
-                .map_err(|_| CliError::Usage(format!("--wait: expected seconds from 0 on, got {seconds}")))?,
-        ),
+        // A time that the operating system cannot count is as long as none.
+        Some(Some(time)) => Duration::try_from_secs_f64(time.seconds(config.simulation.timestep)).ok(),
     };
-    let config = arguments.configuration.config(&[])?;
     let control = match &arguments.server {
         Some(server) => resolve(server)?,
         None => ports::control_address(&config)?,

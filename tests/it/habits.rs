@@ -38,7 +38,7 @@ fn a_time_is_in_seconds_or_in_steps_by_its_suffix() {
     }
     // A plain number that is no step is one of seconds.
     let (_, why, code) = call(&["replay", "1", "--until", "0.1"]);
-    assert!(why.contains("in seconds as 2.5s or in steps as 2500steps") && code == Some(2), "{why}");
+    assert!(why.contains("in milliseconds as 20ms, or in steps as 2500steps") && code == Some(2), "{why}");
 }
 
 #[test]

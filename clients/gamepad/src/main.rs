@@ -19,6 +19,7 @@ use simpartner_gamepad::{
     pad::Backend,
     script::Script,
 };
+use simpartner_model::Moment;
 use simpartner_terminal::{ServerArguments, output};
 
 /// Drives a robot of a running SimPartner server by gamepad.
@@ -117,6 +118,6 @@ fn real_pad(_wait: bool) -> Result<Box<dyn Backend>> {
 }
 
 fn read_lead(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    if (0.0..=0.5).contains(&seconds) { Ok(seconds) } else { Err("expected 0 to 0.5 s".to_owned()) }
+    let lead = Moment::or_seconds(text).ok().and_then(Moment::as_seconds).filter(|seconds| *seconds <= 0.5);
+    lead.ok_or_else(|| "expected 0 to 0.5 s, in seconds as 0.02 or in milliseconds as 20ms".to_owned())
 }

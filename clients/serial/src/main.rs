@@ -41,9 +41,9 @@ struct Arguments {
     /// Make a pseudo-terminal instead, and print its name
     #[arg(long, group = "wire")]
     pty: bool,
-    /// Tell the times every so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    every: Option<u64>,
+    /// Tell the times every so many seconds, or as 500ms
+    #[arg(long, value_name = "TIME", value_parser = read_period)]
+    every: Option<Duration>,
 }
 
 fn main() -> ExitCode {
@@ -70,8 +70,8 @@ async fn bridge(arguments: Arguments) -> Result<Summary> {
     let wire = device.map_or(Wire::Pseudo, |path| Wire::Device { path, baud });
     let (orders, ordered) = channel(1);
     tokio::spawn(on_request(orders.clone()));
-    if let Some(seconds) = every {
-        tokio::spawn(every_so_often(orders.clone(), Duration::from_secs(seconds)));
+    if let Some(period) = every {
+        tokio::spawn(every_so_often(orders.clone(), period));
     }
     tokio::spawn(on_end(orders));
     run(&wire, &Robot { server, token, name: robot }, ordered, tell).await
@@ -86,6 +86,18 @@ fn tell(news: News) {
         News::Away(why) => output::note(format_args!("{why}; trying again")),
         News::Times(times) => output::note(times),
     }
+}
+
+/// Reads a time in seconds, or in what its suffix says.
+fn read_period(text: &str) -> Result<Duration, String> {
+    let (number, unit_s) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => (number, 1e-3),
+        (None, Some(number)) => (number, 1.0),
+        (None, None) => (text, 1.0),
+    };
+    let seconds = number.trim_end().parse().ok().map(|number: f64| number * unit_s).filter(|seconds| *seconds >= 0.01);
+    let period = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    period.ok_or_else(|| "expected a time from 10 ms on, as 5, 2.5s or 500ms".to_owned())
 }
 
 async fn every_so_often(orders: Sender<Order>, period: Duration) {

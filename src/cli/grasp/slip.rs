@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use simpartner_description::{World, xml};
 use simpartner_grasp::slip::{EngineSlip, Outcome, Sliding, Slip, SlipOptions, Softness, slip, slip_in_engine, world};
-use simpartner_model::Grasp;
+use simpartner_model::{Grasp, Moment};
 use simpartner_terminal::output::{Rounded, line};
 
 use super::{
@@ -45,13 +45,16 @@ pub(in crate::cli) struct SlipArguments {
     keep: Keep,
 }
 
+fn in_seconds(text: &str) -> Option<f64> {
+    Moment::or_seconds(text).ok()?.as_seconds()
+}
+
 fn timestep(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|value| (1e-5..=0.01).contains(value)).ok_or("expected seconds from 1e-5 to 0.01".into())
+    in_seconds(text).filter(|value| (1e-5..=0.01).contains(value)).ok_or("expected seconds from 1e-5 to 0.01".into())
 }
 
 fn duration(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
+    in_seconds(text)
         .filter(|value| *value > 0.0 && *value <= 1000.0)
         .ok_or("expected seconds above 0 and at most 1000".into())
 }

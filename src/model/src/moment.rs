@@ -1,4 +1,4 @@
-//! Simulated time as a user writes it: in seconds or in steps, by its suffix.
+//! Simulated time as a user writes it: in seconds, milliseconds or steps, by its suffix.
 
 use crate::{StepIndex, Timestep};
 
@@ -9,7 +9,7 @@ enum Unit {
     Steps,
 }
 
-/// A simulated time from 0 on: `2.5s`, `2500steps`, or a plain number, whose unit each flag says.
+/// A simulated time from 0 on: `2.5s`, `20ms`, `2500steps`, or a plain number, whose unit the place says that asks for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
     number: f64,
@@ -23,7 +23,7 @@ impl Moment {
     /// Reads a time whose plain number is one of steps.
     ///
     /// # Errors
-    /// When the text is no time from 0 on.
+    /// When it is no such time; the text says what was expected.
     pub fn or_steps(text: &str) -> Result<Self, String> {
         Self::read(text, Unit::Steps)
     }
@@ -31,9 +31,24 @@ impl Moment {
     /// Reads a time whose plain number is one of seconds.
     ///
     /// # Errors
-    /// When the text is no time from 0 on.
+    /// When it is no such time; the text says what was expected.
     pub fn or_seconds(text: &str) -> Result<Self, String> {
         Self::read(text, Unit::Seconds)
+    }
+
+    fn read(text: &str, plain: Unit) -> Result<Self, String> {
+        let suffix = |ending| text.strip_suffix(ending).map(str::trim_end);
+        let (number, unit, scale) = match (suffix("steps").or(suffix("step")), suffix("ms"), suffix("s")) {
+            (Some(number), _, _) => (number, Unit::Steps, 1.0),
+            (None, Some(number), _) => (number, Unit::Seconds, 1e3),
+            (None, None, Some(number)) => (number, Unit::Seconds, 1.0),
+            (None, None, None) => (text, plain, 1.0),
+        };
+        let number = number.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+        let number = number.filter(|number| unit == Unit::Seconds || number.fract() == 0.0);
+        number.map(|number| Self { number: number / scale, unit }).ok_or_else(|| {
+            "expected a time from 0 on: in seconds as 2.5s, in milliseconds as 20ms, or in steps as 2500steps".into()
+        })
     }
 
     /// So many seconds; a number below 0 or not finite counts as 0.
@@ -41,18 +56,17 @@ impl Moment {
         Self { number: if seconds.is_finite() { seconds.max(0.0) } else { 0.0 }, unit: Unit::Seconds }
     }
 
-    fn read(text: &str, plain: Unit) -> Result<Self, String> {
-        let suffix = |ending| text.strip_suffix(ending).map(str::trim_end);
-        let (number, unit) = match (suffix("steps").or(suffix("step")), suffix("s")) {
-            (Some(number), _) => (number, Unit::Steps),
-            (None, Some(number)) => (number, Unit::Seconds),
-            (None, None) => (text, plain),
-        };
-        let number = number.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-        let number = number.filter(|number| unit == Unit::Seconds || number.fract() == 0.0);
-        number
-            .map(|number| Self { number, unit })
-            .ok_or_else(|| "expected a time from 0 on, in seconds as 2.5s or in steps as 2500steps".into())
+    /// The number of seconds, if it is in seconds.
+    pub fn as_seconds(self) -> Option<f64> {
+        (self.unit == Unit::Seconds).then_some(self.number)
+    }
+
+    /// The same in whole nanoseconds.
+    pub fn nanoseconds(self, timestep: Timestep) -> u64 {
+        match self.unit {
+            Unit::Seconds => (self.number * 1e9).round() as u64,
+            Unit::Steps => (self.number.min(LAST) as u64).saturating_mul(timestep.nanoseconds()),
+        }
     }
 
     /// The nearest step.
@@ -62,14 +76,6 @@ impl Moment {
             Unit::Steps => self.number,
         };
         steps.min(LAST).round() as u64
-    }
-
-    /// The same in nanoseconds, rounded.
-    pub fn nanoseconds(self, timestep: Timestep) -> u64 {
-        match self.unit {
-            Unit::Seconds => (self.number * 1e9).round() as u64,
-            Unit::Steps => self.steps(timestep).saturating_mul(timestep.nanoseconds()),
-        }
     }
 
     /// The same in seconds.
@@ -93,10 +99,13 @@ mod tests {
         assert_eq!(steps(Moment::or_seconds("1 step")), Ok(1));
         assert_eq!(steps(Moment::or_steps("3000")), Ok(3000));
         assert_eq!(steps(Moment::or_seconds("3")), Ok(3000));
+        assert_eq!(steps(Moment::or_steps("20ms")), Ok(20));
+        assert_eq!(Moment::or_seconds("2.5ms").map(|moment| moment.nanoseconds(Timestep::MILLISECOND)), Ok(2_500_000));
+        assert_eq!(Moment::or_seconds("3steps").map(|moment| moment.nanoseconds(Timestep::MILLISECOND)), Ok(3_000_000));
         assert_eq!(Moment::or_seconds("250steps").map(|moment| moment.seconds(Timestep::MILLISECOND)), Ok(0.25));
         // A plain number that is no step is probably one of seconds.
         assert!(Moment::or_steps("2.5").is_err());
-        for wrong in ["-5", "2.5steps", "soon", "", "s", "infs"] {
+        for wrong in ["-5", "2.5steps", "soon", "", "s", "ms", "infs", "-1ms"] {
             assert!(Moment::or_seconds(wrong).is_err(), "{wrong}");
         }
     }
