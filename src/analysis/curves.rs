@@ -3,6 +3,7 @@
 mod points;
 
 use simpartner_model::JointKind;
+use simpartner_wire::near::did_you_mean;
 
 use self::points::{Curve, points};
 use crate::{
@@ -159,14 +160,20 @@ fn named(flag: &str, field: &str, components: &[Component], kinds: &JointKinds) 
         Some(("clock", rest)) => {
             return clock(rest)?.ok_or_else(|| wrong("is none of late_ns, compute_ns, wall_ns".into()));
         }
-        Some((other, _)) => return Err(wrong(format!("begins with '{other}', not with body, joint, device or clock"))),
+        Some((other, _)) => {
+            let near = did_you_mean(other, ["body", "joint", "device", "clock"]);
+            return Err(wrong(format!("begins with '{other}', not with body, joint, device or clock{near}")));
+        }
         None => (ComponentKind::Device, field),
     };
     let (name, column) = rest.rsplit_once('.').ok_or_else(|| wrong("is no NAME.FIELD".into()))?;
     let of_kind: Vec<&Component> = components.iter().filter(|component| component.kind == kind).collect();
     let matching: Vec<&&Component> = of_kind.iter().filter(|component| fits(name, &component.name)).collect();
     if matching.is_empty() {
-        return Err(wrong(format!("fits none of {}", listed(of_kind.iter().map(|component| component.name.as_str())))));
+        let names = of_kind.iter().map(|component| component.name.as_str());
+        let own = names.clone().filter_map(|name| Some(name.rsplit_once('/')?.1)).filter(|_| !name.contains('/'));
+        let near = did_you_mean(name, names.clone().chain(own));
+        return Err(wrong(format!("fits none of {}{near}", listed(names))));
     }
     let mut found = Vec::new();
     for component in matching {
@@ -174,7 +181,8 @@ fn named(flag: &str, field: &str, components: &[Component], kinds: &JointKinds) 
         let names = || listed(columns.iter().map(|(name, _)| *name));
         let fitting: Vec<_> = columns.iter().filter(|(name, _)| glob(column.as_bytes(), name.as_bytes())).collect();
         if fitting.is_empty() {
-            return Err(wrong(format!("names no field of {}, which has {}", component.name, names())));
+            let near = did_you_mean(column, columns.iter().map(|(name, _)| *name));
+            return Err(wrong(format!("names no field of {}, which has {}{near}", component.name, names())));
         }
         let (table, key) = match kind {
             ComponentKind::Body => ("body_state", "bodyID"),

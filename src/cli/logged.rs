@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use simpartner_wire::near::did_you_mean;
 
 use super::{arguments::ConfigurationArguments, exit::CliError};
 use crate::{
@@ -38,13 +39,13 @@ impl std::str::FromStr for RunName {
             Some((database, run)) => (Some(database.to_owned()), run),
             None => (None, text),
         };
-        let number =
-            match run {
-                "last" => None,
-                number => Some(number.parse().map_err(|_| {
-                    format!("expected a run's number, `last`, or one of them behind URL#, got `{text}`")
-                })?),
-            };
+        let number = match run {
+            "last" => None,
+            number => Some(number.parse().map_err(|_| {
+                let near = did_you_mean(number, ["last"]);
+                format!("expected a run's number, `last`, or one of them behind URL#, got `{text}`{near}")
+            })?),
+        };
         Ok(Self { database, number })
     }
 }
@@ -94,14 +95,28 @@ impl LogArguments {
             Some(run) => Ok((inquiry, run.clone())),
             None => {
                 let wanted = name.number.map_or("the last run".into(), |number| format!("run {number}"));
-                let has = match runs.first() {
-                    Some(last) => format!("its last one is {}; `simpartner runs` lists all", last.simulation_id),
-                    None => "it holds none".into(),
-                };
                 let database = inquiry.database();
-                Err(CliError::Input(format!("{database} has not {wanted}: {has}")))
+                Err(CliError::Input(format!(
+                    "{database} has not {wanted}: {}",
+                    listed(runs.iter().map(|run| run.simulation_id))
+                )))
             }
         }
+    }
+}
+
+/// The most numbers of runs that a message lists.
+const NAMED: usize = 10;
+
+/// What runs there are, the last first, in words.
+pub(super) fn listed(numbers: impl ExactSizeIterator<Item = i64>) -> String {
+    let more = numbers.len().saturating_sub(NAMED);
+    let shown: Vec<String> = numbers.take(NAMED).map(|number| number.to_string()).collect();
+    match (&shown[..], more) {
+        ([], _) => "it holds none".into(),
+        ([one], _) => format!("it has run {one} alone"),
+        (shown, 0) => format!("it has runs {}", shown.join(", ")),
+        (shown, more) => format!("it has runs {} and {more} others; `simpartner runs` lists all", shown.join(", ")),
     }
 }
 

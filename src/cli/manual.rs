@@ -3,6 +3,7 @@
 
 use clap::{Args, Command};
 use clap_complete::Shell;
+use simpartner_wire::near::did_you_mean;
 
 use super::{
     exit::{CliError, ExitStatus},
@@ -27,8 +28,9 @@ pub(super) fn man(arguments: &ManArguments) -> Result<ExitStatus, CliError> {
     let mut command = program();
     command.build();
     for verb in &arguments.verb {
+        let near = did_you_mean(verb, command.get_subcommands().map(clap::Command::get_name));
         let found = command.find_subcommand(verb).cloned();
-        command = found.ok_or_else(|| CliError::Usage(format!("man: there is no verb '{verb}'")))?;
+        command = found.ok_or_else(|| CliError::Usage(format!("man: there is no verb '{verb}'{near}")))?;
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page).map_err(|error| CliError::Usage(format!("man: {error}")))?;

@@ -6,6 +6,7 @@ use clap::Args;
 use simpartner_description::xml;
 use simpartner_model::Soil;
 use simpartner_terminal::output::{line, print};
+use simpartner_wire::near::did_you_mean;
 
 use super::{
     exit::{CliError, ExitStatus},
@@ -168,7 +169,8 @@ fn ground(arguments: &MobilityArguments) -> Result<Ground, CliError> {
                 let known: Vec<&str> =
                     own.iter().map(|(name, _)| name.as_str()).chain(Soil::NAMED.map(|named| named.name)).collect();
                 return Err(CliError::Usage(format!(
-                    "--soil: there is no soil '{name}'; there are: {}",
+                    "--soil: there is no soil '{name}'{}; there are: {}",
+                    did_you_mean(name, known.iter().copied()),
                     known.join(", ")
                 )));
             };

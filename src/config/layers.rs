@@ -3,6 +3,7 @@
 use std::{ffi::OsString, fmt};
 
 use simpartner_description::xml::{self, shorten};
+use simpartner_wire::near;
 use thiserror::Error;
 use toml::{
     Spanned,
@@ -13,8 +14,8 @@ use super::table::{OTHER_VARIABLES, RawValue, SETTINGS, Setting, SettingValue, V
 
 /// How many problems are reported one by one; more than anybody reads.
 const MAX_PROBLEMS: usize = 50;
-/// Longest name, in bytes, for which a similar setting is searched; the longest setting has 50.
-const MAX_NAME: usize = 100;
+/// How unlike a setting with the same key in quite another section is: as one with a slip in the section.
+const ANOTHER_SECTION: usize = 2;
 
 /// A properties file that has been read.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +87,8 @@ impl Layers {
             let name = section.get_ref().as_ref();
             if !SETTINGS.iter().any(|setting| setting.section == name) {
                 let sections = SETTINGS.iter().map(|setting| setting.section);
-                let closest = sections.min_by_key(|section| distance(name, section)).filter(|s| is_slip(name, s));
-                let hint = question(closest.map(str::to_owned));
+                let closest = sections.filter_map(|section| Some((distance(name, section)?, section))).min();
+                let hint = question(closest.map(|(_, section)| section.to_owned()));
                 self.problem(
                     place(section.span().start),
                     format!("[{}] is not a section of settings{hint}", shorten(name)),
@@ -192,25 +193,22 @@ fn raw<'a>(value: &Spanned<DeValue<'_>>) -> RawValue<'a> {
 /// one, or is a few letters away; so is its section, unless the keys are equal.
 fn nearest(path: &str) -> Option<&'static Setting> {
     let (section, key) = path.split_once('.').unwrap_or(("", path));
-    let candidates = SETTINGS.iter().filter(|setting| {
-        setting.key == key || is_slip(key, setting.key) && (section.is_empty() || is_slip(section, setting.section))
-    });
-    candidates.min_by_key(|setting| 2 * distance(key, setting.key) + distance(section, setting.section))
+    let likeness = |setting: &'static Setting| {
+        let of_key = distance(key, setting.key)?;
+        let of_section = distance(section, setting.section);
+        match of_section {
+            Some(of_section) => Some(2 * of_key + of_section),
+            None if section.is_empty() => Some(2 * of_key),
+            None => (setting.key == key).then_some(ANOTHER_SECTION),
+        }
+    };
+    let like = SETTINGS.iter().enumerate().filter_map(|(place, setting)| Some((likeness(setting)?, place)));
+    like.min().map(|(_, place)| &SETTINGS[place])
 }
 
-/// Edit distance of two words; 0 if the candidate begins with the word.
-fn distance(word: &str, candidate: &str) -> usize {
-    if word.len() > MAX_NAME {
-        return word.len();
-    }
-    match !word.is_empty() && candidate.starts_with(word) {
-        true => 0,
-        false => strsim::damerau_levenshtein(word, candidate),
-    }
-}
-
-fn is_slip(word: &str, candidate: &str) -> bool {
-    distance(word, candidate) <= word.len() / 3
+/// How far a word is from a name that it may be meant for; 0 if the name begins with it.
+fn distance(word: &str, name: &str) -> Option<usize> {
+    if !word.is_empty() && name.starts_with(word) { Some(0) } else { near::distance(word, name) }
 }
 
 fn question(meant: Option<String>) -> String {

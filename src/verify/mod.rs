@@ -16,6 +16,7 @@ pub mod table;
 
 use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::EngineIdentity;
+use simpartner_wire::near;
 use thiserror::Error;
 
 pub use bench::Bench;
@@ -62,9 +63,8 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
 pub fn select(names: &[String], quick: bool) -> Result<Vec<&'static Case>, UnknownCase> {
     for name in names {
         if !all().any(|case| case.name == name) {
-            let ranked = all().map(|case| (strsim::jaro_winkler(name, case.name), case.name));
-            let nearest = ranked.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > 0.7);
-            return Err(UnknownCase { name: name.clone(), nearest: nearest.map(|(_, name)| name) });
+            let nearest = near::nearest(name, all().map(|case| case.name));
+            return Err(UnknownCase { name: name.clone(), nearest });
         }
     }
     let wanted = |case: &&Case| match names.is_empty() {

@@ -134,3 +134,36 @@ fn clients_are_verbs() {
         assert!(help.lines().any(|line| line.trim_start().starts_with(verb)), "{help}");
     }
 }
+
+/// Every verb that takes a name tells the near one.
+#[test]
+fn a_name_that_is_not_there_is_answered_with_the_near_one() {
+    let scratch = Scratch::new();
+    let (sequence, database) = (scratch.write("short.xml", SHORT), scratch.database("near.db"));
+    let run = ["run", "--mode", "fast", "--sequence", &sequence, "--duration", "0.05", "--database", &database];
+    assert!(output(&run).status.success());
+    let near = |arguments: &[&str], expected: &str| {
+        let ended = output(arguments);
+        let told = text(&ended.stdout) + &text(&ended.stderr);
+        assert!(told.contains(expected) && matches!(ended.status.code(), Some(2 | 3)), "{arguments:?}: {told}");
+    };
+    let log = ["--database", &database];
+    near(&[&["replay", "lst"][..], &log].concat(), "`lst`; did you mean 'last'?");
+    near(&[&["replay", "7"][..], &log].concat(), "has not run 7: it has run 1 alone");
+    near(&[&["db", "prune", "7", "--yes"][..], &log].concat(), "has no run 7: it has run 1 alone");
+    near(&[&["query", "last", "SELECT stp FROM simulationRow"][..], &log].concat(), "did you mean 'step'?");
+    near(&[&["plot", "last", "--fields", "Positon.x"][..], &log].concat(), "; did you mean 'Position'?");
+    near(&[&["plot", "last", "--fields", "Position.xx"][..], &log].concat(), "; did you mean 'x'?");
+    near(&[&["plot", "last", "--fields", "bdy:A.x"][..], &log].concat(), "; did you mean 'body'?");
+    near(
+        &["run", "--sequence", "circel.xml", "--database", "none"],
+        "did you mean 'robots/circle.xml', which is built in?",
+    );
+    near(&["man", "rplay"], "; did you mean 'replay'?");
+    near(&["verify", "--case", "freefall"], "; did you mean free-fall?");
+    near(&["mobility", "robots/rover.xml", "--soil", "drySnd"], "; did you mean 'drySand'?");
+    near(&["run", "--set", "simulation.sede=1"], "; did you mean simulation.seed?");
+    // A column of another table is no help.
+    let ended = output(&[&["query", "last", "SELECT tilt FROM simulationRow"][..], &log].concat());
+    assert!(!text(&ended.stderr).contains("did you mean"), "{}", text(&ended.stderr));
+}

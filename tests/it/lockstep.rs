@@ -180,7 +180,10 @@ fn who_is_no_member_is_told_what_to_do() {
     assert!(motor.ask("ACK 0").starts_with("S 0 0 "));
     assert!(clock.ask("MODE lockstep").ends_with("lockstep=joining:robot/Position"));
     let what = clock.ask("MODE lockstep Mota");
-    assert_eq!(what, "ERR 8 expected one of robot, robot/Echo, robot/Position, robot/Motor, got 'Mota'");
+    assert_eq!(
+        what,
+        "ERR 8 expected one of robot, robot/Echo, robot/Position, robot/Motor, got 'Mota'; did you mean 'Motor'?"
+    );
     clock.ask("MODE realtime");
     let what = "ERR 7 the clock is not in lockstep; MODE lockstep robot/Motor on the control port begins it";
     assert_eq!(motor.ask("ACK 0"), what);

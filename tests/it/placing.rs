@@ -91,7 +91,7 @@ fn what_cannot_be_placed_is_refused_with_the_reason() {
     for (said, heard) in [
         ("PLACE robot position=0,0,0", format!("ERR 7 'robot' cannot be placed: {why}")),
         ("PLACE robot/rotor position=0,0,0", format!("ERR 7 'robot/rotor' cannot be placed: {why}")),
-        ("PLACE rotor position=0,0,0", "ERR 8 expected one of robot, got 'rotor'".into()),
+        ("PLACE rotor position=0,0,0", "ERR 8 expected one of robot, got 'rotor'; did you mean 'robot'?".into()),
         ("PLACE robot position=0,0,nan", "ERR 3 number 3: expected a finite decimal, got 'nan'".into()),
         ("PLACE robot position=0,0,1e6", "ERR 4 position: expected -100000 to 100000, got 1000000".into()),
     ] {

@@ -246,7 +246,7 @@ fn what_cannot_be_forked_or_replayed_is_told() {
             2,
             "--until: run 1 has no step 700; it has the steps 0 to 600",
         ),
-        (output(&["replay", "5", "--database", &database]), 3, "has not run 5: its last one is 1"),
+        (output(&["replay", "5", "--database", &database]), 3, "has not run 5: it has run 1 alone"),
     ];
     for (made, code, message) in refused {
         let error = text(&made.stderr);

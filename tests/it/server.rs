@@ -427,7 +427,10 @@ fn a_fault_put_in_from_outside_is_seen_by_clients_and_in_the_log() {
             "ERR 8 expected ok, off, stuck, garbage, delayed SECONDS or intermittent PROBABILITY, got 'broken'",
         ),
         ("FAULT Motor delayed 61", "ERR 4 delayed: expected above 0 to 60, got 61"),
-        ("FAULT Mota off", "ERR 8 expected one of robot/Echo, robot/Position, robot/Motor, got 'Mota'"),
+        (
+            "FAULT Mota off",
+            "ERR 8 expected one of robot/Echo, robot/Position, robot/Motor, got 'Mota'; did you mean 'Motor'?",
+        ),
         ("FAULT Echo off", "ERR 8 a EchoSensor has no faults"),
     ] {
         assert_eq!(control.ask(said), heard);

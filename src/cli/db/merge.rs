@@ -8,7 +8,7 @@ use crate::{
     analysis::Progress,
     cli::{
         exit::{CliError, ExitStatus},
-        logged::Bar,
+        logged::{Bar, listed},
     },
     recorder::{Database, Merge},
 };
@@ -33,9 +33,7 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> 
     let mut merge = Merge::new(&from, &into)?;
     let runs = merge.runs()?;
     if let Some(missing) = arguments.runs.iter().find(|run| !runs.contains(run)) {
-        return Err(CliError::Input(format!(
-            "{from} has no run {missing}; `simpartner runs --database URL` lists them"
-        )));
+        return Err(CliError::Input(format!("{from} has no run {missing}: {}", listed(runs.iter().rev().copied()))));
     }
     let wanted: Vec<i64> =
         runs.into_iter().filter(|run| arguments.runs.is_empty() || arguments.runs.contains(run)).collect();

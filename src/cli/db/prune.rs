@@ -10,7 +10,7 @@ use crate::{
     analysis::Progress,
     cli::{
         exit::{CliError, ExitStatus},
-        logged::{Bar, LogArguments},
+        logged::{Bar, LogArguments, listed},
     },
     recorder::{Database, Inquiry, Prune, RecordedRun, days_ago},
 };
@@ -70,12 +70,12 @@ fn chosen(arguments: &PruneArguments, runs: &[RecordedRun], database: &Database)
         return Ok(runs.iter().filter(|run| run.started < before).cloned().collect());
     }
     let find = |number: &i64| runs.iter().find(|run| run.simulation_id == *number).cloned().ok_or(*number);
-    arguments
-        .runs
-        .iter()
-        .map(find)
-        .collect::<Result<_, i64>>()
-        .map_err(|number| CliError::Input(format!("{database} has no run {number}; `simpartner runs` lists them")))
+    arguments.runs.iter().map(find).collect::<Result<_, i64>>().map_err(|number| {
+        CliError::Input({
+            let numbers = runs.iter().map(|run| run.simulation_id);
+            format!("{database} has no run {number}: {}", listed(numbers))
+        })
+    })
 }
 
 /// Whether the person at the terminal agrees; without a terminal nobody can.

@@ -17,8 +17,8 @@ pub(super) fn help(sql: &str, message: &str) -> Option<String> {
     let unknown = in_query.iter().find(|word| stands_there(word) && is_unknown(word)).filter(|_| is_about_names)?;
     // The columns of the tables that the query names come first, since the name is most likely one of those.
     let own = tables.iter().flat_map(|table| table.columns()).map(|(name, _)| name);
-    let all = TABLES.iter().flat_map(|table| std::iter::once(table.name).chain(table.columns().map(|(name, _)| name)));
-    let near = near::nearest(unknown, own).or_else(|| near::nearest(unknown, all));
+    // Where no table is known, it is the name of the table that is wrong; where one is, another name of a table may be.
+    let near = near::nearest(unknown, own).or_else(|| near::nearest(unknown, TABLES.iter().map(|table| table.name)));
     let meant = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     let there_are = match &tables[..] {
         [] => format!("the log has {}", list(TABLES.iter().map(|table| table.name))),

@@ -139,7 +139,7 @@ fn a_run_that_is_not_there_is_told() {
     let logs = Logs::shared();
     let output = logs.call(&["query", "17", "SELECT 1"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("has not run 17: its last one is 3"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("has not run 17: it has runs 3, 2, 1"), "{}", text(&output.stderr));
 }
 
 #[test]

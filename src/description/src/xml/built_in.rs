@@ -140,7 +140,14 @@ pub(super) fn with_help(problem: Diagnostic) -> Diagnostic {
     if path.exists() {
         return problem;
     }
-    let near = || near::nearest(&problem.path, BUILT_IN.iter().map(|file| file.path));
+    let near = || {
+        let own_name = |file: &'static str| file.rsplit('/').next().unwrap_or(file);
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        near::nearest(&problem.path, BUILT_IN.iter().map(|file| file.path)).or_else(|| {
+            let near = near::nearest(&name, BUILT_IN.iter().map(|file| own_name(file.path)))?;
+            BUILT_IN.iter().map(|file| file.path).find(|file| own_name(file) == near)
+        })
+    };
     let help = match (BUILT_IN.iter().find(same), near()) {
         (Some(file), _) => format!("a file {} is built in", file.path),
         (None, Some(near)) => format!("did you mean '{near}', which is built in? `simpartner list` names all that are"),

@@ -8,6 +8,7 @@ use std::{
 
 use quick_xml::escape::escape;
 use simpartner_model::{Mechanism, Pose};
+use simpartner_wire::near::did_you_mean;
 
 use super::{
     BUILT_IN, Diagnostic, Diagnostics, Document, Expected,
@@ -122,7 +123,9 @@ pub fn remove_entity(world: &World, name: &str) -> Result<World, Diagnostics> {
         }),
     };
     let Some(node) = found else {
-        let what = format!("there is no robot and no object '{name}'");
+        let robots = world.mechanism.robots.iter().map(|robot| robot.name.as_str());
+        let bodies = world.mechanism.bodies.iter().filter(|body| body.robot.is_none()).map(|body| body.name.as_str());
+        let what = format!("there is no robot and no object '{name}'{}", did_you_mean(name, robots.chain(bodies)));
         return Err(Diagnostic::at(&own.path, "", 0, what).with_help(names(world)).into());
     };
     let text = [&own.text()[..node.offset], &own.text()[node.end..]].concat();

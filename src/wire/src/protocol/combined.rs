@@ -4,6 +4,7 @@ use simpartner_model::{DeviceId, RobotId, StepIndex, Timestep};
 
 use super::{
     Refusal,
+    control::none_of,
     device::{Samples, acknowledged, command, named_fields, samples, scheduled, write_sample},
     framing::verb_and_rest,
     number::excerpt,
@@ -103,8 +104,8 @@ fn read_groups(layout: &Layout, robot: RobotId, text: &str) -> Result<Vec<RobotC
         let name = name.trim();
         let device = actuators.iter().find(|device| layout.device_info(**device).name == name);
         let device = *device.ok_or_else(|| {
-            let names: Vec<&str> = actuators.iter().map(|device| layout.device_info(*device).name.as_str()).collect();
-            Refusal::Parameter(format!("expected one of {}, got '{}'", names.join(", "), excerpt(name)))
+            let names: Vec<String> = actuators.iter().map(|device| layout.device_info(*device).name.clone()).collect();
+            none_of(&names, name, "INFO")
         })?;
         if commands.iter().any(|command| command.device == device) {
             return Err(Refusal::Parameter(format!("expected each actuator once, got '{}' again", excerpt(name))));

@@ -4,7 +4,7 @@ use simpartner_model::BodyId;
 
 use super::{
     Refusal,
-    control::NAMED,
+    control::none_of,
     number::{excerpt, read_numbers},
 };
 use crate::signal::{BodyPlacement, Layout};
@@ -98,11 +98,8 @@ pub fn placeable_body(layout: &Layout, name: &str) -> Result<BodyId, Refusal> {
     let Some(body) = body else {
         let robots = layout.robots().iter().map(|robot| robot.name.clone());
         let objects = infos.iter().filter(|info| info.robot.is_none() && info.obstacle_to_placing.is_none());
-        let mut known: Vec<String> = robots.chain(objects.map(|info| info.name.clone())).take(NAMED + 1).collect();
-        if known.len() > NAMED {
-            known[NAMED] = "others; SCENE lists them".into();
-        }
-        return Err(Refusal::Parameter(format!("expected one of {}, got '{}'", known.join(", "), excerpt(name))));
+        let known: Vec<String> = robots.chain(objects.map(|info| info.name.clone())).collect();
+        return Err(none_of(&known, name, "SCENE"));
     };
     match infos[body].obstacle_to_placing {
         Some(why) => Err(Refusal::State(format!("'{name}' cannot be placed: {why}"))),

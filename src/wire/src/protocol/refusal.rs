@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::near::did_you_mean;
+
 /// A refusal, printed as `ERR code text`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
@@ -96,7 +98,12 @@ impl Refusal {
 
     fn explain(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Verb { got, known } => write!(formatter, "expected {known}, got '{got}'"),
+            Self::Verb { got, known } => {
+                let verb = got.split_ascii_whitespace().next().unwrap_or_default();
+                let is_verb = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+                let verbs = known.split(|c: char| !c.is_ascii_alphabetic()).filter(is_verb);
+                write!(formatter, "expected {known}, got '{got}'{}", did_you_mean(verb, verbs))
+            }
             Self::Count { expected, got } => write!(formatter, "expected {expected} numbers, got {got}"),
             Self::NotANumber { place, got } => {
                 write!(formatter, "number {place}: expected a finite decimal, got '{got}'")
