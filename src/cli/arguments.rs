@@ -31,7 +31,8 @@ pub(super) struct ConfigurationArguments {
     /// Fix the root of such a robot
     #[arg(long)]
     pub(super) fixed_base: bool,
-    /// Move all ports that model and settings name by so many, so that a second server has its own
+    /// Move all ports that model and settings name by so many, so that a second server has its own. One that stands on the same line by
+    /// --set is not moved
     #[arg(long, value_name = "N")]
     pub(super) port_offset: Option<String>,
     /// Any free ports in place of those; --ports-file lists them

@@ -108,7 +108,25 @@ impl Config {
         }
         layers.environment(variables);
         layers.overrides(overrides);
-        Ok(Self::from_values(layers.finish()?).0)
+        let mut config = Self::from_values(layers.finish()?).0;
+        config.keep_ports(overrides);
+        Ok(config)
+    }
+
+    /// Ports that are overridden together with the offset are not moved by it: who names both means that very port. They become those
+    /// that the offset moves there.
+    fn keep_ports(&mut self, overrides: &[Override<'_>]) {
+        let is_given = |key| overrides.iter().any(|given| given.key == key);
+        if !is_given("server.port_offset") {
+            return;
+        }
+        let ports = self.server.ports;
+        if is_given("server.control_port") {
+            self.server.control_port = ports.named(self.server.control_port);
+        }
+        if is_given("viewer.port") {
+            self.viewer_port = self.viewer_port.map(|port| ports.named(port));
+        }
     }
 
     /// The defaults with what this text of a properties file sets; the environment is left out.

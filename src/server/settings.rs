@@ -72,6 +72,7 @@ impl PortChoice {
     pub fn named(self, port: u16) -> u16 {
         match self {
             Self::AnyFree => port,
+            Self::Moved(_) if port == 0 => 0,
             Self::Moved(offset) => u16::try_from(i64::from(port) - i64::from(offset)).unwrap_or(port),
         }
     }

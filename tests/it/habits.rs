@@ -167,3 +167,16 @@ fn a_name_that_is_not_there_is_answered_with_the_near_one() {
     let ended = output(&[&["query", "last", "SELECT tilt FROM simulationRow"][..], &log].concat());
     assert!(!text(&ended.stderr).contains("did you mean"), "{}", text(&ended.stderr));
 }
+
+/// An offset is for the ports that files name; one that stands beside it means that very port.
+#[test]
+fn a_port_on_the_line_of_an_offset_is_not_moved() {
+    let control = |more: &[&str]| {
+        let ended = output(&[&["devices", "--format", "json", "--port-offset", "100"], more].concat());
+        let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+        json.to_string()
+    };
+    let (moved, named) = (control(&[]), control(&["--set", "server.control_port=7000"]));
+    assert!(moved.contains("6600") && !moved.contains("7000"), "{moved}");
+    assert!(named.contains("7000") && !named.contains("7100") && !named.contains("6600"), "{named}");
+}
