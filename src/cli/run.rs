@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
 use simpartner_model::Moment;
-use simpartner_terminal::output::{note, print};
+use simpartner_terminal::output::{self, note};
 
 use super::{
     arguments::{ConfigurationArguments, choices},
@@ -110,7 +109,7 @@ impl Observer for Console {
 
 /// Prints the summary and decides how the call ends.
 fn conclude(report: RunReport) -> Result<ExitStatus, CliError> {
-    print(summary(&report));
+    output::summary(summary(&report));
     let RunReport { clock, log } = report;
     let is_incomplete = log.transpose()?.is_some_and(|log| log.ended_early.is_some());
     Ok(match clock.outcome {

@@ -46,6 +46,21 @@ pub fn line(text: impl Display) {
     print(format_args!("{text}\n"));
 }
 
+/// Writes the summary of work whose result is kept elsewhere. Where standard output takes it not, as on a full disk, it goes to standard
+/// error, and the program does not fail by it.
+pub fn summary(text: impl Display) {
+    let text = printable(&text.to_string()).into_owned();
+    let written = Stdout.write_all(text.as_bytes()).and_then(|()| Stdout.flush());
+    if written.is_ok() {
+        return;
+    }
+    let failed = std::mem::replace(&mut *state(), State::Closed);
+    if let State::Failed(error) = failed {
+        note(format_args!("warning: standard output cannot be written to ({error}); its text follows here"));
+        tell(text);
+    }
+}
+
 /// Writes a message to standard error.
 pub fn note(text: impl Display) {
     tell(format_args!("{text}\n"));
