@@ -23,7 +23,9 @@ pub(super) fn check_limits() -> Result<(), CliError> {
         )));
     }
     if let Some(limit) = getrlimit(Resource::Fsize).current {
-        tracing::warn!("files of this process may have at most {limit} bytes (ulimit -f): the log ends there");
+        tracing::warn!(
+            "files of this process may have at most {limit} bytes (ulimit -f): the log ends there; raise the limit: ulimit -f unlimited"
+        );
     }
     Ok(())
 }

@@ -162,8 +162,8 @@ pub enum RecorderError {
     },
     /// The disk is full.
     #[error(
-        "the disk of the database {database} is full, or nearly; every step committed before is kept; free some space, or log to \
-         another disk"
+        "the disk of the database {database} is full, or nearly; every step committed before is kept; {}",
+        remedy_for_full_disk()
     )]
     DiskFull {
         /// The database.
@@ -181,7 +181,7 @@ pub enum RecorderError {
         source: Cause,
     },
     /// There is too little disk space to begin.
-    #[error("the log in {database} is not begun: {why}; free some space, or log to another disk")]
+    #[error("the log in {database} is not begun: {why}")]
     NoRoom {
         /// The database.
         database: Database,
@@ -400,4 +400,12 @@ impl RecorderError {
             ErrorKind::Other => Self::Database { database, source },
         }
     }
+}
+/// What helps where a file cannot grow. The system refuses alike on a full disk and at the limit on the size of files.
+fn remedy_for_full_disk() -> &'static str {
+    #[cfg(target_os = "linux")]
+    if rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_some() {
+        return "files of this process have a limit, which may be what is reached: raise it with ulimit -f unlimited; or free some space";
+    }
+    "free some space, or log to another disk"
 }

@@ -66,7 +66,7 @@ impl SpaceWatch {
         let file = self.files.first()?;
         if let Some(most) = file_size_limit().filter(|most| self.size() + self.pending + FILE_RESERVE >= *most) {
             return Some(format!(
-                "the log comes near the {} MB that a file may have here (ulimit -f)",
+                "the log comes near the {} MB that a file may have here (ulimit -f); raise the limit: ulimit -f unlimited",
                 most / 1_000_000
             ));
         }
@@ -83,7 +83,7 @@ pub(super) fn file_limit_problem() -> Option<String> {
     let (most, least) = (file_size_limit()?, 2 * FILE_RESERVE);
     let (most_kb, least_mb) = (most / 1000, least / 1_000_000);
     (most < least)
-        .then(|| format!("a file may have {most_kb} kB here (ulimit -f), and a log takes {least_mb} MB at least"))
+        .then(|| format!("a file may have {most_kb} kB here (ulimit -f), and a log takes {least_mb} MB at least; raise the limit: ulimit -f unlimited"))
 }
 
 /// True if the disk of `database` has too little space, and that of `spill` enough.
@@ -96,7 +96,9 @@ pub(super) fn scarcity(file: &Path) -> Option<String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let scarce = || {
         let free = free_space(folder)?;
-        (free < RESERVE).then(|| format!("less than {} MB of disk space are left", RESERVE / 1_000_000))
+        (free < RESERVE).then(|| {
+            format!("less than {} MB of disk space are left; free some, or log to another disk", RESERVE / 1_000_000)
+        })
     };
     file_limit_problem().or_else(scarce)
 }
