@@ -88,7 +88,8 @@ impl Scene<'_> {
         let deep = depths.into_iter().filter(|(_, depth)| *depth > INVISIBLE);
         let warnings = deep.map(|((a, b), depth)| {
             let what = format!(
-                "'{}' and '{}' ({}) overlap by {depth:.3} m at the start, so they are pushed apart at once",
+                "'{}' and '{}' ({}) overlap by {depth:.3} m at the start, so they are pushed apart, at no more than \
+                 physics.contact_max_correcting_velocity_m_per_s",
                 self.name(b),
                 self.name(a),
                 self.world.mechanism.body(a).source
