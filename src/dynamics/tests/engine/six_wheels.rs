@@ -16,6 +16,8 @@ use simpartner_wire::signal::Port;
 use super::scene::{body, joint};
 
 pub const WHEEL_RADIUS: f64 = 0.13;
+/// kg, of all of it.
+pub const MASS: f64 = 174.0;
 pub const WHEEL_WIDTH: f64 = 0.16;
 /// From the middle of the chassis forward to the front axles, the middle and the rear ones, and aside to all.
 const AXLES: [f64; 3] = [0.705, 0.0, -0.705];

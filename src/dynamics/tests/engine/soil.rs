@@ -135,7 +135,7 @@ fn a_rover_of_six_wheels_drives_over_sand() {
         weight += soil.normal_force;
     }
     // What sinks on and what swings is below a hundredth.
-    assert!((weight / (174.0 * G) - 1.0).abs() < 0.01, "{weight} N");
+    assert!((weight / (six_wheels::MASS * G) - 1.0).abs() < 0.01, "{weight} N");
     assert!(chassis.pose.translation.y > 0.45 && chassis.linear_velocity.x > 0.02, "{chassis:?}");
     assert_eq!(engine.contacts().len(), 6);
 }

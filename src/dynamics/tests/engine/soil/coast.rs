@@ -142,6 +142,21 @@ fn held(engine: &dyn Engine, rover: &SixWheels, soil: &Soil) -> f64 {
     each.sum()
 }
 
+/// How deep a wheel of the rover rolls that soil bears without shear, m.
+fn borne_by_pressure(soil: Soil) -> f64 {
+    let radius = six_wheels::WHEEL_RADIUS;
+    let wheel = SteadyWheel {
+        radius,
+        width: six_wheels::WHEEL_WIDTH,
+        shear_radius: radius,
+        slip: 0.0,
+        slip_angle: 0.0,
+        gravity: G,
+    };
+    let smooth = Soil { cohesion: 0.0, friction_angle: 0.0, ..soil };
+    wheel.under_load(&smooth, six_wheels::MASS * G / 6.0).unwrap().0
+}
+
 /// The kinetic energy of all that a world has, J.
 fn kinetic(engine: &dyn Engine) -> f64 {
     engine.energy().unwrap().kinetic
@@ -186,6 +201,8 @@ fn a_rover_without_power_stops() {
         );
         assert!(most <= moves + held, "{case}: {most} J, {moves} before, and {held} held");
         assert!(later < 0.01 && moved.abs() < 0.015, "{case}: {later} m/s, {moved} m");
-        assert!(deeper < 0.1 * deep + 1e-3, "{case}: {deeper} m deeper, {deep} before");
+        // What pulled was borne by shear as well; one that is let go while it still digs itself in comes down to where pressure alone bears it.
+        let deepest = (1.1 * deep).max(borne_by_pressure(named.soil)) + 1e-3;
+        assert!(deep + deeper < deepest, "{case}: {deeper} m deeper, {deep} before, {deepest} at most");
     }
 }

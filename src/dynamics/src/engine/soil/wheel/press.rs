@@ -33,7 +33,12 @@ pub(super) struct Travel {
     /// How much of that it has taken back since, as what it pressed ahead lets go: what rolls on again takes back this first, so that a wheel that trembles
     /// is where it was.
     back: f64,
+    /// How many recoils it has skidded back before.
+    skidded: f64,
 }
+
+/// What skids back without turning lets go of what it pressed in so many recoils: one for what is ahead, and one for what comes to bear behind.
+const SKIDS: f64 = 2.0;
 
 impl Travel {
     /// Where it is: the peak is as far ahead, and the exit as far behind.
@@ -42,22 +47,28 @@ impl Travel {
     }
 
     /// Comes on by so much, m, of which the rim turns by a part. What turns back has its peak below it as soon as what it pressed ahead has let go, after the
-    /// `recoil`; what skids back only after the length of its contact, since soil that was pressed under it bears what it did.
+    /// `recoil`. What skids back without turning first lets all of that go ([`SKIDS`]): a peak that moved with each tremble of a braked wheel would press soil on and on.
     pub(super) fn go(self, [way, turns]: [f64; 2], length: f64, recoil: impl Fn() -> f64) -> Self {
-        let Self { rolled, back } = self;
+        let Self { rolled, back, skidded } = self;
         let onwards = if rolled < 0.0 { -way } else { way };
-        if onwards >= 0.0 && back == 0.0 || rolled == 0.0 {
-            return Self { rolled: (rolled + way / length).clamp(-1.0, 1.0), back };
+        if onwards >= 0.0 && back + skidded == 0.0 || rolled == 0.0 {
+            return Self { rolled: (rolled + way / length).clamp(-1.0, 1.0), ..self };
         }
-        let (size, per) = (rolled.abs(), turns / recoil() + (1.0 - turns) / length);
-        let back = back - onwards * per;
+        let recoil = recoil();
+        let parts = onwards / recoil;
+        let skids = (-parts * (1.0 - turns)).clamp(0.0, SKIDS - skidded);
+        let (back, skidded) = (back - parts - skids, skidded + skids);
+        let size = rolled.abs();
+        // What rolls on takes back the skid last.
+        let (back, skidded) =
+            if back < 0.0 { (0.0f64.min(back + skidded), (back + skidded).max(0.0)) } else { (back, skidded) };
         if (0.0..size).contains(&back) {
-            return Self { rolled, back };
+            return Self { rolled, back, skidded };
         }
         // All is taken back, or let go: the rest of the way is rolled.
-        let part = 1.0 / (per * length);
+        let part = recoil / length;
         let rolls = if back < 0.0 { size - back * part } else { (size - back) * part };
-        Self { rolled: (rolls * rolled.signum()).clamp(-1.0, 1.0), back: 0.0 }
+        Self { rolled: (rolls * rolled.signum()).clamp(-1.0, 1.0), back: 0.0, skidded: 0.0 }
     }
 }
 
@@ -155,9 +166,9 @@ fn rise(ahead: Lanes) -> Lanes {
 
 #[cfg(test)]
 mod tests {
-    use super::Travel;
+    use super::{SKIDS, Travel};
 
-    /// A wheel that trembles is where it was; one that turns back has its peak below it after the recoil, where it skids after the length of its contact.
+    /// A wheel that trembles is where it was; one that turns back has its peak below it after the recoil, where it skids after two more.
     #[test]
     fn what_trembles_has_its_peak_where_it_was() {
         let (length, recoil) = (0.1, 1e-4);
@@ -165,13 +176,16 @@ mod tests {
         for sign in [1.0, -1.0] {
             let rolled = go(Travel::default(), 0.05 * sign, 1.0);
             assert!((rolled.now() - 0.5 * sign).abs() < 1e-12, "{rolled:?}");
-            let mut trembles = rolled;
-            for _ in 0..1000 {
-                trembles = go(go(trembles, -2e-5 * sign, 1.0), 2e-5 * sign, 1.0);
+            for turns in [0.0, 0.3, 1.0] {
+                let mut trembles = rolled;
+                for _ in 0..1000 {
+                    trembles = go(go(trembles, -4e-5 * sign, turns), 4e-5 * sign, turns);
+                }
+                assert!((trembles.now() - rolled.now()).abs() < 1e-12, "{trembles:?}");
             }
-            assert!((trembles.now() - rolled.now()).abs() < 1e-12, "{trembles:?}");
             assert!(go(rolled, -0.5 * recoil * sign, 1.0).now().abs() < 1e-12);
-            assert!(go(rolled, -0.5 * length * sign, 0.0).now().abs() < 1e-12);
+            assert_eq!(go(rolled, -SKIDS * recoil * sign, 0.0).now(), rolled.now());
+            assert!(go(rolled, -(SKIDS + 0.5) * recoil * sign, 0.0).now().abs() < 1e-12);
             // What is left of the way is rolled.
             let back = go(rolled, -(0.5 * recoil + 0.03) * sign, 1.0);
             assert!((back.now() + 0.3 * sign).abs() < 1e-12, "{back:?}");
