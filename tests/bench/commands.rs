@@ -379,6 +379,9 @@ fn repeat(database: &str, first: i64) -> bool {
             replay.run(None, &mut ()).map_err(|error| error.to_string())
         });
         count += 1;
+        if count.is_multiple_of(5000) {
+            println!("replay            {count} runs so far, {wrong} not right");
+        }
         match (findings, replayed) {
             (Ok(findings), Ok(report)) if findings.is_empty() && report.mismatch.is_none() => {
                 (steps, compared) = (steps + report.steps, compared + report.compared);

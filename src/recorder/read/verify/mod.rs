@@ -58,8 +58,13 @@ pub struct Completeness {
 pub(super) fn verify(database: &Database, only: Option<i64>) -> Result<Vec<Completeness>, RecorderError> {
     let mut inquiry = Inquiry::open(database)?;
     let mut numbers: Vec<i64> = Vec::new();
-    inquiry.for_each_row("SELECT simulationID FROM simulation ORDER BY simulationID", |row| {
-        numbers.extend(row[0].integer().filter(|number| only.is_none_or(|only| only == *number)));
+    let (lowest, highest) = only.map_or((0, i64::MAX), |only| (only, only));
+    // A log may have tens of thousands of runs.
+    let query = format!(
+        "SELECT simulationID FROM simulation WHERE simulationID BETWEEN {lowest} AND {highest} ORDER BY simulationID"
+    );
+    inquiry.for_each_row(&query, |row| {
+        numbers.extend(row[0].integer());
         Ok::<_, RecorderError>(())
     })?;
     numbers.into_iter().map(|number| Verifier::new(&mut inquiry, number)?.run()).collect()
