@@ -238,8 +238,10 @@ impl Handle {
         };
         let mut answer = pin!(answer);
         let Some(patience) = patience else { return answer.await };
+        // The step that is waited for may begin while the request waits, so it is looked at several times.
+        let interval = if is_state { patience } else { patience / 4 };
         loop {
-            match timeout(patience, answer.as_mut()).await {
+            match timeout(interval, answer.as_mut()).await {
                 Ok(Err(ControlError::Full(_))) if is_state => return Ok(self.shared.status()),
                 Ok(answer) => return answer,
                 Err(_) if is_state => return Ok(self.shared.status()),

@@ -1,6 +1,6 @@
 //! A connection with its bounds: reading, writing, the token, the deadlines, the end.
 
-use std::{io, net::IpAddr, sync::Arc, time::Duration};
+use std::{io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
 use simpartner_wire::protocol::{MAX_MESSAGE, Refusal};
 use tokio::{
@@ -46,6 +46,9 @@ pub(super) const DELETED: &str = "was for what has been deleted";
 /// How many bytes of answers are collected before they are sent, so that short ones travel together. Answers are made one
 /// after the other: of a client that does not read, no more than this and one answer is kept.
 const COLLECTED: usize = 16 * 1024;
+
+/// How long a server that closes waits for the answer to a request under way. The clock answers within a quarter of its patience of 0.4 s.
+const LAST_ANSWER: Duration = Duration::from_millis(200);
 
 /// How fast a client has to read a long answer, bytes a second.
 const READING_RATE: usize = 64 * 1024;
@@ -167,11 +170,14 @@ impl<'a> Connection<'a> {
     /// Waits for a future, unless the server closes first. Of both at once the future counts: `QUIT` is answered, although its answer
     /// comes together with the end of the run.
     pub(super) async fn unless_closed<T>(&mut self, future: impl Future<Output = T>) -> Result<T, End> {
+        let mut future = pin!(future);
         tokio::select! {
             biased;
-            value = future => Ok(value),
-            _ = self.closed.changed() => Err(End::Server),
+            value = &mut future => return Ok(value),
+            _ = self.closed.changed() => {}
         }
+        // The run may have ended without its last step, and the clock's answer be due only now.
+        timeout(LAST_ANSWER, future).await.map_err(|_| End::Server)
     }
 
     /// Where a token is wanted, reads the first line and compares. Returns what came behind it.
