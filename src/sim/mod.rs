@@ -9,6 +9,7 @@ mod notices;
 mod playback;
 mod runs;
 mod schedule;
+mod sequence;
 mod snapshot;
 mod warnings;
 

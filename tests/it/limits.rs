@@ -3,7 +3,7 @@
 use std::{fmt::Write, fs, path::Path, time::Instant};
 
 use simpartner_description::{
-    Timeline,
+    Section, Timeline,
     xml::{Diagnostics, Document, read_any, read_text},
 };
 use simpartner_model::Timestep;
@@ -30,7 +30,10 @@ fn repeats_of_nothing_take_no_time() {
         format!("<sequence version=\"1\">{open}{inner}{}</sequence>", "</repeat>".repeat(12))
     };
     match read_text("s.xml", &nested("1000000", "")).unwrap() {
-        Document::Sequence(sequence) => assert_eq!(sequence.timeline(Timestep::MILLISECOND), Timeline::default()),
+        Document::Sequence(sequence) => assert_eq!(
+            sequence.timeline(Timestep::MILLISECOND),
+            Timeline { sections: vec![Section::default()], steps: 0 }
+        ),
         other => panic!("{other:?}"),
     }
     let pause = "<command><port>0</port><commandString>0</commandString></command>";
