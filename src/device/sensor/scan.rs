@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_description::Noise;
-use simpartner_dynamics::{Ray, RayScene};
+use simpartner_dynamics::{Ray, RayScene, RaySceneState};
 use simpartner_model::{BodyId, Pose, StepIndex};
 use simpartner_wire::signal::Field;
 
@@ -31,7 +31,7 @@ pub(super) struct Scan {
 /// A scan under way as part of the state between steps: what it sees and from where, and when it arrives.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ScanState {
-    poses: Vec<[f64; 7]>,
+    scene: RaySceneState,
     world_from_body: ([f64; 3], [f64; 4]),
     range: f64,
     /// The figures of its noise, which may have been set anew since. Drift and random numbers are the sensor's.
@@ -112,7 +112,7 @@ impl PendingScan {
     pub(super) fn restored(state: &ScanState, now: Scan, noise: &NoiseModel, fields: Arc<[Field]>) -> Option<Self> {
         let (translation, rotation) = state.world_from_body;
         let scan = Scan {
-            scene: Arc::new(now.scene.with_poses(&state.poses)?),
+            scene: Arc::new(now.scene.with_state(&state.scene)?),
             world_from_body: Pose {
                 translation: DVec3::from_array(translation),
                 rotation: DQuat::from_array(rotation),
@@ -128,7 +128,7 @@ impl PendingScan {
         let ScanWork { scan, noise, elapsed_s, .. } = &*self.work;
         let Pose { translation, rotation } = scan.world_from_body;
         ScanState {
-            poses: scan.scene.poses(),
+            scene: scan.scene.state(),
             world_from_body: (translation.to_array(), rotation.to_array()),
             range: scan.range,
             noise: noise.figures(),

@@ -51,7 +51,7 @@ mod state;
 pub use engine::{Equations, Probe};
 pub use mass::{MassProperties, give_inertias, mass_properties, volume};
 pub use motor::{Motor, Servo};
-pub use rays::RayScene;
+pub use rays::{RayScene, RaySceneState, RutDepths};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use shape::{RayTarget, convex_parts, hull_surface};
 pub use state::{

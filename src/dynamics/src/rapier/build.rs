@@ -12,7 +12,7 @@ use simpartner_model::{
 use super::{Fixture, articulation::Articulation};
 use crate::{
     BuildError, MassProperties, Settings, mass_properties,
-    rays::{CurrentScene, Solid, Surface},
+    rays::{CurrentScene, OnSoil, Solid, Surface},
     shape,
 };
 
@@ -59,6 +59,9 @@ pub(super) fn build(
     }
     fixture.articulation = Articulation::build(&mut world, model, &fixture.bodies)?;
     fixture.articulation.set_self_collision(&mut world, |robot: RobotId| model.robot(robot).self_collision);
+    // Soil is refused, so none of it is pressed.
+    let planes = planes.into_iter().map(|ground| OnSoil { ground, soil: None }).collect();
+    let surfaces = surfaces.into_iter().map(|ground| OnSoil { ground, soil: None }).collect();
     Ok((world, fixture, CurrentScene::new(solids, planes, surfaces)))
 }
 

@@ -129,7 +129,8 @@ impl Engine for Rapier {
 
     fn ray_scene(&self) -> Arc<RayScene> {
         let colliders = self.fixture.colliders.iter().flatten();
-        self.rays.scene(colliders.map(|&handle| *self.world.colliders[handle].position()))
+        let poses = colliders.map(|&handle| *self.world.colliders[handle].position());
+        self.rays.scene(poses, std::iter::empty())
     }
 
     fn contacts(&self) -> &[ContactPoint] {

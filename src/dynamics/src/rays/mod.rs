@@ -8,6 +8,8 @@
 //! nearest, so how the tree came about changes no bit.
 
 mod current;
+mod depths;
+mod pressed;
 mod relief;
 mod slabs;
 mod surface;
@@ -15,10 +17,12 @@ mod surface;
 use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, Norm, Plane};
 
+pub use self::depths::RutDepths;
 use self::slabs::Slabs;
-pub(crate) use self::{current::CurrentScene, surface::Surface};
+pub(crate) use self::{current::CurrentScene, depths::cell as rut_cell, surface::Surface};
 use crate::{
     Ray,
     parry::{
@@ -50,13 +54,29 @@ pub struct RayScene {
     /// How many boxes were made anew since the tree was last improved.
     moved: usize,
     tree: Bvh,
+    /// How deep each soil was pressed.
+    ruts: Vec<RutDepths>,
+}
+
+/// What of a scene changes from step to step: where its solids are and how soils were pressed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RaySceneState {
+    /// `world_from_shape` of each solid: position, then orientation as x, y, z, w.
+    poses: Vec<[f64; 7]>,
+    ruts: Vec<RutDepths>,
 }
 
 /// What never changes.
 struct Shapes {
     solids: Vec<Solid>,
-    planes: Vec<Plane>,
-    surfaces: Vec<Arc<Surface>>,
+    planes: Vec<OnSoil<Plane>>,
+    surfaces: Vec<OnSoil<Arc<Surface>>>,
+}
+
+/// A ground, and the number of its soil if it is one.
+pub(crate) struct OnSoil<T> {
+    pub(crate) ground: T,
+    pub(crate) soil: Option<usize>,
 }
 
 /// The shape of a body.
@@ -99,17 +119,17 @@ impl Solid {
 
 impl RayScene {
     /// These shapes of bodies, none of which is anywhere yet, and the grounds.
-    pub(crate) fn new(solids: Vec<Solid>, planes: Vec<Plane>, surfaces: Vec<Arc<Surface>>) -> Self {
+    pub(crate) fn new(solids: Vec<Solid>, planes: Vec<OnSoil<Plane>>, surfaces: Vec<OnSoil<Arc<Surface>>>) -> Self {
         Self::of(Arc::new(Shapes { solids, planes, surfaces }))
     }
 
     fn of(shapes: Arc<Shapes>) -> Self {
-        Self { shapes, poses: Vec::new(), boxed: Vec::new(), moved: 0, tree: Bvh::new() }
+        Self { shapes, poses: Vec::new(), boxed: Vec::new(), moved: 0, tree: Bvh::new(), ruts: Vec::new() }
     }
 
     /// Puts the solids where they are now: `world_from_shape`, in their order.
     pub(crate) fn update(&mut self, poses: impl Iterator<Item = Pose>, workspace: &mut BvhWorkspace) {
-        let Self { shapes, poses: old, boxed, moved, tree } = self;
+        let Self { shapes, poses: old, boxed, moved, tree, .. } = self;
         if old.is_empty() {
             old.extend(poses);
             boxed.clone_from(old);
@@ -140,24 +160,33 @@ impl RayScene {
         }
     }
 
-    /// Where its solids are, `world_from_shape`: position, then orientation as x, y, z, w.
-    pub fn poses(&self) -> Vec<[f64; 7]> {
+    /// How deep soils are pressed now, by their numbers.
+    pub(crate) fn set_ruts(&mut self, ruts: impl Iterator<Item = RutDepths>) {
+        self.ruts.clear();
+        self.ruts.extend(ruts);
+    }
+
+    /// Where its solids are and how its soils were pressed.
+    pub fn state(&self) -> RaySceneState {
         let pose = |pose: &Pose| {
             let ([x, y, z], [i, j, k, w]) = (pose.translation.to_array(), pose.rotation.to_array());
             [x, y, z, i, j, k, w]
         };
-        self.poses.iter().map(pose).collect()
+        RaySceneState { poses: self.poses.iter().map(pose).collect(), ruts: self.ruts.clone() }
     }
 
-    /// The same shapes with the solids elsewhere, as [`poses`](Self::poses) has told; `None` if it has another number of them.
-    pub fn with_poses(&self, poses: &[[f64; 7]]) -> Option<Self> {
-        if poses.len() != self.shapes.solids.len() {
+    /// The same shapes in another [`state`](Self::state); `None` if that is of other shapes or soils.
+    pub fn with_state(&self, state: &RaySceneState) -> Option<Self> {
+        let RaySceneState { poses, ruts } = state;
+        if poses.len() != self.shapes.solids.len() || ruts.len() != self.ruts.len() || !ruts.iter().all(RutDepths::fits)
+        {
             return None;
         }
         let pose =
             |&[x, y, z, i, j, k, w]: &[f64; 7]| Pose::from_parts(DVec3::new(x, y, z), DQuat::from_xyzw(i, j, k, w));
         let mut scene = Self::of(Arc::clone(&self.shapes));
         scene.update(poses.iter().map(pose), &mut BvhWorkspace::default());
+        scene.ruts.clone_from(ruts);
         Some(scene)
     }
 
@@ -178,8 +207,11 @@ impl RayScene {
             nearest.unwrap_or(ray.range)
         };
         let mut limit = ray.range;
-        for plane in &self.shapes.planes {
-            limit = see(distance_to_plane(plane, ray));
+        for OnSoil { ground, soil } in &self.shapes.planes {
+            limit = see(match self.depths(*soil) {
+                Some(depths) => pressed::cast_plane(ground, depths, ray),
+                None => distance_to_plane(ground, ray),
+            });
         }
         let slabs = Slabs::new(ray);
         let entry = |node: &BvhNode, best: f64| slabs.entry(node.mins(), node.maxs(), best);
@@ -191,10 +223,18 @@ impl RayScene {
         };
         let solid = self.tree.find_best(limit.next_up(), entry, meet);
         limit = see(solid.map(|(_, distance)| distance));
-        for surface in &self.shapes.surfaces {
-            limit = see(surface.cast(ray, limit));
+        for OnSoil { ground, soil } in &self.shapes.surfaces {
+            limit = see(match self.depths(*soil) {
+                Some(depths) => pressed::cast_terrain(ground, depths, ray, limit),
+                None => ground.cast(ray, limit),
+            });
         }
         nearest
+    }
+
+    /// The ruts in a ground, if there are any.
+    fn depths(&self, soil: Option<usize>) -> Option<&RutDepths> {
+        self.ruts.get(soil?).filter(|depths| !depths.is_empty())
     }
 }
 

@@ -5,7 +5,11 @@ use simpartner_model::Pose;
 use super::relief::Relief;
 use crate::{
     Ray,
-    parry::{math::Pose as ParryPose, query, shape::SharedShape},
+    parry::{
+        math::Pose as ParryPose,
+        query,
+        shape::{HeightField, SharedShape},
+    },
     shape,
 };
 
@@ -22,6 +26,16 @@ impl Surface {
     /// A ground's shape at `world_from_surface`.
     pub(crate) fn new(shape: &SharedShape, pose: &Pose) -> Self {
         Self { shape: shape.clone(), relief: shape.as_heightfield().map(Relief::new), pose: shape::pose(pose) }
+    }
+
+    /// Its heights, if it is terrain.
+    pub(super) fn terrain(&self) -> Option<&HeightField> {
+        self.shape.as_heightfield()
+    }
+
+    /// `world_from_surface`.
+    pub(super) fn pose(&self) -> &ParryPose {
+        &self.pose
     }
 
     /// The distance along a ray to it, if it is at most `limit`.

@@ -4,6 +4,7 @@
 //! [`GRAZE`] beside it, some of which are on either side.
 
 mod brute_force;
+mod ruts;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{Engine, EngineKind, Ray, Settings};
@@ -175,12 +176,12 @@ fn compare(seed: u64, kind: EngineKind) -> (usize, usize) {
     for round in 0..4 {
         shapes.place(&*engine);
         let scene = engine.ray_scene();
-        let copy = scene.with_poses(&scene.poses()).unwrap();
+        let copy = scene.with_state(&scene.state()).unwrap();
         let rays: Vec<Ray> = (0..50).map(|_| random_ray(&mut random, &model, &*engine)).collect();
         let read: Vec<_> = rays.iter().map(|ray| engine.cast_ray(ray)).collect();
         for (ray, &seen) in rays.iter().zip(&read) {
             assert_eq!(seen, scene.cast(ray), "seed {seed}: the scene is that of the present state");
-            assert_eq!(seen, copy.cast(ray), "seed {seed}: a scene follows from its poses");
+            assert_eq!(seen, copy.cast(ray), "seed {seed}: a scene follows from its state");
             if !agree(seen, shapes.cast(ray)) {
                 grazing += 1;
                 let expected = shapes.cast(ray);

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::Soil;
 
 use super::collide::Geom;
-use crate::{Rut, RutChanges, RutTile, SoilReading, engine::resistance::Six};
+use crate::{Rut, RutChanges, RutTile, SoilReading, engine::resistance::Six, rays::RutDepths};
 
 pub(super) use self::patch::{Answer, Found, Patch};
 use self::{
@@ -241,6 +241,11 @@ impl Footprints {
     /// How a ground of soil was left.
     pub(super) fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.ruts[ground].cells().collect()
+    }
+
+    /// How deep each ground of soil was pressed, by its number.
+    pub(super) fn depths(&self) -> impl Iterator<Item = RutDepths> {
+        self.ruts.iter().map(|ruts| ruts.depths().clone())
     }
 
     /// Adds the tiles of ruts that have changed; the ground of number k is the world's `grounds[k]`.

@@ -1,36 +1,25 @@
 //! How deep the surface of soil was left where something has been: a sparse grid of tiles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 
-use crate::{RUT_CELL as CELL, RUT_TILE as TILE, Rut, RutTile, state::ground_axes};
+use crate::{
+    RUT_CELL as CELL, RUT_TILE as TILE, Rut, RutTile,
+    rays::{RutDepths, rut_cell as cell},
+    state::ground_axes,
+};
 
 /// The depths of one ground, in the axes along it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Ruts {
-    /// Of each tile that was touched, row by row, m.
-    tiles: BTreeMap<[i32; 2], Vec<f64>>,
+    depths: RutDepths,
     /// Whether cells are counted along the ground: it is a plane so steep that those of x and z would be drawn out to more than twice their length.
     steep: bool,
     /// Those that have become deeper since they were taken; `None` while nobody takes them. No part of the state.
     #[serde(skip)]
     changed: Option<BTreeSet<[i32; 2]>>,
-}
-
-/// The tile of a place, and the cell in it; none beyond what a cell's number holds.
-fn cell([u, v]: [f64; 2]) -> Option<([i32; 2], usize)> {
-    let (u, v) = (u * (1.0 / CELL), v * (1.0 / CELL));
-    if !(u.abs() < f64::from(i32::MAX) && v.abs() < f64::from(i32::MAX)) {
-        return None;
-    }
-    // The largest whole number that is not above it.
-    let number = |x: f64| x as i32 - i32::from(f64::from(x as i32) > x);
-    let side = TILE as i32;
-    let (u, v) = (number(u), number(v));
-    let place = v.rem_euclid(side) * side + u.rem_euclid(side);
-    Some(([u.div_euclid(side), v.div_euclid(side)], place as usize))
 }
 
 impl Ruts {
@@ -47,7 +36,7 @@ impl Ruts {
 
     /// How deep the surface was left at a place, m.
     pub(super) fn left(&self, place: [f64; 2]) -> f64 {
-        cell(place).and_then(|(tile, cell)| Some(self.tiles.get(&tile)?[cell])).unwrap_or(0.0)
+        self.depths.at(place)
     }
 
     /// Leaves the surface at least so deep at a place.
@@ -69,7 +58,7 @@ impl Ruts {
         }
         let mut cells = places.filter_map(cell).peekable();
         while let Some(&(tile, _)) = cells.peek() {
-            let depths = self.tiles.entry(tile).or_insert_with(|| vec![0.0; TILE * TILE]);
+            let depths = self.depths.tile_mut(tile);
             let mut grows = false;
             while let Some((_, cell)) = cells.next_if(|&(other, _)| other == tile) {
                 grows |= depths[cell] < depth;
@@ -81,6 +70,11 @@ impl Ruts {
         }
     }
 
+    /// How deep it was left everywhere.
+    pub(super) fn depths(&self) -> &RutDepths {
+        &self.depths
+    }
+
     /// Whether its changes are being taken.
     pub(super) fn is_followed(&self) -> bool {
         self.changed.is_some()
@@ -88,7 +82,7 @@ impl Ruts {
 
     /// From now on its changes are taken; those so far are all tiles.
     pub(super) fn follow(&mut self) {
-        self.changed = Some(self.tiles.keys().copied().collect());
+        self.changed = Some(self.depths.tiles().map(|(tile, _)| tile).collect());
     }
 
     /// Adds tiles that have changed, as many as there is room for. True if more are left.
@@ -96,7 +90,7 @@ impl Ruts {
         let Some(changed) = &mut self.changed else { return false };
         while into.len() < into.capacity() {
             let Some(tile) = changed.pop_first() else { return false };
-            if let Some(depths) = self.tiles.get(&tile) {
+            if let Some(depths) = self.depths.tile(tile) {
                 into.push(RutTile { ground, tile, depths: std::array::from_fn(|cell| depths[cell] as f32) });
             }
         }
@@ -105,7 +99,7 @@ impl Ruts {
 
     /// The cells that were pressed, by tiles and row by row in each.
     pub(super) fn cells(&self) -> impl Iterator<Item = Rut> {
-        self.tiles.iter().flat_map(|(&tile, depths)| {
+        self.depths.tiles().flat_map(|(tile, depths)| {
             let pressed = depths.iter().enumerate().filter(|(_, depth)| **depth > 0.0);
             pressed.map(move |(cell, &depth)| {
                 let middle = |tile: i32, cell: usize| (f64::from(tile) * TILE as f64 + cell as f64 + 0.5) * CELL;
@@ -116,7 +110,7 @@ impl Ruts {
 
     /// False for tiles of another size.
     pub(super) fn fits(&self) -> bool {
-        self.tiles.values().all(|depths| depths.len() == TILE * TILE)
+        self.depths.fits()
     }
 }
 
@@ -130,6 +124,8 @@ fn place(steep: bool, (normal, distance): (DVec3, f64), point: DVec3) -> [f64; 2
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -143,7 +139,7 @@ mod tests {
         assert_eq!(ruts.left([-0.0101, 5.0001]), 0.0);
         ruts.press([1e300, 0.0], 1.0);
         ruts.press([f64::NAN, 0.0], 1.0);
-        assert_eq!(ruts.tiles.len(), 1);
+        assert_eq!(ruts.depths.tiles().len(), 1);
     }
 
     #[test]
@@ -204,13 +200,13 @@ mod tests {
             assert_eq!(more, taken.len() == 3 && !ruts.changed.as_ref().unwrap().is_empty());
             pages.extend(taken.into_iter().map(|RutTile { ground, tile, depths }| ((ground, tile), depths)));
         }
-        assert!(pages.len() > 100 && pages.len() == ruts.tiles.len(), "{}", pages.len());
-        for (tile, depths) in &ruts.tiles {
-            let told = pages[&(7, *tile)];
+        assert!(pages.len() > 100 && pages.len() == ruts.depths.tiles().len(), "{}", pages.len());
+        for (tile, depths) in ruts.depths.tiles() {
+            let told = pages[&(7, tile)];
             assert!(depths.iter().zip(told).all(|(depth, told)| *depth as f32 == told), "{tile:?}");
         }
         // What is pressed no deeper than it is has not changed.
-        let (tile, depths) = ruts.tiles.first_key_value().unwrap();
+        let (tile, depths) = ruts.depths.tiles().next().unwrap();
         let deepest = depths.iter().position(|depth| *depth > 0.0).unwrap();
         let middle = |tile: i32, cell: usize| (f64::from(tile) * TILE as f64 + cell as f64 + 0.5) * CELL;
         let (place, depth) = ([middle(tile[0], deepest % TILE), middle(tile[1], deepest / TILE)], depths[deepest]);

@@ -1,0 +1,271 @@
+//! Rays against soil that was pressed.
+//!
+//! The surface of soil is lowered in each cell of 1 cm by the depth to which the cell was pressed, with upright walls between cells. A ray that comes
+//! down through the surface as it was at first goes on in the rut, from cell to cell (Amanatides and Woo, 1987), until it is below the floor
+//! of its cell, or above that surface again. Planes are lowered along their normal, terrain along its own upright axis by so much more
+//! that the depth is measured along the normal of each triangle. Ground of triangles is seen as it was, and so is terrain from below.
+
+use bevy_math::DVec3;
+use simpartner_model::Plane;
+
+use super::{RutDepths, Surface, distance_to_plane};
+use crate::{
+    RUT_CELL as CELL, Ray,
+    parry::{
+        math::Pose,
+        query,
+        shape::{HeightField, Triangle},
+    },
+    state::{ground_axes, rut_axes},
+};
+
+/// How far above a surface that it has left a ray looks for the next, m: more than the rounding of its distance, so that it does not meet the same
+/// place again.
+const CLEAR: f64 = 1e-9;
+
+/// A number that changes evenly along a ray.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    start: f64,
+    /// For each metre of the ray.
+    rate: f64,
+}
+
+/// The cells of a grid that a ray crosses along one axis.
+struct Cells {
+    /// In units of cells.
+    line: Line,
+    number: i64,
+    /// Where along the ray it comes into the next, m.
+    next: f64,
+}
+
+/// A part of a ground that is plane, along a ray.
+struct Facet {
+    /// How far the ray is below the ground as it was at first, along the direction in which it is lowered, m.
+    below: Line,
+    /// How far the ground is lowered for each metre of depth.
+    per_depth: f64,
+    /// Where the ray is on the grid of depths, in cells.
+    place: [Line; 2],
+}
+
+/// How a part of a ray in a rut ends.
+enum End {
+    /// It meets the soil.
+    Meets(f64),
+    /// It is above the ground, or beside it.
+    Leaves(f64),
+    /// It is in the rut still.
+    Stays,
+}
+
+impl Line {
+    fn at(self, distance: f64) -> f64 {
+        self.start + self.rate * distance
+    }
+}
+
+impl Cells {
+    fn new(line: Line, at: f64) -> Self {
+        // Saturates beyond what a number holds, where nothing is pressed.
+        let number = line.at(at).floor() as i64;
+        let mut cells = Self { line, number, next: f64::INFINITY };
+        cells.find_next();
+        cells
+    }
+
+    fn find_next(&mut self) {
+        let Line { start, rate } = self.line;
+        let border = self.number.saturating_add(i64::from(rate > 0.0)) as f64;
+        self.next = if rate == 0.0 { f64::INFINITY } else { (border - start) / rate };
+    }
+
+    /// Goes on to the next cell, if that begins by then.
+    fn advance(&mut self, at: f64) {
+        if self.next <= at {
+            self.number = self.number.saturating_add(if self.line.rate > 0.0 { 1 } else { -1 });
+            self.find_next();
+        }
+    }
+}
+
+impl Facet {
+    fn of_plane(plane: &Plane, ray: &Ray) -> Self {
+        let normal = plane.normal;
+        let (height, slope) = (normal.dot(ray.origin) - plane.distance, normal.dot(ray.direction));
+        let axes = if normal.y > 0.5 { rut_axes(normal) } else { ground_axes(normal) };
+        let (start, rate) = (ray.origin - normal * height, ray.direction - normal * slope);
+        Self { below: Line { start: -height, rate: -slope }, per_depth: 1.0, place: on_grid(axes, start, rate) }
+    }
+
+    /// A triangle of terrain; the line is the ray in its frame.
+    fn of_triangle(triangle: &Triangle, pose: &Pose, ray: &Ray, line: &query::Ray) -> Self {
+        let normal = (triangle.b - triangle.a).cross(triangle.c - triangle.a);
+        let below =
+            Line { start: -normal.dot(line.origin - triangle.a) / normal.y, rate: -normal.dot(line.dir) / normal.y };
+        let up = pose.rotation * DVec3::Y;
+        let (start, rate) = (ray.origin + up * below.start, ray.direction + up * below.rate);
+        let per_depth = normal.dot(normal).sqrt() / normal.y.abs();
+        Self { below, per_depth, place: on_grid([DVec3::X, DVec3::Z], start, rate) }
+    }
+
+    /// Follows a ray in ruts over a part of its way.
+    fn follow(&self, depths: &RutDepths, [from, to]: [f64; 2]) -> End {
+        let Line { start, rate } = self.below;
+        let rises = if rate < 0.0 { -start / rate } else { f64::INFINITY };
+        let mut cells = self.place.map(|line| Cells::new(line, from));
+        let mut at = from;
+        loop {
+            let floor = self.per_depth * depths.at_cell([cells[0].number, cells[1].number]);
+            if self.below.at(at) >= floor {
+                return End::Meets(at);
+            }
+            let next = cells[0].next.min(cells[1].next).min(to);
+            let meets = if rate > 0.0 { (floor - start) / rate } else { f64::INFINITY };
+            if meets <= next {
+                return End::Meets(meets.max(at));
+            }
+            if rises <= next {
+                return End::Leaves(rises.max(at));
+            }
+            if next >= to {
+                return End::Stays;
+            }
+            cells.iter_mut().for_each(|cells| cells.advance(next));
+            at = at.max(next);
+        }
+    }
+}
+
+fn on_grid(axes: [DVec3; 2], start: DVec3, rate: DVec3) -> [Line; 2] {
+    axes.map(|axis| Line { start: axis.dot(start) * (1.0 / CELL), rate: axis.dot(rate) * (1.0 / CELL) })
+}
+
+/// The distance along a ray to a plane of soil, m; 0 from within the soil.
+pub(super) fn cast_plane(plane: &Plane, depths: &RutDepths, ray: &Ray) -> Option<f64> {
+    let distance = distance_to_plane(plane, ray)?;
+    let facet = Facet::of_plane(plane, ray);
+    match facet.follow(depths, [distance, ray.range]) {
+        End::Meets(at) if at - distance > CLEAR => Some(at),
+        End::Meets(_) => Some(distance),
+        End::Leaves(_) | End::Stays => None,
+    }
+}
+
+/// The distance along a ray to terrain of soil, if it is at most `limit`.
+pub(super) fn cast_terrain(surface: &Surface, depths: &RutDepths, ray: &Ray, limit: f64) -> Option<f64> {
+    let Some(field) = surface.terrain() else { return surface.cast(ray, limit) };
+    let line = query::Ray::new(ray.origin, ray.direction).inverse_transform_by(surface.pose());
+    let way = Way { field, pose: surface.pose(), ray, line, depths, limit };
+    let mut from = match way.begins_below().then(|| way.follow(0.0)) {
+        Some(End::Leaves(at)) => End::Leaves(at + CLEAR),
+        Some(end) => end,
+        None => End::Leaves(0.0),
+    };
+    loop {
+        let start = match from {
+            End::Meets(at) => return (at <= limit).then_some(at),
+            End::Leaves(start) => start,
+            End::Stays => return None,
+        };
+        let ahead = Ray { origin: ray.origin + ray.direction * start, ..*ray };
+        let hit = start + surface.cast(&ahead, limit - start)?;
+        from = match way.follow(hit) {
+            // From below, or where nothing is pressed.
+            End::Leaves(at) | End::Meets(at) if at - hit <= CLEAR => return Some(hit),
+            End::Leaves(at) => End::Leaves(at + CLEAR),
+            end => end,
+        };
+    }
+}
+
+/// A ray over terrain.
+struct Way<'a> {
+    field: &'a HeightField,
+    pose: &'a Pose,
+    ray: &'a Ray,
+    /// The ray in the field's frame.
+    line: query::Ray,
+    depths: &'a RutDepths,
+    limit: f64,
+}
+
+impl Way<'_> {
+    /// Column and row of the field along the ray, in cells.
+    fn on_field(&self) -> [Line; 2] {
+        let scale = self.field.scale();
+        let along = |start: f64, rate: f64, extent: f64, cells: usize| {
+            let cells = cells as f64;
+            Line { start: (start / extent + 0.5) * cells, rate: rate / extent * cells }
+        };
+        [
+            along(self.line.origin.x, self.line.dir.x, scale.x, self.field.ncols()),
+            along(self.line.origin.z, self.line.dir.z, scale.z, self.field.nrows()),
+        ]
+    }
+
+    /// The facet at a cell of the field, on one side of its diagonal.
+    fn facet(&self, [column, row]: [i64; 2], far: bool) -> Option<Facet> {
+        let last = [self.field.ncols() as i64 - 1, self.field.nrows() as i64 - 1];
+        // A ray that meets the border of the field may be beside it by rounding.
+        let [column, row] = [0, 1].map(|axis| [column, row][axis].clamp(0, last[axis]) as usize);
+        let (near_side, far_side) = self.field.triangles_at(row, column);
+        let triangle = if far { far_side } else { near_side }?;
+        Some(Facet::of_triangle(&triangle, self.pose, self.ray, &self.line))
+    }
+
+    /// Whether the ray begins in a rut, below the terrain as it was at first and above it as it is.
+    fn begins_below(&self) -> bool {
+        let places = self.on_field().map(|line| line.start);
+        let inside = |axis: usize, cells: usize| (0.0..=cells as f64).contains(&places[axis]);
+        if !inside(0, self.field.ncols()) || !inside(1, self.field.nrows()) {
+            return false;
+        }
+        let cell = places.map(|place| place.floor() as i64);
+        let is_far = places[0] - cell[0] as f64 + places[1] - cell[1] as f64 > 1.0;
+        self.facet(cell, is_far).is_some_and(|facet| {
+            let floor = facet.per_depth * self.depths.at(facet.place.map(|line| line.start * CELL));
+            facet.below.start > 0.0 && facet.below.start < floor
+        })
+    }
+
+    /// Follows the ray in ruts, from triangle to triangle.
+    fn follow(&self, from: f64) -> End {
+        let lines = self.on_field();
+        let counts = [self.field.ncols() as f64, self.field.nrows() as f64];
+        let mut cells = lines.map(|line| Cells::new(line, from));
+        let mut at = from;
+        loop {
+            let next = cells[0].next.min(cells[1].next).max(at).min(self.limit);
+            let numbers = [cells[0].number, cells[1].number];
+            let across = |distance: f64| {
+                lines[0].at(distance) - numbers[0] as f64 + lines[1].at(distance) - numbers[1] as f64 - 1.0
+            };
+            let rate = lines[0].rate + lines[1].rate;
+            let diagonal = if rate == 0.0 { next } else { (at - across(at) / rate).clamp(at, next) };
+            for [start, end] in [[at, diagonal], [diagonal, next]] {
+                let is_far = across(0.5 * (start + end)) > 0.0;
+                if start < end || at == next {
+                    let Some(facet) = self.facet(numbers, is_far) else { return End::Leaves(start) };
+                    match facet.follow(self.depths, [start, end]) {
+                        End::Stays => {}
+                        end => return end,
+                    }
+                }
+            }
+            if next >= self.limit {
+                return End::Stays;
+            }
+            cells.iter_mut().for_each(|cells| cells.advance(next));
+            at = next;
+            let outside = |axis: usize| {
+                let place = lines[axis].at(at);
+                (place <= 0.0 && lines[axis].rate < 0.0) || (place >= counts[axis] && lines[axis].rate > 0.0)
+            };
+            if outside(0) || outside(1) {
+                return End::Leaves(at);
+            }
+        }
+    }
+}
