@@ -1,8 +1,11 @@
 //! Connections to the devices that a sequence names, and the readings that it waits for.
 
-use std::{collections::BTreeMap, net::SocketAddr};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    net::SocketAddr,
+};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use simpartner_description::{Condition, DeviceReference, Timeline};
 use simpartner_wire::near::did_you_mean;
 
@@ -33,9 +36,9 @@ impl Devices {
         let read = timeline.conditions().map(|condition| (sensor(condition), &*condition.source));
         let mut named = BTreeMap::new();
         for (reference, source) in commanded.chain(read) {
-            if !named.contains_key(&reference) {
-                let device = find(&known, &reference).map_err(|what| anyhow::anyhow!("{source}: {what}"))?;
-                named.insert(reference, device);
+            if let Entry::Vacant(entry) = named.entry(reference) {
+                let device = find(&known, entry.key()).map_err(|what| anyhow!("{source}: {what}"))?;
+                entry.insert(device);
             }
         }
         let host = control.host()?;

@@ -20,8 +20,9 @@ pub fn distance(name: &str, known: &str) -> Option<usize> {
         return None;
     }
     let distance = strsim::damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
-    // Of a name of one letter no other letter is a slip.
-    (distance <= most_slips(known) && distance < known.chars().count()).then_some(distance)
+    // Names without a letter in common are not near.
+    let longest = name.chars().count().max(known.chars().count());
+    (distance <= most_slips(known) && distance < longest).then_some(distance)
 }
 
 /// Whether the lengths alone allow a name to be a slip for the other: as many letters as they differ by have to be put in or taken out.
@@ -49,7 +50,7 @@ mod tests {
         assert_eq!(nearest("wheelmotor3", known), Some("WheelMotor1"));
         assert_eq!(nearest("bodyid", known), Some("bodyID"));
         assert_eq!(nearest("Gyro", known), None);
-        assert_eq!((nearest("w", ["x", "y"]), nearest("xy", ["x", "yy"])), (None, Some("yy")));
+        assert_eq!((nearest("w", ["x", "y"]), nearest("xx", ["x", "y"])), (None, Some("x")));
         assert_eq!(nearest(&"x".repeat(1000), known), None);
         assert_eq!(did_you_mean("Psoition", known), "; did you mean 'Position'?");
         assert_eq!(did_you_mean("Gyro", known), "");
