@@ -1,7 +1,9 @@
 //! What the log costs: the writers beside the databases' own ways, `fast` mode with and without a log, and real time with each
-//! database. `cargo bench --bench log -- [writers|fast|realtime|chain]`; servers as in the tests, by `SIMPARTNER_TEST_POSTGRES` and
-//! `SIMPARTNER_TEST_MYSQL`. Only the ratios mean something on a machine that does other things as well.
+//! database, and real time with a lidar of 64 by 1024 rays. `cargo bench --bench log -- [writers|fast|realtime|lidar|chain]`; servers as in
+//! the tests, by `SIMPARTNER_TEST_POSTGRES` and `SIMPARTNER_TEST_MYSQL`. Only the ratios mean something on a machine that does other things
+//! as well.
 
+mod lidar;
 mod own;
 
 use std::{
@@ -24,7 +26,11 @@ use simpartner_wire::signal::{StateChain, StepRecord};
 const WORLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/pole.xml");
 
 fn simulation() -> Simulation {
-    let world = Arc::new(xml::read_world(Path::new(WORLD)).expect("the world is right"));
+    simulation_of(Path::new(WORLD))
+}
+
+fn simulation_of(world: &Path) -> Simulation {
+    let world = Arc::new(xml::read_world(world).expect("the world is right"));
     Simulation::new(world, Timestep::MILLISECOND, simpartner_dynamics::Settings::default()).expect("it can be built")
 }
 
@@ -47,7 +53,15 @@ fn description(simulation: &Simulation, mode: Mode) -> RunDescription {
 
 /// One whole run, timed to the last committed row.
 fn run(mode: Mode, steps: u64, database: Option<&Database>) -> (ClockReport, Option<LogSummary>, f64) {
-    let simulation = simulation();
+    run_of(simulation(), mode, steps, database)
+}
+
+fn run_of(
+    simulation: Simulation,
+    mode: Mode,
+    steps: u64,
+    database: Option<&Database>,
+) -> (ClockReport, Option<LogSummary>, f64) {
     let recorder = database.map(|database| {
         let settings = Settings { spill_folder: std::env::temp_dir(), ..Settings::new(database.clone()) };
         Recorder::start(settings, description(&simulation, mode)).expect("the log can be opened")
@@ -126,8 +140,12 @@ fn fast(places: &[own::Place]) {
     }
 }
 
+fn steps_in_real_time() -> u64 {
+    std::env::var("STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(60_000)
+}
+
 fn real_time(places: &[own::Place]) {
-    let steps = std::env::var("STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(60_000);
+    let steps = steps_in_real_time();
     println!("\nreal time, {steps} steps at 1 kHz: lateness in microseconds");
     println!(
         "{:<10} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8} {:>6}",
@@ -185,5 +203,8 @@ fn main() {
     }
     if wants("realtime") {
         real_time(&places);
+    }
+    if wants("lidar") {
+        lidar::lateness(&places);
     }
 }
