@@ -8,14 +8,14 @@ use std::{
 use super::{AnalysisError, Progress, orientation, table};
 use crate::recorder::{
     Cadence, Inquiry, RecordedRun, RowPolicy,
-    inquiry::{ComponentKind, Selection, Table, Value},
+    inquiry::{ComponentKind, Selection, Table, Value, parse_numbers},
 };
 
 /// Logged steps that are in memory at a time: some megabytes for a robot.
 const CHUNK: u64 = 256;
 
 /// The tables that are compared of a step, in the order of cause and effect.
-static COMPARED: LazyLock<[Compared; 4]> = LazyLock::new(|| {
+static COMPARED: LazyLock<[Compared; 5]> = LazyLock::new(|| {
     // The values behind the step and the component.
     let state = |name: &str| -> Vec<&'static str> {
         let columns = Table::named(name).into_iter().flat_map(Table::columns);
@@ -26,6 +26,7 @@ static COMPARED: LazyLock<[Compared; 4]> = LazyLock::new(|| {
         Compared { table: "body_state", number: "bodyID", labels: 0, columns: state("body_state") },
         Compared { table: "jointPose", number: "jointID", labels: 0, columns: state("jointPose") },
         Compared { table: "sensorReading", number: "componentID", labels: 1, columns: vec!["field", "value"] },
+        Compared { table: "scan", number: "componentID", labels: 0, columns: vec!["distances"] },
     ]
 });
 
@@ -280,7 +281,7 @@ impl Compared {
         match (policy, self.table) {
             (RowPolicy::Always, _) | (_, "command") => false,
             (RowPolicy::Changed, _) => true,
-            (RowPolicy::Moving, table) => table != "sensorReading",
+            (RowPolicy::Moving, table) => !matches!(table, "sensorReading" | "scan"),
         }
     }
 
@@ -299,6 +300,9 @@ impl Compared {
         let column = self.columns[index];
         if self.table == "sensorReading" {
             return ("reading".into(), key.2.clone());
+        }
+        if self.table == "scan" {
+            return ("reading".into(), String::new());
         }
         let words = |words: &str, part: &str| (words.to_owned(), part.to_owned());
         let of_joint = self.table == "jointPose";
@@ -432,10 +436,24 @@ fn difference(
     };
     let (Some(one), Some(two)) = (&values[0], &values[1]) else {
         let field = if compared.table == "sensorReading" { key.2.as_str() } else { compared.table };
-        let values = values.clone().map(|values| values.and_then(|values| values.last().cloned()));
+        let last = |values: Vec<Value>| match values.last() {
+            // Of a scan its first distance.
+            Some(Value::Text(text)) if compared.table == "scan" => {
+                parse_numbers(text).first().copied().map(Value::Real)
+            }
+            value => value.cloned(),
+        };
+        let values = values.clone().map(|values| values.and_then(last));
         return Some(found(field, format!("{} in one run only", compared.row()), values));
     };
     let index = one.iter().zip(two).position(|(one, two)| !one.is_same(two))?;
+    if let (true, Value::Text(one), Value::Text(two)) = (compared.table == "scan", &one[index], &two[index]) {
+        let (one, two) = (parse_numbers(one), parse_numbers(two));
+        let ray = one.iter().zip(&two).position(|(one, two)| one.to_bits() != two.to_bits()).unwrap_or(one.len());
+        let distance = |numbers: &[f64]| numbers.get(ray).copied().map(Value::Real);
+        let quantity = format!("reading, number {} of {}", ray + 1, one.len());
+        return Some(found("distances", quantity, [distance(&one), distance(&two)]));
+    }
     let field = if compared.table == "sensorReading" { key.2.as_str() } else { compared.columns[index] };
     let (quantity, part) = compared.quantity(index, key);
     let quantity = if part.is_empty() { quantity } else { format!("{quantity}, {part}") };

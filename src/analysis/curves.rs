@@ -3,7 +3,7 @@
 mod points;
 
 use simpartner_model::JointKind;
-use simpartner_wire::near::did_you_mean;
+use simpartner_wire::{near::did_you_mean, signal::MOST_FIELDS_IN_RECORD};
 
 use self::points::{Curve, points};
 use crate::{
@@ -179,7 +179,8 @@ fn named(flag: &str, field: &str, components: &[Component], kinds: &JointKinds) 
     for component in matching {
         let columns = columns(component, kinds)?;
         let names = || listed(columns.iter().map(|(name, _)| *name));
-        let fitting: Vec<_> = columns.iter().filter(|(name, _)| glob(column.as_bytes(), name.as_bytes())).collect();
+        let named = columns.iter().enumerate();
+        let fitting: Vec<_> = named.filter(|(_, (name, _))| glob(column.as_bytes(), name.as_bytes())).collect();
         if fitting.is_empty() {
             let near = did_you_mean(column, columns.iter().map(|(name, _)| *name));
             return Err(wrong(format!("names no field of {}, which has {}{near}", component.name, names())));
@@ -187,14 +188,16 @@ fn named(flag: &str, field: &str, components: &[Component], kinds: &JointKinds) 
         let (table, key) = match kind {
             ComponentKind::Body => ("body_state", "bodyID"),
             ComponentKind::Joint => ("jointPose", "jointID"),
+            ComponentKind::Device if component.fields.len() > MOST_FIELDS_IN_RECORD => ("scan", "componentID"),
             ComponentKind::Device => ("sensorReading", "componentID"),
         };
-        found.extend(fitting.into_iter().map(|(field, unit)| Curve {
+        found.extend(fitting.into_iter().map(|(place, (field, unit))| Curve {
             name: format!("{}.{field}", component.name),
             unit: unit.clone(),
             table,
             component: Some((key, component.number)),
             field: (*field).to_owned(),
+            place,
         }));
     }
     Ok(found)
@@ -236,6 +239,7 @@ fn clock(rest: &str) -> Result<Option<Vec<Curve>>, AnalysisError> {
         table: table.name,
         component: None,
         field: name.into(),
+        place: 0,
     };
     Ok(unit.map(|unit| vec![curve(unit)]))
 }

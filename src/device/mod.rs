@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_description::{DeviceSpec, Watchdog, World};
 use simpartner_dynamics::Engine;
 use simpartner_model::{StepIndex, Timestep};
-use simpartner_wire::signal::Action;
+use simpartner_wire::signal::{Action, LongReading};
 
 use self::{
     actuator::{Actuator, ActuatorState},
@@ -73,6 +73,14 @@ impl Device {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.reading(),
             Instance::Actuator(actuator) => actuator.setting(),
+        }
+    }
+
+    /// The reading as records share it, of a sensor of so many fields that they do.
+    pub fn long_reading(&self) -> Option<&LongReading> {
+        match &self.instance {
+            Instance::Sensor(sensor) => sensor.long_reading(),
+            Instance::Actuator(_) => None,
         }
     }
 

@@ -178,6 +178,7 @@ fn take_contents(record: &mut StepRecord) -> StepRecord {
         world: record.world,
         timing: record.timing,
         values: record.values.clone(),
+        long_readings: record.long_readings.clone(),
         fresh: record.fresh.clone(),
         off: record.off.clone(),
         applied: record.applied.clone(),

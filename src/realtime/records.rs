@@ -51,7 +51,7 @@ pub(super) fn records(layout: &Layout, timestep: Timestep, first: StepRecord) ->
 /// How many records are kept for readers that follow.
 fn kept(layout: &Layout, timestep: Timestep) -> usize {
     let steps = (KEPT_S / timestep.seconds()).ceil() as usize;
-    steps.min(KEPT_BYTES / (size_of::<f64>() * layout.len().max(1))).max(LEAST_KEPT)
+    steps.min(KEPT_BYTES / (size_of::<f64>() * layout.numbers_per_step().max(1))).max(LEAST_KEPT)
 }
 
 impl RecordWriter {

@@ -45,6 +45,7 @@ pub mod inquiry {
     pub use super::{
         format::{
             component::ComponentKind,
+            number_list::parse_numbers,
             schema::{Columns, TABLES, Table, dictionary},
             value::{Column, ColumnType, Value},
         },

@@ -396,7 +396,11 @@ impl Simulation {
             }
         }
         for (index, device) in self.devices.iter().enumerate() {
-            values[self.layout.device(DeviceId::new(index))].copy_from_slice(device.values());
+            let id = DeviceId::new(index);
+            match self.layout.long_reading(id).zip(device.long_reading()) {
+                Some((place, reading)) => record.long_readings[place].clone_from(reading),
+                None => values[self.layout.device(id)].copy_from_slice(device.values()),
+            }
             record.off[index] = device.is_powered_off();
         }
         let moves = |body| !self.world.mechanism.body(body).fixed;

@@ -58,7 +58,7 @@ impl Simulation {
                 return;
             };
             let Some(waited) = elapsed.checked_sub(section.first_look()) else { return };
-            match self.field_of(&condition).map(|field| record.values[field]) {
+            match self.field_of(&condition).map(|(device, field)| record.device(&self.layout, device)[field]) {
                 Ok(reading) if condition.comparison.holds(reading, condition.bound) => {
                     if let Err(error) = self.begin_next_section() {
                         return self.end_playback(SequenceEnd::BrokenOff(error.to_string()));
@@ -150,8 +150,8 @@ impl Simulation {
         }
     }
 
-    /// Where in a record the field of a condition stands.
-    fn field_of(&self, condition: &Condition) -> Result<usize, ScheduleError> {
+    /// The device of a condition, and the place of the field in its reading.
+    fn field_of(&self, condition: &Condition) -> Result<(DeviceId, usize), ScheduleError> {
         let refuse = |what| ScheduleError { place: condition.source.to_string(), what };
         let named = protocol::device_named(&self.layout, &condition.device, &[]);
         let device = named.map_err(|refusal| refuse(refusal.explanation()))?;
@@ -166,6 +166,6 @@ impl Simulation {
             let near = did_you_mean(&condition.field, names());
             refuse(format!("'{}' reads {}, not '{}'{near}", info.name, known.join(", "), condition.field))
         })?;
-        Ok(self.layout.device(device).start + place)
+        Ok((device, place))
     }
 }

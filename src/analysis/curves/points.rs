@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::{
     analysis::{AnalysisError, Progress, table},
-    recorder::{Inquiry, RecordedRun, inquiry::Selection},
+    recorder::{
+        Inquiry, RecordedRun,
+        inquiry::{Selection, parse_numbers},
+    },
 };
 
 /// Intervals of time of which the lowest and the highest value are kept, so that no peak is lost and no run is too long: about one for
@@ -20,6 +23,8 @@ pub(super) struct Curve {
     /// The column of the component's number, and the number; none of the clock.
     pub(super) component: Option<(&'static str, i64)>,
     pub(super) field: String,
+    /// The place of the field among those of a device.
+    pub(super) place: usize,
 }
 
 /// A number and its step.
@@ -88,6 +93,15 @@ fn read(
                 let of_field = lines.iter().filter(|&&line| curves[line].field == row[2].text());
                 if let (Some(step), Some(value)) = (row[0].integer(), row[1].number()) {
                     of_field.for_each(|&line| take(line, (step as u64, value)));
+                }
+                Ok(())
+            })?;
+        } else if name == "scan" {
+            inquiry.rows::<AnalysisError>(&selection, &["step", "distances"], |row| {
+                let (Some(step), numbers) = (row[0].integer(), parse_numbers(row[1].text())) else { return Ok(()) };
+                for &line in &lines {
+                    let number = numbers.get(curves[line].place).filter(|number| number.is_finite());
+                    number.into_iter().for_each(|&number| take(line, (step as u64, number)));
                 }
                 Ok(())
             })?;

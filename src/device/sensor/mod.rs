@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_description::World;
 use simpartner_dynamics::Engine;
 use simpartner_model::{StepIndex, Timestep, random::Stream};
-use simpartner_wire::signal::{Configuration, Fault, Field};
+use simpartner_wire::signal::{Configuration, Fault, Field, LongReading, MOST_FIELDS_IN_RECORD};
 
 use self::{
     delivery::Delivery,
@@ -54,6 +54,8 @@ pub(super) struct Sensor {
     /// What the probe measured, before the noise.
     truth: Vec<f64>,
     reading: Vec<f64>,
+    /// The same for records, where it is a long one.
+    long_reading: Option<LongReading>,
 }
 
 /// Its state between steps.
@@ -93,12 +95,23 @@ impl Sensor {
             fields: fields.into(),
             truth: Vec::new(),
             reading: Vec::new(),
+            long_reading: None,
         };
         sensor.probe.start(engine);
         let mut reading = Vec::new();
         sensor.measure(engine, &mut reading, StepIndex(0));
         sensor.reading = reading;
+        sensor.share_reading();
         sensor
+    }
+
+    /// Makes the reading known to records, where it is a long one.
+    fn share_reading(&mut self) {
+        self.long_reading = (self.fields.len() > MOST_FIELDS_IN_RECORD).then(|| LongReading::new(&self.reading));
+    }
+
+    pub(super) fn long_reading(&self) -> Option<&LongReading> {
+        self.long_reading.as_ref()
     }
 
     pub(super) fn reading(&self) -> &[f64] {
@@ -134,6 +147,7 @@ impl Sensor {
         (self.interval_steps, self.measured) = (state.interval_steps, state.measured);
         (self.fault, self.fault_stream) = (state.fault, state.fault_stream);
         (self.reading, self.delivery) = (state.reading, state.delivery);
+        self.share_reading();
         fits
     }
 
@@ -195,7 +209,11 @@ impl Sensor {
         if self.scan.as_ref().is_some_and(|scan| scan.due <= step) {
             self.take_up_scan();
         }
-        self.delivery.arrive(&mut self.reading, step)
+        let arrived = self.delivery.arrive(&mut self.reading, step);
+        if arrived {
+            self.share_reading();
+        }
+        arrived
     }
 
     /// Makes a reading, or begins a scan for it, and sends it on its way.

@@ -9,6 +9,7 @@ pub(super) mod cell;
 pub(super) mod checksum;
 pub(super) mod component;
 pub(super) mod ids;
+pub(super) mod number_list;
 pub(super) mod row_policy;
 pub(super) mod schema;
 pub(super) mod table_rows;

@@ -5,10 +5,13 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use simpartner_model::Timestep;
 use simpartner_wire::signal::{Layout, StepRecord};
 
-use super::{inquiry::Inquiry, selection::Selection};
+use super::{components::Component, inquiry::Inquiry, selection::Selection};
 use crate::recorder::{
     database::error::RecorderError,
-    format::{cadence::Cadence, cell::Cell, ids::RunIds, schema::TableId, table_rows::TableRows, value::Value},
+    format::{
+        cadence::Cadence, cell::Cell, ids::RunIds, number_list::parse_numbers, schema::TableId, table_rows::TableRows,
+        value::Value,
+    },
     write::{logged_components::LoggedComponents, row_encoder::RowEncoder, settings::Settings},
 };
 
@@ -63,7 +66,7 @@ impl Inquiry {
         let settings = Settings::new(self.database().clone());
         RowEncoder::new(&settings, Cadence::new(1, None), all, Arc::clone(layout), timestep)
             .push_step(&mut rows, record, 0);
-        for table in [TableId::BodyState, TableId::JointPose, TableId::SensorReading] {
+        for table in [TableId::BodyState, TableId::JointPose, TableId::SensorReading, TableId::Scan] {
             let columns = &table.column_names()[1..];
             let is_reading = table == TableId::SensorReading;
             let replayed = replayed(&rows, table, ids);
@@ -78,6 +81,9 @@ impl Inquiry {
             });
             if let Some(((number, field), index, logged, replayed)) = first {
                 let component = components.iter().find(|component| component.number == *number);
+                if table == TableId::Scan {
+                    return Ok(component.map(|component| of_scan(component, &logged, replayed.as_ref())));
+                }
                 let field = if is_reading { field.clone() } else { columns[1 + index].to_owned() };
                 let component = component.map_or_else(|| format!("component {number}"), |found| found.name.clone());
                 return Ok(Some(Deviation { component, field, logged: Some(logged), replayed }));
@@ -96,6 +102,17 @@ impl Inquiry {
         })?;
         Ok(rows)
     }
+}
+
+/// The first number of a long reading that differs.
+fn of_scan(component: &Component, logged: &Value, replayed: Option<&Value>) -> Deviation {
+    let numbers = parse_numbers(logged.text());
+    let again = replayed.map_or_else(Vec::new, |replayed| parse_numbers(replayed.text()));
+    let bits = |numbers: &[f64], place: usize| numbers.get(place).map(|number| number.to_bits());
+    let place = (0..numbers.len()).find(|&place| bits(&numbers, place) != bits(&again, place)).unwrap_or(0);
+    let value = |numbers: &[f64]| numbers.get(place).copied().map(Value::Real);
+    let field = component.fields.get(place).map_or_else(String::new, |(field, _)| field.clone());
+    Deviation { component: component.name.clone(), field, logged: value(&numbers), replayed: value(&again) }
 }
 
 /// The rows that the log would have of the replayed step.

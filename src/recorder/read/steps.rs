@@ -3,7 +3,7 @@
 use sqlx::AssertSqlSafe;
 
 use simpartner_model::{BodyId, DeviceId, JointId, StepIndex};
-use simpartner_wire::signal::{Layout, StepRecord, StepTiming};
+use simpartner_wire::signal::{Layout, LongReading, StepRecord, StepTiming};
 
 use super::{
     known_columns,
@@ -14,6 +14,7 @@ use crate::recorder::{
     format::{
         axis_angle::AxisAngle,
         ids::{LAST_STEP, RunIds},
+        number_list::parse_numbers,
         schema::TableId,
         value::{Parameter, Row},
     },
@@ -108,6 +109,7 @@ impl StepQuery<'_> {
         self.bodies(from(3, self.all[0]), &mut record).await?;
         self.joints(from(4, self.all[1]), &mut record).await?;
         self.readings(&mut record).await?;
+        self.scans(&mut record).await?;
         Ok(Some(record))
     }
 
@@ -157,6 +159,26 @@ impl StepQuery<'_> {
         Ok(())
     }
 
+    async fn scans(&mut self, record: &mut StepRecord) -> Result<(), RecorderError> {
+        let layout = self.layout;
+        if layout.long_readings() == 0 {
+            return Ok(());
+        }
+        let first = self.ids.first_component.wrapping_add((layout.bodies() + layout.joints()) as i64);
+        // Columns: componentID, distances.
+        for row in self.rows(TableId::Scan, self.ids.row(record.step), record).await? {
+            let Some(device) = place(&row, first, layout.devices().len()).map(DeviceId::new) else { continue };
+            let numbers = parse_numbers(row.text(1));
+            if let Some(place) = layout.long_reading(device)
+                && numbers.len() == layout.device_info(device).fields.len()
+            {
+                record.long_readings[place] = LongReading::new(&numbers);
+                record.fresh[device.index()] = true;
+            }
+        }
+        Ok(())
+    }
+
     async fn readings(&mut self, record: &mut StepRecord) -> Result<(), RecorderError> {
         let layout = self.layout;
         let first = self.ids.first_component.wrapping_add((layout.bodies() + layout.joints()) as i64);
@@ -164,8 +186,10 @@ impl StepQuery<'_> {
         for row in self.rows(TableId::SensorReading, self.ids.row(record.step), record).await? {
             let Some(device) = place(&row, first, layout.devices().len()).map(DeviceId::new) else { continue };
             let fields = &layout.device_info(device).fields;
-            if let Some(field) = fields.iter().position(|field| field.name == row.text(1)) {
-                record.values[layout.device(device).start + field] = real(&row, 2);
+            let place = layout.device(device);
+            if let Some(field) = fields.iter().position(|field| field.name == row.text(1)).filter(|_| !place.is_empty())
+            {
+                record.values[place.start + field] = real(&row, 2);
                 record.fresh[device.index()] = true;
             }
         }

@@ -56,7 +56,7 @@ impl Changes {
             self.compare(ComponentKind::Joint, joint.index(), &values[layout.joint(joint)]);
         }
         for &device in logged.devices.iter().filter(|device| record.fresh[device.index()]) {
-            self.compare(ComponentKind::Device, device.index(), &values[layout.device(device)]);
+            self.compare(ComponentKind::Device, device.index(), record.device(layout, device));
         }
     }
 

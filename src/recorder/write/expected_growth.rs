@@ -1,5 +1,7 @@
 //! How much a log is going to grow, from what is logged.
 
+use simpartner_wire::signal::{DeviceInfo, MOST_FIELDS_IN_RECORD};
+
 use super::{description::RunDescription, logged_components::LoggedComponents, settings::Settings};
 use crate::recorder::format::{cadence::Cadence, schema::TableId};
 
@@ -15,6 +17,9 @@ pub struct ExpectedGrowth {
 
 /// Bytes of a value, as a batch counts them.
 const VALUE: f64 = 8.0;
+
+/// Bytes of a number in a text: 16 digits and a few more, a point and a comma.
+const NUMBER_IN_TEXT: f64 = 19.0;
 
 impl ExpectedGrowth {
     pub(super) fn of(settings: &Settings, run: &RunDescription, logged: &LoggedComponents) -> Self {
@@ -37,11 +42,16 @@ fn bytes_of_step(settings: &Settings, run: &RunDescription, logged: &LoggedCompo
     let readings = logged.devices.iter().map(|&device| run.layout.device_info(device));
     // A sensor with a rate has a reading in some of the steps.
     let readings = readings.filter(|info| !info.kind.is_actuator());
-    let readings: f64 = readings.map(|info| info.fields.len() as f64 / info.interval_steps.max(1) as f64).sum();
+    let values = |info: &DeviceInfo| match info.fields.len() {
+        // One text.
+        fields if fields > MOST_FIELDS_IN_RECORD => fields as f64 * NUMBER_IN_TEXT / VALUE,
+        fields => (fields * TableId::SensorReading.width()) as f64,
+    };
+    let readings: f64 = readings.map(|info| values(info) / info.interval_steps.max(1) as f64).sum();
     let interval = if every > 1 { TableId::ForceAndTorqueInterval.width() } else { 0 };
     let values = TableId::SimulationRow.width() as f64
         + bodies * (TableId::BodyState.width() + interval) as f64
         + logged.joints.len() as f64 * TableId::JointPose.width() as f64
-        + readings * TableId::SensorReading.width() as f64;
+        + readings;
     values * VALUE
 }

@@ -53,7 +53,7 @@ impl Recorder {
         let status = Arc::new(RecorderStatus::default());
         let (shared, worlds) = (Arc::clone(&status), AnnouncedWorlds::default());
         let announced = worlds.clone();
-        let queue = Queue::new(queue, run.layout.len());
+        let queue = Queue::new(queue, run.layout.numbers_per_step());
         let body = move || {
             let mut writer = match Writer::open(settings, run, announced, queue, shared) {
                 Ok(writer) => writer,
@@ -107,7 +107,7 @@ impl Recorder {
 
 /// How many records the queue holds.
 fn capacity(layout: &Layout, timestep: Timestep) -> usize {
-    let record = size_of::<StepRecord>() + layout.len() * size_of::<f64>() + layout.devices().len() * 9;
+    let record = size_of::<StepRecord>() + layout.numbers_per_step() * size_of::<f64>() + layout.devices().len() * 9;
     let wanted = timestep.steps_in(QUEUE_S) as usize;
     wanted.clamp(1, (QUEUE_BYTES / record).max(1))
 }

@@ -14,6 +14,7 @@ use crate::recorder::format::{
     cadence::Cadence,
     cell::{self, Cell},
     component::ComponentKind,
+    number_list::format_numbers,
     schema::TableId,
     table_rows::TableRows,
 };
@@ -87,6 +88,7 @@ impl RowEncoder {
         let bodies = self.push_bodies(rows.cells_mut(TableId::BodyState), record);
         let joints = self.push_joints(rows.cells_mut(TableId::JointPose), record);
         let readings = self.push_readings(rows.cells_mut(TableId::SensorReading), record);
+        self.push_scans(rows.cells_mut(TableId::Scan), record);
         if self.contacts {
             push_contacts(rows.cells_mut(TableId::ContactPoint), record);
         }
@@ -142,8 +144,9 @@ impl RowEncoder {
     fn push_readings(&self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
         let (layout, mut count) = (&self.layout, 0);
         for &device in self.logged.devices.iter().filter(|device| record.fresh[device.index()]) {
+            // Of a long reading there are none.
             let (fields, values) = (&self.fields[device.index()], &record.values[layout.device(device)]);
-            if self.is_written(ComponentKind::Device, device.index()) {
+            if !values.is_empty() && self.is_written(ComponentKind::Device, device.index()) {
                 for (field, &value) in fields.iter().zip(values) {
                     let (step, number) = (Cell::Step(record.step.0), cell::device(layout, device));
                     cells.extend([step, number, Cell::Text(Arc::clone(field)), Cell::Real(value)]);
@@ -152,6 +155,18 @@ impl RowEncoder {
             }
         }
         count
+    }
+
+    /// Adds the rows of long readings.
+    fn push_scans(&self, cells: &mut Vec<Cell>, record: &StepRecord) {
+        let layout = &self.layout;
+        for &device in self.logged.devices.iter().filter(|device| record.fresh[device.index()]) {
+            let Some(place) = layout.long_reading(device) else { continue };
+            if self.is_written(ComponentKind::Device, device.index()) {
+                let distances = format_numbers(record.long_readings[place].numbers());
+                cells.extend([Cell::Step(record.step.0), cell::device(layout, device), distances.as_str().into()]);
+            }
+        }
     }
 
     /// Adds a command.

@@ -1,6 +1,6 @@
 //! A step as bytes for the page.
 
-use simpartner_model::{BodyId, JointId};
+use simpartner_model::{BodyId, DeviceId, JointId};
 use simpartner_wire::signal::{Contact, Layout, MOST_CONTACTS, StepRecord};
 
 /// What stands at the head of a frame.
@@ -34,8 +34,7 @@ const GROUND: u32 = u32::MAX;
 
 /// Length of a frame without contacts, bytes.
 pub(super) fn length(layout: &Layout) -> usize {
-    let floats = floats(layout) * 4;
-    HEAD + floats.next_multiple_of(8) + (layout.len() - floats / 4) * 8
+    HEAD + (floats(layout) * 4).next_multiple_of(8) + doubles(layout) * 8
 }
 
 /// Length of the longest frame, bytes.
@@ -49,13 +48,18 @@ fn floats(layout: &Layout) -> usize {
     layout.joints().checked_sub(1).map_or(bodies, |last| layout.joint(JointId::new(last)).end)
 }
 
+/// How many numbers devices have.
+fn doubles(layout: &Layout) -> usize {
+    layout.devices().iter().map(|device| device.fields.len()).sum()
+}
+
 /// Appends the frame of a record.
 pub(super) fn write(head: &Head, layout: &Layout, record: &StepRecord, out: &mut Vec<u8>) {
     let (start, values, contacts) = (out.len(), &record.values, &record.contacts);
     let length = length(layout) + contacts.largest().len() * CONTACT;
     out.reserve(length);
     let floats = floats(layout);
-    let counts = [layout.bodies(), layout.joints(), layout.len() - floats, contacts.largest().len()];
+    let counts = [layout.bodies(), layout.joints(), doubles(layout), contacts.largest().len()];
     out.extend_from_slice(b"SPV1");
     out.extend_from_slice(&(length as u32).to_le_bytes());
     out.extend_from_slice(&head.step.to_le_bytes());
@@ -71,7 +75,12 @@ pub(super) fn write(head: &Head, layout: &Layout, record: &StepRecord, out: &mut
     out.extend_from_slice(&(contacts.total() as u32).to_le_bytes());
     values[..floats].iter().for_each(|&value| out.extend_from_slice(&(value as f32).to_le_bytes()));
     out.resize(start + HEAD + (floats * 4).next_multiple_of(8), 0);
-    values[floats..].iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    for (index, info) in layout.devices().iter().enumerate() {
+        let reading = record.device(layout, DeviceId::new(index));
+        // A long reading is empty where it is not known.
+        let unknown = std::iter::repeat_n(&f64::NAN, info.fields.len() - reading.len());
+        reading.iter().chain(unknown).for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    }
     contacts.largest().iter().for_each(|contact| write_contact(contact, out));
     debug_assert_eq!(out.len(), start + length);
 }

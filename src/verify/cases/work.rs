@@ -78,7 +78,7 @@ fn scanner(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
             turns.push((drive.time(), f64::atan2(-ahead.z, ahead.x)));
             let origin = pose.point(mount.translation);
             distance = wall - origin.x;
-            let values = &drive.record().values[drive.simulation.layout().device(device)];
+            let values = drive.record().device(drive.simulation.layout(), device);
             let off = values.iter().enumerate().map(|(ray, read)| {
                 let angle = scanner.half_angle * (2.0 * ray as f64 / (scanner.rays - 1) as f64 - 1.0);
                 let direction = pose.direction(mount.direction(DVec3::new(angle.sin(), 0.0, angle.cos())));

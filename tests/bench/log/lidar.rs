@@ -35,7 +35,9 @@ pub(crate) fn lateness(places: &[own::Place]) {
     let steps = steps_in_real_time();
     let folder = tempfile::tempdir().expect("there is room");
     let worlds = worlds(&folder);
-    println!("\nWorkPartner 3 and a lidar of 64 by 1024 rays at 10 Hz, {steps} steps at 1 kHz: lateness in microseconds");
+    println!(
+        "\nWorkPartner 3 and a lidar of 64 by 1024 rays at 10 Hz, {steps} steps at 1 kHz: lateness in microseconds"
+    );
     println!(
         "{:<18} {:<10} {:>8} {:>8} {:>8} {:>6} {:>10} {:>8} {:>8}",
         "", "log", "p50", "p99", "max", "slips", "rows", "MB", "behind s"

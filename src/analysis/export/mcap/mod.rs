@@ -32,7 +32,7 @@ use crate::{
     analysis::{AnalysisError, Progress, orientation, partial_output::PartialOutput, table},
     recorder::{
         Inquiry, SOURCE_COLUMNS,
-        inquiry::{Component, ComponentKind, Selection, Value},
+        inquiry::{Component, ComponentKind, Selection, Value, parse_numbers},
         source_file,
     },
 };
@@ -253,6 +253,7 @@ impl McapWriter<'_> {
         self.bodies(inquiry, steps)?;
         self.joints(inquiry, steps)?;
         self.readings(inquiry, steps)?;
+        self.scans(inquiry, steps)?;
         self.commands(inquiry, steps)?;
         self.events(inquiry, steps)?;
         self.flush()
@@ -334,6 +335,16 @@ impl McapWriter<'_> {
             Ok(())
         })?;
         self.reading(of, &reading)
+    }
+
+    /// Readings whose numbers are in one row.
+    fn scans(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+        let columns = ["step", "componentID", "distances"];
+        inquiry.rows::<AnalysisError>(&self.selection("scan", steps)?, &columns, |row| {
+            let numbers = parse_numbers(row[2].text()).into_iter();
+            let reading: Vec<Option<f64>> = numbers.map(|number| number.is_finite().then_some(number)).collect();
+            self.reading(self.part(&row[1]).map(|part| (step(row), part)), &reading)
+        })
     }
 
     fn reading(&mut self, of: Option<(u64, Rc<Named>)>, reading: &[Option<f64>]) -> Result<(), AnalysisError> {

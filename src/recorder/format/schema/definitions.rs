@@ -25,6 +25,12 @@ struct Dialect {
     ray: &'static str,
     /// Statements before the views.
     first: &'static str,
+    /// Joins each number of a scan, `e.value`.
+    numbers: &'static str,
+    /// Its place in the scan, from 0.
+    place: &'static str,
+    /// The table of scans.
+    scan: &'static str,
 }
 
 const SQLITE: Dialect = Dialect {
@@ -37,6 +43,10 @@ const SQLITE: Dialect = Dialect {
     layer: "CASE instr(substr(p.field, 10), '_') WHEN 0 THEN 1 ELSE CAST(substr(p.field, 10) AS INTEGER) END",
     ray: "CAST(substr(substr(p.field, 10), instr(substr(p.field, 10), '_') + 1) AS INTEGER)",
     first: "",
+    numbers: "CROSS JOIN json_each(p.distances) e",
+    place: "e.key",
+    scan: "(\n    simulationRowID INTEGER NOT NULL,\n    componentID INTEGER NOT NULL,\n    distances TEXT,\n    \
+           PRIMARY KEY (simulationRowID, componentID)\n) STRICT, WITHOUT ROWID",
 };
 
 const POSTGRES: Dialect = Dialect {
@@ -49,6 +59,11 @@ const POSTGRES: Dialect = Dialect {
     layer: "CASE split_part(p.field, '_', 3) WHEN '' THEN 1 ELSE split_part(p.field, '_', 2)::bigint END",
     ray: "coalesce(nullif(split_part(p.field, '_', 3), ''), split_part(p.field, '_', 2))::bigint",
     first: "",
+    numbers: "CROSS JOIN LATERAL (SELECT place, number::float8 AS value\n        \
+              FROM jsonb_array_elements_text(p.distances::jsonb) WITH ORDINALITY AS numbers (number, place)) e",
+    place: "e.place - 1",
+    scan: "(\n    simulationRowID BIGINT NOT NULL,\n    componentID BIGINT NOT NULL,\n    distances TEXT,\n    \
+           PRIMARY KEY (simulationRowID, componentID)\n)",
 };
 
 const MYSQL: Dialect = Dialect {
@@ -63,6 +78,10 @@ const MYSQL: Dialect = Dialect {
     first: "-- MariaDB joins by hashes only when it is asked to: without these, joins of views by step or by time take the square of the steps.\n\
             CREATE INDEX row_of_step ON simulationRow (step);\n\
             CREATE INDEX row_of_time ON simulationRow (simulationTime);\n\n",
+    numbers: "CROSS JOIN JSON_TABLE(p.distances, '$[*]'\n        COLUMNS (place FOR ORDINALITY, value DOUBLE PATH '$')) e",
+    place: "e.place - 1",
+    scan: "(\n    simulationRowID BIGINT NOT NULL,\n    componentID BIGINT NOT NULL,\n    distances LONGTEXT,\n    \
+           PRIMARY KEY (simulationRowID, componentID)\n) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
 };
 
 /// The step logged before this one by the run's cadence (`format/cadence.rs`), or else the one that the run goes on from.
@@ -346,14 +365,40 @@ fn migration(dialect: &Dialect) -> String {
     )
 }
 
+/// The migration with scans: their table, and scannerSensor with a row for each of their rays as well.
+fn migration_of_scans(dialect: &Dialect) -> String {
+    let view = VIEWS.iter().find(|view| view.name == "scannerSensor").unwrap();
+    let order = dialect.in_order;
+    let columns = view.columns().map(|(name, _)| match name {
+        "distance" => "e.value".to_owned(),
+        "layer" | "ray" => expression(view, name, dialect).replace("p.field", "f.field"),
+        name => expression(view, name, dialect),
+    });
+    let columns = columns.collect::<Vec<_>>().join(",\n        ");
+    let rows = format!(
+        "{}\n    {order} robotComponent c ON c.componentID = p.componentID {order} robot r ON r.robotID = c.robotID\n    \
+         {}\n    {order} deviceField f ON f.componentID = p.componentID AND f.ordinal = {}",
+        step_rows(dialect, "scan"),
+        dialect.numbers,
+        dialect.place
+    );
+    format!(
+        "-- Readings of many numbers, each in one row. Written by src/recorder/format/schema/definitions.rs.\nCREATE TABLE scan {};\n\n\
+         {}\n    UNION ALL SELECT {columns}\n    FROM {rows};\n",
+        dialect.scan,
+        definition(view, dialect).trim_end().trim_end_matches(';')
+    )
+}
+
 #[test]
 fn the_migrations_define_the_views_of_the_schema() {
     for (folder, dialect) in [("sqlite", SQLITE), ("postgres", POSTGRES), ("mysql", MYSQL)] {
-        let path = format!("{}/migrations/{folder}/0012_views.sql", env!("CARGO_MANIFEST_DIR"));
-        let text = migration(&dialect);
-        if std::env::var_os("UPDATE_GENERATED").is_some() {
-            std::fs::write(&path, &text).unwrap();
+        for (name, text) in [("0012_views", migration(&dialect)), ("0013_scans", migration_of_scans(&dialect))] {
+            let path = format!("{}/migrations/{folder}/{name}.sql", env!("CARGO_MANIFEST_DIR"));
+            if std::env::var_os("UPDATE_GENERATED").is_some() {
+                std::fs::write(&path, &text).unwrap();
+            }
+            assert!(std::fs::read_to_string(&path).unwrap() == text, "{path}: UPDATE_GENERATED=1 writes it anew");
         }
-        assert!(std::fs::read_to_string(&path).unwrap() == text, "{path}: UPDATE_GENERATED=1 writes it anew");
     }
 }

@@ -44,6 +44,7 @@ pub(in crate::recorder) enum TableId {
     Snapshot,
     Batch,
     ContactPoint,
+    Scan,
 }
 
 /// A table or view of a log.
@@ -203,7 +204,7 @@ static INSERTED: LazyLock<Vec<Inserted>> = LazyLock::new(|| {
 });
 
 impl TableId {
-    pub(in crate::recorder) const COUNT: usize = Self::ContactPoint as usize + 1;
+    pub(in crate::recorder) const COUNT: usize = Self::Scan as usize + 1;
 
     pub(in crate::recorder) const ALL: [Self; Self::COUNT] = [
         Self::Simulation,
@@ -225,6 +226,7 @@ impl TableId {
         Self::Snapshot,
         Self::Batch,
         Self::ContactPoint,
+        Self::Scan,
     ];
 
     pub(in crate::recorder) fn table(self) -> &'static Table {

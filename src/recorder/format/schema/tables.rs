@@ -258,6 +258,21 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             CONTACT_GAP,
         ],
     ),
+    table(
+        TableId::Scan,
+        "scan",
+        (Key::Row, 2, "simulationRowID, componentID"),
+        "A reading of more than 4096 numbers, in the steps in which the sensor took a new one. It has no rows in sensorReading; \
+         scannerSensor has a row for each of its rays.",
+        &[
+            ROW,
+            integer("componentID", "the sensor").refers_to(Reference::Component),
+            text(
+                "distances",
+                "its numbers in m, in the order of deviceField.ordinal: an array in JSON, null for what is no number",
+            ),
+        ],
+    ),
 ];
 
 const SIMULATION: Table = table(

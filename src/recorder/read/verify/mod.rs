@@ -34,8 +34,14 @@ const COUNTED: [(TableId, &str); 3] =
     [(TableId::BodyState, "bodies"), (TableId::JointPose, "joints"), (TableId::SensorReading, "readings")];
 
 /// The other tables with rows of steps.
-const UNCOUNTED: [TableId; 5] =
-    [TableId::ForceAndTorqueInterval, TableId::ContactPoint, TableId::Command, TableId::Event, TableId::Snapshot];
+const UNCOUNTED: [TableId; 6] = [
+    TableId::ForceAndTorqueInterval,
+    TableId::ContactPoint,
+    TableId::Scan,
+    TableId::Command,
+    TableId::Event,
+    TableId::Snapshot,
+];
 
 /// What was found of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]

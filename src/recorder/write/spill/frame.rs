@@ -45,29 +45,45 @@ pub(in crate::recorder::write) struct Frame {
 impl Frame {
     /// Whether the rows fit the columns of this program's tables, or can be made to, as far as the frame tells.
     pub(in crate::recorder::write) fn is_of_these_tables(&self) -> bool {
-        self.tables.is_none_or(|tables| tables == tables_checksum()) || self.lacks_directions()
+        self.tables.is_none_or(|tables| tables == tables_checksum()) || self.earlier_tables().is_some()
     }
 
-    /// Whether the rows of bodies end before the directions that the last columns have.
-    pub(super) fn lacks_directions(&self) -> bool {
-        static CHECKSUM: LazyLock<u32> = LazyLock::new(|| checksum_of_tables(BODY_WITHOUT_DIRECTIONS));
-        self.tables == Some(*CHECKSUM)
+    /// The tables of an earlier version that wrote it, if one did.
+    pub(super) fn earlier_tables(&self) -> Option<EarlierTables> {
+        EARLIER.into_iter().find(|earlier| self.tables == Some(earlier.checksum()))
     }
 }
 
-/// How many columns `body` had in files of before.
-pub(super) const BODY_WITHOUT_DIRECTIONS: usize = 24;
+/// What the tables of an earlier version had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EarlierTables {
+    /// How many columns `body` had, which now ends with the directions and the wheel.
+    pub(super) body_columns: usize,
+    /// How many tables there were.
+    pub(super) tables: usize,
+}
+
+/// The tables before `scan`, without and with the last columns of `body`.
+pub(super) const EARLIER: [EarlierTables; 2] =
+    [EarlierTables { body_columns: 24, tables: 19 }, EarlierTables { body_columns: 34, tables: 19 }];
+
+impl EarlierTables {
+    /// The checksum of their names and columns.
+    pub(super) fn checksum(self) -> u32 {
+        checksum_of_tables(self.body_columns, self.tables)
+    }
+}
 
 /// A checksum of all tables' names and columns.
 pub(super) fn tables_checksum() -> u32 {
-    static CHECKSUM: LazyLock<u32> = LazyLock::new(|| checksum_of_tables(TableId::Body.width()));
+    static CHECKSUM: LazyLock<u32> = LazyLock::new(|| checksum_of_tables(TableId::Body.width(), TableId::COUNT));
     *CHECKSUM
 }
 
-/// The same where `body` has only so many columns.
-pub(super) fn checksum_of_tables(body_columns: usize) -> u32 {
+/// The same of the first tables, where `body` has only so many columns.
+fn checksum_of_tables(body_columns: usize, tables: usize) -> u32 {
     let mut digest = CRC.digest();
-    for table in TableId::ALL {
+    for table in TableId::ALL.into_iter().take(tables) {
         let columns = if table == TableId::Body { body_columns } else { table.width() };
         digest.update(table.name().as_bytes());
         digest.update(table.column_names()[..columns].join(", ").as_bytes());

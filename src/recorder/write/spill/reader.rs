@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    frame::{BODY_WITHOUT_DIRECTIONS, CRC, Frame, HEADER, HEADER_1, LONGEST, MAGIC, MAGIC_1},
+    frame::{CRC, EARLIER, Frame, HEADER, HEADER_1, LONGEST, MAGIC, MAGIC_1},
     shared_file::SharedFile,
 };
 use crate::recorder::{
@@ -68,12 +68,13 @@ impl SpillReader {
         let file = self.file()?;
         match header_at(&file, frame.offset, u64::MAX)? {
             Some(header) if header.frame == frame => {
-                let payload = payload(&file, &header)?.ok_or_else(damaged)?;
+                let mut payload = payload(&file, &header)?.ok_or_else(damaged)?;
+                // Rows are the last of a batch, and a table without rows is a zero. What is too much is not read.
+                payload.resize(payload.len() + TableId::COUNT - EARLIER[0].tables, 0);
                 let mut batch: Batch = postcard::from_bytes(&payload).map_err(|_| damaged())?;
-                if frame.lacks_directions()
-                    && let Content::Begin(rows) | Content::Rows(rows) = &mut batch.content
-                {
-                    rows.widen(TableId::Body, BODY_WITHOUT_DIRECTIONS);
+                let rows = &mut batch.content;
+                if let (Some(earlier), Content::Begin(rows) | Content::Rows(rows)) = (frame.earlier_tables(), rows) {
+                    rows.widen(TableId::Body, earlier.body_columns);
                 }
                 Ok(batch)
             }

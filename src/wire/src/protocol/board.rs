@@ -175,7 +175,7 @@ impl Slot {
             Some(pending) if pending.epoch == record.epoch && pending.sequence > record.applied[device.index()] => {
                 pending.values.clone()
             }
-            _ => record.values[layout.device(device)].to_vec(),
+            _ => record.device(layout, device).to_vec(),
         }
     }
 }

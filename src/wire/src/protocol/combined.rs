@@ -129,7 +129,7 @@ fn read_command(layout: &Layout, device: DeviceId, numbers: &str) -> Result<Robo
 /// All readings of a robot, in the order of its sensors.
 pub(super) fn readings(layout: &Layout, robot: RobotId, record: &StepRecord) -> Vec<f64> {
     let sensors = layout.robot_info(robot).sensors.iter();
-    sensors.flat_map(|&sensor| record.values[layout.device(sensor)].iter().copied()).collect()
+    sensors.flat_map(|&sensor| record.device(layout, sensor).iter().copied()).collect()
 }
 
 /// `S step time v,v,...`, with ` dropped=n` if samples were missed and ` off=Name,Name` if devices are off.

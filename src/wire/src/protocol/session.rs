@@ -161,7 +161,7 @@ impl DeviceSession {
 
     /// A sample says what was at its step: of an actuator the state that acted then, not one that is on its way.
     fn write_sample(&self, record: &StepRecord, dropped: u64, out: &mut String) {
-        let values = &record.values[self.layout.device(self.device)];
+        let values = record.device(&self.layout, self.device);
         device::write_sample(record.step, self.timestep, values, dropped, out);
     }
 

@@ -3,7 +3,7 @@
 
 use xxhash_rust::xxh3;
 
-use super::StepRecord;
+use super::{LongReading, StepRecord, record::bits};
 
 /// The chain of the steps so far.
 #[derive(Debug, Clone, Default)]
@@ -24,11 +24,9 @@ impl StateChain {
     pub fn advance(&mut self, record: &StepRecord) -> u64 {
         self.bytes.clear();
         self.bytes.extend(record.step.0.to_le_bytes());
-        for value in &record.values {
-            // Which of the many bit patterns of "not a number" comes out is the processor's choice.
-            let bits = if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
-            self.bytes.extend(bits.to_le_bytes());
-        }
+        let values = record.values.iter().map(|value| bits(*value));
+        let long_readings = record.long_readings.iter().map(LongReading::hash);
+        values.chain(long_readings).for_each(|bits| self.bytes.extend(bits.to_le_bytes()));
         self.bytes
             .extend(record.fresh.iter().zip(&record.off).map(|(fresh, off)| u8::from(*fresh) | u8::from(*off) << 1));
         self.head = xxh3::xxh3_64_with_seed(&self.bytes, self.head);

@@ -4,6 +4,8 @@
 //! [ bodies: pose 7 | twist 6 | wrench 6 ] [ joints: anchor 3 | position 3 | rate 3 | effort 3 | reaction 6 ]
 //! [ devices: their fields ]
 //! ```
+//!
+//! A device of more than [`MOST_FIELDS_IN_RECORD`] fields, such as a lidar, has none of its numbers there: records share its reading.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -25,6 +27,9 @@ pub const WRENCH_WIDTH: usize = 6;
 /// its three axes, a locked axis reads zero; force and torque about the anchor that the parent exerts on the child, in world
 /// axes, not a number where the engine cannot tell.
 pub const JOINT_WIDTH: usize = 18;
+/// How many numbers of a device stand in the flat record. A longer reading, 32 kB or more, would cost a step more to copy than a robot costs
+/// to simulate, while it changes some ten times a second.
+pub const MOST_FIELDS_IN_RECORD: usize = 4096;
 const BODY_WIDTH: usize = POSE_WIDTH + TWIST_WIDTH + WRENCH_WIDTH;
 
 /// One number of a device's frame.
@@ -141,6 +146,8 @@ pub struct Layout {
     joints: usize,
     devices: Vec<DeviceInfo>,
     device_starts: Vec<usize>,
+    /// Of each device, its place among the long readings, if it has one.
+    long_readings: Vec<Option<usize>>,
     robots: Vec<RobotInfo>,
     body_infos: Vec<BodyInfo>,
 }
@@ -151,9 +158,15 @@ impl Layout {
     pub fn new(bodies: usize, joints: usize, devices: Vec<DeviceInfo>) -> Self {
         let mut start = bodies * BODY_WIDTH + joints * JOINT_WIDTH;
         let mut device_starts = Vec::with_capacity(devices.len() + 1);
+        let (mut long_readings, mut long) = (Vec::with_capacity(devices.len()), 0);
         for device in &devices {
             device_starts.push(start);
-            start += device.fields.len();
+            let is_long = device.fields.len() > MOST_FIELDS_IN_RECORD;
+            long_readings.push(is_long.then_some(long));
+            match is_long {
+                true => long += 1,
+                false => start += device.fields.len(),
+            }
         }
         device_starts.push(start);
         let mut names: Vec<String> = devices.iter().map(|device| device.robot.clone()).collect();
@@ -161,7 +174,8 @@ impl Layout {
         names.retain(|name| seen.insert(name.clone()));
         let robots = names.into_iter().map(|name| (name, Port::ANY, String::new()));
         let (empty, body_infos) = (Vec::new(), Vec::new());
-        Self { world: 0, bodies, joints, devices, device_starts, robots: empty, body_infos }.with_robots(robots)
+        Self { world: 0, bodies, joints, devices, device_starts, long_readings, robots: empty, body_infos }
+            .with_robots(robots)
     }
 
     /// Names all robots of the world, in the order of their ids: name, combined port, `file:line:column` of its element.
@@ -204,7 +218,7 @@ impl Layout {
         &self.body_infos
     }
 
-    /// How many numbers a record holds.
+    /// How many numbers a record holds, besides long readings.
     pub fn len(&self) -> usize {
         self.device_starts[self.devices.len()]
     }
@@ -279,7 +293,25 @@ impl Layout {
         start..start + JOINT_WIDTH
     }
 
-    /// Place of a device's fields: a sensor's reading, or an actuator's present command.
+    /// How many numbers a step brings, long readings counted by the share of the steps that have a fresh one.
+    pub fn numbers_per_step(&self) -> usize {
+        let long = self.devices.iter().filter(|device| device.fields.len() > MOST_FIELDS_IN_RECORD);
+        self.len()
+            + long.map(|device| device.fields.len().div_ceil(device.interval_steps.max(1) as usize)).sum::<usize>()
+    }
+
+    /// How many devices have long readings.
+    pub fn long_readings(&self) -> usize {
+        self.long_readings.iter().flatten().count()
+    }
+
+    /// The place of a device's reading among the long ones; `None` if it stands in the flat record.
+    pub fn long_reading(&self, device: DeviceId) -> Option<usize> {
+        self.long_readings[device.index()]
+    }
+
+    /// Place of a device's fields in the flat record: a sensor's reading, or an actuator's present command. It is empty where the reading is a
+    /// [long one](Self::long_reading); [`StepRecord::device`](super::StepRecord::device) has both.
     pub fn device(&self, device: DeviceId) -> Range<usize> {
         self.device_starts[device.index()]..self.device_starts[device.index() + 1]
     }

@@ -26,11 +26,11 @@ pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};
 pub use kind::{Description, DeviceKind, MountedOn, NoiseLaw, Quantity};
 pub use layout::{
-    Attachment, BodyInfo, DeviceInfo, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH,
-    WRENCH_WIDTH,
+    Attachment, BodyInfo, DeviceInfo, Field, JOINT_WIDTH, Layout, MOST_FIELDS_IN_RECORD, POSE_WIDTH, Port, PortError,
+    TWIST_WIDTH, WRENCH_WIDTH,
 };
 pub use member::{Acknowledgement, Member, RobotInfo, Seen};
-pub use record::{StepRecord, StepTiming};
+pub use record::{LongReading, StepRecord, StepTiming};
 pub use renumbering::{Renumbering, places};
 pub use simpartner_model::{BodyId, DeviceId, JointId, RobotId, StepIndex, Timestep, TimestepError};
 pub use text::{ControlCharacter, printable};

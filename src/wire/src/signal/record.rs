@@ -1,6 +1,9 @@
 //! The record of a step.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use simpartner_model::DeviceId;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::{AppliedCommand, Contacts, Event, Layout, StepIndex};
 
@@ -15,6 +18,47 @@ pub struct StepTiming {
     pub compute_ns: u64,
     /// For how long the clock had run when the step began, pauses left out, in nanoseconds.
     pub played_ns: u64,
+}
+
+/// A reading of more numbers than the flat record takes. Records share it until a fresh one arrives.
+#[derive(Debug, Clone, Default)]
+pub struct LongReading(Arc<HashedNumbers>);
+
+#[derive(Debug, Default)]
+struct HashedNumbers {
+    numbers: Box<[f64]>,
+    hash: OnceLock<u64>,
+}
+
+impl LongReading {
+    /// The reading of these numbers.
+    pub fn new(numbers: &[f64]) -> Self {
+        Self(Arc::new(HashedNumbers { numbers: numbers.into(), hash: OnceLock::new() }))
+    }
+
+    /// Its numbers, in the order of the device's fields; none where the reading is not known.
+    pub fn numbers(&self) -> &[f64] {
+        &self.0.numbers
+    }
+
+    /// A hash of its numbers, computed when it is first asked for.
+    pub fn hash(&self) -> u64 {
+        *self.0.hash.get_or_init(|| {
+            let bytes: Vec<u8> = self.numbers().iter().flat_map(|number| bits(*number).to_le_bytes()).collect();
+            xxh3_64(&bytes)
+        })
+    }
+}
+
+impl PartialEq for LongReading {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.numbers() == other.numbers()
+    }
+}
+
+/// The bits of a number for a hash: which of the many bit patterns of "not a number" comes out is the processor's choice.
+pub(super) fn bits(number: f64) -> u64 {
+    if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
 }
 
 /// Everything one step brought about, or the remainder of a run. `values` is laid out as [`Layout`] says.
@@ -36,6 +80,8 @@ pub struct StepRecord {
     pub timing: StepTiming,
     /// Bodies, joints and devices.
     pub values: Box<[f64]>,
+    /// The readings of devices with more fields than [`values`](Self::values) takes, in the order of the devices.
+    pub long_readings: Box<[LongReading]>,
     /// For each device, whether its reading is of this very step (sensors with a rate hold theirs in between).
     pub fresh: Box<[bool]>,
     /// For each device, whether a fault has put it off. It then has no reading and gives no answer.
@@ -60,6 +106,7 @@ impl StepRecord {
         let devices = layout.devices().len();
         Self {
             values: vec![0.0; layout.len()].into(),
+            long_readings: vec![LongReading::default(); layout.long_readings()].into(),
             fresh: vec![false; devices].into(),
             off: vec![false; devices].into(),
             applied: vec![0; devices].into(),
@@ -76,6 +123,7 @@ impl StepRecord {
             world,
             timing: StepTiming::default(),
             values: Box::default(),
+            long_readings: Box::default(),
             fresh: Box::default(),
             off: Box::default(),
             applied: Box::default(),
@@ -84,6 +132,14 @@ impl StepRecord {
             events: Vec::new(),
             snapshot: None,
             begins_with: None,
+        }
+    }
+
+    /// The numbers of a device: a sensor's reading, or an actuator's present command.
+    pub fn device(&self, layout: &Layout, device: DeviceId) -> &[f64] {
+        match layout.long_reading(device) {
+            Some(place) => self.long_readings[place].numbers(),
+            None => &self.values[layout.device(device)],
         }
     }
 
