@@ -36,9 +36,13 @@ const OLD_RUN: [&str; 14] = [
         '', 't', '', 2, 8, 0, 2.5, 'c0ffee')",
     "INSERT INTO simulationFile (simulationID, ordinal, role, path, text) VALUES (1, 0, 'model', 'world.xml', '<world/>')",
     "INSERT INTO robot VALUES (1048576, 1, 'r', 'm')",
-    "INSERT INTO body VALUES (1048576, 1, NULL, 'floor', 1, 'box', 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    "INSERT INTO body (bodyID, simulationID, robotID, name, fixed, shape, size_x, size_y, size_z, radius, length, mass, com_x, com_y, com_z,
+        I_xx, I_yy, I_zz, I_xy, I_xz, I_yz, friction, restitution, rolling_friction)
+        VALUES (1048576, 1, NULL, 'floor', 1, 'box', 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
         NULL, NULL, NULL, 1, 0, 0)",
-    "INSERT INTO body VALUES (1048577, 1, 1048576, 'Calf1', 0, 'sphere', NULL, NULL, NULL, 0.5, NULL, 2, 0, 0, 0, 1, 1, 1, 0, 0, 0,
+    "INSERT INTO body (bodyID, simulationID, robotID, name, fixed, shape, size_x, size_y, size_z, radius, length, mass, com_x, com_y, com_z,
+        I_xx, I_yy, I_zz, I_xy, I_xz, I_yz, friction, restitution, rolling_friction)
+        VALUES (1048577, 1, 1048576, 'Calf1', 0, 'sphere', NULL, NULL, NULL, 0.5, NULL, 2, 0, 0, 0, 1, 1, 1, 0, 0, 0,
         1, 0, 0)",
     "INSERT INTO robotComponent VALUES (1048577, 1048576, 'BODY', 'Calf1', 1048577)",
     "INSERT INTO robotComponent VALUES (1048582, 1048576, 'SENSOR', 'Where', 1048582)",

@@ -15,6 +15,7 @@ mod misplaced;
 mod model;
 mod orders;
 mod outage;
+mod scans;
 mod selection;
 #[cfg(target_os = "linux")]
 mod servers;
