@@ -66,19 +66,17 @@ impl LogArguments {
     /// Opens the database of a run, and finds the run.
     pub(super) fn open(&self, name: &RunName) -> Result<(Inquiry, RecordedRun), CliError> {
         let mut inquiry = self.inquiry(name)?;
-        let runs = inquiry.runs()?;
-        Self::find(name, inquiry, &runs)
+        Self::find(name, &mut inquiry).map(|run| (inquiry, run))
     }
 
     /// Opens the database of a run, and gives its number. The last run of a database without any is 0, of which no table has rows: such a
     /// database may have grasps.
     pub(super) fn open_to_ask(&self, name: &RunName) -> Result<(Inquiry, i64), CliError> {
         let mut inquiry = self.inquiry(name)?;
-        let runs = inquiry.runs()?;
-        if runs.is_empty() && name.number.is_none() {
+        if name.number.is_none() && inquiry.run(None)?.is_none() && inquiry.runs()?.is_empty() {
             return Ok((inquiry, 0));
         }
-        Self::find(name, inquiry, &runs).map(|(inquiry, run)| (inquiry, run.simulation_id))
+        Self::find(name, &mut inquiry).map(|run| (inquiry, run.simulation_id))
     }
 
     fn inquiry(&self, name: &RunName) -> Result<Inquiry, CliError> {
@@ -89,19 +87,22 @@ impl LogArguments {
         Ok(Inquiry::open(&database)?)
     }
 
-    fn find(name: &RunName, inquiry: Inquiry, runs: &[RecordedRun]) -> Result<(Inquiry, RecordedRun), CliError> {
-        let wanted = |run: &&RecordedRun| name.number.is_none_or(|number| run.simulation_id == number);
-        match runs.iter().find(wanted) {
-            Some(run) => Ok((inquiry, run.clone())),
-            None => {
-                let wanted = name.number.map_or("the last run".into(), |number| format!("run {number}"));
-                let database = inquiry.database();
-                Err(CliError::Input(format!(
-                    "{database} has not {wanted}: {}",
-                    listed(runs.iter().map(|run| run.simulation_id))
-                )))
-            }
+    fn find(name: &RunName, inquiry: &mut Inquiry) -> Result<RecordedRun, CliError> {
+        // A database may have tens of thousands of runs.
+        if let Some(run) = inquiry.run(name.number)? {
+            return Ok(run);
         }
+        // The newest may be one whose row is damaged.
+        let runs = inquiry.runs()?;
+        if let (None, Some(run)) = (name.number, runs.first()) {
+            return Ok(run.clone());
+        }
+        let wanted = name.number.map_or("the last run".into(), |number| format!("run {number}"));
+        let database = inquiry.database();
+        Err(CliError::Input(format!(
+            "{database} has not {wanted}: {}",
+            listed(runs.iter().map(|run| run.simulation_id))
+        )))
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bevy_math::DVec3;
-use simpartner::sim::Simulation;
+use simpartner::sim::{SequenceEnd, Simulation};
 use simpartner_description::{
     World,
     xml::{self, Document, Newcomer, NewcomerFile, PortOffset},
@@ -139,6 +139,57 @@ fn a_robot_goes_on_with_the_same_bits_while_others_come_and_go() {
     let refused =
         events.iter().filter(|event| event.kind == EventKind::CommandRefused && event.text.contains("it is gone"));
     assert_eq!(refused.count(), 9, "the commands for B that were to act after step 1000");
+}
+
+/// A sequence that waits for readings of A while B and C come and go is the same as without them; one that waits for a robot that goes ends.
+#[test]
+fn a_sequence_waits_on_while_robots_come_and_go() {
+    if !is_supported() {
+        return;
+    }
+    let sequence = |robot: &str| {
+        let text = format!(
+            "<sequence version='2'><set device='{robot}/WheelMotor1'>1000,1000,100,0,0,2</set>
+            <wait until='{robot}/Position.y &lt; -1' timeout='3s'/>
+            <set device='{robot}/WheelMotor1'>velocity_3=-1</set><wait for='0.1s'/></sequence>"
+        );
+        match xml::read_text("turn.xml", &text) {
+            Ok(Document::Sequence(sequence)) => sequence.timeline(Timestep::MILLISECOND),
+            other => panic!("{other:?}"),
+        }
+    };
+    let start = |robot: &str| {
+        let empty =
+            world("<world><object type='Body' name='ground'><static/><box x='9' y='1' z='9'/></object></world>");
+        let mut simulation = simulation(grown(&grown(&empty, "A", 0.0), "B", 9.0));
+        simulation.schedule(&sequence(robot)).unwrap();
+        simulation
+    };
+    let play = |mut simulation: Simulation, changes: bool| {
+        let mut world = 0;
+        while simulation.plays_sequence() {
+            let mut record = StepRecord::new(&Arc::clone(simulation.layout()));
+            simulation.step(&mut record);
+            if changes && simulation.step_index().0.is_multiple_of(100) && world < 3 {
+                let now = simulation.world().clone();
+                world += 1;
+                let next = match world {
+                    1 => grown(&now, "C", -9.0),
+                    2 => xml::remove_entity(&now, "B").unwrap(),
+                    _ => xml::remove_entity(&now, "C").unwrap(),
+                };
+                let next = self::simulation(next).of_world(world);
+                let numbers = Renumbering::new(simulation.layout(), next.layout());
+                simulation.go_on_in(next, &numbers).unwrap();
+            }
+        }
+        (simulation.step_index(), simulation.sequence_end().unwrap().clone())
+    };
+    let alone = play(start("A"), false);
+    assert_eq!((alone.1.clone(), play(start("A"), true)), (SequenceEnd::Played, alone));
+    let (step, end) = play(start("B"), true);
+    let SequenceEnd::BrokenOff(why) = end else { panic!("{end:?}") };
+    assert!(step == StepIndex(201) && why.starts_with("turn.xml:2:"), "{step}: {why}");
 }
 
 /// A client of a device's port or of a combined one.

@@ -78,6 +78,22 @@ impl Inquiry {
         self.runtime.block_on(runs::runs(&mut self.connection, None))
     }
 
+    /// The run of a number, or the newest one; `None` if there is no such run.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn run(&mut self, number: Option<i64>) -> Result<Option<RecordedRun>, RecorderError> {
+        let mut newest = None;
+        if number.is_none() {
+            self.for_each_row("SELECT max(simulationID) FROM simulation", |row| {
+                newest = row[0].integer();
+                Ok::<_, RecorderError>(())
+            })?;
+        }
+        let Some(number) = number.or(newest) else { return Ok(None) };
+        Ok(self.runtime.block_on(runs::runs(&mut self.connection, Some(number)))?.into_iter().next())
+    }
+
     /// The columns of a table, none if this log has no such table.
     ///
     /// # Errors
