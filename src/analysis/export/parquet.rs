@@ -1,6 +1,16 @@
-//! A table as Parquet: every column may be empty, row groups of a bounded size, compressed by zstd.
+//! A table as Parquet: every column may be empty, row groups of a bounded size, compressed by zstd. A thread encodes and compresses a group while
+//! the rows of the next one arrive.
 
-use std::{fs::File, mem, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    mem,
+    path::Path,
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+};
 
 use parquet::{
     basic::{Compression, LogicalType, Repetition, Type as Physical},
@@ -22,11 +32,20 @@ use crate::{
 /// Rows of a row group, which is in memory until it is written: readers decode whole groups, and some tens of thousands of rows compress well.
 const GROUP: usize = 65_536;
 
+/// Groups that wait for the thread that writes. One is enough for it to go on without a pause.
+const WAITING: usize = 1;
+
 /// A file being written.
 pub(super) struct ParquetWriter {
-    writer: SerializedFileWriter<File>,
     columns: Vec<Cells>,
     rows: usize,
+    /// The thread that writes, until it has ended.
+    thread: Option<Thread>,
+}
+
+struct Thread {
+    groups: SyncSender<Vec<Cells>>,
+    writing: JoinHandle<Result<(), ParquetError>>,
 }
 
 /// The values of a column that wait for their group, and which rows have one.
@@ -54,42 +73,66 @@ impl ParquetWriter {
         for column in columns.iter().filter(|column| column.column_type == Some(ColumnType::Real)) {
             properties = properties.set_column_dictionary_enabled(ColumnPath::from(column.name.as_str()), false);
         }
-        let file = File::create(path).map_err(|source| AnalysisError::Write { path: path.to_owned(), source })?;
+        let failed = |source| AnalysisError::Write { path: path.to_owned(), source };
+        let file = File::create(path).map_err(failed)?;
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))?;
-        let cells = |column: &Column| {
-            let values = match column.column_type {
-                Some(ColumnType::Integer) => Values::Integers(Vec::new()),
-                Some(ColumnType::Real) => Values::Reals(Vec::new()),
-                Some(ColumnType::Text | ColumnType::Bytes) | None => Values::Bytes(Vec::new()),
-            };
-            Cells { values, present: Vec::new() }
-        };
-        Ok(Self { writer, columns: columns.iter().map(cells).collect(), rows: 0 })
+        let (groups, received) = sync_channel(WAITING);
+        let thread = std::thread::Builder::new().name("parquet".into());
+        let writing = thread.spawn(move || write(writer, &received)).map_err(failed)?;
+        let columns = columns.iter().map(|column| Cells::of_type(column.column_type)).collect();
+        Ok(Self { columns, rows: 0, thread: Some(Thread { groups, writing }) })
     }
 
-    fn write_group(&mut self) -> Result<(), ParquetError> {
-        let mut group = self.writer.next_row_group()?;
-        for cells in &mut self.columns {
-            let present = mem::take(&mut cells.present);
+    /// Hands over the rows of a group.
+    fn send_group(&mut self) -> Result<(), AnalysisError> {
+        self.rows = 0;
+        let group = self.columns.iter_mut().map(Cells::take).collect();
+        match &self.thread {
+            Some(thread) if thread.groups.send(group).is_ok() => Ok(()),
+            // While there may be more groups, the thread ends only by an error.
+            _ => self.end(),
+        }
+    }
+
+    /// Waits for the thread to write what it has, and to close the file.
+    fn end(&mut self) -> Result<(), AnalysisError> {
+        let Some(Thread { groups, writing }) = self.thread.take() else { return Ok(()) };
+        drop(groups);
+        Ok(writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
+    }
+}
+
+/// A file that is given up is closed before it is removed.
+impl Drop for ParquetWriter {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Writes groups until there are no more, then the end of the file.
+fn write(mut writer: SerializedFileWriter<File>, groups: &Receiver<Vec<Cells>>) -> Result<(), ParquetError> {
+    for columns in groups {
+        let mut group = writer.next_row_group()?;
+        for cells in columns {
             let Some(mut column) = group.next_column()? else { break };
-            match (column.untyped(), &mut cells.values) {
+            let present = Some(&cells.present[..]);
+            match (column.untyped(), &cells.values) {
                 (ColumnWriter::Int64ColumnWriter(out), Values::Integers(values)) => {
-                    out.write_batch(&mem::take(values), Some(&present), None)?;
+                    out.write_batch(values, present, None)?;
                 }
                 (ColumnWriter::DoubleColumnWriter(out), Values::Reals(values)) => {
-                    out.write_batch(&mem::take(values), Some(&present), None)?;
+                    out.write_batch(values, present, None)?;
                 }
                 (ColumnWriter::ByteArrayColumnWriter(out), Values::Bytes(values)) => {
-                    out.write_batch(&mem::take(values), Some(&present), None)?;
+                    out.write_batch(values, present, None)?;
                 }
                 _ => return Err(ParquetError::General("a column is not of its own type".into())),
             }
             column.close()?;
         }
         group.close()?;
-        self.rows = 0;
-        Ok(())
     }
+    writer.close().map(drop)
 }
 
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
@@ -104,6 +147,29 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
 }
 
 impl Cells {
+    fn of_type(column_type: Option<ColumnType>) -> Self {
+        let values = match column_type {
+            Some(ColumnType::Integer) => Values::Integers(Vec::new()),
+            Some(ColumnType::Real) => Values::Reals(Vec::new()),
+            Some(ColumnType::Text | ColumnType::Bytes) | None => Values::Bytes(Vec::new()),
+        };
+        Self { values, present: Vec::new() }
+    }
+
+    /// Takes the values out and leaves none, but memory for as many.
+    fn take(&mut self) -> Self {
+        fn values<T>(values: &mut Vec<T>) -> Vec<T> {
+            let room = Vec::with_capacity(values.len());
+            mem::replace(values, room)
+        }
+        let taken = match &mut self.values {
+            Values::Integers(all) => Values::Integers(values(all)),
+            Values::Reals(all) => Values::Reals(values(all)),
+            Values::Bytes(all) => Values::Bytes(values(all)),
+        };
+        Self { values: taken, present: values(&mut self.present) }
+    }
+
     /// Adds a value; one of another type than the column's is taken as none.
     fn push(&mut self, value: &Value) {
         let is_there = match (&mut self.values, value) {
@@ -135,17 +201,13 @@ impl super::TableWriter for ParquetWriter {
             cells.push(value);
         }
         self.rows += 1;
-        if self.rows == GROUP {
-            self.write_group()?;
-        }
-        Ok(())
+        if self.rows == GROUP { self.send_group() } else { Ok(()) }
     }
 
     fn finish(mut self) -> Result<(), AnalysisError> {
         if self.rows > 0 {
-            self.write_group()?;
+            self.send_group()?;
         }
-        self.writer.close()?;
-        Ok(())
+        self.end()
     }
 }

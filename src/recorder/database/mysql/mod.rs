@@ -6,6 +6,7 @@ mod value;
 
 use std::str::FromStr;
 
+use futures_util::TryStreamExt;
 use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions, Connection as _, Executor, MySql, MySqlConnection, Row as _,
     SqlSafeStr, SqlStr, Statement, TypeInfo,
@@ -170,7 +171,15 @@ impl Connection {
 
     /// Hands over the rows of an answer.
     pub(super) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), sqlx::Error> {
-        self.for_each_row(sql, &mut |row| rows.copy(row)).await?;
+        let mut found = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
+        while let Some(row) = found.try_next().await? {
+            for (column, place) in rows.row(row.len()).iter_mut().enumerate() {
+                *place = value::value(&row, column)?;
+            }
+            if !rows.end_row() {
+                return Ok(());
+            }
+        }
         rows.flush();
         Ok(())
     }

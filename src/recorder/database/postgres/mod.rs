@@ -2,6 +2,7 @@
 //! database: it numbers the runs, and nothing locks a table.
 
 mod copy;
+mod copy_out;
 mod errors;
 mod value;
 
@@ -19,6 +20,7 @@ use sqlx::{
 
 pub(super) use errors::ERROR_CODES;
 
+use self::copy_out::Encoding;
 use super::{
     driver::{Access, Dialect},
     limits::{CACHED_STATEMENTS, IDLE_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, STATEMENT_TIMEOUT},
@@ -149,6 +151,11 @@ impl Connection {
 
     /// Hands over the rows of an answer.
     pub(super) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), sqlx::Error> {
+        let statement = self.connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await?;
+        let encoding = |column: &sqlx::postgres::PgColumn| Encoding::of_type(column.type_info().name());
+        if let Some(columns) = statement.columns().iter().map(encoding).collect::<Option<Vec<_>>>() {
+            return copy_out::copy_out(&mut self.connection, sql, &columns, rows).await;
+        }
         self.for_each_row(sql, &mut |row| rows.copy(row)).await?;
         rows.flush();
         Ok(())
