@@ -1,10 +1,13 @@
 //! What the log costs: the writers beside the databases' own ways, `fast` mode with and without a log, and real time with each
 //! database, and real time with a lidar of 64 by 1024 rays. `cargo bench --bench log -- [writers|fast|realtime|lidar|chain]`; servers as in
 //! the tests, by `SIMPARTNER_TEST_POSTGRES` and `SIMPARTNER_TEST_MYSQL`. Only the ratios mean something on a machine that does other things
-//! as well.
+//! as well. What reading a large log takes is measured only if it is asked for: `export`, `cookbook`.
 
+mod cookbook;
+mod export;
 mod lidar;
 mod own;
+mod sample;
 
 use std::{
     path::Path,
@@ -206,5 +209,11 @@ fn main() {
     }
     if wants("lidar") {
         lidar::lateness(&places);
+    }
+    if wanted.iter().any(|name| name == "export") {
+        export::exports();
+    }
+    if wanted.iter().any(|name| name == "cookbook") {
+        cookbook::times(&places);
     }
 }

@@ -58,6 +58,10 @@ impl Place {
         Some(Self { name, database: Database::parse(&url).ok()?, url, folder })
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// How long the database's own way takes for the rows that the log has.
     pub(crate) fn own_way(&self) -> Result<f64, String> {
         match self.name {
