@@ -2,7 +2,7 @@
 //! is made again from the log, and the server ends when it is asked to.
 //!
 //! A case is a random sequence of requests to a server in this process, by its seed, in one of the three modes. `model` says what the log has
-//! to hold then. `SIMPARTNER_LONG_TESTS=1` makes 2,000 cases in place of a few.
+//! to hold then. `SIMPARTNER_LONG_TESTS=1` makes 2,000 cases in place of a few, `SIMPARTNER_SEEDS=500..1000` those of these seeds.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -404,18 +404,28 @@ fn check(database: &TestDatabase, seed: u64) {
     );
 }
 
+/// The seeds of the cases: those that are asked for, or else the first so many.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let asked = std::env::var("SIMPARTNER_SEEDS").ok();
+    let range = asked.as_deref().and_then(|asked| asked.split_once("..")).map(|(from, to)| {
+        let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("SIMPARTNER_SEEDS: expected 500..1000"));
+        number(from)..number(to)
+    });
+    range.unwrap_or(0..count)
+}
+
 /// A few cases, or many.
 fn check_all(scheme: &str, few: u64, many: u64) {
     if scene::settings().engine != EngineKind::Dynamics {
         return;
     }
-    let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { many } else { few };
+    let seeds = seeds(if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { many } else { few });
     let database = if scheme == "sqlite" { Some(TestDatabase::file()) } else { TestDatabase::on(scheme) };
     let Some(database) = database else { return };
-    for seed in 0..count {
+    for seed in seeds.clone() {
         let case = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(&database, seed)));
         assert!(case.is_ok(), "case {seed}");
-        if (seed + 1).is_multiple_of(100) || seed + 1 == count {
+        if (seed + 1).is_multiple_of(100) || seed + 1 == seeds.end {
             println!("{scheme}: {} cases", seed + 1);
         }
     }
