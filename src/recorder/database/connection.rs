@@ -223,6 +223,16 @@ impl Connection {
         call.await.map_err(|source| ConnectionError::Driver(source).of(&self.database))
     }
 
+    /// Has PostgreSQL count what its tables hold now, by which it plans queries. It would do so by itself within a minute or two; until then a join of
+    /// views by time takes the square of the steps. The others need no such call.
+    pub(in crate::recorder) async fn analyze(&mut self) -> Result<(), RecorderError> {
+        match &mut self.driver {
+            Driver::Postgres(driver) => within(STATEMENT_TIMEOUT, Box::pin(driver.analyze())).await,
+            Driver::Sqlite(_) | Driver::MySql(_) => Ok(()),
+        }
+        .map_err(|error| error.of(&self.database))
+    }
+
     /// Copies the write-ahead log of an SQLite file into the file; a server does that by itself.
     pub(in crate::recorder) async fn checkpoint(&mut self) -> Result<(), RecorderError> {
         match &mut self.driver {

@@ -83,8 +83,11 @@ impl Merge {
     ///
     /// # Errors
     /// When it fails.
-    pub fn close(self) -> Result<(), RecorderError> {
-        self.runtime.block_on(self.into.close())
+    pub fn close(mut self) -> Result<(), RecorderError> {
+        self.runtime.block_on(async {
+            self.into.analyze().await?;
+            self.into.close().await
+        })
     }
 
     /// Copies a run, all of it or nothing, and counts the copied rows. `progress` is called with the number of rows written.

@@ -189,6 +189,13 @@ impl Connection {
         sqlx::raw_sql("CLOSE answer").execute(&mut self.connection).await.map(drop)
     }
 
+    /// Renews the statistics of every table, from a sample of its rows.
+    pub(super) async fn analyze(&mut self) -> Result<(), sqlx::Error> {
+        // Made of constants of this program.
+        let sql = AssertSqlSafe(format!("ANALYZE {}", TableId::ALL.map(TableId::name).join(", ")));
+        sqlx::raw_sql(sql).execute(&mut self.connection).await.map(drop)
+    }
+
     /// Rewrites every table without its free space.
     pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("SET statement_timeout = 0").execute(&mut self.connection).await?;
