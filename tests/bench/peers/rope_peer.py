@@ -18,7 +18,8 @@ def run(model, steps):
         costs.append((time.perf_counter() - begin) * 1e6)
         # Runge and Kutta's method leaves the energy of its last stage.
         mujoco.mj_forward(model, data)
-        errors.append(data.energy.sum() - start)
+        # NumPy 2 writes its own numbers with the name of their type.
+        errors.append(float(data.energy.sum() - start))
     return costs, errors
 
 
