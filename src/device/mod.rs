@@ -76,7 +76,7 @@ impl Device {
         }
     }
 
-    /// The reading as records share it, of a sensor of so many fields that they do.
+    /// The reading that records share. `None` for actuators, and for sensors of at most `MOST_FIELDS_IN_RECORD` fields.
     pub fn long_reading(&self) -> Option<&LongReading> {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.long_reading(),

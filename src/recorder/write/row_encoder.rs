@@ -144,7 +144,7 @@ impl RowEncoder {
     fn push_readings(&self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
         let (layout, mut count) = (&self.layout, 0);
         for &device in self.logged.devices.iter().filter(|device| record.fresh[device.index()]) {
-            // Of a long reading there are none.
+            // A long reading has no values in the flat record; `push_scans` writes it.
             let (fields, values) = (&self.fields[device.index()], &record.values[layout.device(device)]);
             if !values.is_empty() && self.is_written(ComponentKind::Device, device.index()) {
                 for (field, &value) in fields.iter().zip(values) {

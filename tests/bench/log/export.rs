@@ -16,7 +16,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, sqlite::SqliteConnectOptions};
 
 use super::sample::Sample;
 
-/// The tables that grow with the steps: rows of 7, 21, 20 and 4 columns.
+/// The tables that grow with the steps, each with the order of its rows.
 const TABLES: [(&str, &str); 4] = [
     ("simulationRow", "simulationRowID"),
     ("body_state", "simulationRowID, bodyID"),
@@ -24,7 +24,7 @@ const TABLES: [(&str, &str); 4] = [
     ("sensorReading", "simulationRowID, componentID, field"),
 ];
 
-/// Rows that the driver may be ahead, as in an export.
+/// Rows that the driver may be ahead of the reader. More than in an export, because this reader waits for each row by itself.
 const ROWS_AHEAD: usize = 4096;
 
 /// Prints rows per second of the bare reading and of exports.
