@@ -39,19 +39,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod analysis;
-pub mod benchmark;
+pub use simpartner_analysis as analysis;
+pub use simpartner_experiments::{benchmark, draw, grasp_batch, mobility, verify};
+pub use simpartner_plot as plot;
+pub use simpartner_realtime as realtime;
+pub use simpartner_recorder as recorder;
+pub use simpartner_server as server;
+pub use simpartner_simulation::{device, sim};
+
 pub mod cli;
 pub mod config;
-pub mod device;
-pub mod draw;
-pub mod grasp_batch;
-pub mod mobility;
-pub mod plot;
-pub mod realtime;
-pub mod recorder;
 pub mod replay;
 pub mod run;
-pub mod server;
-pub mod sim;
-pub mod verify;

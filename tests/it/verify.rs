@@ -40,7 +40,7 @@ fn every_quick_case_is_within_its_tolerance() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
     assert!(verification.reports.len() >= 12 && verification.rows().count() >= 60);
     // A figure of another engine that no row shows has lost its row's name.
-    let peers: Vec<Value> = serde_json::from_str(include_str!("../../src/verify/peers.json")).unwrap();
+    let peers: Vec<Value> = serde_json::from_str(include_str!("../../src/experiments/src/verify/peers.json")).unwrap();
     let rows: Vec<String> = verification.rows().map(|(case, row)| format!("{}/{}", case.name, row.name)).collect();
     for peer in &peers {
         let row = peer["row"].as_str().unwrap();

@@ -49,7 +49,7 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<ExitStatus, CliError> {
     }
     let page = grasp_page(&scene).ok_or_else(|| {
         CliError::Input(
-            "this program was built without its page\nhelp: install Node 20 or newer and build it again after `touch build.rs`; --json prints \
+            "this program was built without its page\nhelp: install Node 20 or newer and build it again after `touch src/server/build.rs`; --json prints \
              what the page would draw"
                 .into(),
         )

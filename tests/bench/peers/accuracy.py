@@ -1,5 +1,5 @@
 """Experiments of `simpartner verify` in the engines that are installed: what MuJoCo, DART and PhysX make of them at the best of the
-settings tried here. `python3 tests/bench/peers/accuracy.py > src/verify/peers.json` writes the figures that `verify` shows beside
+settings tried here. `python3 tests/bench/peers/accuracy.py > src/experiments/src/verify/peers.json` writes the figures that `verify` shows beside
 its own, under the names of its rows. Names behind it run some experiments only. It takes some minutes."""
 
 import importlib

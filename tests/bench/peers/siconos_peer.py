@@ -1,5 +1,5 @@
 """Siconos beside `simpartner verify`: a ball that bounces, and a double pendulum on its stops, by Moreau and Jean's time stepping with
-theta = 1/2. It prints figures under the names of `verify`'s rows, in the form of `src/verify/peers.json`. Debian has Siconos as
+theta = 1/2. It prints figures under the names of `verify`'s rows, in the form of `src/experiments/src/verify/peers.json`. Debian has Siconos as
 `python3-siconos`, which is for the system's own interpreter: `/usr/bin/python3 tests/bench/peers/siconos_peer.py`. The pendulum's
 equations are functions in C, which need `cc`."""
 

@@ -1,0 +1,369 @@
+//! The tables and views of a log: the one place that names their columns.
+//!
+//! The statements, the order of the values in a row, the checksums, what readers ask for and the data dictionary `LOG.md` all follow
+//! from [`TABLES`]. To add a column to a table takes an entry in `tables`, a migration for each database, and the value where its
+//! rows are made (`write::row_encoder`, `write::run_rows`). The entry comes behind the table's other columns that are written at the
+//! same time: stored checksums name columns by their place, and so those of older logs stay valid.
+
+mod columns;
+#[cfg(test)]
+mod definitions;
+mod dictionary;
+mod grasps;
+mod tables;
+mod views;
+
+use std::sync::LazyLock;
+
+pub use columns::Columns;
+pub(crate) use columns::{Reference, Written};
+pub use dictionary::dictionary;
+
+use super::{ids::rows_of, value::ColumnType};
+
+/// The tables that rows are written into, each before those that refer to it. Stored checksums name them by their place here: a
+/// new one comes last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableId {
+    Simulation,
+    SimulationFile,
+    Robot,
+    RobotComponent,
+    Body,
+    Joint,
+    JointAxis,
+    Device,
+    DeviceField,
+    SimulationRow,
+    BodyState,
+    JointPose,
+    ForceAndTorqueInterval,
+    SensorReading,
+    Command,
+    Event,
+    Snapshot,
+    Batch,
+    ContactPoint,
+    Scan,
+}
+
+/// A table or view of a log.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// Its name as the thesis or the schema spells it.
+    pub name: &'static str,
+    /// What a row is, a sentence; of a sensor's view the kind of sensor.
+    doc: &'static str,
+    kind: TableKind,
+    key: Key,
+    key_columns: usize,
+    /// The columns that its rows are sorted by within a run.
+    pub(crate) order: &'static str,
+    columns: &'static [Columns],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TableKind {
+    Stored(TableId),
+    /// Rows that belong to no run.
+    OfNoRun,
+    /// A part of a table under the name that it has in the thesis.
+    ThesisView,
+    /// A view with the names of things in it.
+    NamedView,
+    /// The readings of one kind of sensor, with the names of things in it.
+    SensorView,
+}
+
+/// By which column a table's rows belong to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    /// `simulationID`.
+    Simulation,
+    /// `simulationRowID`, which holds the run and the step.
+    Row,
+    /// `robotID`, through the run's robots.
+    Robot,
+    /// `jointID`, through the run's joints.
+    Joint,
+    /// `componentID`, through the components of the run's robots.
+    Component,
+    /// None: they belong to no run.
+    None,
+}
+
+const COUNT: usize = tables::STORED.len() + views::VIEWS.len() + grasps::GRASPS.len();
+
+/// Every table and view of a log: first the tables in the order of `TableId`, then the views, then the tables whose rows belong to no run.
+pub static TABLES: [Table; COUNT] = {
+    let (stored, views) = (tables::STORED.len(), views::VIEWS.len());
+    let mut all = [tables::STORED[0]; COUNT];
+    let mut index = 0;
+    while index < COUNT {
+        all[index] = match index {
+            _ if index < stored => tables::STORED[index],
+            _ if index < stored + views => views::VIEWS[index - stored],
+            _ => grasps::GRASPS[index - stored - views],
+        };
+        index += 1;
+    }
+    all
+};
+
+/// The statement that inserts a row of a table whose rows belong to no run, and its columns in the order of the values.
+///
+/// # Panics
+/// When there is no such table, which is an error of this program.
+pub(crate) fn insert_of_no_run(table: &str) -> (String, Vec<(&'static str, ColumnType)>) {
+    let table = grasps::GRASPS.iter().find(|known| known.name == table);
+    let table = table.unwrap_or_else(|| panic!("a table of no run"));
+    let columns = table.columns().filter(|(_, columns)| columns.written == Written::WithRow);
+    let columns: Vec<_> = columns.map(|(name, columns)| (name, columns.column_type)).collect();
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let values = vec!["?"; names.len()].join(",");
+    (format!("INSERT INTO {} ({}) VALUES ({values})", table.name, names.join(", ")), columns)
+}
+
+impl Table {
+    /// The table of a name, in whatever case.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TABLES.iter().find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+
+    /// True of a view that shows the rows of tables with the names of things in them.
+    pub fn is_named_view(&self) -> bool {
+        matches!(self.kind, TableKind::NamedView | TableKind::SensorView)
+    }
+
+    /// True of what rows of runs are written into; views show them, and grasps belong to no run.
+    pub(crate) fn holds_runs(&self) -> bool {
+        self.id().is_some()
+    }
+
+    /// True if its rows belong to no run: each run sees all of them.
+    pub fn is_of_no_run(&self) -> bool {
+        self.kind == TableKind::OfNoRun
+    }
+
+    fn id(&self) -> Option<TableId> {
+        match self.kind {
+            TableKind::Stored(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Its columns, each with what it has in common with its neighbours.
+    pub fn columns(&self) -> impl Iterator<Item = (&'static str, &'static Columns)> {
+        self.columns.iter().flat_map(|columns| columns.names().map(move |name| (name, columns)))
+    }
+
+    /// True if its rows belong to steps by their `simulationRowID`.
+    pub(crate) fn has_rows_of_steps(&self) -> bool {
+        self.key == Key::Row
+    }
+
+    /// True if rows can be selected by their step: by their `simulationRowID` or by a column `step`.
+    pub(crate) fn has_steps(&self) -> bool {
+        self.has_rows_of_steps() || self.columns().any(|(name, _)| name == "step")
+    }
+
+    /// The condition that holds for a run's rows and no others; tables in it are qualified by `schema`, if there is one.
+    pub(crate) fn belongs_to(&self, run: i64, schema: &str) -> String {
+        let of_robots = format!("robotID IN (SELECT robotID FROM {schema}robot WHERE simulationID = {run})");
+        match self.key {
+            Key::Simulation => format!("simulationID = {run}"),
+            Key::Row => {
+                let (first, next) = rows_of(run);
+                format!("simulationRowID >= {first} AND simulationRowID < {next}")
+            }
+            Key::Robot => of_robots,
+            Key::Joint => format!("jointID IN (SELECT jointID FROM {schema}joint WHERE simulationID = {run})"),
+            Key::Component => {
+                format!("componentID IN (SELECT componentID FROM {schema}robotComponent WHERE {of_robots})")
+            }
+            Key::None => "1 = 1".to_owned(),
+        }
+    }
+}
+
+/// The columns of a table that are inserted with a row, in the order of its values.
+struct Inserted {
+    columns: Vec<(&'static str, &'static Columns)>,
+    /// Their names, separated by a comma and a blank.
+    list: String,
+}
+
+static INSERTED: LazyLock<Vec<Inserted>> = LazyLock::new(|| {
+    let of = |id: TableId| {
+        let with_row = |written| matches!(written, Written::WithRow | Written::WithRowAndAtEnd);
+        let columns: Vec<_> = id.table().columns().filter(|(_, columns)| with_row(columns.written)).collect();
+        let list = columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        Inserted { columns, list }
+    };
+    TableId::ALL.map(of).into()
+});
+
+impl TableId {
+    pub(crate) const COUNT: usize = Self::Scan as usize + 1;
+
+    pub(crate) const ALL: [Self; Self::COUNT] = [
+        Self::Simulation,
+        Self::SimulationFile,
+        Self::Robot,
+        Self::RobotComponent,
+        Self::Body,
+        Self::Joint,
+        Self::JointAxis,
+        Self::Device,
+        Self::DeviceField,
+        Self::SimulationRow,
+        Self::BodyState,
+        Self::JointPose,
+        Self::ForceAndTorqueInterval,
+        Self::SensorReading,
+        Self::Command,
+        Self::Event,
+        Self::Snapshot,
+        Self::Batch,
+        Self::ContactPoint,
+        Self::Scan,
+    ];
+
+    pub(crate) fn table(self) -> &'static Table {
+        &TABLES[self as usize]
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.table().name
+    }
+
+    /// The columns that are inserted with a row, in the order of its values.
+    pub(crate) fn inserted(self) -> &'static [(&'static str, &'static Columns)] {
+        &INSERTED[self as usize].columns
+    }
+
+    /// The names of the inserted columns, separated by a comma and a blank.
+    pub(crate) fn column_list(self) -> &'static str {
+        &INSERTED[self as usize].list
+    }
+
+    /// The names of the inserted columns.
+    pub(crate) fn column_names(self) -> Vec<&'static str> {
+        self.inserted().iter().map(|(name, _)| *name).collect()
+    }
+
+    /// The place of an inserted column in a row.
+    ///
+    /// # Panics
+    /// When the table has no such column, which is an error of this program.
+    pub(crate) fn place(self, column: &str) -> usize {
+        let place = self.inserted().iter().position(|(name, _)| *name == column);
+        place.unwrap_or_else(|| panic!("{} has no column {column}", self.name()))
+    }
+
+    /// How many columns are inserted with a row.
+    pub(crate) fn width(self) -> usize {
+        self.inserted().len()
+    }
+
+    /// How many columns at the beginning tell a row from the others of its run.
+    pub(crate) fn key_columns(self) -> usize {
+        self.table().key_columns
+    }
+
+    /// Whether an inserted column is part of the checksums.
+    pub(crate) fn is_summed(self, place: usize) -> bool {
+        self.inserted()[place].1.is_summed
+    }
+
+    /// The statement that inserts so many rows at once, with a question mark for each value.
+    pub(crate) fn insert_statement(self, rows: usize) -> String {
+        let row = format!("({})", vec!["?"; self.width()].join(","));
+        format!("INSERT INTO {} ({}) VALUES {}", self.name(), self.column_list(), vec![row.as_str(); rows].join(","))
+    }
+}
+
+/// The columns of a run's row that are written when the run ends, but for the checksum over them, which comes behind them. Their
+/// order is that of the values in the checksum.
+pub(crate) fn columns_at_end() -> Vec<&'static str> {
+    run_columns(|columns| {
+        matches!(columns.written, Written::AtEnd | Written::WithRowAndAtEnd) && columns.names != END_CHECKSUM
+    })
+}
+
+/// The columns of a run's row that are written after it was inserted.
+pub(crate) fn columns_after_insert() -> Vec<&'static str> {
+    run_columns(|columns| !matches!(columns.written, Written::ByDatabase | Written::WithRow))
+}
+
+fn run_columns(is_wanted: impl Fn(&Columns) -> bool) -> Vec<&'static str> {
+    let columns = TableId::Simulation.table().columns();
+    columns.filter(|(_, columns)| is_wanted(columns)).map(|(name, _)| name).collect()
+}
+
+/// The column with the checksum over the columns of [`columns_at_end`].
+pub(crate) const END_CHECKSUM: &str = "end_checksum";
+
+/// The statement that sets columns of a run's row; behind their values comes the run's number. A text that may be NULL is given as
+/// an empty one: PostgreSQL wants to know the type of a NULL, and this program gives every NULL that of a number.
+pub(crate) fn update_run(names: &[&str]) -> String {
+    let set = |name: &&str| match is_nullable_text(name) {
+        true => format!("{name} = nullif(?, '')"),
+        false => format!("{name} = ?"),
+    };
+    let all: Vec<String> = names.iter().map(set).collect();
+    format!("UPDATE simulation SET {} WHERE simulationID = ?", all.join(", "))
+}
+
+/// Whether a column of a run's row holds a text, or NULL until it is written.
+pub(crate) fn is_nullable_text(name: &str) -> bool {
+    let mut columns = TableId::Simulation.table().columns();
+    columns.any(|(known, columns)| {
+        known == name
+            && columns.column_type == ColumnType::Text
+            && matches!(columns.written, Written::AtEnd | Written::WithBatch)
+    })
+}
+
+/// A column's name as the schema spells it, from whatever case the database gave it: PostgreSQL folds names to lower case.
+pub(crate) fn spelled(name: &str) -> String {
+    let mut known = TABLES.iter().flat_map(Table::columns);
+    known.find(|(known, _)| known.eq_ignore_ascii_case(name)).map_or(name, |(known, _)| known).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn every_table_stands_in_the_place_of_its_id() {
+        for (index, id) in TableId::ALL.into_iter().enumerate() {
+            assert_eq!((id as usize, id.table().id()), (index, Some(id)));
+        }
+        assert!(!TABLES[TableId::COUNT..].iter().any(Table::holds_runs));
+        assert_eq!(TABLES.iter().filter(|table| table.is_of_no_run()).count(), grasps::GRASPS.len());
+    }
+
+    #[test]
+    fn a_name_is_spelled_in_one_way_and_rows_end_with_their_checksum() {
+        let mut spellings: BTreeMap<String, &str> = BTreeMap::new();
+        for (name, _) in TABLES.iter().flat_map(Table::columns) {
+            assert_eq!(*spellings.entry(name.to_lowercase()).or_insert(name), name);
+        }
+        assert_eq!(spelled("simulationrowid"), "simulationRowID");
+        assert_eq!(spelled("n"), "n");
+    }
+
+    #[test]
+    fn the_end_of_a_run_is_one_statement() {
+        let columns = columns_at_end();
+        assert_eq!((columns[0], columns.last()), ("status", Some(&"stateHash")));
+        assert_eq!(
+            update_run(&["ended", "steps"]),
+            "UPDATE simulation SET ended = nullif(?, ''), steps = ? WHERE simulationID = ?"
+        );
+        assert!(columns_after_insert().contains(&"position") && !columns_after_insert().contains(&"world"));
+    }
+}

@@ -1,0 +1,78 @@
+//! Rows of a log as the cells that they were written from: with numbers of components and steps counted within the run, so that they are
+//! the same in every database.
+
+use super::{inquiry::Inquiry, selection::Selection};
+use crate::{
+    database::error::RecorderError,
+    format::{
+        cell::Cell,
+        ids::rows_of,
+        schema::{Columns, Reference, TableId},
+        value::{ColumnType, Value},
+    },
+};
+
+/// The numbers that a run's rows have in this log.
+#[derive(Debug)]
+pub(super) struct StoredIds {
+    run: i64,
+    /// The robots' numbers, in their order.
+    robots: Vec<i64>,
+    /// The number of the first body, joint or device.
+    first_component: i64,
+}
+
+impl StoredIds {
+    pub(super) fn of(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
+        let mut robots = Vec::new();
+        inquiry.rows(&Selection::all(TableId::Robot.table(), run), &["robotID"], |row| {
+            robots.extend(row[0].integer());
+            Ok::<_, RecorderError>(())
+        })?;
+        let first = inquiry.components(run)?.iter().map(|component| component.number).min().unwrap_or(0);
+        Ok(Self { run, robots, first_component: first })
+    }
+
+    /// The cell of a value of these columns.
+    fn cell(&self, columns: &Columns, value: &Value) -> Cell {
+        if columns.column_type() == ColumnType::Bytes && *value != Value::Null {
+            // Not every database tells bytes from a text.
+            return Cell::Bytes(value.bytes().into());
+        }
+        let Some(number) = value.integer() else { return value.into() };
+        let index = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX);
+        match columns.reference() {
+            Reference::Run => Cell::Run,
+            Reference::Step => Cell::Step(number.wrapping_sub(rows_of(self.run).0) as u64),
+            Reference::Robot => {
+                let place = self.robots.iter().position(|robot| *robot == number);
+                place.map_or(Cell::Null, |place| Cell::Robot(index(i64::try_from(place).ok())))
+            }
+            Reference::Component => Cell::Component(index(number.checked_sub(self.first_component))),
+            Reference::None => value.into(),
+        }
+    }
+}
+
+/// Calls `take` with the cells of each selected row of a table. `most` limits how many.
+pub(super) fn for_each_row<E: From<RecorderError>>(
+    inquiry: &mut Inquiry,
+    ids: &StoredIds,
+    table: TableId,
+    (steps, most): (Option<(u64, u64)>, Option<u64>),
+    mut take: impl FnMut(&[Cell]) -> Result<(), E>,
+) -> Result<(), E> {
+    let selection = Selection { steps, most, ..Selection::all(table.table(), ids.run) };
+    let names = table.inserted().iter().map(|&(name, _)| match name {
+        // The step that the row has, not the one that follows from its number.
+        "step" if table == TableId::SimulationRow => "simulationRow.step",
+        name => name,
+    });
+    let names: Vec<&str> = names.collect();
+    let mut cells = Vec::new();
+    inquiry.rows(&selection, &names, |row| {
+        cells.clear();
+        cells.extend(row.iter().zip(table.inserted()).map(|(value, (_, columns))| ids.cell(columns, value)));
+        take(&cells)
+    })
+}

@@ -1,0 +1,260 @@
+//! The thread that owns the connection to the database: it commits batch after batch, and when the database goes away it retries
+//! until the database is back.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, Hasher, RandomState},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    runtime::Runtime,
+    sync::{mpsc, watch},
+};
+
+use super::{
+    batch::{Batch, Gaps},
+    database_file::DatabaseFile,
+    disk_space,
+    spill::{Frame, SpillReader},
+    status::RecorderStatus,
+};
+use crate::database::{
+    address::Database, connection::Connection, driver::Access, error::RecorderError, session::Session,
+};
+
+/// Pause before the first retry: about the time of a batch. Each further pause is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest pause: a server that starts again is found soon enough, and is not flooded by connections.
+const LAST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What there is to deliver, in the order of the run.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// A batch in memory.
+    Batch(Arc<Batch>),
+    /// A batch in the spill file.
+    Spilled(Frame),
+}
+
+/// How far the delivery is, for the log's thread.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// How many batches are committed.
+    pub(super) committed: AtomicU64,
+    /// Their bytes.
+    pub(super) committed_bytes: AtomicU64,
+    /// True once it has failed for good.
+    pub(super) has_failed: AtomicBool,
+    last_error: Mutex<String>,
+}
+
+impl Progress {
+    /// Why the database was away the last time.
+    pub(super) fn last_error(&self) -> String {
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_last_error(&self, error: &RecorderError) {
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
+    }
+}
+
+/// What was delivered in the end.
+#[derive(Debug, Default)]
+pub(super) struct Delivered {
+    /// The numbers that the database gave to runs, by their keys.
+    pub(super) runs: HashMap<String, i64>,
+    /// Why not everything was, if not for lack of time alone.
+    pub(super) failure: Option<RecorderError>,
+}
+
+/// The delivery, before its thread runs.
+pub(super) struct Delivery {
+    pub(super) database: Database,
+    pub(super) spill: SpillReader,
+    pub(super) spill_path: PathBuf,
+    pub(super) progress: Arc<Progress>,
+    pub(super) status: Arc<RecorderStatus>,
+    /// Becomes true when the delivery is not waited for any longer.
+    pub(super) given_up: watch::Receiver<bool>,
+    pub(super) destination: Destination,
+}
+
+/// The database, with a connection to it while there is one.
+#[derive(Debug, Default)]
+pub(super) struct Destination {
+    connection: Option<Connection>,
+    /// The session of the last connection, from when that was given up to when it was ended on the server.
+    left: Option<Session>,
+    /// The file of an SQLite database, from the first connection on.
+    file: Option<DatabaseFile>,
+}
+
+impl Delivery {
+    /// Delivers until the channel is closed.
+    pub(super) async fn run(mut self, mut work: mpsc::UnboundedReceiver<Work>, mut delivered: Delivered) -> Delivered {
+        while let Some(work) = work.recv().await {
+            // What is not committed is in the spill file, or still with the outbox.
+            if delivered.failure.is_some() || *self.given_up.borrow() {
+                continue;
+            }
+            let batch = match work {
+                Work::Batch(batch) => batch,
+                Work::Spilled(frame) => match self.spill.batch(frame) {
+                    Ok(batch) => Arc::new(batch),
+                    Err(source) => {
+                        self.fail(RecorderError::Spill { path: self.spill_path.clone(), source }, &mut delivered);
+                        continue;
+                    }
+                },
+            };
+            self.deliver(&batch, &mut delivered).await;
+        }
+        if let Err(error) = std::mem::take(&mut self.destination).close().await {
+            match error {
+                RecorderError::FileGone { .. } if delivered.failure.is_none() => self.fail(error, &mut delivered),
+                // Everything is committed; nothing is lost if the connection cannot be closed.
+                error => tracing::warn!("the database was not closed: {error}"),
+            }
+        }
+        delivered
+    }
+
+    fn fail(&self, error: RecorderError, delivered: &mut Delivered) {
+        tracing::error!("the log has failed: {error}");
+        self.progress.set_last_error(&error);
+        self.progress.has_failed.store(true, Ordering::Release);
+        self.status.fail();
+        delivered.failure = Some(error);
+    }
+
+    /// Commits a batch, with as many retries as it takes, until a retry cannot help or is not waited for.
+    async fn deliver(&mut self, batch: &Batch, delivered: &mut Delivered) {
+        let mut pause = FIRST_PAUSE;
+        let mut given_up = self.given_up.clone();
+        loop {
+            let attempt = tokio::select! {
+                biased;
+                _ = given_up.wait_for(|given_up| *given_up) => None,
+                attempt = self.attempt(batch) => Some(attempt),
+            };
+            let error = match attempt {
+                Some(Ok(simulation)) => {
+                    if self.status.set_away(false) {
+                        tracing::info!("the database {} is back", self.database);
+                    }
+                    delivered.runs.insert(batch.run_key.clone(), simulation);
+                    self.progress.committed_bytes.fetch_add(batch.bytes(), Ordering::AcqRel);
+                    self.progress.committed.fetch_add(1, Ordering::AcqRel);
+                    self.status.committed(batch.rows());
+                    return;
+                }
+                Some(Err(error)) => error,
+                None => {
+                    self.destination.disconnect();
+                    return;
+                }
+            };
+            // The state of this connection is unknown, that of a new one is not.
+            self.destination.disconnect();
+            if !error.is_transient() {
+                return self.fail(error, delivered);
+            }
+            self.progress.set_last_error(&error);
+            if !self.status.set_away(true) {
+                tracing::warn!("{}; the recorder retries until it is back", error.without_advice());
+            }
+            let _ = tokio::time::timeout(pause.mul_f64(jitter()), given_up.wait_for(|given_up| *given_up)).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+    }
+
+    async fn attempt(&mut self, batch: &Batch) -> Result<i64, RecorderError> {
+        // The log leaves the rest of a disk to others, as long as the spill file is on another disk.
+        let is_full = self.database.file().is_some_and(|file| disk_space::is_elsewhere(file, &self.spill_path));
+        if is_full {
+            return Err(RecorderError::DiskFull { database: self.database.clone() });
+        }
+        self.destination.commit(&self.database, batch).await
+    }
+}
+
+impl Destination {
+    /// Commits a batch, over a new connection if there is none.
+    async fn commit(&mut self, database: &Database, batch: &Batch) -> Result<i64, RecorderError> {
+        if let Some(file) = &mut self.file {
+            file.check(&mut self.connection).await?;
+        }
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            None => {
+                let mut connection = Connection::open(database, Access::Write).await?;
+                if let Some(left) = &self.left {
+                    connection.end_session(left).await?;
+                    self.left = None;
+                }
+                let connection = self.connection.insert(connection);
+                self.file = self.file.take().or_else(|| database.file().and_then(DatabaseFile::new));
+                connection
+            }
+        };
+        batch.commit(connection, Gaps::Refused).await.map(|committed| committed.ids.simulation)
+    }
+
+    fn disconnect(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.left = connection.session().cloned();
+        }
+    }
+
+    /// Closes the connection, once all is committed.
+    async fn close(mut self) -> Result<(), RecorderError> {
+        if let Some(file) = &mut self.file {
+            file.check(&mut self.connection).await?;
+        }
+        match self.connection {
+            Some(connection) => connection.close().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// An open destination, with the run that was entered there.
+pub(super) struct Opened {
+    pub(super) runtime: Runtime,
+    pub(super) destination: Destination,
+    pub(super) delivered: Delivered,
+    /// Why there is no connection yet, where the run may begin without one.
+    pub(super) error: Option<RecorderError>,
+}
+
+/// Opens the database and commits the run's first batch.
+pub(super) fn open(database: &Database, first: &Batch, may_be_away: bool) -> Result<Opened, RecorderError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
+    let (mut destination, mut delivered) = (Destination::default(), Delivered::default());
+    let error = match runtime.block_on(destination.commit(database, first)) {
+        Ok(simulation) => {
+            delivered.runs.insert(first.run_key.clone(), simulation);
+            None
+        }
+        Err(error) if may_be_away && error.is_transient() => {
+            tracing::warn!("the run begins without its database: {error}");
+            destination.disconnect();
+            Some(error)
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Opened { runtime, destination, delivered, error })
+}
+
+/// A factor from a half to one, so that many servers do not reconnect at the same moment; the standard library's seeds are random.
+fn jitter() -> f64 {
+    0.5 + (RandomState::new().build_hasher().finish() >> 11) as f64 / (1_u64 << 54) as f64
+}

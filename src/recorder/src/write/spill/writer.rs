@@ -1,0 +1,214 @@
+//! Writing a spill file.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    frame::{CRC, Frame, HEADER, MAGIC, tables_checksum},
+    reader::SpillReader,
+    shared_file::{SharedFile, is_in_place},
+    sync::Syncer,
+};
+use crate::write::{batch::Batch, disk_space};
+
+/// A spill file is named after its process.
+pub(super) const PREFIX: &str = "simpartner-";
+pub(super) const SUFFIX: &str = ".spill";
+
+/// A spill file being written. It is open from the start of the log, so that it can be written even when the process may open no
+/// more files, and locked, so that others know that it is being written.
+#[derive(Debug)]
+pub(in crate::write) struct SpillWriter {
+    path: PathBuf,
+    file: Option<Arc<File>>,
+    read: SharedFile,
+    syncer: Option<Syncer>,
+    limit: u64,
+    /// Bytes of whole frames.
+    length: u64,
+    /// The run whose first batch was written last: those behind it can be imported into a database that does not have the run.
+    begun: Option<String>,
+    /// Bytes of the first batch at the front, which stays when all that follows is committed.
+    front: u64,
+    /// The place of the last batch in the file, in the order of all batches; none once all are committed.
+    last: Option<u64>,
+}
+
+impl SpillWriter {
+    /// Creates a file in `folder` for the process of a key, of so many megabytes at most.
+    pub(in crate::write) fn create(folder: &Path, process_key: &str, limit_mb: u64) -> Self {
+        let name = format!("{PREFIX}{}{SUFFIX}", process_key.get(..12).unwrap_or(process_key));
+        let mut spill = Self {
+            path: folder.join(name),
+            file: None,
+            read: SharedFile::default(),
+            syncer: None,
+            limit: limit_mb.saturating_mul(1_000_000),
+            length: 0,
+            begun: None,
+            front: 0,
+            last: None,
+        };
+        if let Err(error) = spill.prepare() {
+            tracing::warn!(
+                "the spill file {} cannot be created, so a database that is away or slow would end the run: {error}; \
+                 name another folder by log.spill_folder",
+                spill.path.display()
+            );
+        }
+        spill
+    }
+
+    pub(in crate::write) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A reader of the same file, even if it is replaced.
+    pub(in crate::write) fn reader(&self) -> SpillReader {
+        SpillReader::sharing(self.read.clone())
+    }
+
+    /// Appends a batch behind the first one of its run; `place` is its place in the order of all batches. When this returns, a process
+    /// that is killed loses nothing of it; it is on the disk soon.
+    pub(in crate::write) fn append(&mut self, batch: &Batch, beginning: &Batch, place: u64) -> io::Result<Frame> {
+        if let Some(why) = disk_space::scarcity(&self.path) {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, why));
+        }
+        self.prepare()?;
+        let mut frame = None;
+        if self.begun.as_deref() != Some(&batch.run_key) {
+            if self.last.is_none() {
+                (self.length, self.front) = (0, 0);
+            }
+            let begun = self.write(beginning)?;
+            if begun.offset == 0 {
+                self.front = begun.length;
+            }
+            self.begun = Some(batch.run_key.clone());
+            frame = (beginning.number == batch.number).then_some(begun);
+        }
+        let frame = match frame {
+            Some(frame) => frame,
+            None => self.write(batch)?,
+        };
+        self.last = self.last.max(Some(place));
+        if let (Some(file), Some(syncer)) = (&self.file, &self.syncer) {
+            syncer.sync(file)?;
+        }
+        Ok(frame)
+    }
+
+    /// Truncates the file once all of it is committed: the first `committed` of all batches are.
+    pub(in crate::write) fn release(&mut self, committed: u64) {
+        if self.last.is_some_and(|last| last <= committed) {
+            self.last = None;
+            self.length = self.front;
+            // Space that cannot be given back now is overwritten later.
+            let _ = self.file.as_ref().map(|file| file.set_len(self.length));
+        }
+    }
+
+    /// Whether the file has batches that are not committed, as far as is known.
+    pub(in crate::write) fn has_batches(&self) -> bool {
+        self.last.is_some()
+    }
+
+    /// Removes the file if all of it is committed, and returns whether it did; else writes it to the disk.
+    ///
+    /// # Errors
+    /// When the disk does not keep it.
+    pub(in crate::write) fn finish(mut self, committed: u64) -> io::Result<bool> {
+        self.release(committed);
+        if self.last.is_some() {
+            self.prepare()?;
+        }
+        if let Some(syncer) = self.syncer.take() {
+            syncer.end();
+        }
+        if self.last.is_some() {
+            return self.file.map_or(Ok(()), |file| file.sync_data()).map(|()| false);
+        }
+        if self.file.as_ref().is_some_and(|file| is_in_place(file, &self.path)) {
+            // An empty file left behind does no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
+        Ok(true)
+    }
+
+    /// Makes sure that there is an open file at the path, with all that was written.
+    fn prepare(&mut self) -> io::Result<()> {
+        if self.syncer.is_none() {
+            self.syncer = Some(Syncer::start()?);
+        }
+        if self.file.as_ref().is_some_and(|file| is_in_place(file, &self.path)) {
+            return Ok(());
+        }
+        let (file, read) = open(&self.path)?;
+        if let Some(before) = self.read.get().filter(|_| self.length > 0) {
+            tracing::warn!("the spill file {} was removed or replaced; it is created again", self.path.display());
+            let mut before = &*before;
+            before.seek(SeekFrom::Start(0))?;
+            io::copy(&mut io::Read::take(before, self.length), &mut &file)?;
+        }
+        self.file = Some(Arc::new(file));
+        self.read.set(Some(Arc::new(read)));
+        Ok(())
+    }
+
+    fn write(&mut self, batch: &Batch) -> io::Result<Frame> {
+        let payload = postcard::to_stdvec(batch).map_err(io::Error::other)?;
+        let frame = Frame {
+            offset: self.length,
+            length: (HEADER + payload.len()) as u64,
+            tables: Some(tables_checksum()),
+            epoch: batch.epoch,
+            number: batch.number,
+            first_step: batch.first_step,
+            steps: batch.steps,
+        };
+        if self.length + frame.length > self.limit {
+            let why = format!("it has grown to its limit of {} MB (log.spill_limit_mb)", self.limit / 1_000_000);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        }
+        let Some(mut file) = self.file.as_deref() else { return Err(io::ErrorKind::NotFound.into()) };
+        file.seek(SeekFrom::Start(self.length))?;
+        let written = file.write_all(&header(&frame, &payload)).and_then(|()| file.write_all(&payload));
+        if let Err(error) = written {
+            // A part of a frame would be in the way of the next.
+            let _ = file.set_len(self.length);
+            return Err(error);
+        }
+        self.length += frame.length;
+        Ok(frame)
+    }
+}
+
+/// Opens and locks the file, and opens it once more for reading.
+fn open(path: &Path) -> io::Result<(File, File)> {
+    loop {
+        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
+        // On a file system without locks others cannot tell that the file is being written.
+        let _ = file.lock();
+        // Meanwhile another program may have found it empty and removed it.
+        if is_in_place(&file, path) {
+            return Ok((file, File::open(path)?));
+        }
+    }
+}
+
+fn header(frame: &Frame, payload: &[u8]) -> Vec<u8> {
+    let mut header = MAGIC.to_vec();
+    for number in [payload.len() as u32, frame.tables.unwrap_or_default(), frame.epoch] {
+        header.extend(number.to_le_bytes());
+    }
+    for number in [frame.number, frame.first_step, frame.steps] {
+        header.extend(number.to_le_bytes());
+    }
+    header.extend(CRC.checksum(payload).to_le_bytes());
+    header.extend(CRC.checksum(&header).to_le_bytes());
+    header
+}

@@ -1,0 +1,233 @@
+//! The world as clients draw it or publish it: its bodies, joints and devices, said once, as JSON.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use serde_json::{Value, json};
+use simpartner_description::{DeviceSpec, Frame, Mount, World};
+use simpartner_dynamics::{MassProperties, RUT_CELL, RUT_TILE, hull_surface, mass_properties, rut_axes};
+use simpartner_model::{
+    Body, Color, Ground, Heightfield, Joint, JointId, Placed, Pose, RobotId, Shape, Timestep, Visual,
+};
+use simpartner_wire::signal::DeviceInfo;
+
+use super::{Served, web::RunModel};
+use simpartner_simulation::device;
+
+/// The version of the scene and of what page and server say to each other.
+const PROTOCOL: u32 = 1;
+/// Grid points of terrain along a side that are shown: half a million triangles, which a browser turns at ease.
+const MOST_POINTS: usize = 513;
+
+/// The scene of the running world, under a number that no other start of a server has.
+pub(super) fn of_running(world: &World, served: &Served, timestep: Timestep) -> String {
+    let ports: Vec<u16> = served.devices.iter().map(|port| port.address.port()).collect();
+    let scene = describe(world, served.layout.devices(), &ports, timestep);
+    let start = format!("{} {}", std::process::id(), simpartner_realtime::now_ns());
+    with_id(scene, &start)
+}
+
+/// The scene of a recorded run. Its ports are those that the model asks for.
+pub(super) fn of_run(run: i64, model: &RunModel) -> String {
+    let devices = model.layout.devices();
+    let ports: Vec<u16> = devices.iter().map(|info| info.port.number()).collect();
+    with_id(describe(&model.world, devices, &ports, model.timestep), &format!("run {run}"))
+}
+
+fn with_id(mut scene: Value, salt: &str) -> String {
+    let hash = blake3::hash(format!("{salt} {scene}").as_bytes()).to_hex();
+    scene["id"] = json!(hash[..16]);
+    scene.to_string()
+}
+
+fn describe(world: &World, infos: &[DeviceInfo], ports: &[u16], timestep: Timestep) -> Value {
+    let bodies = world.mechanism.bodies.iter().map(|body| json_of_body(body, world));
+    let joints = world.mechanism.joints.iter().map(|joint| json_of_joint(joint, world));
+    let devices = world.devices.iter().zip(infos).zip(ports);
+    let devices = devices.map(|((device, info), &port)| json_of_device(&device.spec, info, port));
+    json!({
+        "protocol": PROTOCOL,
+        "name": world.name,
+        "timestep": timestep.seconds(),
+        "gravity": vector(world.mechanism.gravity),
+        "grounds": world.mechanism.grounds.iter().map(json_of_ground).collect::<Vec<_>>(),
+        "bodies": bodies.collect::<Vec<_>>(),
+        "joints": joints.collect::<Vec<_>>(),
+        "devices": devices.collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn vector(vector: DVec3) -> [f64; 3] {
+    vector.to_array()
+}
+
+/// xx, yy, zz, xy, xz, yz, as URDF names them.
+fn tensor(tensor: DMat3) -> [f64; 6] {
+    let [x, y, z] = [tensor.x_axis, tensor.y_axis, tensor.z_axis];
+    [x.x, y.y, z.z, y.x, z.x, z.y]
+}
+
+fn quaternion(rotation: DQuat) -> [f64; 4] {
+    rotation.to_array()
+}
+
+/// A name as the page shows it, and the robot it belongs to.
+fn named(name: &str, robot: Option<RobotId>, world: &World) -> (String, Option<String>) {
+    match robot.map(|robot| world.mechanism.robot(robot).name.clone()) {
+        Some(robot) => (format!("{robot}/{name}"), Some(robot)),
+        None => (name.to_owned(), None),
+    }
+}
+
+fn json_of_ground(ground: &Ground) -> Value {
+    let mut json = match ground {
+        Ground::Plane(plane) => {
+            json!({ "kind": "plane", "normal": vector(plane.normal), "distance": plane.distance })
+        }
+        Ground::Heightfield(field) => json_of_heightfield(&field.at_most(MOST_POINTS)),
+        Ground::Mesh(mesh) => {
+            json!({ "kind": "mesh", "vertices": points(&mesh.vertices), "triangles": mesh.triangles })
+        }
+    };
+    json["friction"] = json!(ground.material().friction);
+    json["ruts"] = json!(ground.material().soil.map(|_| {
+        let normal = match ground {
+            Ground::Plane(plane) => plane.normal,
+            Ground::Heightfield(_) | Ground::Mesh(_) => DVec3::Y,
+        };
+        json!({ "cell": RUT_CELL, "tile": RUT_TILE, "axes": rut_axes(normal).map(vector) })
+    }));
+    json
+}
+
+/// What has no height is null, as numbers that are none are in JSON.
+fn json_of_heightfield(field: &Heightfield) -> Value {
+    json!({
+        "kind": "heightfield",
+        "points_x": field.points_x,
+        "points_z": field.points_z,
+        "width": field.width,
+        "depth": field.depth,
+        "pose": json_of_pose(&field.pose),
+        "heights": &field.heights[..],
+    })
+}
+
+/// Points in single precision: that is what is drawn, and it has half the digits.
+fn points(list: &[DVec3]) -> Vec<[f32; 3]> {
+    list.iter().map(|point| point.as_vec3().to_array()).collect()
+}
+
+fn json_of_body(body: &Body, world: &World) -> Value {
+    let (name, robot) = named(&body.name, body.robot, world);
+    // The engine was built with these masses, so they can be had; those of fixed bodies mean nothing.
+    let mass = mass_properties(body).ok().filter(|_| !body.fixed).unwrap_or(MassProperties::ZERO);
+    json!({
+        "name": name,
+        "robot": robot,
+        "fixed": body.fixed,
+        "pose": json_of_pose(&body.pose),
+        "mass": mass.mass,
+        "centre_of_mass": vector(mass.centre_of_mass),
+        "inertia": tensor(mass.tensor),
+        "friction": body.material.friction,
+        "shape": body.shape.as_ref().map(json_of_placed),
+        "visuals": body.visuals.iter().map(json_of_visual).collect::<Vec<_>>(),
+        "collision": body.collision.as_ref().map(json_of_placed),
+    })
+}
+
+pub(super) fn json_of_visual(visual: &Visual) -> Value {
+    let mut json = json_of_placed(&visual.placed);
+    let opaque = visual.color.map(|color| Color { alpha: u8::MAX, ..color });
+    json["color"] = json!(opaque.map(|color| color.to_string()));
+    json["opacity"] = json!(visual.color.map_or(1.0, |color| color.fractions()[3]));
+    json
+}
+
+pub(super) fn json_of_pose(pose: &Pose) -> Value {
+    json!({ "position": vector(pose.translation), "rotation": quaternion(pose.rotation) })
+}
+
+pub(super) fn json_of_placed(placed: &Placed) -> Value {
+    let mut json = match &placed.shape {
+        Shape::Box { size } => json!({ "size": vector(*size) }),
+        Shape::Sphere { radius } => json!({ "radius": radius }),
+        Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length } => {
+            json!({ "radius": radius, "length": length })
+        }
+        Shape::ConvexHull { points: corners } => match hull_surface(corners) {
+            Some((corners, triangles)) => json!({ "points": points(&corners), "triangles": triangles }),
+            None => json!({ "points": points(corners), "triangles": [] }),
+        },
+        Shape::TriangleMesh { vertices, triangles } => json!({ "vertices": points(vertices), "triangles": triangles }),
+        Shape::Compound { parts } => json!({ "parts": parts.iter().map(json_of_placed).collect::<Vec<_>>() }),
+    };
+    json["kind"] = json!(placed.shape.name());
+    json["position"] = json!(vector(placed.pose.translation));
+    json["rotation"] = json!(quaternion(placed.pose.rotation));
+    json
+}
+
+fn json_of_joint(joint: &Joint, world: &World) -> Value {
+    let (name, _) = named(&joint.name, joint.robot, world);
+    let parent_from_world = world.mechanism.body(joint.parent).pose.rotation.inverse();
+    let child = &world.mechanism.body(joint.child).pose;
+    let axes = joint.free_coordinates().filter_map(|(index, coordinate)| {
+        let motion = joint.axes[index].free()?;
+        Some(json!({
+            "axis": index + 1,
+            "linear": coordinate.linear,
+            "direction": vector(parent_from_world * joint.direction(coordinate)),
+            "lower": motion.lower,
+            "upper": motion.upper,
+            "initial": motion.initial_position,
+            "max_effort": motion.max_effort,
+            "max_rate": motion.max_rate,
+            "damping": motion.damping,
+            "friction": motion.friction,
+        }))
+    });
+    json!({
+        "name": name,
+        "kind": joint.kind.name(),
+        "parent": joint.parent.index(),
+        "child": joint.child.index(),
+        "anchor": vector(child.rotation.inverse() * (joint.anchor - child.translation)),
+        "axes": axes.collect::<Vec<_>>(),
+    })
+}
+
+fn json_of_device(spec: &DeviceSpec, info: &DeviceInfo, port: u16) -> Value {
+    let (body, pose, joint) = match spec.mount() {
+        Mount::Body { body, pose } => (Some(body.index()), Some(pose), None),
+        Mount::Joint(joint) => (None, None, Some(joint)),
+    };
+    let (rays, frame) = match spec {
+        DeviceSpec::Sensor(sensor) => (device::rays(sensor), Some(sensor.options.frame)),
+        DeviceSpec::Actuator(_) => (None, None),
+    };
+    let frame = frame.filter(|_| !info.kind.description().frames.is_empty());
+    let fields = info.fields.iter().map(
+        |field| json!({ "name": field.name, "unit": field.unit, "lowest": field.lowest, "highest": field.highest }),
+    );
+    json!({
+        "name": info.name,
+        "robot": info.robot,
+        "kind": info.kind.name(),
+        "actuator": info.kind.is_actuator(),
+        "port": port,
+        "body": body,
+        "pose": pose.as_ref().map(json_of_pose),
+        "joint": joint.map(JointId::index),
+        "frame": frame.map(Frame::name),
+        "interval_steps": info.interval_steps,
+        "fields": fields.collect::<Vec<_>>(),
+        "command_lengths": info.kind.command_lengths(),
+        "rays": rays.map(|rays| json!({
+            "body": rays.body.index(),
+            "origin": vector(rays.origin),
+            "directions": rays.directions.iter().copied().map(vector).collect::<Vec<_>>(),
+            "range": rays.range,
+            "layers": rays.layers,
+        })),
+    })
+}

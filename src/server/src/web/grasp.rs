@@ -1,0 +1,123 @@
+//! The page of a grasp: one file that holds the picture's program and the grasp, to be kept or served.
+
+use std::{future::Future, io, net::SocketAddr, sync::Arc};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::Request,
+    http::{HeaderValue, StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde_json::Value;
+use tokio::net::TcpListener;
+
+use super::{
+    files,
+    guard::{Guard, HEADERS},
+};
+use crate::{ServerError, Settings, bind};
+
+/// The page asks nobody: all it needs is in it.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+                      form-action 'none'";
+
+/// A grasp (`grasp_scene`) as a page that needs nothing else; `None` if this program was built without its page.
+pub fn grasp_page(scene: &Value) -> Option<String> {
+    let (script, style) = (files::text("/grasp.js")?, files::text("/grasp.css")?);
+    // Neither a name in the file nor a string of the program ends its element.
+    let data = scene.to_string().replace('<', "\\u003c");
+    let script = script.replace("</script", "<\\/script");
+    let title = escape(scene["name"].as_str().unwrap_or_default());
+    Some(format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} - SimPartner</title>\n\
+         <link rel=\"icon\" href=\"data:,\">\n<style>{style}</style>\n</head>\n<body>\n<noscript>This page needs JavaScript.</noscript>\n\
+         <script type=\"application/json\" id=\"scene\">{data}</script>\n<script type=\"module\">{script}</script>\n</body>\n</html>\n"
+    ))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Serves such a page on loopback.
+#[derive(Debug)]
+pub struct GraspServer {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl GraspServer {
+    /// Binds a port; 0 asks for a free one.
+    ///
+    /// # Errors
+    /// When the port cannot be had.
+    pub fn bind(port: u16) -> Result<Self, ServerError> {
+        let (listener, address) = bind::listen_at(&Settings::default(), port, "--port", "the page of the grasp")?;
+        Ok(Self { listener, address })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves the page until `stop` is done.
+    ///
+    /// # Errors
+    /// When the operating system takes the port away.
+    pub async fn serve(self, page: String, stop: impl Future<Output = ()>) -> io::Result<()> {
+        let page = Bytes::from(page);
+        let answer = move || {
+            let page = page.clone();
+            async move { ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page) }
+        };
+        let guard = Arc::new(Guard::new(&Settings::default()));
+        let app = Router::new().route("/", get(answer)).fallback(nothing).layer(middleware::from_fn(
+            move |request: Request, next: Next| {
+                let guard = Arc::clone(&guard);
+                async move { watch_over(&guard, request, next).await }
+            },
+        ));
+        // A browser keeps its connection open, so the end does not wait for it.
+        tokio::select! {
+            served = axum::serve(self.listener, app).into_future() => served,
+            () = stop => Ok(()),
+        }
+    }
+}
+
+async fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "there is nothing here; the page is at /\n").into_response()
+}
+
+/// As on the viewer's port, but for what the page may do.
+async fn watch_over(guard: &Guard, request: Request, next: Next) -> Response {
+    let mut response = match guard.refuse(request.uri().path(), request.headers()) {
+        Some((status, why)) => (status, format!("{why}\n")).into_response(),
+        None => next.run(request).await,
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_a_file_cannot_end_the_elements_that_hold_them() {
+        let Some(page) = grasp_page(&serde_json::json!({ "name": "</title></script><b>&" })) else { return };
+        assert!(page.contains("<title>&lt;/title&gt;&lt;/script&gt;&lt;b&gt;&amp; - SimPartner</title>"));
+        assert_eq!(page.matches("</script>").count(), 2);
+        let data = page.split("id=\"scene\">").nth(1).unwrap().split("</script>").next().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(data).unwrap()["name"], "</title></script><b>&");
+    }
+}

@@ -1,0 +1,227 @@
+//! Who may ask: pages that this server has served, on the host they were served from, with the token where there is one.
+//!
+//! A foreign page can make a browser send requests here, and with a name of its own that points to this machine it could read
+//! the answers too. The first is known by its `Origin`, the second by its `Host`.
+
+use std::{
+    net::{IpAddr, Ipv6Addr},
+    sync::Arc,
+};
+
+use axum::{
+    extract::{ConnectInfo, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+
+use super::{Peer, Web, files};
+use crate::{Settings, accept::judge_token};
+
+/// What page and server speak on a WebSocket.
+pub(super) const SUBPROTOCOL: &str = "simpartner.1";
+
+/// What every answer carries.
+pub(super) const HEADERS: [(HeaderName, &str); 5] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// What stands before the token, in base64, in a subprotocol.
+const TOKEN_PREFIX: &str = "token.";
+
+/// The rules of this server.
+pub(super) struct Guard {
+    /// True on an address that only this machine reaches.
+    loopback: bool,
+    /// What stands behind `Bearer`, hashed, so that comparing takes the same time for any.
+    bearer: Option<blake3::Hash>,
+    /// The subprotocol that shows the token, hashed.
+    subprotocol: Option<blake3::Hash>,
+}
+
+impl Guard {
+    pub(super) fn new(settings: &Settings) -> Self {
+        let token = settings.token.as_deref();
+        let subprotocol = token.map(|token| format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(token)));
+        Self {
+            loopback: settings.bind.is_loopback(),
+            bearer: token.map(|token| blake3::hash(token.as_bytes())),
+            subprotocol: subprotocol.map(|text| blake3::hash(text.as_bytes())),
+        }
+    }
+
+    /// Why this request is not let in, whatever token it shows, if it is not.
+    pub(super) fn refuse(&self, path: &str, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
+        let live = path == "/live";
+        let Some(host) = single(headers, header::HOST).filter(|host| self.is_ours(host)) else {
+            return Some((StatusCode::FORBIDDEN, "expected Host to be an address of this server"));
+        };
+        match headers.get(header::ORIGIN) {
+            None if live => return Some((StatusCode::FORBIDDEN, "expected Origin to be this server's page")),
+            Some(_) if !is_same(single(headers, header::ORIGIN), host) => {
+                return Some((StatusCode::FORBIDDEN, "expected Origin to be this server's page"));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Which token this request shows.
+    fn shown(&self, path: &str, headers: &HeaderMap) -> Shown {
+        match path {
+            _ if files::is_public(path) => Shown::Right,
+            "/live" => self.shown_in_subprotocol(headers),
+            _ => self.shown_as_bearer(headers),
+        }
+    }
+
+    /// A name could be anybody's that points here; an address, and `localhost`, cannot. Its port is not looked at: behind a
+    /// tunnel it is another one.
+    fn is_ours(&self, host: &str) -> bool {
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if !name.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => host,
+        };
+        let address = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            Some(inner) => inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+            None => name.parse().ok().filter(IpAddr::is_ipv4),
+        };
+        match address {
+            Some(address) => address.is_loopback() || !self.loopback,
+            None => name.eq_ignore_ascii_case("localhost"),
+        }
+    }
+
+    fn shown_as_bearer(&self, headers: &HeaderMap) -> Shown {
+        let Some(wanted) = self.bearer else { return Shown::Right };
+        match single(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")) {
+            Some(shown) => Shown::of(blake3::hash(shown.as_bytes()) == wanted),
+            None => Shown::Nothing,
+        }
+    }
+
+    fn shown_in_subprotocol(&self, headers: &HeaderMap) -> Shown {
+        let Some(wanted) = self.subprotocol else { return Shown::Right };
+        let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
+        let offered = offered.flat_map(|value| value.split(',')).map(str::trim);
+        let mut tokens = offered.filter(|offer| offer.starts_with(TOKEN_PREFIX));
+        // One attempt is one token.
+        match (tokens.next(), tokens.next()) {
+            (Some(shown), None) => Shown::of(blake3::hash(shown.as_bytes()) == wanted),
+            (Some(_), Some(_)) => Shown::Wrong,
+            (None, _) => Shown::Nothing,
+        }
+    }
+}
+
+/// The token that a request shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// That of this server, or this server wants none for this path.
+    Right,
+    /// Another one.
+    Wrong,
+    /// None, where one is wanted.
+    Nothing,
+}
+
+impl Shown {
+    fn of(is_right: bool) -> Self {
+        if is_right { Self::Right } else { Self::Wrong }
+    }
+}
+
+fn is_same(origin: Option<&str>, host: &str) -> bool {
+    origin.and_then(|origin| origin.strip_prefix("http://")).is_some_and(|origin| origin.eq_ignore_ascii_case(host))
+}
+
+/// A header that is there once, as text.
+fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+/// Lets a request in or refuses it, and gives every answer its headers.
+pub(super) async fn watch_over(
+    State(web): State<Arc<Web>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let refusal = match web.guard.refuse(request.uri().path(), request.headers()) {
+        Some(refusal) => Some(refusal),
+        None => {
+            let is_admitted = match web.guard.shown(request.uri().path(), request.headers()) {
+                // Without a token in the settings there is nothing to guess.
+                Shown::Right if web.guard.bearer.is_none() => true,
+                Shown::Nothing => false,
+                shown => judge_token(&web.shared, peer.0.ip(), shown == Shown::Right).await,
+            };
+            (!is_admitted).then_some((StatusCode::UNAUTHORIZED, "expected the server's token"))
+        }
+    };
+    let mut response = match refusal {
+        Some((status, why)) => (status, format!("{why}\n")).into_response(),
+        None => next.run(request).await,
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(bind: &str, token: Option<&str>) -> Guard {
+        Guard::new(&Settings { bind: bind.parse().unwrap(), token: token.map(str::to_owned), ..Settings::default() })
+    }
+
+    #[test]
+    fn names_and_foreign_addresses_are_not_ours() {
+        let near = guard("127.0.0.1", None);
+        for ours in ["127.0.0.1:6580", "localhost:6580", "LocalHost", "[::1]:6580", "127.0.0.1", "localhost:8080"] {
+            assert!(near.is_ours(ours), "{ours}");
+        }
+        for foreign in
+            ["", "evil.example:6580", "10.0.0.1:6580", "localhost.evil.example", "127.0.0.1.evil.example", "::1"]
+        {
+            assert!(!near.is_ours(foreign), "{foreign}");
+        }
+        let far = guard("0.0.0.0", Some("open"));
+        assert!(far.is_ours("10.0.0.1:6580") && far.is_ours("[fe80::1]:6580") && !far.is_ours("evil.example:6580"));
+    }
+
+    #[test]
+    fn the_token_is_shown_in_the_header_or_as_a_subprotocol() {
+        let guard = guard("127.0.0.1", Some("open sesame?"));
+        let asked = |path: &str, pairs: &[(HeaderName, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            let always = [(header::HOST, "localhost:1"), (header::ORIGIN, "http://localhost:1")];
+            for (name, value) in always.iter().chain(pairs) {
+                headers.append(name, HeaderValue::from_static(value));
+            }
+            assert_eq!(guard.refuse(path, &headers), None);
+            guard.shown(path, &headers)
+        };
+        assert_eq!(asked("/", &[]), Shown::Right);
+        assert_eq!(asked("/scene.json", &[]), Shown::Nothing);
+        assert_eq!(asked("/scene.json", &[(header::AUTHORIZATION, "Bearer open simsim")]), Shown::Wrong);
+        assert_eq!(asked("/scene.json", &[(header::AUTHORIZATION, "Bearer open sesame?")]), Shown::Right);
+        let offer = |text| asked("/live", &[(header::SEC_WEBSOCKET_PROTOCOL, text)]);
+        assert_eq!(offer("simpartner.1"), Shown::Nothing);
+        assert_eq!(offer("simpartner.1, token.b3BlbiBzaW1zaW0"), Shown::Wrong);
+        assert_eq!(offer("simpartner.1, token.b3BlbiBzZXNhbWU_"), Shown::Right);
+    }
+}
