@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import type { Ground as Description, GroundMesh, Heightfield, Plane, RutCells } from "../protocol";
-import { RutMask } from "./ruts";
+import { RutMask } from "./rutmask";
 import { highestOf } from "./triangles";
 import type { Theme } from "./theme";
 
