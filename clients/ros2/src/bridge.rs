@@ -20,7 +20,8 @@ use tokio::{
 };
 
 use crate::{
-    config::{Config, Mistake, Source},
+    config::{Config, Source},
+    config_error::ConfigError,
     description,
     link::{Link, Reader, Server, Writer},
     links::{self, Naming},
@@ -108,7 +109,7 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
                     tell(News::Connected(session.topics()));
                     session.run(&mut tell).await
                 }
-                Err(error) if error.is::<Mistake>() => return error,
+                Err(error) if error.is::<ConfigError>() => return error,
                 Err(error) => error,
             };
             if end.is::<OtherWorld>() {
@@ -195,7 +196,8 @@ impl Session {
         if let Some(source) = source.as_ref().filter(|_| node.is_none()) {
             source.check_world(&options.config, &scene)?;
         }
-        let (Node { ros, simulator, config, .. }, view) = Node::in_world(node, options, domain, &scene)?;
+        let (Node { ros, simulator, config, .. }, view) =
+            Node::in_world(node, server, &options.config, domain, &scene)?;
         let (config, links) = (&*config, Rc::clone(&view.links));
         let mut tasks = JoinSet::new();
         let ((order_sender, orders), (line_sender, lines)) = (channel(WAITING), channel(WAITING));

@@ -10,7 +10,12 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::{frames::Axes, ros::Services, ros::parse, scene::Scene};
+use crate::{
+    config_error::ConfigError,
+    frames::Axes,
+    ros::{Services, parse},
+    scene::Scene,
+};
 
 /// The fastest that anything is published, Hz: the rate of the finest timestep that a world has use for.
 const FASTEST: f64 = 10_000.0;
@@ -130,18 +135,6 @@ impl Robot {
     }
 }
 
-/// Something in the file that is wrong: another try does not help.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Mistake(String);
-
-impl Mistake {
-    /// A mistake that no line alone is to blame for.
-    pub fn new(what: String) -> Self {
-        Self(what)
-    }
-}
-
 /// A file, for messages that name its lines.
 #[derive(Debug, Clone)]
 pub struct Source {
@@ -174,7 +167,7 @@ impl Source {
     /// A message about a place in it.
     pub fn problem(&self, offset: usize, what: &str) -> anyhow::Error {
         let before = self.text.get(..offset).unwrap_or(&self.text);
-        Mistake(format!("{}:{}: {what}", self.path, before.matches('\n').count() + 1)).into()
+        ConfigError::new(format!("{}:{}: {what}", self.path, before.matches('\n').count() + 1)).into()
     }
 
     /// What can be told without a world.

@@ -106,8 +106,11 @@ impl Simulator {
     }
 }
 
-/// Offers the services by which robots come and go.
+/// Offers the services by which robots come and go, and the list of features.
 pub(crate) fn offer(services: &mut Services<'_>) -> Result<()> {
+    services.add("GetSimulatorFeatures", async |simulator, _: AnyRequest| Features {
+        features: simulator.features().await,
+    })?;
     services.add("SpawnEntity", async |simulator, request: Spawn| simulator.spawn(&request).await)?;
     services.add("SpawnEntities", async |simulator, request: SpawnAll| {
         simulator.spawn_all(&request.spawn_requests).await

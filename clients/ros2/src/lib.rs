@@ -14,6 +14,7 @@ pub mod action;
 pub mod actuators;
 pub mod bridge;
 pub mod config;
+pub mod config_error;
 pub mod description;
 mod entities;
 pub mod frames;

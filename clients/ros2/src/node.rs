@@ -8,12 +8,13 @@ use toml::Spanned;
 
 use crate::{
     NODE, action,
-    bridge::Options,
     config::Config,
+    entities,
+    link::Server,
     links::{self, Naming},
     ros::{Domain, Ros},
     scene::Scene,
-    services::{self, Simulator, View},
+    services::{self, Services, Simulator, View},
 };
 
 /// The node with its services, from world to world of a server.
@@ -36,7 +37,8 @@ impl Node {
     /// When a name is not one of ROS.
     pub fn in_world<'n>(
         node: &'n mut Option<Self>,
-        options: &Options,
+        server: &Server,
+        config: &Config,
         domain: &Domain,
         scene: &Rc<Scene>,
     ) -> Result<(&'n mut Self, View)> {
@@ -46,7 +48,7 @@ impl Node {
         };
         let node = match node {
             Some(node) => node,
-            None => node.insert(Self::new(options, domain, view(&options.config))?),
+            None => node.insert(Self::new(server, config, domain, view(config))?),
         };
         node.keep_names(scene);
         node.ros.forget_topics();
@@ -55,12 +57,14 @@ impl Node {
     }
 
     /// With all services, for a world.
-    fn new(options: &Options, domain: &Domain, view: View) -> Result<Self> {
+    fn new(server: &Server, config: &Config, domain: &Domain, view: View) -> Result<Self> {
         let (mut ros, mut tasks) = (domain.node(NODE)?, JoinSet::new());
-        let simulator = Rc::new(Simulator::new(options.server.clone(), view));
-        services::offer(&mut ros, &simulator, &mut tasks)?;
+        let simulator = Rc::new(Simulator::new(server.clone(), view));
+        let mut services = Services::new(&mut ros, &simulator, &mut tasks);
+        services::offer(&mut services)?;
+        entities::offer(&mut services)?;
         action::offer(&mut ros, &simulator, &mut tasks)?;
-        Ok(Self { ros, simulator, config: options.config.clone(), _tasks: tasks })
+        Ok(Self { ros, simulator, config: config.clone(), _tasks: tasks })
     }
 
     /// Keeps the names of the robots of a world.

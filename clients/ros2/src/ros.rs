@@ -14,7 +14,7 @@ use serde::Deserialize;
 use tokio::time::sleep;
 
 use crate::{
-    config::Mistake,
+    config_error::ConfigError,
     messages::{RosMessage, type_name},
 };
 
@@ -245,7 +245,7 @@ impl Ros {
 
     fn topic<M: RosMessage>(&mut self, name: &str, qos: &QosProfile) -> Result<rustdds::Topic> {
         if !self.topics.insert(name.to_owned()) {
-            bail!(Mistake::new(format!(
+            bail!(ConfigError::new(format!(
                 "two topics would be called '{name}'; give one of them another name or namespace"
             )));
         }

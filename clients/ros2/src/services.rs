@@ -13,7 +13,6 @@ use simpartner_wire::protocol::word;
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 use crate::{
-    entities,
     interfaces::*,
     link::Server,
     links::{self, MAP, origin_velocity},
@@ -327,15 +326,11 @@ fn unsupported() -> Outcome {
     )
 }
 
-/// Offers all services. They end with the set of tasks.
+/// Offers all services but those of `entities`. They end with the set of tasks.
 ///
 /// # Errors
 /// When a name is not one of ROS.
-pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) -> Result<()> {
-    let mut services = Services { ros, simulator, tasks };
-    services.add("GetSimulatorFeatures", async |simulator, _: AnyRequest| Features {
-        features: simulator.features().await,
-    })?;
+pub(crate) fn offer(services: &mut Services<'_>) -> Result<()> {
     services.add("GetSimulationState", async |simulator, _: AnyRequest| simulator.get_state().await)?;
     services.add("SetSimulationState", async |simulator, request: SetState| OnlyOutcome {
         result: simulator.set_state(request.state).await,
@@ -362,12 +357,11 @@ pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) 
         result: Outcome::ok(),
         world: WorldResource { name: simulator.view().scene.name.clone(), ..WorldResource::default() },
     })?;
-    entities::offer(&mut services)?;
-    offer_unsupported(&mut services)
+    offer_unsupported(services)
 }
 
 /// Those that the server has nothing for.
-fn offer_unsupported(services: &mut Services) -> Result<()> {
+fn offer_unsupported(services: &mut Services<'_>) -> Result<()> {
     for kind in ["SetEntityInfo", "UnloadWorld"] {
         services.add(kind, async |_, _: AnyRequest| OnlyOutcome { result: unsupported() })?;
     }
@@ -389,7 +383,12 @@ pub(crate) struct Services<'a> {
     tasks: &'a mut JoinSet<()>,
 }
 
-impl Services<'_> {
+impl<'a> Services<'a> {
+    /// Services of a node, answered by its simulator. They end with the set of tasks.
+    pub(crate) fn new(ros: &'a mut Ros, simulator: &'a Rc<Simulator>, tasks: &'a mut JoinSet<()>) -> Self {
+        Self { ros, simulator, tasks }
+    }
+
     /// Adds a service of this type, whose name is the type's as ROS writes it.
     pub(crate) fn add<Q, S, F, A>(&mut self, kind: &str, answer: F) -> Result<()>
     where
