@@ -4,10 +4,10 @@ use simpartner_model::{DeviceId, RobotId, StepIndex, Timestep};
 
 use super::{
     Refusal,
-    control::none_of,
     device::{Samples, acknowledged, command, named_fields, samples, scheduled, write_sample},
     framing::verb_and_rest,
     number::excerpt,
+    unknown_name::unknown_name,
 };
 use crate::signal::{Action, Layout, Seen, StepRecord};
 
@@ -105,7 +105,7 @@ fn read_groups(layout: &Layout, robot: RobotId, text: &str) -> Result<Vec<RobotC
         let device = actuators.iter().find(|device| layout.device_info(**device).name == name);
         let device = *device.ok_or_else(|| {
             let names: Vec<String> = actuators.iter().map(|device| layout.device_info(*device).name.clone()).collect();
-            none_of(&names, name, "INFO")
+            unknown_name(&names, name, "INFO")
         })?;
         if commands.iter().any(|command| command.device == device) {
             return Err(Refusal::Parameter(format!("expected each actuator once, got '{}' again", excerpt(name))));

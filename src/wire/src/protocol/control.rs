@@ -10,11 +10,9 @@ use super::{
     number::{excerpt, read_numbers},
     place::{PLACEMENT, read_placement},
     spawn::{Spawn, read_spawn},
+    unknown_name::{NAMED, unknown_name},
 };
-use crate::{
-    near::did_you_mean,
-    signal::{BodyPlacement, Fault, Layout, Member},
-};
+use crate::signal::{BodyPlacement, Fault, Layout, Member};
 
 /// A message for the control port, understood. The module's documentation says what each does.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,22 +167,6 @@ fn positive(verb: &str, text: &str, highest: f64) -> Result<f64, Refusal> {
     }
 }
 
-/// How many devices are named to someone who named none of them.
-pub(super) const NAMED: usize = 20;
-
-/// The refusal of a name that is none of those that are known. A request lists the others where there are many.
-pub(super) fn none_of(known: &[String], got: &str, request: &str) -> Refusal {
-    let names = known.iter().map(String::as_str);
-    let last_parts = names.clone().filter_map(|name| Some(name.rsplit_once('/')?.1)).filter(|_| !got.contains('/'));
-    let near = did_you_mean(got, names.clone().chain(last_parts));
-    let mut listed: Vec<&str> = names.take(NAMED).collect();
-    let others = format!("others; {request} lists them");
-    if known.len() > NAMED {
-        listed.push(&others);
-    }
-    Refusal::Parameter(format!("expected one of {}, got '{}'{near}", listed.join(", "), excerpt(got)))
-}
-
 /// The device that can be made to fail under this name: `robot/device`, or `device` where only one robot has it.
 ///
 /// # Errors
@@ -225,7 +207,7 @@ pub fn device_named(layout: &Layout, name: &str, others: &[&str]) -> Result<Devi
         [] => {
             let others = others.iter().map(|&other| other.to_owned());
             let known: Vec<String> = others.chain((0..layout.devices().len()).map(full)).collect();
-            Err(none_of(&known, name, "DEVICES"))
+            Err(unknown_name(&known, name, "DEVICES"))
         }
         _ => {
             let which: Vec<String> = found.into_iter().take(NAMED).map(full).collect();

@@ -34,11 +34,13 @@ mod framing;
 mod number;
 mod place;
 mod refusal;
+mod request;
 mod robot;
 mod session;
 mod spawn;
 mod stream;
 mod truth;
+mod unknown_name;
 
 /// The specification of the protocol, in Markdown.
 pub const SPECIFICATION: &str = include_str!("../../PROTOCOL.md");
@@ -53,7 +55,8 @@ pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{excerpt, frame, read_numbers};
 pub use place::placeable_body;
 pub use refusal::Refusal;
+pub use request::{Accepted, Request};
 pub use robot::RobotSession;
-pub use session::{Accepted, DeviceSession, Request, Session};
+pub use session::{DeviceSession, Session};
 pub use spawn::{MAX_GIVEN, Spawn, SpawnSource};
 pub use truth::{TRUTH_OF_BODY, TRUTH_OF_JOINT, write_truth};

@@ -4,8 +4,8 @@ use simpartner_model::BodyId;
 
 use super::{
     Refusal,
-    control::none_of,
     number::{excerpt, read_numbers},
+    unknown_name::unknown_name,
 };
 use crate::signal::{BodyPlacement, Layout};
 
@@ -99,7 +99,7 @@ pub fn placeable_body(layout: &Layout, name: &str) -> Result<BodyId, Refusal> {
         let robots = layout.robots().iter().map(|robot| robot.name.clone());
         let objects = infos.iter().filter(|info| info.robot.is_none() && info.obstacle_to_placing.is_none());
         let known: Vec<String> = robots.chain(objects.map(|info| info.name.clone())).collect();
-        return Err(none_of(&known, name, "SCENE"));
+        return Err(unknown_name(&known, name, "SCENE"));
     };
     match infos[body].obstacle_to_placing {
         Some(why) => Err(Refusal::State(format!("'{name}' cannot be placed: {why}"))),

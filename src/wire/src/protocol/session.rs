@@ -5,31 +5,13 @@ use std::sync::Arc;
 use simpartner_model::{DeviceId, StepIndex, Timestep};
 
 use super::{
-    CommandBoard, Order, Refusal,
+    Accepted, CommandBoard, Order, Refusal, Request,
     device::{self, Answer, DeviceRequest, FrameCommand},
     framing::{Decoder, Flow, MAX_MESSAGE, refuse_control_characters},
     number,
     stream::Stream,
 };
-use crate::signal::{Acknowledgement, Action, ClientId, Command, DeviceKind, Layout, Member, Renumbering, StepRecord};
-
-/// What a session asks of the physics thread, in the order in which the client sent it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Request {
-    /// Commands that act in the same step: all of them or none.
-    Commands(Vec<Command>),
-    /// A member of the lockstep joins, or has seen a step and commands this for the next one.
-    Acknowledge(Acknowledgement, Vec<Command>),
-}
-
-/// What became of a request that was not refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Accepted {
-    /// It is on its way.
-    Queued,
-    /// The client is a member of the lockstep from now on, and has to be sent the present step.
-    Joined,
-}
+use crate::signal::{Acknowledgement, Action, ClientId, DeviceKind, Layout, Member, Renumbering, StepRecord};
 
 /// A client of a port that has readings or a state.
 pub trait Session {

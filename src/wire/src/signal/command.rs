@@ -2,11 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BodyId, DeviceId, Reservation, StepIndex};
-
-/// Who sent a command: a connection's number, or 0 for a sequence played inside the process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId(pub u64);
+use super::{BodyId, ClientId, DeviceId, Reservation, StepIndex};
 
 /// An operational parameter of a sensor, given by `CFG key=value`.
 #[derive(Debug, Clone, Copy, PartialEq)]

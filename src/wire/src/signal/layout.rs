@@ -9,13 +9,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt,
     ops::Range,
 };
 
-use thiserror::Error;
-
-use super::{BodyId, DeviceId, DeviceKind, JointId, Member, RobotId, RobotInfo};
+use super::{BodyId, DeviceId, DeviceKind, JointId, Member, Port, RobotId};
 
 /// A pose: position x, y, z of the body's origin in metres, then the rotation quaternion x, y, z, w (world from body).
 pub const POSE_WIDTH: usize = 7;
@@ -70,42 +67,6 @@ impl Attachment {
     }
 }
 
-/// A TCP port that a device may use: above 1024 (thesis 3.7.1), or 0, which asks for a free one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Port(u16);
-
-/// A number that cannot be a device's port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("expected a port from 1025 to 65535, or 0 for a free one, got {0}")]
-pub struct PortError(pub i64);
-
-impl Port {
-    /// Asks the system for a free port.
-    pub const ANY: Self = Self(0);
-
-    /// Checks the range.
-    ///
-    /// # Errors
-    /// When the number is neither 0 nor in 1025..=65535.
-    pub fn new(number: i64) -> Result<Self, PortError> {
-        match u16::try_from(number) {
-            Ok(port) if port == 0 || port > 1024 => Ok(Self(port)),
-            _ => Err(PortError(number)),
-        }
-    }
-
-    /// The number, 0 for "any".
-    pub fn number(self) -> u16 {
-        self.0
-    }
-}
-
-impl fmt::Display for Port {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
 /// What a client may know of a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceInfo {
@@ -125,6 +86,21 @@ pub struct DeviceInfo {
     pub interval_steps: u64,
     /// `file:line:column` of its element, for messages.
     pub source: String,
+}
+
+/// A robot as one thing to talk to: all readings of its sensors, all commands of its actuators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RobotInfo {
+    /// Name, unique in its world.
+    pub name: String,
+    /// Its combined port, as asked for in the world.
+    pub port: Port,
+    /// `file:line:column` of its element, for messages.
+    pub source: String,
+    /// Its sensors that read numbers, in the order of their ids.
+    pub sensors: Vec<DeviceId>,
+    /// Its actuators, in the order of their ids.
+    pub actuators: Vec<DeviceId>,
 }
 
 /// What a client may know of a body.
@@ -344,14 +320,5 @@ mod tests {
             owners[range].iter_mut().for_each(|count| *count += 1);
         }
         assert!(owners.iter().all(|&count| count == 1), "{owners:?}");
-    }
-
-    #[test]
-    fn ports_at_or_below_1024_are_refused() {
-        for bad in [-1, 1, 80, 1024, 65_536] {
-            assert_eq!(Port::new(bad), Err(PortError(bad)));
-        }
-        assert_eq!(Port::new(0), Ok(Port::ANY));
-        assert_eq!(Port::new(1025).map(Port::number), Ok(1025));
     }
 }

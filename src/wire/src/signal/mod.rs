@@ -4,32 +4,38 @@
 //! It knows nothing of physics, XML, sockets, SQL or any clock. Start at [`StepRecord`]: one flat record a step is what
 //! the wire, the database and later the viewer all read, and [`Layout`] says what stands where in it.
 
+mod acknowledgement;
 mod budget;
 mod chain;
+mod client;
 mod command;
 mod contact;
 mod event;
 mod kind;
 mod layout;
 mod member;
+mod port;
 mod record;
 mod renumbering;
 mod text;
 
+pub use acknowledgement::{Acknowledgement, Seen};
 pub use budget::{Budget, Overdrawn, Reservation};
 pub use chain::StateChain;
+pub use client::ClientId;
 pub use command::{
-    Action, ActuatorState, AppliedCommand, BodyPlacement, ClientId, Command, Configuration, Fault, MAX_STATE_NUMBERS,
+    Action, ActuatorState, AppliedCommand, BodyPlacement, Command, Configuration, Fault, MAX_STATE_NUMBERS,
     NoiseFigure, Target, set_fields,
 };
 pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};
 pub use kind::{Description, DeviceKind, MountedOn, NoiseLaw, Quantity};
 pub use layout::{
-    Attachment, BodyInfo, DeviceInfo, Field, JOINT_WIDTH, Layout, MOST_FIELDS_IN_RECORD, POSE_WIDTH, Port, PortError,
+    Attachment, BodyInfo, DeviceInfo, Field, JOINT_WIDTH, Layout, MOST_FIELDS_IN_RECORD, POSE_WIDTH, RobotInfo,
     TWIST_WIDTH, WRENCH_WIDTH,
 };
-pub use member::{Acknowledgement, Member, RobotInfo, Seen};
+pub use member::Member;
+pub use port::{Port, PortError};
 pub use record::{LongReading, StepRecord, StepTiming};
 pub use renumbering::{Renumbering, places};
 pub use simpartner_model::{BodyId, DeviceId, JointId, RobotId, StepIndex, Timestep, TimestepError};

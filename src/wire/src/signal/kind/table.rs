@@ -2,7 +2,7 @@
 //!
 //! A new kind of sensor is an entry here and what it measures in `device/sensor/kinds.rs`.
 
-use super::{Description, MountedOn, NoiseLaw, Quantity};
+use super::description::{Description, MountedOn, NoiseLaw, Quantity};
 
 /// Beyond this no coordinate of a world makes sense, metres.
 const WORLD: f64 = 1e9;

@@ -1,0 +1,67 @@
+//! The description of a kind of device: names, mount, quantities with their units and ranges.
+
+/// What a kind of device is.
+#[derive(Debug)]
+pub struct Description {
+    /// Name in XML, in `INFO` and in the database.
+    pub name: &'static str,
+    /// What it is mounted on.
+    pub mounted_on: MountedOn,
+    /// True for a device that moves something.
+    pub is_actuator: bool,
+    /// What it reads or does.
+    pub doc: &'static str,
+    /// The numbers of its frame, in order.
+    pub quantities: &'static [Quantity],
+    /// What it reads where nothing moves.
+    pub at_rest: &'static str,
+    /// What it reads in free fall.
+    pub in_free_fall: &'static str,
+    /// Attributes in XML that only some kinds have.
+    pub attributes: &'static [&'static str],
+    /// The axes it may be told to read in, the default first; empty where there is no choice.
+    pub frames: &'static [&'static str],
+    /// The lengths of a frame that it takes as a command.
+    pub command_lengths: &'static [usize],
+}
+
+/// What a device is mounted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MountedOn {
+    /// A body.
+    Body,
+    /// A joint.
+    Joint,
+}
+
+/// Numbers of a frame that belong together and share their noise.
+#[derive(Debug)]
+pub struct Quantity {
+    /// Name.
+    pub name: &'static str,
+    /// Names of its fields; a scanner has the one as often as it has rays.
+    pub fields: &'static [&'static str],
+    /// Unit; `1` for a plain number.
+    pub unit: &'static str,
+    /// The unit on a joint that slides instead of turning, where it is another one.
+    pub linear_unit: Option<&'static str>,
+    /// Smallest value.
+    pub lowest: f64,
+    /// Largest value.
+    pub highest: f64,
+    /// How noise acts on it.
+    pub noise: NoiseLaw,
+}
+
+/// How noise acts on a quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoiseLaw {
+    /// It is added to each field.
+    Additive,
+    /// The fields are a unit quaternion x, y, z, w; the noise is a small turn, its three angles about the sensor's own axes.
+    Rotation,
+    /// It is added to an angle from 0 to 2 pi, which goes round.
+    Angle,
+    /// There is none: the quantity is a yes or no, or no reading at all.
+    None,
+}
