@@ -6,11 +6,12 @@
 
 pub mod dem;
 mod device;
-mod encoding;
+mod limits;
 pub mod mesh;
 pub mod rwtask;
 mod sequence;
-mod vrml;
+mod source;
+mod text;
 pub mod xml;
 
 pub use device::{
@@ -20,10 +21,8 @@ pub use device::{
 pub use sequence::{
     Comparison, Condition, DeviceReference, Section, Sequence, SequenceItem, Timeline, TimelineCommand,
 };
+pub use source::{Content, SourceFile, Warning};
 
-use std::{fmt, sync::Arc};
-
-use serde::Serialize;
 use simpartner_model::{DeviceId, GraspTask, Mechanism, Robot};
 use simpartner_wire::signal::Port;
 
@@ -71,73 +70,5 @@ impl World {
     /// All robots with their combined ports.
     pub fn robots(&self) -> impl Iterator<Item = (&Robot, Port)> {
         self.mechanism.robots.iter().zip(self.combined_ports.iter().copied())
-    }
-}
-
-/// Something in a file that can be simulated, but hardly as it was meant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Warning {
-    /// `file:line:column` of the element.
-    pub place: String,
-    /// What there is, and what comes of it.
-    pub what: String,
-    /// What to do about it.
-    pub help: String,
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}; {}", self.place, self.what, self.help)
-    }
-}
-
-/// A file that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceFile {
-    /// Path as it was opened.
-    pub path: String,
-    /// All of it.
-    pub content: Content,
-}
-
-/// What a file holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
-    /// Text.
-    Text(String),
-    /// Anything else.
-    Bytes(Arc<[u8]>),
-}
-
-impl SourceFile {
-    /// A file of text.
-    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { path: path.into(), content: Content::Text(text.into()) }
-    }
-
-    /// A file of any kind. It is text if its bytes are: UTF-8 and without the character 0, which databases have no place for in text.
-    pub fn of_bytes(path: impl Into<String>, bytes: Vec<u8>) -> Self {
-        let content = match String::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Content::Text(text),
-            Ok(text) => Content::Bytes(text.into_bytes().into()),
-            Err(error) => Content::Bytes(error.into_bytes().into()),
-        };
-        Self { path: path.into(), content }
-    }
-
-    /// Its text; of one that is none, an empty one.
-    pub fn text(&self) -> &str {
-        match &self.content {
-            Content::Text(text) => text,
-            Content::Bytes(_) => "",
-        }
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8] {
-        match &self.content {
-            Content::Text(text) => text.as_bytes(),
-            Content::Bytes(bytes) => bytes,
-        }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{Dem, DemProblem, check_size, problem};
-use crate::vrml::{self, Node};
+use super::grid::{Dem, DemProblem, check_size, problem};
+use crate::text::vrml::{self, Node};
 
 pub(super) fn read(text: &str) -> Result<Dem, DemProblem> {
     let roots = vrml::parse(text).map_err(|(offset, what)| problem(offset, what))?;

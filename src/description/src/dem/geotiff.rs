@@ -12,8 +12,14 @@ use tiff::{
     tags::Tag,
 };
 
-use super::{Dem, DemProblem, MAX_FILE, MAX_SAMPLES, check_size, earth::metres_per_degree, problem};
-use crate::xml::parse_tree;
+use super::{
+    earth::metres_per_degree,
+    grid::{Dem, DemProblem, check_size, problem},
+};
+use crate::{
+    limits::{MAX_HEIGHTS_FILE, MAX_SAMPLES},
+    text::tree,
+};
 
 /// Bytes of the largest sample.
 const SAMPLE: usize = 8;
@@ -34,7 +40,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
     let mut limits = Limits::default();
     limits.decoding_buffer_size = MAX_SAMPLES * SAMPLE;
     limits.intermediate_buffer_size = MAX_SAMPLES * SAMPLE;
-    limits.ifd_value_size = MAX_FILE;
+    limits.ifd_value_size = MAX_HEIGHTS_FILE;
     let mut file = Decoder::new(Cursor::new(bytes)).map_err(refuse)?.with_limits(limits);
     let (columns, rows) = file.dimensions().map_err(refuse)?;
     let (columns, rows) = (columns as usize, rows as usize);
@@ -157,7 +163,7 @@ fn band_scale(file: &mut File) -> Result<[f64; 2], DemProblem> {
     let mut band = [1.0, 0.0];
     let Some(text) = text(file, Tag::Unknown(GDAL_METADATA))? else { return Ok(band) };
     // Metadata that cannot be read say nothing about heights.
-    let Ok(tree) = parse_tree("GDAL_METADATA", &text) else { return Ok(band) };
+    let Ok(tree) = tree::parse::<()>("GDAL_METADATA", &text) else { return Ok(band) };
     for item in tree.roots.iter().flat_map(|root| &root.children).filter(|item| item.name == "Item") {
         let role = item.attributes.iter().find(|attribute| attribute.name == "role").map(|role| role.value.as_str());
         let place = ["scale", "offset"].iter().position(|name| Some(*name) == role);

@@ -1,6 +1,9 @@
 //! SRTM tiles: a degree each way, two bytes a sample, named by the corner in their south-west such as `N60E024.hgt`.
 
-use super::{Dem, DemProblem, earth::metres_per_degree, problem};
+use super::{
+    earth::metres_per_degree,
+    grid::{Dem, DemProblem, problem},
+};
 
 /// Samples along longitude and latitude of the tiles there are: 3 and 1 arc seconds, and 2 by 1 in the far north.
 const SIZES: [[usize; 2]; 3] = [[1201, 1201], [3601, 3601], [1801, 3601]];

@@ -1,6 +1,6 @@
 //! MuJoCo's own files of heights, little-endian: rows and columns as 32-bit integers, then lines of 32-bit floats from south to north.
 
-use super::{Dem, DemProblem, check_size, problem};
+use super::grid::{Dem, DemProblem, check_size, problem};
 
 /// The heights, without a unit and without distances.
 pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {

@@ -4,7 +4,8 @@ use std::io::Cursor;
 
 use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
 
-use super::{Dem, DemProblem, MAX_SAMPLES, check_size, problem};
+use super::grid::{Dem, DemProblem, check_size, problem};
+use crate::limits::MAX_SAMPLES;
 
 /// Memory that a picture being read may take beside its samples, bytes.
 const MAX_BESIDE: usize = 64 << 20;

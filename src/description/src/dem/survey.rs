@@ -3,7 +3,7 @@
 use libm::{atan, hypot};
 use serde::Serialize;
 
-use super::Dem;
+use super::grid::Dem;
 
 /// Figures of a grid of heights. Slopes are those of the triangles that the surface is made of, in degrees from level; they are
 /// `None` where distances are not known or no cell has a surface.

@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{Dem, DemProblem, MAX_SAMPLES, check_size, problem};
-use crate::xml::{read_numbers, shorten};
+use super::grid::{Dem, DemProblem, check_size, problem};
+use crate::{
+    limits::MAX_SAMPLES,
+    text::numbers::{read_numbers, shorten},
+};
 
 /// One line for each x, its heights along z.
 pub(super) fn read_csv(text: &str) -> Result<Dem, DemProblem> {

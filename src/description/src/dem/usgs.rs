@@ -1,7 +1,10 @@
 //! USGS DEM in classic records (USGS, *Standards for Digital Elevation Models*, part 2, 1998): blocks of 1024 characters, a record A
 //! about the whole, then a record B for each profile from south to north, the profiles from west to east.
 
-use super::{Dem, DemProblem, check_size, earth::metres_per_degree, problem};
+use super::{
+    earth::metres_per_degree,
+    grid::{Dem, DemProblem, check_size, problem},
+};
 
 const BLOCK: usize = 1024;
 /// Characters of a profile's header, and of each of its elevations.

@@ -9,10 +9,13 @@ use bevy_math::{DAffine3, DMat4, DQuat, DVec3};
 use simpartner_model::Color;
 
 use super::{
-    Mesh, MeshProblem, fan, problem, shorten, strip,
+    triangles::{Mesh, MeshProblem, fan, problem, shorten, strip},
     work::{Work, check_size},
 };
-use crate::xml::{Diagnostic, Node, child, parse_tree};
+use crate::text::{
+    diagnostic::Diagnostic,
+    tree::{Node, child, parse as parse_tree},
+};
 
 /// How deep nodes may stand in, or name, each other. Those that people draw need five; one that names itself has no end.
 const MAX_DEPTH: usize = 32;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use simpartner_model::Color;
 
 use super::{
-    Mesh, MeshProblem, fan, problem, shorten, strip,
+    triangles::{Mesh, MeshProblem, fan, problem, shorten, strip},
     work::{Work, check_size},
 };
 

@@ -2,7 +2,8 @@
 
 use bevy_math::DVec3;
 
-use super::{MAX_TRIANGLES, Mesh, MeshProblem, problem, too_many_triangles};
+use super::triangles::{Mesh, MeshProblem, problem, too_many_triangles};
+use crate::limits::MAX_TRIANGLES;
 
 /// Reads a file.
 pub(super) fn read(bytes: &[u8]) -> Result<Mesh, MeshProblem> {

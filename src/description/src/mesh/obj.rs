@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use simpartner_model::Color;
 
-use super::{Mesh, MeshProblem, any_text, coordinates, fan, problem, shorten};
+use super::triangles::{Mesh, MeshProblem, any_text, coordinates, fan, problem, shorten};
 
 /// Points, faces and their materials; faces of more corners are fans of triangles, and everything else in the file is left out.
 pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bevy_math::DVec3;
 
-use super::{Mesh, MeshProblem, any_text, coordinates, problem};
+use super::triangles::{Mesh, MeshProblem, any_text, coordinates, problem};
 
 /// Bytes of a binary file before its triangles, and of each of these.
 const HEADER: usize = 84;

@@ -6,10 +6,10 @@ use bevy_math::{DAffine3, DQuat, DVec3};
 use libm::{cos, sin};
 
 use super::{
-    Mesh, MeshProblem, fan, problem,
+    triangles::{Mesh, MeshProblem, fan, problem},
     work::{Work, check_size},
 };
-use crate::vrml::{self, Node};
+use crate::text::vrml::{self, Node};
 
 pub(super) fn read(text: &str) -> Result<Mesh, MeshProblem> {
     let line = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;

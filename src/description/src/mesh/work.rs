@@ -3,7 +3,8 @@
 
 use std::cell::Cell;
 
-use super::{MAX_TRIANGLES, Mesh, MeshProblem, problem, too_many_triangles};
+use super::triangles::{Mesh, MeshProblem, problem, too_many_triangles};
+use crate::limits::MAX_TRIANGLES;
 
 /// Units of work that a file may take, about two seconds. The largest files that are read have 16 million numbers.
 const MOST: usize = 40_000_000;

@@ -13,7 +13,14 @@ use simpartner_model::Pose;
 
 pub use write::write;
 
-use crate::xml::{self, Diagnostic, Node, child, parse_tree, read_numbers};
+use crate::{
+    text::{
+        diagnostic::Diagnostic,
+        numbers::read_numbers,
+        tree::{Node, child, parse as parse_tree},
+    },
+    xml,
+};
 
 /// The largest file, bytes, as for our own.
 const MAX_FILE: usize = 16 << 20;

@@ -13,14 +13,16 @@ use std::{
 use bevy_math::DVec3;
 
 use super::{
+    assembly_frame::Frame,
     body::optional_pose,
-    frame::Frame,
-    limits::{MAX_ELEMENTS, MAX_EXPANDED, MAX_NESTED_ASSEMBLIES},
+    node::Node,
     reading::{Placeholders, Reading},
     schema::{ASSEMBLIES, Element},
-    tree::Node,
 };
-use crate::SourceFile;
+use crate::{
+    limits::{MAX_ELEMENTS, MAX_EXPANDED, MAX_NESTED_ASSEMBLIES},
+    source::SourceFile,
+};
 
 /// The parameter that names the body an assembly hangs on.
 const ON: &str = "on";
@@ -202,7 +204,7 @@ impl Expansion<'_, '_, '_> {
             let mut copied = self.take(size(node));
             let mut node = node.clone();
             node.walk_mut(&mut |node| {
-                node.frame = frame;
+                node.context.frame = frame;
                 self.elements += 1;
                 for text in node.attributes.iter_mut().map(|given| &mut given.value).chain([&mut node.text]) {
                     copied &= fill(text, values, &self.left);
@@ -265,7 +267,8 @@ impl Expansion<'_, '_, '_> {
         let values = self.values(place, definition, outer)?;
         let mut copy = definition.node.clone();
         copy.shift(self.reading.origins.copy(definition.node.offset, place.offset));
-        let frame = place.frame.placed(&optional_pose(self.reading, place)?, signs(self.reading.text(place, "mirror")));
+        let frame =
+            place.context.frame.placed(&optional_pose(self.reading, place)?, signs(self.reading.text(place, "mirror")));
         self.open.push(name.to_owned());
         let mut members = self.members(&copy.children, &values, frame);
         self.open.pop();

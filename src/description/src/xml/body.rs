@@ -7,11 +7,12 @@ use simpartner_model::{
 };
 
 use super::{
-    frame::Frame,
+    assembly_frame::Frame,
+    node::Node,
     points::{read_colored_mesh, read_hull, read_mesh},
-    reading::{Reading, child},
-    tree::Node,
+    reading::Reading,
 };
+use crate::text::tree::child;
 
 /// How far a rotation matrix in a file may be from a rotation, in each product of two of its columns.
 const ROTATION_TOLERANCE: f64 = 1e-3;
@@ -53,14 +54,14 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     Some(Body {
         name,
         robot: None,
-        pose: node.frame.place(&pose?),
-        linear_velocity: node.frame.axis(node.frame.mirror(velocity(
+        pose: node.context.frame.place(&pose?),
+        linear_velocity: node.context.frame.axis(node.context.frame.mirror(velocity(
             reading,
             node,
             "translationalVelocity",
             ["vx", "vy", "vz"],
         )?)),
-        angular_velocity: node.frame.axis(node.frame.mirror_turning(velocity(
+        angular_velocity: node.context.frame.axis(node.context.frame.mirror_turning(velocity(
             reading,
             node,
             "rotationalVelocity",
@@ -174,7 +175,7 @@ pub(super) fn optional_pose(reading: &Reading, node: &Node) -> Option<Pose> {
 fn read_pose(reading: &Reading, node: &Node) -> Option<Pose> {
     let angle = |name| reading.real(node, name);
     let rpy = DVec3::new(angle("roll")?, angle("pitch")?, angle("yaw")?);
-    Some(node.frame.mirror_pose(&Pose::from_xyz_rpy(vector(reading, node)?, rpy)))
+    Some(node.context.frame.mirror_pose(&Pose::from_xyz_rpy(vector(reading, node)?, rpy)))
 }
 
 /// The attributes x, y and z.
@@ -214,7 +215,7 @@ fn read_transformation(reading: &Reading, node: &Node) -> Option<Pose> {
         reading.problem_with_help(node.offset, "T00 to T22 mirror instead of turning", "their determinant must be +1");
         return None;
     }
-    Some(node.frame.mirror_pose(&Pose::from_matrix(matrix, column(3))))
+    Some(node.context.frame.mirror_pose(&Pose::from_matrix(matrix, column(3))))
 }
 
 fn velocity(reading: &Reading, node: &Node, tag: &str, components: [&str; 3]) -> Option<DVec3> {
@@ -229,7 +230,7 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
     let across = match given("secondFriction") {
         true => Some(CrossFriction {
             coefficient: reading.real(node, "secondFriction")?,
-            direction: friction_direction(reading.text(node, "frictionDirection")?, &node.frame),
+            direction: friction_direction(reading.text(node, "frictionDirection")?, &node.context.frame),
         }),
         false => None,
     };
@@ -255,7 +256,7 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
         stiffness,
         damping,
         slip: reading.real(node, "slip")?,
-        surface_velocity: node.frame.mirror(DVec3::new(
+        surface_velocity: node.context.frame.mirror(DVec3::new(
             reading.real(node, "surfaceVelocityX")?,
             reading.real(node, "surfaceVelocityY")?,
             reading.real(node, "surfaceVelocityZ")?,
@@ -302,7 +303,7 @@ fn read_shape(reading: &Reading, node: &Node) -> Option<Placed> {
         _ => Shape::Compound { parts: read_parts(reading, node)? },
     };
     if let Some(axis) = reading.text(node, "axis") {
-        pose = pose.then(&node.frame.mirror_pose(&along(axis)));
+        pose = pose.then(&node.context.frame.mirror_pose(&along(axis)));
     }
     Some(Placed { pose, shape })
 }
@@ -352,6 +353,6 @@ fn read_inertia(reading: &Reading, node: &Node) -> Option<Inertia> {
         return None;
     }
     let tensor = DMat3::from_cols(DVec3::new(ixx, ixy, ixz), DVec3::new(ixy, iyy, iyz), DVec3::new(ixz, iyz, izz));
-    let centre_of_mass = node.frame.mirror(vector(reading, node)?);
-    Some(Inertia { centre_of_mass, tensor: node.frame.mirror_tensor(&tensor) })
+    let centre_of_mass = node.context.frame.mirror(vector(reading, node)?);
+    Some(Inertia { centre_of_mass, tensor: node.context.frame.mirror_tensor(&tensor) })
 }

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use simpartner_wire::near;
 
-use super::Diagnostic;
+use crate::text::diagnostic::Diagnostic;
 
 /// A file of the program's own.
 #[derive(Debug, Clone, Copy)]

@@ -3,15 +3,13 @@
 use simpartner_model::{Coupling, Joint, JointAxis, JointId};
 
 use super::{
-    parts::Parts,
+    node::Node,
     reading::{Reading, is_given},
     scope::Scope,
-    tree::Node,
 };
 
 /// Reads a `<coupling>` between joints of the same file. `None` if something is wrong.
-pub(super) fn read(reading: &Reading, node: &Node, parts: &Parts) -> Option<Coupling> {
-    let joints = (&parts.joint_names, &parts.joints[..]);
+pub(super) fn read(reading: &Reading, node: &Node, joints: (&Scope, &[Joint])) -> Option<Coupling> {
     let leader = joint_axis(reading, node, joints, "leader", "leaderAxis");
     let follower = joint_axis(reading, node, joints, "follower", "followerAxis");
     let (leader, follower) = (leader?, follower?);

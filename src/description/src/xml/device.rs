@@ -8,15 +8,18 @@ use simpartner_wire::signal::{DeviceKind, MountedOn, NoiseLaw, Port};
 
 use super::{
     body::{optional_pose, vector},
-    limits::{MAX_DEVICES, MAX_RAYS},
+    node::Node,
     parts::Parts,
-    reading::{Reading, child, is_given},
+    reading::{Reading, is_given},
     scope::Scope,
-    tree::Node,
 };
 use crate::{
-    Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Push, Scanner, Sensor,
-    SensorOptions, Watchdog,
+    device::{
+        Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Push, Scanner,
+        Sensor, SensorOptions, Watchdog,
+    },
+    limits::{MAX_DEVICES, MAX_RAYS},
+    text::tree::child,
 };
 
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.

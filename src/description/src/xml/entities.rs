@@ -11,14 +11,21 @@ use simpartner_model::{Mechanism, Pose};
 use simpartner_wire::near::did_you_mean;
 
 use super::{
-    BUILT_IN, Diagnostic, Diagnostics, Document, Expected,
-    files::{Files, Renewed, read_file},
+    built_in::BUILT_IN,
+    document::{Document, Expected, read_root},
+    files::{Files, Renewed},
     move_robot::tag_end,
-    read_root,
     schema::{ROBOT, WORLD},
-    tree,
 };
-use crate::{SourceFile, World};
+use crate::{
+    World,
+    source::SourceFile,
+    text::{
+        diagnostic::{Diagnostic, Diagnostics},
+        file::read_file,
+        tree,
+    },
+};
 
 /// Robots whose ports would be those of others get the next offset of this size, as the shipped worlds have it.
 const OFFSET_STEP: u16 = 100;
@@ -109,7 +116,7 @@ pub fn add_robot(world: &World, newcomer: &Newcomer<'_>, taken: &[u16]) -> Resul
 /// That there is none, or what else in the world needs it.
 pub fn remove_entity(world: &World, name: &str) -> Result<World, Diagnostics> {
     let own = own_text(world)?;
-    let roots = tree::parse(&own.path, own.text()).map_err(Diagnostics::from)?.roots;
+    let roots = tree::parse::<()>(&own.path, own.text()).map_err(Diagnostics::from)?.roots;
     // A bare series of objects is a world, too.
     let elements = match &roots[..] {
         [root] if root.name == WORLD => &root.children,
@@ -182,7 +189,7 @@ fn holds_robot(text: &str) -> bool {
 fn own_text(world: &World) -> Result<&SourceFile, Diagnostics> {
     let refuse = |path: &str, what: &str, help: &str| Err(Diagnostic::at(path, "", 0, what).with_help(help).into());
     let Some(own) = world.sources.first() else { return refuse("", "the world has no text", "read it from a file") };
-    let roots = tree::parse(&own.path, own.text()).map_err(Diagnostics::from)?.roots;
+    let roots = tree::parse::<()>(&own.path, own.text()).map_err(Diagnostics::from)?.roots;
     match roots.iter().all(|root| [WORLD, OBJECT, "soil"].contains(&root.name.as_str())) {
         true => Ok(own),
         false => refuse(
@@ -216,7 +223,7 @@ fn given_file(world: &World, text: &str) -> SourceFile {
 }
 
 fn is_urdf(text: &str) -> bool {
-    let roots = tree::parse("", text).map(|parsed| parsed.roots).unwrap_or_default();
+    let roots = tree::parse::<()>("", text).map(|parsed| parsed.roots).unwrap_or_default();
     roots.iter().any(|root| root.name == ROBOT && root.children.iter().any(|child| child.name == "link"))
 }
 
@@ -243,7 +250,7 @@ fn read_world(path: &str, text: &str, files: Files<'_>) -> Result<World, Diagnos
 /// The text with an element behind all others of the world.
 fn inserted(own: &SourceFile, element: &str) -> Result<String, Diagnostics> {
     let text = own.text();
-    let roots = tree::parse(&own.path, text).map_err(Diagnostics::from)?.roots;
+    let roots = tree::parse::<()>(&own.path, text).map_err(Diagnostics::from)?.roots;
     let [root] = &roots[..] else { return bare(own) };
     if root.name != WORLD {
         return bare(own);

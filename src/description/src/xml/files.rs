@@ -2,14 +2,19 @@
 
 use std::{
     cell::Cell,
-    io::Read,
     path::{Component, Path, PathBuf},
 };
 
-use super::{Diagnostic, built_in, limits::MAX_MESH_FILE};
+use super::built_in;
 use crate::{
-    Content, SourceFile, dem, encoding,
+    dem,
+    limits::MAX_MESH_FILE,
     mesh::{self, Mesh},
+    source::{Content, SourceFile},
+    text::{
+        diagnostic::Diagnostic,
+        file::{read_bytes, read_file},
+    },
 };
 
 /// The path under which the text of a mesh is kept that stands for a file: the file's own, unless terrain may have been read from the same
@@ -195,64 +200,9 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Reads a file of the file system as text of at most `limit` bytes. Folders, devices and pipes, which may be without end or
-/// never answer, are refused.
-///
-/// # Errors
-/// What is wrong with the file, and where in it.
-pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
-    let bytes = read_bytes(path, limit)?;
-    encoding::decode(&bytes).map(std::borrow::Cow::into_owned).map_err(|problem| {
-        let valid = String::from_utf8_lossy(&bytes[..problem.offset]).into_owned();
-        Diagnostic::at(path, &valid, valid.len(), problem.what).with_help(encoding::HELP)
-    })
-}
-
 fn kept<'a>(files: &'a [SourceFile], path: &str) -> Result<&'a SourceFile, Diagnostic> {
     let found = files.iter().find(|file| file.path == path);
     found.ok_or_else(|| Diagnostic::at(path, "", 0, format!("'{path}' was not kept")))
-}
-
-/// Reads a file of the file system, of at most `limit` bytes.
-pub(crate) fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
-    let refuse = |message: String| Diagnostic::at(path, "", 0, message);
-    let cannot = |error: std::io::Error| refuse(format!("cannot open '{path}': {error}"));
-    let check = |metadata: &std::fs::Metadata| {
-        if metadata.is_dir() {
-            return Err(refuse(format!("'{path}' is a folder")));
-        }
-        if !metadata.is_file() {
-            let message = format!("'{path}' is a device or a pipe; only files are read");
-            return Err(refuse(message).with_help("save what it holds as a file"));
-        }
-        Ok(())
-    };
-    // Before it is opened, since opening a device may have effects; and again of what was opened, which may be another file.
-    check(&std::fs::metadata(path).map_err(cannot)?)?;
-    let file = open_without_waiting(path).map_err(cannot)?;
-    let metadata = file.metadata().map_err(cannot)?;
-    check(&metadata)?;
-    let too_long = || refuse(format!("'{path}' has more than {limit} bytes, which are the most that are read"));
-    if metadata.len() > limit as u64 {
-        return Err(too_long());
-    }
-    let mut bytes = Vec::new();
-    // One byte more tells a file that is too long, also where the system does not know its length.
-    let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| refuse(format!("cannot read '{path}': {error}")))?;
-    if bytes.len() > limit {
-        return Err(too_long());
-    }
-    Ok(bytes)
-}
-
-/// Opens a file to read. Neither this nor reading waits for another process, whatever the file is.
-fn open_without_waiting(path: &str) -> std::io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
-    options.open(path)
 }
 
 /// A path in a file, seen from that file's folder.

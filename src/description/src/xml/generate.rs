@@ -4,13 +4,11 @@ use std::{collections::HashMap, fmt::Write};
 
 use simpartner_wire::signal::{DeviceKind, MountedOn, Quantity};
 
-use super::{
-    limits,
-    schema::{
-        ASSEMBLIES, Attribute, Content, ELEMENTS, EXAMPLES, Element, GRASP, GRASP_TASK, Kind, Occurs, Presence, ROBOT,
-        SEQUENCE, WORLD, bound,
-    },
+use super::schema::{
+    ASSEMBLIES, Attribute, Content, ELEMENTS, EXAMPLES, Element, GRASP, GRASP_TASK, Kind, Occurs, Presence, ROBOT,
+    SEQUENCE, WORLD, bound,
 };
+use crate::limits::STATED;
 
 /// `worlds/world.dtd`
 pub fn world_dtd() -> String {
@@ -195,7 +193,7 @@ fn write_limits(text: &mut String) {
         "\n## Limits\n\nWhat is larger is refused, with its place. Only files are read: no folders, devices or pipes. Control\n\
          characters, but for line breaks and tabs, stand in no file.\n\n| of | at most | |\n|---|---|---|\n",
     );
-    for (of, most, unit) in limits::STATED {
+    for (of, most, unit) in STATED {
         let _ = writeln!(text, "| {of} | {most} | {unit} |");
     }
 }

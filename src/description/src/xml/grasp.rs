@@ -7,10 +7,11 @@ use simpartner_model::{Contact, ContactKind, Grasp, Patch, Pose};
 
 use super::{
     body,
-    reading::{Reading, child, is_given},
-    tree::Node,
-    world::GRAVITY,
+    node::Node,
+    reading::{Reading, is_given},
+    schema::GRAVITY,
 };
+use crate::text::tree::child;
 
 /// No hand has more, and a program of so many takes seconds.
 const MAX_CONTACTS: usize = 1000;

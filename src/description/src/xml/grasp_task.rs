@@ -8,12 +8,12 @@ use simpartner_model::{
 
 use super::{
     body,
-    reading::{Placeholders, Reading, child, is_given},
+    node::Node,
+    reading::{Placeholders, Reading, is_given},
     schema::{Element, WORLD},
-    tree::Node,
     world,
 };
-use crate::{GraspTaskFile, SourceFile, World};
+use crate::{GraspTaskFile, World, source::SourceFile, text::tree::child};
 
 /// Targets of a file; each is a task of a second of computing.
 const MAX_TARGETS: usize = 100_000;

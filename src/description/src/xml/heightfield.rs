@@ -4,15 +4,15 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Heightfield, Pose};
 
 use super::{
-    Diagnostic,
     body::read_material,
-    limits::{MAX_ALL_DATA, MAX_GRID_SIDE},
-    reading::{Reading, is_given, read_numbers},
-    tree::Node,
+    node::Node,
+    reading::{Reading, is_given},
 };
 use crate::{
-    SourceFile,
     dem::{self, Dem},
+    limits::{MAX_ALL_DATA, MAX_GRID_SIDE, MAX_HEIGHTS_FILE},
+    source::SourceFile,
+    text::{diagnostic::Diagnostic, numbers::read_numbers},
 };
 
 /// The most grid points a terrain may have.
@@ -71,7 +71,7 @@ fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<Sourc
     }
     let path = reading.files.beside(reading.path, file, "worlds");
     let kept: usize = sources.iter().map(|source| source.bytes().len()).sum();
-    let bytes = reading.files.read_bytes(&path, dem::MAX_FILE.min(MAX_ALL_DATA.saturating_sub(kept)));
+    let bytes = reading.files.read_bytes(&path, MAX_HEIGHTS_FILE.min(MAX_ALL_DATA.saturating_sub(kept)));
     let unusable =
         |problem: Diagnostic| reading.problem(place, format!("the data file cannot be used: {}", problem.message));
     let source = SourceFile::of_bytes(path, bytes.map_err(unusable).ok()?);

@@ -7,10 +7,11 @@ use simpartner_model::{Axis, Body, FreeAxis, Joint, JointKind};
 
 use super::{
     body::vector,
-    reading::{Reading, child, is_given},
+    node::Node,
+    reading::{Reading, is_given},
     scope::Scope,
-    tree::Node,
 };
+use crate::text::tree::child;
 
 /// The attributes of `<free>` that a ball joint has not: its laws are the same about all its axes, and it begins as its bodies are placed.
 const NOT_OF_A_BALL: [&str; 4] = ["axis", "springPosition", "initialPosition", "initialRate"];
@@ -36,7 +37,7 @@ pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body
         return None;
     }
     let anchor = match child(node, "anchor") {
-        Some(anchor) => node.frame.point(vector(reading, anchor)?),
+        Some(anchor) => node.context.frame.point(vector(reading, anchor)?),
         None => bodies.get(child_body.index())?.pose.translation,
     };
     let (axes, swing) = laws?;
@@ -81,12 +82,12 @@ fn read_frame(reading: &Reading, node: &Node, kind: JointKind) -> Option<DQuat> 
 }
 
 fn direction(reading: &Reading, node: &Node, tag: &str, default: DVec3) -> Option<DVec3> {
-    let Some(axis) = child(node, tag) else { return Some(node.frame.axis(default)) };
+    let Some(axis) = child(node, tag) else { return Some(node.context.frame.axis(default)) };
     let direction = vector(reading, axis)?.try_normalize();
     if direction.is_none() {
         reading.problem(axis.offset, format!("<{tag}> has no direction"));
     }
-    direction.map(|direction| node.frame.axis(direction))
+    direction.map(|direction| node.context.frame.axis(direction))
 }
 
 /// A right-handed frame with this third axis, its first axis as the schema's table says.

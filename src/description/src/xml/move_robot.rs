@@ -3,14 +3,16 @@
 use bevy_math::DVec3;
 use simpartner_model::{Axis, Mechanism, Pose, RobotId};
 
-use super::{reading::child, tree};
-use crate::SourceFile;
+use crate::{
+    source::SourceFile,
+    text::tree::{self, child},
+};
 
 /// The world with a robot moved as one rigid piece, and its axes at the initial positions of `mechanism`, which is the world's but for these. All
 /// else of the text stays. `None` where the text has no `<robot>` of that place.
 pub fn move_robot(world: &SourceFile, mechanism: &Mechanism, robot: RobotId, motion: &Pose) -> Option<SourceFile> {
     let text = world.text();
-    let roots = tree::parse(&world.path, text).ok()?.roots;
+    let roots = tree::parse::<()>(&world.path, text).ok()?.roots;
     let node = roots.first()?.children.iter().filter(|child| child.name == "robot").nth(robot.index())?;
     let mut cuts = Vec::new();
     let mut pose = Pose::IDENTITY;

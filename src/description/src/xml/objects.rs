@@ -8,7 +8,7 @@ use super::{
         element::{node, pose_element, value},
         text,
     },
-    tree::Node,
+    node::Node,
 };
 use crate::World;
 

@@ -6,8 +6,10 @@ use std::{
     rc::Rc,
 };
 
-use super::{Diagnostic, diagnostic::Location};
-use crate::SourceFile;
+use crate::{
+    source::SourceFile,
+    text::diagnostic::{Diagnostic, Location},
+};
 
 /// The texts that the offsets of one reading mean, laid end to end: the file itself from 0 on, then each text that is taken
 /// in. An assembly that is placed is read from a copy of its text, so that an offset also says which placement is meant.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use simpartner_model::{Body, BodyId, Coupling, Joint, Pose};
 
-use super::{body, coupling, joint, limits::MAX_BODIES, reading::Reading, scope::Scope, tree::Node};
+use super::{body, coupling, joint, node::Node, reading::Reading, scope::Scope};
+use crate::limits::MAX_BODIES;
 
 /// Bodies, joints and couplings of a file, ids counted within it.
 pub(super) struct Parts {
@@ -68,7 +69,7 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
             parts.complete = false;
             break;
         }
-        let coupling = coupling::read(reading, node, &parts);
+        let coupling = coupling::read(reading, node, (&parts.joint_names, &parts.joints));
         parts.complete &= coupling.is_some();
         parts.couplings.extend(coupling);
     }
@@ -85,7 +86,7 @@ fn add_world(reading: &Reading, nodes: &[Node], parts: &mut Parts) {
     let ends = |joint: &Node| ["parent", "child"].map(|end| reading.child_text(joint, end) == Some(WORLD));
     let Some(node) = nodes.iter().find(|node| node.name == "joint" && ends(node).contains(&true)) else { return };
     if parts.body_names.define_built_in(WORLD, parts.bodies.len()) {
-        let pose = node.frame.place(&Pose::IDENTITY);
+        let pose = node.context.frame.place(&Pose::IDENTITY);
         let source = reading.source(node);
         parts.bodies.push(Body { name: WORLD.into(), fixed: true, mass: 0.0, pose, source, ..Body::default() });
     }

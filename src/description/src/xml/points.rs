@@ -3,13 +3,11 @@
 use bevy_math::DVec3;
 use simpartner_model::{Color, Shape};
 
-use super::{
-    Diagnostic,
-    reading::{Reading, child},
-    schema::FARTHEST,
-    tree::Node,
+use super::{node::Node, reading::Reading, schema::FARTHEST};
+use crate::{
+    mesh::Mesh,
+    text::{diagnostic::Diagnostic, tree::child},
 };
-use crate::mesh::Mesh;
 
 /// Reads a `<convexHull>`.
 pub(super) fn read_hull(reading: &Reading, node: &Node) -> Option<Shape> {
@@ -98,14 +96,14 @@ fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
         reading.problem(place, "a scale of 0 leaves nothing of a shape");
         return None;
     }
-    mesh.vertices.iter_mut().for_each(|point| *point = node.frame.mirror(*point * scale));
+    mesh.vertices.iter_mut().for_each(|point| *point = node.context.frame.mirror(*point * scale));
     if let Some(far) = mesh.vertices.iter().find(|point| point.abs().max_element() > FARTHEST) {
         let far = far.abs().max_element();
         reading.problem(place, format!("'{file}' reaches {far:e} m from its origin, the most is {FARTHEST:e} m"));
         return None;
     }
     // Seen in a mirror, counter-clockwise is clockwise.
-    if node.frame.is_mirrored() != (scale.x * scale.y * scale.z < 0.0) {
+    if node.context.frame.is_mirrored() != (scale.x * scale.y * scale.z < 0.0) {
         mesh.triangles.iter_mut().for_each(|corners| corners.swap(1, 2));
     }
     Some(mesh)
@@ -128,7 +126,7 @@ fn read_vertices(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
         reading.problem(list.offset, message);
         return None;
     }
-    Some(numbers.chunks_exact(3).map(|point| list.frame.mirror(DVec3::from_slice(point))).collect())
+    Some(numbers.chunks_exact(3).map(|point| list.context.frame.mirror(DVec3::from_slice(point))).collect())
 }
 
 fn read_triangles(reading: &Reading, node: &Node, count: usize) -> Option<Vec<[u32; 3]>> {
@@ -147,7 +145,7 @@ fn read_triangles(reading: &Reading, node: &Node, count: usize) -> Option<Vec<[u
         return None;
     }
     // Seen in a mirror, counter-clockwise is clockwise.
-    let (second, third) = if node.frame.is_mirrored() { (2, 1) } else { (1, 2) };
+    let (second, third) = if node.context.frame.is_mirrored() { (2, 1) } else { (1, 2) };
     let triangles = numbers.chunks_exact(3);
     Some(triangles.map(|corner| [corner[0] as u32, corner[second] as u32, corner[third] as u32]).collect())
 }

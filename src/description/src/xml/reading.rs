@@ -10,18 +10,23 @@ use std::{
 use simpartner_wire::near;
 
 use super::{
-    Diagnostic, Diagnostics,
     files::Files,
-    limits::{MAX_FILE, MAX_GRID_SIDE, MAX_NAME, MAX_VALUE, Session},
+    node::Node,
     origin::{Origins, Place},
-    schema::{Content, Element, Kind, Occurs, Presence, read_real},
+    schema::{Content, Element, Kind, Occurs, Presence},
+    session::Session,
     synonyms::synonym,
-    tree::{self, Node},
 };
 use crate::{
-    SourceFile, Warning,
-    dem::{self, Dem, DemProblem},
+    dem::{Dem, DemProblem},
+    limits::{MAX_FILE, MAX_GRID_SIDE, MAX_HEIGHTS_FILE, MAX_NAME, MAX_VALUE},
     mesh::Mesh,
+    source::{SourceFile, Warning},
+    text::{
+        diagnostic::{Diagnostic, Diagnostics},
+        numbers::{read_numbers, read_real, shorten},
+        tree::{self, child},
+    },
 };
 
 /// One file and what is wrong with it. Looking a value up that is missing or wrong gives `None`; the problem has been noted
@@ -70,7 +75,7 @@ impl<'a> Reading<'a> {
         path: &str,
         read: fn(&str, &[u8]) -> Result<Dem, DemProblem>,
     ) -> Result<Dem, String> {
-        let bytes = self.files.read_bytes(path, dem::MAX_FILE).map_err(|problem| problem.message)?;
+        let bytes = self.files.read_bytes(path, MAX_HEIGHTS_FILE).map_err(|problem| problem.message)?;
         let mut dem = read(path, &bytes).map_err(|problem| format!("{path}: {}", problem.what))?;
         let (x, z) = (dem.points_x, dem.points_z);
         if x.max(z) > MAX_GRID_SIDE {
@@ -177,7 +182,7 @@ impl<'a> Reading<'a> {
 
     /// Holds a node and all below it against the schema.
     pub(super) fn check(&self, node: &mut Node, element: &'static Element, placeholders: Placeholders) {
-        node.element = Some(element);
+        node.context.element = Some(element);
         self.check_attributes(node, element, placeholders);
         self.check_content(node, element, placeholders);
         let allowed = element.children();
@@ -315,7 +320,7 @@ impl<'a> Reading<'a> {
 
     /// An attribute as given, or by default; `None` if it is wrong, missing or left out.
     pub(super) fn text<'n>(&self, node: &'n Node, name: &str) -> Option<&'n str> {
-        let attribute = node.element?.attribute(name)?;
+        let attribute = node.context.element?.attribute(name)?;
         let value = match node.attributes.iter().find(|given| given.name == name) {
             Some(given) => given.value.trim(),
             None => match attribute.presence {
@@ -337,7 +342,7 @@ impl<'a> Reading<'a> {
     /// The value in a child element.
     pub(super) fn child_text<'n>(&self, node: &'n Node, tag: &str) -> Option<&'n str> {
         let child = child(node, tag)?;
-        match child.element?.content {
+        match child.context.element?.content {
             Content::Value(kind, _) => match child.text.trim() {
                 "" => kind.when_empty(),
                 value => Some(value).filter(|value| kind.accepts(value)),
@@ -369,41 +374,6 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Reads at most so many numbers with blanks, commas or semicolons between them; the error is an offset and what is wrong
-/// there.
-pub(crate) fn read_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
-    read_separated(text, most, |c| c.is_whitespace() || c == ',' || c == ';')
-}
-
-/// The same with blanks alone between them, as other programs have them: 0,1 and 1,000 are no numbers there.
-pub(crate) fn read_spaced_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
-    read_separated(text, most, char::is_whitespace)
-}
-
-fn read_separated(
-    text: &str,
-    most: usize,
-    separator: impl Fn(char) -> bool + Copy,
-) -> Result<Vec<f64>, (usize, String)> {
-    let mut numbers = Vec::new();
-    let mut rest = text;
-    loop {
-        rest = rest.trim_start_matches(separator);
-        if rest.is_empty() {
-            return Ok(numbers);
-        }
-        let at = text.len() - rest.len();
-        if numbers.len() == most {
-            return Err((at, format!("more than {most} numbers")));
-        }
-        let end = rest.find(separator).unwrap_or(rest.len());
-        let part = &rest[..end];
-        let number = Kind::Real.accepts(part).then(|| read_real(part)).flatten();
-        numbers.push(number.ok_or_else(|| (at, format!("expected a finite number, got '{}'", shorten(part))))?);
-        rest = &rest[end..];
-    }
-}
-
 /// An angle of so many radians or more, one and a half turns, is taken for one in degrees.
 const DEGREES_FROM: f64 = 10.0;
 
@@ -419,18 +389,4 @@ fn in_radians(degrees: f64) -> String {
 /// Whether an attribute stands in the file, or only its default.
 pub(super) fn is_given(node: &Node, name: &str) -> bool {
     node.attributes.iter().any(|attribute| attribute.name == name)
-}
-
-/// The first child of this name.
-pub(crate) fn child<'n>(node: &'n Node, tag: &str) -> Option<&'n Node> {
-    node.children.iter().find(|child| child.name == tag)
-}
-
-/// A text short enough for a message.
-pub fn shorten(text: &str) -> String {
-    let mut short: String = text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(60).is_some() {
-        short.push_str("...");
-    }
-    short
 }

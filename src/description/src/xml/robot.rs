@@ -12,13 +12,17 @@ use super::{
     assembly::{self, Expanded},
     coupling::joint_axis,
     device,
-    limits::{MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS, MAX_VISUAL_POINTS},
+    node::Node,
     parts,
     reading::{Reading, is_given},
     scope::Scope,
-    tree::Node,
 };
-use crate::{Device, DeviceSpec, SourceFile, World};
+use crate::{
+    World,
+    device::{Device, DeviceSpec},
+    limits::{MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS, MAX_VISUAL_POINTS},
+    source::SourceFile,
+};
 
 /// A robot as its file describes it, in its own frame, ids counted within it.
 #[derive(Debug)]

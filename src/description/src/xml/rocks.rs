@@ -5,7 +5,8 @@ use std::{collections::HashSet, f64::consts::FRAC_PI_6};
 use bevy_math::DVec3;
 use simpartner_model::{Body, Ground, Mechanism, Placed, Pose, Rock, RockField, RockSizes, Shape};
 
-use super::{body::read_material, limits::MAX_BODIES, reading::Reading, tree::Node};
+use super::{body::read_material, node::Node, reading::Reading};
+use crate::limits::MAX_BODIES;
 
 /// Random tries of a field of rocks: a tenth of a second.
 const MAX_TRIES: f64 = 1e6;

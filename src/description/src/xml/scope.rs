@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use simpartner_model::BodyId;
 
-use super::{reading::Reading, tree::Node};
+use super::{node::Node, reading::Reading};
 
 /// Names of one kind of thing in one file, and where they are defined. A thing that could not be read has its name here all
 /// the same, so that no message comes twice.

@@ -4,12 +4,17 @@ use simpartner_model::Moment;
 use simpartner_wire::signal::Port;
 
 use super::{
-    limits::{MAX_UNROLLED, MAX_UNROLLED_BYTES},
-    reading::{Reading, child, is_given, shorten},
-    schema::read_real,
-    tree::Node,
+    node::Node,
+    reading::{Reading, is_given},
 };
-use crate::{Comparison, Condition, DeviceReference, Sequence, SequenceItem};
+use crate::{
+    limits::{MAX_UNROLLED, MAX_UNROLLED_BYTES},
+    sequence::{Comparison, Condition, DeviceReference, Sequence, SequenceItem},
+    text::{
+        numbers::{read_real, shorten},
+        tree::child,
+    },
+};
 
 /// The newest version of the language.
 pub(super) const VERSION: &str = "2";

@@ -1,41 +1,11 @@
 //! Soils: those that ship, and those of a world.
 
-use std::path::Path;
-
 use simpartner_model::{PressureLaw, Soil};
 
-use super::{
-    Diagnostics, Expected,
-    built_in::{self, locate},
-    files::Files,
-    limits::{MAX_FILE, Session},
-    read_element,
-    reading::Reading,
-    tree::Node,
-};
-
-/// Reads the soils that a world file defines, each with its name, in their order. A file of `<soil>` elements alone will do.
-///
-/// # Errors
-/// All problems of these elements, and whatever in the file is no element of a world. Other files that it names are not read.
-pub fn read_soils(path: &Path) -> Result<Vec<(String, Soil)>, Diagnostics> {
-    let path = locate(path);
-    let path = path.to_string_lossy();
-    let text = Files::Disk.read(&path, MAX_FILE);
-    let text = text.map_err(|problem| Diagnostics::from(built_in::with_help(problem)))?;
-    let session = Session::default();
-    let reading = Reading::new(&path, &text, Files::Disk, &session);
-    let root = read_element(&reading, Expected::World, false)?;
-    let Soils(soils) = read(&reading, &root);
-    let problems = session.problems.take();
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    Ok(soils.into_iter().filter_map(|(name, soil)| Some((name, soil?))).collect())
-}
+use super::{node::Node, reading::Reading};
 
 /// The soils that a world defines, by their names; `None` for one with a problem of its own.
-pub(super) struct Soils(Vec<(String, Option<Soil>)>);
+pub(super) struct Soils(pub(super) Vec<(String, Option<Soil>)>);
 
 /// Reads every `<soil>` of a world.
 pub(super) fn read(reading: &Reading, root: &Node) -> Soils {

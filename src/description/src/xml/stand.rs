@@ -6,17 +6,21 @@ use bevy_math::DVec3;
 use quick_xml::escape::escape;
 
 use super::{
-    Diagnostic, Diagnostics, Expected,
     built_in::{self, locate},
+    document::{Expected, place_alone, read_element},
     files::Files,
-    limits::{MAX_FILE, Session},
-    place_alone, read_element,
     reading::Reading,
     robot,
     schema::WORLD,
+    session::Session,
     world,
 };
-use crate::{SourceFile, World};
+use crate::{
+    World,
+    limits::MAX_FILE,
+    source::SourceFile,
+    text::diagnostic::{Diagnostic, Diagnostics},
+};
 
 /// Reads a world as [`read_world`](super::read_world) does, or a robot, ours or of a format that is imported: then the world is level
 /// ground with the robot on it, so high that its lowest point touches. With `fixed_base` the root of an imported robot is fixed there,
@@ -46,10 +50,10 @@ pub fn read_world_or_robot(path: &Path, fixed_base: bool) -> Result<World, Diagn
         return Err(session.problems.take());
     };
     let (world_path, world_text) = world_of(&located, &alone, fixed_base);
-    *session.prepared.borrow_mut() = Some((SourceFile::new(path.to_string(), text.clone()), draft));
     let reading = Reading::new(&world_path, &world_text, Files::Disk, &session);
     let root = read_element(&reading, Expected::World, false)?;
-    finish(&session, world::read(&reading, &root))
+    let prepared = (SourceFile::new(path.to_string(), text.clone()), draft);
+    finish(&session, world::read_with_robot(&reading, &root, Some(prepared)))
 }
 
 fn finish(session: &Session, mut world: World) -> Result<World, Diagnostics> {

@@ -10,22 +10,29 @@ use super::{
     body::{optional_pose, read_material, vector},
     files, heightfield,
     import::{self, ImportOptions, Wanted},
-    limits::{MAX_ALL_GRID_POINTS, MAX_GROUNDS},
+    node::Node,
     parts, points,
-    reading::{Placeholders, Reading, child},
+    reading::{Placeholders, Reading},
     robot::{self, Draft, Placement, Taken, Totals},
     rocks,
-    schema::{Element, ROBOT},
+    schema::{Element, GRAVITY, ROBOT},
     soil,
-    tree::Node,
 };
-use crate::{GeographicOrigin, SourceFile, World};
-
-/// Earth's gravity, where the file says nothing else.
-pub(super) const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
+use crate::{
+    World,
+    device::GeographicOrigin,
+    limits::{MAX_ALL_GRID_POINTS, MAX_GROUNDS},
+    source::SourceFile,
+    text::tree::child,
+};
 
 /// Reads the root of a world file with all files that it names. What cannot be read is left out; then there are problems.
 pub(super) fn read(reading: &Reading, root: &Node) -> World {
+    read_with_robot(reading, root, None)
+}
+
+/// The same with a robot file that has been read already: its path and text, and the robot.
+pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Option<(SourceFile, Draft)>) -> World {
     let mut world = World {
         name: reading.text(root, "name").unwrap_or_default().to_owned(),
         mechanism: Mechanism {
@@ -52,7 +59,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     let mut drafts = HashMap::new();
     let mut taken = Taken { totals, ..Taken::default() };
     for node in root.children.iter().filter(|child| child.name == "robot") {
-        place_robot(reading, node, &mut drafts, &mut world, &mut taken);
+        place_robot(reading, node, &mut drafts, &mut prepared, &mut world, &mut taken);
     }
     debug_assert!(world.mechanism.joints.iter().all(|joint| joint.child < BodyId::new(world.mechanism.bodies.len())));
     world
@@ -121,6 +128,7 @@ fn place_robot<'n>(
     reading: &Reading,
     node: &'n Node,
     drafts: &mut HashMap<(String, Option<&'n str>), Option<Draft>>,
+    prepared: &mut Option<(SourceFile, Draft)>,
     world: &mut World,
     taken: &mut Taken,
 ) {
@@ -137,7 +145,7 @@ fn place_robot<'n>(
         Some(file) => {
             let draft = drafts
                 .entry((file.to_owned(), reading.text(node, "fixedBase")))
-                .or_insert_with(|| read_robot_file(reading, node, file, &mut world.sources));
+                .or_insert_with(|| read_robot_file(reading, node, file, prepared, &mut world.sources));
             draft.as_ref()
         }
         None => {
@@ -169,7 +177,13 @@ fn read_own_robot(reading: &Reading, node: &Node) -> Option<Draft> {
     robot::read(reading, node)
 }
 
-fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<SourceFile>) -> Option<Draft> {
+fn read_robot_file(
+    reading: &Reading,
+    node: &Node,
+    file: &str,
+    prepared: &mut Option<(SourceFile, Draft)>,
+    sources: &mut Vec<SourceFile>,
+) -> Option<Draft> {
     let place = reading.place(node, "file");
     const PARTS: [&str; 6] = ["body", "joint", "coupling", "exclude", "sensor", "actuator"];
     if let Some(part) = node.children.iter().find(|child| PARTS.contains(&child.name.as_str())) {
@@ -182,8 +196,7 @@ fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec
         reading.problem_with_help(place, message, format!("looked for {}", candidates.join(" and ")));
         return None;
     };
-    let prepared = reading.session.prepared.take().filter(|(file, _)| file.path == path);
-    if let Some((file, draft)) = prepared {
+    if let Some((file, draft)) = prepared.take().filter(|(file, _)| file.path == path) {
         sources.push(file);
         keep_all(sources, &draft.sources);
         return Some(draft);

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use simpartner_model::{Body, CollisionFilter, Mechanism, RobotId, SpanningForest};
 
 use super::{
-    super::{import::element::node, tree::Node},
-    Writer,
-    mjcf::name_of,
+    super::{import::element::node, node::Node},
+    mjcf_element::name_of,
+    writer::Writer,
 };
 
 /// All categories. A ground has them.

@@ -3,12 +3,11 @@
 use simpartner_model::{Body, Color, ContactDimensions, Material, Pose};
 
 use super::{
-    super::{import::element::node, tree::Node},
-    Writer,
+    super::{import::element::node, node::Node},
     filters::masks,
-    join,
-    mjcf::{push, set_pose},
+    mjcf_element::{push, set_pose},
     shapes::{Simple, simple},
+    writer::{Writer, join},
 };
 
 /// Groups of geoms: MuJoCo shows the second one, and the third on request.

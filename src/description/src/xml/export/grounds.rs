@@ -4,12 +4,11 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Ground, Heightfield, Plane};
 
 use super::{
-    super::{import::element::node, tree::Node},
-    Writer,
+    super::{import::element::node, node::Node},
     filters::ALL,
     geoms::set_surface,
-    join,
-    mjcf::{push, z_up_vector},
+    mjcf_element::{push, z_up_vector},
+    writer::{Writer, join},
 };
 
 /// Adds planes and terrain; what MuJoCo has no geom for is told.

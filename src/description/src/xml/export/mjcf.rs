@@ -5,15 +5,16 @@ use simpartner_model::{Axis, FreeAxis, Graph, JointKind, Pose};
 use simpartner_wire::signal::DeviceKind;
 
 use super::{
-    super::{
-        import::element::node,
-        tree::{Attribute, Node},
-    },
-    Writer,
+    super::{import::element::node, node::Node},
     chain::{Chain, Step},
-    filters, geoms, grounds, join,
+    filters, geoms, grounds,
+    mjcf_element::{name_of, push, set_pose, z_up_vector},
+    writer::{Writer, join},
 };
-use crate::{Actuator, DeviceSpec, Law, Mount, World};
+use crate::{
+    World,
+    device::{Actuator, DeviceSpec, Law, Mount},
+};
 
 /// Inertia of a particle for each kilogram, m²: that of the ball of a tenth of a millimetre that our engine takes it for.
 const PARTICLE_INERTIA: f64 = 0.4e-8;
@@ -59,40 +60,11 @@ fn z_up(pose: &Pose) -> Pose {
     Pose { translation: DVec3::ZERO, rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) }.then(pose)
 }
 
-pub(super) fn z_up_vector(vector: DVec3) -> DVec3 {
-    DVec3::new(vector.x, -vector.z, vector.y) + DVec3::ZERO
-}
-
-/// A name that is unique in the file: that of the robot before it where there are several.
-pub(super) fn name_of(writer: &Writer, body: usize) -> String {
-    let body = &writer.mechanism.bodies[body];
-    match body.robot {
-        Some(robot) if writer.mechanism.robots.len() > 1 => {
-            format!("{}/{}", writer.mechanism.robot(robot).name, body.name)
-        }
-        // That is the name of the world body.
-        _ if body.name == "world" => "world_body".into(),
-        _ => body.name.clone(),
-    }
-}
-
 /// The name of a coordinate's joint.
 fn joint_name(writer: &Writer, joint: &simpartner_model::Joint, name: &str) -> String {
     match joint.robot {
         Some(robot) if writer.mechanism.robots.len() > 1 => format!("{}/{name}", writer.mechanism.robot(robot).name),
         _ => name.to_owned(),
-    }
-}
-
-pub(super) fn push(element: &mut Node, name: &str, value: String) {
-    element.attributes.push(Attribute { name: name.into(), value, offset: 0 });
-}
-
-pub(super) fn set_pose(element: &mut Node, pose: &Pose) {
-    let DQuat { x, y, z, w } = pose.rotation;
-    push(element, "pos", join(&pose.translation.to_array()));
-    if pose.rotation != DQuat::IDENTITY {
-        push(element, "quat", join(&[w, x, y, z]));
     }
 }
 

@@ -13,13 +13,16 @@ mod filters;
 mod geoms;
 mod grounds;
 mod mjcf;
+mod mjcf_element;
 mod shapes;
 mod urdf;
+mod writer;
 
 use simpartner_model::{Body, FrictionRule, Ground, Material, Mechanism};
 
+use self::writer::Writer;
 use super::import::text;
-use crate::{Warning, World};
+use crate::{World, source::Warning};
 
 /// A format to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,55 +84,4 @@ fn comment(warnings: &[Warning]) -> String {
         warnings.iter().for_each(|Warning { what, help, .. }| text.push_str(&format!("\n     {what}; {help}")));
     }
     text
-}
-
-/// What is being written.
-struct Writer<'w> {
-    mechanism: &'w Mechanism,
-    /// All frictions that surfaces have, each once; none where each has the rule of the larger one.
-    frictions: Vec<f64>,
-    warnings: Vec<Warning>,
-    meshes: Vec<(String, String)>,
-}
-
-impl Writer<'_> {
-    /// Tells what the format does not hold, once a thing.
-    fn tell(&mut self, source: &str, what: impl Into<String>, help: &str) {
-        let warning = Warning { place: source.to_owned(), what: what.into(), help: help.to_owned() };
-        if !self.warnings.iter().any(|known| known.what == warning.what && known.place == warning.place) {
-            self.warnings.push(warning);
-        }
-    }
-
-    /// What surfaces have that neither format does.
-    fn tell_surface(&mut self, body: &Body) {
-        let material = &body.material;
-        let given = [
-            ("restitution", material.restitution > 0.0),
-            ("secondFriction", material.across.is_some()),
-            ("stiffness", material.stiffness.is_finite()),
-            ("slip", material.slip > 0.0),
-            ("surfaceVelocity", material.surface_velocity.length_squared() > 0.0),
-        ];
-        for (name, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
-            self.tell(
-                &body.source,
-                format!("the {name} of '{}' is left out", body.name),
-                "the format's contacts are as its simulator has them",
-            );
-        }
-        if body.linear_velocity.length_squared() + body.angular_velocity.length_squared() > 0.0 && !body.fixed {
-            self.tell(
-                &body.source,
-                format!("the initial velocity of '{}' is left out", body.name),
-                "it begins at rest",
-            );
-        }
-    }
-}
-
-/// Numbers with blanks between them, to the last bit.
-fn join(numbers: &[f64]) -> String {
-    let texts: Vec<String> = numbers.iter().map(|number| (number + 0.0).to_string()).collect();
-    texts.join(" ")
 }

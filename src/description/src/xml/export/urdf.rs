@@ -6,14 +6,17 @@ use simpartner_model::{Body, Color, Coupling, FreeAxis, Graph, JointKind, Placed
 use super::{
     super::{
         import::element::{node, value},
-        tree::Node,
+        node::Node,
     },
-    Writer,
     chain::{Chain, Step},
-    join,
     shapes::{Simple, simple},
+    writer::{Writer, join},
 };
-use crate::{Actuator, DeviceSpec, Law, Mount, World, mesh::Mesh};
+use crate::{
+    World,
+    device::{Actuator, DeviceSpec, Law, Mount},
+    mesh::Mesh,
+};
 
 /// The way that a slider without stops gets in a format that has none, metres.
 const FARTHEST: f64 = 1e6;

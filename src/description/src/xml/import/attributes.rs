@@ -1,9 +1,7 @@
 //! Attributes of foreign elements: looked up, read as numbers, and told of where they are not.
 
-use super::super::{
-    reading::{Reading, read_spaced_numbers, shorten},
-    tree::Node,
-};
+use super::super::{node::Node, reading::Reading};
+use crate::text::numbers::{read_spaced_numbers, shorten};
 
 /// How a number is written.
 pub(super) const SPELLING: &str =

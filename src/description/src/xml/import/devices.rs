@@ -1,10 +1,10 @@
 //! The devices of an imported robot: an encoder on each joint, an actuator where something drives it, and the devices of its file.
 
 use super::{
-    super::tree::Node,
+    super::node::Node,
     element::{node, pose_element},
     model::{Device, DriveKind, Model, Motion, Mount},
-    robot::Names,
+    names::Names,
     text::UniqueNames,
 };
 

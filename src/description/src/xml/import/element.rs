@@ -3,7 +3,8 @@
 use bevy_math::DVec3;
 use simpartner_model::Pose;
 
-use super::super::tree::{Attribute, Node};
+use super::super::node::Node;
+use crate::text::tree::Attribute;
 
 /// Coordinates below this are what is left of a right angle, metres: a thousandth of an atom.
 pub(super) const NOTHING: f64 = 1e-13;

@@ -3,10 +3,10 @@
 use std::{path::Path, rc::Rc};
 
 use super::{
-    super::{Diagnostic, limits::MAX_MESH_FILE, reading::Reading, tree::Node},
-    MeshFile,
+    super::{node::Node, reading::Reading},
+    options::MeshFile,
 };
-use crate::mesh::Mesh;
+use crate::{limits::MAX_MESH_FILE, mesh::Mesh, text::diagnostic::Diagnostic};
 
 /// What is gathered, each file under the name it had or one like it.
 pub(super) struct MeshFolder<'r> {

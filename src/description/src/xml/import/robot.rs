@@ -7,15 +7,12 @@ use bevy_math::{DMat3, DVec3};
 use simpartner_model::{ContactDimensions, Pose};
 
 use super::{
-    super::{
-        points::spans_space,
-        reading::{Reading, shorten},
-        tree::Node,
-    },
+    super::{node::Node, points::spans_space, reading::Reading},
     devices,
     element::{NOTHING, coordinates, digits, node, pose_element, value},
     model::{Across, Form, Joint, Link, MassOf, Model, Motion, Solid, Surface},
-    text::{UniqueNames, clean},
+    names::Names,
+    text::clean,
 };
 use crate::mesh::Mesh;
 
@@ -74,35 +71,6 @@ pub(super) fn element(reading: &Reading, model: &Model, next_port: &mut u16) -> 
     }
     devices::add(&mut robot, model, &names, next_port);
     robot
-}
-
-/// Names as our files take them, each once.
-pub(super) struct Names {
-    pub(super) links: Vec<String>,
-    /// Of the joints of the tree, then of those that close its loops.
-    pub(super) joints: Vec<String>,
-}
-
-impl Names {
-    fn of(reading: &Reading, model: &Model) -> Self {
-        let unique = |names: &mut dyn Iterator<Item = (&String, usize)>| {
-            let mut unique = UniqueNames::default();
-            let mut named = |(name, offset): (&String, usize)| {
-                let given = unique.name(name);
-                if given != *name && !name.is_empty() {
-                    let what = format!("the name '{}' becomes '{}'", shorten(name), shorten(&given));
-                    reading.warn(offset, what, "names here have no blanks and stand for one thing each".into());
-                }
-                given
-            };
-            names.map(&mut named).collect()
-        };
-        let joints = model.joints.iter().chain(&model.loops);
-        Self {
-            links: unique(&mut model.links.iter().map(|link| (&link.name, link.offset))),
-            joints: unique(&mut joints.map(|joint| (&joint.name, joint.offset))),
-        }
-    }
 }
 
 /// A `<body>`, or an `<object>`.

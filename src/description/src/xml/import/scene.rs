@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bevy_math::DVec3;
 
 use super::{
-    super::{reading::Reading, tree::Node, world::GRAVITY},
+    super::{node::Node, reading::Reading, schema::GRAVITY},
     element::{digits, node, value},
     model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, Surface},
     robot::{self, y_up},

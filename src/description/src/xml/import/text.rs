@@ -5,7 +5,7 @@ use std::{
     fmt::Write,
 };
 
-use super::super::tree::Node;
+use super::super::node::Node;
 
 /// The whole file, after a comment.
 pub(in crate::xml) fn write(root: &Node, comment: &str) -> String {

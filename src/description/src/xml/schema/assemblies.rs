@@ -1,11 +1,13 @@
 //! The part of the table that is about assemblies.
 
-use super::words::{any, default, element, maybe, optional, required};
 use super::{
-    Content::{Children, Empty},
-    Element,
-    Kind::{Name, Text, Whole, Word},
-    table::{ASSEMBLIES, NAME},
+    builders::{any, default, element, maybe, optional, required},
+    element::{
+        Content::{Children, Empty},
+        Element,
+    },
+    kind::Kind::{Name, Text, Whole, Word},
+    shared::{ASSEMBLIES, NAME},
 };
 
 /// `<assemblies>`

@@ -2,13 +2,15 @@
 
 use simpartner_wire::signal::DeviceKind;
 
-use super::words::{any, default, element, maybe, optional, required};
 use super::{
-    Attribute,
-    Content::{Children, Empty},
-    Element,
-    Kind::{Fraction, Name, NotNegative, Positive, Real, Whole, Within, Word},
-    table::{LENGTH, NAME, PORT},
+    builders::{any, default, element, maybe, optional, required},
+    element::{
+        Attribute,
+        Content::{Children, Empty},
+        Element,
+    },
+    kind::Kind::{Fraction, Name, NotNegative, Positive, Real, Whole, Within, Word},
+    shared::{LENGTH, NAME, PORT},
 };
 
 const PORT_ATTRIBUTE: Attribute = required("port", PORT, "", "its port, above 1024, or 0 for a free one");

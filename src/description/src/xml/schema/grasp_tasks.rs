@@ -5,15 +5,17 @@ use std::f64::consts::PI;
 use simpartner_model::SamplingMode;
 
 use super::{
-    Content::{Children, Empty},
-    Element,
-    Kind::{Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
-    table::LENGTH,
-    words::{any, default, element, maybe, once, optional, required},
+    builders::{any, default, element, maybe, once, optional, required},
+    element::{
+        Content::{Children, Empty},
+        Element,
+    },
+    kind::Kind::{Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
+    shared::{GRASP_TASK as ROOT, LENGTH},
 };
 
 pub(super) const GRASP_TASK: Element = element(
-    super::GRASP_TASK,
+    ROOT,
     "Grasps to be tried in the engine: a gripper of a world approaches an object of it, closes, and lifts. `simpartner grasp run FILE`. \
      Targets are drawn on the object's surface, or given.",
     &[

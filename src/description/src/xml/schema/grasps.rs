@@ -5,15 +5,17 @@ use std::f64::consts::PI;
 use simpartner_model::ContactKind;
 
 use super::{
-    Content::{Children, Empty},
-    Element,
-    Kind::{Name, NotNegative, Positive, Real, Within, Word},
-    table::{COORDINATE, LENGTH, NAME, VECTOR},
-    words::{any, default, element, maybe, once, optional, required},
+    builders::{any, default, element, maybe, once, optional, required},
+    element::{
+        Content::{Children, Empty},
+        Element,
+    },
+    kind::Kind::{Name, NotNegative, Positive, Real, Within, Word},
+    shared::{COORDINATE, GRASP as ROOT, LENGTH, NAME, VECTOR},
 };
 
 pub(super) const GRASP: Element = element(
-    super::GRASP,
+    ROOT,
     "A grasp: an object, and the contacts of fingers with it. `simpartner grasp check|chart|quality|slip FILE`.",
     &[
         default("name", Name, "", "grasp", "its name"),

@@ -1,18 +1,23 @@
 //! The part of the table that is about what a world stands on beside a plane.
 
-use super::words::{default, element, maybe, optional};
 use super::{
-    Content::{Children, Numbers},
-    Element,
-    Kind::{Fraction, NotNegative, Positive, Real, Text, Whole, Word},
+    builders::{default, element, maybe, optional},
+    element::{
+        Content::{Children, Numbers},
+        Element,
+    },
+    kind::{
+        Kind,
+        Kind::{Fraction, NotNegative, Positive, Real, Text, Whole, Word},
+    },
     materials::with_material,
+    shared::{COORDINATE, LENGTH},
     soil,
-    table::{COORDINATE, LENGTH},
 };
-use crate::dem::MAX_SAMPLES;
+use crate::limits::MAX_SAMPLES;
 
 /// The number of a grid point along one side.
-const NUMBER: super::Kind = Whole(0, MAX_SAMPLES as i64);
+const NUMBER: Kind = Whole(0, MAX_SAMPLES as i64);
 
 /// `<heightfield>`
 pub(super) const HEIGHTFIELD: Element = element(

@@ -2,13 +2,15 @@
 
 use simpartner_model::JointKind;
 
-use super::words::{any, default, element, maybe, once, optional, required};
 use super::{
-    Attribute,
-    Content::{Children, Empty},
-    Element,
-    Kind::{Name, NotNegative, Positive, Real, Whole, Word},
-    table::{COORDINATE, NAME, VECTOR},
+    builders::{any, default, element, maybe, once, optional, required},
+    element::{
+        Attribute,
+        Content::{Children, Empty},
+        Element,
+    },
+    kind::Kind::{Name, NotNegative, Positive, Real, Whole, Word},
+    shared::{COORDINATE, NAME, VECTOR},
 };
 
 const POINT: &[Attribute] = &[

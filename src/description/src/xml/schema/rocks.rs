@@ -1,13 +1,15 @@
 //! The elements that scatter rocks.
 
 use super::{
-    Attribute,
-    Content::{Children, Empty},
-    Element,
-    Kind::{Fraction, Name, NotNegative, Positive, Real, Whole, Word},
+    builders::{any, default, element, optional, required},
+    element::{
+        Attribute,
+        Content::{Children, Empty},
+        Element,
+    },
+    kind::Kind::{Fraction, Name, NotNegative, Positive, Real, Whole, Word},
     materials::with_material,
-    table::{COORDINATE, LENGTH},
-    words::{any, default, element, optional, required},
+    shared::{COORDINATE, LENGTH},
 };
 
 const X: Attribute = default("x", COORDINATE, "m", "0", "where its middle is");

@@ -1,15 +1,17 @@
 //! The elements of a sequence file.
 
 use super::{
-    Content::{Children, Empty, Value},
-    Element,
-    Kind::{Text, Whole},
-    table::PORT as NUMBER,
-    words::{any, element, once, optional, required, value},
+    builders::{any, element, once, optional, required, value},
+    element::{
+        Content::{Children, Empty, Value},
+        Element,
+    },
+    kind::Kind::{Text, Whole},
+    shared::{PORT as NUMBER, SEQUENCE as ROOT},
 };
 
 pub(super) const SEQUENCE: Element = element(
-    super::SEQUENCE,
+    ROOT,
     "Commands, pauses and conditions, one after the other.",
     &[required("version", Text, "", "version of the sequence language: 1, or 2 for one with `<set>` and `<wait>`")],
     Children(&[any("command"), any("set"), any("wait"), any("repeat")]),

@@ -3,12 +3,10 @@
 use simpartner_model::Soil;
 
 use super::{
-    Attribute,
-    Content::Empty,
-    Element,
-    Kind::{Name, NotNegative, Positive, Within, Word},
-    table::NAME,
-    words::{default, element, optional},
+    builders::{default, element, optional},
+    element::{Attribute, Content::Empty, Element},
+    kind::Kind::{Name, NotNegative, Positive, Within, Word},
+    shared::NAME,
 };
 
 /// The soils that ship.

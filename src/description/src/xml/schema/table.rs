@@ -1,47 +1,28 @@
 //! The table itself.
 
-use super::materials::with_material;
-use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
-    Attribute,
-    Content::{Children, Empty, Numbers},
-    Element, Kind,
-    Kind::{Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
+    assemblies,
+    builders::{any, default, element, maybe, once, optional, required, value},
+    devices,
+    element::{
+        Attribute,
+        Content::{self, Children, Empty, Numbers},
+        Element,
+    },
+    grasp_tasks, grasps, grounds, joints,
+    kind::Kind::{self, Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
+    materials::with_material,
+    rocks, sequences,
+    shared::{COORDINATE, LENGTH, NAME, ROBOT, VECTOR, WORLD},
+    soil,
 };
-use super::{assemblies, devices, grasp_tasks, grasps, grounds, joints, rocks, sequences, soil};
 
-/// Root of a world file.
-pub(in crate::xml) const WORLD: &str = "world";
-/// Root of a robot file.
-pub(in crate::xml) const ROBOT: &str = "robot";
-/// Root of a file of assemblies.
-pub(in crate::xml) const ASSEMBLIES: &str = "assemblies";
-/// Root of a sequence file.
-pub(in crate::xml) const SEQUENCE: &str = "sequence";
-/// Root of a grasp file.
-pub(in crate::xml) const GRASP: &str = "grasp";
-/// Root of a file of grasp tasks.
-pub(in crate::xml) const GRASP_TASK: &str = "graspTask";
-
-/// A flag. An element of this type that holds nothing is set.
-pub(super) const BOOLEAN: Kind = Word(&["true", "false"]);
-pub(super) const LENGTH: Kind = Positive(1e6);
 const MASS: Kind = Positive(1e9);
 /// Of a mesh's coordinates: from micrometres to megametres.
 const SCALE: Kind = Within(-1e6, 1e6);
-/// Twice the distance to the moon; a nanometre is the least that numbers tell apart there.
-pub(in crate::xml) const FARTHEST: f64 = 1e9;
-pub(super) const COORDINATE: Kind = Within(-FARTHEST, FARTHEST);
 /// A body that is faster, or spins faster, counts as one that has run away. Gravity is bounded as speeds are.
 const SPEED: Kind = Within(-1e5, 1e5);
 const SPIN: Kind = Within(-1e6, 1e6);
-pub(super) const PORT: Kind = Whole(0, 65_535);
-
-pub(super) const VECTOR: &[Attribute] = &[
-    default("x", Real, "", "0", "along x"),
-    default("y", Real, "", "0", "along y"),
-    default("z", Real, "", "0", "along z"),
-];
 const ROUND: &[Attribute] = &[
     required("radius", LENGTH, "m", "radius"),
     required("length", LENGTH, "m", "length along the axis; of a capsule, of its cylindrical part"),
@@ -60,8 +41,8 @@ const MESH_FILE: &[Attribute] = &[
     default("scaleY", SCALE, "", "1", "along y"),
     default("scaleZ", SCALE, "", "1", "along z"),
 ];
-const SHAPE_POSE: super::Content = Children(&[maybe("pose"), maybe("material")]);
-const ONE_SHAPE: super::Content = Children(&[
+const SHAPE_POSE: Content = Children(&[maybe("pose"), maybe("material")]);
+const ONE_SHAPE: Content = Children(&[
     maybe("box"),
     maybe("sphere"),
     maybe("cylinder"),
@@ -71,8 +52,6 @@ const ONE_SHAPE: super::Content = Children(&[
     maybe("triangleMesh"),
     maybe("compound"),
 ]);
-pub(super) const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
-
 macro_rules! body_children {
     ($($more:expr),*) => {
         Children(&[
@@ -153,12 +132,12 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             ),
             optional(
                 "fixedBase",
-                BOOLEAN,
+                Kind::BOOLEAN,
                 "",
                 "of an imported robot: whether its root is fixed to the world, although it could move",
             ),
             optional("name", Name, "", "its name in this world; without one, that in its file"),
-            default("selfCollision", BOOLEAN, "", "false", "of a robot without a file: as in a robot file"),
+            default("selfCollision", Kind::BOOLEAN, "", "false", "of a robot without a file: as in a robot file"),
             default("portOffset", Whole(0, 65_535), "", "0", "added to the port of every device, unless that is 0"),
             default(
                 "combinedPort",
@@ -186,7 +165,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             NAME,
             default(
                 "selfCollision",
-                BOOLEAN,
+                Kind::BOOLEAN,
                 "",
                 "false",
                 "whether its own bodies collide; those that share a joint never do",
@@ -382,7 +361,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     ),
     value(
         "static",
-        BOOLEAN,
+        Kind::BOOLEAN,
         "",
         "Whether nothing moves it: an object that stands fast, or the base of a robot that is bolted down. An empty element means true.",
     ),

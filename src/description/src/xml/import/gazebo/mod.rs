@@ -15,13 +15,14 @@ use std::collections::HashMap;
 use bevy_math::DVec3;
 
 use super::{
-    super::{
-        reading::{Reading, child, read_spaced_numbers, shorten},
-        tree::Node,
-    },
+    super::{node::Node, reading::Reading},
     attributes::SPELLING,
     model::Model,
     notes::Notes,
+};
+use crate::text::{
+    numbers::{read_spaced_numbers, shorten},
+    tree::child,
 };
 
 pub(super) use surface::{friction_across, soft_contact};

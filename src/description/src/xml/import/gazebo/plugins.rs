@@ -8,8 +8,9 @@ use super::{
         attributes::attribute,
         model::{Device, Drive, DriveKind, Mimic, Motion, Mount, Noise},
     },
-    Gazebo, Node, number, shorten, text,
+    Gazebo, number, text,
 };
+use crate::{text::numbers::shorten, xml::node::Node};
 
 /// The tags by which a plugin names the joints that it drives, and how it does.
 type Driven = (&'static [&'static str], DriveKind);

@@ -9,7 +9,11 @@ use super::{
         attributes::attribute,
         model::{Device, Motion, Mount, Noise},
     },
-    Gazebo, Node, child, number, shorten, text,
+    Gazebo, number, text,
+};
+use crate::{
+    text::{numbers::shorten, tree::child},
+    xml::node::Node,
 };
 
 /// Sensors on a link: our word for each.

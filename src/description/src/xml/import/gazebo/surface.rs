@@ -4,13 +4,13 @@ use bevy_math::DVec3;
 
 use super::{
     super::{
-        super::{reading::Reading, tree::Node},
         model::{Across, Surface},
         notes::Notes,
         robot::ON_AXIS,
     },
     vector,
 };
+use crate::xml::{node::Node, reading::Reading};
 
 /// From here on a contact is rigid, N/m: 10 kg on it would swing at 50 Hz, and Gazebo's step of first order takes that away within one swing.
 const RIGID: f64 = 1e6;

@@ -4,13 +4,13 @@ use simpartner_wire::signal::DeviceKind;
 
 use super::{
     super::{
-        super::{reading::shorten, tree::Node},
         attributes::{attribute, first_numbers, list, number, numbers},
         model::{Device, Drive, DriveKind, Motion, Mount},
     },
-    Mjcf,
     defaults::ACTUATORS,
+    importer::Mjcf,
 };
+use crate::{text::numbers::shorten, xml::node::Node};
 
 /// What an actuator may act on, the first that is named.
 const ON: [&str; 7] = ["joint", "jointinparent", "tendon", "site", "slidersite", "cranksite", "body"];

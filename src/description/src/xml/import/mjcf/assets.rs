@@ -1,51 +1,25 @@
 //! `<asset>`: meshes and fields of heights.
 
-use std::{collections::HashMap, rc::Rc};
+use std::rc::Rc;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Color, Pose, quickhull};
 
 use super::{
     super::{
-        super::{limits::MAX_GRID_SIDE, reading::Reading, tree::Node},
         attributes::{attribute, list, number, numbers},
         mass::MeshInertia,
         model::Form,
         robot::spelled,
     },
-    Mjcf,
+    importer::{Assets, Field, MeshAsset, Mjcf},
 };
-use crate::{dem::Dem, mesh::Mesh};
-
-/// What geoms name.
-#[derive(Debug, Default)]
-pub(super) struct Assets {
-    pub(super) meshes: HashMap<String, Rc<MeshAsset>>,
-    pub(super) fields: HashMap<String, Rc<Field>>,
-    /// Of materials.
-    pub(super) colors: HashMap<String, Color>,
-}
-
-/// A mesh, ready to be a geom.
-#[derive(Debug)]
-pub(super) struct MeshAsset {
-    pub(super) form: Form,
-    /// The file's coordinates in the geom's frame.
-    pub(super) pose: Pose,
-    /// Scaled. The convex hull where mass is spread over it: of points without faces, and where the file asks for it.
-    pub(super) mesh: Mesh,
-    pub(super) inertia: MeshInertia,
-}
-
-/// Heights between 0 and 1.
-#[derive(Debug)]
-pub(super) struct Field {
-    /// Half the extent along x and y, the height of 1, and how far the ground reaches below 0.
-    pub(super) size: [f64; 4],
-    pub(super) rows: usize,
-    pub(super) columns: usize,
-    pub(super) heights: Vec<f64>,
-}
+use crate::{
+    dem::Dem,
+    limits::MAX_GRID_SIDE,
+    mesh::Mesh,
+    xml::{node::Node, reading::Reading},
+};
 
 impl Mjcf<'_, '_> {
     /// All meshes and fields of the file.

@@ -7,14 +7,14 @@ use simpartner_model::Pose;
 
 use super::{
     super::{
-        super::tree::Node,
         attributes::{attribute, number, numbers},
         model::{Apart, Joint, Link, Motion},
         scene::WORLD,
     },
-    Mjcf,
     compiler::from_z,
+    importer::Mjcf,
 };
+use crate::xml::node::Node;
 
 /// Copies that `<replicate>` may make: as many as a world has bodies.
 const MOST_COPIES: f64 = 10_000.0;

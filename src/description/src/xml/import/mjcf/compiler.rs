@@ -3,12 +3,10 @@
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::Pose;
 
-use super::super::{
-    super::{
-        reading::{Reading, shorten},
-        tree::Node,
-    },
-    attributes::{attribute, number, numbers},
+use super::super::attributes::{attribute, number, numbers};
+use crate::{
+    text::numbers::shorten,
+    xml::{node::Node, reading::Reading},
 };
 
 /// The settings of a file.

@@ -6,19 +6,12 @@ use simpartner_model::ContactDimensions;
 
 use super::{
     super::{
-        super::tree::Node,
         attributes::{attribute, list, number},
         model::{Apart, Surface},
     },
-    Mjcf,
+    importer::{Collider, Mjcf},
 };
-
-/// What a geom of a pair is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Collider {
-    Ground,
-    Link(usize),
-}
+use crate::xml::node::Node;
 
 /// How soft contacts, stops and equalities are.
 const SOFTNESS: [&str; 8] =

@@ -1,11 +1,9 @@
 //! `<default>`: classes of attributes that elements take over where they say nothing themselves.
 
-use super::super::{
-    super::{
-        reading::{Reading, shorten},
-        tree::Node,
-    },
-    attributes::attribute,
+use super::super::attributes::attribute;
+use crate::{
+    text::numbers::shorten,
+    xml::{node::Node, reading::Reading},
 };
 
 /// The name of the outermost class.

@@ -6,13 +6,13 @@ use simpartner_wire::signal::DeviceKind;
 
 use super::{
     super::{
-        super::{reading::shorten, tree::Node},
         attributes::{attribute, number},
         model::{Device, Motion, Mount},
         scene::WORLD,
     },
-    Mjcf,
+    importer::Mjcf,
 };
+use crate::{text::numbers::shorten, xml::node::Node};
 
 /// Sensors on a site: our word and the frame it reads in.
 const ON_SITES: [(&str, DeviceKind, Option<&str>); 6] = [

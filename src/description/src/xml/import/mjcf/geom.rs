@@ -7,20 +7,18 @@ use simpartner_model::{Color, ContactDimensions, Pose};
 
 use super::{
     super::{
-        super::{
-            reading::{child, shorten},
-            tree::Node,
-        },
         attributes::{attribute, first_numbers, list, number, numbers, required},
         mass::{MeshInertia, extent, mesh_extent},
         model::{Form, Joint, Link, MassOf, Motion, Solid, Surface},
         scene::{Ground, Terrain, WORLD},
     },
-    Mjcf,
-    assets::{Field, MeshAsset},
     body::Part,
     compiler::from_z,
-    contacts::Collider,
+    importer::{Collider, Field, MeshAsset, Mjcf},
+};
+use crate::{
+    text::{numbers::shorten, tree::child},
+    xml::node::Node,
 };
 
 /// MuJoCo's density where the file says nothing, kg/m³: that of water.

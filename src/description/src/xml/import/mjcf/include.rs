@@ -2,11 +2,12 @@
 
 use std::{path::Path, rc::Rc};
 
-use super::super::{
-    super::{Diagnostic, reading::Reading, tree::Node},
-    attributes::attribute,
+use super::super::attributes::attribute;
+use crate::{
+    source::SourceFile,
+    text::diagnostic::Diagnostic,
+    xml::{node::Node, reading::Reading},
 };
-use crate::SourceFile;
 
 /// Puts the contents of all files that are included in the place of the elements that name them. Paths are seen from the folder of the
 /// main file, and each file may be included once, as in MuJoCo.

@@ -5,15 +5,15 @@ use simpartner_model::Pose;
 
 use super::{
     super::{
-        super::reading::shorten,
         attributes::{attribute, first_numbers, number, numbers},
         model::{Joint, Motion},
         scene::WORLD,
     },
-    Mjcf,
     body::Part,
     compiler::about,
+    importer::Mjcf,
 };
+use crate::text::numbers::shorten;
 
 impl Mjcf<'_, '_> {
     /// A joint of a body whose parent is the first link and which carries the next link on the second one. `at` is where that link is at

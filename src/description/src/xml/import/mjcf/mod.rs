@@ -19,59 +19,35 @@ mod contacts;
 mod defaults;
 mod devices;
 mod geom;
+mod importer;
 mod include;
 mod joint;
 mod relations;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use bevy_math::DVec3;
-use simpartner_model::Pose;
 
 pub(in crate::xml) use self::compiler::about;
-use self::{assets::Assets, compiler::Compiler, contacts::Collider, defaults::Defaults};
+use self::{
+    compiler::Compiler,
+    defaults::Defaults,
+    importer::{Assets, Mjcf},
+};
 use super::{
-    super::{
-        reading::{Reading, child, shorten},
-        tree::Node,
-    },
-    ImportOptions,
+    super::{node::Node, reading::Reading},
     attributes::{attribute, number, numbers},
     model::{Link, Model},
     notes::Notes,
-    scene::{Ground, Scene, Terrain, WORLD},
+    options::ImportOptions,
+    scene::{Scene, WORLD},
 };
+use crate::text::tree::child;
 
 /// The root element.
 pub(super) const ROOT: &str = "mujoco";
 /// MuJoCo's gravity where the file says nothing, m/s².
 const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
-
-/// A file being read.
-struct Mjcf<'r, 'a> {
-    reading: &'r Reading<'a>,
-    compiler: Compiler,
-    defaults: Defaults,
-    assets: Assets,
-    model: Model,
-    /// Whether anything collides at all.
-    collides: bool,
-    /// Whether any contact may resist turning about its normal. Where none does, that friction is not written.
-    has_torsional: bool,
-    ground: Option<Ground>,
-    terrain: Option<Terrain>,
-    /// Links by the names of their bodies, and of their geoms and sites; those of sites with where these are.
-    bodies: HashMap<String, usize>,
-    geoms: HashMap<String, usize>,
-    sites: HashMap<String, (usize, Pose)>,
-    /// Geoms that pairs name, and what geoms of the world are.
-    paired: HashSet<String>,
-    colliders: HashMap<String, Collider>,
-    /// Places of joints by their names, and all in the order of the coordinates of a keyframe, with the bodies of free ones.
-    joints: HashMap<String, usize>,
-    order: Vec<usize>,
-    notes: Notes,
-}
 
 /// Reads a file.
 pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOptions) -> Option<Scene> {
@@ -133,29 +109,6 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
 }
 
 impl Mjcf<'_, '_> {
-    /// An element with its defaults.
-    fn resolve(&self, node: &Node, class: Option<&str>) -> Node {
-        self.defaults.resolve(self.reading, node, class)
-    }
-
-    /// What a name in an attribute means. A problem if it means nothing.
-    fn named<T: Copy>(&self, node: &Node, name: &str, what: &str, known: &HashMap<String, T>) -> Option<T> {
-        let Some(value) = attribute(node, name) else {
-            self.reading.problem(node.offset, format!("<{}> lacks the attribute '{name}'", node.name));
-            return None;
-        };
-        let found = known.get(value).copied();
-        if found.is_none() {
-            let message = format!("there is no {what} '{}'", shorten(value));
-            let place = self.reading.place(node, name);
-            match self.reading.nearest(value, known.keys().map(String::as_str)) {
-                Some(near) => self.reading.problem_with_help(place, message, format!("did you mean '{near}'?")),
-                None => self.reading.problem(place, message),
-            }
-        }
-        found
-    }
-
     /// Scales all masses so that their sum is what the compiler is told.
     fn set_total_mass(&mut self) {
         let Some(wanted) = self.compiler.total_mass else { return };

@@ -5,14 +5,14 @@ use simpartner_model::Pose;
 
 use super::{
     super::{
-        super::{reading::shorten, tree::Node},
         attributes::{attribute, list, number, numbers},
         model::{Joint, Mimic, Motion, UNCOUPLED},
         scene::WORLD,
     },
-    Mjcf,
+    importer::Mjcf,
     joint::motion_of,
 };
+use crate::{text::numbers::shorten, xml::node::Node};
 
 /// Bodies that a loop holds together may be apart by so much at the start, metres: what rounding in a file with four digits leaves.
 const OPEN: f64 = 1e-3;

@@ -5,8 +5,9 @@ use super::{
         attributes::attribute,
         model::{Mimic, UNCOUPLED},
     },
-    Node, Scope, Sdf, child,
+    importer::{Scope, Sdf},
 };
+use crate::{text::tree::child, xml::node::Node};
 
 /// Axes of a joint, and what is behind the names of the joints that two of them become.
 const AXES: [(&str, &str); 2] = [("axis", "_1"), ("axis2", "_2")];

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Pose;
 
-use super::{
-    super::{attributes::attribute, gazebo::numbers},
-    Node, Reading, child, shorten,
+use super::super::{attributes::attribute, gazebo::numbers};
+use crate::{
+    text::{numbers::shorten, tree::child},
+    xml::{node::Node, reading::Reading},
 };
 
 /// What frames a model has by name.

@@ -5,9 +5,9 @@ use simpartner_model::Pose;
 
 use super::{
     super::{model::Surface, scene::Terrain},
-    Node, Sdf, child,
+    importer::Sdf,
 };
-use crate::dem::Dem;
+use crate::{dem::Dem, text::tree::child, xml::node::Node};
 
 impl Sdf<'_, '_> {
     /// A field of heights, whose shape stands at a pose of the file's frame. Its highest point is as high as its size says; without a

@@ -6,14 +6,18 @@ use std::{
 };
 
 use super::{
-    super::{
-        super::{limits::MAX_FILE, tree::Attribute},
-        attributes::attribute,
-        gazebo::is_true,
-    },
-    Node, Sdf, child, shorten,
+    super::{attributes::attribute, gazebo::is_true},
+    importer::{MOST_NESTED, Sdf},
 };
-use crate::SourceFile;
+use crate::{
+    limits::MAX_FILE,
+    source::SourceFile,
+    text::{
+        numbers::shorten,
+        tree::{Attribute, child},
+    },
+    xml::node::Node,
+};
 
 /// Where Gazebo looks for models, in its several versions.
 const VARIABLES: [&str; 5] =
@@ -48,7 +52,7 @@ impl Sdf<'_, '_> {
             self.reading.problem_with_help(uri.offset, message, help);
             return None;
         };
-        if self.open.contains(&path) || self.open.len() > super::MOST_NESTED {
+        if self.open.contains(&path) || self.open.len() > MOST_NESTED {
             self.reading.problem(uri.offset, format!("the model '{}' includes itself", shorten(text)));
             return None;
         }

@@ -10,7 +10,11 @@ use super::{
         model::{Apart, Joint, Link, Mimic, Motion},
         scene::WORLD,
     },
-    Node, Scope, Sdf, child, shorten,
+    importer::{Scope, Sdf},
+};
+use crate::{
+    text::{numbers::shorten, tree::child},
+    xml::node::Node,
 };
 
 /// Limits from here on stand for none (the format's own is 1e16).

@@ -13,9 +13,15 @@ use super::{
         model::{Form, Link, MassOf, Solid, Surface},
         scene::Ground,
     },
-    Node, Sdf, child,
     frames::Frames,
-    read_spaced_numbers, shorten,
+    importer::Sdf,
+};
+use crate::{
+    text::{
+        numbers::{read_spaced_numbers, shorten},
+        tree::child,
+    },
+    xml::node::Node,
 };
 
 /// Density where an inertia is to follow from the shapes and nothing is said, kg/m³: that of water.

@@ -13,71 +13,34 @@
 mod couplings;
 mod frames;
 mod heightmap;
+mod importer;
 mod include;
 mod joint;
 mod link;
 
-use std::collections::HashMap;
-
 use bevy_math::DVec3;
 use simpartner_model::Pose;
 
-use self::{frames::Frames, include::Included};
+use self::{
+    frames::Frames,
+    importer::{MOST_NESTED, Scope, Sdf},
+    include::Included,
+};
 use super::{
-    super::{
-        reading::{Reading, child, read_spaced_numbers, shorten},
-        tree::Node,
-    },
-    ImportOptions,
+    super::{node::Node, reading::Reading},
     attributes::attribute,
     gazebo::{self, Gazebo, is_true},
     model::{Drive, DriveKind, Joint, Link, Model, Motion},
     notes::Notes,
-    scene::{Ground, Scene, Terrain, WORLD},
+    options::ImportOptions,
+    scene::{Scene, WORLD},
 };
+use crate::text::{numbers::shorten, tree::child};
 
 pub(super) use self::frames::read_pose;
 
 /// The root element.
 pub(super) const ROOT: &str = "sdf";
-/// How deep models may be nested in models: the format's own examples need three.
-const MOST_NESTED: usize = 16;
-
-/// A file being read.
-struct Sdf<'r, 'a> {
-    reading: &'r Reading<'a>,
-    /// Whether axes are told in the frame of the model unless the file says otherwise (before 1.5).
-    axes_in_model: bool,
-    model: Model,
-    ground: Option<Ground>,
-    terrain: Option<Terrain>,
-    notes: Notes,
-    /// Files that are being included, from the outside in.
-    open: Vec<String>,
-}
-
-/// A model, its frames and links.
-#[derive(Default)]
-struct Scope {
-    frames: Frames,
-    /// Places of links by their names, those of nested models behind theirs and `::`.
-    links: HashMap<String, usize>,
-}
-
-impl Scope {
-    /// The name of the link that a name means: its own, or that of a frame which is fixed to it.
-    fn link_of<'s>(&'s self, mut name: &'s str) -> Option<&'s str> {
-        // Frames that stand in each other in a ring lead nowhere.
-        for _ in 0..self.links.len() + 64 {
-            if self.links.contains_key(name) {
-                return Some(name);
-            }
-            name = self.frames.attached(name)?;
-        }
-        None
-    }
-}
-
 /// Reads a file.
 pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOptions) -> Option<Scene> {
     let root = roots.swap_remove(0);
@@ -292,32 +255,5 @@ impl<'r, 'a> Sdf<'r, 'a> {
                 self.model.joints.push(Joint { pose: *pose, ..joint });
             }
         }
-    }
-
-    /// The text of a child element.
-    fn text<'n>(&self, node: &'n Node, tag: &str) -> Option<&'n str> {
-        gazebo::text(node, tag)
-    }
-
-    /// The number in a child element.
-    fn number(&self, node: &Node, tag: &str) -> Option<f64> {
-        gazebo::number(self.reading, node, tag)
-    }
-
-    /// The vector in a child element.
-    fn vector(&self, node: &Node, tag: &str) -> Option<DVec3> {
-        gazebo::vector(self.reading, node, tag)
-    }
-
-    fn numbers<const N: usize>(&self, node: &Node) -> Option<[f64; N]> {
-        gazebo::numbers(self.reading, node)
-    }
-
-    /// A number that has to be there.
-    fn required(&self, node: &Node, tag: &str) -> Option<f64> {
-        if child(node, tag).is_none() {
-            self.reading.problem(node.offset, format!("<{}> lacks <{tag}>", node.name));
-        }
-        self.number(node, tag)
     }
 }

@@ -1,14 +1,14 @@
 //! What drives joints: `<transmission>` of ROS 1, `<ros2_control>` of ROS 2.
 
 use super::super::{
-    super::{
-        reading::{Reading, child, shorten},
-        tree::Node,
-    },
     attributes::attribute,
     gazebo::numbers,
     model::{DriveKind, Joint, Mimic, Model, Motion, UNCOUPLED},
     notes::Notes,
+};
+use crate::{
+    text::{numbers::shorten, tree::child},
+    xml::{node::Node, reading::Reading},
 };
 
 /// What a driven joint is told.

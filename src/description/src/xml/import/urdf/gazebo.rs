@@ -5,16 +5,15 @@ use std::collections::HashMap;
 use simpartner_model::Color;
 
 use super::super::{
-    super::{
-        reading::{Reading, child, shorten},
-        tree::Node,
-    },
     attributes::attribute,
     gazebo::{Gazebo, friction_across, is_true, number, soft_contact, text},
     model::{Apart, Model, Motion},
     notes::Notes,
 };
-use crate::xml::import::sdf::read_pose;
+use crate::{
+    text::{numbers::shorten, tree::child},
+    xml::{import::sdf::read_pose, node::Node, reading::Reading},
+};
 
 /// Gazebo's materials of one colour: those that files use.
 const COLORS: [(&str, [f64; 3]); 18] = [

@@ -9,15 +9,15 @@ use bevy_math::DVec3;
 
 use super::{
     super::{
-        super::{
-            reading::{Reading, child, shorten},
-            tree::Node,
-        },
         attributes::{attribute, name_of, number, numbers},
         model::{Drive, DriveKind, Joint, Mimic, Model, Motion, UNCOUPLED},
         notes::Notes,
     },
-    origin,
+    origin::read_origin,
+};
+use crate::{
+    text::{numbers::shorten, tree::child},
+    xml::{node::Node, reading::Reading},
 };
 
 /// The joints of a robot, and which of them follow others.
@@ -170,7 +170,7 @@ fn read_joint(
         damping: loss("damping"),
         friction: loss("friction"),
         drive: Some(Drive { kind, name: None, offset: node.offset }),
-        pose: origin(reading, node),
+        pose: read_origin(reading, node),
         axis,
         ..Joint::new(name, node.offset, motion, ends)
     })

@@ -10,21 +10,21 @@
 mod drives;
 mod gazebo;
 mod joint;
+mod origin;
 
 use std::collections::HashMap;
 
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{Color, Pose};
 
+use self::origin::read_origin;
 use super::{
-    super::{
-        reading::{Reading, child, read_spaced_numbers},
-        tree::Node,
-    },
+    super::{node::Node, reading::Reading},
     attributes::{attribute, name_of, number, numbers, required},
     model::{Form, Joint, Link, MassOf, Model, Solid, Surface, WORLD_LINK},
     notes::Notes,
 };
+use crate::text::{numbers::read_spaced_numbers, tree::child};
 
 /// Elements that say nothing of a simulation.
 const SILENT: [&str; 3] = ["material", "verbose", "version"];
@@ -77,13 +77,6 @@ fn find_macro(root: &Node) -> Option<usize> {
     found
 }
 
-/// The `<origin>` in a node, the identity without one.
-fn origin(reading: &Reading, node: &Node) -> Pose {
-    let Some(origin) = child(node, "origin") else { return Pose::IDENTITY };
-    let vector = |name| numbers::<3>(reading, origin, name).map_or(DVec3::ZERO, DVec3::from_array);
-    Pose::from_xyz_rpy(vector("xyz"), vector("rpy"))
-}
-
 fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<String, usize> {
     let (mut places, colors) = (HashMap::new(), read_colors(reading, root));
     for node in root.children.iter().filter(|node| node.name == "link") {
@@ -124,7 +117,7 @@ fn take_floating_base(reading: &Reading, root: &mut Node) -> Option<Pose> {
     let floats = |node: &Node| hangs_on_world(node) && attribute(node, "type") == Some("floating");
     let joint = root.children.remove(root.children.iter().position(floats)?);
     root.children.retain(|node| node.name != "link" || attribute(node, "name") != Some(WORLD_LINK));
-    Some(origin(reading, &joint))
+    Some(read_origin(reading, &joint))
 }
 
 fn read_mass(reading: &Reading, node: &Node) -> Option<MassOf> {
@@ -137,7 +130,7 @@ fn read_mass(reading: &Reading, node: &Node) -> Option<MassOf> {
         reading.problem(mass.offset, format!("a mass of {kilograms} kg is below zero"));
         return None;
     }
-    let pose = origin(reading, node);
+    let pose = read_origin(reading, node);
     let tensor = match child(node, "inertia") {
         Some(inertia) => {
             let entry = |name| number(reading, inertia, name).unwrap_or(0.0);
@@ -197,7 +190,7 @@ fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> 
     let material = child(node, "material");
     let named = || material.and_then(|material| attribute(material, "name")).and_then(|name| colors.get(name)).copied();
     let color = material.and_then(|material| read_color(reading, material)).or_else(named);
-    Some(Solid { surface: None, pose: origin(reading, node), form, color, offset: shape.offset })
+    Some(Solid { surface: None, pose: read_origin(reading, node), form, color, offset: shape.offset })
 }
 
 /// A factor for each axis, or one for all as Drake's files have it.

@@ -4,9 +4,6 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{files::read_file, limits::MAX_FILE};
-use crate::SourceFile;
-
 /// How many characters of a line are shown before the place of a problem, and from it on.
 const SHOWN_BEFORE: usize = 90;
 const SHOWN_BEHIND: usize = 60;
@@ -36,13 +33,13 @@ pub struct Diagnostic {
 
 /// Where an offset is in a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Location {
+pub(crate) struct Location {
     /// From 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// In characters, from 1.
-    pub(super) column: usize,
+    pub(crate) column: usize,
     /// Offset of the line's first character.
-    pub(super) start: usize,
+    pub(crate) start: usize,
 }
 
 /// All problems found, in the order they were found; never empty in an `Err`.
@@ -66,7 +63,7 @@ impl Diagnostic {
     }
 
     /// The same where the place is known already.
-    pub(super) fn located(
+    pub(crate) fn located(
         path: &str,
         text: &str,
         location: Location,
@@ -89,31 +86,6 @@ impl Diagnostic {
             placed_at: Box::default(),
             help: None,
         }
-    }
-
-    /// A problem at a place, `path:line:column`, of a file that has been read; its text is that of one of the sources, or
-    /// that in the file system.
-    pub fn at_place(place: &str, sources: &[SourceFile], message: impl Into<String>) -> Self {
-        let mut parts = place.rsplitn(3, ':');
-        let mut number = || parts.next().and_then(|part| part.parse::<usize>().ok());
-        let (column, line) = (number(), number());
-        let (Some(path), Some(line), Some(column)) = (parts.next(), line, column) else {
-            return Self::at(place, "", 0, message);
-        };
-        let read;
-        let text = match sources.iter().find(|source| source.path == path) {
-            Some(source) => source.text(),
-            None => {
-                read = read_file(path, MAX_FILE).unwrap_or_default();
-                &read
-            }
-        };
-        let start = match line {
-            0 | 1 => 0,
-            line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(newline, _)| newline + 1),
-        };
-        let offset = text[start..].char_indices().nth(column - 1).map_or(text.len(), |(index, _)| start + index);
-        Self { line, column, ..Self::at(path, text, offset, message) }
     }
 
     /// The same with a hint.
@@ -142,7 +114,7 @@ impl Diagnostics {
     }
 
     /// True if further problems are only counted.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.problems.len() >= Self::SHOWN
     }
 

@@ -9,19 +9,14 @@ use quick_xml::{
 };
 use simpartner_wire::signal::ControlCharacter;
 
-use super::{
-    Diagnostic,
-    frame::Frame,
-    limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS, MAX_NAME},
-    reading::shorten,
-    schema::Element,
-};
+use super::{diagnostic::Diagnostic, numbers::shorten};
+use crate::limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS, MAX_NAME};
 
 const ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers are known";
 
-/// An element as written.
+/// An element as written. `C` is the context that a reader adds to it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Node {
+pub(crate) struct Node<C = ()> {
     /// Its name.
     pub(crate) name: String,
     /// Byte offset of its `<`.
@@ -31,20 +26,18 @@ pub(crate) struct Node {
     /// Its attributes, in order.
     pub(crate) attributes: Vec<Attribute>,
     /// Its children, in order.
-    pub(crate) children: Vec<Node>,
+    pub(crate) children: Vec<Self>,
     /// All its text, entities resolved.
     pub(crate) text: String,
     /// Whether any of the text is not blank.
     pub(crate) has_text: bool,
     /// Byte offset of the text's first character that is not blank.
     pub(crate) text_offset: usize,
-    /// What the schema says of it, once that has been looked up.
-    pub(super) element: Option<&'static Element>,
-    /// The frame it is read in; that of an assembly which has been placed, or of the file.
-    pub(super) frame: Frame,
+    /// The context of its reader.
+    pub(crate) context: C,
 }
 
-impl Node {
+impl<C> Node<C> {
     /// Visits this element and all below it.
     pub(crate) fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n Self)) {
         visit(self);
@@ -52,13 +45,13 @@ impl Node {
     }
 
     /// The same, to change them.
-    pub(super) fn walk_mut(&mut self, visit: &mut impl FnMut(&mut Self)) {
+    pub(crate) fn walk_mut(&mut self, visit: &mut impl FnMut(&mut Self)) {
         visit(self);
         self.children.iter_mut().for_each(|child| child.walk_mut(visit));
     }
 
     /// Moves all offsets on, into another copy of the text.
-    pub(super) fn shift(&mut self, by: usize) {
+    pub(crate) fn shift(&mut self, by: usize) {
         self.walk_mut(&mut |node| {
             node.offset += by;
             node.end += by;
@@ -77,17 +70,22 @@ pub(crate) struct Attribute {
     pub(crate) offset: usize,
 }
 
+/// The first child of this name.
+pub(crate) fn child<'n, C>(node: &'n Node<C>, tag: &str) -> Option<&'n Node<C>> {
+    node.children.iter().find(|child| child.name == tag)
+}
+
 /// A text taken apart.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct Parsed<C = ()> {
     /// The top-level elements: one in a document, several in a fragment.
-    pub(crate) roots: Vec<Node>,
+    pub(crate) roots: Vec<Node<C>>,
     /// How many elements there are in all.
-    pub(super) elements: usize,
+    pub(crate) elements: usize,
 }
 
 /// Takes a text apart into its elements.
-pub(crate) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
+pub(crate) fn parse<C: Default>(path: &str, text: &str) -> Result<Parsed<C>, Diagnostic> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut builder = Builder { path, text, open: vec![Node::default()], elements: 0 };
@@ -107,15 +105,15 @@ pub(crate) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
     }
 }
 
-struct Builder<'a> {
+struct Builder<'a, C> {
     path: &'a str,
     text: &'a str,
     /// The elements that are open, the first one standing for the whole text.
-    open: Vec<Node>,
+    open: Vec<Node<C>>,
     elements: usize,
 }
 
-impl Builder<'_> {
+impl<C: Default> Builder<'_, C> {
     fn problem(&self, offset: usize, message: impl Into<String>) -> Diagnostic {
         Diagnostic::at(self.path, self.text, offset, message)
     }
@@ -227,7 +225,7 @@ impl Builder<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Parsed, Diagnostic> {
+    fn finish(mut self) -> Result<Parsed<C>, Diagnostic> {
         if self.open.len() > 1 {
             let unclosed = &self.open[self.open.len() - 1];
             return Err(self.problem(unclosed.offset, format!("<{}> is never closed", unclosed.name)));

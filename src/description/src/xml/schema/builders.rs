@@ -1,6 +1,9 @@
-//! The words in which the table of elements is written.
+//! Constructors of elements, attributes and children, in which the table is written.
 
-use super::{Attribute, Child, Content, Element, Kind, Occurs, Presence};
+use super::{
+    element::{Attribute, Child, Content, Element, Occurs, Presence},
+    kind::Kind,
+};
 
 const fn attribute(
     name: &'static str,

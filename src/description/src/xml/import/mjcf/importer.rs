@@ -1,0 +1,113 @@
+//! An MJCF file being read: its defaults and assets, the model so far, and the names of its bodies, geoms, sites and joints.
+
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
+
+use simpartner_model::{Color, Pose};
+
+use super::{
+    super::{
+        attributes::attribute,
+        mass::MeshInertia,
+        model::{Form, Model},
+        notes::Notes,
+        scene::{Ground, Terrain},
+    },
+    compiler::Compiler,
+    defaults::Defaults,
+};
+use crate::{
+    mesh::Mesh,
+    text::numbers::shorten,
+    xml::{node::Node, reading::Reading},
+};
+
+/// A file being read.
+pub(super) struct Mjcf<'r, 'a> {
+    pub(super) reading: &'r Reading<'a>,
+    pub(super) compiler: Compiler,
+    pub(super) defaults: Defaults,
+    pub(super) assets: Assets,
+    pub(super) model: Model,
+    /// Whether anything collides at all.
+    pub(super) collides: bool,
+    /// Whether any contact may resist turning about its normal. Where none does, that friction is not written.
+    pub(super) has_torsional: bool,
+    pub(super) ground: Option<Ground>,
+    pub(super) terrain: Option<Terrain>,
+    /// Links by the names of their bodies, and of their geoms and sites; those of sites with where these are.
+    pub(super) bodies: HashMap<String, usize>,
+    pub(super) geoms: HashMap<String, usize>,
+    pub(super) sites: HashMap<String, (usize, Pose)>,
+    /// Geoms that pairs name, and what geoms of the world are.
+    pub(super) paired: HashSet<String>,
+    pub(super) colliders: HashMap<String, Collider>,
+    /// Places of joints by their names, and all in the order of the coordinates of a keyframe, with the bodies of free ones.
+    pub(super) joints: HashMap<String, usize>,
+    pub(super) order: Vec<usize>,
+    pub(super) notes: Notes,
+}
+
+/// What geoms name.
+#[derive(Debug, Default)]
+pub(super) struct Assets {
+    pub(super) meshes: HashMap<String, Rc<MeshAsset>>,
+    pub(super) fields: HashMap<String, Rc<Field>>,
+    /// Of materials.
+    pub(super) colors: HashMap<String, Color>,
+}
+
+/// A mesh, ready to be a geom.
+#[derive(Debug)]
+pub(super) struct MeshAsset {
+    pub(super) form: Form,
+    /// The file's coordinates in the geom's frame.
+    pub(super) pose: Pose,
+    /// Scaled. The convex hull where mass is spread over it: of points without faces, and where the file asks for it.
+    pub(super) mesh: Mesh,
+    pub(super) inertia: MeshInertia,
+}
+
+/// Heights between 0 and 1.
+#[derive(Debug)]
+pub(super) struct Field {
+    /// Half the extent along x and y, the height of 1, and how far the ground reaches below 0.
+    pub(super) size: [f64; 4],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) heights: Vec<f64>,
+}
+
+/// What a geom of a pair is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Collider {
+    Ground,
+    Link(usize),
+}
+
+impl Mjcf<'_, '_> {
+    /// An element with its defaults.
+    pub(super) fn resolve(&self, node: &Node, class: Option<&str>) -> Node {
+        self.defaults.resolve(self.reading, node, class)
+    }
+
+    /// What a name in an attribute means. A problem if it means nothing.
+    pub(super) fn named<T: Copy>(&self, node: &Node, name: &str, what: &str, known: &HashMap<String, T>) -> Option<T> {
+        let Some(value) = attribute(node, name) else {
+            self.reading.problem(node.offset, format!("<{}> lacks the attribute '{name}'", node.name));
+            return None;
+        };
+        let found = known.get(value).copied();
+        if found.is_none() {
+            let message = format!("there is no {what} '{}'", shorten(value));
+            let place = self.reading.place(node, name);
+            match self.reading.nearest(value, known.keys().map(String::as_str)) {
+                Some(near) => self.reading.problem_with_help(place, message, format!("did you mean '{near}'?")),
+                None => self.reading.problem(place, message),
+            }
+        }
+        found
+    }
+}

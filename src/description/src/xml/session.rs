@@ -1,0 +1,132 @@
+//! The state of one reading, shared by all files that take part in it: problems, warnings, kept files, and the resources used so far.
+
+use std::cell::{Cell, RefCell};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
+
+use super::files::{Files, mesh_text_of};
+use crate::{
+    World,
+    limits::{MAX_ALL_ELEMENTS, MAX_ALL_FILES, MAX_ALL_KEPT, MAX_FILE_COUNT, MAX_VISUAL_POINTS},
+    mesh::Mesh,
+    source::{SourceFile, Warning},
+    text::diagnostic::Diagnostics,
+};
+
+/// Work on looking for the name that was meant, in comparisons of two characters: a tenth of a second.
+const MAX_NAME_COMPARISONS: usize = 20_000_000;
+
+/// Mesh files that have been read, as long as all of them together are no more than a world may show.
+#[derive(Debug, Default)]
+pub(super) struct Meshes {
+    /// With whether each took something from another file.
+    known: RefCell<HashMap<String, (Rc<Mesh>, bool)>>,
+    points: Cell<usize>,
+}
+
+impl Meshes {
+    /// The mesh of a file, read once, and whether it took something from another file.
+    pub(super) fn get(&self, files: Files<'_>, path: &str) -> Result<(Rc<Mesh>, bool), String> {
+        if let Some(known) = self.known.borrow().get(path) {
+            return Ok(known.clone());
+        }
+        let (mesh, takes_others) = files.read_mesh(path)?;
+        let mesh = Rc::new(mesh);
+        let points = mesh.vertices.len() + mesh.triangles.len();
+        if self.points.get().saturating_add(points) <= MAX_VISUAL_POINTS {
+            self.points.set(self.points.get() + points);
+            self.known.borrow_mut().insert(path.to_owned(), (Rc::clone(&mesh), takes_others));
+        }
+        Ok((mesh, takes_others))
+    }
+}
+
+/// What one reading has found wrong and used up so far, shared by all files that take part in it.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) problems: RefCell<Diagnostics>,
+    pub(super) warnings: RefCell<Vec<Warning>>,
+    /// What was read beside the XML files.
+    pub(super) sources: RefCell<Vec<SourceFile>>,
+    pub(super) meshes: Meshes,
+    /// Hashes of the problems found so far, each with its place in its file.
+    seen: RefCell<HashSet<u64>>,
+    files: Cell<usize>,
+    /// Bytes of XML files, and of what is kept beside them.
+    bytes: Cell<usize>,
+    kept: Cell<usize>,
+    elements: Cell<usize>,
+    comparisons: Cell<usize>,
+}
+
+impl Session {
+    /// Counts another file of so many bytes; the error says which bound it breaks.
+    pub(super) fn add_file(&self, bytes: usize) -> Result<(), String> {
+        self.count(&self.bytes, bytes, MAX_ALL_FILES)
+    }
+
+    fn count(&self, counted: &Cell<usize>, bytes: usize, most: usize) -> Result<(), String> {
+        if add(&self.files, 1) > MAX_FILE_COUNT {
+            return Err(format!("more than {MAX_FILE_COUNT} files belong to this one"));
+        }
+        match add(counted, bytes) > most {
+            true => Err(format!("with this file there are more than {most} bytes to read")),
+            false => Ok(()),
+        }
+    }
+
+    /// Gives a world what it is to know of its reading.
+    pub(super) fn close(&self, world: &mut World) {
+        world.warnings = self.warnings.take();
+        world.sources.append(&mut self.sources.take());
+    }
+
+    /// Keeps a mesh as its text, likewise.
+    pub(super) fn add_mesh(&self, path: String, mesh: &Mesh) -> Result<(), String> {
+        let path = mesh_text_of(&path);
+        if self.sources.borrow().iter().any(|known| known.path == path) {
+            return Ok(());
+        }
+        self.add_source(SourceFile::new(path, mesh.to_obj()))
+    }
+
+    /// Keeps a file that was read beside the XML files, once; the error says which bound it breaks.
+    pub(super) fn add_source(&self, file: SourceFile) -> Result<(), String> {
+        let mut sources = self.sources.borrow_mut();
+        if sources.iter().all(|known| known.path != file.path) {
+            self.count(&self.kept, file.bytes().len(), MAX_ALL_KEPT)?;
+            sources.push(file);
+        }
+        Ok(())
+    }
+
+    /// Counts elements that were read.
+    pub(super) fn add_elements(&self, count: usize) -> Result<(), String> {
+        if add(&self.elements, count) > MAX_ALL_ELEMENTS {
+            return Err(format!("with this file there are more than {MAX_ALL_ELEMENTS} elements"));
+        }
+        Ok(())
+    }
+
+    /// Whether two names of these lengths may still be compared.
+    pub(super) fn may_compare(&self, first: usize, second: usize) -> bool {
+        let fresh = self.comparisons.get().saturating_add(first.saturating_mul(second));
+        let may = fresh <= MAX_NAME_COMPARISONS;
+        if may {
+            self.comparisons.set(fresh);
+        }
+        may
+    }
+
+    /// True once for each hash.
+    pub(super) fn is_new(&self, hash: u64) -> bool {
+        self.seen.borrow_mut().insert(hash)
+    }
+}
+
+fn add(cell: &Cell<usize>, count: usize) -> usize {
+    cell.set(cell.get().saturating_add(count));
+    cell.get()
+}
