@@ -17,11 +17,11 @@ use tokio::{
 use crate::{
     interfaces::{OnlyOutcome, Outcome, StepsFeedback, result},
     ros::Ros,
-    services::{Simulator, UNREADABLE},
+    services::{Simulator, UNREADABLE_PAUSE},
 };
 
-/// How long a result waits for somebody who asks for it.
-const RESULT: Duration = Duration::from_secs(10);
+/// Time that a result waits for a request.
+const RESULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A goal is a number of steps.
 type Server = AsyncActionServer<u64, OnlyOutcome, StepsFeedback>;
@@ -38,8 +38,8 @@ pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) 
     tasks.spawn_local(async move {
         loop {
             // A goal that cannot be read or was given up is no reason to end.
-            if serve(&server, &simulator).await.is_err() {
-                sleep(UNREADABLE).await;
+            if serve_goal(&server, &simulator).await.is_err() {
+                sleep(UNREADABLE_PAUSE).await;
             }
         }
     });
@@ -47,18 +47,18 @@ pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) 
 }
 
 /// One goal, from its arrival to its result.
-async fn serve(server: &Server, simulator: &Simulator) -> Result<()> {
+async fn serve_goal(server: &Server, simulator: &Simulator) -> Result<()> {
     let handle = server.receive_new_goal().await.map_err(|error| anyhow!("{error:?}"))?;
     let count = server.get_new_goal(handle).unwrap_or(0);
     let accepted = server.accept_goal(handle).await.map_err(|error| anyhow!("{error:?}"))?;
     let executing = server.start_executing_goal(accepted).await.map_err(|error| anyhow!("{error:?}"))?;
-    let (status, outcome) = steps(server, simulator, executing, count).await;
+    let (status, outcome) = run_steps(server, simulator, executing, count).await;
     let answer = server.send_result_response(executing, status, OnlyOutcome { result: outcome });
-    timeout(RESULT, answer).await?.map_err(|error| anyhow!("{error:?}"))
+    timeout(RESULT_TIMEOUT, answer).await?.map_err(|error| anyhow!("{error:?}"))
 }
 
-async fn steps(server: &Server, simulator: &Simulator, goal: Goal, count: u64) -> (GoalEndStatus, Outcome) {
-    let mut cancelled = pin!(cancelled(server, goal));
+async fn run_steps(server: &Server, simulator: &Simulator, goal: Goal, count: u64) -> (GoalEndStatus, Outcome) {
+    let mut cancelled = pin!(wait_for_cancel(server, goal));
     for completed_steps in 1..=count {
         let is_wanted = tokio::select! {
             biased;
@@ -81,10 +81,10 @@ async fn steps(server: &Server, simulator: &Simulator, goal: Goal, count: u64) -
 }
 
 /// Waits until this goal is no longer wanted.
-async fn cancelled(server: &Server, goal: Goal) {
+async fn wait_for_cancel(server: &Server, goal: Goal) {
     loop {
         let Ok(handle) = server.receive_cancel_request().await else {
-            sleep(UNREADABLE).await;
+            sleep(UNREADABLE_PAUSE).await;
             continue;
         };
         let own = handle.contains_goal(&goal.goal_id()).then(|| goal.goal_id());

@@ -12,7 +12,7 @@ use crate::{
     scene::{Device, Scene, own_name},
 };
 
-/// What a number for a joint means to its actuator.
+/// Quantity that a number for a joint sets at its actuator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interface {
     /// A coordinate to hold, rad or m.
@@ -36,7 +36,7 @@ impl Interface {
         }
     }
 
-    /// What an actuator of this kind takes, and where in its state the number for the joint's first coordinate is.
+    /// The interface of an actuator of this kind, and the index in its state of the joint's first coordinate.
     fn of(kind: &str) -> Option<(Self, usize)> {
         match kind {
             "JointController" => Some((Self::Velocity, 3)),
@@ -54,7 +54,7 @@ pub struct Actuator {
     pub name: String,
     /// Its joint's name in ROS, of one that drives a joint with one free coordinate.
     pub joint: Option<String>,
-    /// What a number for that joint means.
+    /// The quantity that a number for that joint sets.
     pub interface: Option<Interface>,
     /// The command that is in force.
     state: Vec<f64>,
@@ -134,7 +134,7 @@ pub struct Actuators {
 }
 
 impl Actuators {
-    /// Those of a robot, and its wheels.
+    /// The actuators of a robot, and its wheels.
     pub fn new(list: Vec<Actuator>, drive: Option<Drive>) -> Self {
         Self { list, following: None, drive, stop_wheels_at: None }
     }
@@ -241,8 +241,8 @@ impl Actuators {
         Ok(parts.join(";"))
     }
 
-    /// What the trajectory and the wheels want at this time.
-    pub fn at(&mut self, now: f64) -> Vec<String> {
+    /// The commands of the trajectory and the wheels at this time.
+    pub fn commands_at(&mut self, now: f64) -> Vec<String> {
         let mut parts = Vec::new();
         if self.stop_wheels_at.is_some_and(|end| now >= end) {
             parts.extend(self.drive(&Twist::default(), now));
@@ -369,7 +369,7 @@ mod tests {
     fn a_trajectory_goes_straight_from_point_to_point_and_ends_at_the_last() {
         let mut actuators = actuators(None);
         actuators.follow(&trajectory(&["Shoulder"], &[(2, &[1.25]), (3, &[0.25])]), 10.0).unwrap();
-        let mut at = |time| actuators.at(time).join("|");
+        let mut at = |time| actuators.commands_at(time).join("|");
         // It begins where the motor was told to be.
         assert_eq!(at(10.0), "Motor=1000,1000,50,0,0,0.25");
         assert_eq!(at(11.0), "Motor=1000,1000,50,0,0,0.75");
@@ -384,16 +384,16 @@ mod tests {
         actuators.follow(&trajectory(&["Shoulder"], &[(2, &[1.0])]), 0.0).unwrap();
         let which = actuators.with(Interface::Position);
         actuators.set_all(&which, &[0.1]).unwrap();
-        assert!(actuators.at(1.0).is_empty());
+        assert!(actuators.commands_at(1.0).is_empty());
         actuators.follow(&trajectory(&["Shoulder"], &[(2, &[1.0])]), 0.0).unwrap();
         actuators.follow(&trajectory(&[], &[]), 0.0).unwrap();
-        assert!(actuators.at(1.0).is_empty());
+        assert!(actuators.commands_at(1.0).is_empty());
         // One with a time stamp waits for it.
         let mut later = trajectory(&["Shoulder"], &[(2, &[1.1])]);
         later.header.stamp.sec = 5;
         actuators.follow(&later, 0.0).unwrap();
-        assert!(actuators.at(4.9).is_empty());
-        assert_eq!(actuators.at(7.0), ["Motor=1000,1000,50,0,0,1.1"]);
+        assert!(actuators.commands_at(4.9).is_empty());
+        assert_eq!(actuators.commands_at(7.0), ["Motor=1000,1000,50,0,0,1.1"]);
     }
 
     #[test]
@@ -405,9 +405,9 @@ mod tests {
         // 1 m/s and 0.5 rad/s to the left: 0.5 m/s at the left wheel and 1.5 at the right, which is mounted the other way.
         let parts = actuators.drive(&twist(1.0, 0.5), 3.0).unwrap();
         assert_eq!(parts, "Wheel=10,10,10,0,0,1;Wheel=10,10,10,0,0,-3");
-        assert!(actuators.at(3.4).is_empty());
-        assert_eq!(actuators.at(3.5).len(), 1);
-        assert!(actuators.at(3.6).is_empty(), "once");
+        assert!(actuators.commands_at(3.4).is_empty());
+        assert_eq!(actuators.commands_at(3.5).len(), 1);
+        assert!(actuators.commands_at(3.6).is_empty(), "once");
         assert!(actuators.drive(&twist(f64::NAN, 0.0), 4.0).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The bridge: readings of the server out as messages, messages in as commands, from connection to connection.
 //!
-//! A server that goes away is tried again. Nothing is kept for it meanwhile: a command that is late steers wrong.
+//! When the server goes away, the bridge connects again. Commands that arrive meanwhile are dropped: a stale command is worse than none.
 
 use std::{
     cell::Cell,
@@ -29,67 +29,71 @@ use crate::{
     mesh::MeshServer,
     messages::{Clock, Odometry, String_, TFMessage, Time},
     node::Node,
-    robot::{Due, Maker, Order, Robot},
+    robot::{Command, Robot, RobotBuilder, Schedule},
     ros::{Domain, Profile, Publish, Ros, first_port},
     scene::{OtherWorld, Scene, Truth},
     services::Simulator,
 };
 
-/// The first pause before another try; each is twice as long as the one before, up to the longest.
+/// Pause before the first reconnection; each further one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How many lines and orders may wait. Behind that the server, or the sender, is not read; the server keeps what it has to send for a while.
-const WAITING: usize = 256;
+/// Capacity of the queues of lines and of commands. While one is full, its source is not read; the server buffers its lines for a while.
+const QUEUE_CAPACITY: usize = 256;
 
-/// How many notices there are in a second at most.
-const NOTICES: u32 = 10;
+/// Warnings a second, at most. Further ones are counted.
+const MAX_WARNINGS_PER_SECOND: u32 = 10;
 
-/// How often the world is looked at while no step is made: others may change it then.
-const LOOK: Duration = Duration::from_secs(1);
+/// Other clients can edit the world while it is paused; the bridge checks for changes at this interval.
+const PAUSED_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How the line ends that a port sends last when what it is for has gone.
-const DELETED: &str = "was for what has been deleted";
+/// End of the last line of a port whose device or robot has been deleted.
+const DELETED_SUFFIX: &str = "was for what has been deleted";
 
-/// What a bridge needs.
+/// Options of a bridge.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The server.
     pub server: Server,
     /// The settings.
     pub config: Config,
-    /// The file that they are from.
+    /// The file of the settings, for messages with its lines.
     pub source: Option<Source>,
 }
 
-/// What a running bridge tells.
+/// Status events of a running bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum BridgeEvent {
     /// The server is connected; these are the topics of its robots.
     Connected(Vec<String>),
-    /// The server is not there, and why. Another try follows.
-    Away(String),
-    /// Something was refused.
-    Notice(String),
+    /// The connection failed or broke, with the reason. The bridge connects again.
+    Disconnected(String),
+    /// A command or a setting was refused, or the network needs attention.
+    Warning(String),
 }
 
-/// What did not arrive.
+/// Messages dropped because the receiver was too slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Losses {
-    /// Readings of the server that the bridge was too slow for.
+pub struct DropCounters {
+    /// Readings of the server that the bridge did not take in time.
     pub missed: u64,
-    /// Messages that reliable readers were too slow for.
+    /// Messages that reliable readers did not take in time.
     pub unsent: u64,
 }
 
-/// Runs a bridge until `stop` is ready. Returns what was lost meanwhile.
+/// Runs a bridge until `stop` is ready. Returns the numbers of dropped messages.
 ///
 /// # Errors
 /// When the DDS domain cannot be joined or has a bridge already, or the settings do not fit the world.
-pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: impl FnMut(News)) -> Result<Losses> {
+pub async fn run(
+    options: &Options,
+    stop: impl Future<Output = ()>,
+    mut on_event: impl FnMut(BridgeEvent),
+) -> Result<DropCounters> {
     let config = &options.config;
     let domain = Domain::join(config.domain, &config.networks, config.services)?;
-    tell(News::Notice(exposure(config)));
+    on_event(BridgeEvent::Warning(describe_exposure(config)));
     domain.check_for_others().await?;
     let connected = Notify::new();
     let elder = async {
@@ -106,8 +110,8 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
             let end = match Session::start(options, &domain, Rc::clone(&missed), &mut node).await {
                 Ok(mut session) => {
                     connected.notify_one();
-                    tell(News::Connected(session.topics()));
-                    session.run(&mut tell).await
+                    on_event(BridgeEvent::Connected(session.topics()));
+                    session.run(&mut on_event).await
                 }
                 Err(error) if error.is::<ConfigError>() => return error,
                 Err(error) => error,
@@ -117,7 +121,7 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
                 continue;
             }
             node = None;
-            tell(News::Away(format!("{end:#}")));
+            on_event(BridgeEvent::Disconnected(format!("{end:#}")));
             // One that has lasted was a good one.
             if began.elapsed() > LONGEST_PAUSE {
                 pause = FIRST_PAUSE;
@@ -133,12 +137,12 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
     };
     match ended {
         Some(error) => Err(error),
-        None => Ok(Losses { missed: missed.get(), unsent: domain.lost() }),
+        None => Ok(DropCounters { missed: missed.get(), unsent: domain.lost() }),
     }
 }
 
-/// Who can reach the bridge, which its `networks` do not tell: RustDDS 0.15.1 binds its sockets to all addresses and has no option for it.
-fn exposure(config: &Config) -> String {
+/// Describes who can reach the bridge whatever its `networks`: RustDDS 0.15.1 binds its sockets to all addresses and has no option for it.
+fn describe_exposure(config: &Config) -> String {
     let networks: Vec<String> = config.networks.iter().map(ToString::to_string).collect();
     format!(
         "found on and sends to {} alone, but its UDP ports (from {}) take datagrams on all addresses of this machine: close them by a firewall where others reach it",
@@ -155,35 +159,35 @@ struct Session {
     control: Link,
     robots: Vec<Robot>,
     writers: Vec<Writer>,
-    /// When the clock, the frames and the joints are due; those of each robot.
-    beat_due: Due,
-    joints_due: Vec<Due>,
+    /// Schedules of the clock with the frames, and of the joint states of each robot.
+    world_schedule: Schedule,
+    joint_schedules: Vec<Schedule>,
     /// The newest step of each robot.
     steps: Vec<u64>,
     truth: Truth,
-    /// When that was asked for.
-    beaten: Instant,
+    /// The time of that request.
+    truth_requested_at: Instant,
     lockstep: Option<Lockstep>,
     outputs: Outputs,
-    /// Readings that the server did not send, since this side was too slow for them.
+    /// Readings that the server dropped because this side was too slow.
     missed: Rc<Cell<u64>>,
     lines: Receiver<(usize, Result<String>)>,
-    orders: Receiver<Order>,
+    commands: Receiver<Command>,
     rate_hz: f64,
-    notices: Notices,
+    warnings: WarningLimiter,
     /// They end with the session.
     _tasks: JoinSet<()>,
 }
 
-/// The topics of the world as a whole, and those that tell of a robot as a whole.
+/// The topics of the world, and those of a robot as a whole.
 struct Outputs {
     topics: Vec<String>,
     clock: Publish<Clock>,
     transforms: Publish<TFMessage>,
     static_transforms: Publish<TFMessage>,
-    /// Of each robot with a body: its base and its topic.
+    /// Base body and topic of each robot with a body.
     odometry: Vec<(usize, Publish<Odometry>)>,
-    /// Kept, since whoever comes later is sent the last message.
+    /// Held open, because late subscribers are sent the last message.
     _descriptions: Vec<Publish<String_>>,
 }
 
@@ -191,7 +195,7 @@ impl Session {
     async fn start(options: &Options, domain: &Domain, missed: Rc<Cell<u64>>, node: &mut Option<Node>) -> Result<Self> {
         let Options { server, source, .. } = options;
         let mut control = server.control().await?;
-        let scene = Rc::new(Scene::read(&control.ask("SCENE").await?)?);
+        let scene = Rc::new(Scene::read(&control.request("SCENE").await?)?);
         // What the settings name may go later.
         if let Some(source) = source.as_ref().filter(|_| node.is_none()) {
             source.check_world(&options.config, &scene)?;
@@ -200,32 +204,32 @@ impl Session {
             Node::in_world(node, server, &options.config, domain, &scene)?;
         let (config, links) = (&*config, Rc::clone(&view.links));
         let mut tasks = JoinSet::new();
-        let ((order_sender, orders), (line_sender, lines)) = (channel(WAITING), channel(WAITING));
+        let ((command_sender, commands), (line_sender, lines)) = (channel(QUEUE_CAPACITY), channel(QUEUE_CAPACITY));
         let ports = control.robots().await?;
         // Names that ROS gives come before those of devices.
         let names: Vec<String> = ports.iter().map(|(name, _)| name.clone()).collect();
         let mut meshes = MeshServer::open(config.networks[0]).await?;
-        let outputs = Outputs::open(ros, &scene, &links, &names, config, &mut meshes)?;
+        let outputs = Outputs::open_topics(ros, &scene, &links, &names, config, &mut meshes)?;
         meshes.serve(&mut tasks);
-        let (source, orders_to) = (source.as_ref(), &order_sender);
+        let (source, commands_to) = (source.as_ref(), &command_sender);
         let mut robots = Vec::new();
         for (place, (name, _)) in ports.iter().enumerate() {
             let (ros, scene, links, tasks) = (&mut *ros, &scene, &links, &mut tasks);
-            let mut maker = Maker { ros, scene, links, config, source, server, orders: orders_to, tasks };
-            robots.push(maker.robot(name, place).await?);
+            let mut builder = RobotBuilder { ros, scene, links, config, source, server, commands: commands_to, tasks };
+            robots.push(builder.build(name, place).await?);
         }
-        let truth = Truth::read(&control.ask("TRUTH").await?, &scene)?;
+        let truth = Truth::read(&control.request("TRUTH").await?, &scene)?;
         let lockstep = Lockstep::of(config, &ports, &robots, &scene, source)?;
         let member = lockstep.as_ref().map(|lockstep| lockstep.robot);
         if let Some(member) = member {
-            ensure_ok(&control.ask(&format!("MODE lockstep {}", ports[member].0)).await?)?;
+            ensure_ok(&control.request(&format!("MODE lockstep {}", ports[member].0)).await?)?;
         }
-        let writers = join(server, &ports, &robots, member, &line_sender, &mut tasks).await?;
-        let due = Due::every(scene.steps_in(1.0 / config.rate_hz));
+        let writers = connect_robots(server, &ports, &robots, member, &line_sender, &mut tasks).await?;
+        let schedule = Schedule::every(scene.steps_in(1.0 / config.rate_hz));
         let session = Self {
-            joints_due: vec![due; robots.len()],
+            joint_schedules: vec![schedule; robots.len()],
             steps: vec![0; robots.len()],
-            beat_due: due,
+            world_schedule: schedule,
             simulator: Rc::clone(simulator),
             scene,
             links,
@@ -233,19 +237,19 @@ impl Session {
             robots,
             writers,
             truth,
-            beaten: Instant::now(),
+            truth_requested_at: Instant::now(),
             lockstep,
             outputs,
             missed,
             lines,
-            orders,
+            commands,
             rate_hz: config.rate_hz,
-            notices: Notices::default(),
+            warnings: WarningLimiter::default(),
             _tasks: tasks,
         };
         session.outputs.publish_static(&session.scene, &session.links, &session.robots);
         session.publish_truth();
-        session.simulator.go_on_in(view, session.truth.world);
+        session.simulator.set_world(view, session.truth.world);
         Ok(session)
     }
 
@@ -253,25 +257,25 @@ impl Session {
         self.outputs.topics.iter().chain(self.robots.iter().flat_map(|robot| &robot.topics)).cloned().collect()
     }
 
-    /// Passes on what comes, and returns why that ended.
-    async fn run(&mut self, tell: &mut impl FnMut(News)) -> anyhow::Error {
+    /// Forwards readings and commands until an error ends the session.
+    async fn run(&mut self, on_event: &mut impl FnMut(BridgeEvent)) -> anyhow::Error {
         // Where no robot is, nothing comes by itself.
         let mut ticks = interval(Duration::from_secs_f64(1.0 / self.rate_hz));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let is_alone = self.robots.is_empty();
         loop {
-            if self.simulator.is_hurried() {
+            if self.simulator.is_world_awaited() {
                 return OtherWorld.into();
             }
             let done = tokio::select! {
                 Some((robot, line)) = self.lines.recv() => match line {
-                    Ok(line) => self.on_line(robot, &line, tell).await,
+                    Ok(line) => self.on_line(robot, &line, on_event).await,
                     Err(error) => Err(error),
                 },
-                Some(order) = self.orders.recv() => self.on_order(&order, tell).await,
+                Some(command) = self.commands.recv() => self.on_command(&command, on_event).await,
                 // While the clock stands, and where no robot is, nothing else comes.
-                _ = ticks.tick() => match is_alone || self.beaten.elapsed() > LOOK {
-                    true => self.beat().await,
+                _ = ticks.tick() => match is_alone || self.truth_requested_at.elapsed() > PAUSED_POLL_INTERVAL {
+                    true => self.update_truth().await,
                     false => Ok(()),
                 },
                 else => Err(anyhow!("all connections are closed")),
@@ -282,17 +286,17 @@ impl Session {
         }
     }
 
-    /// The robot whose readings the clock and the frames go with.
-    fn leader(&self) -> usize {
+    /// The robot whose readings pace the clock and the frames.
+    fn pacing_robot(&self) -> usize {
         self.lockstep.as_ref().map_or(0, |lockstep| lockstep.robot)
     }
 
-    async fn on_line(&mut self, robot: usize, line: &str, tell: &mut impl FnMut(News)) -> Result<()> {
-        if line.ends_with(DELETED) {
+    async fn on_line(&mut self, robot: usize, line: &str, on_event: &mut impl FnMut(BridgeEvent)) -> Result<()> {
+        if line.ends_with(DELETED_SUFFIX) {
             return Err(OtherWorld.into());
         }
         if line.starts_with("ERR") {
-            self.notices.add(&format!("{}: the server refuses: {line}", self.robots[robot].name), tell);
+            self.warnings.warn(&format!("{}: the server refuses: {line}", self.robots[robot].name), on_event);
             if let Some(lockstep) = self.lockstep.as_mut().filter(|lockstep| lockstep.robot == robot) {
                 lockstep.refused();
             }
@@ -311,65 +315,65 @@ impl Session {
             self.robots[robot].reset();
         }
         self.steps[robot] = step;
-        if robot == self.leader() && self.beat_due.at(step) {
-            self.beat().await?;
+        if robot == self.pacing_robot() && self.world_schedule.is_due(step) {
+            self.update_truth().await?;
         }
         let stamp = Time::from_seconds(time);
         self.robots[robot].publish(step, &values, &off);
-        if self.joints_due[robot].at(step) {
+        if self.joint_schedules[robot].is_due(step) {
             self.robots[robot].publish_joints(&self.truth, &stamp);
         }
         match self.lockstep.as_mut().filter(|lockstep| lockstep.robot == robot) {
             Some(lockstep) => {
                 lockstep.asked(step, time);
-                self.answer().await
+                self.answer_lockstep().await
             }
             None => {
-                let parts = self.robots[robot].at(time);
-                self.send(robot, &parts).await
+                let parts = self.robots[robot].commands_at(time);
+                self.send_commands(robot, &parts).await
             }
         }
     }
 
-    async fn on_order(&mut self, order: &Order, tell: &mut impl FnMut(News)) -> Result<()> {
+    async fn on_command(&mut self, command: &Command, on_event: &mut impl FnMut(BridgeEvent)) -> Result<()> {
         // Between two beats the newest time known is that of the last.
-        let part = match self.robots[order.robot].command(&order.wish, self.truth.time) {
+        let part = match self.robots[command.robot].command(&command.kind, self.truth.time) {
             Ok(part) => part,
             Err(error) => {
-                self.notices.add(&format!("{}: {error:#}; nothing was done", order.topic), tell);
+                self.warnings.warn(&format!("{}: {error:#}; nothing was done", command.topic), on_event);
                 return Ok(());
             }
         };
-        match self.lockstep.as_mut().filter(|lockstep| lockstep.robot == order.robot) {
+        match self.lockstep.as_mut().filter(|lockstep| lockstep.robot == command.robot) {
             Some(lockstep) => {
-                lockstep.commanded(&order.topic, part);
-                self.answer().await
+                lockstep.commanded(&command.topic, part);
+                self.answer_lockstep().await
             }
-            None => self.send(order.robot, &part.into_iter().collect::<Vec<_>>()).await,
+            None => self.send_commands(command.robot, &part.into_iter().collect::<Vec<_>>()).await,
         }
     }
 
-    /// Lets the clock go on when its subscriber has commanded.
-    async fn answer(&mut self) -> Result<()> {
+    /// Releases the clock once its subscriber has commanded.
+    async fn answer_lockstep(&mut self) -> Result<()> {
         let Some(lockstep) = &mut self.lockstep else { return Ok(()) };
         let robot = lockstep.robot;
         let Some(time) = lockstep.is_ready() else { return Ok(()) };
-        let wanted = self.robots[robot].at(time);
+        let wanted = self.robots[robot].commands_at(time);
         let line = lockstep.answer(wanted);
         self.writers[robot].send(&line).await
     }
 
-    async fn send(&mut self, robot: usize, parts: &[String]) -> Result<()> {
+    async fn send_commands(&mut self, robot: usize, parts: &[String]) -> Result<()> {
         if parts.is_empty() {
             return Ok(());
         }
         self.writers[robot].send(&parts.join(";")).await
     }
 
-    /// The clock and the frames, of the newest step.
-    async fn beat(&mut self) -> Result<()> {
-        let truth = Truth::read(&self.control.ask("TRUTH").await?, &self.scene)?;
-        self.beaten = Instant::now();
+    /// Requests the newest step and publishes its clock and frames.
+    async fn update_truth(&mut self) -> Result<()> {
+        let truth = Truth::read(&self.control.request("TRUTH").await?, &self.scene)?;
+        self.truth_requested_at = Instant::now();
         if truth.world != self.truth.world {
             return Err(OtherWorld.into());
         }
@@ -393,7 +397,7 @@ impl Session {
 }
 
 impl Outputs {
-    fn open(
+    fn open_topics(
         ros: &mut Ros,
         scene: &Scene,
         links: &[links::Link],
@@ -439,8 +443,8 @@ fn ensure_ok(answer: &str) -> Result<()> {
     Ok(())
 }
 
-/// Connects to the robots' ports and passes their lines on: all of every so many steps, or of a member of the lockstep when it is asked.
-async fn join(
+/// Connects to the robots' ports and forwards their lines: each reading at its interval, or for a lockstep member every step.
+async fn connect_robots(
     server: &Server,
     ports: &[(String, u16)],
     robots: &[Robot],
@@ -453,13 +457,13 @@ async fn join(
         let Link { reader, mut writer } = server.port(*port).await?;
         writer.send(&if member == Some(place) { "ACK".into() } else { format!("SUB {} all", robot.interval) }).await?;
         writers.push(writer);
-        tasks.spawn_local(forward(reader, place, lines.clone()));
+        tasks.spawn_local(forward_lines(reader, place, lines.clone()));
     }
     Ok(writers)
 }
 
-/// Passes the lines of a robot on, and why they end.
-async fn forward(mut reader: Reader, robot: usize, lines: Sender<(usize, Result<String>)>) {
+/// Forwards the lines of a robot, at last the error that ends them.
+async fn forward_lines(mut reader: Reader, robot: usize, lines: Sender<(usize, Result<String>)>) {
     loop {
         let line = reader.line().await;
         let is_end = line.is_err();
@@ -469,28 +473,28 @@ async fn forward(mut reader: Reader, robot: usize, lines: Sender<(usize, Result<
     }
 }
 
-/// Tells what was refused, but not without bound.
+/// Warnings of refused commands, limited to a number a second.
 #[derive(Debug, Default)]
-struct Notices {
+struct WarningLimiter {
     second: Option<Instant>,
-    told: u32,
-    left_out: u64,
+    reported: u32,
+    suppressed: u64,
 }
 
-impl Notices {
-    fn add(&mut self, text: &str, tell: &mut impl FnMut(News)) {
+impl WarningLimiter {
+    fn warn(&mut self, text: &str, on_event: &mut impl FnMut(BridgeEvent)) {
         if self.second.is_none_or(|began| began.elapsed() > Duration::from_secs(1)) {
-            (self.second, self.told) = (Some(Instant::now()), 0);
-            if self.left_out > 0 {
-                tell(News::Notice(format!("{} more were refused", std::mem::take(&mut self.left_out))));
+            (self.second, self.reported) = (Some(Instant::now()), 0);
+            if self.suppressed > 0 {
+                on_event(BridgeEvent::Warning(format!("{} more were refused", std::mem::take(&mut self.suppressed))));
             }
         }
-        match self.told < NOTICES {
+        match self.reported < MAX_WARNINGS_PER_SECOND {
             true => {
-                self.told += 1;
-                tell(News::Notice(text.to_owned()));
+                self.reported += 1;
+                on_event(BridgeEvent::Warning(text.to_owned()));
             }
-            false => self.left_out += 1,
+            false => self.suppressed += 1,
         }
     }
 }

@@ -17,10 +17,10 @@ use crate::{
     scene::Scene,
 };
 
-/// The fastest that anything is published, Hz: the rate of the finest timestep that a world has use for.
-const FASTEST: f64 = 10_000.0;
+/// Highest publishing rate, Hz: one message a step at the finest timestep in use.
+const MAX_RATE_HZ: f64 = 10_000.0;
 
-/// What the file says.
+/// The settings of the file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -28,15 +28,15 @@ pub struct Config {
     pub rate_hz: f64,
     /// The DDS domain, as ROS_DOMAIN_ID.
     pub domain: u16,
-    /// How services are told apart on the wire.
+    /// Mapping that pairs requests with replies of services.
     pub services: Services,
     /// The addresses of this machine on whose networks the bridge announces itself; loopback alone by default.
     pub networks: Vec<IpAddr>,
-    /// Whether sensors are published reliably, for readers of either sort, or best effort.
+    /// True to publish sensors reliably, for readers of either sort; false for best effort.
     pub reliable_sensors: bool,
     /// A subscriber whose commands the clock waits for.
     pub lockstep: Option<Lockstep>,
-    /// What differs for a robot.
+    /// Settings of a robot.
     pub robots: BTreeMap<Spanned<String>, Robot>,
 }
 
@@ -52,7 +52,7 @@ pub struct Lockstep {
     pub period_s: f64,
 }
 
-/// What differs for a robot.
+/// Settings of a robot.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Robot {
@@ -64,7 +64,7 @@ pub struct Robot {
     pub up: Option<Up>,
     /// Wheels that follow a `geometry_msgs/Twist`.
     pub cmd_vel: Option<CmdVel>,
-    /// What differs for a device.
+    /// Settings of a device.
     pub devices: BTreeMap<Spanned<String>, Device>,
 }
 
@@ -78,7 +78,7 @@ pub enum Up {
     Z,
 }
 
-/// What differs for a device.
+/// Settings of a device.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Device {
@@ -98,7 +98,7 @@ pub struct CmdVel {
     pub topic: Option<String>,
     /// Velocity motors of the left wheels. One with a minus before its name turns the other way.
     pub left: Vec<String>,
-    /// Of the right wheels.
+    /// Velocity motors of the right wheels.
     pub right: Vec<String>,
     /// Radius of the wheels, m.
     pub wheel_radius: f64,
@@ -160,7 +160,7 @@ impl Source {
         let source = Self { path: path.to_owned(), text: text.to_owned() };
         let config: Config = toml::from_str(text)
             .map_err(|error| source.problem(error.span().unwrap_or(0..0).start, error.message().trim()))?;
-        source.check(&config)?;
+        source.check_values(&config)?;
         Ok((source, config))
     }
 
@@ -170,11 +170,11 @@ impl Source {
         ConfigError::new(format!("{}:{}: {what}", self.path, before.matches('\n').count() + 1)).into()
     }
 
-    /// What can be told without a world.
-    fn check(&self, config: &Config) -> Result<()> {
-        let rate = |rate: f64, offset, name: &str| match rate > 0.0 && rate <= FASTEST {
+    /// Checks that need no world.
+    fn check_values(&self, config: &Config) -> Result<()> {
+        let rate = |rate: f64, offset, name: &str| match rate > 0.0 && rate <= MAX_RATE_HZ {
             true => Ok(()),
-            false => Err(self.problem(offset, &format!("{name}: expected above 0 to {FASTEST} Hz, got {rate}"))),
+            false => Err(self.problem(offset, &format!("{name}: expected above 0 to {MAX_RATE_HZ} Hz, got {rate}"))),
         };
         let positive = |value: f64, offset, name: &str| match value > 0.0 && value.is_finite() {
             true => Ok(()),
@@ -212,7 +212,7 @@ impl Source {
         Ok(())
     }
 
-    /// Whether a world has everything that the file names.
+    /// Checks that a world has everything that the file names.
     ///
     /// # Errors
     /// When it does not; the message names the line and says what there is.

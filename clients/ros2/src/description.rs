@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A stop that a URDF wants and a joint does not have, rad or m.
-const FARTHEST: f64 = 1e6;
+const UNLIMITED: f64 = 1e6;
 
 /// The description of a robot, whose links these are. `publish` makes a mesh available and says under which URL.
 pub fn urdf(scene: &Scene, links: &[Link], robot: &str, publish: &mut dyn FnMut(&Mesh) -> String) -> String {
@@ -105,7 +105,7 @@ fn joint_element(
         let direction = links[child].axes.vector(origin.rotation.inverse() * DVec3::from_array(axis.direction));
         let _ = writeln!(text, "    <axis xyz=\"{}\"/>", numbers(direction.to_array()));
         let (effort, rate) = (axis.max_effort.unwrap_or(0.0), axis.max_rate.unwrap_or(0.0));
-        let (lower, upper) = (axis.lower.unwrap_or(-FARTHEST), axis.upper.unwrap_or(FARTHEST));
+        let (lower, upper) = (axis.lower.unwrap_or(-UNLIMITED), axis.upper.unwrap_or(UNLIMITED));
         let stops = format!("lower=\"{lower}\" upper=\"{upper}\" ");
         let stops = if kind == "continuous" { "" } else { &stops };
         let _ = writeln!(text, "    <limit {stops}effort=\"{effort}\" velocity=\"{rate}\"/>");

@@ -8,24 +8,24 @@ use tokio::time::timeout;
 
 use crate::{
     interfaces::*,
-    services::{Services, Simulator, failure},
+    services::{Services, Simulator, operation_failed},
     spawning,
 };
 
-/// How long a service that has changed the world waits for its topics, wall time.
-const TOPICS: Duration = Duration::from_secs(10);
+/// Wall time that a service waits for the topics of a world that it has changed.
+const TOPICS_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Simulator {
     /// A robot comes, and its topics with it.
-    async fn spawn(&self, request: &Spawn) -> Spawned {
+    async fn spawn_entity(&self, request: &Spawn) -> Spawned {
         let failed = |result: Outcome| Spawned { result, ..Spawned::default() };
         let line = match spawning::line(request) {
             Ok(line) => line,
             Err(outcome) => return failed(outcome),
         };
-        let spawned = match self.change(&line).await {
+        let spawned = match self.request_change(&line).await {
             Ok(answer) => spawning::outcome(&answer),
-            Err(error) => return failed(failure(&error)),
+            Err(error) => return failed(operation_failed(&error)),
         };
         if spawned.result.result == result::OK {
             let name = spawned.entity_name.clone();
@@ -41,7 +41,7 @@ impl Simulator {
     async fn spawn_all(&self, requests: &[Spawn]) -> AllSpawned {
         let mut results = Vec::new();
         for request in requests {
-            results.push(self.spawn(request).await);
+            results.push(self.spawn_entity(request).await);
         }
         let failed = results.iter().filter(|spawned| spawned.result.result != result::OK).count();
         let result = match failed {
@@ -52,10 +52,10 @@ impl Simulator {
     }
 
     pub(crate) async fn delete(&self, name: &str) -> Outcome {
-        if let Err(outcome) = self.named(name) {
+        if let Err(outcome) = self.find_entity(name) {
             return outcome;
         }
-        match self.change(&format!("REMOVE {name}")).await {
+        match self.request_change(&format!("REMOVE {name}")).await {
             Ok(answer) if answer.starts_with("OK") => {
                 self.spawned.borrow_mut().retain(|spawned| spawned != name);
                 self.namespaces.borrow_mut().retain(|(robot, _)| robot != name);
@@ -63,27 +63,27 @@ impl Simulator {
                 Outcome::ok()
             }
             Ok(answer) => Outcome::failed(result::OPERATION_FAILED, answer),
-            Err(error) => failure(&error),
+            Err(error) => operation_failed(&error),
         }
     }
 
-    async fn change(&self, line: &str) -> Result<String> {
+    async fn request_change(&self, line: &str) -> Result<String> {
         self.server.control().await?.ask_patiently(line).await
     }
 
     /// Waits until the topics are those of the world that the server has now.
     async fn wait_for_topics(&self) {
-        let Ok(answer) = self.ask("TRUTH").await else { return };
+        let Ok(answer) = self.request("TRUTH").await else { return };
         let now = word(&answer, "world").and_then(|world| world.parse().ok()).unwrap_or(0_u64);
-        self.is_hurried.set(*self.world.borrow() < now);
+        self.is_world_awaited.set(*self.world.borrow() < now);
         let mut world = self.world.subscribe();
         // After that the answer is right all the same; the topics come later.
-        let _ = timeout(TOPICS, world.wait_for(|world| *world >= now)).await;
+        let _ = timeout(TOPICS_TIMEOUT, world.wait_for(|world| *world >= now)).await;
     }
 
     async fn spawnables(&self) -> Result<Vec<Spawnable>> {
         let mut control = self.server.control().await?;
-        let (mut found, mut line) = (Vec::new(), control.ask("SPAWNABLES").await?);
+        let (mut found, mut line) = (Vec::new(), control.request("SPAWNABLES").await?);
         while let Some(file) = line.strip_prefix("SPAWNABLE file=") {
             let entity_resource = Resource { uri: file.to_owned(), ..Resource::default() };
             found.push(Spawnable { entity_resource, ..Spawnable::default() });
@@ -111,7 +111,7 @@ pub(crate) fn offer(services: &mut Services<'_>) -> Result<()> {
     services.add("GetSimulatorFeatures", async |simulator, _: AnyRequest| Features {
         features: simulator.features().await,
     })?;
-    services.add("SpawnEntity", async |simulator, request: Spawn| simulator.spawn(&request).await)?;
+    services.add("SpawnEntity", async |simulator, request: Spawn| simulator.spawn_entity(&request).await)?;
     services.add("SpawnEntities", async |simulator, request: SpawnAll| {
         simulator.spawn_all(&request.spawn_requests).await
     })?;
@@ -120,6 +120,6 @@ pub(crate) fn offer(services: &mut Services<'_>) -> Result<()> {
     })?;
     services.add("GetSpawnables", async |simulator, _: AnyRequest| match simulator.spawnables().await {
         Ok(spawnables) => Spawnables { result: Outcome::ok(), spawnables },
-        Err(error) => Spawnables { result: failure(&error), ..Spawnables::default() },
+        Err(error) => Spawnables { result: operation_failed(&error), ..Spawnables::default() },
     })
 }

@@ -9,7 +9,7 @@
 use bevy_math::{DQuat, DVec3};
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// How a frame of ours is turned into one of ROS.
+/// Rotation from a frame of ours to one of ROS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axes {
     /// x forward, y up, z right.

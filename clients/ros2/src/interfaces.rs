@@ -21,11 +21,11 @@ macro_rules! interfaces {
 }
 
 interfaces! {
-    /// How a request went; see [`result`].
+    /// Result code of a request; see [`result`].
     Outcome { result: u8, error_message: String }
-    /// What a simulator is able to do; see [`feature`].
+    /// Feature code of a simulator; see [`feature`].
     SimulatorFeatures { features: Vec<u16>, spawn_formats: Vec<String>, custom_info: String }
-    /// What sort of thing an entity is; see [`category`].
+    /// Category code of an entity; see [`category`].
     EntityCategory { category: u8 }
     /// Tags that an entity has to have.
     TagsFilter { tags: Vec<String>, filter_mode: u8 }
@@ -33,7 +33,7 @@ interfaces! {
     Bounds { kind: u8, points: Vec<crate::messages::Vector3> }
     /// Which entities are meant.
     EntityFilters { filter: String, categories: Vec<EntityCategory>, tags: TagsFilter, bounds: Bounds }
-    /// What an entity is.
+    /// Category of an entity.
     EntityInfo { category: EntityCategory, description: String, tags: Vec<String> }
     /// Where an entity is and how it moves.
     EntityState { header: Header, pose: Pose, twist: Twist, acceleration: Accel }
@@ -164,10 +164,10 @@ pub mod feature {
     pub const STEP_SIMULATION_ACTION: u16 = 33;
     pub const WORLD_INFO_GETTING: u16 = 44;
     pub const SPAWNING_ENTITIES: u16 = 50;
-    /// Those of a server that lets robots come and go.
+    /// Features of a server that can spawn robots.
     pub const OF_SPAWNING: [u16; 6] =
         [SPAWNING, DELETING, SPAWNING_RESOURCE_STRING, SPAWNABLES, SIMULATION_RESET_SPAWNED, SPAWNING_ENTITIES];
-    /// Those of every server.
+    /// Features of every server.
     pub const SUPPORTED: [u16; 14] = [
         ENTITY_CATEGORIES,
         ENTITY_STATE_GETTING,
@@ -187,12 +187,12 @@ pub mod feature {
 }
 
 impl Outcome {
-    /// It went well.
+    /// Success.
     pub fn ok() -> Self {
         Self { result: result::OK, error_message: String::new() }
     }
 
-    /// It did not.
+    /// Failure, with a result code and a message.
     pub fn failed(result: u8, message: impl Into<String>) -> Self {
         Self { result, error_message: message.into() }
     }

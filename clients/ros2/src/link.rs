@@ -14,10 +14,10 @@ use tokio::{
 };
 
 /// The longest line that is read, bytes: the scene of a world with meshes of a million triangles.
-const LONGEST: u64 = 256 << 20;
+const MAX_LINE_BYTES: u64 = 256 << 20;
 
-/// How long the server may take to answer what it answers at once, and to take a line.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit for an answer that needs no step, and for a line to be taken.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where a server is.
 #[derive(Debug, Clone)]
@@ -31,13 +31,13 @@ pub struct Server {
 /// A connection.
 #[derive(Debug)]
 pub struct Link {
-    /// What comes.
+    /// The incoming half.
     pub reader: Reader,
     /// Where lines go.
     pub writer: Writer,
 }
 
-/// What comes on a connection.
+/// The incoming half of a connection.
 #[derive(Debug)]
 pub struct Reader(BufReader<OwnedReadHalf>);
 
@@ -65,7 +65,7 @@ impl Server {
     }
 
     async fn open(&self, address: &str) -> Result<Link> {
-        let stream = timeout(PATIENCE, TcpStream::connect(address)).await.context("it takes too long")??;
+        let stream = timeout(SERVER_TIMEOUT, TcpStream::connect(address)).await.context("it takes too long")??;
         stream.set_nodelay(true)?;
         let (reader, writer) = stream.into_split();
         let mut link = Link { reader: Reader(BufReader::new(reader)), writer: Writer(writer) };
@@ -81,9 +81,9 @@ impl Link {
     ///
     /// # Errors
     /// When the connection ends.
-    pub async fn ask(&mut self, line: &str) -> Result<String> {
+    pub async fn request(&mut self, line: &str) -> Result<String> {
         self.writer.send(line).await?;
-        timeout(PATIENCE, self.reader.line()).await.with_context(|| format!("no answer to {line}"))?
+        timeout(SERVER_TIMEOUT, self.reader.line()).await.with_context(|| format!("no answer to {line}"))?
     }
 
     /// The same of a request whose answer may take its time.
@@ -100,7 +100,7 @@ impl Link {
     /// # Errors
     /// When none comes.
     pub async fn greeting(&mut self) -> Result<String> {
-        timeout(PATIENCE, self.reader.line()).await.context("the port says nothing")?
+        timeout(SERVER_TIMEOUT, self.reader.line()).await.context("the port says nothing")?
     }
 
     /// The robots' names and their combined ports.
@@ -109,7 +109,7 @@ impl Link {
     /// When the server refuses.
     pub async fn robots(&mut self) -> Result<Vec<(String, u16)>> {
         let mut robots = Vec::new();
-        let mut line = self.ask("ROBOTS").await?;
+        let mut line = self.request("ROBOTS").await?;
         while line.starts_with("ROBOT ") {
             let port = word(&line, "bound").and_then(|port| port.parse().ok());
             let (name, port) = word(&line, "name").zip(port).with_context(|| format!("unexpected line '{line}'"))?;
@@ -128,11 +128,11 @@ impl Reader {
     /// When there is none, or it is no text.
     pub async fn line(&mut self) -> Result<String> {
         let mut line = String::new();
-        let count = (&mut self.0).take(LONGEST).read_line(&mut line).await.context("the connection broke")?;
+        let count = (&mut self.0).take(MAX_LINE_BYTES).read_line(&mut line).await.context("the connection broke")?;
         if count == 0 {
             bail!("the server has closed the connection");
         }
-        ensure!(line.ends_with('\n'), "a line of the server is longer than {LONGEST} bytes, or broke off");
+        ensure!(line.ends_with('\n'), "a line of the server is longer than {MAX_LINE_BYTES} bytes, or broke off");
         line.truncate(line.trim_end_matches(['\r', '\n']).len());
         Ok(line)
     }
@@ -145,7 +145,7 @@ impl Writer {
     /// When the connection ends, or nobody reads at the other side.
     pub async fn send(&mut self, line: &str) -> Result<()> {
         let line = format!("{line}\n");
-        timeout(PATIENCE, self.0.write_all(line.as_bytes())).await.context("the server does not read")??;
+        timeout(SERVER_TIMEOUT, self.0.write_all(line.as_bytes())).await.context("the server does not read")??;
         Ok(())
     }
 }

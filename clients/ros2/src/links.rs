@@ -18,7 +18,7 @@ pub const MAP: &str = "map";
 pub struct Link {
     /// The name of its frame.
     pub frame: String,
-    /// How its axes are turned.
+    /// Its axes convention.
     pub axes: Axes,
     /// Where its origin is in the body, in our axes, m.
     pub origin: DVec3,
@@ -26,11 +26,11 @@ pub struct Link {
     pub parent: Option<usize>,
     /// The joint by which it hangs there; `None` where it is merely of the same robot.
     pub joint: Option<usize>,
-    /// Whether it stays where it is.
+    /// True if it is fixed.
     pub fixed: bool,
 }
 
-/// What comes before the names of a robot.
+/// Prefixes of the names of a robot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Naming {
     /// Before its topics: nothing, or `/name`.

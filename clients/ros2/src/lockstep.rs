@@ -22,14 +22,14 @@ pub struct Lockstep {
     waits: Option<(u64, f64)>,
     /// The one before, for an answer that was refused.
     answered: Option<(u64, f64)>,
-    /// Whether the subscriber has commanded since the last answer.
+    /// True if the subscriber has commanded since the last answer.
     has_command: bool,
-    /// What the next answer carries, the newest for each actuator.
+    /// Commands of the next answer, the newest for each actuator.
     parts: Vec<String>,
 }
 
 impl Lockstep {
-    /// What the settings ask for.
+    /// The lockstep of the settings.
     ///
     /// # Errors
     /// When the robot has no such topic; the message lists those that it has.

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::Parser;
 use simpartner_ros2::{
-    bridge::{Losses, News, Options, run},
+    bridge::{BridgeEvent, DropCounters, Options, run},
     config::{Config, Source},
     link::Server,
     ros::Services,
@@ -45,21 +45,25 @@ fn main() -> ExitCode {
     };
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    output::exit(match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(bridge(arguments))) {
-        Ok(Losses { missed, unsent }) => {
-            if missed > 0 {
-                output::note(format_args!("{missed} readings were missed: the bridge did not keep up with the server"));
+    output::exit(
+        match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(run_bridge(arguments))) {
+            Ok(DropCounters { missed, unsent }) => {
+                if missed > 0 {
+                    output::note(format_args!(
+                        "{missed} readings were missed: the bridge did not keep up with the server"
+                    ));
+                }
+                if unsent > 0 {
+                    output::note(format_args!("{unsent} messages were lost: reliable readers did not keep up"));
+                }
+                ExitCode::SUCCESS
             }
-            if unsent > 0 {
-                output::note(format_args!("{unsent} messages were lost: reliable readers did not keep up"));
+            Err(error) => {
+                output::note(format_args!("error: {error:#}"));
+                ExitCode::FAILURE
             }
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            output::note(format_args!("error: {error:#}"));
-            ExitCode::FAILURE
-        }
-    })
+        },
+    )
 }
 
 /// Lets this process open as many files as it may. A topic or a service takes three or four.
@@ -74,7 +78,7 @@ fn raise_descriptor_limit() {
     }
 }
 
-async fn bridge(arguments: Arguments) -> Result<Losses> {
+async fn run_bridge(arguments: Arguments) -> Result<DropCounters> {
     let Arguments { server, token, config, domain, services } = arguments;
     let server = Server { control: server.control()?, token };
     let (source, mut config) = match config {
@@ -92,16 +96,16 @@ async fn bridge(arguments: Arguments) -> Result<Losses> {
             std::future::pending().await
         }
     };
-    run(&Options { server, config, source }, stop, tell).await
+    run(&Options { server, config, source }, stop, report).await
 }
 
-fn tell(news: News) {
-    match news {
-        News::Connected(topics) => {
+fn report(event: BridgeEvent) {
+    match event {
+        BridgeEvent::Connected(topics) => {
             topics.iter().for_each(output::line);
             output::note("connected");
         }
-        News::Away(why) => output::note(format_args!("away: {why}")),
-        News::Notice(text) => output::note(text),
+        BridgeEvent::Disconnected(why) => output::note(format_args!("away: {why}")),
+        BridgeEvent::Warning(text) => output::note(text),
     }
 }

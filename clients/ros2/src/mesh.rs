@@ -26,12 +26,12 @@ use crate::scene::Shape;
 const AT_A_TIME: usize = 16;
 
 /// The longest request, bytes. Those of curl and browsers are below 1 kB.
-const LONGEST: usize = 8 << 10;
+const MAX_REQUEST_BYTES: usize = 8 << 10;
 
-/// How long a client may take for a request, and to take a mesh.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for a client's request and for the transfer of a mesh.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long to wait when the system has no more sockets.
+/// Pause when the system has no more sockets.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
 /// Sides of the mesh of a cone.
@@ -137,7 +137,7 @@ impl MeshServer {
                         let files = Arc::clone(&files);
                         clients.spawn_local(async move {
                             // Who breaks off has no use for an answer.
-                            let _ = timeout(PATIENCE, answer(stream, &files.0, &files.1)).await;
+                            let _ = timeout(CLIENT_TIMEOUT, answer(stream, &files.0, &files.1)).await;
                             drop(place);
                         });
                     }
@@ -152,7 +152,7 @@ impl MeshServer {
 async fn answer(mut stream: TcpStream, key: &str, files: &[Vec<u8>]) -> std::io::Result<()> {
     let mut request = Vec::new();
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        if request.len() > LONGEST || stream.read_buf(&mut request).await? == 0 {
+        if request.len() > MAX_REQUEST_BYTES || stream.read_buf(&mut request).await? == 0 {
             return Ok(());
         }
     }
@@ -232,7 +232,7 @@ mod tests {
             ] {
                 assert!(ask(&url, &request).await.starts_with(&format!("HTTP/1.1 {status}")), "{request}");
             }
-            assert_eq!(ask(&url, &"x".repeat(LONGEST + 2)).await, "", "a request without end is closed");
+            assert_eq!(ask(&url, &"x".repeat(MAX_REQUEST_BYTES + 2)).await, "", "a request without end is closed");
         })
         .await;
     }

@@ -141,7 +141,7 @@ impl Duration {
 }
 
 impl Header {
-    /// Of this time and frame.
+    /// A header with this time and frame.
     pub fn new(stamp: &Time, frame_id: &str) -> Self {
         Self { stamp: stamp.clone(), frame_id: frame_id.to_owned() }
     }

@@ -21,7 +21,7 @@ use crate::{
 pub struct Node {
     /// The node of ROS.
     pub ros: Ros,
-    /// What its services ask.
+    /// The simulator behind its services.
     pub simulator: Rc<Simulator>,
     /// The settings, with what stands before the topics and frames of the robots that there were: those of a robot that stays do not change when
     /// another one comes.

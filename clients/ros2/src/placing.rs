@@ -58,7 +58,7 @@ pub fn line(
     Ok((*set_pose || *set_twist).then_some(line))
 }
 
-/// What the server's answer means.
+/// The outcome of the server's answer.
 pub fn outcome(answer: &str) -> Outcome {
     let out_of_range = |key: &str| answer.starts_with(&format!("ERR 4 {key}:"));
     match answer {

@@ -17,20 +17,20 @@ use crate::{
     sensors::{self, Kind, Mount},
 };
 
-/// Something that a subscriber of ours was sent.
+/// A command that came on a topic.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Order {
-    /// Which robot it is for, by its place in the list of robots.
+pub struct Command {
+    /// Index of its robot in the list of robots.
     pub robot: usize,
-    /// On which topic it came.
+    /// The topic that it came on.
     pub topic: Rc<str>,
-    /// What is wanted.
-    pub wish: Wish,
+    /// Its kind, with its numbers.
+    pub kind: CommandKind,
 }
 
-/// What an order wants.
+/// The kinds of command.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wish {
+pub enum CommandKind {
     /// A number for every joint that has this interface.
     Set(Interface, Vec<f64>),
     /// A whole command for an actuator.
@@ -41,26 +41,26 @@ pub enum Wish {
     Drive(Twist),
 }
 
-/// Whether something is due: once in every so many steps, counted from step 0, and at once when time has gone back.
+/// A schedule of one event in every period of steps, counted from step 0. When time has gone back, the event is due at once.
 #[derive(Debug, Clone, Copy)]
-pub struct Due {
+pub struct Schedule {
     period: u64,
     last: Option<u64>,
 }
 
-impl Due {
-    /// Every so many steps.
+impl Schedule {
+    /// One event every `period` steps.
     pub fn every(period: u64) -> Self {
         Self { period: period.max(1), last: None }
     }
 
-    /// Whether it is due at this step; then it is done. A step that comes late does not put off the next.
-    pub fn at(&mut self, step: u64) -> bool {
-        let due = self.last.is_none_or(|last| step < last || step / self.period > last / self.period);
-        if due {
+    /// True if the event is due at this step; it then counts as done. A late step does not delay the next.
+    pub fn is_due(&mut self, step: u64) -> bool {
+        let is_due = self.last.is_none_or(|last| step < last || step / self.period > last / self.period);
+        if is_due {
             self.last = Some(step);
         }
-        due
+        is_due
     }
 }
 
@@ -70,7 +70,7 @@ struct Sensor {
     /// Where its fields are in a line of readings.
     fields: std::ops::Range<usize>,
     publish: Option<sensors::Publish>,
-    due: Due,
+    schedule: Schedule,
     /// Steps from one reading to the next. It makes them at multiples of it and tells them until the next.
     interval: u64,
     /// The joint that it reads, of an encoder.
@@ -84,7 +84,7 @@ pub struct SensorFrame {
     pub device: usize,
     /// The frame's name.
     pub frame: String,
-    /// How its axes are turned.
+    /// Its axes convention.
     pub axes: Axes,
 }
 
@@ -101,14 +101,14 @@ pub struct Robot {
     scene: Rc<Scene>,
     sensors: Vec<Sensor>,
     joints: Vec<usize>,
-    /// What its encoders read: position and rate of each joint of the scene.
+    /// Encoder readings: position and rate of each joint of the scene.
     encoders: Vec<Option<[f64; 6]>>,
     joint_states: Publish<JointState>,
     actuators: Actuators,
 }
 
-/// What the making of a robot's topics needs.
-pub struct Maker<'a> {
+/// Builds a robot's topics.
+pub struct RobotBuilder<'a> {
     /// The node.
     pub ros: &'a mut Ros,
     /// The world.
@@ -121,18 +121,18 @@ pub struct Maker<'a> {
     pub source: Option<&'a Source>,
     /// The server, which tells the state of actuators.
     pub server: &'a Server,
-    /// Where orders go.
-    pub orders: &'a Sender<Order>,
+    /// Queue of commands.
+    pub commands: &'a Sender<Command>,
     /// The tasks that take them.
     pub tasks: &'a mut JoinSet<()>,
 }
 
-impl Maker<'_> {
+impl RobotBuilder<'_> {
     /// Makes the topics of a robot, the `place`th of the list.
     ///
     /// # Errors
     /// When a name is not one of ROS, or the server does not answer.
-    pub async fn robot(&mut self, name: &str, place: usize) -> Result<Robot> {
+    pub async fn build(&mut self, name: &str, place: usize) -> Result<Robot> {
         let naming = Naming::of(name, self.scene, self.config);
         // Names that ROS gives come before those of devices.
         let topic = format!("{}/joint_states", naming.namespace);
@@ -145,7 +145,7 @@ impl Maker<'_> {
         let base = self.scene.steps_in(1.0 / self.config.rate_hz);
         Ok(Robot {
             name: name.to_owned(),
-            interval: sensors.iter().map(|sensor| sensor.due.period).fold(base, u64::min),
+            interval: sensors.iter().map(|sensor| sensor.schedule.period).fold(base, u64::min),
             frames,
             topics,
             scene: Rc::clone(self.scene),
@@ -194,8 +194,8 @@ impl Maker<'_> {
             let joint = device.joint.filter(|_| sensors::kind_of(device) == Some(Kind::Joint));
             let interval = device.interval_steps.max(1);
             // As often as wanted, but no reading twice.
-            let due = Due::every(interval * ((wanted + interval / 2) / interval).max(1));
-            list.push(Sensor { name: device.name.clone(), fields, publish, due, interval, joint });
+            let schedule = Schedule::every(interval * ((wanted + interval / 2) / interval).max(1));
+            list.push(Sensor { name: device.name.clone(), fields, publish, schedule, interval, joint });
         }
         Ok((list, frames))
     }
@@ -229,13 +229,15 @@ impl Maker<'_> {
             list.push(Actuator::new(&scene, device, &state)?);
             let topic = self.ros.free_name(&format!("{}/{}/command", naming.namespace, snake_case(&device.name)));
             let index = list.len() - 1;
-            self.subscribe(place, topic, topics, move |message: Float64MultiArray| Wish::Raw(index, message.data))?;
+            self.subscribe(place, topic, topics, move |message: Float64MultiArray| {
+                CommandKind::Raw(index, message.data)
+            })?;
         }
         let settings = self.config.robots.iter().find(|(name, _)| name.get_ref() == robot);
         let drive = match settings.and_then(|(name, settings)| settings.cmd_vel.as_ref().map(|drive| (name, drive))) {
             Some((name, wheels)) => {
                 let topic = wheels.topic.clone().unwrap_or_else(|| format!("{}/cmd_vel", naming.namespace));
-                self.subscribe(place, topic, topics, Wish::Drive)?;
+                self.subscribe(place, topic, topics, CommandKind::Drive)?;
                 let drive = drive_of(wheels, &list);
                 Some(drive.map_err(|error| match self.source {
                     Some(source) => source.problem(name.span().start, &format!("{error:#}")),
@@ -247,11 +249,13 @@ impl Maker<'_> {
         let actuators = Actuators::new(list, drive);
         for interface in Interface::ALL.into_iter().filter(|&interface| !actuators.with(interface).is_empty()) {
             let topic = format!("{}/{}_controller/commands", naming.namespace, interface.name());
-            self.subscribe(place, topic, topics, move |message: Float64MultiArray| Wish::Set(interface, message.data))?;
+            self.subscribe(place, topic, topics, move |message: Float64MultiArray| {
+                CommandKind::Set(interface, message.data)
+            })?;
         }
         if !actuators.with(Interface::Position).is_empty() {
             let topic = format!("{}/joint_trajectory_controller/joint_trajectory", naming.namespace);
-            self.subscribe(place, topic, topics, Wish::Follow)?;
+            self.subscribe(place, topic, topics, CommandKind::Follow)?;
         }
         Ok(actuators)
     }
@@ -261,22 +265,22 @@ impl Maker<'_> {
         robot: usize,
         topic: String,
         topics: &mut Vec<String>,
-        wish: impl Fn(M) -> Wish + 'static,
+        kind: impl Fn(M) -> CommandKind + 'static,
     ) -> Result<()> {
         let subscription = self.ros.subscription::<M>(&topic)?;
         topics.push(topic.clone());
-        let (orders, topic) = (self.orders.clone(), Rc::<str>::from(topic));
+        let (commands, topic) = (self.commands.clone(), Rc::<str>::from(topic));
         self.tasks.spawn_local(async move {
             loop {
                 match subscription.async_take().await {
                     Ok((message, _)) => {
-                        let order = Order { robot, topic: Rc::clone(&topic), wish: wish(message) };
-                        if orders.send(order).await.is_err() {
+                        let command = Command { robot, topic: Rc::clone(&topic), kind: kind(message) };
+                        if commands.send(command).await.is_err() {
                             return;
                         }
                     }
                     // What cannot be read is no message of this type.
-                    Err(_) => tokio::time::sleep(crate::services::UNREADABLE).await,
+                    Err(_) => tokio::time::sleep(crate::services::UNREADABLE_PAUSE).await,
                 }
             }
         });
@@ -321,7 +325,7 @@ impl Robot {
                 self.encoders[joint] = fields.try_into().ok();
             }
             let made = step - step % sensor.interval;
-            if let Some(publish) = sensor.publish.as_ref().filter(|_| sensor.due.at(made)) {
+            if let Some(publish) = sensor.publish.as_ref().filter(|_| sensor.schedule.is_due(made)) {
                 publish(fields, &Time::from_seconds(made as f64 * self.scene.timestep));
             }
         }
@@ -347,25 +351,27 @@ impl Robot {
         (self.joint_states)(message);
     }
 
-    /// The part of a line that an order becomes; a trajectory acts over time.
+    /// The part of a line that a command becomes; a trajectory acts over time.
     ///
     /// # Errors
-    /// When the order does not fit the robot; then nothing acts.
-    pub fn command(&mut self, wish: &Wish, now: f64) -> Result<Option<String>> {
-        Ok(match wish {
-            Wish::Set(interface, values) => Some(self.actuators.set_all(&self.actuators.with(*interface), values)?),
-            Wish::Raw(index, values) => Some(self.actuators.set_raw(*index, values)?),
-            Wish::Drive(twist) => Some(self.actuators.drive(twist, now)?),
-            Wish::Follow(trajectory) => {
+    /// When the command does not fit the robot; then nothing acts.
+    pub fn command(&mut self, kind: &CommandKind, now: f64) -> Result<Option<String>> {
+        Ok(match kind {
+            CommandKind::Set(interface, values) => {
+                Some(self.actuators.set_all(&self.actuators.with(*interface), values)?)
+            }
+            CommandKind::Raw(index, values) => Some(self.actuators.set_raw(*index, values)?),
+            CommandKind::Drive(twist) => Some(self.actuators.drive(twist, now)?),
+            CommandKind::Follow(trajectory) => {
                 self.actuators.follow(trajectory, now)?;
                 None
             }
         })
     }
 
-    /// What trajectories and wheels want at this time.
-    pub fn at(&mut self, now: f64) -> Vec<String> {
-        self.actuators.at(now)
+    /// The commands of trajectories and wheels at this time.
+    pub fn commands_at(&mut self, now: f64) -> Vec<String> {
+        self.actuators.commands_at(now)
     }
 
     /// Forgets what was to come, when time has gone back.
@@ -380,9 +386,9 @@ mod tests {
 
     #[test]
     fn what_is_due_every_ten_steps_is_due_again_after_a_reset() {
-        let mut due = Due::every(10);
+        let mut schedule = Schedule::every(10);
         let steps = [0, 1, 9, 10, 25, 30, 35, 40, 0, 5, 10];
-        let got: Vec<u64> = steps.into_iter().filter(|&step| due.at(step)).collect();
+        let got: Vec<u64> = steps.into_iter().filter(|&step| schedule.is_due(step)).collect();
         assert_eq!(got, [0, 10, 25, 30, 40, 0, 10]);
     }
 }

@@ -18,15 +18,15 @@ use crate::{
     messages::{RosMessage, type_name},
 };
 
-/// How long a participant takes to discover the others in its domain.
-const DISCOVERY: Duration = Duration::from_millis(1500);
+/// Time in which a participant discovers the others in its domain.
+const DISCOVERY_TIME: Duration = Duration::from_millis(1500);
 
-/// How a topic delivers, after the profiles of REP 2003 and of the packages that define the topics.
+/// Delivery profile of a topic, after REP 2003 and the packages that define the topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// `/clock`: the newest, best effort.
     Clock,
-    /// What changes all the time, for readers that want all of it: reliable, the last 100.
+    /// Continuous data for readers that want every message: reliable, the last 100.
     Stream,
     /// Sensor data for readers that want the newest: best effort, the last 5.
     BestEffort,
@@ -52,7 +52,7 @@ impl Profile {
     }
 }
 
-/// How requests and replies of services are told apart on the wire, which the middlewares of ROS 2 do differently.
+/// Mapping that pairs requests with replies of services; it differs among the middlewares of ROS 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Services {
@@ -116,14 +116,14 @@ impl Domain {
     /// # Errors
     /// When one of them publishes on `/clock`.
     pub async fn check_for_others(&self) -> Result<()> {
-        sleep(DISCOVERY).await;
+        sleep(DISCOVERY_TIME).await;
         self.refuse(self.clocks().any(|clock| clock.prefix != self.guid().prefix))
     }
 
     /// Returns an error if a participant with a smaller GUID began to publish on `/clock` in the same moment as this one, else never.
     /// Such participants discover each other when they publish already; the one with the smallest GUID stays.
     pub async fn wait_for_elder(&self) -> anyhow::Error {
-        sleep(DISCOVERY).await;
+        sleep(DISCOVERY_TIME).await;
         match self.refuse(self.clocks().any(|clock| clock.prefix < self.guid().prefix)) {
             Ok(()) => std::future::pending().await,
             Err(error) => error,
@@ -150,7 +150,7 @@ impl Domain {
         topics.filter(|topic| topic.topic_name == "rt/clock").map(|topic| topic.key)
     }
 
-    /// How many messages were lost because a reliable reader had not taken those before.
+    /// Messages lost because a reliable reader had not taken those before.
     pub fn lost(&self) -> u64 {
         self.lost.get()
     }

@@ -8,7 +8,7 @@ use simpartner_wire::protocol::{TRUTH_OF_BODY, TRUTH_OF_JOINT, read_numbers, wor
 use crate::frames::{Axes, Pose};
 
 /// The version of `SCENE` that this bridge reads.
-const PROTOCOL: u32 = 1;
+const SCENE_VERSION: u32 = 1;
 
 /// The world that a server simulates.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -38,7 +38,7 @@ pub struct Body {
     pub collision: Option<Shape>,
 }
 
-/// What is seen of a body.
+/// A visible shape of a body.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[expect(missing_docs, reason = "clients/viewer/PROTOCOL.md documents the fields")]
 pub struct Visual {
@@ -128,7 +128,7 @@ pub struct Field {
     pub name: String,
 }
 
-/// What a scanner looks along, in the frame of its body.
+/// Ray directions of a scanner, in the frame of its body.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[expect(missing_docs, reason = "clients/viewer/PROTOCOL.md documents the fields")]
 pub struct Rays {
@@ -154,7 +154,11 @@ impl Scene {
             bail!("the server does not describe its world: '{answer}'; it has to be of the same version as this bridge")
         };
         let scene: Self = serde_json::from_str(json).context("the answer to SCENE is not what this bridge reads")?;
-        ensure!(scene.protocol == PROTOCOL, "SCENE is of version {}, this bridge reads {PROTOCOL}", scene.protocol);
+        ensure!(
+            scene.protocol == SCENE_VERSION,
+            "SCENE is of version {}, this bridge reads {SCENE_VERSION}",
+            scene.protocol
+        );
         ensure!(scene.timestep > 0.0, "SCENE has a timestep of {}", scene.timestep);
         let bodies = scene.bodies.len();
         let joints = scene.joints.iter().all(|joint| joint.parent.max(joint.child) < bodies);
@@ -187,7 +191,7 @@ impl Scene {
         }
     }
 
-    /// How many steps a time is, at least one.
+    /// A time in steps, at least one.
     pub fn steps_in(&self, seconds: f64) -> u64 {
         // A float beyond the range becomes the largest integer.
         (seconds / self.timestep).round().max(1.0) as u64

@@ -57,7 +57,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How many numbers its message is made of, at least.
+    /// Least number of fields for its message.
     fn fields(self) -> usize {
         match self {
             Self::Imu => 10,
@@ -107,7 +107,7 @@ fn checked_kind(device: &Device) -> Result<Option<Kind>> {
 pub struct Mount {
     /// The frame's name.
     pub frame: String,
-    /// How its axes are turned.
+    /// Its axes convention.
     pub axes: Axes,
 }
 
@@ -206,7 +206,7 @@ fn quaternion(values: &[f64]) -> DQuat {
     DQuat::from_xyzw(values[0], values[1], values[2], values[3])
 }
 
-/// What of an Imu the sensor measures; the rest is said to be unknown.
+/// Quantities of an Imu that the sensor measures; the others are marked unknown.
 fn imu(kind: Kind, values: &[f64], axes: Axes, header: Header) -> Imu {
     let unknown = [NOT_MEASURED, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let turn = |v: &[f64]| axes.vector(vector(v)).into();

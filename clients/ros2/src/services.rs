@@ -23,26 +23,26 @@ use crate::{
 };
 
 /// The pause after a request that cannot be read, so that a flood of them takes little time.
-pub(crate) const UNREADABLE: Duration = Duration::from_millis(10);
+pub(crate) const UNREADABLE_PAUSE: Duration = Duration::from_millis(10);
 
-/// What the services ask the server, each on a connection of its own: a step may take long, and a question does not wait for it.
+/// The simulator behind the services. Each request has a connection of its own, so none waits for a step.
 pub struct Simulator {
     view: RefCell<View>,
     pub(crate) server: Server,
     /// The number of the world whose topics are there.
     pub(crate) world: watch::Sender<u64>,
-    /// Whether the session is to look at the world at once.
-    pub(crate) is_hurried: Cell<bool>,
+    /// True if the session has to check the world at once.
+    pub(crate) is_world_awaited: Cell<bool>,
     /// Robots that came by a service, and have not gone.
     pub(crate) spawned: RefCell<Vec<String>>,
-    /// What stands before the topics of robots, where a service has said it.
+    /// Topic namespaces of robots, where a service has set them.
     pub(crate) namespaces: RefCell<Vec<(String, String)>>,
 }
 
 /// A world as it is now.
 #[derive(Clone)]
 pub struct View {
-    /// What the server tells of it.
+    /// Its scene as the server describes it.
     pub scene: Rc<Scene>,
     /// Its links.
     pub links: Rc<Vec<links::Link>>,
@@ -60,23 +60,23 @@ impl Simulator {
     /// The simulator behind a server.
     pub fn new(server: Server, view: View) -> Self {
         let (view, world) = (RefCell::new(view), watch::Sender::new(0));
-        let (is_hurried, spawned, namespaces) = Default::default();
-        Self { view, server, world, is_hurried, spawned, namespaces }
+        let (is_world_awaited, spawned, namespaces) = Default::default();
+        Self { view, server, world, is_world_awaited, spawned, namespaces }
     }
 
-    /// The world is this one from now on, and its topics are there.
-    pub fn go_on_in(&self, view: View, world: u64) {
+    /// Sets the world; its topics are open.
+    pub fn set_world(&self, view: View, world: u64) {
         *self.view.borrow_mut() = view;
-        self.is_hurried.set(false);
+        self.is_world_awaited.set(false);
         self.world.send_replace(world);
     }
 
-    /// Whether somebody waits for the topics of another world.
-    pub fn is_hurried(&self) -> bool {
-        self.is_hurried.get()
+    /// True if a service waits for the topics of another world.
+    pub fn is_world_awaited(&self) -> bool {
+        self.is_world_awaited.get()
     }
 
-    /// What stands before the topics of a robot, where `SpawnEntity` has said it.
+    /// The topic namespace of a robot, where `SpawnEntity` has set it.
     pub fn namespace_of(&self, robot: &str) -> Option<String> {
         let namespaces = self.namespaces.borrow();
         namespaces.iter().rfind(|(name, _)| name == robot).map(|(_, namespace)| namespace.clone())
@@ -86,8 +86,8 @@ impl Simulator {
         self.view.borrow().clone()
     }
 
-    pub(crate) async fn ask(&self, question: &str) -> Result<String> {
-        self.server.control().await?.ask(question).await
+    pub(crate) async fn request(&self, question: &str) -> Result<String> {
+        self.server.control().await?.request(question).await
     }
 
     fn entities(&self) -> Vec<Entity> {
@@ -109,7 +109,7 @@ impl Simulator {
     }
 
     /// The entities that a filter lets through.
-    fn filtered(&self, filters: &EntityFilters) -> Result<Vec<Entity>, Outcome> {
+    fn filter_entities(&self, filters: &EntityFilters) -> Result<Vec<Entity>, Outcome> {
         let unsupported = |what: &str| Err(Outcome::failed(result::FEATURE_UNSUPPORTED, what));
         if !filters.tags.tags.is_empty() {
             return unsupported("entities have no tags");
@@ -127,16 +127,16 @@ impl Simulator {
         Ok(self.entities().into_iter().filter(wanted).collect())
     }
 
-    pub(crate) fn named(&self, name: &str) -> Result<Entity, Outcome> {
+    pub(crate) fn find_entity(&self, name: &str) -> Result<Entity, Outcome> {
         let found = self.entities().into_iter().find(|entity| entity.name == name);
         found.ok_or_else(|| {
             Outcome::failed(result::NOT_FOUND, format!("there is no entity '{name:.100}'; GetEntities lists them"))
         })
     }
 
-    async fn truth(&self) -> Result<Truth, Outcome> {
-        let answer = self.ask("TRUTH").await;
-        answer.and_then(|answer| Truth::read(&answer, &self.view().scene)).map_err(|error| failure(&error))
+    async fn request_truth(&self) -> Result<Truth, Outcome> {
+        let answer = self.request("TRUTH").await;
+        answer.and_then(|answer| Truth::read(&answer, &self.view().scene)).map_err(|error| operation_failed(&error))
     }
 
     fn state_of(&self, entity: &Entity, truth: &Truth) -> EntityState {
@@ -154,7 +154,7 @@ impl Simulator {
     }
 
     async fn set_entity_state(&self, request: SetEntityState) -> Outcome {
-        let entity = match self.named(&request.entity) {
+        let entity = match self.find_entity(&request.entity) {
             Ok(entity) => entity,
             Err(outcome) => return outcome,
         };
@@ -164,13 +164,13 @@ impl Simulator {
         let View { scene, links } = self.view();
         let (link, centre) = (&links[entity.body], scene.bodies[entity.body].centre_of_mass);
         let line = self
-            .truth()
+            .request_truth()
             .await
             .and_then(|truth| placing::line(&request, &entity.name, link, centre, &truth.bodies[entity.body]));
         match line {
-            Ok(Some(line)) => match self.ask(&line).await {
+            Ok(Some(line)) => match self.request(&line).await {
                 Ok(answer) => placing::outcome(&answer),
-                Err(error) => failure(&error),
+                Err(error) => operation_failed(&error),
             },
             Ok(None) => Outcome::ok(),
             Err(outcome) => outcome,
@@ -178,7 +178,7 @@ impl Simulator {
     }
 
     async fn simulation_state(&self) -> Result<u8> {
-        let answer = self.ask("STATE").await?;
+        let answer = self.request("STATE").await?;
         let step = word(&answer, "step").context("the state has no step")?;
         Ok(match word(&answer, "state") {
             Some("PLAYING") => state::PLAYING,
@@ -191,7 +191,7 @@ impl Simulator {
     async fn get_state(&self) -> State {
         match self.simulation_state().await {
             Ok(state) => State { state, result: Outcome::ok() },
-            Err(error) => State { state: state::QUITTING, result: failure(&error) },
+            Err(error) => State { state: state::QUITTING, result: operation_failed(&error) },
         }
     }
 
@@ -208,7 +208,7 @@ impl Simulator {
     async fn set_state(&self, wanted: u8) -> Outcome {
         let now = match self.simulation_state().await {
             Ok(now) => now,
-            Err(error) => return failure(&error),
+            Err(error) => return operation_failed(&error),
         };
         if now == wanted {
             return Outcome::failed(result::ALREADY_IN_TARGET_STATE, "the simulation is in this state already");
@@ -237,16 +237,16 @@ impl Simulator {
             Ok(state::PAUSED | state::STOPPED) if steps == 0 => Outcome::ok(),
             Ok(state::PAUSED | state::STOPPED) => outcome(self.control(&[format!("STEP {steps}")]).await),
             Ok(_) => Outcome::failed(result::OPERATION_FAILED, "the simulation is not paused"),
-            Err(error) => failure(&error),
+            Err(error) => operation_failed(&error),
         }
     }
 
     async fn reset(&self, scope: u8) -> Outcome {
         /// Time and state are reset together.
-        const BOTH: u8 = 3;
-        const SPAWNED: u8 = 4;
+        const TIME_AND_STATE: u8 = 3;
+        const SPAWNED_ENTITIES: u8 = 4;
         let scope = if scope == 0 { u8::MAX } else { scope };
-        if scope & SPAWNED != 0 {
+        if scope & SPAWNED_ENTITIES != 0 {
             let names = std::mem::take(&mut *self.spawned.borrow_mut());
             for name in names {
                 let gone = self.delete(&name).await;
@@ -256,8 +256,8 @@ impl Simulator {
             }
         }
         match scope {
-            SPAWNED => Outcome::ok(),
-            scope if scope & BOTH == BOTH => outcome(self.control(&["RESET".into()]).await),
+            SPAWNED_ENTITIES => Outcome::ok(),
+            scope if scope & TIME_AND_STATE == TIME_AND_STATE => outcome(self.control(&["RESET".into()]).await),
             _ => {
                 let what = "time and state are reset together: SCOPE_ALL, or SCOPE_TIME with SCOPE_STATE";
                 Outcome::failed(result::FEATURE_UNSUPPORTED, what)
@@ -266,8 +266,8 @@ impl Simulator {
     }
 
     async fn states(&self, filters: &EntityFilters) -> EntitiesStates {
-        let found = match self.filtered(filters) {
-            Ok(found) => self.truth().await.map(|truth| (found, truth)),
+        let found = match self.filter_entities(filters) {
+            Ok(found) => self.request_truth().await.map(|truth| (found, truth)),
             Err(outcome) => Err(outcome),
         };
         match found {
@@ -281,8 +281,8 @@ impl Simulator {
     }
 
     async fn entity_state(&self, name: &str) -> EntityStateResponse {
-        let found = match self.named(name) {
-            Ok(entity) => self.truth().await.map(|truth| self.state_of(&entity, &truth)),
+        let found = match self.find_entity(name) {
+            Ok(entity) => self.request_truth().await.map(|truth| self.state_of(&entity, &truth)),
             Err(outcome) => Err(outcome),
         };
         match found {
@@ -292,7 +292,7 @@ impl Simulator {
     }
 
     fn entity_info(&self, name: &str) -> EntityInfoResponse {
-        match self.named(name) {
+        match self.find_entity(name) {
             Ok(entity) => {
                 let category = EntityCategory { category: entity.category };
                 EntityInfoResponse { result: Outcome::ok(), info: EntityInfo { category, ..EntityInfo::default() } }
@@ -302,7 +302,7 @@ impl Simulator {
     }
 
     fn entity_names(&self, filters: &EntityFilters) -> Entities {
-        match self.filtered(filters) {
+        match self.filter_entities(filters) {
             Ok(found) => {
                 Entities { result: Outcome::ok(), entities: found.into_iter().map(|item| item.name).collect() }
             }
@@ -311,15 +311,15 @@ impl Simulator {
     }
 }
 
-pub(crate) fn failure(error: &anyhow::Error) -> Outcome {
+pub(crate) fn operation_failed(error: &anyhow::Error) -> Outcome {
     Outcome::failed(result::OPERATION_FAILED, format!("{error:#}"))
 }
 
 fn outcome(done: Result<()>) -> Outcome {
-    done.map_or_else(|error| failure(&error), |()| Outcome::ok())
+    done.map_or_else(|error| operation_failed(&error), |()| Outcome::ok())
 }
 
-fn unsupported() -> Outcome {
+fn not_supported() -> Outcome {
     Outcome::failed(
         result::FEATURE_UNSUPPORTED,
         "SimPartner does not support this; GetSimulatorFeatures lists what it does",
@@ -360,21 +360,21 @@ pub(crate) fn offer(services: &mut Services<'_>) -> Result<()> {
     offer_unsupported(services)
 }
 
-/// Those that the server has nothing for.
+/// Offers the services that the server does not support.
 fn offer_unsupported(services: &mut Services<'_>) -> Result<()> {
     for kind in ["SetEntityInfo", "UnloadWorld"] {
-        services.add(kind, async |_, _: AnyRequest| OnlyOutcome { result: unsupported() })?;
+        services.add(kind, async |_, _: AnyRequest| OnlyOutcome { result: not_supported() })?;
     }
     for kind in ["GetNamedPoses", "GetAvailableWorlds"] {
-        services.add(kind, async |_, _: AnyRequest| List { result: unsupported(), ..List::default() })?;
+        services.add(kind, async |_, _: AnyRequest| List { result: not_supported(), ..List::default() })?;
     }
     for kind in ["GetEntityBounds", "GetNamedPoseBounds"] {
         services.add(kind, async |_, _: AnyRequest| BoundsResponse {
-            result: unsupported(),
+            result: not_supported(),
             ..BoundsResponse::default()
         })?;
     }
-    services.add("LoadWorld", async |_, _: AnyRequest| World { result: unsupported(), ..World::default() })
+    services.add("LoadWorld", async |_, _: AnyRequest| World { result: not_supported(), ..World::default() })
 }
 
 pub(crate) struct Services<'a> {
@@ -404,7 +404,7 @@ impl<'a> Services<'a> {
             loop {
                 // A request that cannot be read is no reason to end; there is nobody to tell.
                 let Ok((id, request)) = service.async_receive_request().await else {
-                    sleep(UNREADABLE).await;
+                    sleep(UNREADABLE_PAUSE).await;
                     continue;
                 };
                 let response = answer(Rc::clone(&simulator), request).await;

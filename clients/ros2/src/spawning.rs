@@ -80,7 +80,7 @@ fn place(given: &crate::messages::PoseStamped) -> Result<String, Outcome> {
     Ok(format!(" position={} orientation={}", bare(&position), bare(&turn)))
 }
 
-/// What the server's answer means, with the name that the robot has got.
+/// The outcome of the server's answer, with the name that the robot got.
 pub fn outcome(answer: &str) -> Spawned {
     if let Some(name) = word(answer, "name").filter(|_| answer.starts_with("OK")) {
         return Spawned { result: Outcome::ok(), entity_name: name.to_owned() };
