@@ -5,6 +5,7 @@
 //! faults: points that are denser at a corner of each triangle, and, unless it is asked for, a rotation that is drawn again after the
 //! retraction.
 
+mod error;
 mod surface;
 
 use std::f64::consts::{PI, TAU};
@@ -12,33 +13,16 @@ use std::f64::consts::{PI, TAU};
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_dynamics::RayTarget;
 use simpartner_model::{Body, Pose, Sampling, SamplingMode, random::Stream};
-use thiserror::Error;
 
+use error::ATTEMPTS;
+pub use error::SampleError;
 pub(crate) use surface::is_within_mesh;
 pub use surface::{Surface, SurfacePoint};
 
-/// Poses that the filters may turn down before one is given up.
-const ATTEMPTS: usize = 100_000;
 /// Parts of a compound that a line may go through before it leaves the object.
 const PASSAGES: usize = 64;
 /// How far a line begins behind the surface, in parts of the object's size: far above rounding, far below a triangle.
 const INSIDE: f64 = 1e-9;
-
-/// Why no pose can be drawn.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SampleError {
-    /// The object has nothing that could be touched.
-    #[error("the object has no surface to draw points from")]
-    NoSurface,
-    /// A shape that no ray meets.
-    #[error("the object: {0}")]
-    Shape(String),
-    /// Nothing passes.
-    #[error(
-        "of {ATTEMPTS} poses in a row none passed the filters of <sampling>: let it have a wider opening, more friction, or larger angles"
-    )]
-    Filters,
-}
 
 /// Draws poses.
 pub struct Sampler {

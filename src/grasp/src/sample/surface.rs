@@ -6,7 +6,7 @@ use bevy_math::DVec3;
 use simpartner_dynamics::hull_surface;
 use simpartner_model::{Placed, Pose, Shape, random::Stream};
 
-use super::SampleError;
+use super::error::SampleError;
 
 /// A ray that leaves no face of a usual mesh along an edge.
 const ASKEW: DVec3 = DVec3::new(0.5773, 0.6124, 0.5401);

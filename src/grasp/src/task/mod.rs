@@ -8,32 +8,19 @@
 //! that the tool is as the target wants it; then the slides carry it along straight lines.
 
 mod engine;
+mod error;
 mod machine;
 mod outcome;
 mod scene;
 
 pub use engine::TaskEngine;
+pub use error::TaskError;
 pub use machine::{Machine, State};
 pub use outcome::{Measures, Outcome, Status, TaskContact, Times};
 pub use scene::Scene;
 
 use simpartner_dynamics::{BuildError, Engine};
 use simpartner_model::Pose;
-use thiserror::Error;
-
-/// Why a task cannot be prepared.
-#[derive(Debug, Error)]
-pub enum TaskError {
-    /// The hand cannot be moved.
-    #[error("{0}")]
-    Gripper(String),
-    /// The object cannot be computed with.
-    #[error("the object: {0}")]
-    Object(String),
-    /// The engine cannot represent the scene.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-}
 
 impl Scene {
     /// Makes one task, to its end.
