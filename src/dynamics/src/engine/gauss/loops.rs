@@ -13,14 +13,17 @@
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::{Stage, semidefinite::System};
+use super::Stage;
 use crate::engine::{
-    axis::AxisLaw,
-    closure::{Closure, Direction, Placement, Purpose},
-    constraint::{Parts, rows::is_rounding},
-    problem::Scheme,
-    spatial::Spatial,
-    tree::{LANES, Tree},
+    algebra::{semidefinite::System, spatial::Spatial},
+    constraints::{
+        Parts,
+        loop_joint::{Closure, Direction, Placement, Purpose},
+        rows::is_rounding,
+    },
+    joints::axis_laws::AxisLaw,
+    solvers::problem::Scheme,
+    state::tree::{LANES, Tree},
 };
 
 /// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but rounding; after one of the midpoint
@@ -32,9 +35,9 @@ const NEARLY_CLOSED: f64 = 1e-11;
 
 /// The joints that close the loops of a tree, and their rows where the tree was looked at last. Kept from step to step for its memory only.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Loops {
+pub(crate) struct Loops {
     /// Whether the last step was made here.
-    pub(in crate::engine) made: bool,
+    pub(crate) made: bool,
     closures: Vec<Closure>,
     /// Of each, the links of the tree on either side; `None` for what nothing moves.
     links: Vec<[Option<usize>; 2]>,
@@ -72,11 +75,7 @@ struct Row {
 impl Loops {
     /// Takes the joints of an island of one tree. False if one of them has another law than to hold, a spring, a damper and a rotor, by the rows that it
     /// has in this step.
-    pub(in crate::engine) fn begin(
-        &mut self,
-        parts: &Parts,
-        mut purposes: impl Iterator<Item = Option<Purpose>>,
-    ) -> bool {
+    pub(crate) fn begin(&mut self, parts: &Parts, mut purposes: impl Iterator<Item = Option<Purpose>>) -> bool {
         self.made = false;
         self.closures.clear();
         self.links.clear();
@@ -234,7 +233,7 @@ impl Loops {
     }
 
     /// Gives the joints of the island, which these are, what they exerted: the means of the stages.
-    pub(in crate::engine) fn write_back(&self, own: &[usize], closures: &mut [Closure], scheme: &Scheme) {
+    pub(crate) fn write_back(&self, own: &[usize], closures: &mut [Closure], scheme: &Scheme) {
         for row in self.stages.iter().flatten() {
             let (closure, mean) = (&mut closures[own[row.closure]], 0.5 * row.effort);
             closure.impulses[row.purpose.number()] += mean * scheme.h;

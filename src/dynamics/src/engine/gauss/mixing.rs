@@ -15,7 +15,7 @@ use std::mem;
 use bevy_math::DVec3;
 
 use super::{Loops, Stage};
-use crate::engine::tree::Tree;
+use crate::engine::state::tree::Tree;
 
 /// The stages are found when a round changes no velocity by more than this share of the largest: what it leaves is a tenth of that or less. Measured with
 /// ropes of 100 links at 1 and 4 ms, energy errs by the same with 1e-10, which costs half as many rounds again.
@@ -32,7 +32,7 @@ const DEPENDENT: f64 = 1e-6;
 
 /// The memory of the rounds. x is the accelerations of both stages.
 #[derive(Debug, Clone, Default)]
-pub(in crate::engine) struct Mixing {
+pub(crate) struct Mixing {
     x: Vec<f64>,
     /// The residual and G of the last round.
     residual: Vec<f64>,
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::{
         Engine, Servo, Settings,
-        engine::{Dynamics, factor::long::tests::mechanism},
+        engine::{Dynamics, equations::mass_factor::long::tests::mechanism},
     };
 
     fn world(mechanism: &Mechanism) -> Dynamics {

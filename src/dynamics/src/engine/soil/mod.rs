@@ -3,8 +3,8 @@
 //! A shape on soil has one contact with it, whose wrench is the sum of the stresses over the surface between them ([`patch`]):
 //! Wong and Reece's under the rim of a cylinder that rolls ([`wheel`]), the plate law under everything else ([`plate`]). The
 //! stresses follow from how deep the surface is and how far it has slid, both taken in the middle of the substep, which depends on the
-//! velocity at its end: the wrench is linear in that, a part of the mass matrix ([`super::resistance`]), and made again where the soil turns out
-//! to be pressed where it was let up ([`super::constraint`]). What the shape and the soil remember moves on when a substep counts.
+//! velocity at its end: the wrench is linear in that, a part of the mass matrix ([`crate::engine::equations::damping`]), and made again where the soil turns out
+//! to be pressed where it was let up ([`crate::engine::constraints`]). What the shape and the soil remember moves on when a substep counts.
 
 mod lanes;
 mod law;
@@ -20,10 +20,13 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::Soil;
 
-use super::collide::Geom;
-use crate::{Rut, RutChanges, RutTile, SoilReading, engine::resistance::Six, rays::RutDepths};
+use crate::{
+    Rut, RutChanges, RutTile, SoilReading,
+    engine::{collision::Geom, equations::damping::Six},
+    rays::RutDepths,
+};
 
-pub(super) use self::patch::{Answer, Found, Patch};
+pub(crate) use self::patch::{Answer, Found, Patch};
 use self::{
     law::Law,
     patch::Kept,
@@ -55,7 +58,7 @@ struct Footprint {
 
 /// Everything that presses on soil.
 #[derive(Default)]
-pub(super) struct Footprints {
+pub(crate) struct Footprints {
     prints: Vec<Footprint>,
     ruts: Vec<Ruts>,
     /// How things fall, m/s².
@@ -64,7 +67,7 @@ pub(super) struct Footprints {
 
 /// What of it a snapshot holds.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct SavedSoil {
+pub(crate) struct SavedSoil {
     prints: Vec<SavedPrint>,
     ruts: Vec<Ruts>,
 }
@@ -73,15 +76,15 @@ pub(super) struct SavedSoil {
 type SavedPrint = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<Kept>);
 
 /// Where a shape touches soil, for its contact.
-pub(super) struct Touch {
-    pub(super) point: DVec3,
-    pub(super) normal: DVec3,
-    pub(super) gap: f64,
+pub(crate) struct Touch {
+    pub(crate) point: DVec3,
+    pub(crate) normal: DVec3,
+    pub(crate) gap: f64,
 }
 
 impl SavedSoil {
     /// Takes over what another world's shapes and soils remember. The numbers are those of its shapes' parts here; its soils are the same.
-    pub(super) fn carry_over(&mut self, old: Self, numbers: &[Option<usize>]) {
+    pub(crate) fn carry_over(&mut self, old: Self, numbers: &[Option<usize>]) {
         for (old, number) in old.prints.into_iter().zip(numbers) {
             number.iter().for_each(|&number| self.prints[number] = old.clone());
         }
@@ -93,22 +96,22 @@ impl SavedSoil {
 
 impl Footprints {
     /// Whether no shape may be in soil.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.prints.is_empty()
     }
 
-    pub(super) fn new(gravity: f64) -> Self {
+    pub(crate) fn new(gravity: f64) -> Self {
         Self { prints: Vec::new(), ruts: Vec::new(), gravity }
     }
 
     /// Adds a ground of soil, which may be a steep plane; its number.
-    pub(super) fn add_ground(&mut self, steep: bool) -> usize {
+    pub(crate) fn add_ground(&mut self, steep: bool) -> usize {
         self.ruts.push(Ruts::new(steep));
         self.ruts.len() - 1
     }
 
     /// Adds a shape that may press on a ground; its number. `cylinder` is its radius and half its length.
-    pub(super) fn add(&mut self, ground: usize, soil: Soil, geom: &Geom, cylinder: Option<[f64; 2]>) -> usize {
+    pub(crate) fn add(&mut self, ground: usize, soil: Soil, geom: &Geom, cylinder: Option<[f64; 2]>) -> usize {
         let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
         let patch = Patch::new(Law::new(soil, GROUSERS * geom.material.grousers, self.gravity));
         let plate = Plate::new(&geom.shape, geom.size());
@@ -128,7 +131,7 @@ impl Footprints {
 
     /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep in which it
     /// comes on by so much, m; `None` if nothing is.
-    pub(super) fn lay(
+    pub(crate) fn lay(
         &mut self,
         print: usize,
         place: (DVec3, DQuat),
@@ -149,14 +152,14 @@ impl Footprints {
     }
 
     /// All of a shape is above the ground in this substep.
-    pub(super) fn lift(&mut self, print: usize) {
+    pub(crate) fn lift(&mut self, print: usize) {
         let Footprint { wheel, laid, .. } = &mut self.prints[print];
         *laid = false;
         wheel.iter_mut().for_each(Wheel::lift);
     }
 
     /// A substep counts: a shape that was out of the soil in it forgets it.
-    pub(super) fn settle(&mut self, print: usize) {
+    pub(crate) fn settle(&mut self, print: usize) {
         let Footprint { wheel, laid, rolls, .. } = &mut self.prints[print];
         if !*laid {
             let edges = wheel.as_ref().filter(|_| *rolls).map(Wheel::edges).unwrap_or_default();
@@ -166,7 +169,7 @@ impl Footprints {
     }
 
     /// A shape knows nothing of the soil any more.
-    pub(super) fn forget(&mut self, print: usize) {
+    pub(crate) fn forget(&mut self, print: usize) {
         let Footprint { patch, wheel, plate, inside, unread, .. } = &mut self.prints[print];
         wheel.iter_mut().for_each(|wheel| wheel.set_edges(Default::default()));
         if std::mem::take(inside) {
@@ -180,23 +183,23 @@ impl Footprints {
     }
 
     /// Begins a step: what is read of it is a mean over all of it.
-    pub(super) fn begin_step(&mut self) {
+    pub(crate) fn begin_step(&mut self) {
         self.prints.iter_mut().for_each(|print| print.unread = true);
     }
 
     /// What soil does to a shape that rolls in it.
-    pub(super) fn reading(&self, print: usize) -> Option<SoilReading> {
+    pub(crate) fn reading(&self, print: usize) -> Option<SoilReading> {
         self.prints[print].wheel.as_ref()?.reading()
     }
 
     /// What of a shape is in the soil.
-    pub(super) fn patch(&self, print: usize) -> &Patch {
+    pub(crate) fn patch(&self, print: usize) -> &Patch {
         &self.prints[print].patch
     }
 
     /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end.
     /// Force and moment on it about its patch's point were these; the work that they did on its motions, J, and what may brake these in the next substep, N s/m.
-    pub(super) fn advance(
+    pub(crate) fn advance(
         &mut self,
         print: usize,
         [before, after]: [&Six; 2],
@@ -228,7 +231,7 @@ impl Footprints {
 
     /// Keeps how soil answered a shape for its next step, if that was `good` enough: what was found anew, or what was kept before. It was `seen` to be
     /// off by so much for each unit of velocity from the guess, N s/m, if that was looked at.
-    pub(super) fn keep(&mut self, print: usize, answer: &Answer, good: bool, seen: Option<f64>) {
+    pub(crate) fn keep(&mut self, print: usize, answer: &Answer, good: bool, seen: Option<f64>) {
         let kept = &mut self.prints[print].patch.kept;
         match (good, answer.kept) {
             (false, _) => *kept = None,
@@ -239,17 +242,17 @@ impl Footprints {
     }
 
     /// How a ground of soil was left.
-    pub(super) fn ruts(&self, ground: usize) -> Vec<Rut> {
+    pub(crate) fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.ruts[ground].cells().collect()
     }
 
     /// How deep each ground of soil was pressed, by its number.
-    pub(super) fn depths(&self) -> impl Iterator<Item = RutDepths> {
+    pub(crate) fn depths(&self) -> impl Iterator<Item = RutDepths> {
         self.ruts.iter().map(|ruts| ruts.depths().clone())
     }
 
     /// Adds the tiles of ruts that have changed; the ground of number k is the world's `grounds[k]`.
-    pub(super) fn take_changed_ruts(
+    pub(crate) fn take_changed_ruts(
         &mut self,
         grounds: impl Iterator<Item = usize>,
         into: &mut Vec<RutTile>,
@@ -267,11 +270,11 @@ impl Footprints {
     }
 
     /// How many shapes may press on a soil, counted for each soil.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.prints.len()
     }
 
-    pub(super) fn save(&self) -> SavedSoil {
+    pub(crate) fn save(&self) -> SavedSoil {
         let state = |print: &Footprint| {
             let wheel = print.wheel.as_ref().map(|wheel| wheel.state.clone());
             let Patch { held, stored, drag, kept, .. } = print.patch;
@@ -281,7 +284,7 @@ impl Footprints {
     }
 
     /// Whether it was saved from the same shapes and grounds.
-    pub(super) fn fits(&self, saved: &SavedSoil) -> bool {
+    pub(crate) fn fits(&self, saved: &SavedSoil) -> bool {
         let fits = |(print, (wheel, states, held, _)): (&Footprint, &SavedPrint)| {
             print.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)
@@ -294,7 +297,7 @@ impl Footprints {
             && self.prints.iter().zip(&saved.prints).all(fits)
     }
 
-    pub(super) fn restore(&mut self, saved: SavedSoil) {
+    pub(crate) fn restore(&mut self, saved: SavedSoil) {
         for (print, (wheel, states, held, kept)) in self.prints.iter_mut().zip(saved.prints) {
             if let (Some(wheel), Some(state)) = (&mut print.wheel, wheel) {
                 wheel.state = state;

@@ -6,8 +6,8 @@ use simpartner_model::Norm;
 
 use super::{law::Law, pieces::Pieces, rim::Rim};
 use crate::engine::{
-    resistance::{Motion, Response, Six, Symmetric},
-    spatial::Spatial,
+    algebra::spatial::Spatial,
+    equations::damping::{Motion, Response, Six, Symmetric},
 };
 
 /// A response that is kept may be off by so many times what was seen last, which grows by this factor in each substep in which nobody looks: after some
@@ -20,7 +20,7 @@ const NOTHING: f64 = 1e-9;
 
 /// A shape's part in the soil.
 #[derive(Debug, Clone)]
-pub(in crate::engine) struct Patch {
+pub(crate) struct Patch {
     pub(super) law: Law,
     /// Its surface: pieces, or where it rolls its rim.
     pub(super) pieces: Pieces,
@@ -28,12 +28,12 @@ pub(in crate::engine) struct Patch {
     rolls: bool,
     /// The point that its wrench is about, world frame, and the length that goes with it, m: the middle and the root of its area, or centre and
     /// radius of what rolls.
-    pub(in crate::engine) point: DVec3,
-    pub(in crate::engine) size: f64,
+    pub(crate) point: DVec3,
+    pub(crate) size: f64,
     /// The middle of its area, m.
     pub(super) middle: DVec3,
     /// Normal of the ground.
-    pub(in crate::engine) up: DVec3,
+    pub(crate) up: DVec3,
     /// How far along it the plane of the surface is from the origin, m.
     distance: f64,
     /// The sum of the areas, m²; and of all of them, each times the square of its row of pressing.
@@ -44,14 +44,14 @@ pub(in crate::engine) struct Patch {
     pub(super) held: [f64; 2],
     pub(super) stored: [f64; 2],
     /// What brakes either motion so that soil gives no more than that, as was expected when the substep before ended, N s/m.
-    pub(in crate::engine) drag: [f64; 2],
+    pub(crate) drag: [f64; 2],
     /// How it answered in a step before, if it rolls.
     pub(super) kept: Option<Kept>,
 }
 
 /// How the wrench on a rim falls with its velocity in a substep of so many seconds: from step to step it is much the same.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(in crate::engine) struct Kept {
+pub(crate) struct Kept {
     matrix: Symmetric,
     h: f64,
     /// By how much the wrench was off by it, for each unit of velocity from the guess, N s/m.
@@ -67,19 +67,19 @@ impl Kept {
 
 /// How soil presses back, beside it the force of normal stress alone, and what of it was found anew and may be kept for the next step.
 #[derive(Debug, Clone)]
-pub(in crate::engine) struct Answer {
-    pub(in crate::engine) response: Response,
-    pub(in crate::engine) trust: Trust,
-    pub(in crate::engine) found: Found,
-    pub(in crate::engine) kept: Option<Kept>,
+pub(crate) struct Answer {
+    pub(crate) response: Response,
+    pub(crate) trust: Trust,
+    pub(crate) found: Found,
+    pub(crate) kept: Option<Kept>,
 }
 
 /// What soil does to a shape in a substep: force, and moment over the size; of the force that of normal stress; and what it may give to either motion at most, J.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct Found {
-    pub(in crate::engine) wrench: Six,
-    pub(in crate::engine) pressed: DVec3,
-    pub(in crate::engine) gives: [f64; 2],
+pub(crate) struct Found {
+    pub(crate) wrench: Six,
+    pub(crate) pressed: DVec3,
+    pub(crate) gives: [f64; 2],
     stored: [f64; 2],
     /// Whether any soil yields.
     pub(super) yields: bool,
@@ -89,7 +89,7 @@ pub(in crate::engine) struct Found {
 
 /// How far from the guess the wrench may be another one than the response says.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct Trust {
+pub(crate) struct Trust {
     /// A unit of velocity makes no larger difference than this anywhere.
     stiffest: f64,
     /// As far as this from the guess all that yields goes on to yield and what holds holds, and the response is off by about so much.
@@ -99,7 +99,7 @@ pub(in crate::engine) struct Trust {
 
 impl Trust {
     /// The largest error of the response at a velocity so far from the guess.
-    pub(in crate::engine) fn error(&self, change: f64) -> f64 {
+    pub(crate) fn error(&self, change: f64) -> f64 {
         let most = 2.0 * self.stiffest;
         change * if change <= self.within { most.min(SAFETY * self.off) } else { most }
     }
@@ -182,7 +182,7 @@ impl Patch {
 
     /// The wrench on a shape that has one twist at the start of a substep and another at its end, and how it changes: as it did when that was
     /// found last, unless it is to be found `anew`.
-    pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64, anew: bool) -> Answer {
+    pub(crate) fn respond(&self, before: &Six, after: &Six, h: f64, anew: bool) -> Answer {
         let known = self.kept.as_ref().filter(|kept| self.rolls && !anew && kept.h == h);
         let sums = match known {
             Some(_) => self.sum_up::<false>(before, after, h),
@@ -209,7 +209,7 @@ impl Patch {
     }
 
     /// The same without how it changes.
-    pub(in crate::engine) fn wrench(&self, before: &Six, after: &Six, h: f64) -> Found {
+    pub(crate) fn wrench(&self, before: &Six, after: &Six, h: f64) -> Found {
         self.found(&self.sum_up::<false>(before, after, h))
     }
 
@@ -236,7 +236,7 @@ impl Patch {
     /// The motions to which soil gives no more than they have put in: all of it, to all stresses; and of what rolls that along its way, to pressure. Without the
     /// second, a wheel that sinks would be pushed along as by a slope, again and again, in the pit that it presses: what it rolls back from recoils, and pushes
     /// no farther.
-    pub(in crate::engine) fn motions(&self) -> [Motion; 2] {
+    pub(crate) fn motions(&self) -> [Motion; 2] {
         [Motion::All, if self.rolls { Motion::Along(self.rim.forward()) } else { Motion::None }]
     }
 

@@ -7,7 +7,7 @@ use super::{
     law::{BEARS_ALL, Depths, Law, Mobilised, Stress},
     patch::Sums,
 };
-use crate::engine::{resistance::Six, spatial::Spatial};
+use crate::engine::{algebra::spatial::Spatial, equations::damping::Six};
 
 /// The vertical part of a face, at least.
 const LEAST_SHARE: f64 = 0.1;

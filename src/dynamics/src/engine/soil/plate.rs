@@ -6,7 +6,7 @@ use simpartner_model::Norm;
 
 use super::{lanes::LANES, patch::Patch, pieces::Piece as Laid, ruts::Ruts};
 use crate::{
-    engine::spatial::Spatial,
+    engine::algebra::spatial::Spatial,
     parry::{math::Vector, shape::SharedShape},
     soil::Pressure,
     state::ground_axes,

@@ -20,7 +20,7 @@ use super::{
     law::{BEARS_ALL, Depths, Law, Mobilised, Stress},
     patch::Sums,
 };
-use crate::engine::resistance::{Six, Symmetric};
+use crate::engine::equations::damping::{Six, Symmetric};
 
 /// Strips along the width, at Gauss's points, so that a wheel that leans has the right moment.
 pub(super) const STRIPS: usize = 2;

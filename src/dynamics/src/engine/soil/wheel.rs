@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     RUT_CELL as CELL, SoilReading,
-    engine::{resistance::Six, spatial::Spatial},
+    engine::{algebra::spatial::Spatial, equations::damping::Six},
     soil::{Arc, Pressure},
 };
 use simpartner_model::Norm;

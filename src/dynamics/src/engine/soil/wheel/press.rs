@@ -2,19 +2,18 @@
 //! finds it there in whichever direction it rolls, stands or slides, in front and behind by the same rule: soil yields where it is pressed on, and recoils
 //! by p/k_e where the rim draws back.
 
-use super::{
-    super::{
+use super::{Strip, Wheel, reach};
+use crate::{
+    engine::soil::{
         lanes::{Lanes, arcsine, at_least, floor, select_above, sin_cos},
         law::{Depths, Law},
         patch::Patch,
         rim::STRIPS,
         ring::Between,
     },
-    Strip, Wheel, reach,
+    soil::Pressure,
 };
 use serde::{Deserialize, Serialize};
-
-use crate::soil::Pressure;
 
 /// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
 const NODES_A_RADIUS: f64 = 32.0;

@@ -2,18 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    super::{
-        lanes::{LANES, Lanes, at_least, floor, largest, least, select_above},
-        law::{Law, Mobilised, slide_on},
-        patch::{Found, Patch},
-        rim::STRIPS,
-        ring::Between,
-    },
-    BEARS, Strip, Wheel, ahead_first,
-};
+use super::{BEARS, Strip, Wheel, ahead_first};
 use crate::{
-    engine::{resistance::Six, spatial::Spatial},
+    engine::{
+        algebra::spatial::Spatial,
+        equations::damping::Six,
+        soil::{
+            lanes::{LANES, Lanes, at_least, floor, largest, least, select_above},
+            law::{Law, Mobilised, slide_on},
+            patch::{Found, Patch},
+            rim::STRIPS,
+            ring::Between,
+        },
+    },
     soil::Arc,
 };
 

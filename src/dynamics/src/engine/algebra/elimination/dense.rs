@@ -1,0 +1,195 @@
+//! Factors and products of dense blocks. Those of two loose bodies have loops of a length that the compiler knows.
+
+/// Unknowns of a loose body, of which heaps are made: loops over so many are laid out straight.
+pub(crate) const LOOSE: usize = 6;
+/// A pivot that is not larger is none.
+pub(super) const LEAST_PIVOT: f64 = 1e-300;
+/// The block of two loose bodies.
+type Loose = [[f64; LOOSE]; LOOSE];
+
+/// Factorises a square matrix in place, with exchange of rows for the largest pivot: the lower factor, whose diagonal is one, and the
+/// upper one with the reciprocals of its diagonal. `pivots` takes which rows changed places. False if the matrix is singular.
+pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -> bool {
+    pivots.clear();
+    if let Some(matrix) = loose_mut(matrix, n) {
+        return factorise_loose(matrix, pivots);
+    }
+    for c in 0..n {
+        let rest = &mut matrix[c * n..];
+        let (mut pivot, mut largest) = (0, rest[c].abs());
+        for (r, row) in rest.chunks_exact(n).enumerate() {
+            if row[c].abs() > largest {
+                (pivot, largest) = (r, row[c].abs());
+            }
+        }
+        if !(largest > LEAST_PIVOT) {
+            return false;
+        }
+        pivots.push(c + pivot);
+        let (row, below) = rest.split_at_mut(n);
+        if let Some(before) = pivot.checked_sub(1) {
+            row.swap_with_slice(&mut below[before * n..][..n]);
+        }
+        row[c] = 1.0 / row[c];
+        let (reciprocal, row) = (row[c], &row[c + 1..]);
+        for other in below.chunks_exact_mut(n) {
+            other[c] *= reciprocal;
+            let factor = other[c];
+            if factor != 0.0 {
+                other[c + 1..].iter_mut().zip(row).for_each(|(x, y)| *x -= factor * y);
+            }
+        }
+    }
+    true
+}
+
+fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
+    eliminate_column::<0>(matrix, pivots)
+        && eliminate_column::<1>(matrix, pivots)
+        && eliminate_column::<2>(matrix, pivots)
+        && eliminate_column::<3>(matrix, pivots)
+        && eliminate_column::<4>(matrix, pivots)
+        && eliminate_column::<5>(matrix, pivots)
+}
+
+/// One column, whose number the compiler knows: what it writes alone and what it reads in pairs then are not the same entries.
+#[inline(always)]
+fn eliminate_column<const C: usize>(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
+    let mut pivot = C;
+    for r in C + 1..LOOSE {
+        if matrix[r][C].abs() > matrix[pivot][C].abs() {
+            pivot = r;
+        }
+    }
+    if !(matrix[pivot][C].abs() > LEAST_PIVOT) {
+        return false;
+    }
+    pivots.push(pivot);
+    matrix.swap(C, pivot);
+    let row = matrix[C];
+    let reciprocal = 1.0 / row[C];
+    matrix[C][C] = reciprocal;
+    for other in &mut matrix[C + 1..] {
+        let factor = other[C] * reciprocal;
+        other[C] = factor;
+        (C + 1..LOOSE).for_each(|k| other[k] -= factor * row[k]);
+    }
+    true
+}
+
+/// Solves for one column by a factorised matrix.
+pub(super) fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64]) {
+    let n = pivots.len();
+    pivots.iter().enumerate().for_each(|(row, &pivot)| x.swap(row, pivot));
+    if let (Some(factors), Some(x)) = (loose(factors, n), x.first_chunk_mut::<LOOSE>()) {
+        return solve_loose(factors, x);
+    }
+    for (r, row) in factors.chunks_exact(n).enumerate() {
+        x[r] -= dot(&row[..r], x);
+    }
+    for (r, row) in factors.chunks_exact(n).enumerate().rev() {
+        x[r] = (x[r] - dot(&row[r + 1..], &x[r + 1..])) * row[r];
+    }
+}
+
+fn solve_loose(factors: &Loose, x: &mut [f64; LOOSE]) {
+    for r in 1..LOOSE {
+        x[r] -= dot(&factors[r][..r], &x[..]);
+    }
+    for r in (0..LOOSE).rev() {
+        x[r] = (x[r] - dot(&factors[r][r + 1..], &x[r + 1..])) * factors[r][r];
+    }
+}
+
+/// Subtracts the product of a block of so many rows and columns and the column that stands at `from` from what stands at `to`.
+pub(super) fn subtract_times(x: &mut [f64], to: usize, block: &[f64], from: usize, [rows, columns]: [usize; 2]) {
+    if rows == LOOSE
+        && let (Some(block), Some(&by)) = (loose(block, columns), x[from..].first_chunk::<LOOSE>())
+        && let Some(target) = x[to..].first_chunk_mut::<LOOSE>()
+    {
+        return (0..LOOSE).for_each(|r| target[r] -= dot(&block[r], &by));
+    }
+    for (r, row) in block.chunks_exact(columns).take(rows).enumerate() {
+        x[to + r] -= dot(row, &x[from..]);
+    }
+}
+
+/// The sum of the products of two lists, as far as both go.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Solves for the columns of a block of so many rows and columns by a factorised matrix.
+pub(super) fn substitute(factors: &[f64], pivots: &[usize], block: &mut [f64], [n, m]: [usize; 2]) {
+    for (row, &pivot) in pivots.iter().enumerate().filter(|(row, pivot)| row != *pivot) {
+        (0..m).for_each(|c| block.swap(row * m + c, pivot * m + c));
+    }
+    if let (LOOSE, Some(block)) = (n, loose_mut(block, m))
+        && let Some(factors) = loose(factors, n)
+    {
+        return substitute_loose(factors, block);
+    }
+    for r in 1..n {
+        let (above, own) = block.split_at_mut(r * m);
+        for k in 0..r {
+            let factor = factors[r * n + k];
+            own[..m].iter_mut().zip(&above[k * m..][..m]).for_each(|(x, y)| *x -= factor * y);
+        }
+    }
+    for r in (0..n).rev() {
+        let (own, below) = block[r * m..].split_at_mut(m);
+        for k in r + 1..n {
+            let factor = factors[r * n + k];
+            own.iter_mut().zip(&below[(k - r - 1) * m..][..m]).for_each(|(x, y)| *x -= factor * y);
+        }
+        own.iter_mut().for_each(|x| *x *= factors[r * n + r]);
+    }
+}
+
+fn substitute_loose(factors: &Loose, block: &mut Loose) {
+    for r in 1..LOOSE {
+        let mut row = block[r];
+        for k in 0..r {
+            (0..LOOSE).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
+        }
+        block[r] = row;
+    }
+    for r in (0..LOOSE).rev() {
+        let mut row = block[r];
+        for k in r + 1..LOOSE {
+            (0..LOOSE).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
+        }
+        block[r] = row.map(|x| x * factors[r][r]);
+    }
+}
+
+/// Subtracts the product of two blocks from a third: so many rows, summands and columns.
+pub(super) fn subtract_product(target: &mut [f64], left: &[f64], right: &[f64], [rows, inner, columns]: [usize; 3]) {
+    if rows == LOOSE
+        && let (Some(left), Some(right)) = (loose(left, inner), loose(right, columns))
+        && let Some(target) = loose_mut(target, columns)
+    {
+        for (target, left) in target.iter_mut().zip(left) {
+            let mut row = *target;
+            for k in 0..LOOSE {
+                (0..LOOSE).for_each(|c| row[c] -= left[k] * right[k][c]);
+            }
+            *target = row;
+        }
+        return;
+    }
+    for (target, left) in target.chunks_exact_mut(columns).zip(left.chunks_exact(inner)).take(rows) {
+        for (factor, right) in left.iter().zip(right.chunks_exact(columns)) {
+            target.iter_mut().zip(right).for_each(|(x, y)| *x -= factor * y);
+        }
+    }
+}
+
+/// A block as that of two loose bodies, if its rows are as long.
+fn loose(block: &[f64], columns: usize) -> Option<&Loose> {
+    block.as_chunks().0.first_chunk().filter(|_| columns == LOOSE)
+}
+
+fn loose_mut(block: &mut [f64], columns: usize) -> Option<&mut Loose> {
+    block.as_chunks_mut().0.first_chunk_mut().filter(|_| columns == LOOSE)
+}

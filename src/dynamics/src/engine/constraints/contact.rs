@@ -1,0 +1,292 @@
+//! A contact: two surfaces may not cross (Signorini), and what presses brakes (Coulomb).
+//!
+//! A rigid surface is not crossed before the next midpoint. One that bounces flies until it arrives ([`crate::engine::stepping::impacts`]), and
+//! then obeys Newton's law of impact. A compliant one presses with
+//! -k g' - d u, taken at the end of the step, where the gap is g' = g + h u. Slip adds compliance to the tangents.
+//!
+//! Rows are those of the point of contact in the middle of the step, and laws speak of its velocity at the end. What tips or rolls
+//! has another point, or another place of it, there. As far as it shows from step to step ([`change_to_end`]), that is allowed for, so that
+//! contacts that last are of second order and neither take nor give energy.
+
+use std::ops::Range;
+
+use bevy_math::DVec3;
+use simpartner_model::Norm;
+
+use super::{Constraints, Parts, Source, rows::Directions};
+use crate::engine::{
+    algebra::spatial::Spatial,
+    collision::{Contact, Side, Surface},
+    solvers::{
+        least_norm_distribution::STILL,
+        problem::{Block, Law, PositionRule, Scheme},
+    },
+};
+
+/// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop
+/// on what rounding leaves.
+pub(crate) const BOUNCE_SPEED: f64 = 0.05;
+/// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
+/// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
+pub(crate) const SKIN: f64 = 1e-6;
+/// What comes to rest does so at the edge of that, as near to it as the solver leaves velocities, and by so much, metres, it may be
+/// beyond. Taken as it is, such a surface would hover and bear nothing.
+const HOVER: f64 = 1e-9;
+/// A contact rolls if its surfaces turn on each other and its point moves along both faster than this, m/s; what only settles shares its load
+/// to the end.
+const ROLLING_SPEED: f64 = 1e-3;
+/// How fast a surface that rolls creeps when it brakes as much as it can, in terms of how fast it rolls. Steel wheels on rails creep by
+/// some 1e-3 (Carter 1926). Without any, wheels whose axles are parallel but for what joints are exact to, 1e-8 rad, brake each
+/// other as much as they can. What has no joints rolls without creep.
+const ROLLING_CREEP: f64 = 2e-6;
+/// Creep of what bore hardly anything yields by this part of what the bodies themselves yield at most, and so does no less for a load that comes at once.
+const MOST_CREEP: f64 = 1e-3;
+/// Contacts of two shapes are of one face where the cosine of the angle between their normals is above this: a box of 10 cm that lies on its face within [`SKIN`] is
+/// tilted by 1e-5 rad.
+const ONE_FACE: f64 = 1.0 - 1e-9;
+
+impl Constraints {
+    /// Adds a contact, and its resistance to rolling and turning.
+    pub(super) fn add_contact(&mut self, parts: &mut Parts, index: usize, scheme: &Scheme, again: bool) {
+        let contacts = parts.contacts;
+        let contact = &contacts[index];
+        if contact.passes {
+            return;
+        }
+        let surface = &contact.surface;
+        let [first, second] = surface.friction;
+        let directions = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
+        let start = self.problem.columns.len();
+        let sides = [contact.a, Some(contact.b)];
+        let (mut free, mut before) = self.add_columns(parts, sides, contact.point, &Directions::along(directions));
+        // Friction brakes what surfaces move past each other, not bodies: a belt moves beside its own.
+        for c in 1..3 {
+            let speed = surface.motion.dot(directions[c]);
+            (free[c], before[c]) = (free[c] + speed, before[c] + speed);
+        }
+        let normal = if is_compliant(surface) { 1.0 / (scheme.h * rigidity(surface, scheme.h)) } else { 0.0 };
+        // A blow is over before anything creeps.
+        let [slip, rolling] = match scheme.instant {
+            true => [0.0; 2],
+            false if self.problem.is_loose => [surface.slip / scheme.h, 0.0],
+            false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
+        };
+        let own = self.problem.own_matrix(start);
+        let creep = |own: f64, friction: f64| {
+            let rolls = if rolling > 0.0 { (friction * rolling).min(MOST_CREEP * own) } else { 0.0 };
+            friction * friction * slip + rolls
+        };
+        let compliance = [normal, creep(own[3], first), creep(own[5], second)];
+        let mut block = self.problem.block_of(Law::Cone, start, own, compliance, free, before);
+        block.gap = contact.gap;
+        block.friction = first.max(second);
+        block.impulse = contact.start();
+        (block.cone.slip, block.unshared) = (contact.slip, contact.unshared);
+        if is_compliant(surface) {
+            press(&mut block, contact, scheme);
+        } else {
+            // A link is on its arc in the middle of the step, a free body on the tangent: surfaces that go around together and touch at both ends
+            // of the step are an eighth of h^2 times their difference in acceleration apart there, or in each other.
+            let change = change_to_end(&block, contact, scheme);
+            block.gap -= 0.25 * scheme.h * contact.normal.dot(change);
+            block.position = PositionRule::PushedOut;
+            stop_or_bounce(&mut block, contact, scheme, change);
+            if !again && is_impact(&block, scheme) {
+                for side in sides.into_iter().flatten() {
+                    if let Some(tree) = parts.tree_mut(side) {
+                        tree.work.impact = true;
+                    }
+                }
+            }
+        }
+        let place = self.problem.blocks.len();
+        self.push_block(Source::Contact(index), block);
+        if surface.rolling > 0.0 || surface.torsion > 0.0 {
+            self.add_rolling(parts, index, place);
+        }
+    }
+
+    /// Has the points of a face arrive together. Two rigid faces that lie on each other have gaps that differ by rounding and by little
+    /// tilts; where that tells points that have arrived from others, the first to arrive would bear alone, and a face on one point turns about it.
+    pub(super) fn level_faces(&mut self, contacts: &[Contact], scheme: &Scheme) {
+        let mut first = 0;
+        while first < self.sources.len() {
+            let Source::Contact(index) = self.sources[first] else {
+                first += 1;
+                continue;
+            };
+            let key = contacts[index].key;
+            let same = |source: &Source| match *source {
+                Source::Contact(index) => contacts[index].key == key,
+                Source::Rolling(_) | Source::Torsion(_) => true,
+                _ => false,
+            };
+            let end = first + self.sources[first..].iter().take_while(|source| same(source)).count();
+            self.level_face(first..end, contacts, scheme);
+            first = end;
+        }
+    }
+
+    /// The same for the contacts of two shapes, which are these blocks.
+    fn level_face(&mut self, range: Range<usize>, contacts: &[Contact], scheme: &Scheme) {
+        for place in range.clone() {
+            let Some((contact, room)) = self.waiting(place, contacts) else { continue };
+            let gap = self.problem.blocks[place].gap;
+            let mut lead = gap;
+            for other in range.clone() {
+                let Source::Contact(index) = self.sources[other] else { continue };
+                let nearer = self.problem.blocks[other].gap;
+                if nearer < lead && contacts[index].normal.dot(contact.normal) > ONE_FACE {
+                    lead = nearer;
+                }
+            }
+            if gap - lead < SKIN {
+                self.problem.blocks[place].bias[0] -= (room - self::room(lead)) / scheme.to_next;
+            }
+        }
+    }
+
+    /// A contact that has not arrived and does not bounce, and how far it is from that.
+    fn waiting<'a>(&self, place: usize, contacts: &'a [Contact]) -> Option<(&'a Contact, f64)> {
+        let Source::Contact(index) = self.sources[place] else { return None };
+        let block = &self.problem.blocks[place];
+        let room = room(block.gap);
+        let waits = room > 0.0 && block.without_bounce == 0.0 && !is_compliant(&contacts[index].surface);
+        waits.then(|| (&contacts[index], room))
+    }
+
+    /// Adds what surfaces that yield gave back to what came into the trees, J; what they took is negative, and the part that their
+    /// dampers took is lost. Surfaces that move give what drives them.
+    pub(crate) fn count_surface_work(&self, parts: &mut Parts, h: f64) {
+        self.count_work_of_soil(parts, h);
+        for (source, block) in self.blocks() {
+            let Source::Contact(index) = source else { continue };
+            let contact = &parts.contacts[index];
+            let (l, moves) = (block.impulse, contact.surface.motion != DVec3::ZERO);
+            if is_compliant(&contact.surface) || moves {
+                let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
+                let pressed = 0.5 * l[0] * (block.before[0] + after);
+                let pressed = if is_compliant(&contact.surface) { pressed } else { 0.0 };
+                let given = pressed - (contact.impulse_of(l) - contact.normal * l[0]).dot(contact.surface.motion);
+                let keeper = if parts.tree(contact.b).is_some() { Some(contact.b) } else { contact.a };
+                if let Some(tree) = keeper.and_then(|side| parts.tree_mut(side)) {
+                    tree.work.substep_work += given;
+                }
+            }
+        }
+    }
+
+    /// How far a rigid contact penetrated before it could press, m, and its place in the list of contacts: the deepest for the size of
+    /// its shapes. Contacts press from the middle of the step on; until then the surfaces approach as before.
+    pub(crate) fn deepest_sinking(&self, contacts: &[Contact], h: f64) -> Option<(f64, usize)> {
+        let (mut deepest, mut most) = (None, 0.0);
+        for (source, block) in self.blocks() {
+            let Source::Contact(index) = source else { continue };
+            let depth = (-block.gap).min(-0.5 * h * block.before[0]);
+            if !(depth > 0.0) {
+                continue;
+            }
+            let relative = depth / contacts[index].share_of_depth();
+            if relative > most && !is_compliant(&contacts[index].surface) {
+                (deepest, most) = (Some((depth, index)), relative);
+            }
+        }
+        deepest
+    }
+}
+
+fn is_compliant(surface: &Surface) -> bool {
+    surface.stiffness.is_finite()
+}
+
+/// What a compliant surface presses back with for each m/s at the end of the step, N s/m.
+fn rigidity(surface: &Surface, h: f64) -> f64 {
+    h * surface.stiffness + surface.damping
+}
+
+/// Whether the surfaces would cross before the middle of the next step if nothing stopped them.
+fn is_closing(block: &Block, scheme: &Scheme) -> bool {
+    room(block.gap) + scheme.to_next * block.free[0] < 0.0
+}
+
+/// How far the surfaces are from having arrived, m.
+fn room(gap: f64) -> f64 {
+    let beyond = gap - SKIN;
+    if beyond > HOVER { beyond } else { 0.0 }
+}
+
+/// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
+fn is_impact(block: &Block, scheme: &Scheme) -> bool {
+    let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.norm() * scheme.h;
+    is_closing(block, scheme) && block.before[0] < -speed
+}
+
+/// Creep of a contact that rolls for each newton second that brakes it, m/(s N s), times its coefficient of friction.
+fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
+    let load = contact.start()[0];
+    let jointed = |side: Side| parts.tree(side).is_some_and(|tree| tree.topology.freedom > 0 && !tree.is_single());
+    let alone = !contact.a.is_some_and(jointed) && !jointed(contact.b);
+    if alone || contact.pressed_for == 0.0 || load == 0.0 {
+        return 0.0;
+    }
+    let motion = |side: Option<Side>| {
+        let of = |side: Side| Some(parts.tree(side)?.motion_at(side.link, contact.point));
+        side.and_then(of).unwrap_or(Spatial::ZERO)
+    };
+    let (a, b) = (motion(contact.a), motion(Some(contact.b)));
+    // What is carried along moves with both, and would seem to roll by as much as it moves on in half a step.
+    let turns = contact.normal.cross(b.angular() - a.angular()) * contact.size;
+    if turns.length_squared() < ROLLING_SPEED * ROLLING_SPEED {
+        return 0.0;
+    }
+    let along = contact.moved / (0.5 * (scheme.h + contact.pressed_for));
+    let speed = (along - a.linear()).length_squared().min((along - b.linear()).length_squared()).sqrt();
+    if speed > ROLLING_SPEED { ROLLING_CREEP * speed / load } else { 0.0 }
+}
+
+/// What the velocity at the contact changes by from the middle of the step to its end because the contact itself moves on, m/s. Between
+/// the middle of the last step and that of this one it changed from `rate` to `before`, and it goes on like that. What changes
+/// by more than what bounces is another contact, and less than what the solver leaves is no motion: carried on, that would excite itself from
+/// step to step.
+fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
+    if contact.pressed_for == 0.0 || scheme.instant {
+        return DVec3::ZERO;
+    }
+    let share = scheme.h / (scheme.h + contact.pressed_for);
+    let change = (contact.velocity_of(block.before) - contact.rate) * share;
+    if (STILL..BOUNCE_SPEED).contains(&change.norm()) { change } else { DVec3::ZERO }
+}
+
+/// Adds that change to what the laws ask of the velocity at the end.
+fn move_on(block: &mut Block, contact: &Contact, change: DVec3) {
+    let [first, second] = contact.surface.friction;
+    let rows = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
+    for (bias, row) in block.bias.iter_mut().zip(rows) {
+        *bias += row.dot(change);
+    }
+}
+
+fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
+    let room = room(contact.gap);
+    block.bias[0] += if contact.gap < 0.0 {
+        contact.surface.stiffness * contact.gap / rigidity(&contact.surface, scheme.h)
+    } else {
+        room / scheme.h
+    };
+}
+
+/// Newton's law of impact on the velocity at the start of the step, which is the instant of the impact unless a step has too many
+/// of them; else the surface must not be crossed before the next midpoint. What forces slow down within the step to less than what
+/// bounces does not bounce.
+fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
+    let (restitution, approach) = (contact.surface.restitution, block.before[0]);
+    let room = room(block.gap) / scheme.to_next;
+    let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
+    if restitution > 0.0 && is_fast && is_closing(block, scheme) {
+        block.bias[0] += restitution * approach;
+        block.without_bounce = room - restitution * approach;
+        return;
+    }
+    block.bias[0] += room;
+    move_on(block, contact, change);
+}

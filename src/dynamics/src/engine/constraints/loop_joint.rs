@@ -1,0 +1,397 @@
+//! Joints that close a loop: where their two frames are, how they move relative to each other, what they transmit. What holds
+//! them together are rows of the constraint problem, not missing coordinates.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+use simpartner_model::{Coordinate, FreeAxis, JointKind, Norm, Pose};
+
+use crate::{
+    Servo,
+    engine::{
+        algebra::spatial::Spatial,
+        collision::Side,
+        equations::motors::MotorLimit,
+        joints::{
+            axis_laws::AxisLaw,
+            ball_joint::{self, StopRow, Stops},
+        },
+        state::tree::Tree,
+    },
+    state::rotation_vector,
+};
+
+/// Rows that hold a joint together at most, and rows of the laws of an axis.
+pub(crate) const HELD_ROWS: usize = 6;
+pub(crate) const AXIS_ROWS: usize = 5;
+/// All rows that a joint can have, each with a number of its own.
+pub(crate) const ROWS: usize = HELD_ROWS + 3 * AXIS_ROWS;
+
+/// A joint between two links that are connected otherwise too.
+#[derive(Debug, Clone)]
+pub(crate) struct Closure {
+    /// The model's parent.
+    pub(crate) a: Side,
+    /// The model's child.
+    pub(crate) b: Side,
+    /// `link_from_joint` on either side.
+    pub(crate) frames: [Pose; 2],
+    pub(crate) kind: JointKind,
+    /// The laws of its free axes.
+    pub(crate) axes: [Option<FreeAxis>; 3],
+    pub(crate) motors: [Servo; 3],
+    /// Those of a ball joint; others have none.
+    pub(crate) stops: Stops,
+    /// Where its frames are.
+    pub(crate) place: Placement,
+    /// The coordinates of its axes: offsets, angles that count whole turns, or the rotation vector of a ball joint.
+    pub(crate) coordinates: [f64; 3],
+    /// The rows' impulses in the last step, by the rows' numbers.
+    pub(crate) impulses: [f64; ROWS],
+    /// What it transmitted, mean over the step; and over the last that it was awake in, which it goes on transmitting.
+    pub(crate) load: Load,
+    pub(crate) told: Load,
+    /// The mean rate in the last substep of each motor that gave its largest power in it, otherwise 0.
+    pub(crate) power_means: [f64; 3],
+    /// The axis whose motor was held back in the last substep, and by which of its bounds.
+    pub(crate) motor_limit: Option<(usize, MotorLimit)>,
+}
+
+/// What a joint transmits on its child.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Load {
+    /// Of each axis: motor, stops, and spring, damping, dry friction and rotor.
+    pub(crate) effort: [f64; 3],
+    pub(crate) stop: [f64; 3],
+    pub(crate) passive: [f64; 3],
+    /// All of it; the torque about the anchor.
+    pub(crate) force: DVec3,
+    pub(crate) torque: DVec3,
+}
+
+/// Where the two frames are.
+#[derive(Debug, Clone)]
+pub(crate) struct Placement {
+    pub(crate) parent: Pose,
+    pub(crate) child: Pose,
+}
+
+/// How the two sides move at the joint's anchor, which is the origin of the child's frame: the velocities, and the
+/// accelerations that they have while the rates of all coordinates stay what they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Motion {
+    pub(crate) velocity: [Spatial; 2],
+    pub(crate) acceleration: [Spatial; 2],
+}
+
+/// A direction of the child's motion relative to the parent, along it or about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Direction {
+    pub(crate) vector: DVec3,
+    pub(crate) angular: bool,
+    /// What the velocity in this direction gains in a second while the rates of all coordinates stay what they are.
+    pub(crate) drift: f64,
+}
+
+/// Which row of a closure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Hold(usize),
+    Axis(usize, AxisLaw),
+}
+
+impl Purpose {
+    /// The row's number.
+    pub(crate) fn number(self) -> usize {
+        match self {
+            Self::Hold(number) => number,
+            Self::Axis(axis, law) => HELD_ROWS + AXIS_ROWS * axis + law as usize,
+        }
+    }
+}
+
+impl Placement {
+    /// Offset and turn of the child's frame in the parent's.
+    fn relative(&self) -> (DVec3, DQuat) {
+        let turn = self.parent.rotation.inverse() * self.child.rotation;
+        (self.parent.rotation.inverse() * (self.child.translation - self.parent.translation), turn)
+    }
+}
+
+impl Motion {
+    /// Velocity and drift of the child relative to the parent.
+    fn relative(&self) -> (Spatial, Spatial) {
+        let [parent, child] = self.velocity;
+        let (velocity, drift) = (child - parent, self.acceleration[1] - self.acceleration[0]);
+        // The anchor moves with the child.
+        let carried = velocity.angular().cross(child.linear());
+        (velocity, Spatial::new(drift.angular(), drift.linear() + carried))
+    }
+
+    /// A direction that turns with the angular velocity `spin`.
+    fn along(&self, vector: DVec3, spin: DVec3) -> Direction {
+        let (velocity, drift) = self.relative();
+        let drift = vector.dot(drift.linear()) + spin.cross(vector).dot(velocity.linear());
+        Direction { vector, angular: false, drift }
+    }
+
+    /// The same for a turn about a direction that changes by `change` in a second.
+    fn about(&self, vector: DVec3, change: DVec3) -> Direction {
+        let (velocity, drift) = self.relative();
+        Direction { vector, angular: true, drift: vector.dot(drift.angular()) + change.dot(velocity.angular()) }
+    }
+}
+
+impl Direction {
+    /// The force, or the moment, of an effort along it.
+    pub(crate) fn force(&self, effort: f64) -> Spatial {
+        let vector = self.vector * effort;
+        if self.angular { Spatial::new(vector, DVec3::ZERO) } else { Spatial::new(DVec3::ZERO, vector) }
+    }
+}
+
+impl Closure {
+    /// Adds what a row exerts, a share of the step's mean.
+    pub(crate) fn add_load(&mut self, purpose: Purpose, direction: &Direction, effort: f64) {
+        let force = direction.force(effort);
+        let along = self.place.parent.rotation.inverse() * force.angular();
+        let load = &mut self.load;
+        load.force += force.linear();
+        load.torque += force.angular();
+        match purpose {
+            Purpose::Hold(_) => {}
+            Purpose::Axis(_, law) if law.is_stop() && self.kind == JointKind::Ball => {
+                (0..3).for_each(|axis| load.stop[axis] += along[axis]);
+            }
+            Purpose::Axis(axis, AxisLaw::LowerStop) => load.stop[axis] += effort,
+            // Its row points the other way.
+            Purpose::Axis(axis, AxisLaw::UpperStop) => load.stop[axis] -= effort,
+            Purpose::Axis(axis, AxisLaw::Motor) => load.effort[axis] += effort,
+            Purpose::Axis(axis, AxisLaw::Friction | AxisLaw::Passive) => load.passive[axis] += effort,
+        }
+    }
+
+    /// What a coordinate counts, if it is free.
+    fn coordinate(&self, index: usize) -> Option<Coordinate> {
+        self.kind.coordinate(index).filter(|_| self.axes[index].is_some())
+    }
+
+    /// The axis of the parent's frame that a coordinate slides along.
+    fn sliding_axis(&self, index: usize) -> Option<usize> {
+        self.coordinate(index).filter(|coordinate| coordinate.linear).map(|coordinate| coordinate.axis)
+    }
+
+    /// Whether it holds the offset along an axis of the parent's frame.
+    fn holds_offset(&self, axis: usize) -> bool {
+        (0..3).all(|index| self.sliding_axis(index) != Some(axis))
+    }
+
+    /// How far it is open, m.
+    pub(crate) fn error(&self) -> f64 {
+        let (offset, _) = self.place.relative();
+        (0..3).filter(|&axis| self.holds_offset(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
+    }
+
+    /// Sets the motor of a free axis. True if that changes anything.
+    pub(crate) fn drive(&mut self, axis: usize, motor: Servo) -> bool {
+        let Some(law) = &self.axes[axis] else { return false };
+        let motor = Servo { max_effort: motor.max_effort.min(law.max_effort), ..motor };
+        let changes = self.motors[axis] != motor;
+        if changes {
+            (self.motors[axis], self.power_means[axis]) = (motor, 0.0);
+        }
+        changes
+    }
+
+    /// Notes where its two frames are, and its coordinates.
+    pub(crate) fn set_place(&mut self, trees: &[Tree]) {
+        let place = |side: Side, frame: &Pose| trees[side.tree].work.links[side.link].pose().then(frame);
+        self.move_to(Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) });
+    }
+
+    /// The same for frames that are there.
+    pub(crate) fn move_to(&mut self, place: Placement) {
+        self.place = place;
+        let (offset, turn) = self.place.relative();
+        self.coordinates = match self.kind {
+            JointKind::Ball => rotation_vector(turn).to_array(),
+            _ => self.angles(turn),
+        };
+        for index in 0..3 {
+            if let Some(axis) = self.sliding_axis(index) {
+                self.coordinates[index] = offset[axis];
+            }
+        }
+    }
+
+    /// The axes that it turns about, in order. A coordinate that turns has the number of its axis.
+    fn turning(&self) -> [Option<usize>; 3] {
+        let turns = |axis| self.coordinate(axis).is_some_and(|coordinate| !coordinate.linear);
+        let mut turning = (0..3).filter(|&axis| turns(axis));
+        [turning.next(), turning.next(), turning.next()]
+    }
+
+    /// How its sides move, which are these links of trees; `None` does not move.
+    pub(crate) fn motion(&self, sides: [Option<(&Tree, usize)>; 2], gravity: DVec3) -> Motion {
+        let anchor = self.place.child.translation;
+        let [a, b] = sides.map(|side| {
+            let Some((tree, link)) = side else { return [Spatial::ZERO; 2] };
+            let (link, lever) = (&tree.work.links[link], anchor - tree.work.origin);
+            // The links' accelerations are those of bodies that gravity holds back.
+            let fall = Spatial::new(DVec3::ZERO, gravity);
+            [link.velocity.shifted(lever), link.acceleration.shifted(lever) + fall]
+        });
+        Motion { velocity: [a[0], b[0]], acceleration: [a[1], b[1]] }
+    }
+
+    /// The angles of its axes, each as near to the last as whole turns allow.
+    fn angles(&self, turn: DQuat) -> [f64; 3] {
+        use std::f64::consts::TAU;
+        let mut angles = [0.0; 3];
+        match self.turning() {
+            [Some(axis), None, _] => angles[axis] = 2.0 * libm::atan2(turn.to_array()[axis], turn.w),
+            [Some(first), Some(second), None] => {
+                // turn = R(first) R(second): the second axis is only turned by the first, and the other way round.
+                let (one, two) = (DVec3::AXES[first], DVec3::AXES[second]);
+                let third = one.cross(two);
+                let (forth, back) = (turn * two, turn.inverse() * one);
+                angles[first] = libm::atan2(forth.dot(third), forth.dot(two));
+                angles[second] = libm::atan2(back.dot(third), back.dot(one));
+            }
+            [Some(_), Some(_), Some(_)] => {
+                let matrix = DMat3::from_quat(turn);
+                let entry = |row: usize, column: usize| matrix.col(column)[row];
+                angles = [
+                    libm::atan2(-entry(1, 2), entry(2, 2)),
+                    libm::asin(entry(0, 2).clamp(-1.0, 1.0)),
+                    libm::atan2(-entry(0, 1), entry(0, 0)),
+                ];
+            }
+            [None, ..] => {}
+        }
+        for (angle, last) in angles.iter_mut().zip(self.coordinates) {
+            *angle += TAU * ((last - *angle) / TAU).round();
+        }
+        angles
+    }
+
+    /// How far it would be off in the directions in which it holds if its two frames were elsewhere.
+    pub(crate) fn errors_at(&self, place: Placement) -> [f64; HELD_ROWS] {
+        let still = Motion { velocity: [Spatial::ZERO; 2], acceleration: [Spatial::ZERO; 2] };
+        let moved = Self { place, ..self.clone() };
+        moved.held(&still).map(|held| held.map_or(0.0, |(_, error)| error))
+    }
+
+    /// The directions in which it holds its two frames together, by the numbers of their rows, and how far they are off there,
+    /// m or rad.
+    pub(crate) fn held(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
+        let (offset, turn) = self.place.relative();
+        let units = self.parent_axes();
+        let spin = motion.velocity.map(|velocity| velocity.angular());
+        let mut held = [None; HELD_ROWS];
+        for k in (0..3).filter(|&axis| self.holds_offset(axis)) {
+            held[k] = Some((motion.along(units[k], spin[0]), offset[k]));
+        }
+        let hold_turn = |k: usize, error: f64| Some((motion.about(units[k], spin[0].cross(units[k])), error));
+        match self.turning() {
+            [None, ..] => {
+                let error = DVec3::new(turn.x, turn.y, turn.z) * (2.0 * turn.w.signum());
+                (0..3).for_each(|k| held[3 + k] = hold_turn(k, error[k]));
+            }
+            [Some(axis), None, _] => {
+                let tilt = units[axis].cross(self.place.child.rotation * DVec3::AXES[axis]);
+                (0..3).filter(|&k| k != axis).for_each(|k| held[3 + k] = hold_turn(k, units[k].dot(tilt)));
+            }
+            [Some(first), Some(second), None] => {
+                // The first axis is the parent's, the second the child's; they stay at right angles.
+                let (one, two) = (units[first], self.place.child.rotation * DVec3::AXES[second]);
+                let change = spin[0].cross(one).cross(two) + one.cross(spin[1].cross(two));
+                held[3] = Some((motion.about(one.cross(two), change), -one.dot(two)));
+            }
+            [Some(_), Some(_), Some(_)] => {}
+        }
+        held
+    }
+
+    /// The directions of its free coordinates, by their numbers: the velocity in each is the rate of that coordinate alone, and an
+    /// effort there acts on it alone. Those of a ball joint are the parent's axes.
+    pub(crate) fn free(&self, motion: &Motion) -> [Option<Direction>; 3] {
+        let [parent, child] = [self.place.parent.rotation, self.place.child.rotation];
+        let spin = motion.velocity[0].angular();
+        if self.kind == JointKind::Ball {
+            return DVec3::AXES.map(|axis| Some(self.along_parent(motion, axis)));
+        }
+        let along = |axis: usize| motion.along(parent * DVec3::AXES[axis], spin);
+        let mut free = [0, 1, 2].map(|index| self.sliding_axis(index).map(along));
+        // The first axis is the parent's, the last the child's, one between them at right angles to both.
+        let numbers = self.turning();
+        let of = |frame: DQuat, number: Option<usize>| number.map_or(DVec3::ZERO, |axis| frame * DVec3::AXES[axis]);
+        let first = of(parent, numbers[0]);
+        let (axes, duals) = match numbers {
+            [_, None, _] => ([first, DVec3::ZERO, DVec3::ZERO], [first, DVec3::ZERO, DVec3::ZERO]),
+            [_, _, None] => {
+                let last = of(child, numbers[1]);
+                ([first, last, DVec3::ZERO], duals(first, last, first.cross(last)))
+            }
+            _ => {
+                let last = of(child, numbers[2]);
+                let middle = last.cross(first).normalized_or_zero();
+                ([first, middle, last], duals(first, middle, last))
+            }
+        };
+        let (velocity, drift) = motion.relative();
+        // Each axis is carried by the parent and turned by the axes before it.
+        let (mut carrier, mut drift) = (spin, drift.angular());
+        for (axis, dual) in axes.iter().zip(duals) {
+            let rate = dual.dot(velocity.angular());
+            drift -= carrier.cross(*axis) * rate;
+            carrier += *axis * rate;
+        }
+        for (number, vector) in numbers.into_iter().zip(duals) {
+            let Some(axis) = number else { continue };
+            free[axis] = Some(Direction { vector, angular: true, drift: vector.dot(drift) });
+        }
+        free
+    }
+
+    /// What its motors take for its coordinates.
+    pub(crate) fn motor_coordinates(&self) -> [f64; 3] {
+        match self.kind {
+            JointKind::Ball => ball_joint::motor_coordinates(&self.motors, self.place.relative().1),
+            _ => self.coordinates,
+        }
+    }
+
+    /// The stops of a ball joint that are near, at the rates at the start of a step and, without impulses, at its end.
+    pub(crate) fn ball_stops(&self, before: [f64; 3], free: [f64; 3], h: f64) -> [Option<StopRow>; 3] {
+        self.stops.rows(self.place.relative().1, DVec3::from_array(before), DVec3::from_array(free), h)
+    }
+
+    /// A turn about a direction that the parent carries, given in the joint's frame there.
+    pub(crate) fn along_parent(&self, motion: &Motion, direction: DVec3) -> Direction {
+        let vector = self.place.parent.rotation * direction;
+        motion.about(vector, motion.velocity[0].angular().cross(vector))
+    }
+
+    /// The joint's axes as the parent carries them.
+    fn parent_axes(&self) -> [DVec3; 3] {
+        DVec3::AXES.map(|axis| self.place.parent.rotation * axis)
+    }
+
+    /// The rates of its axes.
+    pub(crate) fn rates(&self, motion: &Motion) -> [f64; 3] {
+        let (velocity, _) = motion.relative();
+        self.free(motion).map(|direction| {
+            direction.map_or(0.0, |Direction { vector, angular, .. }| {
+                vector.dot(if angular { velocity.angular() } else { velocity.linear() })
+            })
+        })
+    }
+}
+
+/// The vectors along each of which only one of three others has a component, and that is one. At right angles they are the
+/// others themselves; where the three lie in a plane there are none.
+pub(crate) fn duals(a: DVec3, b: DVec3, c: DVec3) -> [DVec3; 3] {
+    let volume = a.dot(b.cross(c));
+    let scale = if volume.abs() > 1e-9 { 1.0 / volume } else { 0.0 };
+    [b.cross(c) * scale, c.cross(a) * scale, a.cross(b) * scale]
+}

@@ -1,0 +1,36 @@
+//! The resistance of a contact to rolling, two rows about its tangents, and to turning about its normal, one row: moments of at
+//! most a length times the normal force.
+
+use bevy_math::DVec3;
+
+use super::{Constraints, Parts, Source, rows::Directions};
+use crate::engine::{collision::Contact, solvers::problem::Law};
+
+impl Constraints {
+    /// Adds what a contact has of both; `normal` is the place of its own block.
+    pub(super) fn add_rolling(&mut self, parts: &Parts, index: usize, normal: usize) {
+        let contact = &parts.contacts[index];
+        if !(contact.surface.rolling > 0.0 || contact.surface.torsion > 0.0) {
+            return;
+        }
+        let (surface, [first, second], none) = (&contact.surface, contact.tangents, DVec3::ZERO);
+        for (source, radius, rows, vectors) in [
+            (Source::Rolling(index), surface.rolling, 2, [first, second, none]),
+            (Source::Torsion(index), surface.torsion, 1, [contact.normal, none, none]),
+        ] {
+            if radius > 0.0 {
+                let (start, sides) = (self.problem.columns.len(), [contact.a, Some(contact.b)]);
+                let (free, before) = self.add_columns(parts, sides, contact.point, &Directions::about(vectors));
+                let law = Law::Disc { normal, radius, rows };
+                let mut block = self.problem.block(law, start, [0.0; 3], free, before);
+                block.impulse = vectors.map(|vector| contact.spin_impulse.dot(vector));
+                self.push_block(source, block);
+            }
+        }
+    }
+}
+
+/// The world angular impulse on the second side of a solution.
+pub(super) fn angular_impulse(source: Source, contact: &Contact, l: [f64; 3]) -> DVec3 {
+    if let Source::Torsion(_) = source { contact.normal * l[0] } else { contact.rolling_impulse_of(l) }
+}

@@ -1,0 +1,259 @@
+//! The rows of blocks: how fast two links part along given directions, or turn relative to each other about them, in terms of
+//! the unknowns of their island.
+
+use std::ops::Range;
+
+use bevy_math::DVec3;
+use simpartner_model::Norm;
+
+use super::{Constraints, Parts};
+use crate::engine::{collision::Side, state::tree::Tree};
+
+/// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an error of
+/// some 1e-16 for each operation on the way there.
+const ROUNDING: f64 = 1e-10;
+
+/// Whether a row is nothing but rounding, by its square and the sum of the squares of its terms.
+pub(crate) fn is_rounding(row: f64, terms: f64) -> bool {
+    row < ROUNDING * ROUNDING * terms
+}
+
+/// Velocities of three rows: without impulses, and at the start of the step.
+pub(super) type Velocities = ([f64; 3], [f64; 3]);
+
+/// Three directions, along which points are looked at, or about which links turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Directions {
+    pub(super) vectors: [DVec3; 3],
+    pub(super) angular: bool,
+}
+
+impl Directions {
+    pub(super) fn along(vectors: [DVec3; 3]) -> Self {
+        Self { vectors, angular: false }
+    }
+
+    pub(super) fn about(vectors: [DVec3; 3]) -> Self {
+        Self { vectors, angular: true }
+    }
+}
+
+/// How large rows are, and the terms that they are sums of, squared.
+#[derive(Default)]
+struct RowSize {
+    rows: [f64; 3],
+    terms: [f64; 3],
+}
+
+impl RowSize {
+    /// Counts the terms of a link's degrees of freedom in.
+    fn add_terms(&mut self, tree: &Tree, dofs: &[u32], point: DVec3, directions: &Directions) {
+        let reach = (point - tree.work.origin).norm();
+        for &dof in dofs {
+            let axis = &tree.work.axis[dof as usize];
+            let (turn, slide) = (axis.angular().norm(), axis.linear().norm());
+            let size = if directions.angular { turn } else { turn * reach + slide };
+            for c in 0..3 {
+                self.terms[c] += size * size * directions.vectors[c].length_squared();
+            }
+        }
+    }
+
+    /// Counts columns of the rows in.
+    fn add_columns(&mut self, columns: &[[f64; 4]]) {
+        for column in columns {
+            (0..3).for_each(|c| self.rows[c] += column[c] * column[c]);
+        }
+    }
+
+    /// The rows that are zero but for rounding: what could be pushed there is held by its joints already.
+    fn held(&self) -> impl Iterator<Item = usize> {
+        (0..3).filter(|&c| is_rounding(self.rows[c], self.terms[c]))
+    }
+}
+
+impl Constraints {
+    /// Appends the whitened Jacobian of (link `b`) - (link `a`) at a point; `None` is the ground. Within its caller: three vectors that go through
+    /// memory are waited for.
+    #[inline(always)]
+    pub(super) fn add_columns(
+        &mut self,
+        parts: &Parts,
+        [a, b]: [Option<Side>; 2],
+        point: DVec3,
+        directions: &Directions,
+    ) -> Velocities {
+        if let (Some(a), Some(b)) = (a, b)
+            && a.tree == b.tree
+        {
+            let tree = &*parts.trees[parts.slots[a.tree]];
+            return self.add_columns_within(tree, [Some(a.link), Some(b.link)], point, directions);
+        }
+        let (mut free, mut before) = ([0.0; 4], [0.0; 4]);
+        let begin = self.problem.columns.len();
+        let (mut size, mut floats) = (RowSize::default(), false);
+        for (side, sign) in [a, b].into_iter().zip([-1.0, 1.0]) {
+            // A side that nothing moves belongs to no island; its columns would be empty.
+            let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
+            if tree.moves_apart() {
+                floats = true;
+                self.add_columns_of_body(tree, point, directions, sign, [&mut free, &mut before]);
+                continue;
+            }
+            let Some(chain) = tree.chain_of(side.link) else { continue };
+            let columns = &mut self.problem.columns;
+            let start = columns.len();
+            jacobian(tree, chain.clone(), point, directions, sign, columns);
+            let (dofs, base) = (&tree.topology.chain[chain.clone()], to_index(tree.work.base));
+            // Where a root floats, its link can move along any direction.
+            if floats || tree.is_free() {
+                floats = true;
+            } else {
+                size.add_terms(tree, dofs, point, directions);
+                size.add_columns(&columns[start..]);
+            }
+            self.problem.index.extend(dofs.iter().map(|dof| base + dof));
+            let columns = &mut columns[start..];
+            add_velocities([&mut free, &mut before], columns, dofs, [&tree.work.v_free, &tree.state.v]);
+            tree.whiten_chain(chain.start, columns);
+        }
+        for c in size.held().filter(|_| !floats) {
+            self.problem.columns[begin..].iter_mut().for_each(|column| column[c] = 0.0);
+            (free[c], before[c]) = (0.0, 0.0);
+        }
+        ([free[0], free[1], free[2]], [before[0], before[1], before[2]])
+    }
+
+    /// The columns of a single body, and the velocities along the rows.
+    fn add_columns_of_body(
+        &mut self,
+        tree: &Tree,
+        point: DVec3,
+        directions: &Directions,
+        sign: f64,
+        [free, before]: [&mut [f64; 4]; 2],
+    ) {
+        let mut columns = root_columns(&wrenches(tree, point, directions, sign));
+        let base = to_index(tree.work.base);
+        let rates = [&tree.work.v_free, &tree.state.v].map(|v| v.first_chunk::<6>());
+        if let [Some(v_free), Some(v)] = rates {
+            for ((column, v_free), v) in columns.iter().zip(v_free).zip(v) {
+                for c in 0..3 {
+                    free[c] += column[c] * v_free;
+                    before[c] += column[c] * v;
+                }
+            }
+        }
+        tree.whiten_body(&mut columns);
+        self.problem.columns.extend_from_slice(&columns);
+        self.problem.index.extend_from_slice(&[base, base + 1, base + 2, base + 3, base + 4, base + 5]);
+    }
+
+    /// The same for links of one tree: columns over the whole tree. A link that is `None` does not move.
+    pub(super) fn add_columns_within(
+        &mut self,
+        tree: &Tree,
+        links: [Option<usize>; 2],
+        point: DVec3,
+        directions: &Directions,
+    ) -> Velocities {
+        let (mut free, mut before) = ([0.0; 3], [0.0; 3]);
+        let columns = &mut self.problem.columns;
+        let start = columns.len();
+        columns.resize(start + tree.topology.freedom, [0.0; 4]);
+        let mut size = RowSize::default();
+        for (link, sign) in links.into_iter().zip([-1.0, 1.0]) {
+            let Some(chain) = link.and_then(|link| tree.chain_of(link)) else { continue };
+            self.scratch.clear();
+            jacobian(tree, chain.clone(), point, directions, sign, &mut self.scratch);
+            let dofs = &tree.topology.chain[chain];
+            size.add_terms(tree, dofs, point, directions);
+            for (column, &dof) in self.scratch.iter().zip(dofs) {
+                (0..3).for_each(|c| columns[start + dof as usize][c] += column[c]);
+            }
+        }
+        size.add_columns(&columns[start..]);
+        for c in size.held() {
+            columns[start..].iter_mut().for_each(|column| column[c] = 0.0);
+        }
+        for dof in 0..tree.topology.freedom {
+            let column = &columns[start + dof];
+            for c in 0..3 {
+                free[c] += column[c] * tree.work.v_free[dof];
+                before[c] += column[c] * tree.state.v[dof];
+            }
+            self.problem.index.push(to_index(tree.work.base + dof));
+        }
+        tree.whiten_all(&mut columns[start..], &mut self.forces);
+        (free, before)
+    }
+
+    /// Appends the whitened row over the degrees of freedom of a tree that end with `dof`, with these entries.
+    pub(super) fn add_coordinate(&mut self, tree: &Tree, dof: usize, entries: &[f64]) {
+        let (start, row, depth) = (self.problem.columns.len(), tree.topology.row[dof], tree.topology.depth[dof]);
+        let first = depth + 1 - entries.len();
+        let zeros = std::iter::repeat_n(&0.0, first);
+        self.problem.columns.extend(zeros.chain(entries).map(|&entry| [entry, 0.0, 0.0, 0.0]));
+        let chain = &tree.topology.chain[row..=row + depth];
+        self.problem.index.extend(chain.iter().map(|dof| to_index(tree.work.base) + dof));
+        tree.whiten_chain(row, &mut self.problem.columns[start..]);
+    }
+}
+
+/// Adds the velocities along rows over these degrees of freedom, which move at the rates `v`, either of two.
+#[inline]
+fn add_velocities([sum, other]: [&mut [f64; 4]; 2], columns: &[[f64; 4]], dofs: &[u32], v: [&[f64]; 2]) {
+    let (mut own, mut second) = (*sum, *other);
+    for (column, &dof) in columns.iter().zip(dofs) {
+        let rates = v.map(|v| v[dof as usize]);
+        for c in 0..4 {
+            own[c] += column[c] * rates[0];
+            second[c] += column[c] * rates[1];
+        }
+    }
+    (*sum, *other) = (own, second);
+}
+
+/// Forces and moments about the origin of a tree for which the point, or the link, moves by a unit along the three directions.
+fn wrenches(tree: &Tree, point: DVec3, &Directions { vectors, angular }: &Directions, sign: f64) -> [[DVec3; 3]; 2] {
+    let (lever, vectors) = (point - tree.work.origin, vectors.map(|vector| vector * sign));
+    if angular { [[DVec3::ZERO; 3], vectors] } else { [vectors, vectors.map(|direction| lever.cross(direction))] }
+}
+
+/// The rows of these over the degrees of freedom of a free root, whose axes are unit vectors.
+fn root_columns(&[[a, b, c], [u, v, w]]: &[[DVec3; 3]; 2]) -> [[f64; 4]; 6] {
+    [
+        [a.x, b.x, c.x, 0.0],
+        [a.y, b.y, c.y, 0.0],
+        [a.z, b.z, c.z, 0.0],
+        [u.x, v.x, w.x, 0.0],
+        [u.y, v.y, w.y, 0.0],
+        [u.z, v.z, w.z, 0.0],
+    ]
+}
+
+/// The rows of the three directions over a chain of degrees of freedom, for the point's or the link's angular velocity.
+fn jacobian(
+    tree: &Tree,
+    chain: Range<usize>,
+    point: DVec3,
+    directions: &Directions,
+    sign: f64,
+    out: &mut Vec<[f64; 4]>,
+) {
+    let wrenches @ [forces, moments] = wrenches(tree, point, directions, sign);
+    let mut dofs = &tree.topology.chain[chain];
+    if tree.is_free() {
+        out.extend_from_slice(&root_columns(&wrenches));
+        dofs = &dofs[6..];
+    }
+    out.extend(dofs.iter().map(|&dof| {
+        let axis = &tree.work.axis[dof as usize];
+        let along = |row: usize| axis.angular().dot(moments[row]) + axis.linear().dot(forces[row]);
+        [along(0), along(1), along(2), 0.0]
+    }));
+}
+
+pub(super) fn to_index(place: usize) -> u32 {
+    u32::try_from(place).expect("an island has fewer unknowns than a u32 counts")
+}

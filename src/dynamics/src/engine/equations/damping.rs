@@ -1,0 +1,243 @@
+//! What resists the motion of a link in proportion to its velocity at the end of a substep: it goes into the mass matrix of its tree, as
+//! motors and damping do.
+//!
+//! ```text
+//! W = W_0 - K (u - u_0),  u = J (v + dv)                      the wrench on the link, near a guess u_0
+//! (M + h D + h Jᵀ K J) dv = h (tau_0 - b + Jᵀ (W_0 - K (J v - u_0)))
+//! ```
+//!
+//! J has entries only for what moves the link, which is a chain: nothing fills in.
+
+use std::ops::Range;
+
+use bevy_math::{DMat3, DVec3};
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{
+    algebra::spatial::{ArticulatedInertia, Spatial},
+    state::tree::Tree,
+};
+
+/// A force and a moment over a length, or a velocity and an angular velocity times that length.
+pub(crate) type Six = [f64; 6];
+
+/// A wrench that falls with the velocity that it meets.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Response {
+    /// The wrench at the guess.
+    pub(crate) wrench: Six,
+    /// How much less of it there is for each unit of velocity: no direction is pushed along.
+    pub(crate) matrix: Symmetric,
+}
+
+impl Response {
+    /// The wrench at a velocity that differs by this from the guess.
+    pub(crate) fn wrench_at(&self, change: &Six) -> Six {
+        let less = self.matrix.times(change);
+        std::array::from_fn(|row| self.wrench[row] - less[row])
+    }
+
+    /// Drags a motion as well, by so much force for each unit of the mean of two velocities, of which it was found for the one at the end.
+    pub(crate) fn drag(&mut self, drag: f64, motion: &Motion, [before, after]: [&Six; 2]) {
+        let mean = motion.of(&std::array::from_fn(|row| 0.5 * (before[row] + after[row])));
+        self.wrench = std::array::from_fn(|row| self.wrench[row] - drag * mean[row]);
+        let [first, second] = match *motion {
+            Motion::All => [DMat3::IDENTITY; 2],
+            Motion::Along(axis) => [DMat3::from_cols(axis * axis.x, axis * axis.y, axis * axis.z), DMat3::ZERO],
+            Motion::None => return,
+        };
+        self.matrix.0[0] += first * (0.5 * drag);
+        self.matrix.0[2] += second * (0.5 * drag);
+    }
+}
+
+/// A part of how a shape moves.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Motion {
+    All,
+    /// Along a unit vector.
+    Along(DVec3),
+    #[default]
+    None,
+}
+
+impl Motion {
+    /// What of a twist it is.
+    pub(crate) fn of(&self, six: &Six) -> Six {
+        let &[x, y, z, ..] = six;
+        match *self {
+            Self::All => *six,
+            Self::Along(axis) => {
+                let along = axis * axis.dot(DVec3::new(x, y, z));
+                [along.x, along.y, along.z, 0.0, 0.0, 0.0]
+            }
+            Self::None => [0.0; 6],
+        }
+    }
+}
+
+/// A symmetric matrix of six rows: its blocks of force for velocity, moment for velocity, and moment for angular velocity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Symmetric([DMat3; 3]);
+
+impl Symmetric {
+    /// From its entries on the diagonal and below.
+    pub(crate) fn new([[a, ..], [b, c, ..], [d, e, f, ..], fourth, fifth, sixth]: &[Six; 6]) -> Self {
+        let ([g, h, i, j, ..], [k, l, m, n, o, _], [p, q, r, s, t, u]) = (fourth, fifth, sixth);
+        let columns = |entries: [&f64; 9]| DMat3::from_cols_array(&entries.map(|&entry| entry));
+        Self([
+            columns([a, b, d, b, c, e, d, e, f]),
+            columns([g, k, p, h, l, q, i, m, r]),
+            columns([j, n, s, n, o, t, s, t, u]),
+        ])
+    }
+
+    /// In the frame in which the axes of this one are these columns.
+    pub(crate) fn turned(&self, axes: &DMat3) -> Self {
+        let back = axes.transpose();
+        let [first, both, second] = &self.0;
+        Self([*axes * *first * back, *axes * *both * back, *axes * *second * back])
+    }
+
+    fn times(&self, &[x, y, z, u, v, w]: &Six) -> Six {
+        let [first, both, second] = &self.0;
+        let (velocity, spin) = (DVec3::new(x, y, z), DVec3::new(u, v, w));
+        let force = *first * velocity + both.mul_transpose_vec3(spin);
+        let moment = *both * velocity + *second * spin;
+        [force.x, force.y, force.z, moment.x, moment.y, moment.z]
+    }
+}
+
+impl Tree {
+    /// Nothing resists any more.
+    pub(crate) fn clear_resistance(&mut self) {
+        if std::mem::take(&mut self.work.resists) {
+            self.work.resistance.fill(0.0);
+            self.work.long.resistances.clear();
+            self.work.resistance_effort.fill(0.0);
+        }
+    }
+
+    /// The chain of degrees of freedom that moves a link, as a range of [`crate::engine::state::tree::Topology::chain`]; `None` if there are none.
+    #[inline]
+    pub(crate) fn chain_of(&self, link: usize) -> Option<Range<usize>> {
+        let leaf = self.topology.leaf[link]?;
+        let row = self.topology.row[leaf];
+        Some(row..row + self.topology.depth[leaf] + 1)
+    }
+
+    /// The velocity at a point and the angular velocity times a length of the link at the end of a chain, where its degrees of freedom have
+    /// these velocities.
+    pub(crate) fn twist_at(&self, chain: Range<usize>, (point, size): (DVec3, f64), v: impl Fn(usize) -> f64) -> Six {
+        let (mut twist, mut chain) = (Spatial::ZERO, &self.topology.chain[chain]);
+        let v = |dof: u32| v(dof as usize);
+        if let Some((&[x, y, z, a, b, c], joints)) = chain.split_first_chunk().filter(|_| self.is_free()) {
+            twist = Spatial::new(DVec3::new(v(a), v(b), v(c)), DVec3::new(v(x), v(y), v(z)));
+            chain = joints;
+        }
+        for &dof in chain {
+            twist += self.work.axis[dof as usize] * v(dof);
+        }
+        let (v, w) = (twist.at(point - self.work.origin), twist.angular() * size);
+        [v.x, v.y, v.z, w.x, w.y, w.z]
+    }
+
+    /// Adds what resists the link at the end of a chain, for velocities at a point and angular velocities times a length. At the start of the substep
+    /// they differ by `change` from the guess.
+    pub(crate) fn resist(
+        &mut self,
+        chain: Range<usize>,
+        (point, size): (DVec3, f64),
+        response: &Response,
+        change: &Six,
+        h: f64,
+    ) {
+        let free = self.topology.free_axes();
+        let (topology, work) = (&self.topology, &mut self.work);
+        work.resists = true;
+        let lever = point - work.origin;
+        let [x, y, z, u, v, w] = response.wrench_at(change);
+        let force = DVec3::new(x, y, z);
+        let wrench = Spatial::new(DVec3::new(u, v, w) * size + lever.cross(force), force);
+        let resistance = Resistance::new(response, lever, size, h);
+        if topology.is_long() {
+            let chain = &topology.chain[chain];
+            for &dof in chain {
+                work.resistance_effort[dof as usize] += work.axis[dof as usize].dot(wrench);
+            }
+            let last = chain.last().map(|&dof| topology.mover[dof as usize]);
+            work.long.resistances.extend(last.map(|link| (link, resistance.inertia())));
+            return;
+        }
+        let (rows, chain) = (&topology.rows[chain.clone()], &topology.chain[chain]);
+        for k in 0..free {
+            let (force, effort) = if k < 3 {
+                (resistance.along(k), wrench.linear()[k])
+            } else {
+                (resistance.about(k - 3), wrench.angular()[k - 3])
+            };
+            work.resistance_effort[chain[k] as usize] += effort;
+            add_root(&mut work.resistance[rows[k] as usize..][..=k], force);
+        }
+        for k in free..chain.len() {
+            let axis = work.axis[chain[k] as usize];
+            work.resistance_effort[chain[k] as usize] += axis.dot(wrench);
+            let force = resistance.times(axis);
+            let (root, joints) = work.resistance[rows[k] as usize..][..=k].split_at_mut(free);
+            add_root(root, force);
+            for (entry, &other) in joints.iter_mut().zip(&chain[free..]) {
+                *entry += work.axis[other as usize].dot(force);
+            }
+        }
+    }
+}
+
+/// Adds what a wrench does along the axes of a free root, or the first of them.
+#[inline(always)]
+fn add_root(row: &mut [f64], wrench: Spatial) {
+    let (linear, angular) = (wrench.linear(), wrench.angular());
+    let along = [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z];
+    row.iter_mut().zip(&along).for_each(|(entry, along)| *entry += along);
+}
+
+/// How much less force and moment about the origin of a tree there is for each unit of velocity there and of angular velocity, times h:
+/// force for velocity, force for angular velocity, moment for angular velocity.
+struct Resistance([DMat3; 3]);
+
+impl Resistance {
+    /// Of a response at a place from there, with a moment over a length.
+    fn new(response: &Response, lever: DVec3, size: f64, h: f64) -> Self {
+        let Symmetric([first, both, second]) = &response.matrix;
+        let (first, second) = (*first * h, *second * (size * size * h));
+        let both = both.transpose() * (size * h);
+        // Turning about an axis through the origin moves the place along this.
+        let turns = DMat3::from_cols(DVec3::X.cross(lever), DVec3::Y.cross(lever), DVec3::Z.cross(lever));
+        let force = first * turns + both;
+        Self([first, force, turns.transpose() * force + both.transpose() * turns + second])
+    }
+
+    /// The same as an inertia about that origin: what resists velocities at the end of a substep stands beside what resists their change.
+    fn inertia(&self) -> ArticulatedInertia {
+        let [linear, force, angular] = self.0;
+        ArticulatedInertia { angular, coupling: force.transpose(), linear }
+    }
+
+    /// The wrench for a unit of velocity along an axis of the world, and for a unit of angular velocity about it.
+    fn along(&self, axis: usize) -> Spatial {
+        Spatial::new(self.0[1].row(axis), self.0[0].col(axis))
+    }
+
+    fn about(&self, axis: usize) -> Spatial {
+        Spatial::new(self.0[2].col(axis), self.0[1].col(axis))
+    }
+
+    fn times(&self, motion: Spatial) -> Spatial {
+        let [first, force, moment] = &self.0;
+        let turns = DVec3::new(
+            force.x_axis.dot(motion.linear()),
+            force.y_axis.dot(motion.linear()),
+            force.z_axis.dot(motion.linear()),
+        );
+        Spatial::new(turns + *moment * motion.angular(), *first * motion.linear() + *force * motion.angular())
+    }
+}

@@ -1,0 +1,88 @@
+//! External forces on links: what a thruster, a wind or a hand exerts. They act in the step that follows, at a point that moves with
+//! the link, and are part of the bias b of the equations of motion, like weight.
+
+use bevy_math::DVec3;
+
+use crate::{
+    Wrench,
+    engine::{
+        algebra::spatial::Spatial,
+        state::tree::{LinkWork, Tree},
+    },
+};
+
+/// A force at a point of a link, and a torque; world axes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Push {
+    pub(crate) link: usize,
+    /// In the link's frame, m.
+    pub(crate) point: DVec3,
+    pub(crate) wrench: Wrench,
+}
+
+impl Push {
+    /// Its moment about a point, and its force, where its link is.
+    fn about(&self, link: &LinkWork, origin: DVec3) -> Spatial {
+        let Wrench { force, torque } = self.wrench;
+        let lever = link.position + link.matrix * self.point - origin;
+        Spatial::new(torque + lever.cross(force), force)
+    }
+}
+
+impl Tree {
+    /// Pushes a link during the next step; the tree wakes up.
+    pub(crate) fn add_push(&mut self, push: Push) {
+        let Wrench { force, torque } = push.wrench;
+        if self.topology.freedom > 0 && (force != DVec3::ZERO || torque != DVec3::ZERO) {
+            self.work.pushes.push(push);
+            self.wake();
+        }
+    }
+
+    /// Sums the pushes on each link about the common point, where the links now are.
+    pub(crate) fn place_pushes(&mut self) {
+        let (pushes, links, origin) = (&self.work.pushes, &self.work.links, self.work.origin);
+        let placed = &mut self.work.placed_pushes;
+        placed.clear();
+        for push in pushes {
+            let force = push.about(&links[push.link], origin);
+            match placed.iter_mut().find(|(link, _)| *link == push.link) {
+                Some((_, sum)) => *sum += force,
+                None => placed.push((push.link, force)),
+            }
+        }
+    }
+
+    /// Takes the pushes off the forces that the links need for the bias.
+    pub(crate) fn take_off_pushes(&mut self) {
+        for &(link, force) in &self.work.placed_pushes {
+            let own = &mut self.work.links[link];
+            own.force = own.force - force;
+        }
+    }
+
+    /// The work of the pushes in a substep: force times mean velocity, J.
+    pub(crate) fn push_work(&self, h: f64) -> f64 {
+        let (topology, work, state) = (&self.topology, &self.work, &self.state);
+        let mean = |dof: usize| state.v[dof] + 0.5 * (work.dv_free[dof] + work.dv_impulse[dof]);
+        let mut power = 0.0;
+        for push in &work.pushes {
+            let wrench = push.about(&work.links[push.link], work.origin);
+            let mut link = Some(push.link);
+            while let Some(index) = link {
+                let joint = &topology.links[index];
+                for dof in joint.dof..joint.dof + joint.joint.freedom() {
+                    power += work.axis[dof].dot(wrench) * mean(dof);
+                }
+                link = joint.parent;
+            }
+        }
+        h * power
+    }
+
+    /// Forgets the pushes of the step that was made.
+    pub(crate) fn clear_pushes(&mut self) {
+        self.work.pushes.clear();
+        self.work.placed_pushes.clear();
+    }
+}

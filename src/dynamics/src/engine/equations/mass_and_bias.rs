@@ -1,0 +1,281 @@
+//! The equations of motion of a tree, M(q) dv/dt + b(q, v) = tau: composite rigid bodies for M, recursive Newton-Euler for b
+//! and for the joint reactions (Featherstone 2008, chapters 5, 6 and 8).
+
+use bevy_math::DVec3;
+use simpartner_model::FreeAxis;
+
+use crate::engine::{
+    algebra::spatial::{Spatial, SpatialInertia},
+    state::tree::{Link, LinkJoint, LinkWork, Topology, Tree, Work},
+    stepping::step_validation::IMBALANCE,
+};
+
+impl Tree {
+    /// Where the links are at the present coordinates, their axes, and how they move at the velocity `work.bias_velocity`: all
+    /// that is needed to see what they touch.
+    pub(crate) fn set_motion(&mut self) {
+        let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
+        work.origin = state.root_position;
+        state.set_turns(&mut work.turns, topology.free_axes());
+        let (links, axes, v, turns) =
+            (&mut work.links[..], &mut work.axis[..], &work.bias_velocity[..], &work.turns[..]);
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            match link.joint {
+                hinge @ LinkJoint::Revolute(_) => own.set_motion(hinge, link, parent, state, turns, (axes, v)),
+                other => own.set_motion(other, link, parent, state, turns, (axes, v)),
+            }
+        }
+        self.place_pushes();
+    }
+
+    /// The equations of motion there, after [`Tree::set_motion`], in one pass from the root outwards and one back: link
+    /// inertias, the mass matrix by the composite-rigid-body algorithm, and the bias by recursive Newton-Euler without
+    /// acceleration. Leaves in `work.force` what each link's joint transmits for the bias.
+    pub(crate) fn set_equations(&mut self, gravity: DVec3) {
+        // A single body keeps its angular momentum while it drifts.
+        let single = self.is_single();
+        let (topology, work) = (&self.topology, &mut self.work);
+        let origin = work.origin;
+        let (links, axes, v) = (&mut work.links[..], &work.axis[..], &work.bias_velocity[..]);
+        for (own, link) in links.iter_mut().zip(&topology.links) {
+            let inertia = SpatialInertia::new(link.mass, link.principal, own.position - origin, &own.matrix);
+            (own.inertia, own.composite) = (inertia, inertia);
+        }
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            match link.joint {
+                hinge @ LinkJoint::Revolute(_) => own.set_bias_force(hinge, link, parent, (axes, v), gravity, single),
+                other => own.set_bias_force(other, link, parent, (axes, v), gravity, single),
+            }
+        }
+        self.take_off_pushes();
+        let (topology, work) = (&self.topology, &mut self.work);
+        let (links, axes) = (&mut work.links[..], &work.axis[..]);
+        let mut rows = Rows::new(topology, axes, &mut work.bias, &mut work.mass);
+        for (index, link) in topology.links.iter().enumerate().rev() {
+            let (before, rest) = links.split_at_mut(index);
+            let own = &rest[0];
+            match link.joint {
+                LinkJoint::Revolute(_) => rows.set(link.dof, own),
+                LinkJoint::Free => {
+                    project(link, own.force, axes, rows.bias);
+                    rows.set_root(own);
+                }
+                joint => (link.dof..link.dof + joint.freedom()).for_each(|dof| rows.set(dof, own)),
+            }
+            if let Some(parent) = link.parent {
+                before[parent].force += own.force;
+                before[parent].composite += own.composite;
+            }
+        }
+    }
+
+    /// The bias alone, at another velocity than [`Tree::set_motion`] took, which the links then have.
+    pub(crate) fn set_bias(&mut self, gravity: DVec3) {
+        let single = self.is_single();
+        let (topology, work) = (&self.topology, &mut self.work);
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = work.links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            own.velocity = moving(link, parent, &work.axis, &work.bias_velocity);
+            own.set_bias_force(link.joint, link, parent, (&work.axis, &work.bias_velocity), gravity, single);
+        }
+        self.take_off_pushes();
+        let (topology, work) = (&self.topology, &mut self.work);
+        for (index, link) in topology.links.iter().enumerate().rev() {
+            let force = work.links[index].force;
+            project(link, force, &work.axis, &mut work.bias);
+            if let Some(parent) = link.parent {
+                work.links[parent].force += force;
+            }
+        }
+    }
+
+    /// Adds to `work.force`, which holds what the joints transmit for the bias, what they transmit for an acceleration, less
+    /// the external forces: the equations are linear in both. Each joint's reaction is `told` with that of the substep.
+    ///
+    /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads. `work.imbalance` is by how much they do not,
+    /// where that may be more than [`IMBALANCE`].
+    pub(crate) fn add_to_forces(
+        &mut self,
+        acceleration: &[f64],
+        loads: &[[f64; 3]],
+        told: impl Fn(&mut Spatial, Spatial),
+    ) {
+        let topology = &self.topology;
+        let Work { links, axis: axes, substep_reactions, origin, imbalance, .. } = &mut self.work;
+        let (links, axes, loads) = (&mut links[..], &axes[..topology.freedom], &loads[..topology.freedom]);
+        let reactions = &mut substep_reactions[..topology.links.len()];
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            own.acceleration = match (parent, link.joint) {
+                (None, LinkJoint::Free) => Self::root_motion(acceleration),
+                (None, _) => Spatial::ZERO,
+                (Some(parent), _) => parent.acceleration + relative(link.joint, link.dof, axes, acceleration),
+            };
+            own.external = own.inertia.times(own.acceleration) - own.external;
+        }
+        let mut most = *imbalance;
+        let mut compare = |dof: usize, force: Spatial| {
+            let (axis, [motor, stop, passive]) = (axes[dof], loads[dof]);
+            let off = (axis.dot(force) - (motor + stop + passive)).abs();
+            // A share of something larger than 1.
+            if !(off <= IMBALANCE) {
+                let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + force.linear().abs().element_sum();
+                most = if off <= most * size { most } else { off / size };
+            }
+        };
+        for (index, link) in topology.links.iter().enumerate().rev() {
+            let external = links[index].external;
+            links[index].force += external;
+            let force = links[index].force;
+            match link.joint {
+                LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => compare(link.dof, force),
+                LinkJoint::Spherical { .. } => (link.dof..link.dof + 3).for_each(|dof| compare(dof, force)),
+                LinkJoint::Free | LinkJoint::Weld => {}
+            }
+            told(&mut reactions[index], links[index].reaction(link, links, *origin));
+            if let Some(parent) = link.parent {
+                links[parent].external += external;
+            }
+        }
+        *imbalance = most;
+    }
+}
+
+/// The motion of a link relative to its parent.
+#[inline(always)]
+fn relative(joint: LinkJoint, dof: usize, axes: &[Spatial], v: &[f64]) -> Spatial {
+    let along = |dof: usize| axes[dof] * v[dof];
+    match joint {
+        LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => along(dof),
+        LinkJoint::Spherical { .. } => along(dof) + along(dof + 1) + along(dof + 2),
+        LinkJoint::Free | LinkJoint::Weld => Spatial::ZERO,
+    }
+}
+
+/// The velocity of a link, from that of the one it hangs on.
+#[inline(always)]
+fn moving(link: &Link, parent: Option<&LinkWork>, axes: &[Spatial], v: &[f64]) -> Spatial {
+    match (parent, link.joint) {
+        (None, LinkJoint::Free) => Tree::root_motion(v),
+        (None, _) => Spatial::ZERO,
+        (Some(parent), _) => parent.velocity + relative(link.joint, link.dof, axes, v),
+    }
+}
+
+/// The components along a link's degrees of freedom of its force, which holds those of all links beyond.
+#[inline(always)]
+fn project(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
+    match link.joint {
+        LinkJoint::Free => {
+            out[..3].copy_from_slice(force.linear().as_ref());
+            out[3..6].copy_from_slice(force.angular().as_ref());
+        }
+        LinkJoint::Weld => {}
+        LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => out[link.dof] = axes[link.dof].dot(force),
+        LinkJoint::Spherical { .. } => (link.dof..link.dof + 3).for_each(|dof| out[dof] = axes[dof].dot(force)),
+    }
+}
+
+impl LinkWork {
+    /// Its part of the bias at its velocity: its acceleration under gravity and none of its joint, and the force on it.
+    #[inline(always)]
+    fn set_bias_force(
+        &mut self,
+        joint: LinkJoint,
+        link: &Link,
+        parent: Option<&Self>,
+        (axes, v): (&[Spatial], &[f64]),
+        gravity: DVec3,
+        single: bool,
+    ) {
+        let velocity = self.velocity;
+        let acceleration = match (parent, joint) {
+            // The root's rates are those of a moving point.
+            (None, LinkJoint::Free) => {
+                Spatial::new(DVec3::ZERO, -gravity - velocity.angular().cross(velocity.linear()))
+            }
+            (None, _) => Spatial::new(DVec3::ZERO, -gravity),
+            (Some(parent), _) => parent.acceleration + parent.velocity.cross_motion(relative(joint, link.dof, axes, v)),
+        };
+        self.acceleration = acceleration;
+        self.force = if single {
+            Spatial::new(DVec3::ZERO, -gravity * link.mass)
+        } else {
+            self.inertia.times(acceleration) + velocity.cross_force(self.inertia.times(velocity))
+        };
+    }
+}
+
+/// The bias and the rows of the mass matrix. Slices over the degrees of freedom have one length, which is checked once.
+struct Rows<'a> {
+    /// Whether there are no rows of the mass matrix, as of long trees.
+    is_long: bool,
+    free: usize,
+    axes: &'a [Spatial],
+    laws: &'a [FreeAxis],
+    starts: &'a [usize],
+    depths: &'a [usize],
+    chain: &'a [u32],
+    bias: &'a mut [f64],
+    mass: &'a mut [f64],
+}
+
+impl<'a> Rows<'a> {
+    fn new(topology: &'a Topology, axes: &'a [Spatial], bias: &'a mut [f64], mass: &'a mut [f64]) -> Self {
+        let freedom = topology.freedom;
+        Self {
+            is_long: topology.is_long(),
+            free: topology.free_axes(),
+            axes: &axes[..freedom],
+            laws: &topology.laws[..freedom],
+            starts: &topology.row[..freedom],
+            depths: &topology.depth[..freedom],
+            chain: &topology.chain[..mass.len()],
+            bias: &mut bias[..freedom],
+            mass,
+        }
+    }
+
+    /// Sets those of a free root, from the inertia of all.
+    fn set_root(&mut self, own: &LinkWork) {
+        if self.is_long {
+            return;
+        }
+        for (dof, entries) in own.composite.matrix().iter().enumerate() {
+            let row = self.starts[dof];
+            self.mass[row..=row + dof].copy_from_slice(&entries[..=dof]);
+        }
+    }
+
+    /// Sets those of a degree of freedom, from the force and the inertia of all that it moves.
+    #[inline(always)]
+    fn set(&mut self, dof: usize, own: &LinkWork) {
+        let axis = self.axes[dof];
+        self.bias[dof] = axis.dot(own.force);
+        if self.is_long {
+            return;
+        }
+        let momentum = own.composite.times(axis);
+        let (start, depth) = (self.starts[dof], self.depths[dof]);
+        let (entries, chain) = (&mut self.mass[start..][..=depth], &self.chain[start..][..depth]);
+        entries[depth] = axis.dot(momentum) + self.laws[dof].armature;
+        let mut first = 0;
+        if self.free > 0
+            && let Some(root) = entries.first_chunk_mut::<6>()
+        {
+            // The free root's axes are unit vectors.
+            let (force, moment) = (momentum.linear(), momentum.angular());
+            *root = [force.x, force.y, force.z, moment.x, moment.y, moment.z];
+            first = root.len();
+        }
+        for (entry, &ancestor) in entries[..depth].iter_mut().zip(chain).skip(first) {
+            *entry = self.axes[ancestor as usize].dot(momentum);
+        }
+    }
+}

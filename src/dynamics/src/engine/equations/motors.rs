@@ -1,0 +1,157 @@
+//! Motors of a tree: what they are told, what they exert, and which of their bounds they are at.
+//!
+//! A substep is solved with an assumption about each motor: it follows its law, or is at its largest effort, or gives its largest power.
+//! After that its law at the rate found says whether that was right; if not, the substep is solved again.
+
+use crate::{
+    Servo,
+    engine::{joints::axis_laws, state::tree::Tree},
+};
+
+/// How far beyond its limit, as a share of it, a motor's law must be to count as saturated: more than rounding, so that a motor at
+/// its limit does not change sides from pass to pass.
+const SATURATION_MARGIN: f64 = 1e-12;
+
+/// A motor that is at the largest rate is off it by no more than this share: exact motors are on target but for 1e-8 of it.
+pub(crate) const ON_TARGET: f64 = 1e-6;
+
+/// Which bound of an axis holds its motor back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MotorLimit {
+    Effort,
+    Rate,
+    Power,
+}
+
+impl Tree {
+    /// The first motor that its axis holds back, if any does.
+    pub(crate) fn motor_at_limit(&self) -> Option<(usize, MotorLimit)> {
+        let (state, laws) = (&self.state, &self.topology.laws);
+        let limit = |dof: usize| match &state.motors[dof] {
+            motor if !motor.is_on() => None,
+            motor if motor.max_effort == laws[dof].max_effort && state.saturation[dof] != 0 => Some(MotorLimit::Effort),
+            _ if self.state.power_means[dof] != 0.0 => Some(MotorLimit::Power),
+            _ if state.v[dof].abs() > (1.0 - ON_TARGET) * laws[dof].max_rate => Some(MotorLimit::Rate),
+            _ => None,
+        };
+        (self.topology.free_axes()..self.topology.freedom).find_map(|dof| Some((dof, limit(dof)?)))
+    }
+
+    /// Sets the motor of a degree of freedom; a new one wakes the tree.
+    pub(crate) fn drive(&mut self, dof: usize, motor: Servo) {
+        let motor = Servo { max_effort: motor.max_effort.min(self.topology.laws[dof].max_effort), ..motor };
+        if self.state.motors[dof] == motor {
+            return;
+        }
+        self.state.motors[dof] = motor;
+        self.state.power_means[dof] = 0.0;
+        if motor.certain_side() != 0 {
+            self.state.saturation[dof] = motor.certain_side();
+        }
+        self.wake();
+    }
+
+    /// Reads what the motors exerted if all of them follow their laws, below all of their bounds, as was assumed. False otherwise.
+    pub(crate) fn motors_follow_laws(&mut self, h: f64) -> bool {
+        let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
+        let mut efforts = std::mem::take(&mut self.work.effort);
+        // Slices of one length are checked once.
+        let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
+        let (v, motors, sides) = (&state.v[..freedom], &state.motors[..freedom], &state.saturation[..freedom]);
+        let (means, coordinates) = (&state.power_means[..freedom], &self.motor_coordinates()[..freedom]);
+        let (dv_free, dv_impulse, exerted) =
+            (&work.dv_free[..freedom], &work.dv_impulse[..freedom], &mut efforts[..freedom]);
+        let mut follow = true;
+        for dof in free..freedom {
+            let (motor, law, dv) = (&motors[dof], &laws[dof], dv_free[dof] + dv_impulse[dof]);
+            exerted[dof] = 0.0;
+            if motor.is_on() {
+                let effort = axis_laws::motor_effort(motor, law, coordinates[dof], v[dof] + dv, h);
+                exerted[dof] = effort;
+                follow &= sides[dof] == 0 && means[dof] == 0.0 && effort.abs() <= motor.max_effort;
+                follow &= !axis_laws::exceeds_power(law, effort, v[dof] + 0.5 * dv);
+            }
+        }
+        self.work.effort = efforts;
+        follow
+    }
+
+    /// Reads what a motor exerted, and assumes what it does next. False if that is something else than was assumed. Where `grows`, what is
+    /// at its largest power stays there: that is never exceeded, whatever the rate.
+    pub(crate) fn read_motor(&mut self, dof: usize, h: f64, grows: bool) -> bool {
+        let (motor, law) = (&self.state.motors[dof], &self.topology.laws[dof]);
+        let (side, power_mean) = (self.state.saturation[dof], self.state.power_means[dof]);
+        if !motor.is_on() {
+            self.work.effort[dof] = 0.0;
+            return true;
+        }
+        let (v, dv) = (self.state.v[dof], self.work.dv_free[dof] + self.work.dv_impulse[dof]);
+        let (mean, wanted) = (v + 0.5 * dv, axis_laws::motor_effort(motor, law, self.motor_coordinate(dof), v + dv, h));
+        // What was exerted is what was assumed, which is within the limits once the assumption holds.
+        let exerted = match (side, power_mean) {
+            (0, 0.0) => wanted,
+            (side, 0.0) => f64::from(side) * motor.max_effort,
+            (_, mean) => axis_laws::motor_at_power(law.max_power, mean, v).after(dv),
+        };
+        self.work.effort[dof] = exerted;
+        let largest = motor.max_effort;
+        let exceeds = axis_laws::exceeds_power(law, wanted.clamp(-largest, largest), mean);
+        if power_mean != 0.0 || exceeds {
+            let next = match self.choose_bound(dof, [mean, wanted], h) {
+                (_, 0.0) if grows && power_mean != 0.0 => (0, power_mean),
+                // Other axes and contacts say otherwise.
+                (_, 0.0) if exceeds => (0, mean),
+                next => next,
+            };
+            if next.1 != 0.0 && (next.1 == power_mean || axis_laws::same_mean(mean, power_mean)) {
+                return true;
+            }
+            (self.state.saturation[dof], self.state.power_means[dof]) = next;
+            return false;
+        }
+        let bound = largest * (1.0 + SATURATION_MARGIN);
+        let beyond = i8::from(wanted > bound) - i8::from(wanted < -bound);
+        // From one limit to the other it goes over the free law, which has the last word on either.
+        self.state.saturation[dof] = if side == -beyond { 0 } else { beyond };
+        self.state.saturation[dof] == side
+    }
+
+    /// Which bound holds a motor of bounded power, as far as its axis alone says: the side of its largest effort, or the mean rate at which it
+    /// gives its largest power. Efforts fall with the rate, the rate grows with the effort, so the least of those is right at which the
+    /// laws would meet.
+    fn choose_bound(&mut self, dof: usize, [mean, wanted]: [f64; 2], h: f64) -> (i8, f64) {
+        let gain = self.gain_of_effort(dof, h);
+        let (motor, law, effort) = (&self.state.motors[dof], &self.topology.laws[dof], self.work.effort[dof]);
+        // At the end of the step the rate changes by twice as much as in the mean.
+        let slope = 2.0 * gain * (motor.damping + h * motor.stiffness);
+        let free = (wanted + slope * effort) / (1.0 + slope);
+        let power_mean = axis_laws::mean_at_power(law.max_power, mean, effort, gain, free.signum());
+        let at_power = law.max_power / power_mean.abs();
+        if free.abs() <= at_power && free.abs() <= motor.max_effort {
+            (0, 0.0)
+        } else if motor.max_effort <= at_power {
+            (free.signum() as i8, 0.0)
+        } else {
+            (0, power_mean)
+        }
+    }
+
+    /// By how much a unit of effort changes the mean rate of a degree of freedom in the substep, while the other motors do what is assumed of
+    /// them.
+    fn gain_of_effort(&mut self, dof: usize, h: f64) -> f64 {
+        let (motor, law) = (&self.state.motors[dof], &self.topology.laws[dof]);
+        let slope = match (self.state.saturation[dof], self.state.power_means[dof]) {
+            (0, 0.0) => motor.damping + h * motor.stiffness,
+            (_, 0.0) => 0.0,
+            (_, mean) => axis_laws::motor_at_power(law.max_power, mean, 0.0).slope,
+        };
+        let mut unit = std::mem::take(&mut self.work.scratch);
+        unit.fill(0.0);
+        unit[dof] = 1.0;
+        self.solve(&mut unit);
+        // The factor holds what the motor was assumed to do, which is taken out of it; rounding may leave nothing.
+        let mobility = unit[dof];
+        self.work.scratch = unit;
+        0.5 * h * mobility / (1.0 - h * slope * mobility).max(f64::EPSILON)
+    }
+}

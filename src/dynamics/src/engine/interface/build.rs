@@ -1,0 +1,456 @@
+//! From the model to trees, shapes and closures.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::{
+    Axis, Body, BodyId, Coordinate, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, Mechanism, Norm,
+    Placed, Pose, Shape, Tree as Span, TreeEdge,
+};
+
+use crate::{
+    BuildError, MassProperties, Servo,
+    engine::{
+        collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline, Side},
+        constraints::loop_joint::{Closure, Load, Placement, ROWS, duals},
+        joints::ball_joint::{self, Ball},
+        state::tree::{self, Link, LinkJoint, Tree},
+    },
+    mass_properties,
+    parry::shape::SharedShape,
+    shape,
+};
+
+/// Radius of the ball that a particle is taken for, metres: what no moment of inertia is smaller than.
+const PARTICLE_RADIUS: f64 = 1e-4;
+
+/// A world as this engine has it.
+pub(crate) struct Built {
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) collider: Collider,
+    pub(crate) closures: Vec<Closure>,
+    pub(crate) bodies: Vec<BodyPlace>,
+    pub(crate) joints: Vec<JointPlace>,
+}
+
+/// Where a body of the model is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyPlace {
+    pub(crate) tree: usize,
+    pub(crate) link: usize,
+    /// `link_from_body`.
+    pub(crate) frame: Pose,
+    /// True if the body's frame is the link's.
+    pub(crate) is_link: bool,
+}
+
+impl BodyPlace {
+    fn new(tree: usize, link: usize, frame: Pose) -> Self {
+        Self { tree, link, frame, is_link: frame == Pose::IDENTITY }
+    }
+
+    pub(crate) fn side(&self) -> Side {
+        Side { tree: self.tree, link: self.link }
+    }
+}
+
+/// Where a joint of the model is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum JointPlace {
+    /// Links of a tree; `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was walked
+    /// from child to parent.
+    Tree { tree: usize, link: usize, dofs: [Option<usize>; 3], sign: f64 },
+    /// A closure.
+    Closure(usize),
+}
+
+/// Builds everything at step 0.
+pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
+    let mut masses = Vec::with_capacity(mechanism.bodies.len());
+    for body in &mechanism.bodies {
+        let refuse = |what| BuildError { place: body.source.clone(), what };
+        masses.push(if body.fixed { MassProperties::ZERO } else { mass_properties(body).map_err(refuse)? });
+    }
+    let nowhere = BodyPlace::new(0, 0, Pose::IDENTITY);
+    let mut builder = Builder {
+        mechanism,
+        masses,
+        trees: Vec::new(),
+        bodies: vec![nowhere; mechanism.bodies.len()],
+        joints: vec![JointPlace::Closure(0); mechanism.joints.len()],
+        closures: Vec::new(),
+    };
+    let forest = Graph::new(&mechanism.bodies, &mechanism.joints).canonical_forest(&mechanism.couplings);
+    forest.trees.iter().for_each(|span| builder.add_tree(span));
+    for &joint in forest.trees.iter().flat_map(|span| &span.loops) {
+        builder.add_closure(joint);
+    }
+    builder.add_couplings()?;
+    let collider = builder.collider()?;
+    let Builder { mut trees, bodies, joints, mut closures, .. } = builder;
+    for (side, reach) in collider.reaches() {
+        let own = &mut trees[side.tree].topology.reach[side.link];
+        *own = own.max(reach);
+    }
+    for tree in &mut trees {
+        tree.update_kinematics(mechanism.gravity);
+    }
+    closures.iter_mut().for_each(|closure| closure.set_place(&trees));
+    Ok(Built { trees, collider, closures, bodies, joints })
+}
+
+struct Builder<'a> {
+    mechanism: &'a Mechanism,
+    masses: Vec<MassProperties>,
+    trees: Vec<Tree>,
+    bodies: Vec<BodyPlace>,
+    joints: Vec<JointPlace>,
+    closures: Vec<Closure>,
+}
+
+/// One axis of a joint on its way into a tree.
+struct Step {
+    inner: usize,
+    joint: LinkJoint,
+    anchor_in_inner: DVec3,
+}
+
+impl Builder<'_> {
+    fn add_tree(&mut self, span: &Span) {
+        let number = self.trees.len();
+        let mut tree = Tree::default();
+        // World pose of every link at step 0.
+        let mut poses = Vec::new();
+        let root = self.mechanism.body(span.root);
+        let joint = if root.fixed { LinkJoint::Weld } else { LinkJoint::Free };
+        let (link, pose, frame) = self.link(span.root, None, joint);
+        self.bodies[span.root.index()] = BodyPlace::new(number, tree.push(link), frame);
+        poses.push(pose);
+        tree.state.root_position = pose.translation;
+        tree.state.root_rotation = pose.rotation;
+        if !root.fixed {
+            tree.state.v[..3].copy_from_slice(root.linear_velocity.as_ref());
+            tree.state.v[3..6].copy_from_slice(root.angular_velocity.as_ref());
+        }
+        for edge in &span.edges {
+            self.add_joint(number, &mut tree, &mut poses, *edge);
+        }
+        let laws = &tree.topology.laws;
+        let stops = |law: &FreeAxis| law.lower.is_finite() || law.upper.is_finite() || law.friction > 0.0;
+        tree.topology.has_powers = laws.iter().any(|law| law.max_power.is_finite());
+        tree.topology.has_rows = laws.iter().any(stops) || tree.topology.balls.iter().any(|ball| ball.stops.exist());
+        self.trees.push(tree);
+    }
+
+    /// The link of a body, its frame along the principal axes; that frame's world pose, and `link_from_body`.
+    fn link(&self, id: BodyId, parent: Option<usize>, joint: LinkJoint) -> (Link, Pose, Pose) {
+        let (body, mass) = (self.mechanism.body(id), &self.masses[id.index()]);
+        let (principal, turn) = principal_axes(&mass.tensor);
+        let frame = Pose { translation: mass.centre_of_mass, rotation: turn };
+        let least = 0.4 * mass.mass * PARTICLE_RADIUS * PARTICLE_RADIUS;
+        let link = Link {
+            parent,
+            joint,
+            dof: 0,
+            anchor_in_parent: DVec3::ZERO,
+            anchor: DVec3::ZERO,
+            turn: DQuat::IDENTITY,
+            half_turn: DQuat::IDENTITY,
+            mass: mass.mass,
+            principal: principal.max(DVec3::splat(least)),
+            body: Some(id),
+            origin: None,
+        };
+        (link, body.pose.then(&frame), frame.inverse())
+    }
+
+    /// A joint becomes one link, or a chain of them over links without mass. Walked backwards it is the same chain from the
+    /// other end, with all signs turned round.
+    fn add_joint(&mut self, number: usize, tree: &mut Tree, poses: &mut Vec<Pose>, edge: TreeEdge) {
+        let joint = self.mechanism.joint(edge.joint);
+        let backwards = joint.child == edge.inner;
+        let sign = if backwards { -1.0 } else { 1.0 };
+        // Links are described where all coordinates are zero: there the outer body's frame of the joint meets the inner one's.
+        let [parent, child] = joint.frames();
+        let (own, other) = if backwards { (child, parent) } else { (parent, child) };
+        let joint = &Joint { anchor: own.translation, frame: own.rotation, ..joint.clone() };
+        let mut free: Vec<(usize, Coordinate)> = joint.free_coordinates().collect();
+        if backwards {
+            free.reverse();
+        }
+        let mut inner = self.bodies[edge.inner.index()].link;
+        let mut dofs = [None; 3];
+        let ball = joint.kind == JointKind::Ball;
+        if !ball {
+            for &(index, coordinate) in free.iter().rev().skip(1).rev() {
+                let pose = Pose { translation: joint.anchor, rotation: joint.frame };
+                let step = step(poses, inner, joint, Some(coordinate));
+                inner = push(tree, poses, massless(), step, joint, pose);
+                dofs[index] = Some(tree.topology.links[inner].dof);
+            }
+        }
+        let (mut link, initial_pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
+        let pose = own.then(&other.inverse()).then(&initial_pose);
+        if backwards && free.iter().any(|(_, coordinate)| coordinate.linear) {
+            // The outer link slides away from the joint's origin.
+            let child = self.bodies[edge.inner.index()].link;
+            link.origin = Some((child, poses[child].inverse().point(joint.anchor)));
+        }
+        let mut last = step(poses, inner, joint, free.last().map(|(_, coordinate)| *coordinate));
+        if ball {
+            last.joint = LinkJoint::Spherical { number: tree.topology.balls.len(), backwards };
+            tree.topology.balls.push(Ball { dof: tree.topology.freedom, sign, stops: ball_joint::Stops::new(joint) });
+        }
+        let outer = push(tree, poses, link, last, joint, pose);
+        poses[outer] = initial_pose;
+        self.bodies[edge.outer.index()] = BodyPlace::new(number, outer, frame);
+        let dof = tree.topology.links[outer].dof;
+        if ball {
+            dofs = [0, 1, 2].map(|axis| Some(dof + axis));
+        } else if let Some(&(index, _)) = free.last() {
+            dofs[index] = Some(dof);
+        }
+        self.joints[edge.joint.index()] = JointPlace::Tree { tree: number, link: outer, dofs, sign };
+        self.set_laws(tree, self.mechanism.joint(edge.joint), edge.joint, sign);
+    }
+
+    /// Stops, losses and initial rates of a joint's axes: each has what its two bodies' velocities differ by along it.
+    fn set_laws(&self, tree: &mut Tree, joint: &Joint, id: JointId, sign: f64) {
+        let (parent, child) = (self.mechanism.body(joint.parent), self.mechanism.body(joint.child));
+        let turning = child.angular_velocity - parent.angular_velocity;
+        let dofs = match self.joints[id.index()] {
+            JointPlace::Tree { dofs, .. } => dofs,
+            JointPlace::Closure(_) => return,
+        };
+        let at_anchor =
+            |id: BodyId, body: &Body| body.velocity_at(joint.anchor, self.masses[id.index()].centre_of_mass);
+        let sliding = at_anchor(joint.child, child) - at_anchor(joint.parent, parent);
+        let duals = rate_directions(joint);
+        for (index, coordinate) in joint.free_coordinates() {
+            let (Some(dof), Axis::Free(free)) = (dofs[index], joint.axes[index]) else { continue };
+            tree.topology.laws[dof] = law(joint, &free, sign);
+            let motion = if coordinate.linear { sliding } else { turning };
+            let rate = free.initial_rate.unwrap_or_else(|| motion.dot(duals[index]));
+            let start = if joint.kind.has_axes() { free.initial_position } else { 0.0 };
+            (tree.state.q[dof], tree.state.v[dof]) = (sign * start, sign * rate);
+        }
+    }
+
+    /// Ties the coordinates of trees that are coupled, each counted as its tree does.
+    fn add_couplings(&mut self) -> Result<(), BuildError> {
+        for coupling in &self.mechanism.couplings {
+            let place = |JointAxis { joint, axis }: JointAxis| match self.joints[joint.index()] {
+                JointPlace::Tree { tree, dofs, sign, .. } if self.mechanism.joint(joint).kind.has_axes() => {
+                    dofs[axis].map(|dof| (tree, dof, sign))
+                }
+                _ => None,
+            };
+            let refuse = |what: &str| BuildError { place: coupling.source.clone(), what: what.into() };
+            let (Some((tree, leader, leader_sign)), Some((second, follower, sign))) =
+                (place(coupling.leader), place(coupling.follower))
+            else {
+                return Err(refuse(
+                    "a coupling ties free axes of joints that are no ball joints, and no loop may have coupled joints alone",
+                ));
+            };
+            if tree != second {
+                return Err(refuse("a coupling ties joints of one robot, whose parts hang together without the world"));
+            }
+            let Coupling { ratio, offset, .. } = *coupling;
+            let topology = &mut self.trees[tree].topology;
+            topology.couplings.push(tree::Coupling {
+                leader,
+                follower,
+                ratio: ratio * sign * leader_sign,
+                offset: sign * offset,
+            });
+            topology.has_rows = true;
+        }
+        Ok(())
+    }
+
+    fn add_closure(&mut self, id: JointId) {
+        let joint = self.mechanism.joint(id);
+        let carried = joint.frames();
+        let ends = [joint.parent, joint.child].map(|body| (self.bodies[body.index()], body));
+        let frame = |end: usize| {
+            let (place, body) = &ends[end];
+            let world_from_link = self.mechanism.body(*body).pose.then(&place.frame.inverse());
+            world_from_link.inverse().then(&carried[end])
+        };
+        let frames = [frame(0), frame(1)];
+        self.joints[id.index()] = JointPlace::Closure(self.closures.len());
+        self.closures.push(Closure {
+            a: ends[0].0.side(),
+            b: ends[1].0.side(),
+            frames,
+            kind: joint.kind,
+            axes: joint.axes.map(|axis| axis.free().map(|free| law(joint, free, 1.0))),
+            stops: ball_joint::Stops::new(joint),
+            motors: [Servo::OFF; 3],
+            place: Placement { parent: carried[0], child: carried[1] },
+            coordinates: joint.axes.map(|axis| axis.free().map_or(0.0, |free| free.initial_position)),
+            impulses: [0.0; ROWS],
+            load: Load::default(),
+            told: Load::default(),
+            power_means: [0.0; 3],
+            motor_limit: None,
+        });
+    }
+
+    /// All colliding shapes, in the order of their trees; bodies that a joint connects never meet.
+    fn collider(&self) -> Result<Collider, BuildError> {
+        let mut geoms = Vec::new();
+        for (id, body) in self.mechanism.bodies() {
+            let Some(placed) = body.collision_shape() else { continue };
+            let refuse = |what| BuildError { place: body.source.clone(), what };
+            let place = self.bodies[id.index()];
+            let moves = self.trees[place.tree].topology.leaf[place.link].is_some();
+            for (number, part) in simple_parts(placed).into_iter().enumerate() {
+                let (shape, _) = shape::collider_shape(&part).map_err(refuse)?;
+                let at = place.frame.then(&part.pose);
+                let (outline, at) = (outline(&part.shape, &shape), (at.translation, at.rotation));
+                let mut geom = Geom::new(place.side(), id, outline, shape, at, *body.material_of_part(number));
+                (geom.frame, geom.moves, geom.filter) = (place.frame.rotation, moves, body.filter);
+                geoms.push(geom);
+            }
+        }
+        geoms.sort_by_key(|geom| (geom.side.tree, geom.side.link));
+        let refuse = |what| BuildError { place: "the ground".into(), what };
+        if self.mechanism.grounds.len() > MAX_GROUNDS {
+            return Err(refuse(format!("a world has at most {MAX_GROUNDS} grounds")));
+        }
+        let grounds: Result<Vec<Ground>, String> = self.mechanism.grounds.iter().map(Ground::new).collect();
+        let grounds = grounds.map_err(refuse)?;
+        let joined = self.mechanism.joints.iter().map(|joint| [joint.parent, joint.child]);
+        let apart = joined.chain(self.mechanism.apart.iter().copied()).map(|[a, b]| (a.min(b), a.max(b)));
+        let self_colliding = self.trees.iter().map(|tree| {
+            let mut bodies = tree.topology.links.iter().filter_map(|link| link.body);
+            let robot = bodies.next().and_then(|body| self.mechanism.body(body).robot);
+            bodies.next().is_some() && robot.is_none_or(|robot| self.mechanism.robot(robot).self_collision)
+        });
+        let gravity = self.mechanism.gravity.norm();
+        Ok(Collider::new(geoms, self.trees.len(), grounds, apart.collect(), self_colliding.collect(), gravity))
+    }
+}
+
+/// The directions along which the relative velocity of a joint's bodies has the rate of each coordinate alone, at step 0.
+fn rate_directions(joint: &Joint) -> [DVec3; 3] {
+    let mut directions = joint.initial_directions();
+    let turning: Vec<usize> =
+        joint.free_coordinates().filter(|(_, coordinate)| !coordinate.linear).map(|(index, _)| index).collect();
+    let axes: Vec<DVec3> = turning.iter().map(|&index| directions[index]).collect();
+    let duals = match axes[..] {
+        [first, second] => duals(first, second, first.cross(second)),
+        [first, second, third] => duals(first, second, third),
+        _ => return directions,
+    };
+    turning.into_iter().zip(duals).for_each(|(index, dual)| directions[index] = dual);
+    directions
+}
+
+fn massless() -> Link {
+    Link {
+        parent: None,
+        joint: LinkJoint::Weld,
+        dof: 0,
+        anchor_in_parent: DVec3::ZERO,
+        anchor: DVec3::ZERO,
+        turn: DQuat::IDENTITY,
+        half_turn: DQuat::IDENTITY,
+        mass: 0.0,
+        principal: DVec3::ZERO,
+        body: None,
+        origin: None,
+    }
+}
+
+/// The motion of one coordinate as seen from the inner link; without one, none.
+fn step(poses: &[Pose], inner: usize, joint: &Joint, coordinate: Option<Coordinate>) -> Step {
+    let pose = &poses[inner];
+    let motion = match coordinate {
+        None => LinkJoint::Weld,
+        Some(coordinate) => {
+            let direction = pose.rotation.inverse() * joint.direction(coordinate);
+            if coordinate.linear { LinkJoint::Prismatic(direction) } else { LinkJoint::Revolute(direction) }
+        }
+    };
+    Step { inner, joint: motion, anchor_in_inner: pose.inverse().point(joint.anchor) }
+}
+
+fn push(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &Joint, pose: Pose) -> usize {
+    let inner = poses[step.inner].rotation.inverse();
+    let (turn, half_turn) = match step.joint {
+        LinkJoint::Spherical { .. } => (joint.frame.inverse() * pose.rotation, inner * joint.frame),
+        LinkJoint::Revolute(axis) => {
+            let turn = inner * pose.rotation;
+            (turn, DQuat::from_xyzw(axis.x, axis.y, axis.z, 0.0) * turn)
+        }
+        LinkJoint::Free | LinkJoint::Weld | LinkJoint::Prismatic(_) => (inner * pose.rotation, DQuat::IDENTITY),
+    };
+    let anchor = pose.inverse().point(joint.anchor);
+    poses.push(pose);
+    tree.push(Link {
+        parent: Some(step.inner),
+        joint: step.joint,
+        anchor_in_parent: step.anchor_in_inner,
+        anchor,
+        turn,
+        half_turn,
+        ..link
+    })
+}
+
+/// The law of an axis where it is counted the other way round if `sign` is -1. The stops of a ball joint are not those of single axes.
+fn law(joint: &Joint, axis: &FreeAxis, sign: f64) -> FreeAxis {
+    let (lower, upper) = match joint.kind {
+        JointKind::Ball => (f64::NEG_INFINITY, f64::INFINITY),
+        _ if sign < 0.0 => (-axis.upper, -axis.lower),
+        _ => (axis.lower, axis.upper),
+    };
+    FreeAxis { lower, upper, spring_position: sign * axis.spring_position, ..*axis }
+}
+
+/// Principal moments and `body_from_principal`; a tensor that is diagonal already keeps the body's axes.
+fn principal_axes(tensor: &DMat3) -> (DVec3, DQuat) {
+    let diagonal = DVec3::new(tensor.x_axis.x, tensor.y_axis.y, tensor.z_axis.z);
+    let off = tensor.x_axis.y.abs().max(tensor.x_axis.z.abs()).max(tensor.y_axis.z.abs());
+    if off <= 1e-14 * diagonal.max_element() {
+        return (diagonal, DQuat::IDENTITY);
+    }
+    let columns = tensor.to_cols_array();
+    let eigen = nalgebra::SymmetricEigen::new(nalgebra::Matrix3::from_column_slice(&columns));
+    let axis =
+        |k: usize| DVec3::new(eigen.eigenvectors[(0, k)], eigen.eigenvectors[(1, k)], eigen.eigenvectors[(2, k)]);
+    let (first, second) = (axis(0), axis(1));
+    let rotation = DMat3::from_cols(first, second, first.cross(second));
+    let moments = DVec3::new(eigen.eigenvalues[0], eigen.eigenvalues[1], eigen.eigenvalues[2]);
+    (moments, DQuat::from_mat3(&rotation).normalized())
+}
+
+/// The shapes a placed shape is made of.
+fn simple_parts(placed: &Placed) -> Vec<Placed> {
+    match &placed.shape {
+        Shape::Compound { parts } => {
+            parts.iter().map(|part| Placed { pose: placed.pose.then(&part.pose), shape: part.shape.clone() }).collect()
+        }
+        _ => vec![placed.clone()],
+    }
+}
+
+fn outline(shape: &Shape, collider: &SharedShape) -> Outline {
+    match shape {
+        Shape::Box { size } => Outline::Box(*size * 0.5),
+        Shape::Sphere { radius } => Outline::Ball(*radius),
+        Shape::Cylinder { radius, length } => Outline::Cylinder { radius: *radius, half: 0.5 * length },
+        Shape::Capsule { radius, length } => Outline::Capsule { radius: *radius, half: 0.5 * length },
+        Shape::Cone { radius, length } => Outline::Cone { radius: *radius, half: 0.5 * length },
+        Shape::ConvexHull { points } => match collider.as_convex_polyhedron() {
+            Some(polyhedron) => Outline::Hull(Hull::new(polyhedron)),
+            None => Outline::Points(points.clone()),
+        },
+        Shape::TriangleMesh { vertices, .. } => match collider.as_trimesh() {
+            Some(mesh) => Outline::Mesh(vertices.clone(), Faces::new(mesh)),
+            None => Outline::Points(vertices.clone()),
+        },
+        Shape::Compound { .. } => Outline::Points(Vec::new()),
+    }
+}

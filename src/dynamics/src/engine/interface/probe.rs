@@ -1,0 +1,137 @@
+//! A world looked at before its first step, with the shapes and queries of the steps themselves.
+
+use bevy_math::DVec3;
+use simpartner_model::{BodyId, JointId, Mechanism};
+
+use super::build::{self, BodyPlace, JointPlace};
+use crate::{
+    BuildError, ContactPoint, Wrench,
+    engine::{
+        collision::{Collider, Side},
+        joints::axis_laws,
+        state::tree::Tree,
+    },
+};
+
+/// A world as it stands at step 0.
+pub struct Probe {
+    trees: Vec<Tree>,
+    collider: Collider,
+    places: Vec<BodyPlace>,
+    joints: Vec<JointPlace>,
+    gravity: DVec3,
+    /// Whether joints close loops, or couplings tie coordinates: then the equations of the trees are not all of them.
+    is_tied: bool,
+}
+
+/// The equations of motion M dv/dt = f of a world at step 0, without contacts, stops, dry friction and motors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Equations {
+    /// What each degree of freedom is: the coordinate (0 to 2) of a joint. `None` for those of a body that floats, which has six (velocity of
+    /// its centre of mass, angular velocity, world axes), and of a ball joint, which has three (axes of the parent's principal frame).
+    pub freedoms: Vec<Option<(JointId, usize)>>,
+    /// The mass matrix, rotors included, a row for each; kg, kg m, kg m².
+    pub mass: Vec<Vec<f64>>,
+    /// The acceleration of each, rad/s² or m/s², under gravity, springs and viscous damping; of a floating body, that of its centre of mass.
+    pub acceleration: Vec<f64>,
+}
+
+impl Probe {
+    /// Builds the world.
+    ///
+    /// # Errors
+    /// When something in it cannot be built.
+    pub fn new(mechanism: &Mechanism) -> Result<Self, BuildError> {
+        let build::Built { trees, collider, bodies, joints, closures } = build::build(mechanism)?;
+        let is_tied = !closures.is_empty() || !mechanism.couplings.is_empty();
+        Ok(Self { trees, collider, places: bodies, joints, gravity: mechanism.gravity, is_tied })
+    }
+
+    /// The equations of motion. `None` where a loop or a coupling adds equations that are not those of the trees.
+    pub fn equations(&mut self) -> Option<Equations> {
+        if self.is_tied {
+            return None;
+        }
+        let count = self.trees.iter().map(|tree| tree.topology.freedom).sum();
+        let mut all = Equations {
+            freedoms: vec![None; count],
+            mass: vec![vec![0.0; count]; count],
+            acceleration: vec![0.0; count],
+        };
+        let mut signs = vec![1.0; count];
+        let mut first = 0;
+        for (number, tree) in self.trees.iter_mut().enumerate() {
+            for (id, place) in self.joints.iter().enumerate() {
+                let JointPlace::Tree { tree, dofs, sign, .. } = place else { continue };
+                for (axis, dof) in dofs.iter().enumerate().filter(|_| *tree == number) {
+                    let Some(dof) = dof else { continue };
+                    (all.freedoms[first + dof], signs[first + dof]) = (Some((JointId::new(id), axis)), *sign);
+                }
+            }
+            let acceleration = tree.free_acceleration(self.gravity);
+            for (row, value) in acceleration.into_iter().enumerate() {
+                all.acceleration[first + row] = signs[first + row] * value;
+                let (start, depth) = (tree.topology.row[row], tree.topology.depth[row]);
+                for &column in &tree.topology.chain[start..=start + depth] {
+                    let value = tree.mass_entry(row, column as usize);
+                    let (row, column) = (first + row, first + column as usize);
+                    let value = signs[row] * signs[column] * value;
+                    (all.mass[row][column], all.mass[column][row]) = (value, value);
+                }
+            }
+            first += tree.topology.freedom;
+        }
+        Some(all)
+    }
+
+    /// Where bodies touch or overlap, as far as they collide at all. No forces act yet.
+    pub fn contacts(&mut self) -> Vec<ContactPoint> {
+        let trees = &self.trees;
+        let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+        let point = |contact: &crate::engine::collision::Contact| ContactPoint {
+            bodies: [contact.a.and_then(body), body(contact.b)],
+            point: contact.point,
+            normal: contact.normal,
+            gap: contact.gap,
+            wrench: Wrench::default(),
+        };
+        self.collider.touching(trees).iter().map(point).collect()
+    }
+
+    /// How far a body could go in a direction, a unit vector, before it met something that no joint connects it with; `None`
+    /// if nothing is in its way within `range` metres. Measured along the lines from the middles of its shapes.
+    pub fn clearance(&self, body: BodyId, direction: DVec3, range: f64) -> Option<f64> {
+        self.collider.clearance(&self.trees, body, direction, range)
+    }
+
+    /// How far the terrain is above the centre of mass of a body, metres; `None` if that is not below it.
+    pub fn depth_in_terrain(&self, body: BodyId) -> Option<f64> {
+        let place = &self.places[body.index()];
+        self.collider.terrain_above(self.trees[place.tree].work.links[place.link].position)
+    }
+}
+
+impl Tree {
+    /// The entry of the mass matrix for a degree of freedom and an ancestor of it or itself, after [`Tree::set_equations`].
+    fn mass_entry(&self, dof: usize, ancestor: usize) -> f64 {
+        let (topology, work) = (&self.topology, &self.work);
+        let momentum = work.links[topology.mover[dof]].composite.times(work.axis[dof]);
+        let rotor = if dof == ancestor { topology.laws[dof].armature } else { 0.0 };
+        work.axis[ancestor].dot(momentum) + rotor
+    }
+
+    /// How its degrees of freedom accelerate under gravity, springs and damping. Leaves the inertias of the links.
+    fn free_acceleration(&mut self, gravity: DVec3) -> Vec<f64> {
+        self.work.bias_velocity.copy_from_slice(&self.state.v);
+        self.set_motion();
+        self.set_equations(gravity);
+        let (state, laws) = (&self.state, &self.topology.laws);
+        let mut x: Vec<f64> = (0..self.topology.freedom)
+            .map(|dof| {
+                axis_laws::spring_and_damper(&laws[dof], state.q[dof], state.v[dof], 0.0).at_start - self.work.bias[dof]
+            })
+            .collect();
+        self.factorise_and_solve(None, &mut x);
+        x
+    }
+}

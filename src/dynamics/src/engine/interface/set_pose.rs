@@ -1,0 +1,89 @@
+//! A body is put somewhere else, between two steps: no motion, so nothing pushes it there and no energy is accounted for.
+//!
+//! All that joints tie to it comes along as one rigid piece, velocities included. Then the difference to the twist that the body is to have
+//! is added as the motion of a rigid piece, so that joint coordinates and their rates stay what they are:
+//!
+//! ```text
+//! T = X' X⁻¹                                    from where the body was to where it is put
+//! w_root' = w' + R (w_root - w)                 w, v: angular velocity, and velocity of the centre of mass; R: the rotation of T
+//! v_root' = v' + R (v_root - v) + (w' - R w) x (c_root' - c')
+//! ```
+//!
+//! What the solver remembered of it would be about another place: contacts with their impulses, impulses of stops and of joints that close
+//! loops, the last change of velocity. What it touched wakes up, since it may have leaned there.
+
+use bevy_math::DVec3;
+use simpartner_model::{BodyId, Norm, Pose};
+
+use crate::{
+    BodyState,
+    engine::{
+        Dynamics, collision::Contact, constraints::loop_joint::ROWS, state::tree::Tree,
+        stepping::step_outputs::read_body,
+    },
+};
+
+impl Tree {
+    /// Forgets what its last step has left for the solver to begin with.
+    fn forget_last_step(&mut self) {
+        self.wake();
+        let state = &mut self.state;
+        state.last_dv.fill(0.0);
+        state.saturation.fill(0);
+        state.power_means.fill(0.0);
+        state.row_impulses.fill([0.0; 4]);
+    }
+}
+
+impl Dynamics {
+    /// Why a body cannot be put elsewhere, if it cannot.
+    pub(crate) fn held_by(&self, body: BodyId) -> Option<&'static str> {
+        let place = &self.model.bodies[body.index()];
+        (!self.trees[place.tree].is_free()).then_some("it is static, or joints tie it to something that is")
+    }
+
+    /// Puts a body that floats, and what is tied to it, where it has this pose and this velocity of its centre of mass and angular velocity.
+    pub(crate) fn put(&mut self, body: BodyId, pose: &Pose, linear: DVec3, angular: DVec3) {
+        let place = self.model.bodies[body.index()];
+        let tree = &mut self.trees[place.tree];
+        let BodyState { pose: old_pose, linear_velocity: old_linear, angular_velocity: old_angular, .. } =
+            read_body(tree, &place);
+        let turn = (pose.rotation * old_pose.rotation.inverse()).normalized();
+        let moved = |point: DVec3| pose.translation + turn * (point - old_pose.translation);
+        let centre = moved(tree.work.links[place.link].position);
+        let root = Tree::root_motion(&tree.state.v);
+        let state = &mut tree.state;
+        state.root_position = moved(state.root_position);
+        state.root_rotation = (turn * state.root_rotation).normalized();
+        let extra_spin = angular - turn * old_angular;
+        let root_linear = linear + turn * (root.linear() - old_linear) + extra_spin.cross(state.root_position - centre);
+        let root_angular = angular + turn * (root.angular() - old_angular);
+        state.v[..3].copy_from_slice(root_linear.as_ref());
+        state.v[3..6].copy_from_slice(root_angular.as_ref());
+        tree.forget_last_step();
+        tree.update_kinematics(self.scheme.gravity);
+        self.collider.outdate_rays();
+        self.forget_neighbours(place.tree);
+        self.place_closures(place.tree);
+    }
+
+    /// Notes where the joints are that close loops with a tree.
+    fn place_closures(&mut self, tree: usize) {
+        for closure in self.closures.iter_mut().filter(|closure| closure.a.tree == tree || closure.b.tree == tree) {
+            closure.set_place(&self.trees);
+        }
+    }
+
+    /// Forgets contacts and impulses of loops of a tree, and wakes what it touched.
+    fn forget_neighbours(&mut self, tree: usize) {
+        let touches = |contact: &Contact| contact.sides().any(|side| side.tree == tree);
+        for side in self.collider.contacts.iter().filter(|contact| touches(contact)).flat_map(Contact::sides) {
+            self.trees[side.tree].wake();
+        }
+        self.collider.contacts.retain(|contact| !touches(contact));
+        self.collider.forget_soil(tree);
+        for closure in self.closures.iter_mut().filter(|closure| closure.a.tree == tree || closure.b.tree == tree) {
+            (closure.impulses, closure.power_means) = ([0.0; ROWS], [0.0; 3]);
+        }
+    }
+}

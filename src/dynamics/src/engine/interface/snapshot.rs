@@ -1,0 +1,131 @@
+//! The state as bytes: everything that a step starts from and everything that was reported of the last one.
+
+use bevy_math::DVec3;
+use serde::{Deserialize, Serialize};
+use simpartner_model::BodyId;
+
+use crate::{
+    ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench,
+    engine::{
+        Dynamics,
+        collision::Contact,
+        constraints::loop_joint::{Closure, Load, ROWS},
+        soil::SavedSoil,
+        state::tree::State,
+        stepping::step_validation::Watch,
+    },
+};
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Saved {
+    pub(crate) h: f64,
+    pub(crate) trees: Vec<State>,
+    pub(crate) contacts: Vec<Contact>,
+    /// The velocity of the surface of each shape.
+    pub(crate) surfaces: Vec<DVec3>,
+    pub(crate) soil: SavedSoil,
+    pub(crate) closures: Vec<SavedClosure>,
+    pub(crate) watch: Watch,
+    /// Contact force and torque of each body.
+    pub(crate) wrenches: Vec<[DVec3; 2]>,
+    pub(crate) loads: Vec<Load>,
+    pub(crate) points: Vec<SavedPoint>,
+}
+
+/// The numbers of the bodies; point, normal, force and torque; gap.
+pub(crate) type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedClosure {
+    motors: [Servo; 3],
+    power_means: [f64; 3],
+    coordinates: [f64; 3],
+    impulses: [f64; ROWS],
+}
+
+impl Dynamics {
+    pub(crate) fn save(&self) -> Snapshot {
+        Snapshot(postcard::to_stdvec(&self.saved()).expect("plain numbers always serialise"))
+    }
+
+    /// The state.
+    pub(crate) fn saved(&self) -> Saved {
+        let loads = (0..self.model.joints.len()).map(|joint| {
+            let joint = self.joint_state(joint);
+            let JointLoad { stop, passive, reaction } = joint.load.unwrap_or_default();
+            Load { effort: joint.effort, stop, passive, force: reaction.force, torque: reaction.torque }
+        });
+        let closures = self.closures.iter();
+        Saved {
+            h: self.scheme.h,
+            trees: self.trees.iter().map(|tree| tree.state.clone()).collect(),
+            contacts: self.collider.contacts.clone(),
+            surfaces: self.collider.surface_velocities(),
+            soil: self.collider.soil.save(),
+            closures: closures
+                .map(|&Closure { motors, power_means, coordinates, impulses, .. }| SavedClosure {
+                    motors,
+                    power_means,
+                    coordinates,
+                    impulses,
+                })
+                .collect(),
+            watch: self.guards.watch().clone(),
+            wrenches: self.wrenches.iter().map(|wrench| [wrench.force, wrench.torque]).collect(),
+            loads: loads.collect(),
+            points: self.contacts.iter().map(save_point).collect(),
+        }
+    }
+
+    pub(crate) fn load(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        let saved: Saved = postcard::from_bytes(&snapshot.0).map_err(|error| SnapshotError(error.to_string()))?;
+        let mut states = saved.trees.iter().zip(&self.trees);
+        let fits = saved.trees.len() == self.trees.len()
+            && saved.closures.len() == self.closures.len()
+            && saved.surfaces.len() == self.collider.surface_velocities().len()
+            && saved.wrenches.len() == self.wrenches.len()
+            && self.collider.soil.fits(&saved.soil)
+            && saved.loads.len() == self.model.joints.len()
+            && states.all(|(state, tree)| state.fits(&tree.state));
+        if !fits {
+            return Err(SnapshotError("it holds other bodies".into()));
+        }
+        self.take_up(saved);
+        Ok(())
+    }
+
+    /// Goes on from a state of this world.
+    pub(crate) fn take_up(&mut self, saved: Saved) {
+        for (tree, state) in self.trees.iter_mut().zip(saved.trees) {
+            tree.state = state;
+            tree.update_kinematics(self.scheme.gravity);
+        }
+        (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.model.timestep);
+        self.collider.outdate_rays();
+        self.collider.restore(saved.contacts);
+        self.collider.restore_surfaces(&saved.surfaces);
+        self.collider.soil.restore(saved.soil);
+        for (closure, saved) in self.closures.iter_mut().zip(saved.closures) {
+            (closure.motors, closure.coordinates) = (saved.motors, saved.coordinates);
+            (closure.power_means, closure.impulses) = (saved.power_means, saved.impulses);
+        }
+        self.guards.restore(saved.watch);
+        self.closures.iter_mut().for_each(|closure| closure.set_place(&self.trees));
+        for (wrench, [force, torque]) in self.wrenches.iter_mut().zip(saved.wrenches) {
+            *wrench = Wrench { force, torque };
+        }
+        saved.loads.into_iter().enumerate().for_each(|(joint, load)| self.restore_load(joint, load));
+        self.contacts.clear();
+        self.contacts.extend(saved.points.into_iter().map(load_point));
+    }
+}
+
+fn save_point(point: &ContactPoint) -> SavedPoint {
+    let ContactPoint { bodies, point, normal, gap, wrench } = *point;
+    (bodies.map(|body| body.map(BodyId::index)), [point, normal, wrench.force, wrench.torque], gap)
+}
+
+fn load_point((bodies, [point, normal, force, torque], gap): SavedPoint) -> ContactPoint {
+    let bodies = bodies.map(|body| body.map(BodyId::new));
+    ContactPoint { bodies, point, normal, gap, wrench: Wrench { force, torque } }
+}

@@ -1,0 +1,91 @@
+//! What an island is brought back to in the last attempt at a substep: speeds that anything may have, and the energy that it had and was given. And
+//! the bounds of what commands may say.
+
+use bevy_math::DVec3;
+
+use super::island::Island;
+use crate::{
+    Servo, Wrench,
+    engine::{constraints::Parts, solvers::problem::Scheme},
+    state::RUNAWAY_SPEED,
+};
+
+/// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
+const SLOW_ENOUGH: f64 = 0.99;
+
+/// No number of a command counts as larger than this: the next number is an eighth away there, and products of some of them are finite.
+const MOST: f64 = 1e15;
+
+/// What is no number counts as nothing.
+fn bounded(number: f64, most: f64) -> f64 {
+    if number.is_nan() { 0.0 } else { number.clamp(-most, most) }
+}
+
+/// A point or a direction of a command.
+pub(crate) fn bounded_vector(vector: DVec3) -> DVec3 {
+    DVec3::from(vector.to_array().map(|number| bounded(number, MOST)))
+}
+
+/// The velocity of a surface: no faster than anything may be.
+pub(crate) fn bounded_velocity(velocity: DVec3) -> DVec3 {
+    DVec3::from(velocity.to_array().map(|number| bounded(number, RUNAWAY_SPEED)))
+}
+
+pub(crate) fn bounded_wrench(Wrench { force, torque }: Wrench) -> Wrench {
+    Wrench { force: bounded_vector(force), torque: bounded_vector(torque) }
+}
+
+pub(crate) fn bounded_servo(servo: Servo) -> Servo {
+    let Servo { position, rate, stiffness, damping, max_effort } = servo;
+    let [position, rate, stiffness, damping, max_effort] =
+        [position, rate, stiffness, damping, max_effort].map(|number| bounded(number, MOST));
+    Servo { position, rate, stiffness, damping, max_effort }
+}
+
+impl Island {
+    /// What would become faster than anything may be is made again in parts. In the last attempt it stays where it was, and all of the island is
+    /// that much slower: than it became, and than the same rates of joints make it where it stays.
+    pub(crate) fn bound_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        let fastest = |parts: &Parts| parts.trees.iter().map(|tree| tree.relative_speed()).fold(0.0, f64::max);
+        self.too_fast = fastest(parts);
+        if !(self.too_fast > 1.0) {
+            self.too_fast = 0.0;
+        } else if self.is_last {
+            for tree in parts.trees.iter_mut() {
+                tree.stay();
+                tree.update_kinematics(scheme.gravity);
+            }
+            let share = SLOW_ENOUGH / self.too_fast.max(fastest(parts));
+            for tree in parts.trees.iter_mut() {
+                tree.slow_down(share);
+                tree.update_kinematics(scheme.gravity);
+            }
+        }
+    }
+
+    /// Slows all down until the energy is what it was before and what came in. Where there is more of it in heights and springs alone,
+    /// it stays where it was.
+    pub(crate) fn take_out_gain(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        self.taken_out = self.gain;
+        let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();
+        let share = 1.0 - self.gain / kinetic;
+        if !(share > 0.0) {
+            self.restore_at_rest(parts, scheme);
+            return;
+        }
+        for tree in parts.trees.iter_mut() {
+            tree.slow_down(share.sqrt());
+            tree.update_kinematics(scheme.gravity);
+        }
+        self.set_gain(parts);
+    }
+
+    /// Lets all of it rest where it was at the start of the substep.
+    pub(crate) fn restore_at_rest(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        for tree in parts.trees.iter_mut() {
+            tree.restore_at_rest();
+            tree.update_kinematics(scheme.gravity);
+        }
+        self.set_gain(parts);
+    }
+}

@@ -1,0 +1,501 @@
+//! Islands: trees that touch or that loop joints connect, directly or through other trees, share one constraint problem. Islands
+//! do not depend on each other, so any number of threads may solve them with the same bits.
+
+use bevy_math::DVec3;
+use rayon::prelude::*;
+use simpartner_model::FreeAxis;
+
+use super::{
+    energy_bound::{self, negligible_energy},
+    separation::Parting,
+    work_budget::Budget,
+};
+use crate::{
+    Integrator,
+    engine::{
+        collision::{Contact, Side},
+        constraints::{Constraints, Parts, loop_joint::Closure},
+        gauss::loops::Loops,
+        soil::Footprints,
+        solvers::{
+            problem::Scheme,
+            solver::{Outcome, Solver},
+        },
+        state::tree::Tree,
+    },
+};
+
+/// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias. Motors that
+/// still change after that begin the next step where they are now.
+const PASSES: usize = 4;
+/// The same where motors have a largest power; in the second half, more and more of them are at it and none leaves it.
+const PASSES_OF_POWER: usize = 12;
+/// The same where something stands on soil, which yields or holds.
+const PASSES_OF_SOIL: usize = 10;
+/// What [`Islands::slots`] says of a tree that nothing moves, and [`Islands::number`] of one that flies alone.
+const NOWHERE: usize = usize::MAX;
+const ALONE: usize = usize::MAX - 1;
+
+/// One island of this step, with the memory to solve it.
+#[derive(Debug, Default)]
+pub(crate) struct Island {
+    trees: Vec<usize>,
+    contacts: Vec<usize>,
+    closures: Vec<usize>,
+    pub(crate) constraints: Constraints,
+    loops: Loops,
+    pub(crate) solver: Solver,
+    pub(crate) parting: Parting,
+    pub(crate) outcome: Outcome,
+    /// True if the attempt is taken as it comes, and if work was missing for another pass or for smaller parts.
+    pub(crate) is_last: bool,
+    pub(crate) is_cut: bool,
+    /// True if a joint turns farther than the method may take it that it was moved by.
+    pub(crate) turns_far: bool,
+    /// True if the stages of a long tree that moves freely were not found, so that the midpoint scheme made the substep.
+    pub(crate) stages_lost: bool,
+    /// True if its state was not sound: it is back where the step began, at rest.
+    pub(crate) failed: bool,
+    /// Energy gained beyond what came in ([`crate::engine::state::tree::Work::substep_work`]), J.
+    pub(crate) gain: f64,
+    /// Such energy that was taken out again, J.
+    pub(crate) taken_out: f64,
+    /// How many times faster than anything may be something in it would have become; 0 if nothing did.
+    pub(crate) too_fast: f64,
+    /// How far a contact penetrated before it could press, m, and its place in the list: the deepest for the size of its shapes.
+    pub(crate) sunk: Option<(f64, usize)>,
+    /// How deep shapes are in each other that do not part, m, and the place of their contact in the list: the deepest.
+    pub(crate) not_parted: Option<(f64, usize)>,
+}
+
+/// All islands of this step.
+#[derive(Debug, Default)]
+pub(crate) struct Islands {
+    /// Union-find over the trees.
+    parent: Vec<usize>,
+    /// Each tree's place in its island.
+    slots: Vec<usize>,
+    /// Each tree's island.
+    number: Vec<usize>,
+    /// Whether each tree has contacts or closes loops.
+    tied: Vec<bool>,
+    islands: Vec<Island>,
+    count: usize,
+    /// Memory for references to all trees, and to those of one island; empty between steps.
+    free: Vec<Option<&'static mut Tree>>,
+    own: Vec<&'static mut Tree>,
+}
+
+impl Islands {
+    /// Groups the trees that contacts and closures tie together; trees that nothing moves, or that sleep, or fly alone, are in none.
+    pub(crate) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure], scheme: &Scheme) {
+        let moves = |side: Side| trees[side.tree].topology.leaf[side.link].is_some();
+        self.mark_tied(trees.len(), contacts, closures);
+        self.parent.clear();
+        self.parent.extend(0..trees.len());
+        let ties = one_of_each_pair(contacts).filter_map(|contact| Some((contact.a?, contact.b)));
+        for (a, b) in ties.chain(closures.iter().map(|closure| (closure.a, closure.b))) {
+            if moves(a) && moves(b) {
+                let (a, b) = (self.root(a.tree), self.root(b.tree));
+                self.parent[a.max(b)] = a.min(b);
+            }
+        }
+        self.count = 0;
+        self.slots.clear();
+        self.slots.resize(trees.len(), NOWHERE);
+        self.number.clear();
+        self.number.resize(trees.len(), NOWHERE);
+        for index in 0..trees.len() {
+            if !trees[index].is_awake() {
+                continue;
+            }
+            if !self.tied[index] && trees[index].may_fly(scheme.h, scheme.gravity) {
+                self.number[index] = ALONE;
+                continue;
+            }
+            let root = self.root(index);
+            if root == index {
+                self.number[index] = self.count;
+                self.begin();
+            }
+            self.number[index] = self.number[root];
+            let island = &mut self.islands[self.number[root]];
+            self.slots[index] = island.trees.len();
+            island.trees.push(index);
+        }
+        let of = |side: Side| if moves(side) { self.number[side.tree] } else { NOWHERE };
+        let mut first = 0;
+        for pair in contacts.chunk_by(|one, other| one.key == other.key) {
+            let number = of(pair[0].b).min(pair[0].a.map_or(NOWHERE, of));
+            if number != NOWHERE {
+                self.islands[number].contacts.extend(first..first + pair.len());
+            }
+            first += pair.len();
+        }
+        for (index, closure) in closures.iter().enumerate() {
+            let number = of(closure.b).min(of(closure.a));
+            if number != NOWHERE {
+                self.islands[number].closures.push(index);
+            }
+        }
+    }
+
+    fn mark_tied(&mut self, trees: usize, contacts: &[Contact], closures: &[Closure]) {
+        self.tied.clear();
+        self.tied.resize(trees, false);
+        let ends = one_of_each_pair(contacts).flat_map(Contact::sides);
+        for side in ends.chain(closures.iter().flat_map(|closure| [closure.a, closure.b])) {
+            self.tied[side.tree] = true;
+        }
+    }
+
+    /// Whether a tree flies alone.
+    pub(crate) fn is_alone(&self, tree: usize) -> bool {
+        self.number[tree] == ALONE
+    }
+
+    fn begin(&mut self) {
+        if self.islands.len() == self.count {
+            self.islands.push(Island::default());
+        }
+        let island = &mut self.islands[self.count];
+        island.trees.clear();
+        island.contacts.clear();
+        island.closures.clear();
+        self.count += 1;
+    }
+
+    fn root(&mut self, mut tree: usize) -> usize {
+        while self.parent[tree] != tree {
+            self.parent[tree] = self.parent[self.parent[tree]];
+            tree = self.parent[tree];
+        }
+        tree
+    }
+
+    /// Whether nothing keeps a tree from being moved to fourth order, before that is tried.
+    pub(crate) fn may_move_freely(&self, tree: usize, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
+        let island = self.islands[..self.count].get(self.number[tree]);
+        island.is_some_and(|island| {
+            let own = island.contacts.iter().map(|&contact| &contacts[contact]);
+            island.trees.len() == 1 && nothing_hinders(&trees[tree], own, scheme)
+        })
+    }
+
+    /// Does the same to every island, on the threads of `pool` if there is one.
+    pub(crate) fn for_each(
+        &mut self,
+        trees: &mut [Tree],
+        contacts: &[Contact],
+        prints: &Footprints,
+        closures: &[Closure],
+        pool: Option<&rayon::ThreadPool>,
+        work: impl Fn(&mut Island, &mut Parts) + Sync + Send,
+    ) {
+        let mut free: Vec<Option<&mut Tree>> = reuse(std::mem::take(&mut self.free));
+        free.extend(trees.iter_mut().map(Some));
+        let (slots, numbers) = (&self.slots, &self.number);
+        let work = |island: &mut Island, trees: &mut [&mut Tree]| {
+            let number = numbers[island.trees[0]];
+            let kept = (std::mem::take(&mut island.contacts), std::mem::take(&mut island.closures));
+            let (own_contacts, own_closures) = (&kept.0, &kept.1);
+            let mut parts =
+                Parts { trees, slots, numbers, number, contacts, prints, own_contacts, closures, own_closures };
+            work(island, &mut parts);
+            (island.contacts, island.closures) = kept;
+        };
+        let islands = self.islands[..self.count].iter_mut();
+        match pool {
+            Some(pool) => {
+                let each = islands.map(|island| {
+                    let own: Vec<&mut Tree> = island.trees.iter().filter_map(|&tree| free[tree].take()).collect();
+                    (island, own)
+                });
+                let each: Vec<_> = each.collect();
+                pool.install(|| {
+                    each.into_par_iter().with_min_len(4).for_each(|(island, mut own)| work(island, &mut own));
+                });
+            }
+            None => {
+                let mut own: Vec<&mut Tree> = reuse(std::mem::take(&mut self.own));
+                for island in islands {
+                    own.clear();
+                    own.extend(island.trees.iter().filter_map(|&tree| free[tree].take()));
+                    work(island, &mut own);
+                }
+                self.own = reuse(own);
+            }
+        }
+        self.free = reuse(free);
+    }
+
+    /// The same, to change them.
+    pub(crate) fn all_mut(&mut self) -> &mut [Island] {
+        &mut self.islands[..self.count]
+    }
+
+    /// The islands of this step.
+    pub(crate) fn all(&self) -> &[Island] {
+        &self.islands[..self.count]
+    }
+}
+
+/// Whether a tree with these contacts may be moved to fourth order, as far as they and its laws tell.
+fn nothing_hinders<'a>(tree: &Tree, mut contacts: impl Iterator<Item = &'a Contact>, scheme: &Scheme) -> bool {
+    scheme.integrator == Integrator::Gauss && contacts.all(|contact| contact.passes) && tree.is_smooth()
+}
+
+/// A contact of each pair of shapes.
+fn one_of_each_pair(contacts: &[Contact]) -> impl Iterator<Item = &Contact> {
+    contacts.chunk_by(|one, other| one.key == other.key).map(|pair| &pair[0])
+}
+
+/// An empty list in the memory of another, whose references may live longer or less long: where the elements are of one size
+/// the standard library collects in place.
+fn reuse<A, B>(mut list: Vec<A>) -> Vec<B> {
+    list.clear();
+    list.into_iter().filter_map(|_| None).collect()
+}
+
+impl Island {
+    /// Assembles the equations of motion at the midpoint, and the rows of all constraints with the impulses they start from.
+    ///
+    /// Reads what the prediction wrote: where the trees' links are and how they move, contacts, closures. Writes the mass
+    /// matrices, biases, factors and free velocities of the trees, and the problem.
+    pub(crate) fn assemble(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        let mut base = 0;
+        for tree in parts.trees.iter_mut() {
+            tree.work.base = base;
+            base += tree.topology.freedom;
+            tree.assemble(scheme.gravity);
+        }
+        self.constraints.press_soil(parts, scheme, false);
+        parts.trees.iter_mut().for_each(|tree| tree.set_free_velocity(scheme.h));
+        self.constraints.assemble(parts, scheme, false);
+    }
+
+    /// Solves for the impulses; again where a motor reaches or leaves its limit, and where an impact changes the bias.
+    ///
+    /// Reads the problem. Writes its impulses and the outcome; of each tree the changes of velocity, the efforts of its motors
+    /// and which of them are at their limits.
+    pub(crate) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        self.outcome = Outcome { converged: true, ..Outcome::default() };
+        self.is_cut = false;
+        let mut budget = Budget::begin(parts, scheme, &self.constraints.problem);
+        if !self.moves_freely(parts, scheme) {
+            self.solve_in_passes(parts, scheme, &mut budget);
+        }
+        budget.end(parts);
+    }
+
+    fn solve_in_passes(&mut self, parts: &mut Parts, scheme: &Scheme, budget: &mut Budget) {
+        let bounded = |axis: &FreeAxis| axis.max_power.is_finite();
+        let has_powers = parts.trees.iter().any(|tree| tree.topology.has_powers)
+            || parts.own_closures.iter().any(|&own| parts.closures[own].axes.iter().flatten().any(bounded));
+        let on_soil = parts.own_contacts.iter().any(|&own| parts.contacts[own].print.is_some());
+        let passes = match (has_powers, on_soil) {
+            (true, _) => PASSES_OF_POWER,
+            (false, true) => PASSES_OF_SOIL,
+            (false, false) => PASSES,
+        };
+        for pass in 1..=passes {
+            if pass > 1 {
+                budget.begin_pass();
+                self.constraints.press_soil(parts, scheme, true);
+                self.constraints.assemble(parts, scheme, true);
+                self.constraints.problem.left = self.outcome.residual;
+            }
+            let problem = &mut self.constraints.problem;
+            if !problem.blocks.is_empty() {
+                self.outcome = problem.solve(&mut self.solver, budget.sweeps());
+                self.outcome.sweeps = budget.sweep(self.outcome.sweeps);
+            }
+            let last = if budget.affords_a_pass() { passes } else { pass };
+            let settled = self.apply_impulses(parts, scheme, [pass, last]);
+            let keeps = self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes);
+            let presses = self.constraints.soil_settles(parts, scheme, settled && keeps);
+            if settled && keeps && presses && self.constraints.closes(parts, scheme) {
+                break;
+            }
+            if last < passes {
+                self.is_cut = true;
+                break;
+            }
+        }
+    }
+
+    /// Whether there is work enough to make the substep again in two parts.
+    pub(crate) fn affords_halves(&self, parts: &Parts, scheme: &Scheme) -> bool {
+        parts.trees.iter().all(|tree| scheme.affords_halves(tree))
+    }
+
+    /// Whether nothing constrains it but joints that close loops, and nothing in it is stiff, so that the step was made to fourth order.
+    fn moves_freely(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
+        (self.loops.made, self.stages_lost) = (false, false);
+        let own = parts.own_contacts.iter().map(|&contact| &parts.contacts[contact]);
+        if !matches!(&*parts.trees, [tree] if nothing_hinders(tree, own, scheme)) {
+            return false;
+        }
+        let smooth = self.loops.begin(parts, self.constraints.purposes());
+        let [tree] = &mut *parts.trees else { return false };
+        tree.work.is_free = smooth && tree.step_freely(&mut self.loops, scheme.h, scheme.gravity);
+        if tree.work.is_free {
+            self.constraints.clear();
+        }
+        self.stages_lost = smooth && !tree.work.is_free && tree.topology.is_long();
+        tree.work.is_free
+    }
+
+    /// Kicks and drifts to the end of the substep. In the last attempt no energy may be there that nothing gave.
+    ///
+    /// Reads the impulses. Writes the state of each tree, where its links then are, its reactions, loads and energies, and what
+    /// the guards look at.
+    pub(crate) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        self.compute_reactions(parts, scheme);
+        self.sunk = self.constraints.deepest_sinking(parts.contacts, scheme.h);
+        for tree in parts.trees.iter_mut() {
+            tree.note_middle();
+            if !tree.work.is_free {
+                tree.finish(scheme.h);
+            }
+            tree.update_kinematics(scheme.gravity);
+        }
+        self.part(parts, scheme);
+        self.taken_out = 0.0;
+        self.bound_speeds(parts, scheme);
+        self.set_gain(parts);
+        if self.is_last && self.gain > self.bearable_gain(parts, scheme) {
+            self.take_out_gain(parts, scheme);
+        }
+        self.failed = !parts.trees.iter().all(|tree| tree.is_sound());
+        if self.failed {
+            self.restore_at_rest(parts, scheme);
+        }
+    }
+
+    /// What it may gain in the last attempt at a substep, J.
+    fn bearable_gain(&self, parts: &Parts, scheme: &Scheme) -> f64 {
+        let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
+        let unseen = if self.outcome.converged { negligible_energy(trees(parts)) } else { 0.0 };
+        scheme.share * self.allowed_gain(trees(parts), ties, scheme) + unseen
+    }
+
+    pub(crate) fn set_gain(&mut self, parts: &Parts) {
+        self.gain = parts.trees.iter().map(|tree| tree.gain()).sum();
+    }
+
+    /// What it may gain in a substep ([`energy_bound::allowed_gain`]), J; single bodies gain nothing where their contacts are solved and they are in
+    /// no soil.
+    pub(crate) fn allowed_gain<'a>(
+        &self,
+        trees: impl Iterator<Item = &'a Tree> + Clone,
+        ties: [bool; 2],
+        scheme: &Scheme,
+    ) -> f64 {
+        let converged = self.outcome.converged;
+        if converged && !self.in_soil() && trees.clone().all(|tree| tree.topology.links.len() == 1) {
+            return f64::INFINITY;
+        }
+        energy_bound::allowed_gain(trees, ties, converged, scheme.h)
+    }
+
+    /// Whether anything of it is in soil, which may ask for smaller steps of single bodies as well.
+    pub(crate) fn in_soil(&self) -> bool {
+        self.constraints.has_soil()
+    }
+
+    /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.
+    fn apply_impulses(&self, parts: &mut Parts, scheme: &Scheme, [pass, passes]: [usize; 2]) -> bool {
+        let (mut settled, touches) = (true, !parts.own_contacts.is_empty());
+        for tree in parts.trees.iter_mut() {
+            let range = tree.work.base..tree.work.base + tree.topology.freedom;
+            let problem = &self.constraints.problem;
+            let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
+            let alone = whitened.is_empty() && !tree.work.resists;
+            // Each search for the bias begins with a round that may lead away from it; more passes are for motors only.
+            if alone && pass <= PASSES {
+                tree.settle(scheme.h, scheme.gravity);
+            }
+            let unchanged = tree.take_impulses(whitened, scheme.h, 2 * pass > passes);
+            let sound = tree.ends_sound();
+            // After the last pass the bias stays what the motion was found with, and reactions are worked out from.
+            let again = sound && pass < passes;
+            let impact = again && tree.work.impact && pass == 1;
+            if impact {
+                tree.average_bias(scheme.gravity);
+            }
+            let stands = alone || tree.work.impact || touches && tree.turns_little(scheme.h);
+            let unsettled = again && pass < PASSES && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
+            if impact || unsettled || !unchanged && pass < passes {
+                tree.set_free_velocity(scheme.h);
+                settled = false;
+            }
+        }
+        settled
+    }
+
+    /// Computes what the joints of its trees transmit.
+    fn compute_reactions(&self, parts: &mut Parts, scheme: &Scheme) {
+        self.constraints.push_links(parts, scheme.h);
+        for tree in parts.trees.iter_mut().filter(|tree| !tree.work.is_free) {
+            if tree.topology.links.len() > 1 {
+                tree.set_loads(scheme.h);
+                tree.set_reactions(scheme.h);
+            } else {
+                tree.work.substep_work = 0.0;
+            }
+            tree.work.substep_work += tree.push_work(scheme.h);
+        }
+        self.constraints.count_closure_work(parts, scheme.h);
+        self.constraints.count_surface_work(parts, scheme.h);
+        self.constraints.count_coupling_work(parts);
+    }
+
+    /// Writes the impulses into contacts and closures: the warm start of the next step, and the loads that are read.
+    pub(crate) fn write_back(
+        &self,
+        contacts: &mut [Contact],
+        prints: &mut Footprints,
+        closures: &mut [Closure],
+        scheme: &Scheme,
+    ) {
+        for &contact in &self.contacts {
+            (contacts[contact].impulse, contacts[contact].spin_impulse) = (DVec3::ZERO, DVec3::ZERO);
+            contacts[contact].pressed_for = 0.0;
+        }
+        for &closure in &self.closures {
+            closures[closure].impulses.fill(0.0);
+            (closures[closure].power_means, closures[closure].motor_limit) = ([0.0; 3], None);
+        }
+        if self.loops.made && !self.failed {
+            self.loops.write_back(&self.closures, closures, scheme);
+        }
+        if !self.failed {
+            self.constraints.write_back(contacts, prints, closures, scheme);
+        }
+    }
+
+    /// What it has cost in this step so far, in sweeps.
+    pub(crate) fn spent(&self, trees: &[Tree]) -> f64 {
+        self.trees.iter().map(|&tree| trees[tree].work.spent).fold(0.0, f64::max)
+    }
+
+    /// True if one of its trees was hit.
+    pub(crate) fn was_hit(&self, trees: &[Tree]) -> bool {
+        self.trees.iter().any(|&tree| trees[tree].work.impact)
+    }
+
+    /// Whether anything touches in it, and whether joints close loops.
+    pub(crate) fn ties(&self) -> [bool; 2] {
+        [!self.contacts.is_empty(), !self.closures.is_empty()]
+    }
+
+    /// Its trees.
+    pub(crate) fn trees(&self) -> &[usize] {
+        &self.trees
+    }
+}
+
+fn trees<'a>(parts: &'a Parts) -> impl Iterator<Item = &'a Tree> + Clone {
+    parts.trees.iter().map(|tree| &**tree)
+}

@@ -1,0 +1,271 @@
+//! Parts what is in each other: at no more than a speed at any point of a body, and while stops, loops, couplings and other contacts hold.
+//!
+//! Where sweeps ([`crate::engine::solvers::position_correction`]) are not enough, the pseudo-velocities u are those that miss the speeds t that the rows of overlaps ask for
+//! by the least in sum of squares: u + R l = t with the compliance R, while all other rows hold. To stay is always a solution, and shapes that their joints,
+//! couplings or other contacts do not let part stay where they are.
+//!
+//! A contact near a hinge opens by little for what the farthest point of the door moves: by the part kappa of it. That bounds t, and where kappa is
+//! small hardly anything is asked for, as kappa⁴: to turn a door by a hand's breadth is no way out of an overlap of a tenth of a millimetre.
+//!
+//! What the rows do not know of is kept by scaling: pseudo-velocities that hold all rows hold them at any part of their speed.
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_model::Norm;
+
+use super::{island::Island, work_budget::work_of_parting};
+use crate::engine::{
+    algebra::spatial::Spatial,
+    collision::MARGIN,
+    constraints::{Constraints, Parts},
+    joints::ball_joint::Ball,
+    solvers::{
+        position_correction::Correction,
+        problem::{Law, Problem, Scheme},
+        solver::Solver,
+    },
+    state::tree::Tree,
+};
+
+/// A pass that moves points farther than this in a step, m, and faster than so many times what any row asks for, swings something.
+const FAR: f64 = 1e-4;
+const SWINGS: f64 = 10.0;
+/// Compliance of an overlap in terms of its own entry of A: small, so that it hardly slows down what is free to go, and opposite overlaps have one
+/// solution, half way between them.
+const SOFT: f64 = 0.1;
+/// An overlap holds as other contacts do while it is shallower than this part of the deepest: nothing is pushed into another shape to get out of one.
+const SHALLOW: f64 = 0.1;
+/// The part kappa at which an overlap is taken out half as fast.
+const HARDLY: f64 = 0.05;
+/// Work that it may cost, in sweeps over its rows.
+const WORK: f64 = 200.0;
+/// How far a point moves at most in a step, m, where joints close loops: these are opened by the square of it over their size, 1e-7 m, and closed again to
+/// 1e-10 m. And how far anything turns, rad: stops are left along tangents by the square of it.
+const FARTHEST_IN_LOOPS: f64 = 2e-4;
+const FARTHEST_TURN: f64 = 0.02;
+/// A stop nearer than this, rad or m, has a row.
+const NEAR: f64 = 1e-6;
+
+/// The problem of the rows of overlaps and of what holds them, and the memory to solve it.
+#[derive(Debug, Default)]
+pub(crate) struct Parting {
+    problem: Problem,
+    solver: Solver,
+    whitened: Vec<f64>,
+    /// Residuals of the held rows before the correction, m or rad.
+    errors: Vec<f64>,
+}
+
+impl Island {
+    /// Takes out a part of the penetration, after the step has come to its end.
+    pub(crate) fn part(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        self.not_parted = None;
+        let (problem, correction) = (&self.constraints.problem, &mut self.solver.correction);
+        if !problem.correct(correction, scheme) {
+            return;
+        }
+        // What is farther away than the margin was not looked for.
+        let farthest = if parts.own_closures.is_empty() { MARGIN } else { FARTHEST_IN_LOOPS };
+        let limit = scheme.correction_speed.min(farthest / scheme.h);
+        let review = correction.review(problem, scheme);
+        let [mut fastest, mut turn] = move_at(parts, &correction.w);
+        let swings = fastest * scheme.h > FAR && fastest > SWINGS * review.most;
+        let careful = review.misses || swings || fastest > limit;
+        if careful {
+            let work = work_of_parting(parts, scheme, WORK);
+            let spent = self.parting.solve(correction, parts, limit, work);
+            parts.trees.iter_mut().for_each(|tree| tree.work.spent += spent);
+            [fastest, turn] = move_at(parts, &correction.w);
+        }
+        let not_parted = correction.not_parted(problem, scheme);
+        let stops = parts.trees.iter().map(|tree| tree.share_to_stops(scheme.h)).fold(1.0, f64::min);
+        let most_turn = FARTHEST_TURN / scheme.h;
+        let share = stops.min(limit / fastest.max(limit)).min(most_turn / turn.max(most_turn));
+        self.parting.note_errors(&self.constraints, &self.solver.correction, parts);
+        parts.trees.iter_mut().for_each(|tree| tree.push_out(share, scheme));
+        if careful && !parts.own_closures.is_empty() {
+            self.close_loops(parts, scheme);
+        }
+        let contact = |(depth, block)| Some((depth, self.constraints.contact_of(block)?));
+        self.not_parted = not_parted.and_then(contact);
+    }
+
+    /// Closes loops again as far as they were before: rows are tangents, and along these they were opened by the square of what was moved.
+    fn close_loops(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        let Self { constraints, solver, parting, .. } = self;
+        let problem = &mut parting.problem;
+        problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
+        let held = solver.correction.rows().filter(|(row, _)| row.held);
+        for ((row, columns), before) in held.zip(&parting.errors) {
+            let opened = constraints.loop_error(parts, row.block).map_or(0.0, |after| after - before);
+            add_row(problem, columns, f64::NEG_INFINITY, -opened / scheme.h, 0.0);
+        }
+        if problem.blocks.is_empty() {
+            return;
+        }
+        let outcome = problem.iterate(&mut parting.solver, &mut (WORK * problem.sweep_cost()));
+        if outcome.converged {
+            move_at(parts, &parting.problem.w);
+            parts.trees.iter_mut().for_each(|tree| tree.push_out(1.0, scheme));
+        }
+        parts.trees.iter_mut().for_each(|tree| tree.work.spent += outcome.sweeps);
+    }
+}
+
+/// Sets the pseudo-velocities of all trees, and returns the speed of the fastest point of any body, m/s, and of the fastest turn, rad/s.
+fn move_at(parts: &mut Parts, whitened: &[f64]) -> [f64; 2] {
+    let each = parts.trees.iter_mut().map(|tree| {
+        let base = tree.work.base;
+        tree.set_pseudo(&whitened[base..]);
+        tree.fastest()
+    });
+    each.fold([0.0; 2], larger)
+}
+
+fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+    [one[0].max(other[0]), one[1].max(other[1])]
+}
+
+impl Parting {
+    /// Stores the residuals of the rows of loops and couplings, m or rad.
+    fn note_errors(&mut self, constraints: &Constraints, correction: &Correction, parts: &Parts) {
+        self.errors.clear();
+        if !parts.own_closures.is_empty() {
+            let held = correction.rows.iter().filter(|row| row.held);
+            self.errors.extend(held.map(|row| constraints.loop_error(parts, row.block).unwrap_or(0.0)));
+        }
+    }
+
+    /// Finds the pseudo-velocities, where no point may move faster than `limit`, with so much work, in sweeps. Returns what it cost.
+    fn solve(&mut self, correction: &mut Correction, parts: &mut Parts, limit: f64, work: f64) -> f64 {
+        let problem = &mut self.problem;
+        let deepest =
+            correction.rows.iter().filter(|row| !row.is_stop).fold(0.0, |most: f64, row| most.max(row.target));
+        problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
+        for (row, columns) in correction.rows() {
+            let asked = if row.target > 0.0 {
+                let opening = row.own / fastest_of(problem, columns, parts, &mut self.whitened);
+                row.target.min(limit * opening) / (1.0 + (HARDLY / opening).powi(4))
+            } else {
+                row.target
+            };
+            if row.target <= 0.0 || row.is_stop || row.target < SHALLOW * deepest {
+                let low = if row.held { f64::NEG_INFINITY } else { 0.0 };
+                add_row(problem, columns, low, asked.min(0.0), 0.0);
+            }
+            if row.target > 0.0 {
+                add_row(problem, columns, 0.0, asked, SOFT * row.own);
+            }
+        }
+        let outcome = problem.iterate(&mut self.solver, &mut (work * problem.sweep_cost()));
+        correction.w.clone_from(&problem.w);
+        if !outcome.converged || !problem.is_finite() {
+            correction.w.fill(0.0);
+        }
+        outcome.sweeps
+    }
+}
+
+/// Adds a row that is to move at `target` at least, or, where `low` is no bound, at no other speed.
+fn add_row(problem: &mut Problem, columns: &[(f64, u32)], low: f64, target: f64, compliance: f64) {
+    let start = problem.columns.len();
+    problem.columns.extend(columns.iter().map(|&(y, _)| [y, 0.0, 0.0, 0.0]));
+    problem.index.extend(columns.iter().map(|&(_, index)| index));
+    let law = Law::Interval { low, high: f64::INFINITY };
+    let block = problem.block(law, start, [compliance, 0.0, 0.0], [-target, 0.0, 0.0], [0.0; 3]);
+    problem.blocks.push(block);
+}
+
+/// The speed of the fastest point of any body at the pseudo-velocities that a unit impulse of a row gives.
+fn fastest_of(problem: &Problem, columns: &[(f64, u32)], parts: &mut Parts, whitened: &mut Vec<f64>) -> f64 {
+    whitened.clear();
+    whitened.resize(problem.w.len(), 0.0);
+    columns.iter().for_each(|&(y, index)| whitened[index as usize] += y);
+    let mut fastest = 0.0f64;
+    for tree in parts.trees.iter_mut() {
+        let own = tree.work.base..tree.work.base + tree.topology.freedom;
+        if whitened[own.clone()].iter().any(|entry| *entry != 0.0) {
+            tree.set_pseudo(&whitened[own]);
+            fastest = fastest.max(tree.fastest()[0]);
+        }
+    }
+    fastest
+}
+
+impl Tree {
+    /// Sets the pseudo-velocities from the whitened ones of its island, of which its own come first.
+    fn set_pseudo(&mut self, whitened: &[f64]) {
+        let mut pseudo = std::mem::take(&mut self.work.pseudo);
+        self.velocity_of(whitened, &mut pseudo);
+        self.work.pseudo = pseudo;
+    }
+
+    /// No point of its bodies moves faster, m/s, and none of them turns faster, rad/s, than this at the pseudo-velocities.
+    fn fastest(&mut self) -> [f64; 2] {
+        let (topology, work) = (&self.topology, &mut self.work);
+        if let (true, Some(&[x, y, z, a, b, c])) = (topology.links.len() == 1, work.pseudo.first_chunk::<6>()) {
+            let turn = length([a, b, c]);
+            return [length([x, y, z]) + turn * topology.reach[0], turn];
+        }
+        let origin = work.links[0].middle;
+        let mut fastest = [0.0; 2];
+        for (index, link) in topology.links.iter().enumerate() {
+            let dofs = link.dof..link.dof + link.joint.freedom();
+            let own = dofs.map(|dof| work.axis[dof] * work.pseudo[dof]);
+            let parent = link.parent.map_or(Spatial::ZERO, |parent| work.pseudo_motion[parent]);
+            let motion = own.fold(parent, |sum, part| sum + part);
+            work.pseudo_motion[index] = motion;
+            if link.body.is_some() {
+                let speed = motion.at(work.links[index].middle - origin).norm();
+                let turn = motion.angular().norm();
+                fastest = larger(fastest, [speed + turn * topology.reach[index], turn]);
+            }
+        }
+        fastest
+    }
+
+    /// What part of the pseudo-velocities leads no axis beyond a stop in `h` seconds.
+    fn share_to_stops(&self, h: f64) -> f64 {
+        let mut share = 1.0f64;
+        let mut keep = |gap: f64, rate: f64| {
+            if gap > NEAR && -rate * h > gap {
+                share = share.min(gap / (-rate * h));
+            }
+        };
+        let (topology, state, pseudo) = (&self.topology, &self.state, &self.work.pseudo);
+        for dof in topology.free_axes()..topology.freedom {
+            let law = &topology.laws[dof];
+            keep(state.q[dof] - law.lower, pseudo[dof]);
+            keep(law.upper - state.q[dof], -pseudo[dof]);
+        }
+        for (ball, &turn) in topology.balls.iter().zip(&state.balls) {
+            for (gap, rate) in ball.stops_at(turn, pseudo, h) {
+                keep(gap, rate);
+            }
+        }
+        share
+    }
+
+    /// Moves at a part of the pseudo-velocities. What that changes in heights, springs and inertia comes in from nowhere, and is counted.
+    fn push_out(&mut self, share: f64, scheme: &Scheme) {
+        if share < 1.0 {
+            self.work.pseudo.iter_mut().for_each(|rate| *rate *= share);
+        }
+        let before = self.work.energy;
+        self.drift_pseudo(scheme.h);
+        self.update_kinematics(scheme.gravity);
+        self.work.substep_work += self.work.energy - before;
+    }
+}
+
+impl Ball {
+    /// How far the stops are that it comes near in `h` seconds at the rates of its tree, rad, and how fast it leaves them, rad/s.
+    fn stops_at(&self, turn: DQuat, rates: &[f64], h: f64) -> impl Iterator<Item = (f64, f64)> {
+        let rates = DVec3::from_slice(&rates[self.dof..]) * self.sign;
+        let rows = self.stops.rows(self.model_turn(turn), rates, rates, h).into_iter().flatten();
+        rows.map(move |stop| (stop.row.gap, stop.direction.dot(rates)))
+    }
+}
+
+fn length(vector: [f64; 3]) -> f64 {
+    DVec3::from_array(vector).norm()
+}

@@ -1,0 +1,174 @@
+//! The laws of one axis of a joint: stops, dry friction, motor, spring, damper and rotor.
+//!
+//! An axis of a tree is a coordinate, one of a loop joint is a direction between two links. Both obey these laws, as functions
+//! of the axis's coordinate q at the middle of the step and of its rates v at the start and v' at the end. Stops and dry
+//! friction are inequalities and always become rows. Springs, dampers, rotors and motors are linear in v': a tree adds them to
+//! its mass matrix, a loop joint makes rows with compliance of them.
+
+use simpartner_model::FreeAxis;
+
+use crate::Servo;
+
+/// A stop gets a row when its axis could come nearer to it than this in the step, rad or m. Any length does that is far above
+/// rounding: the row of a stop that is not reached has no impulse.
+const STOP_MARGIN: f64 = 1e-3;
+
+/// How far beyond its largest power a motor must be to count, as a share of it: more than rounding.
+const POWER_MARGIN: f64 = 1e-9;
+/// A tangent at a mean rate that differs by this share is below the largest power by the square of it.
+const MEAN_FOUND: f64 = 1e-4;
+
+/// What a row of an axis stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AxisLaw {
+    LowerStop,
+    UpperStop,
+    Friction,
+    Motor,
+    /// Spring, damper and rotor together.
+    Passive,
+}
+
+impl AxisLaw {
+    pub(crate) fn is_stop(self) -> bool {
+        matches!(self, Self::LowerStop | Self::UpperStop)
+    }
+}
+
+/// One row: l is between `low` and `high`, and within them sign v' + compliance l + offset = 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AxisRow {
+    pub(crate) law: AxisLaw,
+    pub(crate) sign: f64,
+    pub(crate) gap: f64,
+    pub(crate) offset: f64,
+    pub(crate) compliance: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// An effort that is linear in the change of rate over the step: at_start - slope (v' - v).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LinearEffort {
+    pub(crate) at_start: f64,
+    pub(crate) slope: f64,
+}
+
+/// Whether a gap that closes at `rate` could be nearly closed before the middle of the step after this one.
+pub(crate) fn is_near(gap: f64, rate: f64, h: f64) -> bool {
+    gap + 2.0 * h * rate.min(0.0) < STOP_MARGIN
+}
+
+/// The rows of the stops that are near at the rate `free` without impulses, and of dry friction.
+pub(crate) fn stops_and_friction(law: &FreeAxis, q: f64, free: f64, h: f64) -> [Option<AxisRow>; 3] {
+    let stop = |law, gap: f64, sign: f64| {
+        let row = AxisRow { law, sign, gap, offset: gap.max(0.0) / h, compliance: 0.0, low: 0.0, high: f64::INFINITY };
+        is_near(gap, sign * free, h).then_some(row)
+    };
+    let bound = law.friction * h;
+    let friction =
+        AxisRow { law: AxisLaw::Friction, sign: 1.0, gap: 0.0, offset: 0.0, compliance: 0.0, low: -bound, high: bound };
+    [
+        stop(AxisLaw::LowerStop, q - law.lower, 1.0),
+        stop(AxisLaw::UpperStop, law.upper - q, -1.0),
+        (bound > 0.0).then_some(friction),
+    ]
+}
+
+/// Spring and damper. Damping acts with the rate at the end of the step, a spring with the mean of its efforts at both ends of
+/// it, which keeps the energy and is stable however stiff it is.
+pub(crate) fn spring_and_damper(law: &FreeAxis, q: f64, v: f64, h: f64) -> LinearEffort {
+    LinearEffort {
+        at_start: law.stiffness * (law.spring_position - q) - law.damping * v,
+        slope: law.damping + 0.25 * h * law.stiffness,
+    }
+}
+
+/// A motor below its largest effort.
+pub(crate) fn motor(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> LinearEffort {
+    LinearEffort { at_start: motor_effort(motor, law, q, v, h), slope: motor.damping + h * motor.stiffness }
+}
+
+/// What a motor without a largest effort exerts when its axis has the rate `v` at the end of the step: slope times what `v` differs by
+/// from the rate that it asks for, which is no larger than the axis allows.
+pub(crate) fn motor_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> f64 {
+    let (slope, stretch) = (motor.damping + h * motor.stiffness, motor.position - q);
+    let asked = motor.stiffness * stretch + motor.damping * motor.rate;
+    if asked.abs() > slope * law.max_rate {
+        return slope * (law.max_rate.copysign(asked) - v);
+    }
+    motor.stiffness * (stretch - h * v) + motor.damping * (motor.rate - v)
+}
+
+/// What a motor exerts that is bounded, at the rate `v` at the end of the step.
+pub(crate) fn bounded_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> f64 {
+    motor_effort(motor, law, q, v, h).clamp(-motor.max_effort, motor.max_effort)
+}
+
+/// A motor at its largest power P, where its axis had the rate `v` at the start of the step. Its work in the step is its effort times the way
+/// h w at the mean rate w, so the effort is P / w. That is convex: its tangent at the rate `mean` is never above it, therefore no step exceeds
+/// P, and Newton's method, which goes on from where the last tangent led, finds w.
+pub(crate) fn motor_at_power(max_power: f64, mean: f64, v: f64) -> LinearEffort {
+    let effort = max_power / mean;
+    LinearEffort { at_start: effort * (2.0 - v / mean), slope: 0.5 * effort / mean }
+}
+
+/// The mean rate at which a motor gives the power P, from the rate `mean` that the effort `effort` came to, where one unit of effort
+/// changes it by `gain`: w = mean + gain (P / w - effort). The motor drives to the side that `side` is the sign of.
+pub(crate) fn mean_at_power(max_power: f64, mean: f64, effort: f64, gain: f64, side: f64) -> f64 {
+    let product = 4.0 * gain * max_power;
+    let without = side * (mean - gain * effort);
+    let root = (without * without + product).sqrt();
+    side * if without > 0.0 { 0.5 * (root + without) } else { 0.5 * product / (root - without) }
+}
+
+impl LinearEffort {
+    pub(crate) const NONE: Self = Self { at_start: 0.0, slope: 0.0 };
+
+    /// Where the rate has changed by `dv` over the step.
+    pub(crate) fn after(self, dv: f64) -> f64 {
+        self.at_start - self.slope * dv
+    }
+
+    /// The row that exerts it, where the axis had the rate `v` at the start of the step. `None` if it exerts nothing.
+    fn row(self, law: AxisLaw, v: f64, bound: f64, h: f64) -> Option<AxisRow> {
+        let row = AxisRow {
+            law,
+            sign: 1.0,
+            gap: 0.0,
+            offset: -(v + self.at_start / self.slope),
+            compliance: 1.0 / (h * self.slope),
+            low: -bound,
+            high: bound,
+        };
+        (self.slope > 0.0).then_some(row)
+    }
+}
+
+/// The row of a motor; `power_mean` is the mean rate of [`motor_at_power`] if it is at its largest power, otherwise 0.
+pub(crate) fn motor_row(servo: &Servo, law: &FreeAxis, q: f64, v: f64, power_mean: f64, h: f64) -> Option<AxisRow> {
+    if !servo.is_on() {
+        return None;
+    }
+    let bound = servo.max_effort * h;
+    let effort =
+        if power_mean == 0.0 { motor(servo, law, q, v, h) } else { motor_at_power(law.max_power, power_mean, v) };
+    effort.row(AxisLaw::Motor, v, bound, h)
+}
+
+/// Whether a motor that would exert `effort` at the mean rate `mean` of a step gives more than its largest power.
+pub(crate) fn exceeds_power(law: &FreeAxis, effort: f64, mean: f64) -> bool {
+    effort * mean > law.max_power * (1.0 + POWER_MARGIN)
+}
+
+/// Whether a tangent at one mean rate is good where another was found.
+pub(crate) fn same_mean(one: f64, other: f64) -> bool {
+    (one - other).abs() < MEAN_FOUND * other.abs()
+}
+
+/// The row of spring, damper and rotor; the rotor's momentum is `armature` times the rate.
+pub(crate) fn passive_row(law: &FreeAxis, q: f64, v: f64, h: f64) -> Option<AxisRow> {
+    let LinearEffort { at_start, slope } = spring_and_damper(law, q, v, h);
+    let all = LinearEffort { at_start, slope: slope + law.armature / h };
+    all.row(AxisLaw::Passive, v, f64::INFINITY, h)
+}

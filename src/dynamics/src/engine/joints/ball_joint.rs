@@ -1,0 +1,170 @@
+//! Ball joints: what their motors and stops see of a rotation R, that of the child's frame in the parent's. Rates and efforts are
+//! components of the angular velocity w and of the moment along the joint's axes as the parent carries them.
+//!
+//! | law | equation |
+//! |---|---|
+//! | spring | -k log R, the gradient of k \|log R\|²/2: to where the coordinates are zero by the shortest turn |
+//! | motor that holds a position | k log(R* Rᵀ) + d (w* - w), R* being the turn by the rotation vector that is asked for |
+//! | swing | a = angle between z and R z <= `swing`; da/dt = n · w with n = z × R z / sin a |
+//! | twist | t = 2 atan2(r_z, r_w), r the quaternion of R, R = (shortest turn of z to R z) (turn by t about z); dt/dt = g · w |
+//!
+//! Damping, dry friction, rotor and the bounds of motors are those of three axes ([`crate::engine::joints::axis_laws`]). A stop holds where its row says that
+//! the middle of the next step will be: a row is linear, so what the curve differs by from its tangent at the rate of the start is
+//! added ([`Stops::rows`]).
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_model::{Joint, JointKind, Norm};
+
+use super::axis_laws::{AxisLaw, AxisRow, is_near};
+use crate::{
+    Servo,
+    engine::{algebra::spatial::rotation_by, state::tree::Tree},
+    state::rotation_vector,
+};
+
+/// Below this sine of the swing its direction is rounding (1e-16) by a millionth and more, and below this square of the cosine of half of it
+/// the twist's is.
+const SMALLEST_SINE: f64 = 1e-10;
+const SMALLEST_COSINE: f64 = 1e-12;
+
+/// The ball joint of a tree.
+#[derive(Debug, Clone)]
+pub(crate) struct Ball {
+    /// The first of its three degrees of freedom.
+    pub(crate) dof: usize,
+    /// -1 if the tree was walked from child to parent: rates are then those of the parent against the child.
+    pub(crate) sign: f64,
+    pub(crate) stops: Stops,
+}
+
+/// How far a ball joint may turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stops {
+    swing: f64,
+    lower: f64,
+    upper: f64,
+}
+
+/// A row of a stop: the direction that it presses in, and the axis whose stop it counts as.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StopRow {
+    pub(crate) axis: usize,
+    pub(crate) direction: DVec3,
+    pub(crate) row: AxisRow,
+}
+
+impl Stops {
+    pub(crate) fn new(joint: &Joint) -> Self {
+        let none = Self { swing: f64::INFINITY, lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+        match joint.axes[2].free() {
+            Some(twist) if joint.kind == JointKind::Ball => {
+                Self { swing: joint.swing, lower: twist.lower, upper: twist.upper }
+            }
+            _ => none,
+        }
+    }
+
+    pub(crate) fn exist(&self) -> bool {
+        self.swing.is_finite() || self.lower.is_finite() || self.upper.is_finite()
+    }
+
+    /// Swing and twist of a rotation, and their gradients. The twist is that nearest to the middle between its stops. What has no
+    /// direction has the gradient zero; a swing of zero grows in whatever direction `rate` has.
+    fn measure(&self, turn: DQuat, rate: DVec3) -> [(f64, DVec3); 2] {
+        let leaning = turn * DVec3::Z;
+        let across = DVec3::Z.cross(leaning);
+        let sine = across.norm();
+        let swing = libm::atan2(sine, leaning.z);
+        let direction =
+            if sine > SMALLEST_SINE { across / sine } else { DVec3::new(rate.x, rate.y, 0.0).normalized_or_zero() };
+        let DQuat { x, y, z, w } = turn;
+        let square = w * w + z * z;
+        let gradient = match square > SMALLEST_COSINE {
+            true => DVec3::new((w * y + z * x) / square, (z * y - w * x) / square, 1.0),
+            false => DVec3::ZERO,
+        };
+        let middle = 0.5 * (self.lower + self.upper);
+        let mut twist = 2.0 * libm::atan2(z, w);
+        if middle.is_finite() {
+            twist -= std::f64::consts::TAU * ((twist - middle) / std::f64::consts::TAU).round();
+        }
+        [(swing, direction), (twist, gradient)]
+    }
+
+    /// The rows of the stops that are near, where the joint is turned so far, at the rates at the start of the step and, without
+    /// impulses, at its end.
+    pub(crate) fn rows(&self, turn: DQuat, before: DVec3, free: DVec3, h: f64) -> [Option<StopRow>; 3] {
+        if !self.exist() {
+            return [None; 3];
+        }
+        let now = self.measure(turn, free);
+        let next = self.measure(rotation_by(before * h) * turn, free);
+        // What each gains in a step at a constant rate, beside its gradient's share.
+        let curve = [0, 1].map(|k| (next[k].0 - now[k].0) / h - now[k].1.dot(before));
+        let row = |which: usize, law: AxisLaw, gap: f64, sign: f64| {
+            let direction = now[which].1 * sign;
+            let offset = gap.max(0.0) / h + sign * curve[which];
+            let row = AxisRow { law, sign: 1.0, gap, offset, compliance: 0.0, low: 0.0, high: f64::INFINITY };
+            let counts = direction != DVec3::ZERO && is_near(gap, direction.dot(free), h);
+            counts.then_some(StopRow { axis: 2 * which, direction, row })
+        };
+        let [(swing, _), (twist, _)] = now;
+        [
+            row(0, AxisLaw::UpperStop, self.swing - swing, -1.0),
+            row(1, AxisLaw::LowerStop, twist - self.lower, 1.0),
+            row(1, AxisLaw::UpperStop, self.upper - twist, -1.0),
+        ]
+    }
+}
+
+impl Ball {
+    /// The rotation of the child's frame in the parent's, from that of the outer link in the inner one.
+    pub(crate) fn model_turn(&self, turn: DQuat) -> DQuat {
+        if self.sign < 0.0 { turn.inverse() } else { turn }
+    }
+
+    /// A rotation of the outer link in the inner one after a further turn, whose vector is along the axes of the one that carries them.
+    pub(crate) fn turned(&self, turn: DQuat, further: DQuat) -> DQuat {
+        if self.sign < 0.0 { turn * further } else { further * turn }.normalized()
+    }
+}
+
+/// What the three motors of a ball joint that is turned so far take for its coordinates: what they ask for, less the shortest turn there.
+/// Where none of them holds a position they do not matter.
+pub(crate) fn motor_coordinates(motors: &[Servo], turn: DQuat) -> [f64; 3] {
+    let target = DVec3::new(motors[0].position, motors[1].position, motors[2].position);
+    if motors.iter().all(|motor| motor.stiffness == 0.0) {
+        return target.to_array();
+    }
+    (target - rotation_vector(rotation_by(target) * turn.inverse())).to_array()
+}
+
+impl Tree {
+    /// Works out [`Tree::motor_coordinate`] at the middle of the substep.
+    pub(crate) fn set_motor_coordinates(&mut self) {
+        if self.topology.balls.is_empty() {
+            return;
+        }
+        let (state, coordinates) = (&self.state, &mut self.work.motor_coordinates);
+        coordinates.clone_from(&state.q);
+        for (ball, &turn) in self.topology.balls.iter().zip(&state.balls) {
+            let own = ball.dof..ball.dof + 3;
+            let mut motors = [Servo::OFF; 3];
+            for (motor, given) in motors.iter_mut().zip(&state.motors[own.clone()]) {
+                *motor = given.signed(ball.sign);
+            }
+            let found = motor_coordinates(&motors, ball.model_turn(turn));
+            coordinates[own].copy_from_slice(&found.map(|coordinate| ball.sign * coordinate));
+        }
+    }
+
+    /// The same of all degrees of freedom.
+    pub(crate) fn motor_coordinates(&self) -> &[f64] {
+        if self.topology.balls.is_empty() { &self.state.q } else { &self.work.motor_coordinates }
+    }
+
+    /// What the motor of a degree of freedom takes for its coordinate: of a ball joint what the motor asks for less the way there.
+    pub(crate) fn motor_coordinate(&self, dof: usize) -> f64 {
+        self.motor_coordinates()[dof]
+    }
+}

@@ -1,0 +1,117 @@
+//! Block Gauss-Seidel: sweeps that visit one block after the other, as long as that pays, and where they go ([`series`]).
+
+mod extrapolation;
+
+pub(crate) use self::extrapolation::Series;
+use super::{problem::Problem, solver_tolerance::TOLERANCE};
+
+/// Sweeps before Newton's method, at least: it then starts near, and it is known how fast sweeps converge. They go on as long as what
+/// is left of them costs less than Newton's method would.
+const SWEEPS: usize = 4;
+/// Iterations that Newton's method takes as a rule.
+const NEWTON_ITERATIONS: f64 = 10.0;
+/// Multiplications of a sweep: for each column of a block, and for its local solution, which has divisions and roots.
+const MULTIPLICATIONS_A_COLUMN: usize = 8;
+const MULTIPLICATIONS_A_BLOCK: usize = 100;
+/// What changes a velocity by more than this in a sweep, m/s, leaves its rounding in w, a hundredth of the tolerance: w is summed up anew.
+const ROUNDED: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
+
+impl Problem {
+    /// What a sweep costs, in multiplications.
+    pub(crate) fn sweep_cost(&self) -> f64 {
+        (MULTIPLICATIONS_A_COLUMN * self.columns.len() + MULTIPLICATIONS_A_BLOCK * self.blocks.len()) as f64
+    }
+
+    /// What the eliminations within the trees cost Newton's method about, in multiplications: little for loose bodies, much for robots,
+    /// and there it is what sweeps compete with.
+    fn newton_cost(&self) -> f64 {
+        let tree = |ends: &[usize]| (ends[1] - ends[0]).pow(3) / 6;
+        NEWTON_ITERATIONS * self.starts.windows(2).map(tree).sum::<usize>() as f64
+    }
+
+    /// Sweeps as long as that pays. Returns the largest change of a velocity in the last sweep, infinite where velocities are no numbers any
+    /// more, and by how much sweeps changed them in all.
+    pub(crate) fn sweep_on(&mut self, series: &mut Series, solved: f64, work: &mut f64) -> [f64; 2] {
+        let cost = self.sweep_cost();
+        let most = self.newton_cost() / cost;
+        let mut moved = 0.0;
+        // Of the last sweeps, the latest last.
+        let mut residuals = [f64::INFINITY; SWEEPS];
+        loop {
+            *work -= cost;
+            let residual = self.sweep(0.0);
+            moved += residual;
+            if residual > ROUNDED {
+                self.sum_up();
+            }
+            residuals.rotate_left(1);
+            residuals[SWEEPS - 1] = residual;
+            if !self.is_finite() {
+                return [f64::INFINITY; 2];
+            }
+            let is_solved = residual < solved || *work < cost;
+            if is_solved || residuals[0].is_finite() && !(sweeps_left(&residuals, solved) <= most) {
+                return [residual, moved];
+            }
+            if residuals[0].is_finite() {
+                moved += series.sum(self, [residuals[1], residuals[2], residuals[3]]);
+            }
+            if residuals[1].is_finite() {
+                series.note(self);
+            }
+        }
+    }
+
+    /// Visits every block once and returns the largest change of velocity. A contact that misses its law by less than `near`, m/s, keeps its
+    /// impulse, and that is what counts.
+    pub(crate) fn sweep(&mut self, near: f64) -> f64 {
+        let mut largest = 0.0f64;
+        for place in 0..self.blocks.len() {
+            let radius = self.disc_radius(self.blocks[place].law);
+            let block = &mut self.blocks[place];
+            let range = block.start..block.start + block.length;
+            let (columns, index) = (&self.columns[range.clone()], &self.index[range]);
+            let mut u = [block.bias[0], block.bias[1], block.bias[2], 0.0];
+            for (column, &index) in columns.iter().zip(index) {
+                let w = self.w[index as usize];
+                for c in 0..4 {
+                    u[c] += column[c] * w;
+                }
+            }
+            for c in 0..3 {
+                u[c] += block.compliance[c] * block.impulse[c];
+            }
+            let u = [u[0], u[1], u[2]];
+            let l = match block.kept(u, near) {
+                Some((l, missed)) => {
+                    largest = largest.max(missed);
+                    l
+                }
+                None => block.visit(u, radius),
+            };
+            let change = [l[0] - block.impulse[0], l[1] - block.impulse[1], l[2] - block.impulse[2]];
+            if change == [0.0; 3] {
+                continue;
+            }
+            block.impulse = l;
+            for (column, &index) in columns.iter().zip(index) {
+                self.w[index as usize] += column[0] * change[0] + column[1] * change[1] + column[2] * change[2];
+            }
+            let du = block.cone.times(change);
+            largest = largest.max(du[0].abs()).max(du[1].abs()).max(du[2].abs());
+        }
+        largest
+    }
+
+    /// Whether all velocities are numbers; the largest change of a sweep passes over what is not.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.w.iter().all(|w| w.is_finite())
+    }
+}
+
+/// How many more sweeps a solution to `tolerance` takes if they go on to converge as over the last ones.
+fn sweeps_left(residuals: &[f64; SWEEPS], tolerance: f64) -> f64 {
+    let (first, last) = (residuals[0], residuals[SWEEPS - 1]);
+    let fall = libm::log(first / last) / (SWEEPS - 1) as f64;
+    if fall > 0.0 { libm::log(last / tolerance) / fall } else { f64::INFINITY }
+}

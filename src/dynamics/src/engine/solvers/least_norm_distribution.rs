@@ -1,0 +1,457 @@
+//! How contacts share a load that statics leave to them: four feet, the two rims of a wheel, a box on its corners.
+//!
+//! The motion that the law of contact gives leaves open how rigid contacts of one body share its load: what the
+//! velocities fix is the whitened sum of the impulses, w. Of all impulses with the same sum that obey the law, those
+//! with the least sum of squares are taken: the forces that springs would have that are all as stiff, along the surface
+//! as across it, and too stiff to yield. Where the contacts lie in a plane that is the least squares of the normal
+//! forces. The timestep, the order of anything, and what was before have no part in it.
+//!
+//! | contact | what it shares |
+//! |---|---|
+//! | rigid, sticks | normal and tangential impulse, within its cone |
+//! | rigid, slides | the normal impulse; friction follows it at the edge of the cone |
+//! | rigid with slip | the normal impulse; friction follows its creep, and at the edge of the cone the normal impulse |
+//!
+//! Open contacts have no impulse. Stops, couplings and loop joints keep theirs; what resists rolling follows the normal
+//! impulse where it is at its bound. A step in which something bounces is left as the solver found it.
+//!
+//! **What else decides.** Where joints stand between the contacts, statics leave nothing open that a spring, damper or
+//! motor of a joint decides. Motors of given velocity yield by 1e-8 rad/s for each newton metre, all the same, and
+//! share as dampers do; those that hold a position are springs (`crate::motor`). Who wants a load shared by what bears
+//! it gives it that: soft tyres (a material's stiffness), sprung legs, motors that hold a position. A rigid surface
+//! more than 1e-6 m above what it might stand on bears nothing. The tangential forces of contacts whose normals are
+//! independent stay as the solver found them.
+//!
+//! **Method.** With S = diag(1, m, m), m the coefficient of friction, the impulses are those nearest to zero in the
+//! norm |S l|, and so follow from a vector z over the unknowns of the island, l = P(S⁻² Yᵀ z), where P is the
+//! projection on the cone in that norm. The equations sum of Y l = (what it was) are the gradient of a convex function
+//! of z, and Newton's method solves them: in one step where no bound is met.
+//!
+//! **Friction that moves.** Where bodies turn as they slide, sliding friction that follows the normal impulses to other
+//! places is another force, and the problem is solved again from there ([`Shared::Moved`]), a few times at most; what
+//! is left to do then the next step does, which begins where this one ends.
+
+use super::{
+    cone::{Mode, on_disc},
+    newton::disc_slopes,
+    problem::{Block, Law, Problem},
+    skyline::Skyline,
+};
+use crate::engine::algebra::elimination::dot;
+
+/// Islands with more contacts leave the sharing to the solver, since each iteration costs as much as one of Newton's
+/// method: heaps of dozens of bodies, which rest in many ways as it is.
+pub(crate) const MOST_CONTACTS: usize = 64;
+/// A normal depends on those before it if what it has of its own is less than this part of it, squared. A wheel on a
+/// sprung leg has nine tenths of its own; feet of one body, and the rims of a wheel, whose normals differ by less than
+/// 0.3 rad, a tenth or less.
+const DEPENDENT: f64 = 0.1;
+/// A contact whose surfaces part, or slide, by less than this is closed, or sticks, m/s: ten times what the solver
+/// leaves.
+pub(crate) const STILL: f64 = 1e-8;
+/// Of the largest diagonal entry of the matrix, what is added to all of them, so that what no contact moves stays where
+/// it is.
+const SHIFT: f64 = 1e-12;
+/// The equations are solved when they hold to this part of the velocities that the impulses make, and to this, m/s, at
+/// least, below what the solver leaves. Where the second is not reached in so many iterations, the impulses stay as
+/// they were.
+const SOLVED: f64 = 1e-11;
+const ACCEPTED: f64 = 1e-10;
+const ITERATIONS: usize = 20;
+/// Rounding of the function that is minimised, relative.
+const ROUNDING: f64 = 1e-14;
+/// How often a step is halved at most.
+const HALVINGS: usize = 8;
+/// Where something slides, loads are shared if none is off by more than this part of the largest: otherwise the friction that moves
+/// with them and what the solver leaves would answer each other in every step.
+const SETTLED: f64 = 1e-6;
+/// Friction that moves changes the motion if it changes a velocity by more than this, m/s: what the solver leaves.
+const MOVED: f64 = 1e-9;
+
+/// What of a contact's impulse is shared.
+#[derive(Debug, Clone, Copy, Default)]
+enum Part {
+    #[default]
+    Whole,
+    /// The normal one, which friction follows.
+    Normal,
+}
+
+/// A contact that takes part.
+#[derive(Debug, Clone, Copy, Default)]
+struct Support {
+    /// Its place among the blocks.
+    block: usize,
+    part: Part,
+    /// The coefficient of friction, the larger of two.
+    friction: f64,
+    /// Yᵀ z, the impulse that follows from it, zero in what is not shared, and the derivatives of that by this.
+    y: [f64; 3],
+    l: [f64; 3],
+    slope: [[f64; 3]; 3],
+}
+
+/// How sharing went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Shared {
+    /// Statics leave nothing open: the impulses are those of the motion.
+    Determined,
+    /// The motion is the same.
+    Same,
+    /// Friction is elsewhere now and changes a velocity by so much, m/s: the problem is to be solved again.
+    Moved(f64),
+}
+
+/// The memory of the method.
+#[derive(Debug, Default)]
+pub(crate) struct Sharing {
+    supports: Vec<Support>,
+    matrix: Skyline,
+    /// Added to its diagonal.
+    shift: f64,
+    /// What the impulses that are shared sum up to.
+    target: Vec<f64>,
+    z: Vec<f64>,
+    /// What the equations have too much, and the Newton step.
+    rest: Vec<f64>,
+    step: Vec<f64>,
+    trial: Vec<f64>,
+    /// The normal of one contact over all unknowns, and the factor of the normals' products (Cholesky's), row by row.
+    spread: Vec<f64>,
+    products: Vec<f64>,
+}
+
+impl Sharing {
+    /// Shares the loads of a solved problem, if there is anything to share. It takes its cost, in multiplications, of
+    /// `work`.
+    pub(crate) fn share(&mut self, problem: &mut Problem, work: &mut f64) -> Shared {
+        self.find_supports(problem);
+        if self.supports.len() < 2 || self.supports.len() > MOST_CONTACTS || !self.is_open(problem) {
+            return Shared::Determined;
+        }
+        self.set_target(problem);
+        let slides = |support: &Support| {
+            matches!(support.part, Part::Normal) && problem.blocks[support.block].compliance == [0.0; 3]
+        };
+        let found = self.solve(problem, work);
+        if !found || self.supports.iter().any(slides) && self.is_settled(problem) {
+            return Shared::Same;
+        }
+        self.apply(problem)
+    }
+
+    /// Finds the contacts that carry or could carry, and what they share.
+    fn find_supports(&mut self, problem: &Problem) {
+        self.supports.clear();
+        for (place, block) in problem.blocks.iter().enumerate().filter(|(_, block)| block.law == Law::Cone) {
+            if let Some(part) = part(problem, block) {
+                self.supports.push(Support { block: place, part, friction: block.friction, ..Support::default() });
+            }
+        }
+    }
+
+    /// Whether normals depend on each other.
+    fn is_open(&mut self, problem: &Problem) -> bool {
+        self.spread.clear();
+        self.spread.resize(problem.w.len(), 0.0);
+        self.products.clear();
+        for (place, support) in self.supports.iter().enumerate() {
+            let own = columns(problem, &problem.blocks[support.block]);
+            own.clone().for_each(|(y, i)| self.spread[i] = y[0]);
+            let (row, mut other) = (self.products.len(), 0);
+            for (before, second) in self.supports[..place].iter().enumerate() {
+                let columns = columns(problem, &problem.blocks[second.block]);
+                let product: f64 = columns.map(|(y, i)| y[0] * self.spread[i]).sum();
+                let known = dot(&self.products[row..], &self.products[other..other + before]);
+                self.products.push((product - known) * self.products[other + before]);
+                other += before + 1;
+            }
+            let whole: f64 = own.clone().map(|(y, _)| y[0] * y[0]).sum();
+            let rest = whole - dot(&self.products[row..], &self.products[row..]);
+            if !(rest > DEPENDENT * whole) {
+                return true;
+            }
+            self.products.push(1.0 / rest.sqrt());
+            own.for_each(|(_, i)| self.spread[i] = 0.0);
+        }
+        false
+    }
+
+    fn set_target(&mut self, problem: &Problem) {
+        for support in &mut self.supports {
+            let l = problem.blocks[support.block].impulse;
+            support.l = [0.0; 3];
+            support.rows().for_each(|row| support.l[row] = l[row]);
+        }
+        self.target.clear();
+        self.target.resize(problem.w.len(), 0.0);
+        for support in &self.supports {
+            add_impulse(&mut self.target, problem, &problem.blocks[support.block], support.l);
+        }
+    }
+
+    /// Finds z, and with it the impulses. False if they could not be found; they are to stay as they are.
+    fn solve(&mut self, problem: &Problem, work: &mut f64) -> bool {
+        let cost = self.begin(problem);
+        let size = self.largest(problem, &self.target);
+        let (mut lack, mut value, mut linear) = (f64::INFINITY, 0.0, false);
+        for _ in 0..ITERATIONS {
+            if cost > *work {
+                break;
+            }
+            *work -= cost;
+            if !linear {
+                self.matrix.clear();
+                for support in &self.supports {
+                    self.matrix.add(problem, &problem.blocks[support.block], &support.slope);
+                }
+                self.matrix.factorise(self.shift);
+            }
+            self.step.clear();
+            self.step.extend(self.rest.iter().map(|rest| -rest));
+            self.matrix.solve(&mut self.step);
+            (value, linear) = self.advance(problem, value);
+            let last = std::mem::replace(&mut lack, self.largest(problem, &self.rest));
+            // Rounding ends it where nothing is gained any more.
+            if lack <= SOLVED * size || lack < ACCEPTED && lack >= 0.5 * last {
+                break;
+            }
+        }
+        lack <= SOLVED * size || lack < ACCEPTED
+    }
+
+    /// Begins at z = 0, as if no bound were met. Returns what an iteration costs, in multiplications.
+    fn begin(&mut self, problem: &Problem) -> f64 {
+        let blocks = self.supports.iter().map(|support| &problem.blocks[support.block]);
+        let mut cost = self.matrix.begin(problem, blocks);
+        let mut stiffest = 0.0f64;
+        for support in &mut self.supports {
+            let block = &problem.blocks[support.block];
+            let columns = block.length as f64;
+            cost += columns * (1.5 * columns + 12.0);
+            support.slope = [[0.0; 3]; 3];
+            for (row, place) in support.rows().zip([0, 3, 5]) {
+                support.slope[row][row] = support.weight(row);
+                stiffest = stiffest.max((block.cone.a[place] - block.compliance[row]) * support.weight(row));
+            }
+        }
+        self.shift = SHIFT * stiffest;
+        self.z.clear();
+        self.z.resize(problem.w.len(), 0.0);
+        self.rest.clear();
+        self.rest.extend(self.target.iter().map(|sum| -sum));
+        cost
+    }
+
+    /// The largest velocity that whitened impulses give a row that is shared.
+    fn largest(&self, problem: &Problem, whitened: &[f64]) -> f64 {
+        let each = self.supports.iter().map(|support| {
+            let u = problem.moved_by(&problem.blocks[support.block], whitened);
+            support.rows().fold(0.0f64, |largest, row| largest.max(u[row].abs()))
+        });
+        each.fold(0.0, f64::max)
+    }
+
+    /// Takes as much of the step as makes the function that is minimised less than `value`. Returns what it is then,
+    /// and whether the impulses went with the slopes that they had.
+    fn advance(&mut self, problem: &Problem, value: f64) -> (f64, bool) {
+        let (mut length, mut found) = (1.0, (0.0, false));
+        for _ in 0..HALVINGS {
+            self.trial.clear();
+            self.trial.extend(self.z.iter().zip(&self.step).map(|(z, step)| z + length * step));
+            found = self.evaluate(problem);
+            if found.0 <= value + ROUNDING * value.abs() {
+                break;
+            }
+            length *= 0.5;
+        }
+        std::mem::swap(&mut self.z, &mut self.trial);
+        found
+    }
+
+    /// Finds the impulses at the trial point, and what the equations have too much. Returns the function that is
+    /// minimised, and whether all slopes are as they were.
+    fn evaluate(&mut self, problem: &Problem) -> (f64, bool) {
+        let (mut value, mut linear) = (0.0, true);
+        self.rest.clear();
+        self.rest.extend(self.target.iter().map(|sum| -sum));
+        for support in &mut self.supports {
+            support.y = problem.moved_by(&problem.blocks[support.block], &self.trial);
+            let slope = support.slope;
+            support.project();
+            linear &= support.slope == slope;
+            let (l, y, most) = (&support.l, &support.y, support.friction * support.friction);
+            value += l[0] * (y[0] - 0.5 * l[0]) + l[1] * (y[1] - 0.5 * most * l[1]) + l[2] * (y[2] - 0.5 * most * l[2]);
+            add_impulse(&mut self.rest, problem, &problem.blocks[support.block], support.l);
+        }
+        value -= self.trial.iter().zip(&self.target).map(|(z, sum)| z * sum).sum::<f64>();
+        (value, linear)
+    }
+
+    /// Whether all contacts have what was found already but for a part of the largest load.
+    fn is_settled(&self, problem: &Problem) -> bool {
+        let (mut largest, mut change) = (0.0f64, 0.0f64);
+        for support in &self.supports {
+            let old = problem.blocks[support.block].impulse;
+            for row in support.rows() {
+                let size = if row == 0 { 1.0 } else { support.friction };
+                largest = largest.max(size * old[row].abs());
+                change = change.max(size * (support.l[row] - old[row]).abs());
+            }
+        }
+        change <= SETTLED * largest
+    }
+
+    /// Gives the contacts what was found.
+    fn apply(&mut self, problem: &mut Problem) -> Shared {
+        // From here on the rest is what friction that moves adds.
+        self.rest.fill(0.0);
+        for support in &mut self.supports {
+            let block = &problem.blocks[support.block];
+            let old = block.impulse;
+            let mut new = old;
+            support.rows().for_each(|row| new[row] = support.l[row]);
+            support.y = [old[0], 0.0, 0.0];
+            if let Part::Normal = support.part {
+                [new[1], new[2]] = friction_at(problem, block, new[0]);
+                let change = [0.0, new[1] - old[1], new[2] - old[2]];
+                add_impulse(&mut self.rest, problem, block, change);
+            }
+            problem.blocks[support.block].impulse = new;
+        }
+        self.move_rolling(problem);
+        let moves =
+            |block: &Block| problem.moved_by(block, &self.rest).iter().fold(0.0f64, |most, u| most.max(u.abs()));
+        let moved = problem.blocks.iter().map(moves).fold(0.0, f64::max);
+        if moved > MOVED { Shared::Moved(moved) } else { Shared::Same }
+    }
+
+    /// What resists rolling and turning goes with the normal impulse, which was `y[0]` of each support.
+    fn move_rolling(&mut self, problem: &mut Problem) {
+        for place in 0..problem.blocks.len() {
+            let Law::Disc { normal, radius, .. } = problem.blocks[place].law else { continue };
+            let Ok(support) = self.supports.binary_search_by_key(&normal, |support| support.block) else { continue };
+            let (before, now) = (self.supports[support].y[0], problem.blocks[normal].impulse[0]);
+            let block = &mut problem.blocks[place];
+            let old = block.impulse;
+            if block.cone.mode == Mode::Open && before > 0.0 {
+                block.impulse = old.map(|l| l * (now / before));
+            }
+            block.bring_into_bounds(radius * now);
+            let change: [f64; 3] = std::array::from_fn(|row| block.impulse[row] - old[row]);
+            add_impulse(&mut self.rest, problem, &problem.blocks[place], change);
+        }
+    }
+}
+
+impl Support {
+    /// The rows that are shared.
+    fn rows(&self) -> std::ops::Range<usize> {
+        match self.part {
+            Part::Whole => 0..3,
+            Part::Normal => 0..1,
+        }
+    }
+
+    /// S⁻² of a row.
+    fn weight(&self, row: usize) -> f64 {
+        if row == 0 { 1.0 } else { 1.0 / (self.friction * self.friction) }
+    }
+
+    /// Sets impulse and slope to those that follow from y.
+    fn project(&mut self) {
+        let (m, [n, y1, y2]) = (self.friction, self.y);
+        (self.l, self.slope) = ([0.0; 3], [[0.0; 3]; 3]);
+        match self.part {
+            Part::Normal if n > 0.0 => (self.l[0], self.slope[0][0]) = (n, 1.0),
+            Part::Normal => {}
+            Part::Whole => {
+                let t = [y1 / m, y2 / m];
+                let length = t[0].hypot(t[1]);
+                if length <= m * n {
+                    self.l = [n, t[0] / m, t[1] / m];
+                    (0..3).for_each(|row| self.slope[row][row] = self.weight(row));
+                } else if m * length > -n {
+                    // On the edge: the normal impulse is that of the nearest point, and friction is on its disc.
+                    let share = 1.0 / (1.0 + m * m);
+                    let normal = share * (n + m * length);
+                    self.set_tangents(t, m * normal);
+                    self.l[0] = normal;
+                    self.slope[0][0] = share;
+                    for (row, along) in [t[0] / length, t[1] / length].into_iter().enumerate() {
+                        self.slope[0][row + 1] = share * along;
+                        self.slope[row + 1][0] = share * along;
+                    }
+                    let along = [t[0] / length, t[1] / length];
+                    (0..2).for_each(|i| (0..2).for_each(|k| self.slope[i + 1][k + 1] += share * along[i] * along[k]));
+                }
+            }
+        }
+    }
+
+    /// Sets the tangential ones to the nearest point of a disc of that radius, in newton seconds.
+    fn set_tangents(&mut self, t: [f64; 2], radius: f64) {
+        let (m, [x, y]) = (self.friction, on_disc(t, radius));
+        (self.l[1], self.l[2]) = (x / m, y / m);
+        let (by_point, _) = disc_slopes(t, radius);
+        (0..2).for_each(|i| (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] / (m * m)));
+    }
+}
+
+/// Whether a contact carries a load that could be another's, or could carry one.
+pub(crate) fn takes_part(problem: &Problem, block: &Block) -> bool {
+    part(problem, block).is_some()
+}
+
+/// What a contact shares; `None` if its impulse is settled.
+fn part(problem: &Problem, block: &Block) -> Option<Part> {
+    let (carries, mode) = (block.impulse[0] > 0.0, block.cone.mode);
+    if block.cone.a[0] <= 0.0 || block.compliance[0] > 0.0 {
+        return None;
+    }
+    let known = carries && (mode == Mode::Stick || !block.cone.friction);
+    let u = if known { [0.0; 3] } else { problem.velocity(block) };
+    let creeps = block.compliance[1].max(block.compliance[2]) > 0.0;
+    let slides = u[1].hypot(u[2]) > STILL * block.friction.max(1.0);
+    match (carries || u[0] <= STILL, block.cone.friction && !creeps && !slides) {
+        (false, _) => None,
+        (true, true) => Some(Part::Whole),
+        (true, false) => Some(Part::Normal),
+    }
+}
+
+/// Friction of a contact that slides or creeps, if this is its normal impulse.
+fn friction_at(problem: &Problem, block: &Block, normal: f64) -> [f64; 2] {
+    let [before, x, y] = block.impulse;
+    if !block.cone.friction {
+        return [0.0; 2];
+    }
+    let at_edge = |t: [f64; 2]| on_disc(t, normal);
+    if block.cone.mode == Mode::Stick {
+        return at_edge([x, y]);
+    }
+    let u = problem.velocity(block);
+    let speed = u[1].hypot(u[2]);
+    let edge = match (before > 0.0, speed > 0.0) {
+        (true, _) => [x * normal / before, y * normal / before],
+        (false, true) => [-u[1] * normal / speed, -u[2] * normal / speed],
+        (false, false) => [0.0; 2],
+    };
+    // Slip lets it give way before.
+    let creep =
+        [1, 2].map(|row| if block.compliance[row] > 0.0 { -u[row] / block.compliance[row] } else { f64::INFINITY });
+    if creep[0].hypot(creep[1]) < normal { creep } else { edge }
+}
+
+/// The columns of a contact, and the unknown that each belongs to.
+fn columns<'a>(problem: &'a Problem, block: &Block) -> impl Iterator<Item = (&'a [f64; 4], usize)> + Clone {
+    let range = block.start..block.start + block.length;
+    problem.columns[range.clone()].iter().zip(problem.index[range].iter().map(|&i| i as usize))
+}
+
+/// Adds the whitened impulses of a block.
+fn add_impulse(sum: &mut [f64], problem: &Problem, block: &Block, l: [f64; 3]) {
+    if l != [0.0; 3] {
+        columns(problem, block).for_each(|(y, i)| sum[i] += y[0] * l[0] + y[1] * l[1] + y[2] * l[2]);
+    }
+}

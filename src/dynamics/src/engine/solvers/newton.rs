@@ -1,0 +1,496 @@
+//! A proximal semismooth Newton method (compare Acary, Brémond and Huber 2018): a few steps solve what Gauss-Seidel approaches
+//! slowly, or never.
+//!
+//! A proximal step gives every row an elastic resistance r to a change of its impulse from l_k, what it was before: the law holds
+//! for u + R l + r (l - l_k). Then each block's impulse follows from its own velocity, l = l(u), with the laws in the form of Alart
+//! and Curnier: normal impulses are positive parts, tangential ones are projected on the disc that these allow. What remains
+//! are the equations
+//!
+//! ```text
+//! f(w) = w - sum of Y l(b + Yᵀ w) = 0
+//! ```
+//!
+//! over the unknowns of the island, which are coupled only where trees touch ([`crate::engine::algebra::elimination`]). Newton's method solves them.
+//! Its step ends where f does no more work along it: at the least of a potential, if there is one.
+//!
+//! Where r is small beside the diagonal of A, a few proximal steps lead to r (l - l_k) = 0, the exact law; where it is large, the
+//! equations are smooth. So r falls while Newton's method converges in a few iterations. Where it does not, r rises, and for one
+//! proximal step friction is bounded by the normal impulses before the step (Tresca's friction): then there is a potential, a
+//! convex one, and Newton's method cannot fail.
+//!
+//! These steps are for problems on which the faster method of [`at_once`] fails: few of those with some dozens of contacts, most of those
+//! with hundreds.
+//!
+//! **What it costs.** Of the problems of six blocks or more that 100 boxes pose as they fall on a heap, a fourth is left to these steps,
+//! some 40 iterations each: three fourths of this method's multiplications. In those looked at the impulses drift against a velocity
+//! that stays, of 1e-8 to 1e-5 m/s, while r falls, until something slides. Measured on such problems without gain: impulses taken
+//! further than a step leads (1.3 to 1.9 times), [`at_once`] tried again after each step, and biases made such that a motion of the bodies
+//! can follow them.
+
+mod assembly;
+mod at_once;
+
+use std::ops::Range;
+
+use self::{
+    assembly::{Loose, reorder},
+    at_once::Nearest,
+};
+use super::{
+    cone::on_disc,
+    problem::{Block, Law, Problem},
+    solver_tolerance::Exactness,
+};
+use crate::engine::algebra::elimination::{Elimination, LOOSE};
+
+/// The resistance r in terms of the diagonal of A: first at most, least and most. The least is the square root of rounding: smaller ones
+/// let rounding into the solution.
+const FIRST: f64 = 0.1;
+const LEAST: f64 = 1e-8;
+const MOST: f64 = 1.0;
+/// By how much it changes after a proximal step that was easy, and after one that failed. A faster fall fails more often.
+const FALL: f64 = 0.3;
+const RISE: f64 = 10.0;
+/// Newton iterations in a proximal step: up to so many are easy, and one that is not solved after so many has failed. Few of those that go on are
+/// solved after all.
+const EASY: usize = 3;
+const MOST_ITERATIONS: usize = 7;
+/// By how much more what is enough may be left from one proximal step to the next.
+const LOOSER: f64 = 2.0;
+/// Proximal steps at most: most problems need five.
+const PROXIMAL_STEPS: usize = 50;
+/// A proximal step is solved when its equations hold to this part of what it changes. The next step mends what is left.
+const INEXACT: f64 = 1.0;
+/// A search along a step ends where f does less than this part of the work that it did at the start, or after so many trials.
+const SEARCH: f64 = 0.3;
+const TRIALS: usize = 12;
+
+/// A tree that a block moves, and its columns there, from one to another.
+#[derive(Debug, Clone, Copy, Default)]
+struct Side {
+    tree: usize,
+    from: usize,
+    to: usize,
+    /// Whether these are all unknowns of a loose body, in order.
+    is_loose: bool,
+}
+
+/// A block in a proximal step.
+#[derive(Debug, Clone, Copy, Default)]
+struct Point {
+    sides: [Side; 2],
+    /// Impulse before the step, l_k; r of each row, and one over r with its compliance.
+    centre: [f64; 3],
+    resistance: [f64; 3],
+    yielding: [f64; 3],
+    /// Impulse that the present velocity asks for if nothing bounds it, and how it falls along the Newton step, with the velocity.
+    trial: [f64; 3],
+    fall: [f64; 3],
+    du: [f64; 3],
+    /// Velocity; only where impulses and velocities are solved for at once.
+    u: [f64; 3],
+    /// The impulse that follows, and how it falls with the velocity: - dl/du. The impulse of a disc also grows with a normal one.
+    l: [f64; 3],
+    slope: [[f64; 3]; 3],
+    by_normal: [f64; 3],
+    /// Whether its impulse has changed with a velocity so far.
+    has_counted: bool,
+}
+
+/// What bounds friction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Friction {
+    /// Coulomb: the normal impulse.
+    #[default]
+    Coulomb,
+    /// Tresca: the normal impulse before the proximal step.
+    Tresca,
+}
+
+/// The memory of the method.
+#[derive(Debug, Default)]
+pub(crate) struct Newton {
+    points: Vec<Point>,
+    /// What of each is on loose bodies.
+    loose: Vec<Loose>,
+    friction: Friction,
+    elimination: Elimination,
+    /// What an iteration costs, in multiplications.
+    cost: f64,
+    w: Vec<f64>,
+    /// Where the proximal step began.
+    start: Vec<f64>,
+    /// What the equations lack, and the Newton step.
+    rest: Vec<f64>,
+    step: Vec<f64>,
+    /// What solving it at once came nearest to.
+    nearest: Nearest,
+}
+
+/// How a proximal step went.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    iterations: usize,
+    /// The largest velocity that the equations lack, and the largest that the resistance makes up for, m/s or rad/s.
+    lack: f64,
+    change: f64,
+}
+
+impl Step {
+    fn is_within(&self, tolerance: f64) -> bool {
+        self.lack + self.change < tolerance
+    }
+}
+
+impl Newton {
+    /// Improves the impulses of a problem until the law holds as exactly as is asked, as far as `work` goes, of which it takes what it
+    /// costs, in multiplications. The impulses may leave their bounds by as much as the law does not hold.
+    pub(crate) fn solve(&mut self, problem: &mut Problem, exactness: Exactness, work: &mut f64) {
+        let side = |(tree, columns): (usize, Range<usize>)| {
+            let (first, end) = (problem.starts[tree], problem.starts[tree + 1]);
+            let all = (first..end).eq(problem.index[columns.clone()].iter().map(|&index| index as usize));
+            Side { tree, from: columns.start, to: columns.end, is_loose: all && end - first == LOOSE }
+        };
+        let point = |block: &Block| {
+            let sides = problem.sides(block).map(side);
+            Point { centre: block.impulse, sides, has_counted: block.impulse != [0.0; 3], ..Point::default() }
+        };
+        self.points.clear();
+        self.points.extend(problem.blocks.iter().map(point));
+        self.loose.clear();
+        self.loose.extend(self.points.iter().map(|point| Loose::new(&point.sides, problem)));
+        self.cost = self.couple(problem);
+        if !self.solve_at_once(problem, exactness, work) {
+            self.solve_in_steps(problem, exactness, work);
+        }
+        self.write_back(problem);
+    }
+
+    /// Gives the blocks the impulses that were found.
+    fn write_back(&self, problem: &mut Problem) {
+        for (block, point) in problem.blocks.iter_mut().zip(&self.points) {
+            block.impulse = point.centre;
+        }
+        problem.sum_up();
+    }
+
+    /// Solves it in proximal steps: a heap in motion from where solving it at once came nearest. What rests may have several solutions, and keeps to the
+    /// one that is near its present impulses.
+    fn solve_in_steps(&mut self, problem: &Problem, exactness: Exactness, work: &mut f64) {
+        let mut first = FIRST;
+        if exactness.is_of_motion() {
+            // The nearer the solution is, the less is to be resisted.
+            first = (self.nearest.lack / self.nearest.scale).sqrt().clamp(LEAST, FIRST);
+        } else {
+            self.w.clone_from(&problem.w);
+            for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+                point.centre = block.impulse;
+            }
+        }
+        self.start.clone_from(&self.w);
+        self.friction = Friction::Coulomb;
+        // The last digit takes as many steps as all before it: a heap in motion is content without it.
+        let mut tolerance = if exactness.is_of_motion() { exactness.near } else { exactness.newton };
+        let (mut share, mut last) = (first, f64::INFINITY);
+        for _ in 0..PROXIMAL_STEPS {
+            self.resist(problem, share);
+            let Some(step) = self.proximal_step(problem, tolerance, work) else { break };
+            if step.iterations == MOST_ITERATIONS && !(step.lack <= step.change) {
+                self.w.clone_from(&self.start);
+                self.friction = Friction::Tresca;
+                share = (share * RISE).min(MOST);
+                continue;
+            }
+            self.points.iter_mut().for_each(|point| point.centre = point.l);
+            self.start.clone_from(&self.w);
+            match self.friction {
+                // The next step is taken with as much resistance as this one could be.
+                Friction::Tresca => self.friction = Friction::Coulomb,
+                Friction::Coulomb if step.is_within(tolerance) => break,
+                // Nearly solved, and rounding keeps it from more.
+                Friction::Coulomb if share == LEAST && step.change > 0.5 * last && step.is_within(10.0 * tolerance) => {
+                    break;
+                }
+                Friction::Coulomb if step.iterations <= EASY => share = (share * FALL).max(LEAST),
+                Friction::Coulomb => {}
+            }
+            last = step.change;
+            tolerance = (LOOSER * tolerance).min(exactness.enough);
+        }
+    }
+
+    /// Couples the trees of all blocks that count. Those of open contacts are not coupled before they close: a third of the contacts of a heap
+    /// are open, and without them elimination costs half as much.
+    fn couple_what_counts(&mut self, problem: &Problem) {
+        let Self { points, elimination, .. } = self;
+        let is_apart = |point: &Point| !elimination.couples(point.sides.map(|side| side.tree));
+        if points.iter().any(|point| point.counts() && is_apart(point)) {
+            points.iter_mut().for_each(|point| point.has_counted |= point.counts());
+            self.cost = self.couple(problem);
+        }
+    }
+
+    /// Finds which trees are coupled, and in what order to eliminate them. Returns what an iteration costs, in multiplications.
+    fn couple(&mut self, problem: &Problem) -> f64 {
+        self.elimination.begin(&problem.starts);
+        let mut cost = 0.0;
+        for (point, [a, b]) in self.points.iter().map(|point| (point, &point.sides)) {
+            if point.has_counted && b.from < b.to {
+                self.elimination.couple(a.tree, b.tree);
+            }
+            let columns = (b.to - a.from) as f64;
+            cost += columns * (3.0 * columns + 12.0) + 200.0;
+        }
+        self.loose.iter_mut().for_each(Loose::forget_places);
+        cost + self.elimination.order()
+    }
+
+    /// Sets the resistance of every row to a share of the diagonal.
+    fn resist(&mut self, problem: &Problem, share: f64) {
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            let (a, c) = (&block.cone.a, block.compliance);
+            let own = match (block.law, block.rows()) {
+                (Law::Cone, 3) => [a[0], 0.5 * (a[3] + a[5])],
+                (Law::Disc { .. }, 2) => [0.5 * (a[0] + a[3]); 2],
+                _ => [a[0]; 2],
+            };
+            // The rows of a disc are as stiff, so that its nearest point lies along the radius.
+            let round = share * own[1] + if block.law == Law::Cone { c[1].max(c[2]) } else { 0.0 };
+            let stiffness = match block.law {
+                Law::Cone => [c[0] + share * own[0], round, round],
+                Law::Disc { .. } => [round; 3],
+                Law::Interval { .. } => [c[0] + share * own[0]; 3],
+            };
+            point.resistance = std::array::from_fn(|k| stiffness[k] - c[k]);
+            // A row that nothing moves gets no impulse.
+            point.yielding = stiffness.map(|stiffness| if stiffness > 0.0 { 1.0 / stiffness } else { 0.0 });
+        }
+    }
+
+    /// Solves a proximal step. `None` if there is not enough work.
+    fn proximal_step(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> Option<Step> {
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            let u = problem.moved_by(block, &self.w);
+            let asked = |c: usize| (point.resistance[c] * point.centre[c] - block.bias[c] - u[c]) * point.yielding[c];
+            point.trial = std::array::from_fn(asked);
+        }
+        let (mut iterations, mut whole) = (0, true);
+        loop {
+            self.evaluate(problem);
+            // After a part of a step the equations are far from being solved.
+            if whole || iterations == MOST_ITERATIONS {
+                let (lack, change) = self.measure(problem);
+                if lack < (INEXACT * change).max(0.25 * tolerance) || iterations == MOST_ITERATIONS {
+                    return Some(Step { iterations, lack, change });
+                }
+            }
+            iterations += 1;
+            if self.cost > *work {
+                return None;
+            }
+            *work -= self.cost;
+            if !self.find_step(problem) {
+                return Some(Step { iterations: MOST_ITERATIONS, lack: f64::INFINITY, change: 0.0 });
+            }
+            let length = self.search(problem);
+            whole = length == 1.0;
+            self.w.iter_mut().zip(&self.step).for_each(|(w, step)| *w += length * step);
+            for point in &mut self.points {
+                (0..3).for_each(|c| point.trial[c] -= length * point.fall[c]);
+            }
+        }
+    }
+
+    /// Finds impulses and slopes at the present velocities, and what the equations lack there.
+    fn evaluate(&mut self, problem: &Problem) {
+        self.rest.clone_from(&self.w);
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let bound = self.bound(index, block);
+            let by_normal = match (block.law, self.friction) {
+                (Law::Disc { normal, radius, .. }, Friction::Coulomb) => radius * self.points[normal].slope[0][0],
+                _ => 0.0,
+            };
+            let point = &mut self.points[index];
+            point.l = point.impulse(block, 0.0, bound);
+            point.set_slopes(block, bound, by_normal);
+            let l = point.l;
+            problem.subtract_impulse(block, l, &mut self.rest);
+        }
+    }
+
+    /// What bounds the friction of a block; `None` if it is the normal impulse that follows from its own velocity.
+    fn bound(&self, index: usize, block: &Block) -> Option<f64> {
+        match (block.law, self.friction) {
+            (Law::Cone, Friction::Coulomb) => None,
+            (Law::Cone, Friction::Tresca) => Some(self.points[index].centre[0].max(0.0)),
+            (Law::Disc { normal, radius, .. }, Friction::Coulomb) => Some(radius * self.points[normal].l[0]),
+            (Law::Disc { normal, radius, .. }, Friction::Tresca) => {
+                Some(radius * self.points[normal].centre[0].max(0.0))
+            }
+            (Law::Interval { .. }, _) => Some(0.0),
+        }
+    }
+
+    /// The largest velocity that the equations lack, and the largest that the resistance makes up for.
+    fn measure(&self, problem: &Problem) -> (f64, f64) {
+        let (mut lack, mut change) = (0.0f64, 0.0f64);
+        for (point, block) in self.points.iter().zip(&problem.blocks) {
+            let u = problem.moved_by(block, &self.rest);
+            for c in 0..block.rows() {
+                lack = lack.max(u[c].abs());
+                change = change.max((point.resistance[c] * (point.l[c] - point.centre[c])).abs());
+            }
+        }
+        (lack, change)
+    }
+
+    /// Finds the Newton step. False if the equations have no solution.
+    fn find_step(&mut self, problem: &Problem) -> bool {
+        self.couple_what_counts(problem);
+        self.elimination.clear();
+        let counting =
+            self.points.iter().zip(&problem.blocks).zip(&mut self.loose).filter(|((point, _), _)| point.counts());
+        for ((point, block), loose) in counting {
+            if loose.is_any() {
+                self.elimination.add_loose(loose, &point.sides, &point.slope);
+            } else {
+                self.elimination.add(problem, &point.sides, &point.sides, &point.slope);
+            }
+            if let Law::Disc { normal, .. } = block.law
+                && point.by_normal != [0.0; 3]
+            {
+                let slope = point.by_normal.map(|along| [along, 0.0, 0.0]);
+                self.elimination.add(problem, &point.sides, &self.points[normal].sides, &slope);
+            }
+        }
+        self.step.clear();
+        self.step.extend(self.rest.iter().map(|x| -x));
+        reorder(&mut self.step, &problem.starts);
+        let solved = self.elimination.solve(&mut self.step);
+        reorder(&mut self.step, &problem.starts);
+        solved
+    }
+
+    /// How much of the step to take: as far as f does work along it.
+    fn search(&mut self, problem: &Problem) -> f64 {
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            point.du = problem.moved_by(block, &self.step);
+            point.fall = std::array::from_fn(|c| point.du[c] * point.yielding[c]);
+        }
+        let first = self.rest.iter().zip(&self.step).map(|(rest, step)| rest * step).sum::<f64>();
+        let full = self.work(problem, 1.0);
+        if !(first < 0.0 && full > -SEARCH * first) {
+            return 1.0;
+        }
+        // False position, which halves the value at an end that stays (Illinois).
+        let ([mut low, mut high], [mut below, mut above]) = ([0.0, 1.0], [first, full]);
+        for _ in 0..TRIALS {
+            let length = (low * above - high * below) / (above - below);
+            let now = self.work(problem, length);
+            if now.abs() <= -SEARCH * first {
+                return length;
+            }
+            if now < 0.0 {
+                (low, below, above) = (length, now, 0.5 * above);
+            } else {
+                (high, above, below) = (length, now, 0.5 * below);
+            }
+        }
+        0.5 * (low + high)
+    }
+
+    /// The work of f along the step, `length` of it ahead.
+    fn work(&mut self, problem: &Problem, length: f64) -> f64 {
+        let along = self.w.iter().zip(&self.step);
+        let mut work: f64 = along.map(|(w, step)| (w + length * step) * step).sum();
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let bound = self.bound(index, block);
+            let point = &mut self.points[index];
+            point.l = point.impulse(block, length, bound);
+            work -= point.l[0] * point.du[0] + point.l[1] * point.du[1] + point.l[2] * point.du[2];
+        }
+        work
+    }
+}
+
+impl Point {
+    /// The impulse of a row `length` of the Newton step ahead, if nothing bounds it.
+    fn trial(&self, row: usize, length: f64) -> f64 {
+        self.trial[row] - length * self.fall[row]
+    }
+
+    /// The impulse `length` of the Newton step ahead.
+    fn impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
+        if !(self.yielding[0] > 0.0) {
+            return [0.0; 3];
+        }
+        match block.law {
+            Law::Interval { low, high } => [self.trial(0, length).clamp(low, high), 0.0, 0.0],
+            Law::Disc { rows, .. } => {
+                let second = if rows > 1 { self.trial(1, length) } else { 0.0 };
+                let [x, y] = on_disc([self.trial(0, length), second], bound.unwrap_or(0.0));
+                [x, y, 0.0]
+            }
+            Law::Cone => {
+                let normal = self.trial(0, length).max(0.0);
+                let bound = bound.unwrap_or(normal);
+                if bound == 0.0 || !block.cone.friction {
+                    return [normal, 0.0, 0.0];
+                }
+                let [x, y] = on_disc([self.trial(1, length), self.trial(2, length)], bound);
+                [normal, x, y]
+            }
+        }
+    }
+
+    /// Sets the slopes of the impulse at the present velocity; the radius of a disc has the slope `by_normal`.
+    fn set_slopes(&mut self, block: &Block, bound: Option<f64>, by_normal: f64) {
+        (self.slope, self.by_normal) = ([[0.0; 3]; 3], [0.0; 3]);
+        if !(self.yielding[0] > 0.0) {
+            return;
+        }
+        let first = self.yielding[0];
+        match block.law {
+            Law::Interval { low, high } => {
+                let inside = low < self.trial(0, 0.0) && self.trial(0, 0.0) < high;
+                self.slope[0][0] = if inside { first } else { 0.0 };
+            }
+            Law::Disc { rows, .. } => {
+                let second = if rows > 1 { self.trial(1, 0.0) } else { 0.0 };
+                let (by_point, by_radius) = disc_slopes([self.trial(0, 0.0), second], bound.unwrap_or(0.0));
+                for i in 0..rows {
+                    (0..rows).for_each(|k| self.slope[i][k] = by_point[i][k] * first);
+                    self.by_normal[i] = by_radius[i] * by_normal;
+                }
+            }
+            Law::Cone => {
+                let normal = if self.l[0] > 0.0 { first } else { 0.0 };
+                self.slope[0][0] = normal;
+                let (radius, by_normal) = bound.map_or((self.l[0], normal), |bound| (bound, 0.0));
+                if radius > 0.0 && block.cone.friction {
+                    let (by_point, by_radius) = disc_slopes([self.trial(1, 0.0), self.trial(2, 0.0)], radius);
+                    for i in 0..2 {
+                        (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] * self.yielding[1]);
+                        self.slope[i + 1][0] = by_radius[i] * by_normal;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether its impulse changes with any velocity.
+    fn counts(&self) -> bool {
+        self.slope != [[0.0; 3]; 3] || self.by_normal != [0.0; 3]
+    }
+}
+
+/// The derivatives of the nearest point of a disc ([`on_disc`]) by the point and by the radius.
+pub(crate) fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
+    let square = x * x + y * y;
+    if square <= radius * radius {
+        return ([[1.0, 0.0], [0.0, 1.0]], [0.0; 2]);
+    }
+    let length = square.sqrt();
+    let ([a, b], share) = ([x / length, y / length], radius / length);
+    ([[share * b * b, -share * a * b], [-share * a * b, share * a * a]], [a, b])
+}

@@ -1,0 +1,125 @@
+//! The coefficients of Newton's equations: products of the columns of blocks, added up tree by tree.
+
+use super::Side;
+use crate::engine::{
+    algebra::elimination::{Elimination, LOOSE},
+    solvers::problem::Problem,
+};
+
+impl Elimination {
+    /// Adds the derivatives of what the impulse of a block moves by what moves another block, or the same: the impulse falls by
+    /// `slope` with the other's velocity.
+    pub(super) fn add(&mut self, problem: &Problem, sides: &[Side; 2], others: &[Side; 2], slope: &[[f64; 3]; 3]) {
+        for of in sides.iter().filter(|side| side.from < side.to) {
+            for by in others.iter().filter(|side| side.from < side.to) {
+                let block = self.block(of.tree, by.tree);
+                add_any(&mut self.entries[block..], problem, [of, by], slope);
+            }
+        }
+    }
+
+    /// Where the products of each side with each stand.
+    fn places(&self, [a, b]: &[Side; 2]) -> [[usize; 2]; 2] {
+        [a, b].map(|of| [a, b].map(|by| self.block(of.tree, by.tree)))
+    }
+
+    /// The same of a block on loose bodies alone by what moves itself.
+    pub(super) fn add_loose(&mut self, loose: &mut Loose, sides: &[Side; 2], slope: &[[f64; 3]; 3]) {
+        let places = *loose.places.get_or_insert_with(|| self.places(sides));
+        let rows = &loose.rows[..loose.count];
+        for (of, places) in rows.iter().zip(places) {
+            let weighted = weighted(of, slope);
+            for (by, place) in rows.iter().zip(places) {
+                add_products(&mut self.entries[place..], &weighted, by);
+            }
+        }
+    }
+}
+
+/// The columns of a loose body, one row of the block after the other.
+type Rows = [[f64; LOOSE]; 3];
+
+/// A block on loose bodies alone: how many, its columns over each, and where the products of these stand in the equations, once that is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Loose {
+    count: usize,
+    rows: [Rows; 2],
+    places: Option<[[usize; 2]; 2]>,
+}
+
+impl Loose {
+    /// Of a block with these sides; of none, if one of them is another tree.
+    pub(super) fn new(sides: &[Side; 2], problem: &Problem) -> Self {
+        let mut loose = Self::default();
+        for side in sides.iter().filter(|side| side.from < side.to) {
+            if !side.is_loose {
+                return Self::default();
+            }
+            for (k, y) in problem.columns[side.from..side.to].iter().enumerate().take(LOOSE) {
+                (0..3).for_each(|c| loose.rows[loose.count][c][k] = y[c]);
+            }
+            loose.count += 1;
+        }
+        loose
+    }
+
+    pub(super) fn is_any(&self) -> bool {
+        self.count > 0
+    }
+
+    /// What is coupled is ordered anew.
+    pub(super) fn forget_places(&mut self) {
+        self.places = None;
+    }
+}
+
+/// Adds the products of the columns of two loose bodies, the first of them weighted.
+fn add_products(entries: &mut [f64], of: &Rows, by: &Rows) {
+    for (i, row) in entries[..LOOSE * LOOSE].chunks_exact_mut(LOOSE).enumerate() {
+        for k in 0..LOOSE {
+            row[k] += of[0][i] * by[0][k] + of[1][i] * by[1][k] + of[2][i] * by[2][k];
+        }
+    }
+}
+
+/// The columns of a loose body, weighted by the slope.
+fn weighted(rows: &Rows, slope: &[[f64; 3]; 3]) -> Rows {
+    let mut weighted = Rows::default();
+    for c in 0..3 {
+        for k in 0..LOOSE {
+            weighted[c][k] = rows[0][k] * slope[0][c] + rows[1][k] * slope[1][c] + rows[2][k] * slope[2][c];
+        }
+    }
+    weighted
+}
+
+/// The same for any trees.
+fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&Side; 2], slope: &[[f64; 3]; 3]) {
+    let columns = |side: &Side| {
+        let Side { from, to, .. } = *side;
+        problem.columns[from..to].iter().zip(&problem.index[from..to])
+    };
+    let unknowns = |side: &Side| [problem.starts[side.tree], problem.starts[side.tree + 1]];
+    let (rows, [first, end]) = (unknowns(of), unknowns(by));
+    let width = end - first;
+    for (y, &index) in columns(of) {
+        let z: [f64; 3] = std::array::from_fn(|c| y[0] * slope[0][c] + y[1] * slope[1][c] + y[2] * slope[2][c]);
+        let row = &mut entries[place(index as usize, rows) * width..][..width];
+        for (y, &index) in columns(by) {
+            row[place(index as usize, [first, end])] += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
+        }
+    }
+}
+
+/// The place of an unknown among those of its tree, as they are eliminated. The last of a linkage come first: those of different branches
+/// are coupled only by what carries both, so that what is eliminated outermost first fills in little, and its zeros are passed over.
+fn place(index: usize, [first, end]: [usize; 2]) -> usize {
+    if end - first == LOOSE { index - first } else { end - 1 - index }
+}
+
+/// Turns the unknowns of all trees, which start at these, to the order in which they are eliminated, or back.
+pub(super) fn reorder(x: &mut [f64], starts: &[usize]) {
+    for ends in starts.windows(2).filter(|ends| ends[1] - ends[0] != LOOSE) {
+        x[ends[0]..ends[1]].reverse();
+    }
+}

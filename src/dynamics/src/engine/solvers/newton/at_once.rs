@@ -1,0 +1,297 @@
+//! Newton's method for impulses and velocities at once, from where the sweeps ended: where it converges, five to ten of its iterations
+//! do what proximal steps need thirty for. Nothing makes it converge, so it is given up where it does not.
+//!
+//! Each block's mode follows from its impulse and its velocity together, as in a visit of a sweep: z = l - v / a, with v = u + R l and the
+//! block's own a, lies in the cone or not (Alart and Curnier 1991). A mode is a linear law: open, l = 0; sticking, v = 0;
+//! sliding, v_n = 0 and l_t = l_n d, where the direction d of z turns with l and v (compare Hüeber, Stadler and Wohlmuth 2008).
+//! A small resistance r to each iteration's change of the impulse makes the law solvable for it where contacts are redundant. It is
+//! such a part of the diagonal of A as what is lacking is of what the impulses make: far from the solution, impulses that are not
+//! determined stay where they are, and near it Newton's method has its speed.
+//!
+//! **Contacts that contradict each other.** Rigid wheels whose axles are parallel but for 1e-9 rad, or four corners of a face that
+//! has turned by as much, cannot all stick. The motion by which they miss that cannot be resisted: iterations leave it as it is, and
+//! only add impulses across it until something slides. Where it is slower than what sharing takes for rest, it is rest here, too.
+
+use super::{Newton, Point, on_disc};
+use crate::engine::solvers::{
+    least_norm_distribution::STILL,
+    problem::{Block, Law, Problem},
+    solver_tolerance::Exactness,
+};
+
+/// The resistance r in terms of the diagonal of A: most, and least, first where iterations gain and then where they do not. A smaller
+/// one lets rounding in, a larger one slows the end.
+const MOST: f64 = 1e-2;
+const LEAST: f64 = 1e-6;
+const LEAST_OF_ALL: f64 = 1e-8;
+/// What an iteration leaves of what is lacking, if it gains little, and if it gains nothing: motions that it leaves are resisted by less
+/// than 1e-8 of the diagonal of A, which is what stiff motors between two contacts still do.
+const LITTLE_GAINED: f64 = 0.5;
+const NOTHING_GAINED: f64 = 0.99;
+/// Iterations at most, and how many of them may come no nearer than half of what the best before them did: on the way to the solution
+/// what is lacking grows a few times.
+const MOST_ITERATIONS: usize = 25;
+const MOST_LAPSES: usize = 8;
+/// Sweeps at most where an iteration comes near the solution of a heap in motion. What is lacking there few contacts lack, which iterations take from one
+/// mode to another and back, and a sweep costs a tenth of an iteration.
+const SWEEPS_NEAR: usize = 4;
+
+/// What the radius of a disc is now, what it is at the velocity without change, and how it falls with the velocity of its normal row.
+#[derive(Debug, Clone, Copy, Default)]
+struct Radius {
+    now: f64,
+    base: f64,
+    slope: f64,
+}
+
+/// What iterations came nearest to the solution.
+#[derive(Debug, Default)]
+pub(super) struct Nearest {
+    impulses: Vec<[f64; 3]>,
+    w: Vec<f64>,
+    /// By how much it misses the laws, and the fastest that an impulse makes, m/s.
+    pub(super) lack: f64,
+    pub(super) scale: f64,
+}
+
+impl Nearest {
+    fn keep(&mut self, lack: f64, points: &[Point], w: &[f64]) {
+        self.lack = lack;
+        self.impulses.clear();
+        self.impulses.extend(points.iter().map(|point| point.centre));
+        self.w.clear();
+        self.w.extend_from_slice(w);
+    }
+}
+
+impl Newton {
+    /// Solves a problem from the impulses it has. Where it comes near, and then no nearer, that is the solution: to rest but for
+    /// less than motion, or in a heap in motion to what does not show. False if it does not, or there is not enough work; then the impulses and velocities
+    /// are those that came nearest.
+    pub(super) fn solve_at_once(&mut self, problem: &mut Problem, exactness: Exactness, work: &mut f64) -> bool {
+        if self.converges_at_once(problem, &exactness, work) {
+            return true;
+        }
+        self.points.iter_mut().zip(&self.nearest.impulses).for_each(|(point, l)| point.centre = *l);
+        self.w.clone_from(&self.nearest.w);
+        self.nearest.lack < exactness.near
+    }
+
+    /// Whether iterations converge. What they come nearest to the solution is kept.
+    fn converges_at_once(&mut self, problem: &mut Problem, to: &Exactness, work: &mut f64) -> bool {
+        self.begin_at(problem);
+        let made = |(point, block): (&Point, &Block)| point.centre[0].abs() * block.cone.a[0];
+        let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
+        self.nearest.scale = scale;
+        self.nearest.keep(f64::INFINITY, &self.points, &self.w);
+        let (mut least, mut slow, mut lapses) = (LEAST, 0, 0);
+        self.resist(problem, MOST);
+        let (mut lack, mut last) = (self.linearise(problem), f64::INFINITY);
+        for _ in 0..=MOST_ITERATIONS {
+            let (left, is_rest) = (lack / last, lack < STILL);
+            if lack < to.newton || is_rest && (NOTHING_GAINED..1.0 / NOTHING_GAINED).contains(&left) {
+                return true;
+            }
+            slow += usize::from(is_rest && (LITTLE_GAINED..1.0 / LITTLE_GAINED).contains(&left));
+            if slow > 1 {
+                least = (0.1 * least).max(LEAST_OF_ALL);
+            }
+            lapses += usize::from(!(lack < 0.5 * self.nearest.lack));
+            if lack < self.nearest.lack {
+                self.nearest.keep(lack, &self.points, &self.w);
+            }
+            last = lack;
+            if lapses > MOST_LAPSES || self.cost > *work {
+                return false;
+            }
+            *work -= self.cost;
+            self.resist(problem, (lack / scale).clamp(least, MOST));
+            self.linearise(problem);
+            self.find_rest(problem);
+            if !self.find_step(problem) {
+                return false;
+            }
+            self.take_step(problem);
+            lack = self.linearise(problem);
+            if to.is_of_motion() && (to.newton..to.near).contains(&lack) {
+                if self.is_solved_by_sweeps(problem, to.newton, work) {
+                    return true;
+                }
+                lack = self.linearise(problem);
+            }
+        }
+        false
+    }
+
+    /// Whether sweeps from the present impulses solve the problem. These are where the sweeps end.
+    fn is_solved_by_sweeps(&mut self, problem: &mut Problem, tolerance: f64, work: &mut f64) -> bool {
+        self.write_back(problem);
+        let solves = |_| {
+            *work -= problem.sweep_cost();
+            problem.sweep(0.0) < tolerance
+        };
+        let is_solved = (0..SWEEPS_NEAR).any(solves);
+        self.begin_at(problem);
+        is_solved
+    }
+
+    /// Takes the impulses that the blocks have, and the velocities with them.
+    fn begin_at(&mut self, problem: &Problem) {
+        self.w.clone_from(&problem.w);
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            point.centre = block.impulse;
+            point.u = problem.velocity(block);
+        }
+    }
+
+    /// Finds the linear laws of all blocks at the present impulses and velocities. Returns by how much these miss the laws, m/s.
+    fn linearise(&mut self, problem: &Problem) -> f64 {
+        let mut lack = 0.0f64;
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let radius = match block.law {
+                Law::Disc { normal, radius, .. } => {
+                    let of = &self.points[normal];
+                    Radius { now: radius * of.centre[0], base: radius * of.l[0], slope: radius * of.slope[0][0] }
+                }
+                _ => Radius::default(),
+            };
+            let point = &mut self.points[index];
+            let missed = point.linearise(block, radius);
+            // Not `max`, which would pass over what is not a number.
+            lack = if missed < lack { lack } else { missed };
+        }
+        lack
+    }
+
+    /// Finds what the equations lack with the impulses that follow from the linear laws.
+    fn find_rest(&mut self, problem: &Problem) {
+        self.rest.clone_from(&self.w);
+        for (point, block) in self.points.iter().zip(&problem.blocks) {
+            problem.subtract_impulse(block, point.l, &mut self.rest);
+        }
+    }
+
+    /// Takes the whole Newton step: the impulses follow the velocities by their linear laws.
+    fn take_step(&mut self, problem: &Problem) {
+        self.w.iter_mut().zip(&self.step).for_each(|(w, step)| *w += step);
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            point.du = problem.moved_by(block, &self.step);
+        }
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let normal = if let Law::Disc { normal, .. } = block.law { self.points[normal].du[0] } else { 0.0 };
+            let point = &mut self.points[index];
+            let du = point.du;
+            for c in 0..3 {
+                let slope = &point.slope[c];
+                let fall = slope[0] * du[0] + slope[1] * du[1] + slope[2] * du[2] + point.by_normal[c] * normal;
+                point.centre[c] = point.l[c] - fall;
+                point.u[c] += du[c];
+            }
+        }
+    }
+}
+
+impl Point {
+    /// Finds the linear law of its mode: the impulse at the present velocity, and how it falls with that. Returns by how much the
+    /// present impulse misses the law, m/s.
+    fn linearise(&mut self, block: &Block, radius: Radius) -> f64 {
+        (self.l, self.slope, self.by_normal) = ([0.0; 3], [[0.0; 3]; 3], [0.0; 3]);
+        if !(self.yielding[0] > 0.0) {
+            return 0.0;
+        }
+        let (a, l) = (&block.cone.a, self.centre);
+        let v: [f64; 3] = std::array::from_fn(|c| self.u[c] + block.compliance[c] * l[c]);
+        match block.law {
+            Law::Interval { low, high } => {
+                let z = l[0] - v[0] / a[0];
+                let next = z.clamp(low, high);
+                if z == next {
+                    self.hold(0)
+                } else {
+                    self.l[0] = next
+                }
+                (l[0] - next).abs() * a[0]
+            }
+            Law::Cone => {
+                let z = l[0] - v[0] / a[0];
+                if z <= 0.0 {
+                    return l[0].abs().max(l[1].abs()).max(l[2].abs()) * a[0];
+                }
+                self.hold(0);
+                if !block.cone.friction {
+                    return v[0].abs();
+                }
+                let radius = Radius { now: z, base: self.l[0], slope: self.slope[0][0] };
+                let (missed, by_normal) = self.brake([1, 2], [v[1], v[2]], 0.5 * (a[3] + a[5]), radius);
+                (self.slope[1][0], self.slope[2][0]) = (by_normal[0], by_normal[1]);
+                missed.max(v[0].abs())
+            }
+            Law::Disc { rows, .. } => {
+                let (v, own) = if rows > 1 { ([v[0], v[1]], 0.5 * (a[0] + a[3])) } else { ([v[0], 0.0], a[0]) };
+                let (missed, by_normal) = self.brake([0, 1], v, own, radius);
+                (self.by_normal[0], self.by_normal[1]) = (by_normal[0], by_normal[1]);
+                missed
+            }
+        }
+    }
+
+    /// Holds a row: v + r (l - l_k) = 0.
+    fn hold(&mut self, row: usize) {
+        self.l[row] = (self.resistance[row] * self.centre[row] - self.u[row]) * self.yielding[row];
+        self.slope[row][row] = self.yielding[row];
+    }
+
+    /// Finds the linear law of two rows within a disc, whose velocity is `v` and whose diagonal of A is `own`. Returns by how much they
+    /// miss the law, m/s, and how the impulse falls with the velocity of the disc's normal row.
+    fn brake(&mut self, [i, k]: [usize; 2], v: [f64; 2], own: f64, radius: Radius) -> (f64, [f64; 2]) {
+        let l = [self.centre[i], self.centre[k]];
+        let z = [l[0] - v[0] / own, l[1] - v[1] / own];
+        let (now, length) = (radius.now.max(0.0), (z[0] * z[0] + z[1] * z[1]).sqrt());
+        let next = on_disc(z, now);
+        let missed = (l[0] - next[0]).abs().max((l[1] - next[1]).abs()) * own;
+        if length <= now {
+            self.hold(i);
+            self.hold(k);
+            return (missed, [0.0; 2]);
+        }
+        // The impulse across d follows the turn of d: l_e = (z_e of the new l and v) now / |z|, solved for l_e.
+        let (d, across) = ([z[0] / length, z[1] / length], [-z[1] / length, z[0] / length]);
+        let keep = now * (1.0 - 1.0 / (own * self.yielding[i]));
+        let turned = -keep * (l[0] * across[0] + l[1] * across[1]) / (length - keep);
+        let slope = now / (own * (length - keep));
+        for (row, c) in [(i, 0), (k, 1)] {
+            self.l[row] = radius.base * d[c] + turned * across[c];
+            self.slope[row][i] = slope * across[c] * across[0];
+            self.slope[row][k] = slope * across[c] * across[1];
+        }
+        (missed, [radius.slope * d[0], radius.slope * d[1]])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of 1 kg that two rows hold which contradict each other by 6e-9 m/s: less than what counts as motion, so that is rest, and the
+    /// load stays shared about as it was. By 6e-7 m/s they do not come to rest, and one pulls against the other.
+    #[test]
+    fn what_contradicts_itself_by_less_than_motion_is_left_at_rest() {
+        for (apart, rests) in [(6e-9, true), (6e-7, false)] {
+            let mut problem = Problem::default();
+            problem.clear([1].into_iter());
+            for (place, bias) in [-1.0, apart - 1.0].into_iter().enumerate() {
+                problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+                problem.index.push(0);
+                let law = Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+                let block = problem.block(law, place, [0.0; 3], [bias, 0.0, 0.0], [0.0; 3]);
+                problem.blocks.push(Block { impulse: [0.4, 0.0, 0.0], ..block });
+            }
+            problem.sum_up();
+            let (mut newton, mut work) = (Newton::default(), 1e9);
+            newton.solve(&mut problem, Exactness::of_rest(1e-9, 1e-11), &mut work);
+            let [one, other] = [0, 1].map(|place| problem.blocks[place].impulse[0]);
+            assert!((one + other - 1.0).abs() < 2.0 * apart, "{one} and {other} do not hold 1 N s");
+            assert_eq!((one - other).abs() < 0.1, rests, "{one} {other}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The pass that takes out penetration: pseudo-velocities that move what is in each other apart and are forgotten.
+//!
+//! A few sweeps find them for what has hardly sunk in. Where these move anything far, or leave rows unsolved that matter, they are found with
+//! more care ([`crate::engine::islands::separation`]).
+
+use super::problem::{Block, Law, PositionRule, Problem, Scheme};
+
+/// Sweeps of the pass. They need not converge: what they leave is taken out in the next steps.
+const SWEEPS: usize = 20;
+/// Contacts that the sweeps miss by less than this in a step, metres, are left to the next steps: a tenth of the depth below which
+/// shapes are not parted with more care. The same of stops, which would be seen to give way, and of loops and couplings, which ask for velocities
+/// in the next step where they are open; metres or radians.
+const MISSED: f64 = 1e-5;
+const MISSED_BY_STOPS: f64 = 1e-6;
+const MISSED_BY_LOOPS: f64 = 1e-10;
+/// Depth from which sweeps that do not part shapes are not enough, m.
+const DEEP: f64 = 1e-4;
+/// Depth, m, from which it counts that shapes do not part: ten times what is left alone by default. And the part of the speed asked for
+/// below which they do not: at a fifth of the depth in a step, the depth would last for hundreds of steps.
+const TOLD_DEPTH: f64 = 1e-5;
+const NOT_PARTED: f64 = 0.01;
+
+/// Pseudo-velocities, whitened, that take out penetration, and the memory of their search.
+#[derive(Debug, Default)]
+pub(crate) struct Correction {
+    pub(crate) w: Vec<f64>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) columns: Vec<(f64, u32)>,
+}
+
+/// The first row of a block: how fast it is to move, its diagonal entry of A, the end of its columns, and its pseudo-impulse.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) block: usize,
+    pub(crate) target: f64,
+    pub(crate) own: f64,
+    pub(crate) held: bool,
+    /// Whether it is a stop of an axis.
+    pub(crate) is_stop: bool,
+    pub(crate) end: usize,
+    impulse: f64,
+}
+
+/// How pseudo-velocities do what the rows ask for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Review {
+    /// The fastest that a row is to be pushed out, m/s or rad/s.
+    pub(crate) most: f64,
+    /// Whether rows that hold are missed by too much, or deep shapes do not part.
+    pub(crate) misses: bool,
+}
+
+impl Problem {
+    /// Finds the pseudo-velocities that take out a part of the penetration in the following drift. They touch normals, stops
+    /// and what holds loops together, and never the velocities, so they give no kinetic energy and do not disturb friction.
+    /// False if nothing penetrates.
+    pub(crate) fn correct(&self, correction: &mut Correction, scheme: &Scheme) -> bool {
+        let counts = |block: &Block| block.position != PositionRule::Ignored;
+        if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
+            return false;
+        }
+        let Correction { w, rows, columns } = correction;
+        let target = |block: &Block| {
+            let depth = -block.gap - scheme.surface_layer;
+            if block.position == PositionRule::Held {
+                0.0
+            } else if depth > 0.0 {
+                (scheme.correction * depth / scheme.h).min(scheme.correction_speed)
+            } else {
+                -self.velocity(block)[0].max(0.0)
+            }
+        };
+        // Rows one after the other: the blocks themselves would take longer to read than all the rest.
+        rows.clear();
+        columns.clear();
+        let blocks = self.blocks.iter().enumerate();
+        for (number, block) in blocks.filter(|(_, block)| counts(block) && block.cone.a[0] > 0.0) {
+            let range = block.start..block.start + block.length;
+            columns.extend(self.columns[range.clone()].iter().map(|y| y[0]).zip(self.index[range].iter().copied()));
+            let (own, held) = (block.cone.a[0], block.position == PositionRule::Held);
+            let (is_stop, end) = (block.law != Law::Cone && !held, columns.len());
+            rows.push(Row { block: number, target: target(block), own, held, is_stop, end, impulse: 0.0 });
+        }
+        w.clear();
+        w.resize(self.w.len(), 0.0);
+        for _ in 0..SWEEPS {
+            let mut start = 0;
+            for row in rows.iter_mut() {
+                let columns = &columns[start..row.end];
+                start = row.end;
+                let u = columns.iter().fold(-row.target, |u, &(y, i)| u + y * w[i as usize]);
+                let impulse = row.impulse - u / row.own;
+                let impulse = if row.held { impulse } else { impulse.max(0.0) };
+                let change = impulse - row.impulse;
+                row.impulse = impulse;
+                if change != 0.0 {
+                    columns.iter().for_each(|&(y, i)| w[i as usize] += y * change);
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Correction {
+    /// Each row with its columns.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&Row, &[(f64, u32)])> {
+        let starts = std::iter::once(0).chain(self.rows.iter().map(|row| row.end));
+        self.rows.iter().zip(starts).map(|(row, start)| (row, &self.columns[start..row.end]))
+    }
+
+    /// How the pseudo-velocities do what the rows ask for.
+    pub(crate) fn review(&self, problem: &Problem, scheme: &Scheme) -> Review {
+        let mut review = Review::default();
+        for (row, columns) in self.rows() {
+            let u = self.along(columns);
+            let missed = if row.held { u.abs() } else { row.target - u };
+            let bearable = match (row.held, row.is_stop) {
+                (true, _) => MISSED_BY_LOOPS,
+                (_, true) => MISSED_BY_STOPS,
+                _ => MISSED,
+            };
+            review.misses |= if row.target > 0.0 {
+                -problem.blocks[row.block].gap > DEEP && u < 0.5 * row.target
+            } else {
+                missed * scheme.h > bearable
+            };
+            review.most = review.most.max(row.target);
+        }
+        review
+    }
+
+    /// The deepest block that is not parted, and how deep it is, m.
+    pub(crate) fn not_parted(&self, problem: &Problem, scheme: &Scheme) -> Option<(f64, usize)> {
+        let held = problem.blocks.iter().enumerate().filter(|(_, block)| {
+            let is_contact = block.law == Law::Cone && block.position == PositionRule::PushedOut;
+            is_contact && block.cone.a[0] == 0.0
+        });
+        let slow =
+            self.rows().filter(|(row, columns)| row.target > 0.0 && self.along(columns) < NOT_PARTED * row.target);
+        let slow =
+            slow.map(|(row, _)| (row.block, &problem.blocks[row.block])).filter(|(_, block)| block.law == Law::Cone);
+        let mut deepest = None;
+        for (number, block) in held.chain(slow) {
+            let depth = -block.gap;
+            if depth > TOLD_DEPTH.max(2.0 * scheme.surface_layer) && deepest.is_none_or(|(most, _)| depth > most) {
+                deepest = Some((depth, number));
+            }
+        }
+        deepest
+    }
+
+    fn along(&self, columns: &[(f64, u32)]) -> f64 {
+        columns.iter().fold(0.0, |u, &(y, i)| u + y * self.w[i as usize])
+    }
+}

@@ -1,0 +1,282 @@
+//! The constraint problem of one island in whitened coordinates: what the solvers see. [`crate::engine::constraints`] builds it and alone
+//! knows what each block stands for.
+//!
+//! The letters are in the engine's table of notation ([`super`]): of a block, J its Jacobian, Y that whitened
+//! ([`Problem::columns`]), A = Yᵀ Y + R its own matrix with the compliance R, l its impulse, b its velocity without impulses
+//! ([`Block::bias`]) and u = b + Yᵀ w its velocity, where w ([`Problem::w`]) is the sum of Y l over all blocks.
+//!
+//! No matrix over all contacts is formed: a visit costs the length of a block's columns, whatever the number of contacts, and
+//! memory is linear. A block has up to three rows and one law that relates its impulse and its velocity.
+
+use std::ops::Range;
+
+use bevy_math::DVec3;
+
+use super::cone::Cone;
+use crate::Integrator;
+
+/// How the impulse l and the velocity u of a block are related.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Law {
+    /// Signorini and Coulomb: order normal, first and second tangent, friction coefficients multiplied into the tangents.
+    Cone,
+    /// One or two rows that brake with at most `radius` times the normal impulse of the block `normal`.
+    Disc { normal: usize, radius: f64, rows: usize },
+    /// One row: u is zero within the bounds of l, at least zero at the lower and at most zero at the upper one.
+    Interval { low: f64, high: f64 },
+}
+
+/// What the pass that corrects positions does with a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PositionRule {
+    /// Nothing: the block may move either way.
+    Ignored,
+    /// It opens a negative gap and closes no other.
+    PushedOut,
+    /// It lets nothing move along the row.
+    Held,
+}
+
+/// Up to three rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block {
+    pub(crate) law: Law,
+    /// Its columns in [`Problem::columns`].
+    pub(crate) start: usize,
+    pub(crate) length: usize,
+    pub(crate) cone: Cone,
+    /// Velocity without any impulse, with what restitution, gap or target add.
+    pub(crate) bias: [f64; 3],
+    pub(crate) impulse: [f64; 3],
+    /// Compliance of each row: u + R l in place of u.
+    pub(crate) compliance: [f64; 3],
+    /// Velocity without any impulse.
+    pub(crate) free: [f64; 3],
+    /// Velocity at the start of the step.
+    pub(crate) before: [f64; 3],
+    /// Of a contact, the larger coefficient of friction.
+    pub(crate) friction: f64,
+    /// By how much sweeps changed velocities since its load was shared, m/s.
+    pub(crate) unshared: f64,
+    /// What to add to the bias to solve without restitution.
+    pub(crate) without_bounce: f64,
+    pub(crate) gap: f64,
+    pub(crate) position: PositionRule,
+}
+
+/// The part of a step's settings that the assembly needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scheme {
+    /// Seconds of the step.
+    pub(crate) h: f64,
+    /// What part of the timestep that is.
+    pub(crate) share: f64,
+    /// From the middle of the substep to that of the next, s.
+    pub(crate) to_next: f64,
+    /// True if it is no step but the instant of an impact.
+    pub(crate) instant: bool,
+    pub(crate) gravity: DVec3,
+    /// Part of a position error that is taken out in a step.
+    pub(crate) correction: f64,
+    /// Largest speed at which penetration is taken out, m/s.
+    pub(crate) correction_speed: f64,
+    /// Penetration that is left alone, m.
+    pub(crate) surface_layer: f64,
+    /// Work that a step may cost an island, in sweeps; what part of what is left of it falls to the length of the substep.
+    pub(crate) budget: f64,
+    pub(crate) fair: f64,
+    /// The scheme of what moves freely.
+    pub(crate) integrator: Integrator,
+}
+
+/// All blocks of an island. Kept from step to step for its memory only.
+#[derive(Debug, Default)]
+pub(crate) struct Problem {
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) columns: Vec<[f64; 4]>,
+    /// Which unknown each column entry belongs to.
+    pub(crate) index: Vec<u32>,
+    /// The whitened impulses' sum.
+    pub(crate) w: Vec<f64>,
+    /// Where the unknowns of each tree start, and the end of the last.
+    pub(crate) starts: Vec<usize>,
+    /// Whether it is of single bodies only, without a joint.
+    pub(crate) is_loose: bool,
+    /// What a solve left, m/s, of nearly the same problem earlier in the substep; zero if there was none.
+    pub(crate) left: f64,
+}
+
+impl Problem {
+    /// Begins anew with trees of so many unknowns and no blocks.
+    pub(crate) fn clear(&mut self, trees: impl Iterator<Item = usize>) {
+        self.starts.clear();
+        self.starts.push(0);
+        for freedom in trees {
+            self.starts.push(self.starts[self.starts.len() - 1] + freedom);
+        }
+        let unknowns = self.starts[self.starts.len() - 1];
+        (self.is_loose, self.left) = (false, 0.0);
+        self.blocks.clear();
+        self.columns.clear();
+        self.index.clear();
+        self.w.clear();
+        self.w.resize(unknowns, 0.0);
+    }
+
+    /// A block over the columns from `start` on, which has no impulse yet.
+    #[inline]
+    pub(crate) fn block(
+        &self,
+        law: Law,
+        start: usize,
+        compliance: [f64; 3],
+        free: [f64; 3],
+        before: [f64; 3],
+    ) -> Block {
+        self.block_of(law, start, self.own_matrix(start), compliance, free, before)
+    }
+
+    /// Yᵀ Y of the columns from `start` on.
+    #[inline]
+    pub(crate) fn own_matrix(&self, start: usize) -> [f64; 6] {
+        let mut a = [0.0; 6];
+        for y in &self.columns[start..] {
+            a[0] += y[0] * y[0];
+            a[1] += y[0] * y[1];
+            a[2] += y[0] * y[2];
+            a[3] += y[1] * y[1];
+            a[4] += y[1] * y[2];
+            a[5] += y[2] * y[2];
+        }
+        a
+    }
+
+    /// A block over the columns from `start` on, whose Yᵀ Y is known.
+    #[inline]
+    pub(crate) fn block_of(
+        &self,
+        law: Law,
+        start: usize,
+        mut a: [f64; 6],
+        compliance: [f64; 3],
+        free: [f64; 3],
+        before: [f64; 3],
+    ) -> Block {
+        a[0] += compliance[0];
+        a[3] += compliance[1];
+        a[5] += compliance[2];
+        Block {
+            law,
+            start,
+            length: self.columns.len() - start,
+            cone: if law == Law::Cone { Cone::new(a) } else { Cone::bare(a) },
+            bias: free,
+            impulse: [0.0; 3],
+            compliance,
+            free,
+            before,
+            friction: 0.0,
+            unshared: 0.0,
+            without_bounce: 0.0,
+            gap: 0.0,
+            position: PositionRule::Ignored,
+        }
+    }
+
+    /// w from the impulses.
+    pub(crate) fn sum_up(&mut self) {
+        self.w.fill(0.0);
+        for block in self.blocks.iter().filter(|block| block.impulse != [0.0; 3]) {
+            let range = block.start..block.start + block.length;
+            for (column, &index) in self.columns[range.clone()].iter().zip(&self.index[range]) {
+                let l = &block.impulse;
+                self.w[index as usize] += column[0] * l[0] + column[1] * l[1] + column[2] * l[2];
+            }
+        }
+    }
+
+    /// Subtracts what an impulse of a block adds to w.
+    pub(crate) fn subtract_impulse(&self, block: &Block, l: [f64; 3], w: &mut [f64]) {
+        if l != [0.0; 3] {
+            let range = block.start..block.start + block.length;
+            for (y, &index) in self.columns[range.clone()].iter().zip(&self.index[range]) {
+                w[index as usize] -= y[0] * l[0] + y[1] * l[1] + y[2] * l[2];
+            }
+        }
+    }
+
+    /// The one or two trees that a block ties together, and its columns over each.
+    pub(crate) fn sides(&self, block: &Block) -> [(usize, Range<usize>); 2] {
+        let end = block.start + block.length;
+        let tree = |k: usize| self.starts.partition_point(|&start| start <= self.index[k] as usize) - 1;
+        if block.length == 0 {
+            return [(0, end..end), (0, end..end)];
+        }
+        let first = tree(block.start);
+        let own = self.starts[first]..self.starts[first + 1];
+        let columns = block.start..end;
+        let middle = columns.clone().find(|&k| !own.contains(&(self.index[k] as usize))).unwrap_or(end);
+        [(first, block.start..middle), (if middle < end { tree(middle) } else { first }, middle..end)]
+    }
+
+    /// The largest impulse of a block whose law is a disc.
+    #[inline]
+    pub(crate) fn disc_radius(&self, law: Law) -> f64 {
+        if let Law::Disc { normal, radius, .. } = law { radius * self.blocks[normal].impulse[0] } else { 0.0 }
+    }
+
+    /// The velocity of a block with all impulses, its bias included.
+    #[inline]
+    pub(crate) fn velocity(&self, block: &Block) -> [f64; 3] {
+        let u = self.moved_by(block, &self.w);
+        [0, 1, 2].map(|c| block.bias[c] + u[c])
+    }
+
+    /// The velocity that whitened impulses give a block.
+    #[inline]
+    pub(crate) fn moved_by(&self, block: &Block, whitened: &[f64]) -> [f64; 3] {
+        let mut u = [0.0; 4];
+        let range = block.start..block.start + block.length;
+        for (column, &index) in self.columns[range.clone()].iter().zip(&self.index[range]) {
+            let w = whitened[index as usize];
+            for c in 0..4 {
+                u[c] += column[c] * w;
+            }
+        }
+        [u[0], u[1], u[2]]
+    }
+}
+
+impl Block {
+    /// How many rows it has.
+    pub(crate) fn rows(&self) -> usize {
+        match self.law {
+            Law::Cone if self.cone.friction => 3,
+            Law::Disc { rows, .. } => rows,
+            Law::Cone | Law::Interval { .. } => 1,
+        }
+    }
+
+    /// Takes an impulse that is out of its bounds back to them; `radius` is that of its disc.
+    pub(crate) fn bring_into_bounds(&mut self, radius: f64) {
+        let l = &mut self.impulse;
+        match self.law {
+            Law::Interval { low, high } => l[0] = l[0].clamp(low, high),
+            Law::Cone => {
+                l[0] = l[0].max(0.0);
+                let length = l[1].hypot(l[2]);
+                if length > l[0] {
+                    let scale = l[0] / length;
+                    (l[1], l[2]) = (l[1] * scale, l[2] * scale);
+                }
+            }
+            Law::Disc { .. } => {
+                let length = l[0].hypot(l[1]);
+                if length > radius {
+                    let scale = radius / length;
+                    (l[0], l[1]) = (l[0] * scale, l[1] * scale);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! The solver of an island: block Gauss-Seidel with exact local solutions (nonsmooth contact dynamics, Jean and Moreau 1992),
+//! finished by semismooth Newton steps ([`super::newton`]). If these do not converge, a homotopy solver takes over
+//! ([`super::homotopy`]): Gauss-Seidel has no proof of convergence, and cycles between modes where nearly the same problem has
+//! three solutions close to each other. A contact alone may have two, too: what solves all of them is kept, though a visit to one would lead
+//! away from it. Here too is restitution that gives no energy.
+
+use super::{
+    cone::Mode,
+    gauss_seidel::Series,
+    homotopy::Homotopy,
+    least_norm_distribution::{self, Shared, Sharing},
+    newton::Newton,
+    position_correction::Correction,
+    problem::{Block, Law, Problem},
+    solver_tolerance::{Exactness, TOLERANCE},
+};
+
+/// Steps that sweeps solve keep the loads that were shared before until those sweeps have changed velocities by this in all, m/s: at
+/// 1 ms that is 1e-6 of a weight.
+const UNSHARED: f64 = 10.0 * TOLERANCE;
+/// How often a problem is solved again at most because friction moved with the loads. Each time leaves a tenth of it or less.
+/// Where it moves by more than this part of what it did before, sharing and sliding do not come to terms.
+const SHARINGS: usize = 3;
+const LESS_MOVED: f64 = 0.5;
+/// Where no method comes nearer than this, m/s, sweeps have led away from the solution: nothing that collides is as fast.
+const HOPELESS: f64 = 1e4;
+/// Sweeps of a pass that has no friction. They need not converge.
+const SWEEPS_WITHOUT_FRICTION: usize = 20;
+
+/// The impulses of all blocks, and what goes with them of their cones: mode, slip, and whether there is friction.
+#[derive(Debug, Default)]
+struct SavedImpulses {
+    blocks: Vec<([f64; 3], Mode, f64, bool)>,
+    w: Vec<f64>,
+}
+
+impl SavedImpulses {
+    fn save(&mut self, problem: &Problem) {
+        self.blocks.clear();
+        let of = |Block { impulse, cone, .. }: &Block| (*impulse, cone.mode, cone.slip, cone.friction);
+        self.blocks.extend(problem.blocks.iter().map(of));
+        self.w.clone_from(&problem.w);
+    }
+
+    fn restore(&self, problem: &mut Problem) {
+        for (Block { impulse, cone, .. }, saved) in problem.blocks.iter_mut().zip(&self.blocks) {
+            (*impulse, cone.mode, cone.slip, cone.friction) = *saved;
+        }
+        problem.w.clone_from(&self.w);
+    }
+}
+
+/// Impulse and velocity after it of a block, without what restitution and gaps add to the velocity.
+pub(crate) type Solution = ([f64; 3], [f64; 3]);
+
+/// The solver's memory, which grows to what the largest problem so far needs.
+#[derive(Debug, Default)]
+pub(crate) struct Solver {
+    newton: Newton,
+    saved: SavedImpulses,
+    /// What Newton's method found.
+    found: SavedImpulses,
+    series: Series,
+    homotopy: Homotopy,
+    sharing: Sharing,
+    /// The solution before its loads were shared.
+    unshared: SavedImpulses,
+    pub(crate) correction: Correction,
+    /// The solutions with restitution and without, while they are blended.
+    solutions: [Vec<Solution>; 2],
+}
+
+/// How a solve went.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Outcome {
+    /// What it cost, in sweeps over the island.
+    pub(crate) sweeps: f64,
+    /// Largest change of a velocity in the last sweep, m/s or rad/s.
+    pub(crate) residual: f64,
+    /// By how much sweeps changed velocities in all, at most; infinite where they were not enough.
+    pub(crate) moved: f64,
+    pub(crate) converged: bool,
+}
+
+impl Problem {
+    /// Solves for all impulses, from those the blocks have.
+    pub(crate) fn solve(&mut self, solver: &mut Solver, sweeps: f64) -> Outcome {
+        let work = &mut (sweeps * self.sweep_cost());
+        let exactness = self.exactness();
+        if self.rounding() > exactness.accepted {
+            self.blocks.iter_mut().for_each(|block| block.impulse = [0.0; 3]);
+            self.sum_up();
+        }
+        let mut outcome = self.iterate(solver, work);
+        if self.blocks.iter().any(|block| block.without_bounce != 0.0) {
+            outcome = self.keep_energy(solver, work, outcome);
+        } else if exactness.is_of_motion() {
+            // How loads are shared is known to no more digits than the motion is, and as soon as that rests it is settled.
+            self.blocks.iter_mut().for_each(|block| block.unshared = f64::INFINITY);
+        } else {
+            outcome = self.share(solver, work, outcome);
+        }
+        // Above 1e9 N s, or for bodies faster than projectiles, rounding alone is larger than any tolerance.
+        let sane = |block: &Block| block.impulse[0].abs() < 1e9 && block.bias[0].abs() < 100.0;
+        if cfg!(debug_assertions) && outcome.converged && self.blocks.iter().all(sane) {
+            self.check(exactness.accepted);
+        }
+        outcome
+    }
+
+    /// By how much velocities are off by the rounding of the impulses alone, m/s. Contacts that hold a body from opposite sides solve their laws with any
+    /// pressure on each other, and an unsolved substep may leave so much that no sweep, whose changes are lost in it, would lead back.
+    fn rounding(&self) -> f64 {
+        let largest = self.blocks.iter().flat_map(|block| {
+            let a = &block.cone.a;
+            [a[0] * block.impulse[0], a[3] * block.impulse[1], a[5] * block.impulse[2]]
+        });
+        f64::EPSILON * largest.fold(0.0, |most: f64, velocity| most.max(velocity.abs()))
+    }
+
+    /// Settles how contacts share what they carry. Where friction moves with it, the rest of the problem follows.
+    fn share(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: Outcome) -> Outcome {
+        let unshared = self.unshared(outcome.moved);
+        let keeps = unshared < UNSHARED;
+        for place in 0..self.blocks.len() {
+            let since = if keeps { unshared } else { 0.0 };
+            self.blocks[place].unshared = if self.is_open(place) { f64::INFINITY } else { since };
+        }
+        if keeps {
+            return outcome;
+        }
+        let (sweeps, whole, mut last) = (outcome.sweeps, *work, f64::INFINITY);
+        for _ in 0..SHARINGS {
+            solver.unshared.save(self);
+            if !outcome.converged {
+                break;
+            }
+            let shared = solver.sharing.share(self, work);
+            // Velocities are those of the very impulses: a stiff motor's effort tells the least difference.
+            self.sum_up();
+            if shared == Shared::Determined {
+                self.blocks.iter_mut().for_each(|block| block.unshared = block.unshared.max(f64::MIN_POSITIVE));
+            }
+            let Shared::Moved(by) = shared else { break };
+            let again = if by < LESS_MOVED * last { self.iterate(solver, work) } else { Outcome::default() };
+            if !again.converged {
+                solver.unshared.restore(self);
+                break;
+            }
+            (outcome, last) = (again, by);
+        }
+        Outcome { sweeps: sweeps + (whole - *work) / self.sweep_cost(), ..outcome }
+    }
+
+    /// By how much sweeps changed velocities since loads were shared, those of this step by `now`, m/s.
+    fn unshared(&self, now: f64) -> f64 {
+        let blocks = self.blocks.iter().enumerate().filter(|&(place, _)| !self.is_open(place));
+        blocks.fold(now, |most, (_, block)| most.max(block.unshared + now))
+    }
+
+    /// Whether all contacts that carry have the impulses that sharing gave them in the last step.
+    pub(crate) fn was_shared(&self) -> bool {
+        let mut carry = self.blocks.iter().filter(|block| block.law == Law::Cone && block.impulse[0] > 0.0).peekable();
+        carry.peek().is_some() && carry.all(|block| block.unshared == 0.0)
+    }
+
+    /// Whether a block is a contact that neither carries nor could.
+    fn is_open(&self, place: usize) -> bool {
+        let block = &self.blocks[place];
+        block.law == Law::Cone && block.impulse[0] == 0.0 && !least_norm_distribution::takes_part(self, block)
+    }
+
+    /// Solves for all impulses, of blocks that neither bounce nor share loads.
+    pub(crate) fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> Outcome {
+        let (cost, whole) = (self.sweep_cost(), *work);
+        let exactness @ Exactness { sweeps: solved, accepted, .. } = self.exactness();
+        let [mut residual, mut moved] = self.sweep_on(&mut solver.series, solved, work);
+        if !residual.is_finite() {
+            // From here no method leads back; where only the sweeps led away, a start without friction may.
+            if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
+                self.solve_without_friction(work);
+            }
+            return Outcome { sweeps: (whole - *work) / cost, residual, moved: f64::INFINITY, converged: false };
+        }
+        if residual >= solved {
+            moved = f64::INFINITY;
+            solver.saved.save(self);
+            solver.newton.solve(self, exactness, work);
+            let reached = self.confirm(solver, solved, accepted, work);
+            if reached <= residual {
+                residual = reached;
+            } else {
+                solver.saved.restore(self);
+            }
+        }
+        if (solved.max(TOLERANCE)..accepted).contains(&residual) {
+            residual = residual.max(self.lack());
+        }
+        if residual >= accepted {
+            residual = residual.min(solver.homotopy.solve(self, work, accepted));
+        }
+        if !(self.is_finite() && residual < HOPELESS) {
+            self.solve_without_friction(work);
+        }
+        let converged = self.is_finite() && residual < accepted && self.rounding() <= accepted;
+        Outcome { sweeps: (whole - *work) / cost, residual, moved, converged }
+    }
+
+    /// Brings all impulses that Newton's method found into their bounds, by a sweep. If that leads away from a solution, for a contact alone may have
+    /// another one, the solution stays, and what obeys its law is left as it is. Returns the largest change of a velocity.
+    fn confirm(&mut self, solver: &mut Solver, solved: f64, accepted: f64, work: &mut f64) -> f64 {
+        let cost = self.sweep_cost();
+        solver.found.save(self);
+        *work -= cost;
+        let reached = self.sweep(0.0);
+        if reached < accepted {
+            return reached;
+        }
+        solver.found.restore(self);
+        *work -= cost;
+        self.sweep(solved)
+    }
+
+    /// Starts anew and lets contacts press without friction: sweeps over these can only come nearer.
+    fn solve_without_friction(&mut self, work: &mut f64) {
+        *work -= SWEEPS_WITHOUT_FRICTION as f64 * self.sweep_cost();
+        for block in &mut self.blocks {
+            block.impulse = [0.0; 3];
+            block.cone.friction = false;
+        }
+        self.sum_up();
+        (0..SWEEPS_WITHOUT_FRICTION).for_each(|_| _ = self.sweep(0.0));
+    }
+
+    /// Newton's law of restitution with friction can create energy. The work of the impulses in this scheme is exactly
+    /// W = sum of l · (u before + u after) / 2. If it is positive, the solution is blended with the one without restitution,
+    /// which always dissipates, with the largest weight of restitution for which W is not positive. Both solutions lie in the
+    /// convex cones, so every blend does; W is quadratic in the weight.
+    fn keep_energy(&mut self, solver: &mut Solver, work: &mut f64, first: Outcome) -> Outcome {
+        let [mut bouncing, mut plain] = std::mem::take(&mut solver.solutions);
+        let outcome = self.blend(solver, work, first, &mut bouncing, &mut plain);
+        solver.solutions = [bouncing, plain];
+        outcome
+    }
+
+    fn blend(
+        &mut self,
+        solver: &mut Solver,
+        work: &mut f64,
+        first: Outcome,
+        bouncing: &mut Vec<Solution>,
+        plain: &mut Vec<Solution>,
+    ) -> Outcome {
+        self.note_solution(bouncing);
+        let scale: f64 = bouncing.iter().map(|(l, u)| dot(*l, *u).abs()).sum();
+        if self.work(bouncing) <= 1e-9 * scale {
+            return first;
+        }
+        for block in &mut self.blocks {
+            block.bias[0] += block.without_bounce;
+        }
+        let outcome = self.iterate(solver, work);
+        self.note_solution(plain);
+        let c0 = self.work(plain).min(0.0);
+        let (mut c1, mut c2) = (0.0, 0.0);
+        for ((bounce, plain), block) in bouncing.iter().zip(&*plain).zip(&self.blocks) {
+            for c in 0..3 {
+                let (dl, du) = (bounce.0[c] - plain.0[c], bounce.1[c] - plain.1[c]);
+                c2 += 0.5 * dl * du;
+                c1 += 0.5 * (dl * (block.before[c] + plain.1[c]) + plain.0[c] * du);
+            }
+        }
+        let root = (c1 * c1 - 4.0 * c2 * c0).max(0.0).sqrt();
+        let weight = if c2.abs() > 1e-300 { ((root - c1) / (2.0 * c2)).clamp(0.0, 1.0) } else { 0.0 };
+        for (block, (bounce, plain)) in self.blocks.iter_mut().zip(bouncing.iter().zip(&*plain)) {
+            for c in 0..3 {
+                block.impulse[c] = (1.0 - weight) * plain.0[c] + weight * bounce.0[c];
+            }
+        }
+        self.sum_up();
+        Outcome {
+            sweeps: first.sweeps + outcome.sweeps,
+            residual: first.residual.max(outcome.residual),
+            moved: f64::INFINITY,
+            converged: first.converged && outcome.converged,
+        }
+    }
+
+    fn work(&self, solution: &[Solution]) -> f64 {
+        let pairs = solution.iter().zip(&self.blocks);
+        pairs.map(|((l, u), block)| 0.5 * (dot(*l, block.before) + dot(*l, *u))).sum()
+    }
+
+    /// Notes the present solution of every block.
+    fn note_solution(&self, solution: &mut Vec<Solution>) {
+        let of = |block: &Block| {
+            let u = self.velocity(block);
+            (block.impulse, std::array::from_fn(|c| u[c] - block.bias[c] + block.free[c]))
+        };
+        solution.clear();
+        solution.extend(self.blocks.iter().map(of));
+    }
+
+    /// Panics where a converged solution violates the law of contact by more than the tolerance explains.
+    fn check(&self, accepted: f64) {
+        // A blend may press a little where only the solution with restitution opens.
+        let blended = self.blocks.iter().any(|block| block.without_bounce != 0.0);
+        for block in self.blocks.iter().filter(|block| block.law == Law::Cone) {
+            let (u, l) = (self.velocity(block), block.impulse);
+            let tangent = l[1].hypot(l[2]);
+            assert!(l[0] >= 0.0 && tangent <= l[0] * (1.0 + 1e-9), "a contact's impulse {l:?} is outside of its cone");
+            let slack = 100.0 * accepted + block.without_bounce.abs();
+            let normal = u[0] + block.compliance[0] * l[0];
+            assert!(normal >= -slack, "a contact closes at {normal} m/s after the solve");
+            assert!(
+                l[0] == 0.0 || blended || normal.abs() <= slack,
+                "a contact opens at {normal} m/s and still presses"
+            );
+        }
+    }
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A contact whose velocity is no number: the first sweep shows it, and no work is spent on it. Its neighbour, which could be
+    /// solved, tells nothing of it.
+    #[test]
+    fn a_problem_that_is_not_finite_ends_at_once() {
+        for bias in [f64::NAN, f64::NEG_INFINITY] {
+            let mut problem = Problem::default();
+            problem.clear([1, 1].into_iter());
+            for (place, normal) in [(0, bias), (1, -1.0)] {
+                problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+                problem.index.push(place);
+                let start = problem.columns.len() - 1;
+                let block = problem.block(Law::Cone, start, [0.0; 3], [normal, 0.0, 0.0], [0.0; 3]);
+                problem.blocks.push(block);
+            }
+            let outcome = problem.solve(&mut Solver::default(), 6000.0);
+            assert!(outcome.sweeps <= 1.0 && !outcome.converged, "{bias}: {outcome:?}");
+        }
+    }
+
+    /// A body of 1 kg comes at 1 m/s at one of two supports that face each other, and an unsolved substep left them pressing on each other with 1e17 N s,
+    /// where the next larger number is 16 more: the solve begins anew.
+    #[test]
+    fn impulses_whose_rounding_hides_what_is_missing_are_forgotten() {
+        let mut problem = Problem::default();
+        problem.clear([1].into_iter());
+        for (place, side) in [(0, 1.0), (1, -1.0)] {
+            problem.columns.push([side, 0.0, 0.0, 0.0]);
+            problem.index.push(0);
+            let block = problem.block(Law::Cone, place, [0.0; 3], [-side, 0.0, 0.0], [0.0; 3]);
+            problem.blocks.push(Block { impulse: [1e17, 0.0, 0.0], ..block });
+        }
+        problem.sum_up();
+        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        assert!(outcome.converged && problem.lack() < TOLERANCE, "{} {outcome:?}", problem.lack());
+        assert!(problem.blocks.iter().all(|block| block.impulse[0] < 10.0), "{:?}", problem.blocks);
+    }
+
+    /// A body of 1 kg that two supports without friction hold against 1 N s, and a third that is closed or open: with impulses and what
+    /// has changed since they were shared as of the step before.
+    fn held_by_three(before: [([f64; 3], f64); 3], third_is_closed: bool) -> (Problem, Outcome) {
+        let mut problem = Problem::default();
+        problem.clear([1].into_iter());
+        for (place, (impulse, unshared)) in before.into_iter().enumerate() {
+            problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+            problem.index.push(0);
+            let opening = if place == 2 && !third_is_closed { 5.0 } else { 0.0 };
+            let block = problem.block(Law::Cone, place, [0.0; 3], [opening - 1.0, 0.0, 0.0], [0.0; 3]);
+            problem.blocks.push(Block { impulse, unshared, ..block });
+        }
+        problem.sum_up();
+        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        (problem, outcome)
+    }
+
+    /// Two supports of two bodies of 1 kg leave nothing open: what is not shared is solved no more exactly in the next step.
+    #[test]
+    fn what_statics_leave_nothing_open_of_is_not_solved_to_more_digits() {
+        let mut problem = Problem::default();
+        problem.clear([1, 1].into_iter());
+        for place in 0..2 {
+            problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+            problem.index.push(place);
+            let block = problem.block(Law::Cone, place as usize, [0.0; 3], [-1.0, 0.0, 0.0], [0.0; 3]);
+            problem.blocks.push(Block { unshared: f64::INFINITY, ..block });
+        }
+        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        assert!(outcome.converged && !problem.was_shared() && problem.exactness().sweeps == TOLERANCE, "{outcome:?}");
+        assert!(problem.blocks.iter().all(|block| block.unshared < UNSHARED), "{:?}", problem.blocks);
+    }
+
+    /// Loads stay as they were shared while nothing changes, though a contact beside is open; when that closes it takes its part, though
+    /// no sweep changes anything.
+    #[test]
+    fn loads_are_shared_anew_when_a_contact_closes_and_not_before() {
+        let after = |problem: &Problem| -> [_; 3] {
+            std::array::from_fn(|place| (problem.blocks[place].impulse, problem.blocks[place].unshared))
+        };
+        let (first, _) = held_by_three([([0.0; 3], f64::INFINITY); 3], false);
+        let of = |problem: &Problem, place: usize| problem.blocks[place].impulse[0];
+        assert!((of(&first, 0) - 0.5).abs() < 1e-11 && of(&first, 0) == of(&first, 1), "{:?}", first.blocks);
+        assert!(of(&first, 2) == 0.0 && first.blocks[2].unshared == f64::INFINITY, "{:?}", first.blocks);
+        let (second, outcome) = held_by_three(after(&first), false);
+        assert_eq!(outcome.sweeps, 1.0, "{outcome:?}");
+        assert!((0..3).all(|place| (of(&second, place) - of(&first, place)).abs() < TOLERANCE));
+        assert!(second.blocks[0].unshared < UNSHARED && second.blocks[2].unshared == f64::INFINITY);
+        let (third, outcome) = held_by_three(after(&second), true);
+        assert!(outcome.converged && outcome.sweeps > 1.0, "{outcome:?}");
+        let even = |block: &Block| (block.impulse[0] - 1.0 / 3.0).abs() < 1e-11 && block.unshared == 0.0;
+        assert!(third.blocks.iter().all(even), "{:?}", third.blocks);
+    }
+}

@@ -1,0 +1,268 @@
+//! Where the links of a tree are and how they move: forward kinematics, root outwards.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::{BodyId, Norm, Pose};
+
+use super::tree::{Link, LinkJoint, LinkWork, State, Tree};
+use crate::engine::algebra::spatial::Spatial;
+
+impl LinkJoint {
+    /// How fast it turns at the rates `v`, of which its own come first, rad/s.
+    #[inline(always)]
+    fn turning_rate(self, v: &[f64]) -> f64 {
+        match self {
+            Self::Revolute(_) => v[0].abs(),
+            Self::Spherical { .. } => (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt(),
+            Self::Free | Self::Weld | Self::Prismatic(_) => 0.0,
+        }
+    }
+}
+
+impl LinkWork {
+    /// Its pose.
+    #[inline(always)]
+    pub(crate) fn pose(&self) -> Pose {
+        Pose { translation: self.position, rotation: self.rotation }
+    }
+
+    /// The squares of the speed of its centre of mass, of how fast it turns, and of how far it is from the origin.
+    #[inline(always)]
+    fn squares(&self, origin: DVec3) -> [f64; 3] {
+        let speed = self.velocity.at(self.position - origin);
+        [speed.length_squared(), self.velocity.angular().length_squared(), self.position.length_squared()]
+    }
+
+    /// The pose, from that of the parent; `turns` are those of [`State::set_turns`]. The joint stands for that of the link.
+    #[inline(always)]
+    pub(crate) fn place(
+        &mut self,
+        joint: LinkJoint,
+        link: &Link,
+        parent: Option<&Self>,
+        state: &State,
+        turns: &[(f64, f64)],
+    ) {
+        let Some(parent) = parent else {
+            (self.anchor, self.position) = (state.root_position, state.root_position);
+            self.rotation = state.root_rotation;
+            self.matrix = DMat3::from_quat(state.root_rotation);
+            return;
+        };
+        let mut anchor = parent.position + parent.matrix * link.anchor_in_parent;
+        let relative = match joint {
+            LinkJoint::Free | LinkJoint::Weld => link.turn,
+            LinkJoint::Revolute(_) => {
+                let (sine, cosine) = turns[link.dof];
+                link.turn * cosine + link.half_turn * sine
+            }
+            LinkJoint::Spherical { number, .. } => link.half_turn * state.balls[number] * link.turn,
+            LinkJoint::Prismatic(axis) => {
+                anchor += parent.matrix * (axis * state.q[link.dof]);
+                link.turn
+            }
+        };
+        let rotation: DQuat = parent.rotation * relative;
+        let matrix = DMat3::from_quat(rotation);
+        self.anchor = anchor;
+        self.position = anchor - matrix * link.anchor;
+        self.rotation = rotation;
+        self.matrix = matrix;
+    }
+
+    /// The frame, `world_from_joint`, along whose axes the rates of its ball joint are counted.
+    #[inline(always)]
+    fn ball_frame(&self, link: &Link, parent: &Self, backwards: bool) -> DQuat {
+        if backwards { self.rotation * link.turn.inverse() } else { parent.rotation * link.half_turn }
+    }
+
+    /// Sets the spatial axes of its joint about `origin`, at the present pose, and returns how it moves along them at the rates `v`.
+    #[inline(always)]
+    pub(crate) fn set_axes(
+        &self,
+        joint: LinkJoint,
+        link: &Link,
+        parent: Option<&Self>,
+        origin: DVec3,
+        axes: &mut [Spatial],
+        v: &[f64],
+    ) -> Spatial {
+        let (dof, lever) = (link.dof, self.anchor - origin);
+        let mut set = |dof: usize, axis: Spatial| {
+            axes[dof] = axis;
+            axis * v[dof]
+        };
+        match (joint, parent) {
+            (LinkJoint::Free, _) => {
+                for (k, unit) in DVec3::AXES.into_iter().enumerate() {
+                    set(k, Spatial::new(DVec3::ZERO, unit));
+                    set(3 + k, Spatial::new(unit, DVec3::ZERO));
+                }
+                Tree::root_motion(v)
+            }
+            (LinkJoint::Revolute(axis), Some(parent)) => {
+                let axis = parent.matrix * axis;
+                set(dof, Spatial::new(axis, lever.cross(axis)))
+            }
+            (LinkJoint::Prismatic(axis), Some(parent)) => set(dof, Spatial::new(DVec3::ZERO, parent.matrix * axis)),
+            (LinkJoint::Spherical { backwards, .. }, Some(parent)) => {
+                let frame = self.ball_frame(link, parent, backwards);
+                let [first, second, third] = DVec3::AXES.map(|unit| {
+                    let axis = frame * unit;
+                    Spatial::new(axis, lever.cross(axis))
+                });
+                set(dof, first) + set(dof + 1, second) + set(dof + 2, third)
+            }
+            _ => Spatial::ZERO,
+        }
+    }
+
+    /// The spatial velocity about `origin`, for the rates `v`.
+    #[inline(always)]
+    fn set_velocity(&mut self, joint: LinkJoint, link: &Link, parent: Option<&Self>, origin: DVec3, v: &[f64]) {
+        let Some(parent) = parent else {
+            let free = joint == LinkJoint::Free;
+            self.velocity = if free { Tree::root_motion(v) } else { Spatial::ZERO };
+            return;
+        };
+        let turn = |rate: DVec3| Spatial::new(rate, (self.anchor - origin).cross(rate));
+        self.velocity = match joint {
+            LinkJoint::Revolute(axis) => parent.velocity + turn(parent.matrix * (axis * v[link.dof])),
+            LinkJoint::Prismatic(axis) => {
+                parent.velocity + Spatial::new(DVec3::ZERO, parent.matrix * (axis * v[link.dof]))
+            }
+            LinkJoint::Spherical { backwards, .. } => {
+                let frame = self.ball_frame(link, parent, backwards);
+                parent.velocity + turn(frame * DVec3::from_slice(&v[link.dof..]))
+            }
+            LinkJoint::Free | LinkJoint::Weld => parent.velocity,
+        };
+    }
+
+    /// Its pose and its velocity about the root. Returns how fast its joint turns, rad/s. Most joints are hinges: where the joint is known to be one,
+    /// it is not asked again at each turn.
+    #[inline(always)]
+    fn move_on(
+        &mut self,
+        joint: LinkJoint,
+        link: &Link,
+        parent: Option<&Self>,
+        state: &State,
+        turns: &[(f64, f64)],
+    ) -> f64 {
+        self.place(joint, link, parent, state, turns);
+        self.set_velocity(joint, link, parent, state.root_position, &state.v);
+        joint.turning_rate(&state.v[link.dof..])
+    }
+
+    /// Its pose, the axes of its joint, and its velocity at the rates `v`.
+    #[inline(always)]
+    pub(crate) fn set_motion(
+        &mut self,
+        joint: LinkJoint,
+        link: &Link,
+        parent: Option<&Self>,
+        state: &State,
+        turns: &[(f64, f64)],
+        (axes, v): (&mut [Spatial], &[f64]),
+    ) {
+        self.place(joint, link, parent, state, turns);
+        let relative = self.set_axes(joint, link, parent, state.root_position, axes, v);
+        self.velocity = match parent {
+            Some(parent) => parent.velocity + relative,
+            None => relative,
+        };
+    }
+}
+
+impl State {
+    /// Sets sine and cosine of half of each coordinate: apart from all else, which would be put aside for each call. Few coordinates turn nothing.
+    pub(crate) fn set_turns(&self, turns: &mut [(f64, f64)], free: usize) {
+        for (turn, q) in turns[free..].iter_mut().zip(&self.q[free..]) {
+            *turn = libm::sincos(0.5 * q);
+        }
+    }
+}
+
+impl Tree {
+    /// The velocity of a point of a link, where the links are.
+    #[inline]
+    pub(crate) fn velocity_at(&self, link: usize, point: DVec3) -> DVec3 {
+        self.work.links[link].velocity.at(point - self.work.origin)
+    }
+
+    /// The motion of a link, with the velocity of that point of it.
+    #[inline]
+    pub(crate) fn motion_at(&self, link: usize, point: DVec3) -> Spatial {
+        let angular = self.work.links[link].velocity.angular();
+        Spatial::new(angular, self.velocity_at(link, point))
+    }
+
+    /// Looks where the links are at the middle of the next step of the same length: `work.ahead`. After the impulses.
+    pub(crate) fn look_ahead(&mut self, h: f64) {
+        let mut ahead = std::mem::take(&mut self.work.ahead);
+        let mut v = std::mem::take(&mut self.work.scratch);
+        let changes = self.work.dv_free.iter().zip(&self.work.dv_impulse);
+        for (v, (now, (free, impulse))) in v.iter_mut().zip(self.state.v.iter().zip(changes)) {
+            *v = now + free + impulse;
+        }
+        self.drift_at(&v, h);
+        ahead.resize(self.topology.links.len(), LinkWork::default());
+        self.state.set_turns(&mut self.work.turns, self.topology.free_axes());
+        for (index, link) in self.topology.links.iter().enumerate() {
+            let (before, rest) = ahead.split_at_mut(index);
+            rest[0].place(link.joint, link, link.parent.map(|parent| &before[parent]), &self.state, &self.work.turns);
+        }
+        self.move_back();
+        self.drift(0.5 * h);
+        (self.work.ahead, self.work.scratch) = (ahead, v);
+    }
+
+    /// The largest rate of its joints, and of a root that floats, rad/s, and the body that turns so fast.
+    pub(crate) fn fastest_turn(&self) -> (f64, Option<BodyId>) {
+        let spin = if self.is_free() { Self::root_motion(&self.state.v).angular().norm() } else { 0.0 };
+        if spin > self.work.fastest.0 { (spin, self.topology.links[0].body) } else { self.work.fastest }
+    }
+
+    /// Notes where the links are, at the middle of a step.
+    pub(crate) fn note_middle(&mut self) {
+        self.work.links.iter_mut().for_each(|link| link.middle = link.position);
+    }
+
+    /// Everything that is read of the present state: poses, velocities about the root, kinetic and whole energy, J.
+    pub(crate) fn update_kinematics(&mut self, gravity: DVec3) {
+        if self.is_single() {
+            return self.update_single(gravity);
+        }
+        let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
+        let origin = state.root_position;
+        work.origin = origin;
+        state.set_turns(&mut work.turns, topology.free_axes());
+        let turns = &work.turns[..];
+        let (mut kinetic, mut weight) = (0.0, DVec3::ZERO);
+        let (links, mut fastest, mut largest_squares) = (&mut work.links[..], (0.0, None), [0.0f64; 3]);
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            let rate = match link.joint {
+                hinge @ LinkJoint::Revolute(_) => own.move_on(hinge, link, parent, state, turns),
+                other => own.move_on(other, link, parent, state, turns),
+            };
+            let spin = own.matrix.transpose() * own.velocity.angular();
+            let squares = own.squares(origin);
+            kinetic += link.mass * squares[0] + (link.principal * spin).dot(spin);
+            largest_squares = std::array::from_fn(|k| largest_squares[k].max(squares[k]));
+            weight += own.position * link.mass;
+            if rate > fastest.0 {
+                fastest = (rate, link.body);
+            }
+        }
+        (work.fastest, work.largest_squares) = (fastest, largest_squares);
+        let (mut stored, free) = (0.0, topology.free_axes());
+        for ((law, q), v) in topology.laws[free..].iter().zip(&state.q[free..]).zip(&state.v[free..]) {
+            let stretch = law.spring_position - q;
+            kinetic += law.armature * v * v;
+            stored += law.stiffness * stretch * stretch;
+        }
+        (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * (kinetic + stored) - gravity.dot(weight));
+    }
+}

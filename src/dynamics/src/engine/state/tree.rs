@@ -1,0 +1,452 @@
+//! One kinematic tree in reduced coordinates: its links, its state, and where everything is.
+//!
+//! A tree hangs on a free root with six degrees of freedom (world linear velocity of its centre of mass, world angular
+//! velocity) or on a body that nothing moves. Each link's frame stands in its centre of mass along its principal axes. A
+//! joint with several axes is a chain of hinges and sliders over links without mass; a ball joint has three degrees of freedom, the
+//! relative angular velocity along the joint's axes as the model's parent carries them ([`ball`](crate::engine::joints::ball_joint)).
+//!
+//! Degrees of freedom are numbered root outwards, so each one's ancestors form a chain. Matrices over a tree keep only the
+//! entries of a row's ancestors, ordered by depth, the diagonal last: [`Topology::row`] says where row i starts,
+//! `chain[row[i]..]` lists the ancestors. Since a row is indexed by depth, and so is every ancestor's, the factorisation in
+//! `factor` runs over contiguous memory without any index.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+use simpartner_model::{BodyId, FreeAxis, Norm};
+
+pub(crate) use super::topology::{Coupling, Topology};
+use crate::{
+    Servo,
+    engine::{
+        algebra::spatial::{Spatial, SpatialInertia, rotation_by},
+        equations::{external_forces::Push, free_rotation::turn_freely, mass_factor::long::LongTree},
+        gauss::Stage,
+    },
+    state::rotation_vector,
+};
+
+/// Entries of packed rows that are worked on at once.
+pub(crate) const LANES: usize = 4;
+
+/// The spatial axes of a free root.
+const FREE_AXES: [Spatial; 6] = [
+    Spatial::new(DVec3::ZERO, DVec3::X),
+    Spatial::new(DVec3::ZERO, DVec3::Y),
+    Spatial::new(DVec3::ZERO, DVec3::Z),
+    Spatial::new(DVec3::X, DVec3::ZERO),
+    Spatial::new(DVec3::Y, DVec3::ZERO),
+    Spatial::new(DVec3::Z, DVec3::ZERO),
+];
+
+/// How a link may move relative to its parent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum LinkJoint {
+    /// A root that floats.
+    Free,
+    /// Not at all; as a root, a body that nothing moves.
+    Weld,
+    /// Turns about an axis, given in the parent's frame.
+    Revolute(DVec3),
+    /// Slides along an axis, given in the parent's frame.
+    Prismatic(DVec3),
+    /// Turns any way; the number is its place among the tree's ball joints. Its axes are carried by the link itself where the tree was walked
+    /// backwards, from the model's child, otherwise by the link it hangs on.
+    Spherical { number: usize, backwards: bool },
+}
+
+impl LinkJoint {
+    /// Degrees of freedom.
+    pub(crate) fn freedom(self) -> usize {
+        match self {
+            Self::Free => 6,
+            Self::Weld => 0,
+            Self::Revolute(_) | Self::Prismatic(_) => 1,
+            Self::Spherical { .. } => 3,
+        }
+    }
+}
+
+/// A rigid link.
+#[derive(Debug, Clone)]
+pub(crate) struct Link {
+    pub(crate) parent: Option<usize>,
+    pub(crate) joint: LinkJoint,
+    /// Its first degree of freedom.
+    pub(crate) dof: usize,
+    /// The joint's origin in the parent's frame and in its own.
+    pub(crate) anchor_in_parent: DVec3,
+    pub(crate) anchor: DVec3,
+    /// `parent_from_link` at coordinate zero, and that after a turn by pi about its own axis: of a hinge,
+    /// `parent_from_link` is the one times the cosine of half its angle and the other times the sine. Of a ball joint `joint_from_link` and
+    /// `parent_from_joint`.
+    pub(crate) turn: DQuat,
+    pub(crate) half_turn: DQuat,
+    pub(crate) mass: f64,
+    /// Principal moments of inertia.
+    pub(crate) principal: DVec3,
+    /// The body it is; `None` for a link between two hinges or sliders of one joint.
+    pub(crate) body: Option<BodyId>,
+    /// The link that carries the joint's origin, and the point there: the model's child. It is where the reaction's moment is told
+    /// about. `None` for `anchor`, which this link carries itself.
+    pub(crate) origin: Option<(usize, DVec3)>,
+}
+
+/// What a snapshot holds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(crate) root_position: DVec3,
+    pub(crate) root_rotation: DQuat,
+    /// Joint coordinates, of ball joints their rotation vectors; those of the free root are not used.
+    pub(crate) q: Vec<f64>,
+    /// How far each ball joint is turned: the joint's frame as the link carries it, in that as the link carries it that it hangs on.
+    pub(crate) balls: Vec<DQuat>,
+    pub(crate) v: Vec<f64>,
+    /// Change of velocity in the last step, zero after an impact.
+    pub(crate) last_dv: Vec<f64>,
+    pub(crate) motors: Vec<Servo>,
+    /// -1 or 1 for a motor at its limit.
+    pub(crate) saturation: Vec<i8>,
+    /// The mean rate in the last substep of each motor that gave its largest power in it, otherwise 0
+    /// ([`crate::engine::joints::axis_laws::motor_at_power`]).
+    pub(crate) power_means: Vec<f64>,
+    /// Impulses of lower stop, upper stop, dry friction and couplings in the last step; those of a ball joint's stops are components of one
+    /// vector, in place of lower stops.
+    pub(crate) row_impulses: Vec<[f64; 4]>,
+    /// What it has gained in all that nothing gave, and its largest kinetic energy of late, J ([`crate::engine::islands::energy_bound`]).
+    pub(crate) gained: f64,
+    pub(crate) most_kinetic: f64,
+    /// Seconds it has been at rest.
+    pub(crate) rest: f64,
+    pub(crate) asleep: bool,
+}
+
+impl State {
+    /// Whether it is one of the same tree.
+    pub(crate) fn fits(&self, other: &Self) -> bool {
+        let counts = |state: &Self| {
+            let State { q, balls, v, last_dv, motors, saturation, power_means, row_impulses, .. } = state;
+            let motors = [motors.len(), saturation.len(), power_means.len()];
+            [q.len(), balls.len(), v.len(), last_dv.len(), row_impulses.len(), motors[0], motors[1], motors[2]]
+        };
+        counts(self) == counts(other)
+    }
+}
+
+/// What a step computes of a link on the way. Each begins a line of the cache, so that the same fields share lines in every link.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(crate) struct LinkWork {
+    /// Its pose, and the world position of its joint's origin.
+    pub(crate) position: DVec3,
+    pub(crate) rotation: DQuat,
+    pub(crate) matrix: DMat3,
+    pub(crate) anchor: DVec3,
+    /// Where it was before it was last placed: at the end of a step, at its middle.
+    pub(crate) middle: DVec3,
+    pub(crate) velocity: Spatial,
+    pub(crate) acceleration: Spatial,
+    pub(crate) force: Spatial,
+    /// Contact forces on it about the common point, for the reactions.
+    pub(crate) external: Spatial,
+    pub(crate) inertia: SpatialInertia,
+    pub(crate) composite: SpatialInertia,
+}
+
+/// What a step computes on the way.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Work {
+    /// The common point of all spatial quantities: the root at the middle of the step.
+    pub(crate) origin: DVec3,
+    pub(crate) links: Vec<LinkWork>,
+    /// Where the links are at the middle of the next step.
+    pub(crate) ahead: Vec<LinkWork>,
+    /// Sine and cosine of half of each coordinate where links were last placed.
+    pub(crate) turns: Vec<(f64, f64)>,
+    /// Spatial axis of each degree of freedom.
+    pub(crate) axis: Vec<Spatial>,
+    /// The mass matrix and its factor, packed rows; what a long tree has in place of them.
+    pub(crate) mass: Vec<f64>,
+    pub(crate) factor: Vec<f64>,
+    pub(crate) long: LongTree,
+    /// Reciprocals of the pivots and their square roots.
+    pub(crate) pivot: Vec<f64>,
+    pub(crate) root_pivot: Vec<f64>,
+    pub(crate) bias: Vec<f64>,
+    /// The velocity the bias was taken at; after an impact, the second of two.
+    pub(crate) bias_velocity: Vec<f64>,
+    /// The bias and the links' forces at the velocity before an impact.
+    pub(crate) first_bias: Vec<f64>,
+    pub(crate) first_force: Vec<Spatial>,
+    /// Change of velocity without impulses, and that of the impulses.
+    pub(crate) dv_free: Vec<f64>,
+    /// Whether anything resists that is in the mass matrix beside motors and damping ([`crate::engine::equations::damping`]): h Jᵀ K J as the mass matrix
+    /// is laid out, and the effort at the velocity at the start.
+    pub(crate) resists: bool,
+    pub(crate) resistance: Vec<f64>,
+    pub(crate) resistance_effort: Vec<f64>,
+    pub(crate) dv_impulse: Vec<f64>,
+    pub(crate) v_free: Vec<f64>,
+    pub(crate) effort: Vec<f64>,
+    /// What the motors take for the coordinates at the middle of the substep, where the tree has ball joints ([`crate::engine::joints::ball_joint`]).
+    pub(crate) motor_coordinates: Vec<f64>,
+    /// Velocities that only move, to take out penetration.
+    pub(crate) pseudo: Vec<f64>,
+    /// How the links move at these, about the root where it was at the middle of the step.
+    pub(crate) pseudo_motion: Vec<Spatial>,
+    pub(crate) scratch: Vec<f64>,
+    pub(crate) impact: bool,
+    /// Whether [`Tree::step_freely`] or [`Tree::fly`] has made the whole substep, and the memory of the former.
+    pub(crate) is_free: bool,
+    pub(crate) stages: [Stage; 2],
+    /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
+    /// moment about its anchor.
+    pub(crate) loads: Vec<[f64; 3]>,
+    pub(crate) reactions: Vec<Spatial>,
+    /// The same of the last substep alone.
+    pub(crate) substep_loads: Vec<[f64; 3]>,
+    pub(crate) substep_reactions: Vec<Spatial>,
+    /// The loads of a stage that the links' forces there must balance ([`crate::engine::gauss`]).
+    pub(crate) stage_loads: Vec<[f64; 3]>,
+    /// How far the reactions along the axes are from what is exerted there, as a share of it.
+    pub(crate) imbalance: f64,
+    /// What came in in the step and in the last substep, and the energy after it, J: the work of motors and pushes, of springs and
+    /// rotors of the joints that close the island's loops, and of surfaces that yield; what taking out penetration changed.
+    pub(crate) motor_work: f64,
+    pub(crate) substep_work: f64,
+    pub(crate) energy: f64,
+    /// The largest rate of any of its joints that turns, rad/s, and the body it moves.
+    pub(crate) fastest: (f64, Option<BodyId>),
+    /// The squares of the speed of the fastest of its links' centres of mass, m²/s², of its fastest turn, rad²/s², and of how far the farthest is
+    /// from the origin, m².
+    pub(crate) largest_squares: [f64; 3],
+    /// The kinetic part of the energy.
+    pub(crate) kinetic: f64,
+    /// What the last substep started from.
+    pub(crate) kept: State,
+    pub(crate) kept_energy: f64,
+    /// What pushes its links in this step.
+    pub(crate) pushes: Vec<Push>,
+    /// The links that these push, and their sum on each about the common point.
+    pub(crate) placed_pushes: Vec<(usize, Spatial)>,
+    /// Work that was spent on it in this step, in sweeps over its island's constraints.
+    pub(crate) spent: f64,
+    /// What of the step's work is reserved for later parts, and what was before each of the divisions that are being made ([`crate::engine::islands::work_budget`]).
+    pub(crate) reserved: f64,
+    pub(crate) reserves: Vec<f64>,
+    /// First of its unknowns in its island.
+    pub(crate) base: usize,
+    /// In which depth of division it waits, and what for.
+    pub(crate) waits_at: Option<u32>,
+    pub(crate) remains: Remains,
+    /// How many parts of this step impacts have made so far.
+    pub(crate) impacts: usize,
+    /// Change of the velocities in the last attempt at a substep, along which its path is taken.
+    pub(crate) dv_along: Vec<f64>,
+}
+
+/// What remains to be made of a substep.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) enum Remains {
+    #[default]
+    Nothing,
+    /// Both halves.
+    Halves,
+    /// Everything, with an impact after so many seconds; and the group that it is in.
+    Impact { after: f64, group: usize },
+}
+
+impl LinkWork {
+    /// Where its joint has its origin, which one of the tree's links carries.
+    #[inline(always)]
+    pub(crate) fn joint_origin(&self, joint: &Link, links: &[Self]) -> DVec3 {
+        match joint.origin {
+            None => self.anchor,
+            Some((carrier, point)) => links[carrier].position + links[carrier].matrix * point,
+        }
+    }
+
+    /// What its joint transmits, the moment about the joint's origin, where spatial quantities are about `common`.
+    #[inline(always)]
+    pub(crate) fn reaction(&self, joint: &Link, links: &[Self], common: DVec3) -> Spatial {
+        let (angular, linear) = (self.force.angular(), self.force.linear());
+        let lever = self.joint_origin(joint, links) - common;
+        Spatial::new(angular - lever.cross(linear), linear)
+    }
+}
+
+/// A tree.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tree {
+    pub(crate) topology: Topology,
+    pub(crate) state: State,
+    pub(crate) work: Work,
+}
+
+impl Tree {
+    /// Adds a link, `link.dof` excepted, and returns its number.
+    pub(crate) fn push(&mut self, mut link: Link) -> usize {
+        let topology = &mut self.topology;
+        let index = topology.links.len();
+        link.dof = topology.freedom;
+        let mut parent = link.parent.and_then(|parent| topology.leaf[parent]);
+        for _ in 0..link.joint.freedom() {
+            let dof = topology.freedom;
+            let row = topology.chain.len();
+            topology.row.push(row);
+            topology.depth.push(parent.map_or(0, |parent| topology.depth[parent] + 1));
+            if let Some(parent) = parent {
+                let start = topology.row[parent];
+                topology.chain.extend_from_within(start..=start + topology.depth[parent]);
+                topology.rows.extend_from_within(start..=start + topology.depth[parent]);
+            }
+            let number = |number: usize| u32::try_from(number).expect("fewer entries than memory could hold");
+            topology.chain.push(number(dof));
+            topology.rows.push(number(row));
+            let filled = topology.chain.len().next_multiple_of(LANES);
+            topology.chain.resize(filled, 0);
+            topology.rows.resize(filled, 0);
+            topology.laws.push(FreeAxis::default());
+            topology.mover.push(index);
+            topology.squares += (topology.depth[dof] + 1).pow(2);
+            topology.freedom += 1;
+            parent = Some(dof);
+        }
+        topology.leaf.push(parent);
+        topology.reach.push(0.0);
+        topology.add_mass(link.mass);
+        let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical { .. });
+        topology.links.push(link);
+        let free = topology.links[0].joint == LinkJoint::Free;
+        topology.whirls = topology.links.len() > 1 && (free || topology.links.iter().any(turns));
+        self.resize();
+        index
+    }
+
+    pub(crate) fn resize(&mut self) {
+        let (freedom, links, entries) = (self.topology.freedom, self.topology.links.len(), self.topology.entries());
+        let (state, work) = (&mut self.state, &mut self.work);
+        for numbers in [&mut state.q, &mut state.v, &mut state.last_dv, &mut state.power_means] {
+            numbers.resize(freedom, 0.0);
+        }
+        state.balls.resize(self.topology.balls.len(), DQuat::IDENTITY);
+        state.motors.resize(freedom, Servo::OFF);
+        state.saturation.resize(freedom, 0);
+        state.row_impulses.resize(freedom, [0.0; 4]);
+        for numbers in [
+            &mut work.pivot,
+            &mut work.root_pivot,
+            &mut work.bias,
+            &mut work.bias_velocity,
+            &mut work.resistance_effort,
+            &mut work.dv_free,
+            &mut work.dv_impulse,
+            &mut work.v_free,
+            &mut work.effort,
+            &mut work.pseudo,
+            &mut work.scratch,
+        ] {
+            numbers.resize(freedom, 0.0);
+        }
+        work.turns.resize(freedom, (0.0, 1.0));
+        work.axis.resize(freedom, Spatial::ZERO);
+        if let (true, Some(axes)) = (self.topology.free_axes() > 0, work.axis.first_chunk_mut()) {
+            *axes = FREE_AXES;
+        }
+        work.loads.resize(freedom, [0.0; 3]);
+        work.reactions.resize(links, Spatial::ZERO);
+        work.substep_loads.resize(freedom, [0.0; 3]);
+        work.substep_reactions.resize(links, Spatial::ZERO);
+        work.mass.resize(entries, 0.0);
+        work.factor.resize(entries, 0.0);
+        work.resistance.resize(entries, 0.0);
+        work.links.resize(links, LinkWork::default());
+        work.pseudo_motion.resize(links, Spatial::ZERO);
+    }
+
+    /// True if its root floats.
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        self.topology.links[0].joint == LinkJoint::Free
+    }
+
+    /// True for a single body that floats.
+    #[inline]
+    pub(crate) fn is_single(&self) -> bool {
+        self.topology.links.len() == 1 && self.is_free()
+    }
+
+    /// True for several links that nothing can move.
+    pub(crate) fn is_frame(&self) -> bool {
+        self.topology.freedom == 0 && self.topology.links.len() > 1
+    }
+
+    /// False for a tree that nothing moves, and for one that sleeps, or waits.
+    #[inline]
+    pub(crate) fn is_awake(&self) -> bool {
+        self.topology.freedom > 0 && !self.state.asleep && !self.waits()
+    }
+
+    /// Whether it is at the end of a substep that others make again.
+    #[inline]
+    pub(crate) fn waits(&self) -> bool {
+        self.work.waits_at.is_some()
+    }
+
+    /// The six rates of a free root.
+    #[inline]
+    pub(crate) fn root_motion(v: &[f64]) -> Spatial {
+        Spatial::new(DVec3::new(v[3], v[4], v[5]), DVec3::new(v[0], v[1], v[2]))
+    }
+
+    /// Moves on for `h` seconds at its velocity.
+    pub(crate) fn drift(&mut self, h: f64) {
+        if self.is_single() {
+            self.drift_single(h);
+        } else {
+            integrate(&self.topology, &mut self.state, None, h);
+        }
+    }
+
+    /// Moves on for `h` seconds at the pseudo-velocity that takes out penetration.
+    pub(crate) fn drift_pseudo(&mut self, h: f64) {
+        integrate(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
+    }
+
+    /// Moves on for `h` seconds at the velocities `v`.
+    pub(crate) fn drift_at(&mut self, v: &[f64], h: f64) {
+        integrate(&self.topology, &mut self.state, Some(v), h);
+    }
+
+    /// The half step of a single body turns it as one that no moment acts on. The kick then has no gyroscopic term.
+    fn drift_single(&mut self, h: f64) {
+        let principal = self.topology.links[0].principal;
+        let state = &mut self.state;
+        let before = DVec3::new(state.v[3], state.v[4], state.v[5]);
+        state.root_position += DVec3::new(state.v[0], state.v[1], state.v[2]) * h;
+        if before == DVec3::ZERO {
+            return;
+        }
+        let (turned, after) = turn_freely(principal, state.root_rotation, before, h);
+        state.root_rotation = turned;
+        state.v[3..6].copy_from_slice(after.as_ref());
+    }
+}
+
+/// Adds `h` times the velocities, or `other` instead of them, to the coordinates.
+fn integrate(topology: &Topology, state: &mut State, other: Option<&[f64]>, h: f64) {
+    let State { root_position, root_rotation, q, balls, v, .. } = state;
+    let v = other.unwrap_or(v);
+    let mut first = 0;
+    if topology.links[0].joint == LinkJoint::Free {
+        *root_position += DVec3::new(v[0], v[1], v[2]) * h;
+        *root_rotation = (rotation_by(DVec3::new(v[3], v[4], v[5]) * h) * *root_rotation).normalized();
+        first = 6;
+    }
+    for (q, v) in q[first..].iter_mut().zip(&v[first..]) {
+        *q += h * v;
+    }
+    for (ball, turn) in topology.balls.iter().zip(balls) {
+        *turn = ball.turned(*turn, rotation_by(DVec3::from_slice(&v[ball.dof..]) * h));
+        q[ball.dof..ball.dof + 3].copy_from_slice(rotation_vector(*turn).as_ref());
+    }
+}

@@ -1,0 +1,174 @@
+//! What can be read after a step: poses and twists at its end, forces as means over it.
+
+use bevy_math::DVec3;
+use simpartner_model::BodyId;
+
+use super::adaptive_substepping::Groups;
+use crate::{
+    BodyState, ContactPoint, JointLoad, JointState, Wrench,
+    engine::{
+        Dynamics,
+        algebra::spatial::Spatial,
+        collision::{Contact, Side},
+        constraints::loop_joint::{Closure, Load, Motion},
+        interface::build::{BodyPlace, JointPlace},
+        state::tree::Tree,
+    },
+};
+
+impl Dynamics {
+    /// Before the first substep.
+    pub(crate) fn begin_loads(&mut self) {
+        self.contacts.clear();
+        self.wrenches.fill(Wrench::default());
+        for closure in &mut self.closures {
+            closure.load = Load::default();
+        }
+    }
+
+    /// Adds the contacts of a substep to the list, those that press, and to the bodies' wrenches, torques about the centres
+    /// of mass.
+    /// Of what sleeps, once a step.
+    pub(crate) fn add_contacts(&mut self, groups: &Groups, depth: u32) {
+        let rate = self.scheme.share / self.scheme.h;
+        let trees = &self.trees;
+        let counts = |side: Side| {
+            let tree = &trees[side.tree];
+            tree.is_awake() && !groups.rejects(side.tree) || tree.state.asleep && depth == 0
+        };
+        let counts = |contact: &&Contact| counts(contact.b) || contact.a.is_some_and(counts);
+        let pressing = self.collider.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO);
+        for contact in pressing.filter(counts) {
+            let (force, torque) = (contact.impulse * rate, contact.spin_impulse * rate);
+            let mut body = |side: Side, sign: f64| {
+                let tree = &self.trees[side.tree];
+                let id = tree.topology.links[side.link].body?;
+                let lever = contact.point - tree.work.links[side.link].middle;
+                let wrench = &mut self.wrenches[id.index()];
+                wrench.force += force * sign;
+                wrench.torque += (torque + lever.cross(force)) * sign;
+                Some(id)
+            };
+            let bodies = [contact.a.and_then(|side| body(side, -1.0)), body(contact.b, 1.0)];
+            let Contact { point, normal, gap, .. } = *contact;
+            self.contacts.push(ContactPoint { bodies, point, normal, gap, wrench: Wrench { force, torque } });
+        }
+    }
+
+    /// Notes where the joints that close loops are now, and what those that are awake transmitted.
+    pub(crate) fn read_closures(&mut self) {
+        let sleeps = |side: Side| self.trees[side.tree].state.asleep;
+        for closure in &mut self.closures {
+            closure.set_place(&self.trees);
+            if !sleeps(closure.a) && !sleeps(closure.b) {
+                closure.told = closure.load;
+            }
+        }
+    }
+
+    /// Works out what the joints of trees transmit that nothing can move, from what pushed on them in the step.
+    pub(crate) fn read_static_reactions(&mut self) {
+        let gravity = self.scheme.gravity;
+        if self.model.frames.is_empty() {
+            return;
+        }
+        for &tree in &self.model.frames {
+            self.trees[tree].work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
+        }
+        let trees = &mut self.trees;
+        let mut push = |tree: usize, link: usize, wrench: Wrench, point: DVec3, sign: f64| {
+            let tree = &mut trees[tree];
+            if tree.is_frame() {
+                let lever = point - tree.work.origin;
+                let moment = wrench.torque + lever.cross(wrench.force);
+                tree.work.links[link].external += Spatial::new(moment, wrench.force) * sign;
+            }
+        };
+        for contact in &self.contacts {
+            for (body, sign) in contact.bodies.into_iter().zip([-1.0, 1.0]) {
+                if let Some(place) = body.map(|body| &self.model.bodies[body.index()]) {
+                    push(place.tree, place.link, contact.wrench, contact.point, sign);
+                }
+            }
+        }
+        for closure in &self.closures {
+            let wrench = Wrench { force: closure.load.force, torque: closure.load.torque };
+            let anchor = closure.place.child.translation;
+            push(closure.a.tree, closure.a.link, wrench, anchor, -1.0);
+            push(closure.b.tree, closure.b.link, wrench, anchor, 1.0);
+        }
+        self.model.frames.iter().for_each(|&tree| self.trees[tree].set_static_reactions(gravity));
+    }
+
+    /// Where a body is, how it moves, and what touched it.
+    pub(crate) fn body_state(&self, body: BodyId) -> BodyState {
+        let place = &self.model.bodies[body.index()];
+        let Wrench { force, torque } = self.wrenches[body.index()];
+        BodyState { force, torque, ..read_body(&self.trees[place.tree], place) }
+    }
+
+    /// Where a joint is, how it moves, and what it transmits. That of what sleeps goes on transmitting what it did.
+    pub(crate) fn joint_state(&self, joint: usize) -> JointState {
+        match &self.model.joints[joint] {
+            JointPlace::Tree { tree, link, dofs, sign } => read_joint(&self.trees[*tree], *link, dofs, *sign),
+            JointPlace::Closure(closure) => read_closure(&self.closures[*closure], &self.trees),
+        }
+    }
+
+    /// Takes up what a joint transmitted in the last step.
+    pub(crate) fn restore_load(&mut self, joint: usize, load: Load) {
+        let Load { effort, stop, passive, force, torque } = load;
+        match self.model.joints[joint] {
+            JointPlace::Tree { tree, link, dofs, sign } => {
+                let work = &mut self.trees[tree].work;
+                for (axis, dof) in dofs.iter().enumerate() {
+                    if let Some(dof) = *dof {
+                        work.loads[dof] = [effort[axis], stop[axis], passive[axis]].map(|load| sign * load);
+                    }
+                }
+                work.reactions[link] = Spatial::new(torque * sign, force * sign);
+            }
+            JointPlace::Closure(closure) => self.closures[closure].told = load,
+        }
+    }
+}
+
+/// Where a body is and how it moves.
+pub(crate) fn read_body(tree: &Tree, place: &BodyPlace) -> BodyState {
+    let link = &tree.work.links[place.link];
+    // Most bodies have their origin in their centre of mass.
+    let pose = if place.is_link { link.pose() } else { link.pose().then(&place.frame) };
+    let linear_velocity = link.velocity.at(link.position - tree.work.origin);
+    let angular_velocity = link.velocity.angular();
+    BodyState { pose, linear_velocity, angular_velocity, force: DVec3::ZERO, torque: DVec3::ZERO }
+}
+
+fn read_joint(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64) -> JointState {
+    let Tree { topology, state: own, work } = tree;
+    let anchor = work.links[link].joint_origin(&topology.links[link], &work.links);
+    let reaction = &work.reactions[link];
+    let reaction = Wrench { force: reaction.linear() * sign, torque: reaction.angular() * sign };
+    let (mut state, mut load) =
+        (JointState { anchor, ..JointState::ZERO }, JointLoad { reaction, ..JointLoad::default() });
+    for (axis, dof) in dofs.iter().enumerate() {
+        let Some(dof) = *dof else { continue };
+        (state.position[axis], state.rate[axis]) = (sign * own.q[dof], sign * own.v[dof]);
+        let [motor, stops, rest] = work.loads[dof];
+        (state.effort[axis], load.stop[axis], load.passive[axis]) = (sign * motor, sign * stops, sign * rest);
+    }
+    JointState { load: Some(load), ..state }
+}
+
+fn read_closure(closure: &Closure, trees: &[Tree]) -> JointState {
+    let anchor = closure.place.child.translation;
+    let velocity = |side: Side| {
+        let work = &trees[side.tree].work;
+        work.links[side.link].velocity.shifted(anchor - work.origin)
+    };
+    let motion = Motion { velocity: [velocity(closure.a), velocity(closure.b)], acceleration: [Spatial::ZERO; 2] };
+    let (rates, coordinates) = (closure.rates(&motion), closure.coordinates);
+    let free = |numbers: [f64; 3]| [0, 1, 2].map(|axis| if closure.axes[axis].is_some() { numbers[axis] } else { 0.0 });
+    let Load { effort, stop, passive, force, torque } = closure.told;
+    let load = Some(JointLoad { stop, passive, reaction: Wrench { force, torque } });
+    JointState { anchor, position: free(coordinates), rate: free(rates), effort, load }
+}
