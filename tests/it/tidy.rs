@@ -28,6 +28,23 @@ const RE_EXPORTED: &[&str] = &[
 /// The folders of the recorder: each may use only those before it.
 const RECORDER: [&str; 4] = ["format", "database", "write", "read"];
 
+/// The floors of the engine, from the lowest to the highest: each may use only those before it.
+const ENGINE: [&str; 13] = [
+    "algebra",
+    "scheme",
+    "solvers",
+    "joints",
+    "state",
+    "equations",
+    "soil",
+    "collision",
+    "constraints",
+    "gauss",
+    "islands",
+    "stepping",
+    "interface",
+];
+
 /// Packages below the server's own modules.
 const LIBRARIES: &[&str] = &[
     "analysis",
@@ -182,11 +199,11 @@ fn module(path: &str) -> Option<&str> {
     Some(inside.split('/').next()?.trim_end_matches(".rs"))
 }
 
-/// The modules named after each `crate::` of a file, groups in braces taken apart at their top level.
-fn modules_used(text: &str) -> Vec<&str> {
+/// The names after each `prefix` of a text, such as `crate::`, groups in braces taken apart at their top level.
+fn names_after<'a>(text: &'a str, prefix: &str) -> Vec<&'a str> {
     let mut used = Vec::new();
-    for (start, _) in text.match_indices("crate::") {
-        let rest = &text[start + "crate::".len()..];
+    for (start, _) in text.match_indices(prefix) {
+        let rest = &text[start + prefix.len()..];
         let name = |from: &'_ str| from.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(from.len());
         if !rest.starts_with('{') {
             used.push(&rest[..name(rest)]);
@@ -224,7 +241,8 @@ fn modules_use_only_modules_below_them() {
             broken.push(format!("{}: module '{here}' has no layer", source.path));
             continue;
         };
-        for used in modules_used(&source.text).into_iter().filter(|used| *used != here && !RE_EXPORTED.contains(used)) {
+        let below = |used: &&str| *used != here && !RE_EXPORTED.contains(used);
+        for used in names_after(&source.text, "crate::").into_iter().filter(below) {
             match layer(used) {
                 Some(other) if other < own => {}
                 Some(other) => broken.push(format!("{}: uses '{used}' (layer {other}) from layer {own}", source.path)),
@@ -250,6 +268,39 @@ fn folders_of_the_recorder_use_only_those_before_them() {
             }
         }
     }
+    check(broken);
+}
+
+/// Tests may build whole worlds, so they are left out.
+#[test]
+fn floors_of_the_engine_use_only_those_below_them() {
+    let floor = |name: &str| ENGINE.iter().position(|floor| *floor == name);
+    let (mut broken, mut seen) = (Vec::new(), 0);
+    for source in sources() {
+        let Some(inside) = source.path.strip_prefix("src/dynamics/src/engine/") else { continue };
+        if inside == "mod.rs" || inside.ends_with("tests.rs") {
+            continue;
+        }
+        let modules: Vec<&str> = inside.trim_end_matches(".rs").trim_end_matches("/mod").split('/').collect();
+        let Some(own) = floor(modules[0]) else {
+            broken.push(format!("{}: '{}' is no floor", source.path, modules[0]));
+            continue;
+        };
+        let lines = code_lines(&source).map(|(_, line)| line).take_while(|line| !line.ends_with("mod tests {"));
+        let code = lines.collect::<Vec<&str>>().join("\n");
+        for used in names_after(&code, "engine::") {
+            seen += 1;
+            match floor(used) {
+                Some(other) if other <= own => {}
+                Some(_) => broken.push(format!("{}: uses '{used}' from '{}' below it", source.path, modules[0])),
+                None => broken.push(format!("{}: 'engine::{used}' is no floor", source.path)),
+            }
+        }
+        if code.contains(&"super::".repeat(modules.len())) {
+            broken.push(format!("{}: leaves its floor by `super`", source.path));
+        }
+    }
+    assert!(seen > 150, "the rule looks at the imports of the engine, and found {seen}");
     check(broken);
 }
 

@@ -4,5 +4,6 @@
 //! ([`elimination`]) and the solution of semidefinite systems ([`semidefinite`]). **Does not know** trees, contacts or time.
 
 pub(crate) mod elimination;
+pub(crate) mod gauss_legendre;
 pub(crate) mod semidefinite;
 pub(crate) mod spatial;

@@ -7,13 +7,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{ContactDimensions, FrictionDirection, FrictionRule, Material, Norm};
 
 use super::{Hit, geom::MARGIN};
-
-/// A link that takes part in a contact or closes a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Side {
-    pub(crate) tree: usize,
-    pub(crate) link: usize,
-}
+use crate::engine::state::addresses::Side;
 
 /// What a pair of surfaces is like.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

@@ -4,13 +4,15 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{BodyId, CollisionFilter, Material, Norm, Plane};
 
 use super::{
-    Side,
     contact::Half,
     convex::{Core, Hull},
     faces::Faces,
     narrow::Placed,
 };
-use crate::{engine::state::tree::Tree, parry::shape::SharedShape};
+use crate::{
+    engine::state::{addresses::Side, tree::Tree},
+    parry::shape::SharedShape,
+};
 
 /// How far apart bodies may be and still be looked at, at least, metres: what moves at 1 m/s goes as far in two steps of 1 ms. A row of a contact that is
 /// open asks for nothing, so the size of the shapes does not matter; but it costs as much as one that presses.

@@ -33,7 +33,7 @@ use self::{
     narrow::Memory,
 };
 pub(crate) use self::{
-    contact::{Contact, Side, Surface},
+    contact::{Contact, Surface},
     convex::Hull,
     faces::Faces,
     geom::{Geom, MARGIN, Outline},
@@ -41,7 +41,10 @@ pub(crate) use self::{
     renumber::NewNumbers,
 };
 use crate::{
-    engine::{soil::Footprints, state::tree::Tree},
+    engine::{
+        soil::Footprints,
+        state::{addresses::Side, tree::Tree},
+    },
     rays::CurrentScene,
 };
 

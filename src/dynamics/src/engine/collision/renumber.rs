@@ -1,6 +1,7 @@
 //! The shapes of a world among those of the world after it, in which others have come or gone.
 
-use super::{Collider, Contact, GROUND_BITS, Side};
+use super::{Collider, Contact, GROUND_BITS};
+use crate::engine::state::addresses::Side;
 
 /// For each shape, and each shape's part in a soil, its number in the world after it; `None` for what is gone.
 pub(crate) struct NewNumbers {

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     Rut, RutChanges, RutTile, SoilReading,
-    engine::{soil::Footprints, state::tree::Tree},
+    engine::{
+        soil::{Footprints, Form},
+        state::tree::Tree,
+    },
 };
 
 /// Part of its size from the middle of a shape to where the heights of terrain are looked at that say how the ground lies below it: the
@@ -35,7 +38,8 @@ pub(super) fn footprints(geoms: &[Geom], grounds: &[Ground], gravity: f64) -> (F
                 Outline::Cylinder { radius, half } => Some([radius, half]),
                 _ => None,
             };
-            Some(footprints.add(ground, soil, geom, cylinder))
+            let form = Form { shape: &geom.shape, size: geom.size(), grousers: geom.material.grousers };
+            Some(footprints.add(ground, soil, &form, cylinder))
         };
         soils.iter().map(print).collect()
     });

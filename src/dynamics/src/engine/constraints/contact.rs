@@ -16,11 +16,13 @@ use simpartner_model::Norm;
 use super::{Constraints, Parts, Source, rows::Directions};
 use crate::engine::{
     algebra::spatial::Spatial,
-    collision::{Contact, Side, Surface},
+    collision::{Contact, Surface},
+    scheme::Scheme,
     solvers::{
         least_norm_distribution::STILL,
-        problem::{Block, Law, PositionRule, Scheme},
+        problem::{Block, Law, PositionRule},
     },
+    state::addresses::Side,
 };
 
 /// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop

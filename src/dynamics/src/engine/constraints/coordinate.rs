@@ -6,7 +6,8 @@ use bevy_math::DVec3;
 use super::{Constraints, Source};
 use crate::engine::{
     joints::axis_laws::{AxisRow, stops_and_friction},
-    solvers::problem::{Law, PositionRule, Scheme},
+    scheme::Scheme,
+    solvers::problem::{Law, PositionRule},
     state::tree::Tree,
 };
 

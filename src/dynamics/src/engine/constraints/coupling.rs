@@ -3,7 +3,8 @@
 
 use super::{Constraints, Parts, Source, rows::to_index};
 use crate::engine::{
-    solvers::problem::{Law, PositionRule, Scheme},
+    scheme::Scheme,
+    solvers::problem::{Law, PositionRule},
     state::tree::{Coupling, Tree},
 };
 

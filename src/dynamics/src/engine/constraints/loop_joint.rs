@@ -9,13 +9,12 @@ use crate::{
     Servo,
     engine::{
         algebra::spatial::Spatial,
-        collision::Side,
         equations::motors::MotorLimit,
         joints::{
             axis_laws::AxisLaw,
             ball_joint::{self, StopRow, Stops},
         },
-        state::tree::Tree,
+        state::{addresses::Side, tree::Tree},
     },
     state::rotation_vector,
 };

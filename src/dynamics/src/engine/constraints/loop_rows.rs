@@ -16,13 +16,14 @@ use super::{
     rows::Directions,
 };
 use crate::engine::{
-    collision::Side,
     equations::motors::{MotorLimit, ON_TARGET},
     joints::axis_laws::{
         AxisLaw, AxisRow, bounded_effort, exceeds_power, mean_at_power, motor_row, passive_row, same_mean,
         stops_and_friction,
     },
-    solvers::problem::{Block, Law, PositionRule, Scheme},
+    scheme::Scheme,
+    solvers::problem::{Block, Law, PositionRule},
+    state::addresses::Side,
 };
 
 /// Part of a loop's error that is taken out in a step (Baumgarte 1972): it falls to a hundredth in 20 steps, and a fifth is far

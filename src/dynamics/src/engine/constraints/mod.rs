@@ -33,11 +33,15 @@ use self::{
 };
 use crate::engine::{
     algebra::spatial::Spatial,
-    collision::{Contact, Side},
+    collision::Contact,
     joints::axis_laws::AxisLaw,
+    scheme::Scheme,
     soil::Footprints,
-    solvers::problem::{Block, Problem, Scheme},
-    state::tree::{LANES, Tree},
+    solvers::problem::{Block, Problem},
+    state::{
+        addresses::Side,
+        tree::{LANES, Tree},
+    },
 };
 
 /// What a block stands for.

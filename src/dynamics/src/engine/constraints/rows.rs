@@ -7,7 +7,7 @@ use bevy_math::DVec3;
 use simpartner_model::Norm;
 
 use super::{Constraints, Parts};
-use crate::engine::{collision::Side, state::tree::Tree};
+use crate::engine::state::{addresses::Side, tree::Tree};
 
 /// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an error of
 /// some 1e-16 for each operation on the way there.

@@ -12,8 +12,8 @@ use super::{Constraints, Contact, Parts};
 use crate::engine::{
     algebra::spatial::Spatial,
     equations::damping::{Motion, Six},
+    scheme::Scheme,
     soil::{Answer, Footprints, Found},
-    solvers::problem::Scheme,
 };
 
 /// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it: over a step that is

@@ -5,29 +5,8 @@ use bevy_math::DVec3;
 
 use crate::{
     Wrench,
-    engine::{
-        algebra::spatial::Spatial,
-        state::tree::{LinkWork, Tree},
-    },
+    engine::state::{tree::Tree, workspace::Push},
 };
-
-/// A force at a point of a link, and a torque; world axes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Push {
-    pub(crate) link: usize,
-    /// In the link's frame, m.
-    pub(crate) point: DVec3,
-    pub(crate) wrench: Wrench,
-}
-
-impl Push {
-    /// Its moment about a point, and its force, where its link is.
-    fn about(&self, link: &LinkWork, origin: DVec3) -> Spatial {
-        let Wrench { force, torque } = self.wrench;
-        let lever = link.position + link.matrix * self.point - origin;
-        Spatial::new(torque + lever.cross(force), force)
-    }
-}
 
 impl Tree {
     /// Pushes a link during the next step; the tree wakes up.

@@ -8,7 +8,10 @@ use bevy_math::DVec3;
 use simpartner_model::Norm;
 
 use crate::{
-    engine::state::tree::{LinkWork, Tree, Work},
+    engine::state::{
+        tree::Tree,
+        workspace::{LinkWork, Work},
+    },
     state::{RUNAWAY_SPEED, RUNAWAY_SPIN},
 };
 

@@ -7,7 +7,7 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
 
-use crate::engine::{algebra::spatial::rotation_by, gauss::STAGES};
+use crate::engine::algebra::{gauss_legendre::STAGES, spatial::rotation_by};
 
 /// Rounds of the fixed point that finds the stages. Each takes the part h w of the error: at 1 ms and 10 rad/s seven reach rounding.
 const MOST_ROUNDS: usize = 16;

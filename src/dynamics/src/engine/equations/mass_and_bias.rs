@@ -6,9 +6,15 @@ use simpartner_model::FreeAxis;
 
 use crate::engine::{
     algebra::spatial::{Spatial, SpatialInertia},
-    state::tree::{Link, LinkJoint, LinkWork, Topology, Tree, Work},
-    stepping::step_validation::IMBALANCE,
+    state::{
+        tree::{Link, LinkJoint, Topology, Tree},
+        workspace::{LinkWork, Work},
+    },
 };
+
+/// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
+/// explain.
+pub(crate) const IMBALANCE: f64 = 1e-6;
 
 impl Tree {
     /// Where the links are at the present coordinates, their axes, and how they move at the velocity `work.bias_velocity`: all

@@ -12,3 +12,4 @@ pub(crate) mod mass_and_bias;
 pub(crate) mod mass_factor;
 pub(crate) mod midpoint;
 pub(crate) mod motors;
+pub(crate) mod position_update;

@@ -5,7 +5,10 @@
 
 use crate::{
     Servo,
-    engine::{joints::axis_laws, state::tree::Tree},
+    engine::{
+        joints::{axis_laws, ball_joint::motor_coordinates},
+        state::tree::Tree,
+    },
 };
 
 /// How far beyond its limit, as a share of it, a motor's law must be to count as saturated: more than rounding, so that a motor at
@@ -153,5 +156,35 @@ impl Tree {
         let mobility = unit[dof];
         self.work.scratch = unit;
         0.5 * h * mobility / (1.0 - h * slope * mobility).max(f64::EPSILON)
+    }
+}
+
+impl Tree {
+    /// Works out [`Tree::motor_coordinate`] at the middle of the substep.
+    pub(crate) fn set_motor_coordinates(&mut self) {
+        if self.topology.balls.is_empty() {
+            return;
+        }
+        let (state, coordinates) = (&self.state, &mut self.work.motor_coordinates);
+        coordinates.clone_from(&state.q);
+        for (ball, &turn) in self.topology.balls.iter().zip(&state.balls) {
+            let own = ball.dof..ball.dof + 3;
+            let mut motors = [Servo::OFF; 3];
+            for (motor, given) in motors.iter_mut().zip(&state.motors[own.clone()]) {
+                *motor = given.signed(ball.sign);
+            }
+            let found = motor_coordinates(&motors, ball.model_turn(turn));
+            coordinates[own].copy_from_slice(&found.map(|coordinate| ball.sign * coordinate));
+        }
+    }
+
+    /// The same of all degrees of freedom.
+    pub(crate) fn motor_coordinates(&self) -> &[f64] {
+        if self.topology.balls.is_empty() { &self.state.q } else { &self.work.motor_coordinates }
+    }
+
+    /// What the motor of a degree of freedom takes for its coordinate: of a ball joint what the motor asks for less the way there.
+    pub(crate) fn motor_coordinate(&self, dof: usize) -> f64 {
+        self.motor_coordinates()[dof]
     }
 }

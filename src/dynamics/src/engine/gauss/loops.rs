@@ -13,7 +13,6 @@
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::Stage;
 use crate::engine::{
     algebra::{semidefinite::System, spatial::Spatial},
     constraints::{
@@ -22,8 +21,11 @@ use crate::engine::{
         rows::is_rounding,
     },
     joints::axis_laws::AxisLaw,
-    solvers::problem::Scheme,
-    state::tree::{LANES, Tree},
+    scheme::Scheme,
+    state::{
+        tree::{LANES, Tree},
+        workspace::Stage,
+    },
 };
 
 /// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but rounding; after one of the midpoint

@@ -14,8 +14,11 @@ use std::mem;
 
 use bevy_math::DVec3;
 
-use super::{Loops, Stage};
-use crate::engine::state::tree::Tree;
+use super::Loops;
+use crate::engine::state::{
+    tree::Tree,
+    workspace::{Mixing, Stage},
+};
 
 /// The stages are found when a round changes no velocity by more than this share of the largest: what it leaves is a tenth of that or less. Measured with
 /// ropes of 100 links at 1 and 4 ms, energy errs by the same with 1e-10, which costs half as many rounds again.
@@ -29,22 +32,6 @@ const MUST_FALL_TO: f64 = 0.25;
 const MEMORY: usize = 6;
 /// A difference of which the others leave less than this share is taken as a combination of them.
 const DEPENDENT: f64 = 1e-6;
-
-/// The memory of the rounds. x is the accelerations of both stages.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Mixing {
-    x: Vec<f64>,
-    /// The residual and G of the last round.
-    residual: Vec<f64>,
-    image: Vec<f64>,
-    /// Pairs q, p, of which `count` are kept; number `next` is replaced next.
-    pairs: Vec<[Vec<f64>; 2]>,
-    count: usize,
-    next: usize,
-    /// Rounds of the last step.
-    #[cfg(test)]
-    rounds: usize,
-}
 
 impl Mixing {
     /// Begins the rounds of a step.
@@ -159,7 +146,7 @@ mod tests {
     use super::*;
     use crate::{
         Engine, Servo, Settings,
-        engine::{Dynamics, equations::mass_factor::long::tests::mechanism},
+        engine::{equations::mass_factor::long::tests::mechanism, stepping::world::Dynamics},
     };
 
     fn world(mechanism: &Mechanism) -> Dynamics {

@@ -18,24 +18,23 @@ pub(crate) mod mixing;
 use std::mem;
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use self::loops::Loops;
 use crate::{
     engine::{
-        algebra::spatial::{Spatial, rotation_by},
-        state::tree::{LinkJoint, LinkWork, Tree},
+        algebra::{
+            gauss_legendre::{END, FAR, STAGES},
+            spatial::{Spatial, rotation_by},
+        },
+        state::{
+            tree::{LinkJoint, Tree},
+            workspace::{LinkWork, Stage, Turn},
+        },
     },
     state::rotation_vector,
 };
-use simpartner_model::Norm;
 
-/// 1/4 -+ √3/6, where √3/6 is 0.288...
-const NEAR: f64 = 0.25 - 0.288_675_134_594_812_9;
-const FAR: f64 = 0.25 + 0.288_675_134_594_812_9;
-/// A_ij: what each stage takes of the two.
-pub(crate) const STAGES: [[f64; 2]; 2] = [[0.25, NEAR], [FAR, 0.25]];
-/// What the end of the step takes of them.
-const END: [f64; 2] = [0.5; 2];
 /// The stages are found when a round changes no velocity by more than this share of the largest. It is what is lost in a step at
 /// most, and as a rule a part h w of it: 1e-9 of the energy in a minute of steps of 1 ms.
 const FOUND: f64 = 1e-10;
@@ -46,28 +45,6 @@ const SAFETY: f64 = 1e3;
 /// Rounds at most. Two or three do at 1 ms, twice as many at 10 ms; more say that something is stiff.
 const MOST_ROUNDS: usize = 10;
 const MOST_ROUNDS_OF_LOOPS: usize = 20;
-
-/// A stage.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Stage {
-    v: Vec<f64>,
-    a: Vec<f64>,
-    /// What springs and dampers exert.
-    passive: Vec<f64>,
-    /// Rotation vectors since the start of the step, and their rates: of the root, then of each ball joint.
-    turns: Vec<Turn>,
-    /// What [`Tree::set_motion`] and [`Tree::set_equations`] found there.
-    links: Vec<LinkWork>,
-    axis: Vec<Spatial>,
-    origin: DVec3,
-}
-
-/// How far something has turned, and the rate of that.
-#[derive(Debug, Clone, Copy, Default)]
-struct Turn {
-    vector: DVec3,
-    rate: DVec3,
-}
 
 impl Turn {
     /// The rate of the rotation vector at an angular velocity: the inverse of the exponential's derivative, to the order of the

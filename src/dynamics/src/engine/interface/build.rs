@@ -9,10 +9,13 @@ use simpartner_model::{
 use crate::{
     BuildError, MassProperties, Servo,
     engine::{
-        collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline, Side},
+        collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline},
         constraints::loop_joint::{Closure, Load, Placement, ROWS, duals},
         joints::ball_joint::{self, Ball},
-        state::tree::{self, Link, LinkJoint, Tree},
+        state::{
+            addresses::{BodyPlace, JointPlace},
+            tree::{self, Link, LinkJoint, Tree},
+        },
     },
     mass_properties,
     parry::shape::SharedShape,
@@ -29,37 +32,6 @@ pub(crate) struct Built {
     pub(crate) closures: Vec<Closure>,
     pub(crate) bodies: Vec<BodyPlace>,
     pub(crate) joints: Vec<JointPlace>,
-}
-
-/// Where a body of the model is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BodyPlace {
-    pub(crate) tree: usize,
-    pub(crate) link: usize,
-    /// `link_from_body`.
-    pub(crate) frame: Pose,
-    /// True if the body's frame is the link's.
-    pub(crate) is_link: bool,
-}
-
-impl BodyPlace {
-    fn new(tree: usize, link: usize, frame: Pose) -> Self {
-        Self { tree, link, frame, is_link: frame == Pose::IDENTITY }
-    }
-
-    pub(crate) fn side(&self) -> Side {
-        Side { tree: self.tree, link: self.link }
-    }
-}
-
-/// Where a joint of the model is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum JointPlace {
-    /// Links of a tree; `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was walked
-    /// from child to parent.
-    Tree { tree: usize, link: usize, dofs: [Option<usize>; 3], sign: f64 },
-    /// A closure.
-    Closure(usize),
 }
 
 /// Builds everything at step 0.

@@ -5,6 +5,8 @@
 //! ([`world_migration`]). **Does not know** how a step is made.
 
 pub(crate) mod build;
+pub(crate) mod command_limits;
+mod engine;
 pub(crate) mod probe;
 pub(crate) mod set_pose;
 pub(crate) mod snapshot;

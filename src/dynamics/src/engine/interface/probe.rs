@@ -3,13 +3,16 @@
 use bevy_math::DVec3;
 use simpartner_model::{BodyId, JointId, Mechanism};
 
-use super::build::{self, BodyPlace, JointPlace};
+use super::build::{self};
 use crate::{
     BuildError, ContactPoint, Wrench,
     engine::{
-        collision::{Collider, Side},
+        collision::Collider,
         joints::axis_laws,
-        state::tree::Tree,
+        state::{
+            addresses::{BodyPlace, JointPlace, Side},
+            tree::Tree,
+        },
     },
 };
 

@@ -18,8 +18,10 @@ use simpartner_model::{BodyId, Norm, Pose};
 use crate::{
     BodyState,
     engine::{
-        Dynamics, collision::Contact, constraints::loop_joint::ROWS, state::tree::Tree,
-        stepping::step_outputs::read_body,
+        collision::Contact,
+        constraints::loop_joint::ROWS,
+        state::{kinematics::read_body, tree::Tree},
+        stepping::world::Dynamics,
     },
 };
 

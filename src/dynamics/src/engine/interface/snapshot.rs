@@ -7,12 +7,11 @@ use simpartner_model::BodyId;
 use crate::{
     ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench,
     engine::{
-        Dynamics,
         collision::Contact,
         constraints::loop_joint::{Closure, Load, ROWS},
         soil::SavedSoil,
         state::tree::State,
-        stepping::step_validation::Watch,
+        stepping::{step_validation::Watch, world::Dynamics},
     },
 };
 

@@ -5,10 +5,10 @@
 
 use simpartner_model::BodyId;
 
-use super::{build::JointPlace, snapshot::Saved};
+use super::snapshot::Saved;
 use crate::{
     Kept,
-    engine::{Dynamics, collision::NewNumbers},
+    engine::{collision::NewNumbers, state::addresses::JointPlace, stepping::world::Dynamics},
 };
 
 /// For everything that the world had, its number in the next one; `None` for what is gone.

@@ -5,7 +5,7 @@
 //! steps would let the energy grow. So gains pass as long as a tree has not gained more in all than a motion swings by. A loss goes off the
 //! account, not below zero.
 
-use crate::engine::{solvers::problem::Scheme, state::tree::Tree};
+use crate::engine::{scheme::Scheme, state::tree::Tree};
 
 /// Part of the largest kinetic energy of late that a tree may have gained: a crank and slider whose joints turn by 0.1 rad in a step swings by
 /// 0.6e-3 of it.

@@ -1,46 +1,11 @@
 //! What an island is brought back to in the last attempt at a substep: speeds that anything may have, and the energy that it had and was given. And
 //! the bounds of what commands may say.
 
-use bevy_math::DVec3;
-
 use super::island::Island;
-use crate::{
-    Servo, Wrench,
-    engine::{constraints::Parts, solvers::problem::Scheme},
-    state::RUNAWAY_SPEED,
-};
+use crate::engine::{constraints::Parts, scheme::Scheme};
 
 /// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
 const SLOW_ENOUGH: f64 = 0.99;
-
-/// No number of a command counts as larger than this: the next number is an eighth away there, and products of some of them are finite.
-const MOST: f64 = 1e15;
-
-/// What is no number counts as nothing.
-fn bounded(number: f64, most: f64) -> f64 {
-    if number.is_nan() { 0.0 } else { number.clamp(-most, most) }
-}
-
-/// A point or a direction of a command.
-pub(crate) fn bounded_vector(vector: DVec3) -> DVec3 {
-    DVec3::from(vector.to_array().map(|number| bounded(number, MOST)))
-}
-
-/// The velocity of a surface: no faster than anything may be.
-pub(crate) fn bounded_velocity(velocity: DVec3) -> DVec3 {
-    DVec3::from(velocity.to_array().map(|number| bounded(number, RUNAWAY_SPEED)))
-}
-
-pub(crate) fn bounded_wrench(Wrench { force, torque }: Wrench) -> Wrench {
-    Wrench { force: bounded_vector(force), torque: bounded_vector(torque) }
-}
-
-pub(crate) fn bounded_servo(servo: Servo) -> Servo {
-    let Servo { position, rate, stiffness, damping, max_effort } = servo;
-    let [position, rate, stiffness, damping, max_effort] =
-        [position, rate, stiffness, damping, max_effort].map(|number| bounded(number, MOST));
-    Servo { position, rate, stiffness, damping, max_effort }
-}
 
 impl Island {
     /// What would become faster than anything may be is made again in parts. In the last attempt it stays where it was, and all of the island is

@@ -13,15 +13,13 @@ use super::{
 use crate::{
     Integrator,
     engine::{
-        collision::{Contact, Side},
+        collision::Contact,
         constraints::{Constraints, Parts, loop_joint::Closure},
         gauss::loops::Loops,
+        scheme::Scheme,
         soil::Footprints,
-        solvers::{
-            problem::Scheme,
-            solver::{Outcome, Solver},
-        },
-        state::tree::Tree,
+        solvers::solver::{Outcome, Solver},
+        state::{addresses::Side, tree::Tree},
     },
 };
 
@@ -56,7 +54,7 @@ pub(crate) struct Island {
     pub(crate) stages_lost: bool,
     /// True if its state was not sound: it is back where the step began, at rest.
     pub(crate) failed: bool,
-    /// Energy gained beyond what came in ([`crate::engine::state::tree::Work::substep_work`]), J.
+    /// Energy gained beyond what came in ([`crate::engine::state::workspace::Work::substep_work`]), J.
     pub(crate) gain: f64,
     /// Such energy that was taken out again, J.
     pub(crate) taken_out: f64,

@@ -18,9 +18,10 @@ use crate::engine::{
     collision::MARGIN,
     constraints::{Constraints, Parts},
     joints::ball_joint::Ball,
+    scheme::Scheme,
     solvers::{
         position_correction::Correction,
-        problem::{Law, Problem, Scheme},
+        problem::{Law, Problem},
         solver::Solver,
     },
     state::tree::Tree,

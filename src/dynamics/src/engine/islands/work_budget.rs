@@ -18,12 +18,7 @@
 //! pass, the last one counts. So after its end the budget is exceeded by one attempt for each level of division that is still open,
 //! about ten of them, at most.
 
-use crate::engine::{
-    Dynamics,
-    constraints::Parts,
-    solvers::problem::{Problem, Scheme},
-    state::tree::Tree,
-};
+use crate::engine::{constraints::Parts, scheme::Scheme, solvers::problem::Problem, state::tree::Tree};
 
 /// What the rows of all constraints cost to set up, in sweeps over them: their Jacobians and columns. Measured: 7 to 20.
 const ROWS: f64 = 10.0;
@@ -135,29 +130,16 @@ impl Tree {
     }
 
     /// Reserves work for later parts, to which this share of it falls.
-    fn reserve_work(&mut self, budget: f64, share: f64) {
+    pub(crate) fn reserve_work(&mut self, budget: f64, share: f64) {
         let reserved = self.work.reserved + OF_A_LATER_PART * share * self.own_work(budget);
         self.work.reserves.push(std::mem::replace(&mut self.work.reserved, reserved));
     }
 
     /// Gives back what was reserved last. What woke up in between has reserved nothing.
-    fn release_work(&mut self) {
+    pub(crate) fn release_work(&mut self) {
         if let Some(before) = self.work.reserves.pop() {
             self.work.reserved = before;
         }
-    }
-}
-
-impl Dynamics {
-    /// Reserves work of all that moves for what follows the part that is to be made, to which this share of it falls.
-    pub(crate) fn reserve_work(&mut self, share: f64) {
-        let budget = self.scheme.budget;
-        self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.reserve_work(budget, share));
-    }
-
-    /// Gives back what was reserved last.
-    pub(crate) fn release_work(&mut self) {
-        self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(Tree::release_work);
     }
 }
 

@@ -16,11 +16,7 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Joint, JointKind, Norm};
 
 use super::axis_laws::{AxisLaw, AxisRow, is_near};
-use crate::{
-    Servo,
-    engine::{algebra::spatial::rotation_by, state::tree::Tree},
-    state::rotation_vector,
-};
+use crate::{Servo, engine::algebra::spatial::rotation_by, state::rotation_vector};
 
 /// Below this sine of the swing its direction is rounding (1e-16) by a millionth and more, and below this square of the cosine of half of it
 /// the twist's is.
@@ -137,34 +133,4 @@ pub(crate) fn motor_coordinates(motors: &[Servo], turn: DQuat) -> [f64; 3] {
         return target.to_array();
     }
     (target - rotation_vector(rotation_by(target) * turn.inverse())).to_array()
-}
-
-impl Tree {
-    /// Works out [`Tree::motor_coordinate`] at the middle of the substep.
-    pub(crate) fn set_motor_coordinates(&mut self) {
-        if self.topology.balls.is_empty() {
-            return;
-        }
-        let (state, coordinates) = (&self.state, &mut self.work.motor_coordinates);
-        coordinates.clone_from(&state.q);
-        for (ball, &turn) in self.topology.balls.iter().zip(&state.balls) {
-            let own = ball.dof..ball.dof + 3;
-            let mut motors = [Servo::OFF; 3];
-            for (motor, given) in motors.iter_mut().zip(&state.motors[own.clone()]) {
-                *motor = given.signed(ball.sign);
-            }
-            let found = motor_coordinates(&motors, ball.model_turn(turn));
-            coordinates[own].copy_from_slice(&found.map(|coordinate| ball.sign * coordinate));
-        }
-    }
-
-    /// The same of all degrees of freedom.
-    pub(crate) fn motor_coordinates(&self) -> &[f64] {
-        if self.topology.balls.is_empty() { &self.state.q } else { &self.work.motor_coordinates }
-    }
-
-    /// What the motor of a degree of freedom takes for its coordinate: of a ball joint what the motor asks for less the way there.
-    pub(crate) fn motor_coordinate(&self, dof: usize) -> f64 {
-        self.motor_coordinates()[dof]
-    }
 }

@@ -20,12 +20,6 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::Soil;
 
-use crate::{
-    Rut, RutChanges, RutTile, SoilReading,
-    engine::{collision::Geom, equations::damping::Six},
-    rays::RutDepths,
-};
-
 pub(crate) use self::patch::{Answer, Found, Patch};
 use self::{
     law::Law,
@@ -33,6 +27,9 @@ use self::{
     plate::{PieceState, Plate},
     ruts::Ruts,
     wheel::{Wheel, WheelState},
+};
+use crate::{
+    Rut, RutChanges, RutTile, SoilReading, engine::equations::damping::Six, parry::shape::SharedShape, rays::RutDepths,
 };
 
 /// Part of their height by which grousers make the radius larger at which a wheel shears soil: they stand apart from each other, and half is
@@ -75,6 +72,15 @@ pub(crate) struct SavedSoil {
 /// Of a shape: its wheel, the pieces of its surface, what energy it has put in and what the stresses held, J, what brakes it, and how soil answered.
 type SavedPrint = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<Kept>);
 
+/// What soil has to know of a shape.
+pub(crate) struct Form<'a> {
+    pub(crate) shape: &'a SharedShape,
+    /// The largest distance of a point of it from its centre, m.
+    pub(crate) size: f64,
+    /// The height of its grousers, m.
+    pub(crate) grousers: f64,
+}
+
 /// Where a shape touches soil, for its contact.
 pub(crate) struct Touch {
     pub(crate) point: DVec3,
@@ -111,10 +117,10 @@ impl Footprints {
     }
 
     /// Adds a shape that may press on a ground; its number. `cylinder` is its radius and half its length.
-    pub(crate) fn add(&mut self, ground: usize, soil: Soil, geom: &Geom, cylinder: Option<[f64; 2]>) -> usize {
+    pub(crate) fn add(&mut self, ground: usize, soil: Soil, form: &Form, cylinder: Option<[f64; 2]>) -> usize {
         let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
-        let patch = Patch::new(Law::new(soil, GROUSERS * geom.material.grousers, self.gravity));
-        let plate = Plate::new(&geom.shape, geom.size());
+        let patch = Patch::new(Law::new(soil, GROUSERS * form.grousers, self.gravity));
+        let plate = Plate::new(form.shape, form.size);
         self.prints.push(Footprint {
             ground,
             patch,

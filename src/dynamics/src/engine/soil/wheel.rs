@@ -9,6 +9,7 @@ mod shear;
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
+use simpartner_model::Norm;
 
 use self::{
     press::{Travel, WAY},
@@ -26,7 +27,6 @@ use crate::{
     engine::{algebra::spatial::Spatial, equations::damping::Six},
     soil::{Arc, Pressure},
 };
-use simpartner_model::Norm;
 
 /// Nodes and weights of Gauss and Legendre on [0, 1]: so many on each side of the peak. With the root of the distance to the end as variable,
 /// forces are off by up to 2e-5 of the load on all soils that ship, at any slip.

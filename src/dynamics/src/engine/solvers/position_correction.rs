@@ -3,7 +3,8 @@
 //! A few sweeps find them for what has hardly sunk in. Where these move anything far, or leave rows unsolved that matter, they are found with
 //! more care ([`crate::engine::islands::separation`]).
 
-use super::problem::{Block, Law, PositionRule, Problem, Scheme};
+use super::problem::{Block, Law, PositionRule, Problem};
+use crate::engine::scheme::Scheme;
 
 /// Sweeps of the pass. They need not converge: what they leave is taken out in the next steps.
 const SWEEPS: usize = 20;

@@ -3,8 +3,12 @@
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{BodyId, Norm, Pose};
 
-use super::tree::{Link, LinkJoint, LinkWork, State, Tree};
-use crate::engine::algebra::spatial::Spatial;
+use super::{
+    addresses::BodyPlace,
+    tree::{Link, LinkJoint, State, Tree},
+    workspace::LinkWork,
+};
+use crate::{BodyState, engine::algebra::spatial::Spatial};
 
 impl LinkJoint {
     /// How fast it turns at the rates `v`, of which its own come first, rad/s.
@@ -265,4 +269,14 @@ impl Tree {
         }
         (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * (kinetic + stored) - gravity.dot(weight));
     }
+}
+
+/// Where a body is and how it moves.
+pub(crate) fn read_body(tree: &Tree, place: &BodyPlace) -> BodyState {
+    let link = &tree.work.links[place.link];
+    // Most bodies have their origin in their centre of mass.
+    let pose = if place.is_link { link.pose() } else { link.pose().then(&place.frame) };
+    let linear_velocity = link.velocity.at(link.position - tree.work.origin);
+    let angular_velocity = link.velocity.angular();
+    BodyState { pose, linear_velocity, angular_velocity, force: DVec3::ZERO, torque: DVec3::ZERO }
 }

@@ -4,6 +4,8 @@
 //! the buffers of a step ([`tree::Work`]), and poses and velocities of its links ([`kinematics`]). **Does not know** forces, contacts or
 //! time integration.
 
+pub(crate) mod addresses;
 pub(crate) mod kinematics;
 pub(crate) mod topology;
 pub(crate) mod tree;
+pub(crate) mod workspace;

@@ -10,20 +10,13 @@
 //! `chain[row[i]..]` lists the ancestors. Since a row is indexed by depth, and so is every ancestor's, the factorisation in
 //! `factor` runs over contiguous memory without any index.
 
-use bevy_math::{DMat3, DQuat, DVec3};
+use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, FreeAxis, Norm};
+use simpartner_model::{BodyId, FreeAxis};
 
 pub(crate) use super::topology::{Coupling, Topology};
-use crate::{
-    Servo,
-    engine::{
-        algebra::spatial::{Spatial, SpatialInertia, rotation_by},
-        equations::{external_forces::Push, free_rotation::turn_freely, mass_factor::long::LongTree},
-        gauss::Stage,
-    },
-    state::rotation_vector,
-};
+use super::workspace::{LinkWork, Work};
+use crate::{Servo, engine::algebra::spatial::Spatial};
 
 /// Entries of packed rows that are worked on at once.
 pub(crate) const LANES: usize = 4;
@@ -121,6 +114,12 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Ends its sleep.
+    pub(crate) fn wake(&mut self) {
+        self.asleep = false;
+        self.rest = 0.0;
+    }
+
     /// Whether it is one of the same tree.
     pub(crate) fn fits(&self, other: &Self) -> bool {
         let counts = |state: &Self| {
@@ -129,148 +128,6 @@ impl State {
             [q.len(), balls.len(), v.len(), last_dv.len(), row_impulses.len(), motors[0], motors[1], motors[2]]
         };
         counts(self) == counts(other)
-    }
-}
-
-/// What a step computes of a link on the way. Each begins a line of the cache, so that the same fields share lines in every link.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
-pub(crate) struct LinkWork {
-    /// Its pose, and the world position of its joint's origin.
-    pub(crate) position: DVec3,
-    pub(crate) rotation: DQuat,
-    pub(crate) matrix: DMat3,
-    pub(crate) anchor: DVec3,
-    /// Where it was before it was last placed: at the end of a step, at its middle.
-    pub(crate) middle: DVec3,
-    pub(crate) velocity: Spatial,
-    pub(crate) acceleration: Spatial,
-    pub(crate) force: Spatial,
-    /// Contact forces on it about the common point, for the reactions.
-    pub(crate) external: Spatial,
-    pub(crate) inertia: SpatialInertia,
-    pub(crate) composite: SpatialInertia,
-}
-
-/// What a step computes on the way.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Work {
-    /// The common point of all spatial quantities: the root at the middle of the step.
-    pub(crate) origin: DVec3,
-    pub(crate) links: Vec<LinkWork>,
-    /// Where the links are at the middle of the next step.
-    pub(crate) ahead: Vec<LinkWork>,
-    /// Sine and cosine of half of each coordinate where links were last placed.
-    pub(crate) turns: Vec<(f64, f64)>,
-    /// Spatial axis of each degree of freedom.
-    pub(crate) axis: Vec<Spatial>,
-    /// The mass matrix and its factor, packed rows; what a long tree has in place of them.
-    pub(crate) mass: Vec<f64>,
-    pub(crate) factor: Vec<f64>,
-    pub(crate) long: LongTree,
-    /// Reciprocals of the pivots and their square roots.
-    pub(crate) pivot: Vec<f64>,
-    pub(crate) root_pivot: Vec<f64>,
-    pub(crate) bias: Vec<f64>,
-    /// The velocity the bias was taken at; after an impact, the second of two.
-    pub(crate) bias_velocity: Vec<f64>,
-    /// The bias and the links' forces at the velocity before an impact.
-    pub(crate) first_bias: Vec<f64>,
-    pub(crate) first_force: Vec<Spatial>,
-    /// Change of velocity without impulses, and that of the impulses.
-    pub(crate) dv_free: Vec<f64>,
-    /// Whether anything resists that is in the mass matrix beside motors and damping ([`crate::engine::equations::damping`]): h Jᵀ K J as the mass matrix
-    /// is laid out, and the effort at the velocity at the start.
-    pub(crate) resists: bool,
-    pub(crate) resistance: Vec<f64>,
-    pub(crate) resistance_effort: Vec<f64>,
-    pub(crate) dv_impulse: Vec<f64>,
-    pub(crate) v_free: Vec<f64>,
-    pub(crate) effort: Vec<f64>,
-    /// What the motors take for the coordinates at the middle of the substep, where the tree has ball joints ([`crate::engine::joints::ball_joint`]).
-    pub(crate) motor_coordinates: Vec<f64>,
-    /// Velocities that only move, to take out penetration.
-    pub(crate) pseudo: Vec<f64>,
-    /// How the links move at these, about the root where it was at the middle of the step.
-    pub(crate) pseudo_motion: Vec<Spatial>,
-    pub(crate) scratch: Vec<f64>,
-    pub(crate) impact: bool,
-    /// Whether [`Tree::step_freely`] or [`Tree::fly`] has made the whole substep, and the memory of the former.
-    pub(crate) is_free: bool,
-    pub(crate) stages: [Stage; 2],
-    /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
-    /// moment about its anchor.
-    pub(crate) loads: Vec<[f64; 3]>,
-    pub(crate) reactions: Vec<Spatial>,
-    /// The same of the last substep alone.
-    pub(crate) substep_loads: Vec<[f64; 3]>,
-    pub(crate) substep_reactions: Vec<Spatial>,
-    /// The loads of a stage that the links' forces there must balance ([`crate::engine::gauss`]).
-    pub(crate) stage_loads: Vec<[f64; 3]>,
-    /// How far the reactions along the axes are from what is exerted there, as a share of it.
-    pub(crate) imbalance: f64,
-    /// What came in in the step and in the last substep, and the energy after it, J: the work of motors and pushes, of springs and
-    /// rotors of the joints that close the island's loops, and of surfaces that yield; what taking out penetration changed.
-    pub(crate) motor_work: f64,
-    pub(crate) substep_work: f64,
-    pub(crate) energy: f64,
-    /// The largest rate of any of its joints that turns, rad/s, and the body it moves.
-    pub(crate) fastest: (f64, Option<BodyId>),
-    /// The squares of the speed of the fastest of its links' centres of mass, m²/s², of its fastest turn, rad²/s², and of how far the farthest is
-    /// from the origin, m².
-    pub(crate) largest_squares: [f64; 3],
-    /// The kinetic part of the energy.
-    pub(crate) kinetic: f64,
-    /// What the last substep started from.
-    pub(crate) kept: State,
-    pub(crate) kept_energy: f64,
-    /// What pushes its links in this step.
-    pub(crate) pushes: Vec<Push>,
-    /// The links that these push, and their sum on each about the common point.
-    pub(crate) placed_pushes: Vec<(usize, Spatial)>,
-    /// Work that was spent on it in this step, in sweeps over its island's constraints.
-    pub(crate) spent: f64,
-    /// What of the step's work is reserved for later parts, and what was before each of the divisions that are being made ([`crate::engine::islands::work_budget`]).
-    pub(crate) reserved: f64,
-    pub(crate) reserves: Vec<f64>,
-    /// First of its unknowns in its island.
-    pub(crate) base: usize,
-    /// In which depth of division it waits, and what for.
-    pub(crate) waits_at: Option<u32>,
-    pub(crate) remains: Remains,
-    /// How many parts of this step impacts have made so far.
-    pub(crate) impacts: usize,
-    /// Change of the velocities in the last attempt at a substep, along which its path is taken.
-    pub(crate) dv_along: Vec<f64>,
-}
-
-/// What remains to be made of a substep.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) enum Remains {
-    #[default]
-    Nothing,
-    /// Both halves.
-    Halves,
-    /// Everything, with an impact after so many seconds; and the group that it is in.
-    Impact { after: f64, group: usize },
-}
-
-impl LinkWork {
-    /// Where its joint has its origin, which one of the tree's links carries.
-    #[inline(always)]
-    pub(crate) fn joint_origin(&self, joint: &Link, links: &[Self]) -> DVec3 {
-        match joint.origin {
-            None => self.anchor,
-            Some((carrier, point)) => links[carrier].position + links[carrier].matrix * point,
-        }
-    }
-
-    /// What its joint transmits, the moment about the joint's origin, where spatial quantities are about `common`.
-    #[inline(always)]
-    pub(crate) fn reaction(&self, joint: &Link, links: &[Self], common: DVec3) -> Spatial {
-        let (angular, linear) = (self.force.angular(), self.force.linear());
-        let lever = self.joint_origin(joint, links) - common;
-        Spatial::new(angular - lever.cross(linear), linear)
     }
 }
 
@@ -392,61 +249,14 @@ impl Tree {
         self.work.waits_at.is_some()
     }
 
+    /// Ends its sleep.
+    pub(crate) fn wake(&mut self) {
+        self.state.wake();
+    }
+
     /// The six rates of a free root.
     #[inline]
     pub(crate) fn root_motion(v: &[f64]) -> Spatial {
         Spatial::new(DVec3::new(v[3], v[4], v[5]), DVec3::new(v[0], v[1], v[2]))
-    }
-
-    /// Moves on for `h` seconds at its velocity.
-    pub(crate) fn drift(&mut self, h: f64) {
-        if self.is_single() {
-            self.drift_single(h);
-        } else {
-            integrate(&self.topology, &mut self.state, None, h);
-        }
-    }
-
-    /// Moves on for `h` seconds at the pseudo-velocity that takes out penetration.
-    pub(crate) fn drift_pseudo(&mut self, h: f64) {
-        integrate(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
-    }
-
-    /// Moves on for `h` seconds at the velocities `v`.
-    pub(crate) fn drift_at(&mut self, v: &[f64], h: f64) {
-        integrate(&self.topology, &mut self.state, Some(v), h);
-    }
-
-    /// The half step of a single body turns it as one that no moment acts on. The kick then has no gyroscopic term.
-    fn drift_single(&mut self, h: f64) {
-        let principal = self.topology.links[0].principal;
-        let state = &mut self.state;
-        let before = DVec3::new(state.v[3], state.v[4], state.v[5]);
-        state.root_position += DVec3::new(state.v[0], state.v[1], state.v[2]) * h;
-        if before == DVec3::ZERO {
-            return;
-        }
-        let (turned, after) = turn_freely(principal, state.root_rotation, before, h);
-        state.root_rotation = turned;
-        state.v[3..6].copy_from_slice(after.as_ref());
-    }
-}
-
-/// Adds `h` times the velocities, or `other` instead of them, to the coordinates.
-fn integrate(topology: &Topology, state: &mut State, other: Option<&[f64]>, h: f64) {
-    let State { root_position, root_rotation, q, balls, v, .. } = state;
-    let v = other.unwrap_or(v);
-    let mut first = 0;
-    if topology.links[0].joint == LinkJoint::Free {
-        *root_position += DVec3::new(v[0], v[1], v[2]) * h;
-        *root_rotation = (rotation_by(DVec3::new(v[3], v[4], v[5]) * h) * *root_rotation).normalized();
-        first = 6;
-    }
-    for (q, v) in q[first..].iter_mut().zip(&v[first..]) {
-        *q += h * v;
-    }
-    for (ball, turn) in topology.balls.iter().zip(balls) {
-        *turn = ball.turned(*turn, rotation_by(DVec3::from_slice(&v[ball.dof..]) * h));
-        q[ball.dof..ball.dof + 3].copy_from_slice(rotation_vector(*turn).as_ref());
     }
 }

@@ -4,14 +4,13 @@
 //! What is made again together is a group: trees whose boxes meet, or that loop joints connect. Whatever a tree might touch in
 //! its parts is in its group, so nothing else has to go back. A group in which a joint turns fast is divided at once.
 
-use super::step_validation::Guards;
+use super::{step_validation::Guards, world::Dynamics};
 use crate::engine::{
-    Dynamics,
     collision::Collider,
     constraints::loop_joint::Closure,
     islands::island::Islands,
-    solvers::problem::Scheme,
-    state::tree::{Remains, Tree},
+    scheme::Scheme,
+    state::{tree::Tree, workspace::Remains},
 };
 
 /// How often a substep that guards reject may be halved, to a sixteenth: after that it is kept as it is, and the guards tell what is
@@ -284,5 +283,16 @@ impl Dynamics {
             let state = &mut tree.state;
             state.row_impulses.iter_mut().flatten().chain(&mut state.last_dv).for_each(|number| *number *= ratio);
         }
+    }
+
+    /// Reserves work of all that moves for what follows the part that is to be made, to which this share of it falls.
+    pub(super) fn reserve_work(&mut self, share: f64) {
+        let budget = self.scheme.budget;
+        self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.reserve_work(budget, share));
+    }
+
+    /// Gives back what was reserved last.
+    pub(super) fn release_work(&mut self) {
+        self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(Tree::release_work);
     }
 }

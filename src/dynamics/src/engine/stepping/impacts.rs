@@ -22,14 +22,16 @@
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::adaptive_substepping::{Groups, Part};
+use super::{
+    adaptive_substepping::{Groups, Part},
+    world::Dynamics,
+};
 use crate::{
     ImpactLaw,
     engine::{
-        Dynamics,
-        collision::{Contact, Side},
+        collision::Contact,
         constraints::contact::{BOUNCE_SPEED, SKIN},
-        state::tree::{Remains, Tree},
+        state::{addresses::Side, tree::Tree, workspace::Remains},
     },
 };
 

@@ -9,3 +9,4 @@ pub(crate) mod impacts;
 pub(crate) mod sleep;
 pub(crate) mod step_outputs;
 pub(crate) mod step_validation;
+pub(crate) mod world;

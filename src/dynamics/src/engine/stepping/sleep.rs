@@ -3,10 +3,8 @@
 
 use simpartner_model::Norm;
 
-use crate::engine::{
-    Dynamics,
-    state::tree::{State, Tree},
-};
+use super::world::Dynamics;
+use crate::engine::state::tree::Tree;
 
 /// At rest is what moves more slowly than this, m/s and rad/s (the defaults of ODE's autoDisableFlag), for so long, s.
 const REST_SPEED: f64 = 0.01;
@@ -19,20 +17,7 @@ pub(crate) fn rest_speed(size: f64) -> f64 {
     REST_SPEED.min(REST_SHARE * size)
 }
 
-impl State {
-    /// Ends its sleep.
-    pub(crate) fn wake(&mut self) {
-        self.asleep = false;
-        self.rest = 0.0;
-    }
-}
-
 impl Tree {
-    /// Ends its sleep.
-    pub(crate) fn wake(&mut self) {
-        self.state.wake();
-    }
-
     fn is_at_rest(&self, speed: f64) -> bool {
         let work = &self.work;
         let still = |link: usize| {

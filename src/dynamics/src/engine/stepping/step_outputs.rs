@@ -3,16 +3,18 @@
 use bevy_math::DVec3;
 use simpartner_model::BodyId;
 
-use super::adaptive_substepping::Groups;
+use super::{adaptive_substepping::Groups, world::Dynamics};
 use crate::{
     BodyState, ContactPoint, JointLoad, JointState, Wrench,
     engine::{
-        Dynamics,
         algebra::spatial::Spatial,
-        collision::{Contact, Side},
+        collision::Contact,
         constraints::loop_joint::{Closure, Load, Motion},
-        interface::build::{BodyPlace, JointPlace},
-        state::tree::Tree,
+        state::{
+            addresses::{JointPlace, Side},
+            kinematics::read_body,
+            tree::Tree,
+        },
     },
 };
 
@@ -131,16 +133,6 @@ impl Dynamics {
             JointPlace::Closure(closure) => self.closures[closure].told = load,
         }
     }
-}
-
-/// Where a body is and how it moves.
-pub(crate) fn read_body(tree: &Tree, place: &BodyPlace) -> BodyState {
-    let link = &tree.work.links[place.link];
-    // Most bodies have their origin in their centre of mass.
-    let pose = if place.is_link { link.pose() } else { link.pose().then(&place.frame) };
-    let linear_velocity = link.velocity.at(link.position - tree.work.origin);
-    let angular_velocity = link.velocity.angular();
-    BodyState { pose, linear_velocity, angular_velocity, force: DVec3::ZERO, torque: DVec3::ZERO }
 }
 
 fn read_joint(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64) -> JointState {

@@ -6,26 +6,25 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis, Mechanism, Norm};
 
-use super::step_outputs::read_body;
 use crate::{
     DynamicsSettings, Guard, Notice,
     engine::{
-        collision::{Contact, Side},
+        collision::Contact,
         constraints::loop_joint::Closure,
-        equations::motors::MotorLimit,
-        interface::build::BodyPlace,
+        equations::{mass_and_bias::IMBALANCE, motors::MotorLimit},
         islands::{energy_bound::negligible_energy, island::Island},
-        solvers::problem::Scheme,
-        state::tree::{Link, Tree},
+        scheme::Scheme,
+        state::{
+            addresses::{BodyPlace, Side},
+            kinematics::read_body,
+            tree::{Link, Tree},
+        },
     },
 };
 
 /// A substep is divided when a joint turns by more than this times the angle that it may turn by: above 1, so that rates about the
 /// limit do not change the number of parts from step to step.
 const DIVIDED_ABOVE: f64 = 2.0;
-/// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
-/// explain.
-pub(crate) const IMBALANCE: f64 = 1e-6;
 /// A contact that sinks in by more than this before it presses asks for smaller steps, metres; between small shapes by less
 /// ([`Contact::share_of_depth`]). What comes straight at a surface is stopped at it; what turns towards it fast, or slides over an
 /// edge, may come deeper. Objects alone, whose heaps would cost many times as much, ask when they come deeper than the penetration

@@ -18,66 +18,17 @@ use bevy_math::DVec3;
 
 use super::{LANES, reciprocal};
 use crate::engine::{
-    algebra::spatial::{ArticulatedInertia, Spatial, SpatialInertia},
-    gauss::mixing::Mixing,
-    state::tree::{LinkJoint, Topology, Tree},
+    algebra::spatial::{Spatial, SpatialInertia},
+    state::{
+        tree::{LinkJoint, Tree},
+        workspace::{LongRow, LongTree},
+    },
 };
-
-/// A tree is long if the squares of the lengths of its chains are larger than this in the mean, as those of a chain of 20 hinges or of seven ball joints.
-/// Measured for chains in free motion: at 45 both factors cost the same, at 140 this one costs two thirds of packed rows. The chains of robots with legs and
-/// arms have 70 to 110; the constraints of their contacts are made from packed rows, too.
-const LONG: usize = 140;
-
-/// The largest ratio of masses in a tree that articulated-body inertias factor. The inertia of a light link is what is left of a difference of two
-/// heavy ones, so it loses the digits of that ratio: at 10,000 the reactions of a whirling chain of 13 ball joints missed the balance of forces by 2e-6.
-const MASS_RATIO: f64 = 1000.0;
-
-/// What only long trees have: the factor of the mass matrix, and the memory to find it and to solve with it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LongTree {
-    /// A row for each degree of freedom.
-    rows: Vec<Row>,
-    /// Of each link the inertia, with all that moves freely beyond it, and the force that it takes, about its joint's origin.
-    inertias: Vec<ArticulatedInertia>,
-    forces: Vec<Spatial>,
-    /// The accelerations of links, or the forces at degrees of freedom, while they are worked out.
-    motions: Vec<Spatial>,
-    /// The rounds in which the stages of free motion are found.
-    pub(crate) mixing: Mixing,
-    /// What resists the motion of links, about the common point ([`crate::engine::equations::damping`]).
-    pub(crate) resistances: Vec<(usize, ArticulatedInertia)>,
-}
-
-/// One row of the factor.
-#[derive(Debug, Clone, Copy, Default)]
-struct Row {
-    /// The axis s and the share g, about the joint's origin.
-    axis: Spatial,
-    share: Spatial,
-    /// The degree of freedom before it on its chain; itself if there is none.
-    parent: usize,
-    /// From the joint's origin of that to its own, m.
-    lever: DVec3,
-}
 
 /// What a force about a point is about another, from which the point is at `lever`.
 #[inline(always)]
 fn force_shifted(force: Spatial, lever: DVec3) -> Spatial {
     Spatial::new(force.angular() + lever.cross(force.linear()), force.linear())
-}
-
-impl Topology {
-    /// Whether its mass matrix is factored by articulated-body inertias (see above), not as packed rows.
-    #[inline]
-    pub(crate) fn is_long(&self) -> bool {
-        self.squares > LONG * self.freedom
-            && self.mass_range.is_none_or(|[lightest, heaviest]| heaviest <= MASS_RATIO * lightest)
-    }
-
-    /// The number of entries in packed rows, fillings included.
-    pub(crate) fn entries(&self) -> usize {
-        if self.is_long() { 0 } else { self.chain.len() }
-    }
 }
 
 impl Tree {
@@ -104,7 +55,7 @@ impl Tree {
     fn begin_long(&mut self) {
         let (topology, work) = (&self.topology, &mut self.work);
         let LongTree { rows, inertias, forces, motions, .. } = &mut work.long;
-        rows.resize(topology.freedom, Row::default());
+        rows.resize(topology.freedom, LongRow::default());
         forces.resize(topology.links.len(), Spatial::ZERO);
         motions.resize(topology.links.len().max(topology.freedom), Spatial::ZERO);
         inertias.clear();
@@ -124,7 +75,7 @@ impl Tree {
                     Some(parent) => (parent, own.anchor - work.links[topology.mover[parent]].anchor),
                     None => (dof, DVec3::ZERO),
                 };
-                rows[dof] = Row { axis, parent, lever, ..rows[dof] };
+                rows[dof] = LongRow { axis, parent, lever, ..rows[dof] };
             }
         }
     }
@@ -290,23 +241,7 @@ pub(crate) mod tests {
             if index == 0 {
                 continue;
             }
-            let kinds = [
-                JointKind::Hinge,
-                JointKind::Hinge,
-                JointKind::Slider,
-                JointKind::Cylindrical,
-                JointKind::Ball,
-                JointKind::Universal,
-                JointKind::Fixed,
-            ];
-            let kind = kinds[random.below(kinds.len())];
-            let mut axes = kind.free_axes();
-            for axis in &mut axes {
-                if let Axis::Free(free) = axis {
-                    let [stiffness, damping, armature] = [2.0, 0.01, 0.01].map(|most| random.between(0.0, most));
-                    *free = FreeAxis { stiffness, damping, armature, ..FreeAxis::default() };
-                }
-            }
+            let (kind, axes) = kind_and_axes(random);
             if closes && index % 5 == 4 {
                 let ends = [index - 3, index].map(BodyId::new);
                 let ball = Joint::new(JointKind::Ball, ends[0], ends[1], at + vector(random) * 0.1);
@@ -331,6 +266,28 @@ pub(crate) mod tests {
             });
         }
         mechanism
+    }
+
+    /// A kind of joint at random, and the laws of its axes.
+    fn kind_and_axes(random: &mut Stream) -> (JointKind, [Axis; 3]) {
+        let kinds = [
+            JointKind::Hinge,
+            JointKind::Hinge,
+            JointKind::Slider,
+            JointKind::Cylindrical,
+            JointKind::Ball,
+            JointKind::Universal,
+            JointKind::Fixed,
+        ];
+        let kind = kinds[random.below(kinds.len())];
+        let mut axes = kind.free_axes();
+        for axis in &mut axes {
+            if let Axis::Free(free) = axis {
+                let [stiffness, damping, armature] = [2.0, 0.01, 0.01].map(|most| random.between(0.0, most));
+                *free = FreeAxis { stiffness, damping, armature, ..FreeAxis::default() };
+            }
+        }
+        (kind, axes)
     }
 
     fn vector(random: &mut Stream) -> DVec3 {

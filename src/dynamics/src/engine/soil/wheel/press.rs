@@ -2,6 +2,8 @@
 //! finds it there in whichever direction it rolls, stands or slides, in front and behind by the same rule: soil yields where it is pressed on, and recoils
 //! by p/k_e where the rim draws back.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Strip, Wheel, reach};
 use crate::{
     engine::soil::{
@@ -13,7 +15,6 @@ use crate::{
     },
     soil::Pressure,
 };
-use serde::{Deserialize, Serialize};
 
 /// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
 const NODES_A_RADIUS: f64 = 32.0;

@@ -1,0 +1,34 @@
+//! Limits of what commands may say: numbers that are too large, or no numbers, are bounded before they reach the state.
+
+use bevy_math::DVec3;
+
+use crate::{Servo, Wrench, state::RUNAWAY_SPEED};
+
+/// No number of a command counts as larger than this: the next number is an eighth away there, and products of some of them are finite.
+const MOST: f64 = 1e15;
+
+/// What is no number counts as nothing.
+fn bounded(number: f64, most: f64) -> f64 {
+    if number.is_nan() { 0.0 } else { number.clamp(-most, most) }
+}
+
+/// A point or a direction of a command.
+pub(crate) fn bounded_vector(vector: DVec3) -> DVec3 {
+    DVec3::from(vector.to_array().map(|number| bounded(number, MOST)))
+}
+
+/// The velocity of a surface: no faster than anything may be.
+pub(crate) fn bounded_velocity(velocity: DVec3) -> DVec3 {
+    DVec3::from(velocity.to_array().map(|number| bounded(number, RUNAWAY_SPEED)))
+}
+
+pub(crate) fn bounded_wrench(Wrench { force, torque }: Wrench) -> Wrench {
+    Wrench { force: bounded_vector(force), torque: bounded_vector(torque) }
+}
+
+pub(crate) fn bounded_servo(servo: Servo) -> Servo {
+    let Servo { position, rate, stiffness, damping, max_effort } = servo;
+    let [position, rate, stiffness, damping, max_effort] =
+        [position, rate, stiffness, damping, max_effort].map(|number| bounded(number, MOST));
+    Servo { position, rate, stiffness, damping, max_effort }
+}

@@ -1,0 +1,217 @@
+//! The trait [`Engine`] for this engine.
+
+use std::{any::Any, sync::Arc};
+
+use bevy_math::DVec3;
+use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
+
+use super::{
+    build,
+    command_limits::{bounded_servo, bounded_vector, bounded_velocity, bounded_wrench},
+};
+use crate::{
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Kept, Notice, RayScene,
+    Rut, RutChanges, RutTile, Settings, Snapshot, SnapshotError, SoilReading, Wrench,
+    engine::{
+        collision::Contact,
+        islands::island::Islands,
+        scheme::Scheme,
+        state::{
+            addresses::JointPlace,
+            workspace::{Push, Work},
+        },
+        stepping::{
+            adaptive_substepping::Groups,
+            impacts::Impacts,
+            sleep,
+            step_validation::Guards,
+            world::{Dynamics, Model},
+        },
+    },
+    motor::Gains,
+};
+
+impl Dynamics {
+    /// Builds the world at step 0.
+    pub(crate) fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> Result<Self, BuildError> {
+        let built = build::build(mechanism)?;
+        let rest_speed = |tree| settings.auto_disable.then(|| sleep::rest_speed(built.collider.smallest_size(tree)));
+        let mut sleepers: Vec<Option<f64>> = (0..built.trees.len()).map(rest_speed).collect();
+        for (place, body) in built.bodies.iter().zip(&mechanism.bodies) {
+            sleepers[place.tree] = sleepers[place.tree].filter(|_| body.robot.is_none());
+        }
+        let mut engine = Self {
+            model: Model {
+                timestep: timestep.seconds(),
+                substeps: settings.substeps,
+                sleepers,
+                bodies: built.bodies,
+                joints: built.joints,
+                frames: (0..built.trees.len()).filter(|&tree| built.trees[tree].is_frame()).collect(),
+            },
+            scheme: Scheme {
+                h: timestep.seconds() / settings.substeps as f64,
+                share: 1.0,
+                to_next: timestep.seconds() / settings.substeps as f64,
+                instant: false,
+                gravity: mechanism.gravity,
+                correction: CORRECTION,
+                correction_speed: settings.contact_max_correcting_velocity_m_per_s,
+                surface_layer: settings.dynamics.contact_surface_layer_m,
+                budget: settings.dynamics.max_sweeps as f64,
+                fair: 1.0,
+                integrator: settings.dynamics.integrator,
+            },
+            islands: Islands::default(),
+            groups: Groups::default(),
+            impacts: Impacts::new(settings.dynamics.impact_law),
+            guards: Guards::new(mechanism, &settings.dynamics, &built.trees),
+            wrenches: vec![Wrench::default(); mechanism.bodies.len()],
+            // The copies of its lists stand one after the other, so that many trees take less time to read: as built, they grew here and there.
+            trees: built.trees.clone(),
+            collider: built.collider,
+            closures: built.closures,
+            contacts: Vec::new(),
+            pushed: Vec::new(),
+            pool: threads(settings.dynamics.threads),
+        };
+        // What flies fast is seen from the first step on.
+        engine.collider.collide(&engine.trees, timestep.seconds());
+        Ok(engine)
+    }
+}
+
+impl Engine for Dynamics {
+    fn identity(&self) -> EngineIdentity {
+        let features = "parry3d-f64 0.31 enhanced-determinism";
+        EngineIdentity { name: "dynamics", version: env!("CARGO_PKG_VERSION"), features }
+    }
+
+    fn step(&mut self) {
+        self.advance_step();
+    }
+
+    fn body(&self, body: BodyId) -> BodyState {
+        self.body_state(body)
+    }
+
+    fn joint(&self, joint: JointId) -> JointState {
+        self.joint_state(joint.index())
+    }
+
+    fn drive(&mut self, joint: JointId, axis: usize, motor: crate::Motor) {
+        let motor = bounded_servo(motor.servo(Gains::EXACT));
+        match self.model.joints[joint.index()] {
+            JointPlace::Tree { tree, dofs, sign, .. } => {
+                if let Some(dof) = dofs[axis] {
+                    self.trees[tree].drive(dof, motor.signed(sign));
+                }
+            }
+            JointPlace::Closure(closure) => {
+                let closure = &mut self.closures[closure];
+                if closure.drive(axis, motor) {
+                    self.trees[closure.a.tree].wake();
+                    self.trees[closure.b.tree].wake();
+                }
+            }
+        }
+    }
+
+    fn soil(&self, body: BodyId) -> Option<SoilReading> {
+        self.collider.soil_under(body)
+    }
+
+    fn ruts(&self, ground: usize) -> Vec<Rut> {
+        self.collider.ruts(ground)
+    }
+
+    fn take_changed_ruts(&mut self, into: &mut Vec<RutTile>) -> RutChanges {
+        self.collider.take_changed_ruts(into)
+    }
+
+    fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {
+        if self.collider.set_surface_velocity(body, bounded_velocity(velocity)) {
+            let place = self.model.bodies[body.index()].side();
+            let touches = |contact: &&Contact| contact.sides().any(|side| side == place);
+            for side in self.collider.contacts.iter().filter(touches).flat_map(Contact::sides) {
+                self.trees[side.tree].wake();
+            }
+        }
+        true
+    }
+
+    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
+        let place = &self.model.bodies[body.index()];
+        self.pushed.push(place.tree);
+        let (point, wrench) = (place.frame.point(bounded_vector(point)), bounded_wrench(wrench));
+        self.trees[place.tree].add_push(Push { link: place.link, point, wrench });
+    }
+
+    fn obstacle_to_placing(&self, body: BodyId) -> Option<&'static str> {
+        self.held_by(body)
+    }
+
+    fn place(&mut self, body: BodyId, pose: &Pose, linear_velocity: DVec3, angular_velocity: DVec3) {
+        if self.held_by(body).is_none() {
+            self.put(body, pose, linear_velocity, angular_velocity);
+        }
+    }
+
+    fn ray_scene(&self) -> Arc<RayScene> {
+        self.collider.ray_scene(&self.trees)
+    }
+
+    fn contacts(&self) -> &[ContactPoint] {
+        &self.contacts
+    }
+
+    fn energy(&self) -> Option<EnergyBalance> {
+        let sum = |part: fn(&Work) -> f64| self.trees.iter().map(|tree| part(&tree.work)).sum();
+        Some(EnergyBalance {
+            stored: sum(|work| work.energy),
+            kinetic: sum(|work| work.kinetic),
+            given: sum(|work| work.motor_work),
+        })
+    }
+
+    fn work(&self) -> Option<f64> {
+        Some(self.trees.iter().map(|tree| tree.work.spent).fold(0.0, f64::max))
+    }
+
+    fn notices(&self) -> &[Notice] {
+        self.guards.notices()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.save()
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        self.load(snapshot)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn carry_over(&mut self, from: &dyn Engine, kept: &Kept) -> bool {
+        let old = from.as_any().and_then(|engine| engine.downcast_ref::<Self>());
+        old.into_iter().for_each(|old| self.go_on_from(old, kept));
+        old.is_some()
+    }
+}
+
+/// Part of a penetration that is taken out in a substep (ODE's default of its error reduction parameter): nine tenths are gone after
+/// ten of them.
+const CORRECTION: f64 = 0.2;
+
+/// The threads to share islands between, the present one included; one needs none. Where the system gives no more threads
+/// the same work is done on one.
+fn threads(count: usize) -> Option<rayon::ThreadPool> {
+    if count < 2 {
+        return None;
+    }
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|index| format!("island-{index}")).build();
+    pool.inspect_err(|error| tracing::warn!("islands are solved on one thread: {error}")).ok()
+}

@@ -1,0 +1,42 @@
+//! Addresses: which link of which tree a contact, a loop joint, a body or a joint of the model belongs to.
+
+use serde::{Deserialize, Serialize};
+use simpartner_model::Pose;
+
+/// A link that takes part in a contact or closes a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Side {
+    pub(crate) tree: usize,
+    pub(crate) link: usize,
+}
+
+/// Where a body of the model is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyPlace {
+    pub(crate) tree: usize,
+    pub(crate) link: usize,
+    /// `link_from_body`.
+    pub(crate) frame: Pose,
+    /// True if the body's frame is the link's.
+    pub(crate) is_link: bool,
+}
+
+impl BodyPlace {
+    pub(crate) fn new(tree: usize, link: usize, frame: Pose) -> Self {
+        Self { tree, link, frame, is_link: frame == Pose::IDENTITY }
+    }
+
+    pub(crate) fn side(&self) -> Side {
+        Side { tree: self.tree, link: self.link }
+    }
+}
+
+/// Where a joint of the model is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum JointPlace {
+    /// Links of a tree; `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was walked
+    /// from child to parent.
+    Tree { tree: usize, link: usize, dofs: [Option<usize>; 3], sign: f64 },
+    /// A closure.
+    Closure(usize),
+}

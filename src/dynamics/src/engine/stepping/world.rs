@@ -1,0 +1,152 @@
+//! The world, and a step of it in phases.
+
+use rayon::prelude::*;
+
+use super::{
+    adaptive_substepping::{Groups, Part},
+    impacts::Impacts,
+    step_validation::Guards,
+};
+use crate::{
+    ContactPoint, Wrench,
+    engine::{
+        collision::Collider,
+        constraints::loop_joint::Closure,
+        islands::{
+            energy_bound,
+            island::{Island, Islands},
+        },
+        scheme::Scheme,
+        state::{
+            addresses::{BodyPlace, JointPlace},
+            tree::Tree,
+        },
+    },
+};
+
+/// A world in this engine.
+pub(crate) struct Dynamics {
+    pub(crate) model: Model,
+    pub(crate) scheme: Scheme,
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) collider: Collider,
+    pub(crate) closures: Vec<Closure>,
+    pub(crate) islands: Islands,
+    pub(crate) groups: Groups,
+    pub(crate) impacts: Impacts,
+    pub(crate) guards: Guards,
+    /// What touched each body in the last step.
+    pub(crate) wrenches: Vec<Wrench>,
+    pub(crate) contacts: Vec<ContactPoint>,
+    /// Trees that are pushed in the coming step.
+    pub(crate) pushed: Vec<usize>,
+    pub(crate) pool: Option<rayon::ThreadPool>,
+}
+
+/// What is settled when the world is built, beside what the trees ([`tree::Topology`]) and the collider have of their own.
+pub(crate) struct Model {
+    /// The timestep, and the substeps that it is made in at least.
+    pub(crate) timestep: f64,
+    pub(crate) substeps: usize,
+    /// For each tree that may sleep, the speed below which it is at rest, m/s.
+    pub(crate) sleepers: Vec<Option<f64>>,
+    /// Where the bodies and joints of the world are.
+    pub(crate) bodies: Vec<BodyPlace>,
+    pub(crate) joints: Vec<JointPlace>,
+    /// Trees of several links that nothing can move.
+    pub(crate) frames: Vec<usize>,
+}
+
+impl Dynamics {
+    /// Advances the world by one timestep.
+    pub(crate) fn advance_step(&mut self) {
+        self.collider.outdate_rays();
+        self.begin_loads();
+        self.for_each_tree(Tree::begin_step);
+        self.collider.soil.begin_step();
+        self.guards.begin_step(&self.trees, &self.collider.contacts, self.model.timestep, self.model.substeps);
+        let Model { timestep, substeps, .. } = self.model;
+        for made in 0..substeps {
+            let left = timestep * (substeps - made) as f64 / substeps as f64;
+            self.advance_first(Part::whole(timestep / substeps as f64, left));
+        }
+        self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_pushes());
+        self.fall_asleep();
+        self.read_closures();
+        self.read_static_reactions();
+        self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.model.bodies);
+    }
+
+    /// The second to fourth phase of every island that is not made again: equations of motion and rows, impulses, the state at
+    /// the end. In the `last` attempt it is taken as it comes, and so where the work is at its end.
+    pub(crate) fn solve(&mut self, groups: &Groups, last: bool) {
+        let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
+        let prints = &self.collider.soil;
+        self.islands.for_each(&mut self.trees, contacts, prints, closures, self.pool.as_ref(), |island, parts| {
+            if !groups.rejects(island.trees()[0]) {
+                island.assemble(parts, scheme);
+                island.solve(parts, scheme);
+                island.is_last = last || !island.affords_halves(parts, scheme);
+                island.finish(parts, scheme);
+            }
+        });
+        let Self { islands, trees, scheme, .. } = self;
+        let flies = |index: usize| islands.is_alone(index) && !groups.rejects(index);
+        let fly = |tree: &mut Tree| tree.fly(scheme.h, scheme.gravity);
+        match &self.pool {
+            Some(pool) => pool.install(|| {
+                let trees = trees.par_iter_mut().with_min_len(64).enumerate();
+                trees.filter(|(index, _)| flies(*index)).for_each(|(_, tree)| fly(tree));
+            }),
+            None => trees.iter_mut().enumerate().filter(|(index, _)| flies(*index)).for_each(|(_, tree)| fly(tree)),
+        }
+    }
+
+    /// The first phase: drifts to the midpoint, looks what touches there, wakes it, and groups what is tied together.
+    pub(crate) fn predict(&mut self) {
+        let Scheme { h, to_next, .. } = self.scheme;
+        self.for_each_tree(|tree| tree.predict(h));
+        self.collider.collide(&self.trees, to_next);
+        self.wake_touched();
+        for closure in &mut self.closures {
+            closure.set_place(&self.trees);
+        }
+        self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
+    }
+
+    /// Makes the substep that was just made count where it is not made again.
+    pub(crate) fn accept(&mut self, groups: &Groups, depth: u32) {
+        let share = self.scheme.share;
+        let accepted = |island: &&Island| !groups.rejects(island.trees()[0]);
+        for island in self.islands.all().iter().filter(accepted) {
+            let Collider { contacts, soil, .. } = &mut self.collider;
+            island.write_back(contacts, soil, &mut self.closures, &self.scheme);
+            energy_bound::enter_gain(island.trees(), island.gain, &mut self.trees, &self.scheme);
+        }
+        for (index, tree) in self.trees.iter_mut().enumerate().filter(|(index, _)| !groups.rejects(*index)) {
+            if self.islands.is_alone(index) {
+                energy_bound::enter_gain(&[0], tree.gain(), std::slice::from_mut(tree), &self.scheme);
+            } else if !tree.is_awake() {
+                continue;
+            }
+            tree.add_loads(share);
+            self.collider.settle_soil(index);
+        }
+        self.add_contacts(groups, depth);
+        let counts = |tree: usize| !groups.rejects(tree);
+        let contacts = &self.collider.contacts;
+        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees, contacts, counts);
+    }
+
+    /// Does the same to every tree that is awake, on all threads.
+    pub(crate) fn for_each_tree(&mut self, work: impl Fn(&mut Tree) + Sync + Send) {
+        let awake = |tree: &Tree| tree.is_awake();
+        match &self.pool {
+            Some(pool) => pool.install(|| {
+                let trees = self.trees.par_iter_mut().with_min_len(4);
+                trees.filter(|tree| awake(tree)).for_each(work);
+            }),
+            None => self.trees.iter_mut().filter(|tree| awake(tree)).for_each(work),
+        }
+    }
+}
