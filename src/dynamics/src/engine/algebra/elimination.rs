@@ -10,7 +10,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use dense::{LEAST_PIVOT, factorise, solve_factorised, substitute, subtract_product, subtract_times};
 
-pub(crate) use dense::{LOOSE, dot};
+pub(crate) use dense::{BODY_DOFS, dot};
 
 /// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over each of the
 /// groups eliminated later, and their rows over it.

@@ -55,7 +55,7 @@ pub(crate) struct Contact {
     #[serde(skip)]
     pub(crate) moved: DVec3,
     /// By how much the solver changed velocities since the load was shared, m/s ([`crate::engine::solvers::least_norm_distribution`]).
-    pub(crate) unshared: f64,
+    pub(crate) undistributed_change: f64,
     /// The size of the smaller of the two shapes, from its centre outwards, m.
     #[serde(skip)]
     pub(crate) size: f64,
@@ -304,7 +304,7 @@ impl Pair {
             rate: DVec3::ZERO,
             pressed_for: 0.0,
             moved: DVec3::ZERO,
-            unshared: f64::INFINITY,
+            undistributed_change: f64::INFINITY,
             size: sizes.size,
             same_within: sizes.same_within(),
             passes: false,

@@ -350,7 +350,7 @@ impl Collider {
                     let old = &self.old[old_start + index];
                     contact.impulse = old.impulse;
                     contact.spin_impulse = old.spin_impulse;
-                    (contact.slip, contact.unshared) = (old.slip, old.unshared);
+                    (contact.slip, contact.undistributed_change) = (old.slip, old.undistributed_change);
                     contact.pressed_for = old.pressed_for;
                     contact.rate = carried(old, contact, trees, h);
                     contact.moved = contact.point - old.point;

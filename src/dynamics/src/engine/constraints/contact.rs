@@ -19,7 +19,7 @@ use crate::engine::{
     collision::{Contact, Surface},
     scheme::Scheme,
     solvers::{
-        least_norm_distribution::STILL,
+        least_norm_distribution::STICKING_SPEED,
         problem::{Block, Law, PositionRule},
     },
     state::addresses::Side,
@@ -70,7 +70,7 @@ impl Constraints {
         // A blow is over before anything creeps.
         let [slip, rolling] = match scheme.instant {
             true => [0.0; 2],
-            false if self.problem.is_loose => [surface.slip / scheme.h, 0.0],
+            false if self.problem.only_free_bodies => [surface.slip / scheme.h, 0.0],
             false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
         };
         let own = self.problem.own_matrix(start);
@@ -83,7 +83,7 @@ impl Constraints {
         block.gap = contact.gap;
         block.friction = first.max(second);
         block.impulse = contact.start();
-        (block.cone.slip, block.unshared) = (contact.slip, contact.unshared);
+        (block.cone.slip, block.undistributed_change) = (contact.slip, contact.undistributed_change);
         if is_compliant(surface) {
             press(&mut block, contact, scheme);
         } else {
@@ -153,7 +153,7 @@ impl Constraints {
         let Source::Contact(index) = self.sources[place] else { return None };
         let block = &self.problem.blocks[place];
         let room = room(block.gap);
-        let waits = room > 0.0 && block.without_bounce == 0.0 && !is_compliant(&contacts[index].surface);
+        let waits = room > 0.0 && block.plastic_bias_change == 0.0 && !is_compliant(&contacts[index].surface);
         waits.then(|| (&contacts[index], room))
     }
 
@@ -256,7 +256,7 @@ fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     }
     let share = scheme.h / (scheme.h + contact.pressed_for);
     let change = (contact.velocity_of(block.before) - contact.rate) * share;
-    if (STILL..BOUNCE_SPEED).contains(&change.norm()) { change } else { DVec3::ZERO }
+    if (STICKING_SPEED..BOUNCE_SPEED).contains(&change.norm()) { change } else { DVec3::ZERO }
 }
 
 /// Adds that change to what the laws ask of the velocity at the end.
@@ -286,7 +286,7 @@ fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme, change:
     let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
     if restitution > 0.0 && is_fast && is_closing(block, scheme) {
         block.bias[0] += restitution * approach;
-        block.without_bounce = room - restitution * approach;
+        block.plastic_bias_change = room - restitution * approach;
         return;
     }
     block.bias[0] += room;

@@ -139,7 +139,7 @@ impl Constraints {
         self.closure_rows.clear();
         self.ball_stops.clear();
         self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
-        self.problem.is_loose = parts.trees.iter().all(|tree| tree.is_single());
+        self.problem.only_free_bodies = parts.trees.iter().all(|tree| tree.is_single());
         for &contact in parts.own_contacts {
             if parts.contacts[contact].print.is_none() {
                 self.add_contact(parts, contact, scheme, again);
@@ -168,7 +168,7 @@ impl Constraints {
                 (block.impulse, block.cone.slip) = (old.1, old.2);
             }
         }
-        self.problem.sum_up();
+        self.problem.sum_impulses();
     }
 
     fn push_block(&mut self, source: Source, block: Block) {
@@ -207,7 +207,7 @@ impl Constraints {
     /// their stops and dry friction.
     pub(crate) fn push_links(&self, parts: &mut Parts, h: f64) {
         // Single bodies have no joints, and no stops.
-        if self.problem.is_loose {
+        if self.problem.only_free_bodies {
             return;
         }
         let (rate, contacts, closures) = (1.0 / h, parts.contacts, parts.closures);
@@ -266,7 +266,7 @@ impl Constraints {
                 Source::Contact(index) => {
                     let contact = &mut contacts[index];
                     contact.impulse = contact.impulse_of(l);
-                    (contact.slip, contact.unshared) = (block.cone.slip, block.unshared);
+                    (contact.slip, contact.undistributed_change) = (block.cone.slip, block.undistributed_change);
                     let u = self.problem.velocity(block);
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contact.rate = contact.velocity_of(after);

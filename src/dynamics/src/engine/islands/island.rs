@@ -18,7 +18,7 @@ use crate::{
         gauss::loops::Loops,
         scheme::Scheme,
         soil::Footprints,
-        solvers::solver::{Outcome, Solver},
+        solvers::solver::{SolveOutcome, Solver},
         state::{addresses::Side, tree::Tree},
     },
 };
@@ -44,7 +44,7 @@ pub(crate) struct Island {
     loops: Loops,
     pub(crate) solver: Solver,
     pub(crate) parting: Parting,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: SolveOutcome,
     /// True if the attempt is taken as it comes, and if work was missing for another pass or for smaller parts.
     pub(crate) is_last: bool,
     pub(crate) is_cut: bool,
@@ -277,7 +277,7 @@ impl Island {
     /// Reads the problem. Writes its impulses and the outcome; of each tree the changes of velocity, the efforts of its motors
     /// and which of them are at their limits.
     pub(crate) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        self.outcome = Outcome { converged: true, ..Outcome::default() };
+        self.outcome = SolveOutcome { converged: true, ..SolveOutcome::default() };
         self.is_cut = false;
         let mut budget = Budget::begin(parts, scheme, &self.constraints.problem);
         if !self.moves_freely(parts, scheme) {
@@ -301,7 +301,7 @@ impl Island {
                 budget.begin_pass();
                 self.constraints.press_soil(parts, scheme, true);
                 self.constraints.assemble(parts, scheme, true);
-                self.constraints.problem.left = self.outcome.residual;
+                self.constraints.problem.previous_residual = self.outcome.residual;
             }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {

@@ -185,8 +185,8 @@ impl Patch {
     pub(crate) fn respond(&self, before: &Six, after: &Six, h: f64, anew: bool) -> Answer {
         let known = self.kept.as_ref().filter(|kept| self.rolls && !anew && kept.h == h);
         let sums = match known {
-            Some(_) => self.sum_up::<false>(before, after, h),
-            None => self.sum_up::<true>(before, after, h),
+            Some(_) => self.sum_stresses::<false>(before, after, h),
+            None => self.sum_stresses::<true>(before, after, h),
         };
         let matrix = match known {
             Some(kept) => kept.matrix,
@@ -210,7 +210,7 @@ impl Patch {
 
     /// The same without how it changes.
     pub(crate) fn wrench(&self, before: &Six, after: &Six, h: f64) -> Found {
-        self.found(&self.sum_up::<false>(before, after, h))
+        self.found(&self.sum_stresses::<false>(before, after, h))
     }
 
     /// The sums, and what soil may give: what was put in, as far as the stresses hold it that are there now, or were before.
@@ -224,12 +224,12 @@ impl Patch {
     }
 
     /// The sums over all elements, that of the matrix only if it is wanted.
-    fn sum_up<const MATRIX: bool>(&self, before: &Six, after: &Six, h: f64) -> Sums {
+    fn sum_stresses<const MATRIX: bool>(&self, before: &Six, after: &Six, h: f64) -> Sums {
         let mean = mean(before, after);
         let change: Six = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
         match self.rolls {
-            true => self.rim.sum_up::<MATRIX>(&self.law, [&mean, &change], h),
-            false => self.pieces.sum_up::<MATRIX>(&self.law, [&self.twist(&mean), &self.twist(&change)], h),
+            true => self.rim.sum_stresses::<MATRIX>(&self.law, [&mean, &change], h),
+            false => self.pieces.sum_stresses::<MATRIX>(&self.law, [&self.twist(&mean), &self.twist(&change)], h),
         }
     }
 

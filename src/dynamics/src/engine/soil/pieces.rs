@@ -127,7 +127,7 @@ impl Pieces {
     }
 
     /// Force and moment in such a substep, and the force of normal stress in it; how they change only if that is wanted.
-    pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Spatial; 2], h: f64) -> Sums {
+    pub(super) fn sum_stresses<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Spatial; 2], h: f64) -> Sums {
         let (mut sums, mut least) = (Sums::default(), Lanes::ONE);
         let (mut moment, mut matrix) = (DVec3::ZERO, [[Lanes::ZERO; 6]; 6]);
         // The rows of sinking have one force in common.

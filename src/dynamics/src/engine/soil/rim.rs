@@ -230,7 +230,7 @@ impl Rim {
 
     /// Force and moment, over the radius, in a substep with this mean twist that changes by twice this, about the wheel's centre; how they change
     /// in the wheel's frame, only if that is wanted.
-    pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
+    pub(super) fn sum_stresses<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
         let (mut margin, mut steepest, mut stored, mut slides) = (f64::INFINITY, 0.0f64, [0.0; 2], true);

@@ -8,16 +8,16 @@ use super::{
 impl Problem {
     /// By how much the laws do not hold, m/s or rad/s: of a contact what it misses, of others the largest change of a velocity of its own that
     /// a block would make. Unlike a sweep's, it counts what blocks visited later moved: a light body beside heavy ones moves by far more than these.
-    pub(crate) fn lack(&self) -> f64 {
+    pub(crate) fn residual(&self) -> f64 {
         let mut largest = 0.0f64;
         for block in &self.blocks {
             let velocity = self.velocity(block);
             let u = [0, 1, 2].map(|c| velocity[c] + block.compliance[c] * block.impulse[c]);
             if block.law == Law::Cone && block.cone.a[0] > 0.0 {
-                largest = largest.max(block.cone.missed(block.impulse, u).0);
+                largest = largest.max(block.cone.violation(block.impulse, u).0);
                 continue;
             }
-            let l = { *block }.visit(u, self.disc_radius(block.law));
+            let l = { *block }.solve_block(u, self.disc_radius(block.law));
             let change = [0, 1, 2].map(|c| l[c] - block.impulse[c]);
             largest = block.cone.times(change).iter().fold(largest, |most, du| most.max(du.abs()));
         }
@@ -28,22 +28,22 @@ impl Problem {
 impl Block {
     /// The impulse of a contact that presses and misses its law by less than `near` at the velocity `u`, within its bounds, and by how much that
     /// is, m/s.
-    pub(crate) fn kept(&mut self, u: [f64; 3], near: f64) -> Option<([f64; 3], f64)> {
+    pub(crate) fn reuse_if_satisfied(&mut self, u: [f64; 3], near: f64) -> Option<([f64; 3], f64)> {
         if self.law != Law::Cone || !(near > 0.0 && self.impulse[0] > 0.0) {
             return None;
         }
-        let (missed, mode) = self.cone.missed(self.impulse, u);
-        if mode == Mode::Open || !(missed < near) {
+        let (violation, mode) = self.cone.violation(self.impulse, u);
+        if mode == Mode::Open || !(violation < near) {
             return None;
         }
         self.cone.mode = mode;
         let mut within = *self;
-        within.bring_into_bounds(0.0);
-        Some((within.impulse, missed))
+        within.project_to_bounds(0.0);
+        Some((within.impulse, violation))
     }
 
     /// The impulse that solves the block for the velocity `u` it has with its present one; `radius` is that of its disc.
-    pub(crate) fn visit(&mut self, u: [f64; 3], radius: f64) -> [f64; 3] {
+    pub(crate) fn solve_block(&mut self, u: [f64; 3], radius: f64) -> [f64; 3] {
         match self.law {
             Law::Cone => {
                 let own = self.cone.times(self.impulse);
@@ -51,7 +51,7 @@ impl Block {
             }
             Law::Disc { .. } => {
                 let own = self.cone.times(self.impulse);
-                let (l, held) = within_disc(&self.cone.a, [u[0] - own[0], u[1] - own[1]], radius);
+                let (l, held) = solve_disc(&self.cone.a, [u[0] - own[0], u[1] - own[1]], radius);
                 self.cone.mode = if held { Mode::Stick } else { Mode::Open };
                 [l[0], l[1], 0.0]
             }
@@ -70,7 +70,7 @@ impl Block {
 
 /// The impulse within |l| <= bound with A l + b = 0, and true; if there is none, the one of least energy, which has |l| = bound
 /// and (A + s) l = -b for some s > 0, and false.
-fn within_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
+fn solve_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
     if bound <= 0.0 {
         return ([0.0; 2], false);
     }
@@ -120,7 +120,7 @@ mod tests {
             let block = problem.block(law, 2 * place, [0.0; 3], [bias[place], 0.0, 0.0], [0.0; 3]);
             problem.blocks.push(Block { impulse: [impulse, 0.0, 0.0], ..block });
         }
-        problem.sum_up();
+        problem.sum_impulses();
         problem
     }
 
@@ -134,15 +134,19 @@ mod tests {
         let l = [normal, -normal * u[1] / speed, -normal * u[2] / speed];
         let a = [3.836_538, 2.006_855, -3.948_803, 3.378_970, -1.617_918, 6.085_345];
         let mut block = Block { impulse: l, ..contact(a) };
-        assert!(block.kept(u, 1e-9).is_some_and(|(kept, missed)| (kept[0] - l[0]).abs() < 1e-15 && missed < 1e-12));
-        let other = block.visit(u, 0.0);
+        assert!(
+            block
+                .reuse_if_satisfied(u, 1e-9)
+                .is_some_and(|(kept, violation)| (kept[0] - l[0]).abs() < 1e-15 && violation < 1e-12)
+        );
+        let other = block.solve_block(u, 0.0);
         assert!(other[0] > 4.0 * l[0], "{other:?}");
         let change = [0, 1, 2].map(|c| other[c] - l[c]);
         let moved = block.cone.times(change);
-        let (missed, _) = block.cone.missed(other, [0, 1, 2].map(|c| u[c] + moved[c]));
-        assert!(missed < 1e-9, "{missed}");
+        let (violation, _) = block.cone.violation(other, [0, 1, 2].map(|c| u[c] + moved[c]));
+        assert!(violation < 1e-9, "{violation}");
         block.impulse = [1.1 * l[0], l[1], l[2]];
-        assert!(block.kept([0.01, u[1], u[2]], 1e-9).is_none());
+        assert!(block.reuse_if_satisfied([0.01, u[1], u[2]], 1e-9).is_none());
     }
 
     /// A contact with this matrix.
@@ -167,7 +171,7 @@ mod tests {
         let outcome = problem.solve(&mut Solver::default(), 1.0);
         assert!(!outcome.converged && outcome.residual > 5e-5, "{outcome:?}");
         let outcome = problem.solve(&mut Solver::default(), 6000.0);
-        assert!(outcome.converged && problem.lack() < 1e-9, "{} {outcome:?}", problem.lack());
+        assert!(outcome.converged && problem.residual() < 1e-9, "{} {outcome:?}", problem.residual());
     }
 
     /// Impulses of 5e13 N s, as an unsolved substep may leave them, on two rows across each other, which one sweep each solves: nothing
@@ -176,8 +180,8 @@ mod tests {
     fn impulses_that_were_far_too_large_leave_no_rounding_behind() {
         let mut problem = two_rows([[0.6, 0.7], [0.7, -0.6]], [-1.0, -1.0], 5e13);
         let outcome = problem.solve(&mut Solver::default(), 6000.0);
-        problem.sum_up();
-        assert!(outcome.converged && problem.lack() < 1e-9, "{} {outcome:?}", problem.lack());
+        problem.sum_impulses();
+        assert!(outcome.converged && problem.residual() < 1e-9, "{} {outcome:?}", problem.residual());
     }
 
     /// Two rows about the same axis, whose matrix has no inverse: the impulse is at its bound, against the motion, and finite.
@@ -185,10 +189,10 @@ mod tests {
     fn a_disc_brakes_what_can_turn_about_one_axis_only() {
         let a = [1600.0, -1700.0, 0.0, 1806.25, 0.0, 0.0];
         let (b, bound) = ([-8.0, 8.5], 2e-4);
-        let (l, held) = within_disc(&a, b, bound);
+        let (l, held) = solve_disc(&a, b, bound);
         assert!(!held && (l[0].hypot(l[1]) / bound - 1.0).abs() < 1e-12, "{l:?}");
         assert!(l[0] * b[0] + l[1] * b[1] < 0.0, "{l:?}");
-        let (l, held) = within_disc(&a, b, 1.0);
+        let (l, held) = solve_disc(&a, b, 1.0);
         // The determinant is 1e-12 of its terms, so four digits of it are not rounding.
         assert!(held && (a[0] * l[0] + a[1] * l[1] + b[0]).abs() < 1e-3 * b[1], "{l:?}");
     }

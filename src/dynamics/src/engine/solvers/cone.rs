@@ -134,7 +134,7 @@ impl Cone {
     /// By how much an impulse, and the velocity `u` with it, miss the law, m/s (the residual of Alart and Curnier 1991), and the mode
     /// that they are in. Where what presses also pushes sideways, several impulses obey the law for the same velocity
     /// without one, and [`Self::solve`] finds one of these.
-    pub(crate) fn missed(&self, l: [f64; 3], u: [f64; 3]) -> (f64, Mode) {
+    pub(crate) fn violation(&self, l: [f64; 3], u: [f64; 3]) -> (f64, Mode) {
         let a = &self.a;
         let normal = l[0] - u[0] / a[0];
         if !(normal > 0.0) {
@@ -146,8 +146,8 @@ impl Cone {
         let own = 0.5 * (a[3] + a[5]);
         let asked = [l[1] - u[1] / own, l[2] - u[2] / own];
         let [x, y] = on_disc(asked, normal);
-        let missed = u[0].abs().max((l[1] - x).abs() * own).max((l[2] - y).abs() * own);
-        (missed, if [x, y] == asked { Mode::Stick } else { Mode::Slip })
+        let violation = u[0].abs().max((l[1] - x).abs() * own).max((l[2] - y).abs() * own);
+        (violation, if [x, y] == asked { Mode::Stick } else { Mode::Slip })
     }
 
     /// Sliding: u_n = 0 and u_t = -s l_t with s > 0, that is (A~ + s) l_t = -beta. The excess |l_t(s)| - l_n(s) is positive

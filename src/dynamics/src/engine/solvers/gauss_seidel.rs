@@ -1,63 +1,68 @@
-//! Block Gauss-Seidel: sweeps that visit one block after the other, as long as that pays, and where they go ([`series`]).
+//! Block Gauss-Seidel: sweeps that visit one block after the other, as long as that pays, and where they go ([`extrapolation`]).
 
 mod extrapolation;
 
-pub(crate) use self::extrapolation::Series;
+pub(crate) use self::extrapolation::Extrapolation;
 use super::{problem::Problem, solver_tolerance::TOLERANCE};
 
 /// Sweeps before Newton's method, at least: it then starts near, and it is known how fast sweeps converge. They go on as long as what
 /// is left of them costs less than Newton's method would.
-const SWEEPS: usize = 4;
+const MIN_SWEEPS: usize = 4;
 /// Iterations that Newton's method takes as a rule.
-const NEWTON_ITERATIONS: f64 = 10.0;
+const TYPICAL_NEWTON_ITERATIONS: f64 = 10.0;
 /// Multiplications of a sweep: for each column of a block, and for its local solution, which has divisions and roots.
-const MULTIPLICATIONS_A_COLUMN: usize = 8;
-const MULTIPLICATIONS_A_BLOCK: usize = 100;
+const MULTIPLICATIONS_PER_COLUMN: usize = 8;
+const MULTIPLICATIONS_PER_BLOCK: usize = 100;
 /// What changes a velocity by more than this in a sweep, m/s, leaves its rounding in w, a hundredth of the tolerance: w is summed up anew.
-const ROUNDED: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
+const RESUM_THRESHOLD: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
 
 impl Problem {
     /// What a sweep costs, in multiplications.
     pub(crate) fn sweep_cost(&self) -> f64 {
-        (MULTIPLICATIONS_A_COLUMN * self.columns.len() + MULTIPLICATIONS_A_BLOCK * self.blocks.len()) as f64
+        (MULTIPLICATIONS_PER_COLUMN * self.columns.len() + MULTIPLICATIONS_PER_BLOCK * self.blocks.len()) as f64
     }
 
     /// What the eliminations within the trees cost Newton's method about, in multiplications: little for loose bodies, much for robots,
     /// and there it is what sweeps compete with.
     fn newton_cost(&self) -> f64 {
         let tree = |ends: &[usize]| (ends[1] - ends[0]).pow(3) / 6;
-        NEWTON_ITERATIONS * self.starts.windows(2).map(tree).sum::<usize>() as f64
+        TYPICAL_NEWTON_ITERATIONS * self.starts.windows(2).map(tree).sum::<usize>() as f64
     }
 
     /// Sweeps as long as that pays. Returns the largest change of a velocity in the last sweep, infinite where velocities are no numbers any
     /// more, and by how much sweeps changed them in all.
-    pub(crate) fn sweep_on(&mut self, series: &mut Series, solved: f64, work: &mut f64) -> [f64; 2] {
+    pub(crate) fn sweep_until_solved(
+        &mut self,
+        extrapolation: &mut Extrapolation,
+        solved: f64,
+        work: &mut f64,
+    ) -> [f64; 2] {
         let cost = self.sweep_cost();
         let most = self.newton_cost() / cost;
         let mut moved = 0.0;
         // Of the last sweeps, the latest last.
-        let mut residuals = [f64::INFINITY; SWEEPS];
+        let mut residuals = [f64::INFINITY; MIN_SWEEPS];
         loop {
             *work -= cost;
             let residual = self.sweep(0.0);
             moved += residual;
-            if residual > ROUNDED {
-                self.sum_up();
+            if residual > RESUM_THRESHOLD {
+                self.sum_impulses();
             }
             residuals.rotate_left(1);
-            residuals[SWEEPS - 1] = residual;
+            residuals[MIN_SWEEPS - 1] = residual;
             if !self.is_finite() {
                 return [f64::INFINITY; 2];
             }
             let is_solved = residual < solved || *work < cost;
-            if is_solved || residuals[0].is_finite() && !(sweeps_left(&residuals, solved) <= most) {
+            if is_solved || residuals[0].is_finite() && !(remaining_sweeps(&residuals, solved) <= most) {
                 return [residual, moved];
             }
             if residuals[0].is_finite() {
-                moved += series.sum(self, [residuals[1], residuals[2], residuals[3]]);
+                moved += extrapolation.extrapolate(self, [residuals[1], residuals[2], residuals[3]]);
             }
             if residuals[1].is_finite() {
-                series.note(self);
+                extrapolation.record(self);
             }
         }
     }
@@ -82,12 +87,12 @@ impl Problem {
                 u[c] += block.compliance[c] * block.impulse[c];
             }
             let u = [u[0], u[1], u[2]];
-            let l = match block.kept(u, near) {
-                Some((l, missed)) => {
-                    largest = largest.max(missed);
+            let l = match block.reuse_if_satisfied(u, near) {
+                Some((l, violation)) => {
+                    largest = largest.max(violation);
                     l
                 }
-                None => block.visit(u, radius),
+                None => block.solve_block(u, radius),
             };
             let change = [l[0] - block.impulse[0], l[1] - block.impulse[1], l[2] - block.impulse[2]];
             if change == [0.0; 3] {
@@ -110,8 +115,8 @@ impl Problem {
 }
 
 /// How many more sweeps a solution to `tolerance` takes if they go on to converge as over the last ones.
-fn sweeps_left(residuals: &[f64; SWEEPS], tolerance: f64) -> f64 {
-    let (first, last) = (residuals[0], residuals[SWEEPS - 1]);
-    let fall = libm::log(first / last) / (SWEEPS - 1) as f64;
+fn remaining_sweeps(residuals: &[f64; MIN_SWEEPS], tolerance: f64) -> f64 {
+    let (first, last) = (residuals[0], residuals[MIN_SWEEPS - 1]);
+    let fall = libm::log(first / last) / (MIN_SWEEPS - 1) as f64;
     if fall > 0.0 { libm::log(last / tolerance) / fall } else { f64::INFINITY }
 }

@@ -16,24 +16,24 @@ use self::{linear::Linear, smooth::Equations};
 use super::problem::Problem;
 
 /// A curve takes some hundred eliminations from end to end, and a few never end. With less than a third of the usual it is not begun.
-const LEAST_ELIMINATIONS: f64 = 30.0;
-const MOST_ELIMINATIONS: f64 = 1000.0;
+const MIN_ELIMINATIONS: f64 = 30.0;
+const MAX_ELIMINATIONS: f64 = 1000.0;
 /// The first nu in terms of the fastest velocity without impulses: ten times that outweighs every row's own velocity.
 const FIRST_NU: f64 = 10.0;
 /// The last nu, m/s: a tenth of the tolerance of the sweeps, so that smoothing does not show in the result.
 const LAST_NU: f64 = 1e-10;
 /// A point is on the curve when its equations hold to this part of nu, or to rounding.
-const ON_CURVE: f64 = 1e-7;
+const CURVE_TOLERANCE: f64 = 1e-7;
 const ROUNDING: f64 = 1e-15;
 /// Longest and first step, and shortest, in ln nu and in terms of the largest impulse: nu falls by up to a factor of e.
-const LONGEST: f64 = 1.0;
-const SHORTEST: f64 = 1e-10;
+const MAX_STEP: f64 = 1.0;
+const MIN_STEP: f64 = 1e-10;
 /// Corrections that a step may need. Newton's method doubles the digits in each; a step that needs more was too long.
-const CORRECTIONS: usize = 8;
+const MAX_CORRECTIONS: usize = 8;
 /// A correction longer than this part of the step may lead to another branch of solutions, and so may a turn by an angle with a
 /// smaller cosine.
-const LONGEST_CORRECTION: f64 = 0.5;
-const LEAST_COSINE: f64 = 0.5;
+const MAX_CORRECTION: f64 = 0.5;
+const MIN_COSINE: f64 = 0.5;
 
 /// A point on the curve and the next, with their tangents, and the memory to find them. Coordinates are (v, ln nu).
 #[derive(Debug, Default)]
@@ -54,13 +54,13 @@ impl Homotopy {
     /// the residual of the law, m/s. If that is more than `accepted`, or there is too little work, the impulses stay what they are.
     pub(crate) fn solve(&mut self, problem: &mut Problem, work: &mut f64, accepted: f64) -> f64 {
         let each = Linear::cost(problem);
-        let most = (*work / each).min(MOST_ELIMINATIONS);
-        if !(most >= LEAST_ELIMINATIONS) {
+        let most = (*work / each).min(MAX_ELIMINATIONS);
+        if !(most >= MIN_ELIMINATIONS) {
             return f64::INFINITY;
         }
         self.equations.set(problem);
         let (mut used, mut residual) = (0, f64::INFINITY);
-        let ended = self.follow(problem, most as usize, &mut used);
+        let ended = self.follow_curve(problem, most as usize, &mut used);
         *work -= used as f64 * each;
         if ended.is_some() {
             residual = self.equations.residual(problem, &mut self.at);
@@ -72,7 +72,7 @@ impl Homotopy {
     }
 
     /// Follows the curve to its end, or as far as `most` eliminations lead.
-    fn follow(&mut self, problem: &Problem, most: usize, used: &mut usize) -> Option<()> {
+    fn follow_curve(&mut self, problem: &Problem, most: usize, used: &mut usize) -> Option<()> {
         let n = self.equations.count;
         // All of them, for they change places.
         for coordinates in [&mut self.at, &mut self.tangent, &mut self.ahead, &mut self.tangent_ahead] {
@@ -82,28 +82,28 @@ impl Homotopy {
         self.equations.start(FIRST_NU, &mut self.ahead)?;
         // Across a tangent along ln nu the corrector keeps nu.
         self.tangent[n] = -1.0;
-        self.correct(problem, 1.0, f64::INFINITY, most.min(8 * CORRECTIONS), used)?;
+        self.correct(problem, 1.0, f64::INFINITY, most.min(8 * MAX_CORRECTIONS), used)?;
         self.find_tangent(problem, used)?;
-        self.advance();
-        let mut length = LONGEST;
-        while *used < most && length > SHORTEST {
+        self.accept_point();
+        let mut length = MAX_STEP;
+        while *used < most && length > MIN_STEP {
             let scale = self.scale(&self.at);
             self.ahead.clone_from(&self.at);
             for (k, (x, t)) in self.ahead.iter_mut().zip(&self.tangent).enumerate() {
                 *x += length * t * if k < n { scale } else { 1.0 };
             }
-            let corrections = self.correct(problem, scale, length, CORRECTIONS, used);
+            let corrections = self.correct(problem, scale, length, MAX_CORRECTIONS, used);
             let turn = corrections.and_then(|_| self.find_tangent(problem, used));
-            let (Some(corrections), Some(LEAST_COSINE..)) = (corrections, turn) else {
+            let (Some(corrections), Some(MIN_COSINE..)) = (corrections, turn) else {
                 length /= 3.0;
                 continue;
             };
-            self.advance();
+            self.accept_point();
             if self.tangent[n] < 0.0 && self.at[n] < libm::log(LAST_NU) {
                 break;
             }
             match corrections {
-                0..=2 => length = (2.0 * length).min(LONGEST),
+                0..=2 => length = (2.0 * length).min(MAX_STEP),
                 3 => {}
                 _ => length /= 1.5,
             }
@@ -112,7 +112,7 @@ impl Homotopy {
     }
 
     /// Takes the point ahead for the present one.
-    fn advance(&mut self) {
+    fn accept_point(&mut self) {
         std::mem::swap(&mut self.at, &mut self.ahead);
         std::mem::swap(&mut self.tangent, &mut self.tangent_ahead);
     }
@@ -143,7 +143,7 @@ impl Homotopy {
         for correction in 0..most {
             self.equations.evaluate(problem, &self.ahead);
             let off = self.equations.value.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-            if correction > 0 && off < ON_CURVE * libm::exp(self.ahead[n]) + ROUNDING * scale.max(1.0) {
+            if correction > 0 && off < CURVE_TOLERANCE * libm::exp(self.ahead[n]) + ROUNDING * scale.max(1.0) {
                 return Some(correction);
             }
             if length.is_finite() && !(off <= last) {
@@ -153,7 +153,7 @@ impl Homotopy {
             self.right.clear();
             self.right.extend(self.equations.value.iter().map(|value| -value));
             self.eliminate(problem, scale, 0.0, used)?;
-            if !(self.solution.iter().map(|c| c * c).sum::<f64>().sqrt() < LONGEST_CORRECTION * length) {
+            if !(self.solution.iter().map(|c| c * c).sum::<f64>().sqrt() < MAX_CORRECTION * length) {
                 return None;
             }
             for (k, (x, c)) in self.ahead.iter_mut().zip(&self.solution).enumerate() {

@@ -28,7 +28,7 @@
 //! of z, and Newton's method solves them: in one step where no bound is met.
 //!
 //! **Friction that moves.** Where bodies turn as they slide, sliding friction that follows the normal impulses to other
-//! places is another force, and the problem is solved again from there ([`Shared::Moved`]), a few times at most; what
+//! places is another force, and the problem is solved again from there ([`Distribution::FrictionChanged`]), a few times at most; what
 //! is left to do then the next step does, which begins where this one ends.
 
 use super::{
@@ -41,40 +41,40 @@ use crate::engine::algebra::elimination::dot;
 
 /// Islands with more contacts leave the sharing to the solver, since each iteration costs as much as one of Newton's
 /// method: heaps of dozens of bodies, which rest in many ways as it is.
-pub(crate) const MOST_CONTACTS: usize = 64;
+pub(crate) const MAX_CONTACTS: usize = 64;
 /// A normal depends on those before it if what it has of its own is less than this part of it, squared. A wheel on a
 /// sprung leg has nine tenths of its own; feet of one body, and the rims of a wheel, whose normals differ by less than
 /// 0.3 rad, a tenth or less.
-const DEPENDENT: f64 = 0.1;
+const INDEPENDENT_FRACTION: f64 = 0.1;
 /// A contact whose surfaces part, or slide, by less than this is closed, or sticks, m/s: ten times what the solver
 /// leaves.
-pub(crate) const STILL: f64 = 1e-8;
+pub(crate) const STICKING_SPEED: f64 = 1e-8;
 /// Of the largest diagonal entry of the matrix, what is added to all of them, so that what no contact moves stays where
 /// it is.
-const SHIFT: f64 = 1e-12;
+const DIAGONAL_SHIFT: f64 = 1e-12;
 /// The equations are solved when they hold to this part of the velocities that the impulses make, and to this, m/s, at
 /// least, below what the solver leaves. Where the second is not reached in so many iterations, the impulses stay as
 /// they were.
-const SOLVED: f64 = 1e-11;
-const ACCEPTED: f64 = 1e-10;
-const ITERATIONS: usize = 20;
+const RELATIVE_TOLERANCE: f64 = 1e-11;
+const ABSOLUTE_TOLERANCE: f64 = 1e-10;
+const MAX_ITERATIONS: usize = 20;
 /// Rounding of the function that is minimised, relative.
-const ROUNDING: f64 = 1e-14;
+const RELATIVE_ROUNDING: f64 = 1e-14;
 /// How often a step is halved at most.
-const HALVINGS: usize = 8;
+const MAX_HALVINGS: usize = 8;
 /// Where something slides, loads are shared if none is off by more than this part of the largest: otherwise the friction that moves
 /// with them and what the solver leaves would answer each other in every step.
-const SETTLED: f64 = 1e-6;
+const SETTLED_FRACTION: f64 = 1e-6;
 /// Friction that moves changes the motion if it changes a velocity by more than this, m/s: what the solver leaves.
-const MOVED: f64 = 1e-9;
+const FRICTION_CHANGE: f64 = 1e-9;
 
 /// What of a contact's impulse is shared.
 #[derive(Debug, Clone, Copy, Default)]
-enum Part {
+enum DistributedRows {
     #[default]
-    Whole,
+    All,
     /// The normal one, which friction follows.
-    Normal,
+    NormalOnly,
 }
 
 /// A contact that takes part.
@@ -82,7 +82,7 @@ enum Part {
 struct Support {
     /// Its place among the blocks.
     block: usize,
-    part: Part,
+    rows_of: DistributedRows,
     /// The coefficient of friction, the larger of two.
     friction: f64,
     /// Yᵀ z, the impulse that follows from it, zero in what is not shared, and the derivatives of that by this.
@@ -93,18 +93,18 @@ struct Support {
 
 /// How sharing went.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Shared {
+pub(crate) enum Distribution {
     /// Statics leave nothing open: the impulses are those of the motion.
     Determined,
     /// The motion is the same.
-    Same,
+    Unchanged,
     /// Friction is elsewhere now and changes a velocity by so much, m/s: the problem is to be solved again.
-    Moved(f64),
+    FrictionChanged(f64),
 }
 
 /// The memory of the method.
 #[derive(Debug, Default)]
-pub(crate) struct Sharing {
+pub(crate) struct LeastNormDistribution {
     supports: Vec<Support>,
     matrix: Skyline,
     /// Added to its diagonal.
@@ -113,7 +113,7 @@ pub(crate) struct Sharing {
     target: Vec<f64>,
     z: Vec<f64>,
     /// What the equations have too much, and the Newton step.
-    rest: Vec<f64>,
+    defect: Vec<f64>,
     step: Vec<f64>,
     trial: Vec<f64>,
     /// The normal of one contact over all unknowns, and the factor of the normals' products (Cholesky's), row by row.
@@ -121,37 +121,38 @@ pub(crate) struct Sharing {
     products: Vec<f64>,
 }
 
-impl Sharing {
+impl LeastNormDistribution {
     /// Shares the loads of a solved problem, if there is anything to share. It takes its cost, in multiplications, of
     /// `work`.
-    pub(crate) fn share(&mut self, problem: &mut Problem, work: &mut f64) -> Shared {
+    pub(crate) fn distribute(&mut self, problem: &mut Problem, work: &mut f64) -> Distribution {
         self.find_supports(problem);
-        if self.supports.len() < 2 || self.supports.len() > MOST_CONTACTS || !self.is_open(problem) {
-            return Shared::Determined;
+        if self.supports.len() < 2 || self.supports.len() > MAX_CONTACTS || !self.is_indeterminate(problem) {
+            return Distribution::Determined;
         }
         self.set_target(problem);
         let slides = |support: &Support| {
-            matches!(support.part, Part::Normal) && problem.blocks[support.block].compliance == [0.0; 3]
+            matches!(support.rows_of, DistributedRows::NormalOnly)
+                && problem.blocks[support.block].compliance == [0.0; 3]
         };
         let found = self.solve(problem, work);
         if !found || self.supports.iter().any(slides) && self.is_settled(problem) {
-            return Shared::Same;
+            return Distribution::Unchanged;
         }
-        self.apply(problem)
+        self.apply_impulses(problem)
     }
 
     /// Finds the contacts that carry or could carry, and what they share.
     fn find_supports(&mut self, problem: &Problem) {
         self.supports.clear();
         for (place, block) in problem.blocks.iter().enumerate().filter(|(_, block)| block.law == Law::Cone) {
-            if let Some(part) = part(problem, block) {
-                self.supports.push(Support { block: place, part, friction: block.friction, ..Support::default() });
+            if let Some(rows_of) = rows_of(problem, block) {
+                self.supports.push(Support { block: place, rows_of, friction: block.friction, ..Support::default() });
             }
         }
     }
 
     /// Whether normals depend on each other.
-    fn is_open(&mut self, problem: &Problem) -> bool {
+    fn is_indeterminate(&mut self, problem: &Problem) -> bool {
         self.spread.clear();
         self.spread.resize(problem.w.len(), 0.0);
         self.products.clear();
@@ -167,11 +168,11 @@ impl Sharing {
                 other += before + 1;
             }
             let whole: f64 = own.clone().map(|(y, _)| y[0] * y[0]).sum();
-            let rest = whole - dot(&self.products[row..], &self.products[row..]);
-            if !(rest > DEPENDENT * whole) {
+            let defect = whole - dot(&self.products[row..], &self.products[row..]);
+            if !(defect > INDEPENDENT_FRACTION * whole) {
                 return true;
             }
-            self.products.push(1.0 / rest.sqrt());
+            self.products.push(1.0 / defect.sqrt());
             own.for_each(|(_, i)| self.spread[i] = 0.0);
         }
         false
@@ -193,9 +194,9 @@ impl Sharing {
     /// Finds z, and with it the impulses. False if they could not be found; they are to stay as they are.
     fn solve(&mut self, problem: &Problem, work: &mut f64) -> bool {
         let cost = self.begin(problem);
-        let size = self.largest(problem, &self.target);
-        let (mut lack, mut value, mut linear) = (f64::INFINITY, 0.0, false);
-        for _ in 0..ITERATIONS {
+        let size = self.largest_velocity(problem, &self.target);
+        let (mut residual, mut value, mut linear) = (f64::INFINITY, 0.0, false);
+        for _ in 0..MAX_ITERATIONS {
             if cost > *work {
                 break;
             }
@@ -208,16 +209,16 @@ impl Sharing {
                 self.matrix.factorise(self.shift);
             }
             self.step.clear();
-            self.step.extend(self.rest.iter().map(|rest| -rest));
+            self.step.extend(self.defect.iter().map(|defect| -defect));
             self.matrix.solve(&mut self.step);
-            (value, linear) = self.advance(problem, value);
-            let last = std::mem::replace(&mut lack, self.largest(problem, &self.rest));
+            (value, linear) = self.take_step(problem, value);
+            let last = std::mem::replace(&mut residual, self.largest_velocity(problem, &self.defect));
             // Rounding ends it where nothing is gained any more.
-            if lack <= SOLVED * size || lack < ACCEPTED && lack >= 0.5 * last {
+            if residual <= RELATIVE_TOLERANCE * size || residual < ABSOLUTE_TOLERANCE && residual >= 0.5 * last {
                 break;
             }
         }
-        lack <= SOLVED * size || lack < ACCEPTED
+        residual <= RELATIVE_TOLERANCE * size || residual < ABSOLUTE_TOLERANCE
     }
 
     /// Begins at z = 0, as if no bound were met. Returns what an iteration costs, in multiplications.
@@ -235,18 +236,18 @@ impl Sharing {
                 stiffest = stiffest.max((block.cone.a[place] - block.compliance[row]) * support.weight(row));
             }
         }
-        self.shift = SHIFT * stiffest;
+        self.shift = DIAGONAL_SHIFT * stiffest;
         self.z.clear();
         self.z.resize(problem.w.len(), 0.0);
-        self.rest.clear();
-        self.rest.extend(self.target.iter().map(|sum| -sum));
+        self.defect.clear();
+        self.defect.extend(self.target.iter().map(|sum| -sum));
         cost
     }
 
     /// The largest velocity that whitened impulses give a row that is shared.
-    fn largest(&self, problem: &Problem, whitened: &[f64]) -> f64 {
+    fn largest_velocity(&self, problem: &Problem, whitened: &[f64]) -> f64 {
         let each = self.supports.iter().map(|support| {
-            let u = problem.moved_by(&problem.blocks[support.block], whitened);
+            let u = problem.velocity_from(&problem.blocks[support.block], whitened);
             support.rows().fold(0.0f64, |largest, row| largest.max(u[row].abs()))
         });
         each.fold(0.0, f64::max)
@@ -254,13 +255,13 @@ impl Sharing {
 
     /// Takes as much of the step as makes the function that is minimised less than `value`. Returns what it is then,
     /// and whether the impulses went with the slopes that they had.
-    fn advance(&mut self, problem: &Problem, value: f64) -> (f64, bool) {
+    fn take_step(&mut self, problem: &Problem, value: f64) -> (f64, bool) {
         let (mut length, mut found) = (1.0, (0.0, false));
-        for _ in 0..HALVINGS {
+        for _ in 0..MAX_HALVINGS {
             self.trial.clear();
             self.trial.extend(self.z.iter().zip(&self.step).map(|(z, step)| z + length * step));
             found = self.evaluate(problem);
-            if found.0 <= value + ROUNDING * value.abs() {
+            if found.0 <= value + RELATIVE_ROUNDING * value.abs() {
                 break;
             }
             length *= 0.5;
@@ -273,16 +274,16 @@ impl Sharing {
     /// minimised, and whether all slopes are as they were.
     fn evaluate(&mut self, problem: &Problem) -> (f64, bool) {
         let (mut value, mut linear) = (0.0, true);
-        self.rest.clear();
-        self.rest.extend(self.target.iter().map(|sum| -sum));
+        self.defect.clear();
+        self.defect.extend(self.target.iter().map(|sum| -sum));
         for support in &mut self.supports {
-            support.y = problem.moved_by(&problem.blocks[support.block], &self.trial);
+            support.y = problem.velocity_from(&problem.blocks[support.block], &self.trial);
             let slope = support.slope;
             support.project();
             linear &= support.slope == slope;
             let (l, y, most) = (&support.l, &support.y, support.friction * support.friction);
             value += l[0] * (y[0] - 0.5 * l[0]) + l[1] * (y[1] - 0.5 * most * l[1]) + l[2] * (y[2] - 0.5 * most * l[2]);
-            add_impulse(&mut self.rest, problem, &problem.blocks[support.block], support.l);
+            add_impulse(&mut self.defect, problem, &problem.blocks[support.block], support.l);
         }
         value -= self.trial.iter().zip(&self.target).map(|(z, sum)| z * sum).sum::<f64>();
         (value, linear)
@@ -299,35 +300,35 @@ impl Sharing {
                 change = change.max(size * (support.l[row] - old[row]).abs());
             }
         }
-        change <= SETTLED * largest
+        change <= SETTLED_FRACTION * largest
     }
 
     /// Gives the contacts what was found.
-    fn apply(&mut self, problem: &mut Problem) -> Shared {
+    fn apply_impulses(&mut self, problem: &mut Problem) -> Distribution {
         // From here on the rest is what friction that moves adds.
-        self.rest.fill(0.0);
+        self.defect.fill(0.0);
         for support in &mut self.supports {
             let block = &problem.blocks[support.block];
             let old = block.impulse;
             let mut new = old;
             support.rows().for_each(|row| new[row] = support.l[row]);
             support.y = [old[0], 0.0, 0.0];
-            if let Part::Normal = support.part {
+            if let DistributedRows::NormalOnly = support.rows_of {
                 [new[1], new[2]] = friction_at(problem, block, new[0]);
                 let change = [0.0, new[1] - old[1], new[2] - old[2]];
-                add_impulse(&mut self.rest, problem, block, change);
+                add_impulse(&mut self.defect, problem, block, change);
             }
             problem.blocks[support.block].impulse = new;
         }
-        self.move_rolling(problem);
+        self.update_rolling(problem);
         let moves =
-            |block: &Block| problem.moved_by(block, &self.rest).iter().fold(0.0f64, |most, u| most.max(u.abs()));
+            |block: &Block| problem.velocity_from(block, &self.defect).iter().fold(0.0f64, |most, u| most.max(u.abs()));
         let moved = problem.blocks.iter().map(moves).fold(0.0, f64::max);
-        if moved > MOVED { Shared::Moved(moved) } else { Shared::Same }
+        if moved > FRICTION_CHANGE { Distribution::FrictionChanged(moved) } else { Distribution::Unchanged }
     }
 
     /// What resists rolling and turning goes with the normal impulse, which was `y[0]` of each support.
-    fn move_rolling(&mut self, problem: &mut Problem) {
+    fn update_rolling(&mut self, problem: &mut Problem) {
         for place in 0..problem.blocks.len() {
             let Law::Disc { normal, radius, .. } = problem.blocks[place].law else { continue };
             let Ok(support) = self.supports.binary_search_by_key(&normal, |support| support.block) else { continue };
@@ -337,9 +338,9 @@ impl Sharing {
             if block.cone.mode == Mode::Open && before > 0.0 {
                 block.impulse = old.map(|l| l * (now / before));
             }
-            block.bring_into_bounds(radius * now);
+            block.project_to_bounds(radius * now);
             let change: [f64; 3] = std::array::from_fn(|row| block.impulse[row] - old[row]);
-            add_impulse(&mut self.rest, problem, &problem.blocks[place], change);
+            add_impulse(&mut self.defect, problem, &problem.blocks[place], change);
         }
     }
 }
@@ -347,9 +348,9 @@ impl Sharing {
 impl Support {
     /// The rows that are shared.
     fn rows(&self) -> std::ops::Range<usize> {
-        match self.part {
-            Part::Whole => 0..3,
-            Part::Normal => 0..1,
+        match self.rows_of {
+            DistributedRows::All => 0..3,
+            DistributedRows::NormalOnly => 0..1,
         }
     }
 
@@ -362,10 +363,10 @@ impl Support {
     fn project(&mut self) {
         let (m, [n, y1, y2]) = (self.friction, self.y);
         (self.l, self.slope) = ([0.0; 3], [[0.0; 3]; 3]);
-        match self.part {
-            Part::Normal if n > 0.0 => (self.l[0], self.slope[0][0]) = (n, 1.0),
-            Part::Normal => {}
-            Part::Whole => {
+        match self.rows_of {
+            DistributedRows::NormalOnly if n > 0.0 => (self.l[0], self.slope[0][0]) = (n, 1.0),
+            DistributedRows::NormalOnly => {}
+            DistributedRows::All => {
                 let t = [y1 / m, y2 / m];
                 let length = t[0].hypot(t[1]);
                 if length <= m * n {
@@ -399,12 +400,12 @@ impl Support {
 }
 
 /// Whether a contact carries a load that could be another's, or could carry one.
-pub(crate) fn takes_part(problem: &Problem, block: &Block) -> bool {
-    part(problem, block).is_some()
+pub(crate) fn can_carry_load(problem: &Problem, block: &Block) -> bool {
+    rows_of(problem, block).is_some()
 }
 
 /// What a contact shares; `None` if its impulse is settled.
-fn part(problem: &Problem, block: &Block) -> Option<Part> {
+fn rows_of(problem: &Problem, block: &Block) -> Option<DistributedRows> {
     let (carries, mode) = (block.impulse[0] > 0.0, block.cone.mode);
     if block.cone.a[0] <= 0.0 || block.compliance[0] > 0.0 {
         return None;
@@ -412,11 +413,11 @@ fn part(problem: &Problem, block: &Block) -> Option<Part> {
     let known = carries && (mode == Mode::Stick || !block.cone.friction);
     let u = if known { [0.0; 3] } else { problem.velocity(block) };
     let creeps = block.compliance[1].max(block.compliance[2]) > 0.0;
-    let slides = u[1].hypot(u[2]) > STILL * block.friction.max(1.0);
-    match (carries || u[0] <= STILL, block.cone.friction && !creeps && !slides) {
+    let slides = u[1].hypot(u[2]) > STICKING_SPEED * block.friction.max(1.0);
+    match (carries || u[0] <= STICKING_SPEED, block.cone.friction && !creeps && !slides) {
         (false, _) => None,
-        (true, true) => Some(Part::Whole),
-        (true, false) => Some(Part::Normal),
+        (true, true) => Some(DistributedRows::All),
+        (true, false) => Some(DistributedRows::NormalOnly),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Solvers of the constraint problem of one island.
 //!
 //! **Takes** a [`problem::Problem`]: blocks of up to three whitened rows, each with one law. **Gives** an impulse for each block that satisfies
-//! its law, the residual, the work spent ([`solver::Outcome`]), and pseudo-velocities that reduce penetration ([`position_correction`]).
+//! its law, the residual, the work spent ([`solver::SolveOutcome`]), and pseudo-velocities that reduce penetration ([`position_correction`]).
 //! **Does not know** what a row stands for: no tree, joint, contact or soil.
 //!
 //! [`solver`] is the place to start. Block Gauss-Seidel ([`gauss_seidel`], [`block_solve`], [`cone`]) comes first, Newton's method ([`newton`])

@@ -18,71 +18,71 @@
 //! proximal step friction is bounded by the normal impulses before the step (Tresca's friction): then there is a potential, a
 //! convex one, and Newton's method cannot fail.
 //!
-//! These steps are for problems on which the faster method of [`at_once`] fails: few of those with some dozens of contacts, most of those
+//! These steps are for problems on which the faster method of [`primal_dual`] fails: few of those with some dozens of contacts, most of those
 //! with hundreds.
 //!
 //! **What it costs.** Of the problems of six blocks or more that 100 boxes pose as they fall on a heap, a fourth is left to these steps,
 //! some 40 iterations each: three fourths of this method's multiplications. In those looked at the impulses drift against a velocity
 //! that stays, of 1e-8 to 1e-5 m/s, while r falls, until something slides. Measured on such problems without gain: impulses taken
-//! further than a step leads (1.3 to 1.9 times), [`at_once`] tried again after each step, and biases made such that a motion of the bodies
+//! further than a step leads (1.3 to 1.9 times), [`primal_dual`] tried again after each step, and biases made such that a motion of the bodies
 //! can follow them.
 
 mod assembly;
-mod at_once;
+mod primal_dual;
 
 use std::ops::Range;
 
 use self::{
-    assembly::{Loose, reorder},
-    at_once::Nearest,
+    assembly::{FreeBodyBlock, reorder},
+    primal_dual::BestIterate,
 };
 use super::{
     cone::on_disc,
     problem::{Block, Law, Problem},
-    solver_tolerance::Exactness,
+    solver_tolerance::SolverTolerance,
 };
-use crate::engine::algebra::elimination::{Elimination, LOOSE};
+use crate::engine::algebra::elimination::{BODY_DOFS, Elimination};
 
 /// The resistance r in terms of the diagonal of A: first at most, least and most. The least is the square root of rounding: smaller ones
 /// let rounding into the solution.
-const FIRST: f64 = 0.1;
-const LEAST: f64 = 1e-8;
-const MOST: f64 = 1.0;
+const FIRST_RESISTANCE: f64 = 0.1;
+const MIN_RESISTANCE: f64 = 1e-8;
+const MAX_RESISTANCE: f64 = 1.0;
 /// By how much it changes after a proximal step that was easy, and after one that failed. A faster fall fails more often.
-const FALL: f64 = 0.3;
-const RISE: f64 = 10.0;
+const RESISTANCE_DECREASE: f64 = 0.3;
+const RESISTANCE_INCREASE: f64 = 10.0;
 /// Newton iterations in a proximal step: up to so many are easy, and one that is not solved after so many has failed. Few of those that go on are
 /// solved after all.
-const EASY: usize = 3;
-const MOST_ITERATIONS: usize = 7;
+const EASY_ITERATIONS: usize = 3;
+const MAX_ITERATIONS: usize = 7;
 /// By how much more what is enough may be left from one proximal step to the next.
-const LOOSER: f64 = 2.0;
+const TOLERANCE_GROWTH: f64 = 2.0;
 /// Proximal steps at most: most problems need five.
-const PROXIMAL_STEPS: usize = 50;
+const MAX_PROXIMAL_STEPS: usize = 50;
 /// A proximal step is solved when its equations hold to this part of what it changes. The next step mends what is left.
-const INEXACT: f64 = 1.0;
+const INEXACTNESS: f64 = 1.0;
 /// A search along a step ends where f does less than this part of the work that it did at the start, or after so many trials.
-const SEARCH: f64 = 0.3;
-const TRIALS: usize = 12;
+const LINE_SEARCH_REDUCTION: f64 = 0.3;
+const MAX_LINE_SEARCH_TRIALS: usize = 12;
 
 /// A tree that a block moves, and its columns there, from one to another.
 #[derive(Debug, Clone, Copy, Default)]
-struct Side {
+struct TreeColumns {
     tree: usize,
     from: usize,
     to: usize,
     /// Whether these are all unknowns of a loose body, in order.
-    is_loose: bool,
+    is_free_body: bool,
 }
 
 /// A block in a proximal step.
 #[derive(Debug, Clone, Copy, Default)]
-struct Point {
-    sides: [Side; 2],
+struct BlockIterate {
+    sides: [TreeColumns; 2],
     /// Impulse before the step, l_k; r of each row, and one over r with its compliance.
     centre: [f64; 3],
     resistance: [f64; 3],
-    yielding: [f64; 3],
+    inverse_stiffness: [f64; 3],
     /// Impulse that the present velocity asks for if nothing bounds it, and how it falls along the Newton step, with the velocity.
     trial: [f64; 3],
     fall: [f64; 3],
@@ -94,7 +94,7 @@ struct Point {
     slope: [[f64; 3]; 3],
     by_normal: [f64; 3],
     /// Whether its impulse has changed with a velocity so far.
-    has_counted: bool,
+    was_active: bool,
 }
 
 /// What bounds friction.
@@ -110,9 +110,9 @@ enum Friction {
 /// The memory of the method.
 #[derive(Debug, Default)]
 pub(crate) struct Newton {
-    points: Vec<Point>,
+    points: Vec<BlockIterate>,
     /// What of each is on loose bodies.
-    loose: Vec<Loose>,
+    free_body: Vec<FreeBodyBlock>,
     friction: Friction,
     elimination: Elimination,
     /// What an iteration costs, in multiplications.
@@ -121,47 +121,52 @@ pub(crate) struct Newton {
     /// Where the proximal step began.
     start: Vec<f64>,
     /// What the equations lack, and the Newton step.
-    rest: Vec<f64>,
+    defect: Vec<f64>,
     step: Vec<f64>,
     /// What solving it at once came nearest to.
-    nearest: Nearest,
+    best: BestIterate,
 }
 
 /// How a proximal step went.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct ProximalStep {
     iterations: usize,
     /// The largest velocity that the equations lack, and the largest that the resistance makes up for, m/s or rad/s.
-    lack: f64,
+    residual: f64,
     change: f64,
 }
 
-impl Step {
+impl ProximalStep {
     fn is_within(&self, tolerance: f64) -> bool {
-        self.lack + self.change < tolerance
+        self.residual + self.change < tolerance
     }
 }
 
 impl Newton {
     /// Improves the impulses of a problem until the law holds as exactly as is asked, as far as `work` goes, of which it takes what it
     /// costs, in multiplications. The impulses may leave their bounds by as much as the law does not hold.
-    pub(crate) fn solve(&mut self, problem: &mut Problem, exactness: Exactness, work: &mut f64) {
+    pub(crate) fn solve(&mut self, problem: &mut Problem, tolerances: SolverTolerance, work: &mut f64) {
         let side = |(tree, columns): (usize, Range<usize>)| {
             let (first, end) = (problem.starts[tree], problem.starts[tree + 1]);
             let all = (first..end).eq(problem.index[columns.clone()].iter().map(|&index| index as usize));
-            Side { tree, from: columns.start, to: columns.end, is_loose: all && end - first == LOOSE }
+            TreeColumns { tree, from: columns.start, to: columns.end, is_free_body: all && end - first == BODY_DOFS }
         };
         let point = |block: &Block| {
             let sides = problem.sides(block).map(side);
-            Point { centre: block.impulse, sides, has_counted: block.impulse != [0.0; 3], ..Point::default() }
+            BlockIterate {
+                centre: block.impulse,
+                sides,
+                was_active: block.impulse != [0.0; 3],
+                ..BlockIterate::default()
+            }
         };
         self.points.clear();
         self.points.extend(problem.blocks.iter().map(point));
-        self.loose.clear();
-        self.loose.extend(self.points.iter().map(|point| Loose::new(&point.sides, problem)));
+        self.free_body.clear();
+        self.free_body.extend(self.points.iter().map(|point| FreeBodyBlock::new(&point.sides, problem)));
         self.cost = self.couple(problem);
-        if !self.solve_at_once(problem, exactness, work) {
-            self.solve_in_steps(problem, exactness, work);
+        if !self.solve_primal_dual(problem, tolerances, work) {
+            self.solve_in_steps(problem, tolerances, work);
         }
         self.write_back(problem);
     }
@@ -171,16 +176,16 @@ impl Newton {
         for (block, point) in problem.blocks.iter_mut().zip(&self.points) {
             block.impulse = point.centre;
         }
-        problem.sum_up();
+        problem.sum_impulses();
     }
 
     /// Solves it in proximal steps: a heap in motion from where solving it at once came nearest. What rests may have several solutions, and keeps to the
     /// one that is near its present impulses.
-    fn solve_in_steps(&mut self, problem: &Problem, exactness: Exactness, work: &mut f64) {
-        let mut first = FIRST;
-        if exactness.is_of_motion() {
+    fn solve_in_steps(&mut self, problem: &Problem, tolerances: SolverTolerance, work: &mut f64) {
+        let mut first = FIRST_RESISTANCE;
+        if tolerances.is_in_motion() {
             // The nearer the solution is, the less is to be resisted.
-            first = (self.nearest.lack / self.nearest.scale).sqrt().clamp(LEAST, FIRST);
+            first = (self.best.residual / self.best.scale).sqrt().clamp(MIN_RESISTANCE, FIRST_RESISTANCE);
         } else {
             self.w.clone_from(&problem.w);
             for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
@@ -190,15 +195,15 @@ impl Newton {
         self.start.clone_from(&self.w);
         self.friction = Friction::Coulomb;
         // The last digit takes as many steps as all before it: a heap in motion is content without it.
-        let mut tolerance = if exactness.is_of_motion() { exactness.near } else { exactness.newton };
+        let mut tolerance = if tolerances.is_in_motion() { tolerances.newton_fallback } else { tolerances.newton };
         let (mut share, mut last) = (first, f64::INFINITY);
-        for _ in 0..PROXIMAL_STEPS {
-            self.resist(problem, share);
+        for _ in 0..MAX_PROXIMAL_STEPS {
+            self.set_resistance(problem, share);
             let Some(step) = self.proximal_step(problem, tolerance, work) else { break };
-            if step.iterations == MOST_ITERATIONS && !(step.lack <= step.change) {
+            if step.iterations == MAX_ITERATIONS && !(step.residual <= step.change) {
                 self.w.clone_from(&self.start);
                 self.friction = Friction::Tresca;
-                share = (share * RISE).min(MOST);
+                share = (share * RESISTANCE_INCREASE).min(MAX_RESISTANCE);
                 continue;
             }
             self.points.iter_mut().for_each(|point| point.centre = point.l);
@@ -208,24 +213,28 @@ impl Newton {
                 Friction::Tresca => self.friction = Friction::Coulomb,
                 Friction::Coulomb if step.is_within(tolerance) => break,
                 // Nearly solved, and rounding keeps it from more.
-                Friction::Coulomb if share == LEAST && step.change > 0.5 * last && step.is_within(10.0 * tolerance) => {
+                Friction::Coulomb
+                    if share == MIN_RESISTANCE && step.change > 0.5 * last && step.is_within(10.0 * tolerance) =>
+                {
                     break;
                 }
-                Friction::Coulomb if step.iterations <= EASY => share = (share * FALL).max(LEAST),
+                Friction::Coulomb if step.iterations <= EASY_ITERATIONS => {
+                    share = (share * RESISTANCE_DECREASE).max(MIN_RESISTANCE)
+                }
                 Friction::Coulomb => {}
             }
             last = step.change;
-            tolerance = (LOOSER * tolerance).min(exactness.enough);
+            tolerance = (TOLERANCE_GROWTH * tolerance).min(tolerances.proximal);
         }
     }
 
     /// Couples the trees of all blocks that count. Those of open contacts are not coupled before they close: a third of the contacts of a heap
     /// are open, and without them elimination costs half as much.
-    fn couple_what_counts(&mut self, problem: &Problem) {
+    fn couple_active_blocks(&mut self, problem: &Problem) {
         let Self { points, elimination, .. } = self;
-        let is_apart = |point: &Point| !elimination.couples(point.sides.map(|side| side.tree));
-        if points.iter().any(|point| point.counts() && is_apart(point)) {
-            points.iter_mut().for_each(|point| point.has_counted |= point.counts());
+        let is_apart = |point: &BlockIterate| !elimination.couples(point.sides.map(|side| side.tree));
+        if points.iter().any(|point| point.is_active() && is_apart(point)) {
+            points.iter_mut().for_each(|point| point.was_active |= point.is_active());
             self.cost = self.couple(problem);
         }
     }
@@ -235,18 +244,18 @@ impl Newton {
         self.elimination.begin(&problem.starts);
         let mut cost = 0.0;
         for (point, [a, b]) in self.points.iter().map(|point| (point, &point.sides)) {
-            if point.has_counted && b.from < b.to {
+            if point.was_active && b.from < b.to {
                 self.elimination.couple(a.tree, b.tree);
             }
             let columns = (b.to - a.from) as f64;
             cost += columns * (3.0 * columns + 12.0) + 200.0;
         }
-        self.loose.iter_mut().for_each(Loose::forget_places);
+        self.free_body.iter_mut().for_each(FreeBodyBlock::forget_places);
         cost + self.elimination.order()
     }
 
     /// Sets the resistance of every row to a share of the diagonal.
-    fn resist(&mut self, problem: &Problem, share: f64) {
+    fn set_resistance(&mut self, problem: &Problem, share: f64) {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             let (a, c) = (&block.cone.a, block.compliance);
             let own = match (block.law, block.rows()) {
@@ -263,25 +272,26 @@ impl Newton {
             };
             point.resistance = std::array::from_fn(|k| stiffness[k] - c[k]);
             // A row that nothing moves gets no impulse.
-            point.yielding = stiffness.map(|stiffness| if stiffness > 0.0 { 1.0 / stiffness } else { 0.0 });
+            point.inverse_stiffness = stiffness.map(|stiffness| if stiffness > 0.0 { 1.0 / stiffness } else { 0.0 });
         }
     }
 
     /// Solves a proximal step. `None` if there is not enough work.
-    fn proximal_step(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> Option<Step> {
+    fn proximal_step(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> Option<ProximalStep> {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
-            let u = problem.moved_by(block, &self.w);
-            let asked = |c: usize| (point.resistance[c] * point.centre[c] - block.bias[c] - u[c]) * point.yielding[c];
+            let u = problem.velocity_from(block, &self.w);
+            let asked =
+                |c: usize| (point.resistance[c] * point.centre[c] - block.bias[c] - u[c]) * point.inverse_stiffness[c];
             point.trial = std::array::from_fn(asked);
         }
         let (mut iterations, mut whole) = (0, true);
         loop {
             self.evaluate(problem);
             // After a part of a step the equations are far from being solved.
-            if whole || iterations == MOST_ITERATIONS {
-                let (lack, change) = self.measure(problem);
-                if lack < (INEXACT * change).max(0.25 * tolerance) || iterations == MOST_ITERATIONS {
-                    return Some(Step { iterations, lack, change });
+            if whole || iterations == MAX_ITERATIONS {
+                let (residual, change) = self.measure(problem);
+                if residual < (INEXACTNESS * change).max(0.25 * tolerance) || iterations == MAX_ITERATIONS {
+                    return Some(ProximalStep { iterations, residual, change });
                 }
             }
             iterations += 1;
@@ -290,9 +300,9 @@ impl Newton {
             }
             *work -= self.cost;
             if !self.find_step(problem) {
-                return Some(Step { iterations: MOST_ITERATIONS, lack: f64::INFINITY, change: 0.0 });
+                return Some(ProximalStep { iterations: MAX_ITERATIONS, residual: f64::INFINITY, change: 0.0 });
             }
-            let length = self.search(problem);
+            let length = self.line_search(problem);
             whole = length == 1.0;
             self.w.iter_mut().zip(&self.step).for_each(|(w, step)| *w += length * step);
             for point in &mut self.points {
@@ -303,7 +313,7 @@ impl Newton {
 
     /// Finds impulses and slopes at the present velocities, and what the equations lack there.
     fn evaluate(&mut self, problem: &Problem) {
-        self.rest.clone_from(&self.w);
+        self.defect.clone_from(&self.w);
         for (index, block) in problem.blocks.iter().enumerate() {
             let bound = self.bound(index, block);
             let by_normal = match (block.law, self.friction) {
@@ -314,7 +324,7 @@ impl Newton {
             point.l = point.impulse(block, 0.0, bound);
             point.set_slopes(block, bound, by_normal);
             let l = point.l;
-            problem.subtract_impulse(block, l, &mut self.rest);
+            problem.subtract_impulse(block, l, &mut self.defect);
         }
     }
 
@@ -333,26 +343,30 @@ impl Newton {
 
     /// The largest velocity that the equations lack, and the largest that the resistance makes up for.
     fn measure(&self, problem: &Problem) -> (f64, f64) {
-        let (mut lack, mut change) = (0.0f64, 0.0f64);
+        let (mut residual, mut change) = (0.0f64, 0.0f64);
         for (point, block) in self.points.iter().zip(&problem.blocks) {
-            let u = problem.moved_by(block, &self.rest);
+            let u = problem.velocity_from(block, &self.defect);
             for c in 0..block.rows() {
-                lack = lack.max(u[c].abs());
+                residual = residual.max(u[c].abs());
                 change = change.max((point.resistance[c] * (point.l[c] - point.centre[c])).abs());
             }
         }
-        (lack, change)
+        (residual, change)
     }
 
     /// Finds the Newton step. False if the equations have no solution.
     fn find_step(&mut self, problem: &Problem) -> bool {
-        self.couple_what_counts(problem);
+        self.couple_active_blocks(problem);
         self.elimination.clear();
-        let counting =
-            self.points.iter().zip(&problem.blocks).zip(&mut self.loose).filter(|((point, _), _)| point.counts());
-        for ((point, block), loose) in counting {
-            if loose.is_any() {
-                self.elimination.add_loose(loose, &point.sides, &point.slope);
+        let counting = self
+            .points
+            .iter()
+            .zip(&problem.blocks)
+            .zip(&mut self.free_body)
+            .filter(|((point, _), _)| point.is_active());
+        for ((point, block), free_body) in counting {
+            if free_body.is_any() {
+                self.elimination.add_free_body(free_body, &point.sides, &point.slope);
             } else {
                 self.elimination.add(problem, &point.sides, &point.sides, &point.slope);
             }
@@ -364,7 +378,7 @@ impl Newton {
             }
         }
         self.step.clear();
-        self.step.extend(self.rest.iter().map(|x| -x));
+        self.step.extend(self.defect.iter().map(|x| -x));
         reorder(&mut self.step, &problem.starts);
         let solved = self.elimination.solve(&mut self.step);
         reorder(&mut self.step, &problem.starts);
@@ -372,22 +386,22 @@ impl Newton {
     }
 
     /// How much of the step to take: as far as f does work along it.
-    fn search(&mut self, problem: &Problem) -> f64 {
+    fn line_search(&mut self, problem: &Problem) -> f64 {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
-            point.du = problem.moved_by(block, &self.step);
-            point.fall = std::array::from_fn(|c| point.du[c] * point.yielding[c]);
+            point.du = problem.velocity_from(block, &self.step);
+            point.fall = std::array::from_fn(|c| point.du[c] * point.inverse_stiffness[c]);
         }
-        let first = self.rest.iter().zip(&self.step).map(|(rest, step)| rest * step).sum::<f64>();
+        let first = self.defect.iter().zip(&self.step).map(|(defect, step)| defect * step).sum::<f64>();
         let full = self.work(problem, 1.0);
-        if !(first < 0.0 && full > -SEARCH * first) {
+        if !(first < 0.0 && full > -LINE_SEARCH_REDUCTION * first) {
             return 1.0;
         }
         // False position, which halves the value at an end that stays (Illinois).
         let ([mut low, mut high], [mut below, mut above]) = ([0.0, 1.0], [first, full]);
-        for _ in 0..TRIALS {
+        for _ in 0..MAX_LINE_SEARCH_TRIALS {
             let length = (low * above - high * below) / (above - below);
             let now = self.work(problem, length);
-            if now.abs() <= -SEARCH * first {
+            if now.abs() <= -LINE_SEARCH_REDUCTION * first {
                 return length;
             }
             if now < 0.0 {
@@ -413,7 +427,7 @@ impl Newton {
     }
 }
 
-impl Point {
+impl BlockIterate {
     /// The impulse of a row `length` of the Newton step ahead, if nothing bounds it.
     fn trial(&self, row: usize, length: f64) -> f64 {
         self.trial[row] - length * self.fall[row]
@@ -421,7 +435,7 @@ impl Point {
 
     /// The impulse `length` of the Newton step ahead.
     fn impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
-        if !(self.yielding[0] > 0.0) {
+        if !(self.inverse_stiffness[0] > 0.0) {
             return [0.0; 3];
         }
         match block.law {
@@ -446,10 +460,10 @@ impl Point {
     /// Sets the slopes of the impulse at the present velocity; the radius of a disc has the slope `by_normal`.
     fn set_slopes(&mut self, block: &Block, bound: Option<f64>, by_normal: f64) {
         (self.slope, self.by_normal) = ([[0.0; 3]; 3], [0.0; 3]);
-        if !(self.yielding[0] > 0.0) {
+        if !(self.inverse_stiffness[0] > 0.0) {
             return;
         }
-        let first = self.yielding[0];
+        let first = self.inverse_stiffness[0];
         match block.law {
             Law::Interval { low, high } => {
                 let inside = low < self.trial(0, 0.0) && self.trial(0, 0.0) < high;
@@ -470,7 +484,7 @@ impl Point {
                 if radius > 0.0 && block.cone.friction {
                     let (by_point, by_radius) = disc_slopes([self.trial(1, 0.0), self.trial(2, 0.0)], radius);
                     for i in 0..2 {
-                        (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] * self.yielding[1]);
+                        (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] * self.inverse_stiffness[1]);
                         self.slope[i + 1][0] = by_radius[i] * by_normal;
                     }
                 }
@@ -479,7 +493,7 @@ impl Point {
     }
 
     /// Whether its impulse changes with any velocity.
-    fn counts(&self) -> bool {
+    fn is_active(&self) -> bool {
         self.slope != [[0.0; 3]; 3] || self.by_normal != [0.0; 3]
     }
 }

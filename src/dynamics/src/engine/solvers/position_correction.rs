@@ -115,7 +115,7 @@ impl Correction {
         let mut review = Review::default();
         for (row, columns) in self.rows() {
             let u = self.along(columns);
-            let missed = if row.held { u.abs() } else { row.target - u };
+            let violation = if row.held { u.abs() } else { row.target - u };
             let bearable = match (row.held, row.is_stop) {
                 (true, _) => MISSED_BY_LOOPS,
                 (_, true) => MISSED_BY_STOPS,
@@ -124,7 +124,7 @@ impl Correction {
             review.misses |= if row.target > 0.0 {
                 -problem.blocks[row.block].gap > DEEP && u < 0.5 * row.target
             } else {
-                missed * scheme.h > bearable
+                violation * scheme.h > bearable
             };
             review.most = review.most.max(row.target);
         }

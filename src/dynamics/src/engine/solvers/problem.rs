@@ -54,9 +54,9 @@ pub(crate) struct Block {
     /// Of a contact, the larger coefficient of friction.
     pub(crate) friction: f64,
     /// By how much sweeps changed velocities since its load was shared, m/s.
-    pub(crate) unshared: f64,
+    pub(crate) undistributed_change: f64,
     /// What to add to the bias to solve without restitution.
-    pub(crate) without_bounce: f64,
+    pub(crate) plastic_bias_change: f64,
     pub(crate) gap: f64,
     pub(crate) position: PositionRule,
 }
@@ -73,9 +73,9 @@ pub(crate) struct Problem {
     /// Where the unknowns of each tree start, and the end of the last.
     pub(crate) starts: Vec<usize>,
     /// Whether it is of single bodies only, without a joint.
-    pub(crate) is_loose: bool,
+    pub(crate) only_free_bodies: bool,
     /// What a solve left, m/s, of nearly the same problem earlier in the substep; zero if there was none.
-    pub(crate) left: f64,
+    pub(crate) previous_residual: f64,
 }
 
 impl Problem {
@@ -87,7 +87,7 @@ impl Problem {
             self.starts.push(self.starts[self.starts.len() - 1] + freedom);
         }
         let unknowns = self.starts[self.starts.len() - 1];
-        (self.is_loose, self.left) = (false, 0.0);
+        (self.only_free_bodies, self.previous_residual) = (false, 0.0);
         self.blocks.clear();
         self.columns.clear();
         self.index.clear();
@@ -148,15 +148,15 @@ impl Problem {
             free,
             before,
             friction: 0.0,
-            unshared: 0.0,
-            without_bounce: 0.0,
+            undistributed_change: 0.0,
+            plastic_bias_change: 0.0,
             gap: 0.0,
             position: PositionRule::Ignored,
         }
     }
 
     /// w from the impulses.
-    pub(crate) fn sum_up(&mut self) {
+    pub(crate) fn sum_impulses(&mut self) {
         self.w.fill(0.0);
         for block in self.blocks.iter().filter(|block| block.impulse != [0.0; 3]) {
             let range = block.start..block.start + block.length;
@@ -200,13 +200,13 @@ impl Problem {
     /// The velocity of a block with all impulses, its bias included.
     #[inline]
     pub(crate) fn velocity(&self, block: &Block) -> [f64; 3] {
-        let u = self.moved_by(block, &self.w);
+        let u = self.velocity_from(block, &self.w);
         [0, 1, 2].map(|c| block.bias[c] + u[c])
     }
 
     /// The velocity that whitened impulses give a block.
     #[inline]
-    pub(crate) fn moved_by(&self, block: &Block, whitened: &[f64]) -> [f64; 3] {
+    pub(crate) fn velocity_from(&self, block: &Block, whitened: &[f64]) -> [f64; 3] {
         let mut u = [0.0; 4];
         let range = block.start..block.start + block.length;
         for (column, &index) in self.columns[range.clone()].iter().zip(&self.index[range]) {
@@ -230,7 +230,7 @@ impl Block {
     }
 
     /// Takes an impulse that is out of its bounds back to them; `radius` is that of its disc.
-    pub(crate) fn bring_into_bounds(&mut self, radius: f64) {
+    pub(crate) fn project_to_bounds(&mut self, radius: f64) {
         let l = &mut self.impulse;
         match self.law {
             Law::Interval { low, high } => l[0] = l[0].clamp(low, high),

@@ -6,26 +6,26 @@
 
 use super::{
     cone::Mode,
-    gauss_seidel::Series,
+    gauss_seidel::Extrapolation,
     homotopy::Homotopy,
-    least_norm_distribution::{self, Shared, Sharing},
+    least_norm_distribution::{self, Distribution, LeastNormDistribution},
     newton::Newton,
     position_correction::Correction,
     problem::{Block, Law, Problem},
-    solver_tolerance::{Exactness, TOLERANCE},
+    solver_tolerance::{SolverTolerance, TOLERANCE},
 };
 
 /// Steps that sweeps solve keep the loads that were shared before until those sweeps have changed velocities by this in all, m/s: at
 /// 1 ms that is 1e-6 of a weight.
-const UNSHARED: f64 = 10.0 * TOLERANCE;
+const REDISTRIBUTION_THRESHOLD: f64 = 10.0 * TOLERANCE;
 /// How often a problem is solved again at most because friction moved with the loads. Each time leaves a tenth of it or less.
 /// Where it moves by more than this part of what it did before, sharing and sliding do not come to terms.
-const SHARINGS: usize = 3;
-const LESS_MOVED: f64 = 0.5;
+const MAX_REDISTRIBUTIONS: usize = 3;
+const REDISTRIBUTION_CONTRACTION: f64 = 0.5;
 /// Where no method comes nearer than this, m/s, sweeps have led away from the solution: nothing that collides is as fast.
-const HOPELESS: f64 = 1e4;
+const DIVERGED_RESIDUAL: f64 = 1e4;
 /// Sweeps of a pass that has no friction. They need not converge.
-const SWEEPS_WITHOUT_FRICTION: usize = 20;
+const FRICTIONLESS_SWEEPS: usize = 20;
 
 /// The impulses of all blocks, and what goes with them of their cones: mode, slip, and whether there is friction.
 #[derive(Debug, Default)]
@@ -43,8 +43,8 @@ impl SavedImpulses {
     }
 
     fn restore(&self, problem: &mut Problem) {
-        for (Block { impulse, cone, .. }, saved) in problem.blocks.iter_mut().zip(&self.blocks) {
-            (*impulse, cone.mode, cone.slip, cone.friction) = *saved;
+        for (Block { impulse, cone, .. }, saved_impulses) in problem.blocks.iter_mut().zip(&self.blocks) {
+            (*impulse, cone.mode, cone.slip, cone.friction) = *saved_impulses;
         }
         problem.w.clone_from(&self.w);
     }
@@ -57,14 +57,14 @@ pub(crate) type Solution = ([f64; 3], [f64; 3]);
 #[derive(Debug, Default)]
 pub(crate) struct Solver {
     newton: Newton,
-    saved: SavedImpulses,
+    saved_impulses: SavedImpulses,
     /// What Newton's method found.
-    found: SavedImpulses,
-    series: Series,
+    newton_impulses: SavedImpulses,
+    extrapolation: Extrapolation,
     homotopy: Homotopy,
-    sharing: Sharing,
+    distribution: LeastNormDistribution,
     /// The solution before its loads were shared.
-    unshared: SavedImpulses,
+    undistributed: SavedImpulses,
     pub(crate) correction: Correction,
     /// The solutions with restitution and without, while they are blended.
     solutions: [Vec<Solution>; 2],
@@ -72,45 +72,45 @@ pub(crate) struct Solver {
 
 /// How a solve went.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct SolveOutcome {
     /// What it cost, in sweeps over the island.
     pub(crate) sweeps: f64,
     /// Largest change of a velocity in the last sweep, m/s or rad/s.
     pub(crate) residual: f64,
     /// By how much sweeps changed velocities in all, at most; infinite where they were not enough.
-    pub(crate) moved: f64,
+    pub(crate) velocity_change: f64,
     pub(crate) converged: bool,
 }
 
 impl Problem {
     /// Solves for all impulses, from those the blocks have.
-    pub(crate) fn solve(&mut self, solver: &mut Solver, sweeps: f64) -> Outcome {
+    pub(crate) fn solve(&mut self, solver: &mut Solver, sweeps: f64) -> SolveOutcome {
         let work = &mut (sweeps * self.sweep_cost());
-        let exactness = self.exactness();
-        if self.rounding() > exactness.accepted {
+        let tolerances = self.solver_tolerance();
+        if self.rounding_error() > tolerances.accepted {
             self.blocks.iter_mut().for_each(|block| block.impulse = [0.0; 3]);
-            self.sum_up();
+            self.sum_impulses();
         }
         let mut outcome = self.iterate(solver, work);
-        if self.blocks.iter().any(|block| block.without_bounce != 0.0) {
-            outcome = self.keep_energy(solver, work, outcome);
-        } else if exactness.is_of_motion() {
+        if self.blocks.iter().any(|block| block.plastic_bias_change != 0.0) {
+            outcome = self.limit_restitution_energy(solver, work, outcome);
+        } else if tolerances.is_in_motion() {
             // How loads are shared is known to no more digits than the motion is, and as soon as that rests it is settled.
-            self.blocks.iter_mut().for_each(|block| block.unshared = f64::INFINITY);
+            self.blocks.iter_mut().for_each(|block| block.undistributed_change = f64::INFINITY);
         } else {
-            outcome = self.share(solver, work, outcome);
+            outcome = self.distribute_loads(solver, work, outcome);
         }
         // Above 1e9 N s, or for bodies faster than projectiles, rounding alone is larger than any tolerance.
         let sane = |block: &Block| block.impulse[0].abs() < 1e9 && block.bias[0].abs() < 100.0;
         if cfg!(debug_assertions) && outcome.converged && self.blocks.iter().all(sane) {
-            self.check(exactness.accepted);
+            self.assert_contact_laws(tolerances.accepted);
         }
         outcome
     }
 
     /// By how much velocities are off by the rounding of the impulses alone, m/s. Contacts that hold a body from opposite sides solve their laws with any
     /// pressure on each other, and an unsolved substep may leave so much that no sweep, whose changes are lost in it, would lead back.
-    fn rounding(&self) -> f64 {
+    fn rounding_error(&self) -> f64 {
         let largest = self.blocks.iter().flat_map(|block| {
             let a = &block.cone.a;
             [a[0] * block.impulse[0], a[3] * block.impulse[1], a[5] * block.impulse[2]]
@@ -119,148 +119,160 @@ impl Problem {
     }
 
     /// Settles how contacts share what they carry. Where friction moves with it, the rest of the problem follows.
-    fn share(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: Outcome) -> Outcome {
-        let unshared = self.unshared(outcome.moved);
-        let keeps = unshared < UNSHARED;
+    fn distribute_loads(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: SolveOutcome) -> SolveOutcome {
+        let undistributed_change = self.change_since_distribution(outcome.velocity_change);
+        let keeps = undistributed_change < REDISTRIBUTION_THRESHOLD;
         for place in 0..self.blocks.len() {
-            let since = if keeps { unshared } else { 0.0 };
-            self.blocks[place].unshared = if self.is_open(place) { f64::INFINITY } else { since };
+            let since = if keeps { undistributed_change } else { 0.0 };
+            self.blocks[place].undistributed_change =
+                if self.is_inactive_contact(place) { f64::INFINITY } else { since };
         }
         if keeps {
             return outcome;
         }
         let (sweeps, whole, mut last) = (outcome.sweeps, *work, f64::INFINITY);
-        for _ in 0..SHARINGS {
-            solver.unshared.save(self);
+        for _ in 0..MAX_REDISTRIBUTIONS {
+            solver.undistributed.save(self);
             if !outcome.converged {
                 break;
             }
-            let shared = solver.sharing.share(self, work);
+            let shared = solver.distribution.distribute(self, work);
             // Velocities are those of the very impulses: a stiff motor's effort tells the least difference.
-            self.sum_up();
-            if shared == Shared::Determined {
-                self.blocks.iter_mut().for_each(|block| block.unshared = block.unshared.max(f64::MIN_POSITIVE));
+            self.sum_impulses();
+            if shared == Distribution::Determined {
+                self.blocks
+                    .iter_mut()
+                    .for_each(|block| block.undistributed_change = block.undistributed_change.max(f64::MIN_POSITIVE));
             }
-            let Shared::Moved(by) = shared else { break };
-            let again = if by < LESS_MOVED * last { self.iterate(solver, work) } else { Outcome::default() };
+            let Distribution::FrictionChanged(by) = shared else { break };
+            let again = if by < REDISTRIBUTION_CONTRACTION * last {
+                self.iterate(solver, work)
+            } else {
+                SolveOutcome::default()
+            };
             if !again.converged {
-                solver.unshared.restore(self);
+                solver.undistributed.restore(self);
                 break;
             }
             (outcome, last) = (again, by);
         }
-        Outcome { sweeps: sweeps + (whole - *work) / self.sweep_cost(), ..outcome }
+        SolveOutcome { sweeps: sweeps + (whole - *work) / self.sweep_cost(), ..outcome }
     }
 
     /// By how much sweeps changed velocities since loads were shared, those of this step by `now`, m/s.
-    fn unshared(&self, now: f64) -> f64 {
-        let blocks = self.blocks.iter().enumerate().filter(|&(place, _)| !self.is_open(place));
-        blocks.fold(now, |most, (_, block)| most.max(block.unshared + now))
+    fn change_since_distribution(&self, now: f64) -> f64 {
+        let blocks = self.blocks.iter().enumerate().filter(|&(place, _)| !self.is_inactive_contact(place));
+        blocks.fold(now, |most, (_, block)| most.max(block.undistributed_change + now))
     }
 
     /// Whether all contacts that carry have the impulses that sharing gave them in the last step.
-    pub(crate) fn was_shared(&self) -> bool {
+    pub(crate) fn was_distributed(&self) -> bool {
         let mut carry = self.blocks.iter().filter(|block| block.law == Law::Cone && block.impulse[0] > 0.0).peekable();
-        carry.peek().is_some() && carry.all(|block| block.unshared == 0.0)
+        carry.peek().is_some() && carry.all(|block| block.undistributed_change == 0.0)
     }
 
     /// Whether a block is a contact that neither carries nor could.
-    fn is_open(&self, place: usize) -> bool {
+    fn is_inactive_contact(&self, place: usize) -> bool {
         let block = &self.blocks[place];
-        block.law == Law::Cone && block.impulse[0] == 0.0 && !least_norm_distribution::takes_part(self, block)
+        block.law == Law::Cone && block.impulse[0] == 0.0 && !least_norm_distribution::can_carry_load(self, block)
     }
 
     /// Solves for all impulses, of blocks that neither bounce nor share loads.
-    pub(crate) fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> Outcome {
+    pub(crate) fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> SolveOutcome {
         let (cost, whole) = (self.sweep_cost(), *work);
-        let exactness @ Exactness { sweeps: solved, accepted, .. } = self.exactness();
-        let [mut residual, mut moved] = self.sweep_on(&mut solver.series, solved, work);
+        let tolerances @ SolverTolerance { sweeps: solved, accepted, .. } = self.solver_tolerance();
+        let [mut residual, mut velocity_change] = self.sweep_until_solved(&mut solver.extrapolation, solved, work);
         if !residual.is_finite() {
             // From here no method leads back; where only the sweeps led away, a start without friction may.
             if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
                 self.solve_without_friction(work);
             }
-            return Outcome { sweeps: (whole - *work) / cost, residual, moved: f64::INFINITY, converged: false };
+            return SolveOutcome {
+                sweeps: (whole - *work) / cost,
+                residual,
+                velocity_change: f64::INFINITY,
+                converged: false,
+            };
         }
         if residual >= solved {
-            moved = f64::INFINITY;
-            solver.saved.save(self);
-            solver.newton.solve(self, exactness, work);
-            let reached = self.confirm(solver, solved, accepted, work);
+            velocity_change = f64::INFINITY;
+            solver.saved_impulses.save(self);
+            solver.newton.solve(self, tolerances, work);
+            let reached = self.project_and_check(solver, solved, accepted, work);
             if reached <= residual {
                 residual = reached;
             } else {
-                solver.saved.restore(self);
+                solver.saved_impulses.restore(self);
             }
         }
         if (solved.max(TOLERANCE)..accepted).contains(&residual) {
-            residual = residual.max(self.lack());
+            residual = residual.max(self.residual());
         }
         if residual >= accepted {
             residual = residual.min(solver.homotopy.solve(self, work, accepted));
         }
-        if !(self.is_finite() && residual < HOPELESS) {
+        if !(self.is_finite() && residual < DIVERGED_RESIDUAL) {
             self.solve_without_friction(work);
         }
-        let converged = self.is_finite() && residual < accepted && self.rounding() <= accepted;
-        Outcome { sweeps: (whole - *work) / cost, residual, moved, converged }
+        let converged = self.is_finite() && residual < accepted && self.rounding_error() <= accepted;
+        SolveOutcome { sweeps: (whole - *work) / cost, residual, velocity_change, converged }
     }
 
     /// Brings all impulses that Newton's method found into their bounds, by a sweep. If that leads away from a solution, for a contact alone may have
     /// another one, the solution stays, and what obeys its law is left as it is. Returns the largest change of a velocity.
-    fn confirm(&mut self, solver: &mut Solver, solved: f64, accepted: f64, work: &mut f64) -> f64 {
+    fn project_and_check(&mut self, solver: &mut Solver, solved: f64, accepted: f64, work: &mut f64) -> f64 {
         let cost = self.sweep_cost();
-        solver.found.save(self);
+        solver.newton_impulses.save(self);
         *work -= cost;
         let reached = self.sweep(0.0);
         if reached < accepted {
             return reached;
         }
-        solver.found.restore(self);
+        solver.newton_impulses.restore(self);
         *work -= cost;
         self.sweep(solved)
     }
 
     /// Starts anew and lets contacts press without friction: sweeps over these can only come nearer.
     fn solve_without_friction(&mut self, work: &mut f64) {
-        *work -= SWEEPS_WITHOUT_FRICTION as f64 * self.sweep_cost();
+        *work -= FRICTIONLESS_SWEEPS as f64 * self.sweep_cost();
         for block in &mut self.blocks {
             block.impulse = [0.0; 3];
             block.cone.friction = false;
         }
-        self.sum_up();
-        (0..SWEEPS_WITHOUT_FRICTION).for_each(|_| _ = self.sweep(0.0));
+        self.sum_impulses();
+        (0..FRICTIONLESS_SWEEPS).for_each(|_| _ = self.sweep(0.0));
     }
 
     /// Newton's law of restitution with friction can create energy. The work of the impulses in this scheme is exactly
     /// W = sum of l · (u before + u after) / 2. If it is positive, the solution is blended with the one without restitution,
     /// which always dissipates, with the largest weight of restitution for which W is not positive. Both solutions lie in the
     /// convex cones, so every blend does; W is quadratic in the weight.
-    fn keep_energy(&mut self, solver: &mut Solver, work: &mut f64, first: Outcome) -> Outcome {
+    fn limit_restitution_energy(&mut self, solver: &mut Solver, work: &mut f64, first: SolveOutcome) -> SolveOutcome {
         let [mut bouncing, mut plain] = std::mem::take(&mut solver.solutions);
-        let outcome = self.blend(solver, work, first, &mut bouncing, &mut plain);
+        let outcome = self.blend_with_plastic(solver, work, first, &mut bouncing, &mut plain);
         solver.solutions = [bouncing, plain];
         outcome
     }
 
-    fn blend(
+    fn blend_with_plastic(
         &mut self,
         solver: &mut Solver,
         work: &mut f64,
-        first: Outcome,
+        first: SolveOutcome,
         bouncing: &mut Vec<Solution>,
         plain: &mut Vec<Solution>,
-    ) -> Outcome {
-        self.note_solution(bouncing);
+    ) -> SolveOutcome {
+        self.record_solution(bouncing);
         let scale: f64 = bouncing.iter().map(|(l, u)| dot(*l, *u).abs()).sum();
         if self.work(bouncing) <= 1e-9 * scale {
             return first;
         }
         for block in &mut self.blocks {
-            block.bias[0] += block.without_bounce;
+            block.bias[0] += block.plastic_bias_change;
         }
         let outcome = self.iterate(solver, work);
-        self.note_solution(plain);
+        self.record_solution(plain);
         let c0 = self.work(plain).min(0.0);
         let (mut c1, mut c2) = (0.0, 0.0);
         for ((bounce, plain), block) in bouncing.iter().zip(&*plain).zip(&self.blocks) {
@@ -277,11 +289,11 @@ impl Problem {
                 block.impulse[c] = (1.0 - weight) * plain.0[c] + weight * bounce.0[c];
             }
         }
-        self.sum_up();
-        Outcome {
+        self.sum_impulses();
+        SolveOutcome {
             sweeps: first.sweeps + outcome.sweeps,
             residual: first.residual.max(outcome.residual),
-            moved: f64::INFINITY,
+            velocity_change: f64::INFINITY,
             converged: first.converged && outcome.converged,
         }
     }
@@ -292,7 +304,7 @@ impl Problem {
     }
 
     /// Notes the present solution of every block.
-    fn note_solution(&self, solution: &mut Vec<Solution>) {
+    fn record_solution(&self, solution: &mut Vec<Solution>) {
         let of = |block: &Block| {
             let u = self.velocity(block);
             (block.impulse, std::array::from_fn(|c| u[c] - block.bias[c] + block.free[c]))
@@ -302,14 +314,14 @@ impl Problem {
     }
 
     /// Panics where a converged solution violates the law of contact by more than the tolerance explains.
-    fn check(&self, accepted: f64) {
+    fn assert_contact_laws(&self, accepted: f64) {
         // A blend may press a little where only the solution with restitution opens.
-        let blended = self.blocks.iter().any(|block| block.without_bounce != 0.0);
+        let blended = self.blocks.iter().any(|block| block.plastic_bias_change != 0.0);
         for block in self.blocks.iter().filter(|block| block.law == Law::Cone) {
             let (u, l) = (self.velocity(block), block.impulse);
             let tangent = l[1].hypot(l[2]);
             assert!(l[0] >= 0.0 && tangent <= l[0] * (1.0 + 1e-9), "a contact's impulse {l:?} is outside of its cone");
-            let slack = 100.0 * accepted + block.without_bounce.abs();
+            let slack = 100.0 * accepted + block.plastic_bias_change.abs();
             let normal = u[0] + block.compliance[0] * l[0];
             assert!(normal >= -slack, "a contact closes at {normal} m/s after the solve");
             assert!(
@@ -359,25 +371,25 @@ mod tests {
             let block = problem.block(Law::Cone, place, [0.0; 3], [-side, 0.0, 0.0], [0.0; 3]);
             problem.blocks.push(Block { impulse: [1e17, 0.0, 0.0], ..block });
         }
-        problem.sum_up();
+        problem.sum_impulses();
         let outcome = problem.solve(&mut Solver::default(), 6000.0);
-        assert!(outcome.converged && problem.lack() < TOLERANCE, "{} {outcome:?}", problem.lack());
+        assert!(outcome.converged && problem.residual() < TOLERANCE, "{} {outcome:?}", problem.residual());
         assert!(problem.blocks.iter().all(|block| block.impulse[0] < 10.0), "{:?}", problem.blocks);
     }
 
     /// A body of 1 kg that two supports without friction hold against 1 N s, and a third that is closed or open: with impulses and what
     /// has changed since they were shared as of the step before.
-    fn held_by_three(before: [([f64; 3], f64); 3], third_is_closed: bool) -> (Problem, Outcome) {
+    fn held_by_three(before: [([f64; 3], f64); 3], third_is_closed: bool) -> (Problem, SolveOutcome) {
         let mut problem = Problem::default();
         problem.clear([1].into_iter());
-        for (place, (impulse, unshared)) in before.into_iter().enumerate() {
+        for (place, (impulse, undistributed_change)) in before.into_iter().enumerate() {
             problem.columns.push([1.0, 0.0, 0.0, 0.0]);
             problem.index.push(0);
             let opening = if place == 2 && !third_is_closed { 5.0 } else { 0.0 };
             let block = problem.block(Law::Cone, place, [0.0; 3], [opening - 1.0, 0.0, 0.0], [0.0; 3]);
-            problem.blocks.push(Block { impulse, unshared, ..block });
+            problem.blocks.push(Block { impulse, undistributed_change, ..block });
         }
-        problem.sum_up();
+        problem.sum_impulses();
         let outcome = problem.solve(&mut Solver::default(), 6000.0);
         (problem, outcome)
     }
@@ -391,11 +403,18 @@ mod tests {
             problem.columns.push([1.0, 0.0, 0.0, 0.0]);
             problem.index.push(place);
             let block = problem.block(Law::Cone, place as usize, [0.0; 3], [-1.0, 0.0, 0.0], [0.0; 3]);
-            problem.blocks.push(Block { unshared: f64::INFINITY, ..block });
+            problem.blocks.push(Block { undistributed_change: f64::INFINITY, ..block });
         }
         let outcome = problem.solve(&mut Solver::default(), 6000.0);
-        assert!(outcome.converged && !problem.was_shared() && problem.exactness().sweeps == TOLERANCE, "{outcome:?}");
-        assert!(problem.blocks.iter().all(|block| block.unshared < UNSHARED), "{:?}", problem.blocks);
+        assert!(
+            outcome.converged && !problem.was_distributed() && problem.solver_tolerance().sweeps == TOLERANCE,
+            "{outcome:?}"
+        );
+        assert!(
+            problem.blocks.iter().all(|block| block.undistributed_change < REDISTRIBUTION_THRESHOLD),
+            "{:?}",
+            problem.blocks
+        );
     }
 
     /// Loads stay as they were shared while nothing changes, though a contact beside is open; when that closes it takes its part, though
@@ -403,19 +422,22 @@ mod tests {
     #[test]
     fn loads_are_shared_anew_when_a_contact_closes_and_not_before() {
         let after = |problem: &Problem| -> [_; 3] {
-            std::array::from_fn(|place| (problem.blocks[place].impulse, problem.blocks[place].unshared))
+            std::array::from_fn(|place| (problem.blocks[place].impulse, problem.blocks[place].undistributed_change))
         };
         let (first, _) = held_by_three([([0.0; 3], f64::INFINITY); 3], false);
         let of = |problem: &Problem, place: usize| problem.blocks[place].impulse[0];
         assert!((of(&first, 0) - 0.5).abs() < 1e-11 && of(&first, 0) == of(&first, 1), "{:?}", first.blocks);
-        assert!(of(&first, 2) == 0.0 && first.blocks[2].unshared == f64::INFINITY, "{:?}", first.blocks);
+        assert!(of(&first, 2) == 0.0 && first.blocks[2].undistributed_change == f64::INFINITY, "{:?}", first.blocks);
         let (second, outcome) = held_by_three(after(&first), false);
         assert_eq!(outcome.sweeps, 1.0, "{outcome:?}");
         assert!((0..3).all(|place| (of(&second, place) - of(&first, place)).abs() < TOLERANCE));
-        assert!(second.blocks[0].unshared < UNSHARED && second.blocks[2].unshared == f64::INFINITY);
+        assert!(
+            second.blocks[0].undistributed_change < REDISTRIBUTION_THRESHOLD
+                && second.blocks[2].undistributed_change == f64::INFINITY
+        );
         let (third, outcome) = held_by_three(after(&second), true);
         assert!(outcome.converged && outcome.sweeps > 1.0, "{outcome:?}");
-        let even = |block: &Block| (block.impulse[0] - 1.0 / 3.0).abs() < 1e-11 && block.unshared == 0.0;
+        let even = |block: &Block| (block.impulse[0] - 1.0 / 3.0).abs() < 1e-11 && block.undistributed_change == 0.0;
         assert!(third.blocks.iter().all(even), "{:?}", third.blocks);
     }
 }

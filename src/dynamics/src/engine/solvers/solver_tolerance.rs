@@ -2,7 +2,7 @@
 //! heap of loose bodies is in motion.
 
 use super::{
-    least_norm_distribution::{self, STILL},
+    least_norm_distribution::{self, STICKING_SPEED},
     problem::{Law, Problem},
 };
 
@@ -14,72 +14,77 @@ pub(crate) const TOLERANCE: f64 = 1e-9;
 const NEWTON_TOLERANCE: f64 = 1e-2 * TOLERANCE;
 /// In the step after loads were shared it is found to this part of it. The impulses that it begins with have also stopped what moved by less than
 /// the tolerance. Left as they are, they set it in motion again, and a stack or a grip goes on like that, back and forth, solved in every other step.
-const AFTER_SHARING: f64 = 0.1;
+const AFTER_DISTRIBUTION: f64 = 0.1;
 /// One that is less exact is accepted where no method comes nearer: 1e-9 m over a step.
-const ACCEPTED: f64 = 1e-6;
+const ACCEPTED_RESIDUAL: f64 = 1e-6;
 /// A heap of loose bodies in motion, which has more contacts than these, is solved to this part of how fast its surfaces slide and part: so small a part
 /// of the power of friction is wrong.
-const FEW: usize = 16;
-const IN_MOTION: f64 = 1e-4;
+const MIN_HEAP_CONTACTS: usize = 16;
+const SLIDING_FRACTION: f64 = 1e-4;
 /// It is solved to this at least, m/s: 1e-8 m over a step of 1 ms, a hundredth of the penetration that is left alone, and a thousandth of what
 /// weight does in it. That is far below what the step itself does to a motion that is chaotic.
-const MOST_IN_MOTION: f64 = 1e-5;
+const MAX_TOLERANCE_IN_MOTION: f64 = 1e-5;
 /// Newton's method is content with so many times as much in motion. Proximal steps that take long are content with more from step to step, up to a part
 /// of what is accepted, so that the sweep behind them does not lead out of that again. And so many times as much is accepted: 1e-6 m over a step of
 /// 1 ms, in the one step of hundreds that no method solves sooner. What it costs to come nearer there is worth a hundred other steps.
-const NEAR_IN_MOTION: f64 = 5.0;
-const ENOUGH_IN_MOTION: f64 = 40.0;
+const NEWTON_FALLBACK_IN_MOTION: f64 = 5.0;
+const PROXIMAL_IN_MOTION: f64 = 40.0;
 const ACCEPTED_IN_MOTION: f64 = 100.0;
 
 /// Bounds of what a solution leaves, m/s or rad/s.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Exactness {
+pub(crate) struct SolverTolerance {
     /// What sweeps may leave.
     pub(crate) sweeps: f64,
     /// What Newton's method goes on to where they leave more, and what it is content with where it comes no nearer.
     pub(crate) newton: f64,
-    pub(crate) near: f64,
+    pub(crate) newton_fallback: f64,
     /// What its proximal steps are content with where many do not come nearer.
-    pub(crate) enough: f64,
+    pub(crate) proximal: f64,
     /// What is accepted of any method.
     pub(crate) accepted: f64,
 }
 
-impl Exactness {
+impl SolverTolerance {
     /// Of what is at rest, or has joints, or few contacts.
-    pub(crate) fn of_rest(sweeps: f64, newton: f64) -> Self {
-        Self { sweeps, newton, near: STILL, enough: newton, accepted: ACCEPTED }
+    pub(crate) fn at_rest(sweeps: f64, newton: f64) -> Self {
+        Self { sweeps, newton, newton_fallback: STICKING_SPEED, proximal: newton, accepted: ACCEPTED_RESIDUAL }
     }
 
     /// Of a heap in motion, whose problem was solved to so much before, but for how the bias has changed since: what was left then is left again.
-    fn of_motion(tolerance: f64, left: f64) -> Self {
-        let enough = ENOUGH_IN_MOTION * tolerance;
-        let least = tolerance.max(left.min(enough));
-        let (near, accepted) = (NEAR_IN_MOTION * tolerance, ACCEPTED_IN_MOTION * tolerance);
-        let (near, enough) = (near.max(STILL).max(least), enough.max(STILL));
-        Self { sweeps: least, newton: least, near, enough, accepted: accepted.max(ACCEPTED) }
+    fn in_motion(tolerance: f64, left: f64) -> Self {
+        let proximal = PROXIMAL_IN_MOTION * tolerance;
+        let least = tolerance.max(left.min(proximal));
+        let (newton_fallback, accepted) = (NEWTON_FALLBACK_IN_MOTION * tolerance, ACCEPTED_IN_MOTION * tolerance);
+        let (newton_fallback, proximal) =
+            (newton_fallback.max(STICKING_SPEED).max(least), proximal.max(STICKING_SPEED));
+        Self { sweeps: least, newton: least, newton_fallback, proximal, accepted: accepted.max(ACCEPTED_RESIDUAL) }
     }
 
-    pub(crate) fn is_of_motion(&self) -> bool {
+    pub(crate) fn is_in_motion(&self) -> bool {
         self.sweeps > TOLERANCE
     }
 }
 
 impl Problem {
     /// How exactly it is solved. A large heap is another problem in each step, and of its steps the last hundredth of the tolerance takes a fourth.
-    pub(crate) fn exactness(&self) -> Exactness {
+    pub(crate) fn solver_tolerance(&self) -> SolverTolerance {
         let contacts = self.blocks.iter().filter(|block| block.law == Law::Cone).count();
-        let in_motion = if contacts > FEW && self.is_loose { IN_MOTION * self.fastest() } else { 0.0 };
-        match in_motion.min(MOST_IN_MOTION) {
-            tolerance if tolerance > TOLERANCE => Exactness::of_motion(tolerance, self.left),
-            _ if contacts > least_norm_distribution::MOST_CONTACTS => Exactness::of_rest(TOLERANCE, TOLERANCE),
-            _ if self.was_shared() => Exactness::of_rest(AFTER_SHARING * TOLERANCE, NEWTON_TOLERANCE),
-            _ => Exactness::of_rest(TOLERANCE, NEWTON_TOLERANCE),
+        let in_motion = if contacts > MIN_HEAP_CONTACTS && self.only_free_bodies {
+            SLIDING_FRACTION * self.fastest_sliding()
+        } else {
+            0.0
+        };
+        match in_motion.min(MAX_TOLERANCE_IN_MOTION) {
+            tolerance if tolerance > TOLERANCE => SolverTolerance::in_motion(tolerance, self.previous_residual),
+            _ if contacts > least_norm_distribution::MAX_CONTACTS => SolverTolerance::at_rest(TOLERANCE, TOLERANCE),
+            _ if self.was_distributed() => SolverTolerance::at_rest(AFTER_DISTRIBUTION * TOLERANCE, NEWTON_TOLERANCE),
+            _ => SolverTolerance::at_rest(TOLERANCE, NEWTON_TOLERANCE),
         }
     }
 
     /// How fast surfaces move on each other at the start of the step, the fastest of those that press, m/s.
-    fn fastest(&self) -> f64 {
+    fn fastest_sliding(&self) -> f64 {
         let presses = self.blocks.iter().filter(|block| block.law == Law::Cone && block.impulse[0] > 0.0);
         presses.flat_map(|block| block.before).fold(0.0, |fastest, speed| fastest.max(speed.abs()))
     }
@@ -94,25 +99,26 @@ mod tests {
     /// and none that is at rest or has a joint.
     #[test]
     fn only_heaps_in_motion_are_solved_less_exactly() {
-        let exactness = |contacts: usize, is_loose: bool, sliding: f64| {
+        let tolerances = |contacts: usize, only_free_bodies: bool, sliding: f64| {
             let mut problem = Problem::default();
             problem.clear(std::iter::repeat_n(6, contacts));
-            problem.is_loose = is_loose;
+            problem.only_free_bodies = only_free_bodies;
             for place in 0..contacts {
                 problem.columns.push([1.0, 0.0, 0.0, 0.0]);
                 problem.index.push((6 * place) as u32);
                 let block = problem.block(Law::Cone, place, [0.0; 3], [0.0; 3], [0.0, sliding, 0.0]);
-                problem.blocks.push(Block { impulse: [1.0, 0.0, 0.0], unshared: f64::INFINITY, ..block });
+                problem.blocks.push(Block { impulse: [1.0, 0.0, 0.0], undistributed_change: f64::INFINITY, ..block });
             }
-            problem.exactness()
+            problem.solver_tolerance()
         };
-        assert!((exactness(20, true, 0.01).sweeps - 1e-6).abs() < 1e-15);
-        let fast = exactness(20, true, 100.0);
-        assert_eq!([fast.sweeps, fast.newton], [MOST_IN_MOTION; 2]);
+        assert!((tolerances(20, true, 0.01).sweeps - 1e-6).abs() < 1e-15);
+        let fast = tolerances(20, true, 100.0);
+        assert_eq!([fast.sweeps, fast.newton], [MAX_TOLERANCE_IN_MOTION; 2]);
         assert!((fast.accepted - 1e-3).abs() < 1e-15);
-        for (contacts, is_loose, sliding) in [(20, true, 0.0), (20, false, 0.01), (16, true, 0.01)] {
-            let Exactness { sweeps, near, accepted, .. } = exactness(contacts, is_loose, sliding);
-            assert_eq!([sweeps, near, accepted], [TOLERANCE, STILL, ACCEPTED]);
+        for (contacts, only_free_bodies, sliding) in [(20, true, 0.0), (20, false, 0.01), (16, true, 0.01)] {
+            let SolverTolerance { sweeps, newton_fallback, accepted, .. } =
+                tolerances(contacts, only_free_bodies, sliding);
+            assert_eq!([sweeps, newton_fallback, accepted], [TOLERANCE, STICKING_SPEED, ACCEPTED_RESIDUAL]);
         }
     }
 }

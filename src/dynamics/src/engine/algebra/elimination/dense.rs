@@ -1,11 +1,11 @@
 //! Factors and products of dense blocks. Those of two loose bodies have loops of a length that the compiler knows.
 
 /// Unknowns of a loose body, of which heaps are made: loops over so many are laid out straight.
-pub(crate) const LOOSE: usize = 6;
+pub(crate) const BODY_DOFS: usize = 6;
 /// A pivot that is not larger is none.
 pub(super) const LEAST_PIVOT: f64 = 1e-300;
 /// The block of two loose bodies.
-type Loose = [[f64; LOOSE]; LOOSE];
+type FreeBodyBlock = [[f64; BODY_DOFS]; BODY_DOFS];
 
 /// Factorises a square matrix in place, with exchange of rows for the largest pivot: the lower factor, whose diagonal is one, and the
 /// upper one with the reciprocals of its diagonal. `pivots` takes which rows changed places. False if the matrix is singular.
@@ -43,7 +43,7 @@ pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -
     true
 }
 
-fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
+fn factorise_loose(matrix: &mut FreeBodyBlock, pivots: &mut Vec<usize>) -> bool {
     eliminate_column::<0>(matrix, pivots)
         && eliminate_column::<1>(matrix, pivots)
         && eliminate_column::<2>(matrix, pivots)
@@ -54,9 +54,9 @@ fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
 
 /// One column, whose number the compiler knows: what it writes alone and what it reads in pairs then are not the same entries.
 #[inline(always)]
-fn eliminate_column<const C: usize>(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
+fn eliminate_column<const C: usize>(matrix: &mut FreeBodyBlock, pivots: &mut Vec<usize>) -> bool {
     let mut pivot = C;
-    for r in C + 1..LOOSE {
+    for r in C + 1..BODY_DOFS {
         if matrix[r][C].abs() > matrix[pivot][C].abs() {
             pivot = r;
         }
@@ -72,7 +72,7 @@ fn eliminate_column<const C: usize>(matrix: &mut Loose, pivots: &mut Vec<usize>)
     for other in &mut matrix[C + 1..] {
         let factor = other[C] * reciprocal;
         other[C] = factor;
-        (C + 1..LOOSE).for_each(|k| other[k] -= factor * row[k]);
+        (C + 1..BODY_DOFS).for_each(|k| other[k] -= factor * row[k]);
     }
     true
 }
@@ -81,7 +81,7 @@ fn eliminate_column<const C: usize>(matrix: &mut Loose, pivots: &mut Vec<usize>)
 pub(super) fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64]) {
     let n = pivots.len();
     pivots.iter().enumerate().for_each(|(row, &pivot)| x.swap(row, pivot));
-    if let (Some(factors), Some(x)) = (loose(factors, n), x.first_chunk_mut::<LOOSE>()) {
+    if let (Some(factors), Some(x)) = (loose(factors, n), x.first_chunk_mut::<BODY_DOFS>()) {
         return solve_loose(factors, x);
     }
     for (r, row) in factors.chunks_exact(n).enumerate() {
@@ -92,22 +92,22 @@ pub(super) fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64])
     }
 }
 
-fn solve_loose(factors: &Loose, x: &mut [f64; LOOSE]) {
-    for r in 1..LOOSE {
+fn solve_loose(factors: &FreeBodyBlock, x: &mut [f64; BODY_DOFS]) {
+    for r in 1..BODY_DOFS {
         x[r] -= dot(&factors[r][..r], &x[..]);
     }
-    for r in (0..LOOSE).rev() {
+    for r in (0..BODY_DOFS).rev() {
         x[r] = (x[r] - dot(&factors[r][r + 1..], &x[r + 1..])) * factors[r][r];
     }
 }
 
 /// Subtracts the product of a block of so many rows and columns and the column that stands at `from` from what stands at `to`.
 pub(super) fn subtract_times(x: &mut [f64], to: usize, block: &[f64], from: usize, [rows, columns]: [usize; 2]) {
-    if rows == LOOSE
-        && let (Some(block), Some(&by)) = (loose(block, columns), x[from..].first_chunk::<LOOSE>())
-        && let Some(target) = x[to..].first_chunk_mut::<LOOSE>()
+    if rows == BODY_DOFS
+        && let (Some(block), Some(&by)) = (loose(block, columns), x[from..].first_chunk::<BODY_DOFS>())
+        && let Some(target) = x[to..].first_chunk_mut::<BODY_DOFS>()
     {
-        return (0..LOOSE).for_each(|r| target[r] -= dot(&block[r], &by));
+        return (0..BODY_DOFS).for_each(|r| target[r] -= dot(&block[r], &by));
     }
     for (r, row) in block.chunks_exact(columns).take(rows).enumerate() {
         x[to + r] -= dot(row, &x[from..]);
@@ -124,7 +124,7 @@ pub(super) fn substitute(factors: &[f64], pivots: &[usize], block: &mut [f64], [
     for (row, &pivot) in pivots.iter().enumerate().filter(|(row, pivot)| row != *pivot) {
         (0..m).for_each(|c| block.swap(row * m + c, pivot * m + c));
     }
-    if let (LOOSE, Some(block)) = (n, loose_mut(block, m))
+    if let (BODY_DOFS, Some(block)) = (n, loose_mut(block, m))
         && let Some(factors) = loose(factors, n)
     {
         return substitute_loose(factors, block);
@@ -146,18 +146,18 @@ pub(super) fn substitute(factors: &[f64], pivots: &[usize], block: &mut [f64], [
     }
 }
 
-fn substitute_loose(factors: &Loose, block: &mut Loose) {
-    for r in 1..LOOSE {
+fn substitute_loose(factors: &FreeBodyBlock, block: &mut FreeBodyBlock) {
+    for r in 1..BODY_DOFS {
         let mut row = block[r];
         for k in 0..r {
-            (0..LOOSE).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
+            (0..BODY_DOFS).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
         }
         block[r] = row;
     }
-    for r in (0..LOOSE).rev() {
+    for r in (0..BODY_DOFS).rev() {
         let mut row = block[r];
-        for k in r + 1..LOOSE {
-            (0..LOOSE).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
+        for k in r + 1..BODY_DOFS {
+            (0..BODY_DOFS).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
         }
         block[r] = row.map(|x| x * factors[r][r]);
     }
@@ -165,14 +165,14 @@ fn substitute_loose(factors: &Loose, block: &mut Loose) {
 
 /// Subtracts the product of two blocks from a third: so many rows, summands and columns.
 pub(super) fn subtract_product(target: &mut [f64], left: &[f64], right: &[f64], [rows, inner, columns]: [usize; 3]) {
-    if rows == LOOSE
+    if rows == BODY_DOFS
         && let (Some(left), Some(right)) = (loose(left, inner), loose(right, columns))
         && let Some(target) = loose_mut(target, columns)
     {
         for (target, left) in target.iter_mut().zip(left) {
             let mut row = *target;
-            for k in 0..LOOSE {
-                (0..LOOSE).for_each(|c| row[c] -= left[k] * right[k][c]);
+            for k in 0..BODY_DOFS {
+                (0..BODY_DOFS).for_each(|c| row[c] -= left[k] * right[k][c]);
             }
             *target = row;
         }
@@ -186,10 +186,10 @@ pub(super) fn subtract_product(target: &mut [f64], left: &[f64], right: &[f64], 
 }
 
 /// A block as that of two loose bodies, if its rows are as long.
-fn loose(block: &[f64], columns: usize) -> Option<&Loose> {
-    block.as_chunks().0.first_chunk().filter(|_| columns == LOOSE)
+fn loose(block: &[f64], columns: usize) -> Option<&FreeBodyBlock> {
+    block.as_chunks().0.first_chunk().filter(|_| columns == BODY_DOFS)
 }
 
-fn loose_mut(block: &mut [f64], columns: usize) -> Option<&mut Loose> {
-    block.as_chunks_mut().0.first_chunk_mut().filter(|_| columns == LOOSE)
+fn loose_mut(block: &mut [f64], columns: usize) -> Option<&mut FreeBodyBlock> {
+    block.as_chunks_mut().0.first_chunk_mut().filter(|_| columns == BODY_DOFS)
 }

@@ -5,20 +5,20 @@ use crate::engine::solvers::problem::Problem;
 
 /// Two quotients of changes are those of a series if they differ by less than this part of what one lacks to 1, which is how exactly the rest of the
 /// series is then known.
-const SAME_QUOTIENT: f64 = 0.1;
+const QUOTIENT_TOLERANCE: f64 = 0.1;
 /// A quotient nearer to 1 tells nothing of the sum.
-const LARGEST_QUOTIENT: f64 = 0.9999;
+const MAX_QUOTIENT: f64 = 0.9999;
 
 /// Where the impulses were before the last sweep.
 #[derive(Debug, Default)]
-pub(crate) struct Series {
+pub(crate) struct Extrapolation {
     impulses: Vec<[f64; 3]>,
     w: Vec<f64>,
 }
 
-impl Series {
+impl Extrapolation {
     /// Notes the impulses before a sweep.
-    pub(super) fn note(&mut self, problem: &Problem) {
+    pub(super) fn record(&mut self, problem: &Problem) {
         self.impulses.clear();
         self.impulses.extend(problem.blocks.iter().map(|block| block.impulse));
         self.w.clone_from(&problem.w);
@@ -27,10 +27,10 @@ impl Series {
     /// Takes the impulses to where they go, if the last sweep, of which they were noted before, and the two before it, the latest last, changed velocities
     /// by these in a series. Bounds are left to the next sweep, which takes nothing of an impulse but what it does to the velocities. Returns by how much
     /// velocities change.
-    pub(super) fn sum(&self, problem: &mut Problem, [first, second, last]: [f64; 3]) -> f64 {
+    pub(super) fn extrapolate(&self, problem: &mut Problem, [first, second, last]: [f64; 3]) -> f64 {
         let (before, quotient) = (second / first, last / second);
-        let is_series = (quotient - before).abs() < SAME_QUOTIENT * (1.0 - quotient);
-        if !(is_series && quotient < LARGEST_QUOTIENT) {
+        let is_series = (quotient - before).abs() < QUOTIENT_TOLERANCE * (1.0 - quotient);
+        if !(is_series && quotient < MAX_QUOTIENT) {
             return 0.0;
         }
         let rest = quotient / (1.0 - quotient);
@@ -61,16 +61,16 @@ mod tests {
             let block = problem.block(law, 2 * place, [0.0; 3], [-1.0, 0.0, 0.0], [0.0; 3]);
             problem.blocks.push(block);
         }
-        let mut series = Series::default();
+        let mut extrapolation = Extrapolation::default();
         let changes = [0; 4].map(|_| {
-            series.note(&problem);
+            extrapolation.record(&problem);
             problem.sweep(0.0)
         });
-        let before = problem.lack();
-        assert_eq!(series.sum(&mut problem, [1.0, 0.5, 0.1]), 0.0);
-        assert_eq!(problem.lack(), before);
-        let moved = series.sum(&mut problem, [changes[1], changes[2], changes[3]]);
-        assert!(before > 0.01 && problem.lack() < 1e-14, "{before} {}", problem.lack());
+        let before = problem.residual();
+        assert_eq!(extrapolation.extrapolate(&mut problem, [1.0, 0.5, 0.1]), 0.0);
+        assert_eq!(problem.residual(), before);
+        let moved = extrapolation.extrapolate(&mut problem, [changes[1], changes[2], changes[3]]);
+        assert!(before > 0.01 && problem.residual() < 1e-14, "{before} {}", problem.residual());
         assert!((moved / changes[3] - 0.81 / 0.19).abs() < 1e-9, "{moved} {changes:?}");
         let impulse = 1.0 / (1.0 + cosine);
         assert!(problem.blocks.iter().all(|block| (block.impulse[0] - impulse).abs() < 1e-13), "{:?}", problem.blocks);

@@ -109,10 +109,10 @@ impl Linear {
     fn write(&self, problem: &Problem, equations: &Equations, y: f64, scale: f64, solution: &mut Vec<f64>) {
         solution.clear();
         for (part, response) in equations.parts.iter().zip(&self.responses) {
-            let du = problem.moved_by(&problem.blocks[part.block], &self.dw);
+            let du = problem.velocity_from(&problem.blocks[part.block], &self.dw);
             let mut normal = 0.0;
             if let Some(of) = part.normal().filter(|_| response.by_normal != [0.0; 3]) {
-                let du = problem.moved_by(&problem.blocks[equations.parts[of].block], &self.dw);
+                let du = problem.velocity_from(&problem.blocks[equations.parts[of].block], &self.dw);
                 normal = -dot(self.responses[of].by_u[0], du);
             }
             for c in 0..part.count {

@@ -143,7 +143,7 @@ impl Equations {
             let normal =
                 if let Set::Disc(normal, _) = self.parts[index].set { at[self.parts[normal].row] } else { 0.0 };
             let part = &mut self.parts[index];
-            let moved = problem.moved_by(&problem.blocks[part.block], &self.w);
+            let moved = problem.velocity_from(&problem.blocks[part.block], &self.w);
             let (mut v, mut u, mut own_by_v) = ([0.0; 3], [0.0; 3], [0.0; 3]);
             for c in 0..part.count {
                 (v[c], own_by_v[c]) = (at[part.row + c], part.own[c] + own);
@@ -188,9 +188,9 @@ impl Equations {
             let radius = problem.disc_radius(problem.blocks[part.block].law);
             let block = &mut problem.blocks[part.block];
             block.impulse = l;
-            block.bring_into_bounds(radius);
+            block.project_to_bounds(radius);
         }
-        problem.sum_up();
+        problem.sum_impulses();
     }
 }
 

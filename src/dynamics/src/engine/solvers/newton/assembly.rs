@@ -1,15 +1,21 @@
 //! The coefficients of Newton's equations: products of the columns of blocks, added up tree by tree.
 
-use super::Side;
+use super::TreeColumns;
 use crate::engine::{
-    algebra::elimination::{Elimination, LOOSE},
+    algebra::elimination::{BODY_DOFS, Elimination},
     solvers::problem::Problem,
 };
 
 impl Elimination {
     /// Adds the derivatives of what the impulse of a block moves by what moves another block, or the same: the impulse falls by
     /// `slope` with the other's velocity.
-    pub(super) fn add(&mut self, problem: &Problem, sides: &[Side; 2], others: &[Side; 2], slope: &[[f64; 3]; 3]) {
+    pub(super) fn add(
+        &mut self,
+        problem: &Problem,
+        sides: &[TreeColumns; 2],
+        others: &[TreeColumns; 2],
+        slope: &[[f64; 3]; 3],
+    ) {
         for of in sides.iter().filter(|side| side.from < side.to) {
             for by in others.iter().filter(|side| side.from < side.to) {
                 let block = self.block(of.tree, by.tree);
@@ -19,14 +25,19 @@ impl Elimination {
     }
 
     /// Where the products of each side with each stand.
-    fn places(&self, [a, b]: &[Side; 2]) -> [[usize; 2]; 2] {
+    fn places(&self, [a, b]: &[TreeColumns; 2]) -> [[usize; 2]; 2] {
         [a, b].map(|of| [a, b].map(|by| self.block(of.tree, by.tree)))
     }
 
     /// The same of a block on loose bodies alone by what moves itself.
-    pub(super) fn add_loose(&mut self, loose: &mut Loose, sides: &[Side; 2], slope: &[[f64; 3]; 3]) {
-        let places = *loose.places.get_or_insert_with(|| self.places(sides));
-        let rows = &loose.rows[..loose.count];
+    pub(super) fn add_free_body(
+        &mut self,
+        free_body: &mut FreeBodyBlock,
+        sides: &[TreeColumns; 2],
+        slope: &[[f64; 3]; 3],
+    ) {
+        let places = *free_body.places.get_or_insert_with(|| self.places(sides));
+        let rows = &free_body.rows[..free_body.count];
         for (of, places) in rows.iter().zip(places) {
             let weighted = weighted(of, slope);
             for (by, place) in rows.iter().zip(places) {
@@ -37,30 +48,30 @@ impl Elimination {
 }
 
 /// The columns of a loose body, one row of the block after the other.
-type Rows = [[f64; LOOSE]; 3];
+type Rows = [[f64; BODY_DOFS]; 3];
 
 /// A block on loose bodies alone: how many, its columns over each, and where the products of these stand in the equations, once that is known.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Loose {
+pub(super) struct FreeBodyBlock {
     count: usize,
     rows: [Rows; 2],
     places: Option<[[usize; 2]; 2]>,
 }
 
-impl Loose {
+impl FreeBodyBlock {
     /// Of a block with these sides; of none, if one of them is another tree.
-    pub(super) fn new(sides: &[Side; 2], problem: &Problem) -> Self {
-        let mut loose = Self::default();
+    pub(super) fn new(sides: &[TreeColumns; 2], problem: &Problem) -> Self {
+        let mut free_body = Self::default();
         for side in sides.iter().filter(|side| side.from < side.to) {
-            if !side.is_loose {
+            if !side.is_free_body {
                 return Self::default();
             }
-            for (k, y) in problem.columns[side.from..side.to].iter().enumerate().take(LOOSE) {
-                (0..3).for_each(|c| loose.rows[loose.count][c][k] = y[c]);
+            for (k, y) in problem.columns[side.from..side.to].iter().enumerate().take(BODY_DOFS) {
+                (0..3).for_each(|c| free_body.rows[free_body.count][c][k] = y[c]);
             }
-            loose.count += 1;
+            free_body.count += 1;
         }
-        loose
+        free_body
     }
 
     pub(super) fn is_any(&self) -> bool {
@@ -75,8 +86,8 @@ impl Loose {
 
 /// Adds the products of the columns of two loose bodies, the first of them weighted.
 fn add_products(entries: &mut [f64], of: &Rows, by: &Rows) {
-    for (i, row) in entries[..LOOSE * LOOSE].chunks_exact_mut(LOOSE).enumerate() {
-        for k in 0..LOOSE {
+    for (i, row) in entries[..BODY_DOFS * BODY_DOFS].chunks_exact_mut(BODY_DOFS).enumerate() {
+        for k in 0..BODY_DOFS {
             row[k] += of[0][i] * by[0][k] + of[1][i] * by[1][k] + of[2][i] * by[2][k];
         }
     }
@@ -86,7 +97,7 @@ fn add_products(entries: &mut [f64], of: &Rows, by: &Rows) {
 fn weighted(rows: &Rows, slope: &[[f64; 3]; 3]) -> Rows {
     let mut weighted = Rows::default();
     for c in 0..3 {
-        for k in 0..LOOSE {
+        for k in 0..BODY_DOFS {
             weighted[c][k] = rows[0][k] * slope[0][c] + rows[1][k] * slope[1][c] + rows[2][k] * slope[2][c];
         }
     }
@@ -94,12 +105,12 @@ fn weighted(rows: &Rows, slope: &[[f64; 3]; 3]) -> Rows {
 }
 
 /// The same for any trees.
-fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&Side; 2], slope: &[[f64; 3]; 3]) {
-    let columns = |side: &Side| {
-        let Side { from, to, .. } = *side;
+fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&TreeColumns; 2], slope: &[[f64; 3]; 3]) {
+    let columns = |side: &TreeColumns| {
+        let TreeColumns { from, to, .. } = *side;
         problem.columns[from..to].iter().zip(&problem.index[from..to])
     };
-    let unknowns = |side: &Side| [problem.starts[side.tree], problem.starts[side.tree + 1]];
+    let unknowns = |side: &TreeColumns| [problem.starts[side.tree], problem.starts[side.tree + 1]];
     let (rows, [first, end]) = (unknowns(of), unknowns(by));
     let width = end - first;
     for (y, &index) in columns(of) {
@@ -114,12 +125,12 @@ fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&Side; 2], slope: 
 /// The place of an unknown among those of its tree, as they are eliminated. The last of a linkage come first: those of different branches
 /// are coupled only by what carries both, so that what is eliminated outermost first fills in little, and its zeros are passed over.
 fn place(index: usize, [first, end]: [usize; 2]) -> usize {
-    if end - first == LOOSE { index - first } else { end - 1 - index }
+    if end - first == BODY_DOFS { index - first } else { end - 1 - index }
 }
 
 /// Turns the unknowns of all trees, which start at these, to the order in which they are eliminated, or back.
 pub(super) fn reorder(x: &mut [f64], starts: &[usize]) {
-    for ends in starts.windows(2).filter(|ends| ends[1] - ends[0] != LOOSE) {
+    for ends in starts.windows(2).filter(|ends| ends[1] - ends[0] != BODY_DOFS) {
         x[ends[0]..ends[1]].reverse();
     }
 }

@@ -12,33 +12,33 @@
 //! has turned by as much, cannot all stick. The motion by which they miss that cannot be resisted: iterations leave it as it is, and
 //! only add impulses across it until something slides. Where it is slower than what sharing takes for rest, it is rest here, too.
 
-use super::{Newton, Point, on_disc};
+use super::{BlockIterate, Newton, on_disc};
 use crate::engine::solvers::{
-    least_norm_distribution::STILL,
+    least_norm_distribution::STICKING_SPEED,
     problem::{Block, Law, Problem},
-    solver_tolerance::Exactness,
+    solver_tolerance::SolverTolerance,
 };
 
 /// The resistance r in terms of the diagonal of A: most, and least, first where iterations gain and then where they do not. A smaller
 /// one lets rounding in, a larger one slows the end.
-const MOST: f64 = 1e-2;
-const LEAST: f64 = 1e-6;
-const LEAST_OF_ALL: f64 = 1e-8;
+const MAX_RESISTANCE: f64 = 1e-2;
+const MIN_RESISTANCE: f64 = 1e-6;
+const MIN_RESISTANCE_STALLED: f64 = 1e-8;
 /// What an iteration leaves of what is lacking, if it gains little, and if it gains nothing: motions that it leaves are resisted by less
 /// than 1e-8 of the diagonal of A, which is what stiff motors between two contacts still do.
-const LITTLE_GAINED: f64 = 0.5;
-const NOTHING_GAINED: f64 = 0.99;
+const SLOW_CONTRACTION: f64 = 0.5;
+const STALLED_CONTRACTION: f64 = 0.99;
 /// Iterations at most, and how many of them may come no nearer than half of what the best before them did: on the way to the solution
 /// what is lacking grows a few times.
-const MOST_ITERATIONS: usize = 25;
-const MOST_LAPSES: usize = 8;
+const MAX_ITERATIONS: usize = 25;
+const MAX_LAPSES: usize = 8;
 /// Sweeps at most where an iteration comes near the solution of a heap in motion. What is lacking there few contacts lack, which iterations take from one
 /// mode to another and back, and a sweep costs a tenth of an iteration.
-const SWEEPS_NEAR: usize = 4;
+const FINAL_SWEEPS: usize = 4;
 
 /// What the radius of a disc is now, what it is at the velocity without change, and how it falls with the velocity of its normal row.
 #[derive(Debug, Clone, Copy, Default)]
-struct Radius {
+struct DiscRadius {
     now: f64,
     base: f64,
     slope: f64,
@@ -46,17 +46,17 @@ struct Radius {
 
 /// What iterations came nearest to the solution.
 #[derive(Debug, Default)]
-pub(super) struct Nearest {
+pub(super) struct BestIterate {
     impulses: Vec<[f64; 3]>,
     w: Vec<f64>,
     /// By how much it misses the laws, and the fastest that an impulse makes, m/s.
-    pub(super) lack: f64,
+    pub(super) residual: f64,
     pub(super) scale: f64,
 }
 
-impl Nearest {
-    fn keep(&mut self, lack: f64, points: &[Point], w: &[f64]) {
-        self.lack = lack;
+impl BestIterate {
+    fn record(&mut self, residual: f64, points: &[BlockIterate], w: &[f64]) {
+        self.residual = residual;
         self.impulses.clear();
         self.impulses.extend(points.iter().map(|point| point.centre));
         self.w.clear();
@@ -68,56 +68,61 @@ impl Newton {
     /// Solves a problem from the impulses it has. Where it comes near, and then no nearer, that is the solution: to rest but for
     /// less than motion, or in a heap in motion to what does not show. False if it does not, or there is not enough work; then the impulses and velocities
     /// are those that came nearest.
-    pub(super) fn solve_at_once(&mut self, problem: &mut Problem, exactness: Exactness, work: &mut f64) -> bool {
-        if self.converges_at_once(problem, &exactness, work) {
+    pub(super) fn solve_primal_dual(
+        &mut self,
+        problem: &mut Problem,
+        tolerances: SolverTolerance,
+        work: &mut f64,
+    ) -> bool {
+        if self.iterate_primal_dual(problem, &tolerances, work) {
             return true;
         }
-        self.points.iter_mut().zip(&self.nearest.impulses).for_each(|(point, l)| point.centre = *l);
-        self.w.clone_from(&self.nearest.w);
-        self.nearest.lack < exactness.near
+        self.points.iter_mut().zip(&self.best.impulses).for_each(|(point, l)| point.centre = *l);
+        self.w.clone_from(&self.best.w);
+        self.best.residual < tolerances.newton_fallback
     }
 
     /// Whether iterations converge. What they come nearest to the solution is kept.
-    fn converges_at_once(&mut self, problem: &mut Problem, to: &Exactness, work: &mut f64) -> bool {
-        self.begin_at(problem);
-        let made = |(point, block): (&Point, &Block)| point.centre[0].abs() * block.cone.a[0];
+    fn iterate_primal_dual(&mut self, problem: &mut Problem, to: &SolverTolerance, work: &mut f64) -> bool {
+        self.load_impulses(problem);
+        let made = |(point, block): (&BlockIterate, &Block)| point.centre[0].abs() * block.cone.a[0];
         let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
-        self.nearest.scale = scale;
-        self.nearest.keep(f64::INFINITY, &self.points, &self.w);
-        let (mut least, mut slow, mut lapses) = (LEAST, 0, 0);
-        self.resist(problem, MOST);
-        let (mut lack, mut last) = (self.linearise(problem), f64::INFINITY);
-        for _ in 0..=MOST_ITERATIONS {
-            let (left, is_rest) = (lack / last, lack < STILL);
-            if lack < to.newton || is_rest && (NOTHING_GAINED..1.0 / NOTHING_GAINED).contains(&left) {
+        self.best.scale = scale;
+        self.best.record(f64::INFINITY, &self.points, &self.w);
+        let (mut least, mut slow, mut lapses) = (MIN_RESISTANCE, 0, 0);
+        self.set_resistance(problem, MAX_RESISTANCE);
+        let (mut residual, mut last) = (self.linearise(problem), f64::INFINITY);
+        for _ in 0..=MAX_ITERATIONS {
+            let (left, is_rest) = (residual / last, residual < STICKING_SPEED);
+            if residual < to.newton || is_rest && (STALLED_CONTRACTION..1.0 / STALLED_CONTRACTION).contains(&left) {
                 return true;
             }
-            slow += usize::from(is_rest && (LITTLE_GAINED..1.0 / LITTLE_GAINED).contains(&left));
+            slow += usize::from(is_rest && (SLOW_CONTRACTION..1.0 / SLOW_CONTRACTION).contains(&left));
             if slow > 1 {
-                least = (0.1 * least).max(LEAST_OF_ALL);
+                least = (0.1 * least).max(MIN_RESISTANCE_STALLED);
             }
-            lapses += usize::from(!(lack < 0.5 * self.nearest.lack));
-            if lack < self.nearest.lack {
-                self.nearest.keep(lack, &self.points, &self.w);
+            lapses += usize::from(!(residual < 0.5 * self.best.residual));
+            if residual < self.best.residual {
+                self.best.record(residual, &self.points, &self.w);
             }
-            last = lack;
-            if lapses > MOST_LAPSES || self.cost > *work {
+            last = residual;
+            if lapses > MAX_LAPSES || self.cost > *work {
                 return false;
             }
             *work -= self.cost;
-            self.resist(problem, (lack / scale).clamp(least, MOST));
+            self.set_resistance(problem, (residual / scale).clamp(least, MAX_RESISTANCE));
             self.linearise(problem);
-            self.find_rest(problem);
+            self.find_defect(problem);
             if !self.find_step(problem) {
                 return false;
             }
             self.take_step(problem);
-            lack = self.linearise(problem);
-            if to.is_of_motion() && (to.newton..to.near).contains(&lack) {
+            residual = self.linearise(problem);
+            if to.is_in_motion() && (to.newton..to.newton_fallback).contains(&residual) {
                 if self.is_solved_by_sweeps(problem, to.newton, work) {
                     return true;
                 }
-                lack = self.linearise(problem);
+                residual = self.linearise(problem);
             }
         }
         false
@@ -130,13 +135,13 @@ impl Newton {
             *work -= problem.sweep_cost();
             problem.sweep(0.0) < tolerance
         };
-        let is_solved = (0..SWEEPS_NEAR).any(solves);
-        self.begin_at(problem);
+        let is_solved = (0..FINAL_SWEEPS).any(solves);
+        self.load_impulses(problem);
         is_solved
     }
 
     /// Takes the impulses that the blocks have, and the velocities with them.
-    fn begin_at(&mut self, problem: &Problem) {
+    fn load_impulses(&mut self, problem: &Problem) {
         self.w.clone_from(&problem.w);
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             point.centre = block.impulse;
@@ -146,28 +151,28 @@ impl Newton {
 
     /// Finds the linear laws of all blocks at the present impulses and velocities. Returns by how much these miss the laws, m/s.
     fn linearise(&mut self, problem: &Problem) -> f64 {
-        let mut lack = 0.0f64;
+        let mut residual = 0.0f64;
         for (index, block) in problem.blocks.iter().enumerate() {
             let radius = match block.law {
                 Law::Disc { normal, radius, .. } => {
                     let of = &self.points[normal];
-                    Radius { now: radius * of.centre[0], base: radius * of.l[0], slope: radius * of.slope[0][0] }
+                    DiscRadius { now: radius * of.centre[0], base: radius * of.l[0], slope: radius * of.slope[0][0] }
                 }
-                _ => Radius::default(),
+                _ => DiscRadius::default(),
             };
             let point = &mut self.points[index];
-            let missed = point.linearise(block, radius);
+            let violation = point.linearise(block, radius);
             // Not `max`, which would pass over what is not a number.
-            lack = if missed < lack { lack } else { missed };
+            residual = if violation < residual { residual } else { violation };
         }
-        lack
+        residual
     }
 
     /// Finds what the equations lack with the impulses that follow from the linear laws.
-    fn find_rest(&mut self, problem: &Problem) {
-        self.rest.clone_from(&self.w);
+    fn find_defect(&mut self, problem: &Problem) {
+        self.defect.clone_from(&self.w);
         for (point, block) in self.points.iter().zip(&problem.blocks) {
-            problem.subtract_impulse(block, point.l, &mut self.rest);
+            problem.subtract_impulse(block, point.l, &mut self.defect);
         }
     }
 
@@ -175,7 +180,7 @@ impl Newton {
     fn take_step(&mut self, problem: &Problem) {
         self.w.iter_mut().zip(&self.step).for_each(|(w, step)| *w += step);
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
-            point.du = problem.moved_by(block, &self.step);
+            point.du = problem.velocity_from(block, &self.step);
         }
         for (index, block) in problem.blocks.iter().enumerate() {
             let normal = if let Law::Disc { normal, .. } = block.law { self.points[normal].du[0] } else { 0.0 };
@@ -191,12 +196,12 @@ impl Newton {
     }
 }
 
-impl Point {
+impl BlockIterate {
     /// Finds the linear law of its mode: the impulse at the present velocity, and how it falls with that. Returns by how much the
     /// present impulse misses the law, m/s.
-    fn linearise(&mut self, block: &Block, radius: Radius) -> f64 {
+    fn linearise(&mut self, block: &Block, radius: DiscRadius) -> f64 {
         (self.l, self.slope, self.by_normal) = ([0.0; 3], [[0.0; 3]; 3], [0.0; 3]);
-        if !(self.yielding[0] > 0.0) {
+        if !(self.inverse_stiffness[0] > 0.0) {
             return 0.0;
         }
         let (a, l) = (&block.cone.a, self.centre);
@@ -221,42 +226,42 @@ impl Point {
                 if !block.cone.friction {
                     return v[0].abs();
                 }
-                let radius = Radius { now: z, base: self.l[0], slope: self.slope[0][0] };
-                let (missed, by_normal) = self.brake([1, 2], [v[1], v[2]], 0.5 * (a[3] + a[5]), radius);
+                let radius = DiscRadius { now: z, base: self.l[0], slope: self.slope[0][0] };
+                let (violation, by_normal) = self.bound_by_disc([1, 2], [v[1], v[2]], 0.5 * (a[3] + a[5]), radius);
                 (self.slope[1][0], self.slope[2][0]) = (by_normal[0], by_normal[1]);
-                missed.max(v[0].abs())
+                violation.max(v[0].abs())
             }
             Law::Disc { rows, .. } => {
                 let (v, own) = if rows > 1 { ([v[0], v[1]], 0.5 * (a[0] + a[3])) } else { ([v[0], 0.0], a[0]) };
-                let (missed, by_normal) = self.brake([0, 1], v, own, radius);
+                let (violation, by_normal) = self.bound_by_disc([0, 1], v, own, radius);
                 (self.by_normal[0], self.by_normal[1]) = (by_normal[0], by_normal[1]);
-                missed
+                violation
             }
         }
     }
 
     /// Holds a row: v + r (l - l_k) = 0.
     fn hold(&mut self, row: usize) {
-        self.l[row] = (self.resistance[row] * self.centre[row] - self.u[row]) * self.yielding[row];
-        self.slope[row][row] = self.yielding[row];
+        self.l[row] = (self.resistance[row] * self.centre[row] - self.u[row]) * self.inverse_stiffness[row];
+        self.slope[row][row] = self.inverse_stiffness[row];
     }
 
     /// Finds the linear law of two rows within a disc, whose velocity is `v` and whose diagonal of A is `own`. Returns by how much they
     /// miss the law, m/s, and how the impulse falls with the velocity of the disc's normal row.
-    fn brake(&mut self, [i, k]: [usize; 2], v: [f64; 2], own: f64, radius: Radius) -> (f64, [f64; 2]) {
+    fn bound_by_disc(&mut self, [i, k]: [usize; 2], v: [f64; 2], own: f64, radius: DiscRadius) -> (f64, [f64; 2]) {
         let l = [self.centre[i], self.centre[k]];
         let z = [l[0] - v[0] / own, l[1] - v[1] / own];
         let (now, length) = (radius.now.max(0.0), (z[0] * z[0] + z[1] * z[1]).sqrt());
         let next = on_disc(z, now);
-        let missed = (l[0] - next[0]).abs().max((l[1] - next[1]).abs()) * own;
+        let violation = (l[0] - next[0]).abs().max((l[1] - next[1]).abs()) * own;
         if length <= now {
             self.hold(i);
             self.hold(k);
-            return (missed, [0.0; 2]);
+            return (violation, [0.0; 2]);
         }
         // The impulse across d follows the turn of d: l_e = (z_e of the new l and v) now / |z|, solved for l_e.
         let (d, across) = ([z[0] / length, z[1] / length], [-z[1] / length, z[0] / length]);
-        let keep = now * (1.0 - 1.0 / (own * self.yielding[i]));
+        let keep = now * (1.0 - 1.0 / (own * self.inverse_stiffness[i]));
         let turned = -keep * (l[0] * across[0] + l[1] * across[1]) / (length - keep);
         let slope = now / (own * (length - keep));
         for (row, c) in [(i, 0), (k, 1)] {
@@ -264,7 +269,7 @@ impl Point {
             self.slope[row][i] = slope * across[c] * across[0];
             self.slope[row][k] = slope * across[c] * across[1];
         }
-        (missed, [radius.slope * d[0], radius.slope * d[1]])
+        (violation, [radius.slope * d[0], radius.slope * d[1]])
     }
 }
 
@@ -286,9 +291,9 @@ mod tests {
                 let block = problem.block(law, place, [0.0; 3], [bias, 0.0, 0.0], [0.0; 3]);
                 problem.blocks.push(Block { impulse: [0.4, 0.0, 0.0], ..block });
             }
-            problem.sum_up();
+            problem.sum_impulses();
             let (mut newton, mut work) = (Newton::default(), 1e9);
-            newton.solve(&mut problem, Exactness::of_rest(1e-9, 1e-11), &mut work);
+            newton.solve(&mut problem, SolverTolerance::at_rest(1e-9, 1e-11), &mut work);
             let [one, other] = [0, 1].map(|place| problem.blocks[place].impulse[0]);
             assert!((one + other - 1.0).abs() < 2.0 * apart, "{one} and {other} do not hold 1 N s");
             assert_eq!((one - other).abs() < 0.1, rests, "{one} {other}");
