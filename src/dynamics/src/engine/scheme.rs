@@ -10,11 +10,11 @@ pub(crate) struct Scheme {
     /// Seconds of the step.
     pub(crate) h: f64,
     /// What part of the timestep that is.
-    pub(crate) share: f64,
+    pub(crate) time_fraction: f64,
     /// From the middle of the substep to that of the next, s.
-    pub(crate) to_next: f64,
+    pub(crate) lookahead: f64,
     /// True if it is no step but the instant of an impact.
-    pub(crate) instant: bool,
+    pub(crate) is_impact_instant: bool,
     pub(crate) gravity: DVec3,
     /// Part of a position error that is taken out in a step.
     pub(crate) correction: f64,
@@ -24,7 +24,7 @@ pub(crate) struct Scheme {
     pub(crate) surface_layer: f64,
     /// Work that a step may cost an island, in sweeps; what part of what is left of it falls to the length of the substep.
     pub(crate) budget: f64,
-    pub(crate) fair: f64,
+    pub(crate) budget_fraction: f64,
     /// The scheme of what moves freely.
     pub(crate) integrator: Integrator,
 }

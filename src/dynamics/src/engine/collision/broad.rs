@@ -106,7 +106,7 @@ impl BroadPhase {
             }
             let (one, two) = (&model.geoms[a], &model.geoms[b]);
             let [first, second] = [one, two].map(|geom| &trees[geom.side.tree]);
-            if (first.is_awake() || second.is_awake()) && !first.waits() && !second.waits() {
+            if (first.is_awake() || second.is_awake()) && !first.is_suspended() && !second.is_suspended() {
                 one.tighten(&mut placements[a], first);
                 two.tighten(&mut placements[b], second);
                 if placements[a].bounds.meets(&placements[b].bounds) {

@@ -64,7 +64,7 @@ pub(crate) struct Contact {
     pub(super) same_within: f64,
     /// True if it has no part in this substep ([`crate::engine::stepping::impacts`]).
     #[serde(skip)]
-    pub(crate) passes: bool,
+    pub(crate) deferred: bool,
 }
 
 /// What the lengths of a pair of shapes are measured by, m.
@@ -212,12 +212,13 @@ impl Resistance {
         let is_larger = [one, two].iter().any(|material| material.friction_rule == FrictionRule::Larger);
         let combine = |a: f64, b: f64| if is_larger { a.max(b) } else { a.min(b) };
         let dimensions = one.contact_dimensions().max(two.contact_dimensions());
-        let resists = |from: ContactDimensions, coefficient: f64| if dimensions >= from { coefficient } else { 0.0 };
-        let sliding = |a: f64, b: f64| resists(ContactDimensions::Sliding, combine(a, b));
+        let has_damping =
+            |from: ContactDimensions, coefficient: f64| if dimensions >= from { coefficient } else { 0.0 };
+        let sliding = |a: f64, b: f64| has_damping(ContactDimensions::Sliding, combine(a, b));
         Self {
             friction: [sliding(one.friction, two.friction), sliding(across(one), across(two))],
-            rolling: resists(ContactDimensions::Rolling, one.rolling_friction.max(two.rolling_friction)),
-            torsion: resists(ContactDimensions::Torsional, one.torsional_friction.max(two.torsional_friction)),
+            rolling: has_damping(ContactDimensions::Rolling, one.rolling_friction.max(two.rolling_friction)),
+            torsion: has_damping(ContactDimensions::Torsional, one.torsional_friction.max(two.torsional_friction)),
         }
     }
 }
@@ -307,7 +308,7 @@ impl Pair {
             undistributed_change: f64::INFINITY,
             size: sizes.size,
             same_within: sizes.same_within(),
-            passes: false,
+            deferred: false,
         }
     }
 

@@ -52,7 +52,7 @@ impl Constraints {
     pub(super) fn add_contact(&mut self, parts: &mut Parts, index: usize, scheme: &Scheme, again: bool) {
         let contacts = parts.contacts;
         let contact = &contacts[index];
-        if contact.passes {
+        if contact.deferred {
             return;
         }
         let surface = &contact.surface;
@@ -68,7 +68,7 @@ impl Constraints {
         }
         let normal = if is_compliant(surface) { 1.0 / (scheme.h * rigidity(surface, scheme.h)) } else { 0.0 };
         // A blow is over before anything creeps.
-        let [slip, rolling] = match scheme.instant {
+        let [slip, rolling] = match scheme.is_impact_instant {
             true => [0.0; 2],
             false if self.problem.only_free_bodies => [surface.slip / scheme.h, 0.0],
             false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
@@ -143,7 +143,7 @@ impl Constraints {
                 }
             }
             if gap - lead < SKIN {
-                self.problem.blocks[place].bias[0] -= (room - self::room(lead)) / scheme.to_next;
+                self.problem.blocks[place].bias[0] -= (room - self::room(lead)) / scheme.lookahead;
             }
         }
     }
@@ -208,7 +208,7 @@ fn rigidity(surface: &Surface, h: f64) -> f64 {
 
 /// Whether the surfaces would cross before the middle of the next step if nothing stopped them.
 fn is_closing(block: &Block, scheme: &Scheme) -> bool {
-    room(block.gap) + scheme.to_next * block.free[0] < 0.0
+    room(block.gap) + scheme.lookahead * block.free[0] < 0.0
 }
 
 /// How far the surfaces are from having arrived, m.
@@ -226,7 +226,7 @@ fn is_impact(block: &Block, scheme: &Scheme) -> bool {
 /// Creep of a contact that rolls for each newton second that brakes it, m/(s N s), times its coefficient of friction.
 fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
     let load = contact.start()[0];
-    let jointed = |side: Side| parts.tree(side).is_some_and(|tree| tree.topology.freedom > 0 && !tree.is_single());
+    let jointed = |side: Side| parts.tree(side).is_some_and(|tree| tree.topology.freedom > 0 && !tree.is_single_body());
     let alone = !contact.a.is_some_and(jointed) && !jointed(contact.b);
     if alone || contact.pressed_for == 0.0 || load == 0.0 {
         return 0.0;
@@ -251,7 +251,7 @@ fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
 /// by more than what bounces is another contact, and less than what the solver leaves is no motion: carried on, that would excite itself from
 /// step to step.
 fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
-    if contact.pressed_for == 0.0 || scheme.instant {
+    if contact.pressed_for == 0.0 || scheme.is_impact_instant {
         return DVec3::ZERO;
     }
     let share = scheme.h / (scheme.h + contact.pressed_for);
@@ -282,7 +282,7 @@ fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 /// bounces does not bounce.
 fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
-    let room = room(block.gap) / scheme.to_next;
+    let room = room(block.gap) / scheme.lookahead;
     let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
     if restitution > 0.0 && is_fast && is_closing(block, scheme) {
         block.bias[0] += restitution * approach;

@@ -190,7 +190,7 @@ impl Constraints {
         // A loop joint is between links of a tree that has joints, or one of it and a fixed body.
         if !parts.own_closures.is_empty() {
             let linkages = parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1);
-            linkages.for_each(|tree| tree.look_ahead(h));
+            linkages.for_each(|tree| tree.predict_links(h));
         }
         let mut closes = true;
         for place in 0..parts.own_closures.len() {

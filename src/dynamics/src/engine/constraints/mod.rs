@@ -139,7 +139,7 @@ impl Constraints {
         self.closure_rows.clear();
         self.ball_stops.clear();
         self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
-        self.problem.only_free_bodies = parts.trees.iter().all(|tree| tree.is_single());
+        self.problem.only_free_bodies = parts.trees.iter().all(|tree| tree.is_single_body());
         for &contact in parts.own_contacts {
             if parts.contacts[contact].print.is_none() {
                 self.add_contact(parts, contact, scheme, again);
@@ -271,8 +271,8 @@ impl Constraints {
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contact.rate = contact.velocity_of(after);
                     // All points of a face that stays, or those that bear nothing would ask for another motion than their neighbours.
-                    let stays = l[0] > 0.0 || u[0] * scheme.to_next < SKIN;
-                    contact.pressed_for = if stays && !scheme.instant { scheme.h } else { 0.0 };
+                    let stays = l[0] > 0.0 || u[0] * scheme.lookahead < SKIN;
+                    contact.pressed_for = if stays && !scheme.is_impact_instant { scheme.h } else { 0.0 };
                 }
                 Source::Rolling(index) | Source::Torsion(index) => {
                     let contact = &mut contacts[index];
@@ -282,7 +282,7 @@ impl Constraints {
                     let row = &self.closure_rows[row];
                     let closure = &mut closures[row.closure];
                     closure.impulses[row.purpose.number()] = l[0];
-                    closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.share);
+                    closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.time_fraction);
                     closure.power_means = self.power_means[row.place];
                     if let Some(limit) = self.motor_limit(row, block, closure, scheme.h) {
                         closure.motor_limit = Some(limit);

@@ -95,7 +95,7 @@ impl Constraints {
         for (side, sign) in [a, b].into_iter().zip([-1.0, 1.0]) {
             // A side that nothing moves belongs to no island; its columns would be empty.
             let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
-            if tree.moves_apart() {
+            if tree.is_decoupled() {
                 floats = true;
                 self.add_columns_of_body(tree, point, directions, sign, [&mut free, &mut before]);
                 continue;
@@ -106,7 +106,7 @@ impl Constraints {
             jacobian(tree, chain.clone(), point, directions, sign, columns);
             let (dofs, base) = (&tree.topology.chain[chain.clone()], to_index(tree.work.base));
             // Where a root floats, its link can move along any direction.
-            if floats || tree.is_free() {
+            if floats || tree.is_floating() {
                 floats = true;
             } else {
                 size.add_terms(tree, dofs, point, directions);
@@ -243,7 +243,7 @@ fn jacobian(
 ) {
     let wrenches @ [forces, moments] = wrenches(tree, point, directions, sign);
     let mut dofs = &tree.topology.chain[chain];
-    if tree.is_free() {
+    if tree.is_floating() {
         out.extend_from_slice(&root_columns(&wrenches));
         dofs = &dofs[6..];
     }

@@ -11,7 +11,7 @@ use bevy_math::DVec3;
 use super::{Constraints, Contact, Parts};
 use crate::engine::{
     algebra::spatial::Spatial,
-    equations::damping::{Motion, Six},
+    equations::damping::{MotionSubspace, Vector6},
     scheme::Scheme,
     soil::{Answer, Footprints, Found},
 };
@@ -44,12 +44,12 @@ struct SoilContact {
     /// By how much the answer was seen to be off in this pass, for each unit of velocity from the guess, N s/m.
     seen: Option<f64>,
     /// The twist at the start, as guessed for the end, and as found; and the wrench that this means.
-    before: Six,
-    guess: Six,
-    after: Six,
-    wrench: Six,
+    before: Vector6,
+    guess: Vector6,
+    after: Vector6,
+    wrench: Vector6,
     /// The motions that it may brake ([`Patch::motions`]), and how.
-    motions: [Motion; 2],
+    motions: [MotionSubspace; 2],
     brakes: [Brake; 2],
 }
 
@@ -93,7 +93,7 @@ impl SoilContact {
     }
 
     /// The work of the soil on the shape's motions with this wrench, J: of all of it, and of pressure on the second.
-    fn works(&self, wrench: &Six, h: f64) -> [f64; 2] {
+    fn works(&self, wrench: &Vector6, h: f64) -> [f64; 2] {
         let [x, y, z] = self.answer.found.pressed.to_array();
         let [all, along] = self.motions.map(|motion| motion.of(&self.mean()));
         let pressed = dot(&along, &[x, y, z, 0.0, 0.0, 0.0]) - self.brakes[1].drag * dot(&along, &along);
@@ -101,7 +101,7 @@ impl SoilContact {
     }
 
     /// The mean twist.
-    fn mean(&self) -> Six {
+    fn mean(&self) -> Vector6 {
         mean(&self.before, &self.after)
     }
 
@@ -129,7 +129,7 @@ impl Constraints {
             return;
         }
         if again {
-            parts.trees.iter_mut().for_each(|tree| tree.clear_resistance());
+            parts.trees.iter_mut().for_each(|tree| tree.clear_damping());
         }
         for contact in &mut soil.contacts {
             let patch = parts.prints.patch(contact.print);
@@ -142,11 +142,15 @@ impl Constraints {
             }
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
             if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
-                tree.resist(contact.chain.clone(), place, &contact.answer.response, &change, scheme.h);
+                tree.add_damping(contact.chain.clone(), place, &contact.answer.response, &change, scheme.h);
             }
         }
         if again {
-            parts.trees.iter_mut().filter(|tree| tree.work.resists).for_each(|tree| tree.set_free_velocity(scheme.h));
+            parts
+                .trees
+                .iter_mut()
+                .filter(|tree| tree.work.has_damping)
+                .for_each(|tree| tree.set_free_velocity(scheme.h));
         }
     }
 
@@ -247,7 +251,7 @@ impl Constraints {
                 [&soil.before, &soil.after],
                 [force, moment],
                 (&soil.answer.found, [works, soil.next_drag(works, scheme.h)]),
-                [scheme.h, scheme.share],
+                [scheme.h, scheme.time_fraction],
             );
             prints.keep(soil.print, &soil.answer, soil.is_good, soil.seen);
         }
@@ -259,14 +263,14 @@ impl Constraints {
 #[derive(Debug, Clone, Copy, Default)]
 struct Search {
     /// Guesses at which the shape rises more slowly than it will, and faster.
-    slower: Option<Six>,
-    faster: Option<Six>,
+    slower: Option<Vector6>,
+    faster: Option<Vector6>,
 }
 
 impl Search {
     /// The guess after one that led to a twist.
-    fn next(&mut self, up: DVec3, guess: Six, found: Six) -> Six {
-        let rise = |six: &Six| up.dot(DVec3::new(six[0], six[1], six[2]));
+    fn next(&mut self, up: DVec3, guess: Vector6, found: Vector6) -> Vector6 {
+        let rise = |six: &Vector6| up.dot(DVec3::new(six[0], six[1], six[2]));
         if rise(&found) > rise(&guess) {
             self.slower = Some(guess)
         } else {
@@ -281,15 +285,15 @@ impl Search {
     }
 }
 
-fn mean(one: &Six, other: &Six) -> Six {
+fn mean(one: &Vector6, other: &Vector6) -> Vector6 {
     std::array::from_fn(|k| 0.5 * (one[k] + other[k]))
 }
 
-fn dot(one: &Six, other: &Six) -> f64 {
+fn dot(one: &Vector6, other: &Vector6) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-fn length(six: &Six) -> f64 {
+fn length(six: &Vector6) -> f64 {
     dot(six, six).sqrt()
 }
 

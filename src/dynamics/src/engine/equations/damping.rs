@@ -19,32 +19,32 @@ use crate::engine::{
 };
 
 /// A force and a moment over a length, or a velocity and an angular velocity times that length.
-pub(crate) type Six = [f64; 6];
+pub(crate) type Vector6 = [f64; 6];
 
 /// A wrench that falls with the velocity that it meets.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Response {
+pub(crate) struct DampedWrench {
     /// The wrench at the guess.
-    pub(crate) wrench: Six,
+    pub(crate) wrench: Vector6,
     /// How much less of it there is for each unit of velocity: no direction is pushed along.
     pub(crate) matrix: Symmetric,
 }
 
-impl Response {
+impl DampedWrench {
     /// The wrench at a velocity that differs by this from the guess.
-    pub(crate) fn wrench_at(&self, change: &Six) -> Six {
+    pub(crate) fn wrench_at(&self, change: &Vector6) -> Vector6 {
         let less = self.matrix.times(change);
         std::array::from_fn(|row| self.wrench[row] - less[row])
     }
 
     /// Drags a motion as well, by so much force for each unit of the mean of two velocities, of which it was found for the one at the end.
-    pub(crate) fn drag(&mut self, drag: f64, motion: &Motion, [before, after]: [&Six; 2]) {
+    pub(crate) fn drag(&mut self, drag: f64, motion: &MotionSubspace, [before, after]: [&Vector6; 2]) {
         let mean = motion.of(&std::array::from_fn(|row| 0.5 * (before[row] + after[row])));
         self.wrench = std::array::from_fn(|row| self.wrench[row] - drag * mean[row]);
         let [first, second] = match *motion {
-            Motion::All => [DMat3::IDENTITY; 2],
-            Motion::Along(axis) => [DMat3::from_cols(axis * axis.x, axis * axis.y, axis * axis.z), DMat3::ZERO],
-            Motion::None => return,
+            MotionSubspace::All => [DMat3::IDENTITY; 2],
+            MotionSubspace::Along(axis) => [DMat3::from_cols(axis * axis.x, axis * axis.y, axis * axis.z), DMat3::ZERO],
+            MotionSubspace::None => return,
         };
         self.matrix.0[0] += first * (0.5 * drag);
         self.matrix.0[2] += second * (0.5 * drag);
@@ -53,7 +53,7 @@ impl Response {
 
 /// A part of how a shape moves.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) enum Motion {
+pub(crate) enum MotionSubspace {
     All,
     /// Along a unit vector.
     Along(DVec3),
@@ -61,9 +61,9 @@ pub(crate) enum Motion {
     None,
 }
 
-impl Motion {
+impl MotionSubspace {
     /// What of a twist it is.
-    pub(crate) fn of(&self, six: &Six) -> Six {
+    pub(crate) fn of(&self, six: &Vector6) -> Vector6 {
         let &[x, y, z, ..] = six;
         match *self {
             Self::All => *six,
@@ -82,7 +82,7 @@ pub(crate) struct Symmetric([DMat3; 3]);
 
 impl Symmetric {
     /// From its entries on the diagonal and below.
-    pub(crate) fn new([[a, ..], [b, c, ..], [d, e, f, ..], fourth, fifth, sixth]: &[Six; 6]) -> Self {
+    pub(crate) fn new([[a, ..], [b, c, ..], [d, e, f, ..], fourth, fifth, sixth]: &[Vector6; 6]) -> Self {
         let ([g, h, i, j, ..], [k, l, m, n, o, _], [p, q, r, s, t, u]) = (fourth, fifth, sixth);
         let columns = |entries: [&f64; 9]| DMat3::from_cols_array(&entries.map(|&entry| entry));
         Self([
@@ -99,7 +99,7 @@ impl Symmetric {
         Self([*axes * *first * back, *axes * *both * back, *axes * *second * back])
     }
 
-    fn times(&self, &[x, y, z, u, v, w]: &Six) -> Six {
+    fn times(&self, &[x, y, z, u, v, w]: &Vector6) -> Vector6 {
         let [first, both, second] = &self.0;
         let (velocity, spin) = (DVec3::new(x, y, z), DVec3::new(u, v, w));
         let force = *first * velocity + both.mul_transpose_vec3(spin);
@@ -110,11 +110,11 @@ impl Symmetric {
 
 impl Tree {
     /// Nothing resists any more.
-    pub(crate) fn clear_resistance(&mut self) {
-        if std::mem::take(&mut self.work.resists) {
-            self.work.resistance.fill(0.0);
+    pub(crate) fn clear_damping(&mut self) {
+        if std::mem::take(&mut self.work.has_damping) {
+            self.work.damping.fill(0.0);
             self.work.long.resistances.clear();
-            self.work.resistance_effort.fill(0.0);
+            self.work.damping_effort.fill(0.0);
         }
     }
 
@@ -128,10 +128,15 @@ impl Tree {
 
     /// The velocity at a point and the angular velocity times a length of the link at the end of a chain, where its degrees of freedom have
     /// these velocities.
-    pub(crate) fn twist_at(&self, chain: Range<usize>, (point, size): (DVec3, f64), v: impl Fn(usize) -> f64) -> Six {
+    pub(crate) fn twist_at(
+        &self,
+        chain: Range<usize>,
+        (point, size): (DVec3, f64),
+        v: impl Fn(usize) -> f64,
+    ) -> Vector6 {
         let (mut twist, mut chain) = (Spatial::ZERO, &self.topology.chain[chain]);
         let v = |dof: u32| v(dof as usize);
-        if let Some((&[x, y, z, a, b, c], joints)) = chain.split_first_chunk().filter(|_| self.is_free()) {
+        if let Some((&[x, y, z, a, b, c], joints)) = chain.split_first_chunk().filter(|_| self.is_floating()) {
             twist = Spatial::new(DVec3::new(v(a), v(b), v(c)), DVec3::new(v(x), v(y), v(z)));
             chain = joints;
         }
@@ -144,17 +149,17 @@ impl Tree {
 
     /// Adds what resists the link at the end of a chain, for velocities at a point and angular velocities times a length. At the start of the substep
     /// they differ by `change` from the guess.
-    pub(crate) fn resist(
+    pub(crate) fn add_damping(
         &mut self,
         chain: Range<usize>,
         (point, size): (DVec3, f64),
-        response: &Response,
-        change: &Six,
+        response: &DampedWrench,
+        change: &Vector6,
         h: f64,
     ) {
         let free = self.topology.free_axes();
         let (topology, work) = (&self.topology, &mut self.work);
-        work.resists = true;
+        work.has_damping = true;
         let lever = point - work.origin;
         let [x, y, z, u, v, w] = response.wrench_at(change);
         let force = DVec3::new(x, y, z);
@@ -163,7 +168,7 @@ impl Tree {
         if topology.is_long() {
             let chain = &topology.chain[chain];
             for &dof in chain {
-                work.resistance_effort[dof as usize] += work.axis[dof as usize].dot(wrench);
+                work.damping_effort[dof as usize] += work.axis[dof as usize].dot(wrench);
             }
             let last = chain.last().map(|&dof| topology.mover[dof as usize]);
             work.long.resistances.extend(last.map(|link| (link, resistance.inertia())));
@@ -176,14 +181,14 @@ impl Tree {
             } else {
                 (resistance.about(k - 3), wrench.angular()[k - 3])
             };
-            work.resistance_effort[chain[k] as usize] += effort;
-            add_root(&mut work.resistance[rows[k] as usize..][..=k], force);
+            work.damping_effort[chain[k] as usize] += effort;
+            add_root(&mut work.damping[rows[k] as usize..][..=k], force);
         }
         for k in free..chain.len() {
             let axis = work.axis[chain[k] as usize];
-            work.resistance_effort[chain[k] as usize] += axis.dot(wrench);
+            work.damping_effort[chain[k] as usize] += axis.dot(wrench);
             let force = resistance.times(axis);
-            let (root, joints) = work.resistance[rows[k] as usize..][..=k].split_at_mut(free);
+            let (root, joints) = work.damping[rows[k] as usize..][..=k].split_at_mut(free);
             add_root(root, force);
             for (entry, &other) in joints.iter_mut().zip(&chain[free..]) {
                 *entry += work.axis[other as usize].dot(force);
@@ -206,7 +211,7 @@ struct Resistance([DMat3; 3]);
 
 impl Resistance {
     /// Of a response at a place from there, with a moment over a length.
-    fn new(response: &Response, lever: DVec3, size: f64, h: f64) -> Self {
+    fn new(response: &DampedWrench, lever: DVec3, size: f64, h: f64) -> Self {
         let Symmetric([first, both, second]) = &response.matrix;
         let (first, second) = (*first * h, *second * (size * size * h));
         let both = both.transpose() * (size * h);

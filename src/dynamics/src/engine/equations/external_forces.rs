@@ -5,25 +5,25 @@ use bevy_math::DVec3;
 
 use crate::{
     Wrench,
-    engine::state::{tree::Tree, workspace::Push},
+    engine::state::{tree::Tree, workspace::ExternalWrench},
 };
 
 impl Tree {
     /// Pushes a link during the next step; the tree wakes up.
-    pub(crate) fn add_push(&mut self, push: Push) {
+    pub(crate) fn add_external_wrench(&mut self, push: ExternalWrench) {
         let Wrench { force, torque } = push.wrench;
         if self.topology.freedom > 0 && (force != DVec3::ZERO || torque != DVec3::ZERO) {
-            self.work.pushes.push(push);
+            self.work.external_wrenches.push(push);
             self.wake();
         }
     }
 
     /// Sums the pushes on each link about the common point, where the links now are.
-    pub(crate) fn place_pushes(&mut self) {
-        let (pushes, links, origin) = (&self.work.pushes, &self.work.links, self.work.origin);
-        let placed = &mut self.work.placed_pushes;
+    pub(crate) fn sum_external_wrenches(&mut self) {
+        let (external_wrenches, links, origin) = (&self.work.external_wrenches, &self.work.links, self.work.origin);
+        let placed = &mut self.work.link_wrenches;
         placed.clear();
-        for push in pushes {
+        for push in external_wrenches {
             let force = push.about(&links[push.link], origin);
             match placed.iter_mut().find(|(link, _)| *link == push.link) {
                 Some((_, sum)) => *sum += force,
@@ -33,19 +33,19 @@ impl Tree {
     }
 
     /// Takes the pushes off the forces that the links need for the bias.
-    pub(crate) fn take_off_pushes(&mut self) {
-        for &(link, force) in &self.work.placed_pushes {
+    pub(crate) fn subtract_external_wrenches(&mut self) {
+        for &(link, force) in &self.work.link_wrenches {
             let own = &mut self.work.links[link];
             own.force = own.force - force;
         }
     }
 
     /// The work of the pushes in a substep: force times mean velocity, J.
-    pub(crate) fn push_work(&self, h: f64) -> f64 {
+    pub(crate) fn external_work(&self, h: f64) -> f64 {
         let (topology, work, state) = (&self.topology, &self.work, &self.state);
         let mean = |dof: usize| state.v[dof] + 0.5 * (work.dv_free[dof] + work.dv_impulse[dof]);
         let mut power = 0.0;
-        for push in &work.pushes {
+        for push in &work.external_wrenches {
             let wrench = push.about(&work.links[push.link], work.origin);
             let mut link = Some(push.link);
             while let Some(index) = link {
@@ -60,8 +60,8 @@ impl Tree {
     }
 
     /// Forgets the pushes of the step that was made.
-    pub(crate) fn clear_pushes(&mut self) {
-        self.work.pushes.clear();
-        self.work.placed_pushes.clear();
+    pub(crate) fn clear_external_wrenches(&mut self) {
+        self.work.external_wrenches.clear();
+        self.work.link_wrenches.clear();
     }
 }

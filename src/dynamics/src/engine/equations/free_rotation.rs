@@ -10,32 +10,32 @@ use simpartner_model::Norm;
 use crate::engine::algebra::{gauss_legendre::STAGES, spatial::rotation_by};
 
 /// Rounds of the fixed point that finds the stages. Each takes the part h w of the error: at 1 ms and 10 rad/s seven reach rounding.
-const MOST_ROUNDS: usize = 16;
+const MAX_ROUNDS: usize = 16;
 /// The stages are found when a round changes none by more than this share: four times the spacing of doubles.
-const FOUND: f64 = 1e-15;
+const STAGE_TOLERANCE: f64 = 1e-15;
 
 /// What turns further than this, rad, turns in parts, of which there are so many at most: stages are found up to about 1 rad. What turns by
 /// more than 32 rad is too fast for any timestep; where it then points is by chance, but angular momentum and energy are what they were.
-const MOST_TURN: f64 = 0.5;
-const MOST_PARTS: f64 = 64.0;
+const MAX_TURN: f64 = 0.5;
+const MAX_PARTS: f64 = 64.0;
 
 /// What turns by less than this, rad, has all that its step can tell in the first order: the second is the square of it, below rounding.
-const HARDLY: f64 = 1e-9;
+const SMALL_TURN: f64 = 1e-9;
 
 /// Orientation and angular velocity, world axes, after `h` seconds of what has these principal moments of inertia.
-pub(crate) fn turn_freely(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
+pub(crate) fn rotate_freely(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
     let turn = velocity.norm() * h;
-    if turn < HARDLY {
+    if turn < SMALL_TURN {
         let (w, turned) = (rotate(rotation.inverse(), velocity), rotation_by(velocity * h) * rotation);
         return (turned.normalized(), velocity + rotate(rotation, (principal * w).cross(w) / principal) * h);
     }
-    let parts = (turn / MOST_TURN).ceil().clamp(1.0, MOST_PARTS);
-    let part = |(rotation, velocity), _| turn_once(principal, rotation, velocity, h / parts);
+    let parts = (turn / MAX_TURN).ceil().clamp(1.0, MAX_PARTS);
+    let part = |(rotation, velocity), _| rotate_freely_once(principal, rotation, velocity, h / parts);
     (0..parts as usize).fold((rotation, velocity), part)
 }
 
 /// The same in one part.
-fn turn_once(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
+fn rotate_freely_once(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
     let w = rotate(rotation.inverse(), velocity);
     let l = principal * w;
     let momentum = rotate(rotation, l);
@@ -68,7 +68,7 @@ fn rotate(rotation: DQuat, vector: DVec3) -> DVec3 {
 fn momentum_after(principal: DVec3, l: DVec3, h: f64) -> Option<DVec3> {
     let rate = |l: DVec3| l.cross(l / principal);
     let mut rates = [rate(l); 2];
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let mut change = 0.0f64;
         for stage in 0..2 {
             let [a, b] = STAGES[stage];
@@ -76,7 +76,7 @@ fn momentum_after(principal: DVec3, l: DVec3, h: f64) -> Option<DVec3> {
             change = change.max((new - rates[stage]).abs().max_element());
             rates[stage] = new;
         }
-        if change * h <= FOUND * l.abs().max_element() {
+        if change * h <= STAGE_TOLERANCE * l.abs().max_element() {
             // What overflows changes by no number.
             return Some(l + (rates[0] + rates[1]) * (0.5 * h)).filter(|l| l.is_finite());
         }
@@ -107,9 +107,10 @@ mod tests {
         let (principal, rotation) =
             (DVec3::new(1.0, 2.0, 4.0), DQuat::from_rotation_arc(DVec3::X, DVec3::ONE.normalize()));
         let (h, velocity) = (1e-3, DVec3::new(3e-7, -5e-7, 4e-7));
-        let (one, other) = (turn_freely(principal, rotation, velocity, h), turn_once(principal, rotation, velocity, h));
+        let (one, other) =
+            (rotate_freely(principal, rotation, velocity, h), rotate_freely_once(principal, rotation, velocity, h));
         let apart = (one.0 * other.0.inverse()).xyz().length();
-        assert!(velocity.length() * h < HARDLY && apart < 1e-15, "{apart}");
+        assert!(velocity.length() * h < SMALL_TURN && apart < 1e-15, "{apart}");
         let (change, off) = ((one.1 - velocity).length(), (one.1 - other.1).length());
         assert!(change > 1e-17 && off < 1e-3 * change + 1e-21, "{change} {off}");
     }

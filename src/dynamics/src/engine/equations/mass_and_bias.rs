@@ -22,7 +22,7 @@ impl Tree {
     pub(crate) fn set_motion(&mut self) {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         work.origin = state.root_position;
-        state.set_turns(&mut work.turns, topology.free_axes());
+        state.set_half_angles(&mut work.turns, topology.free_axes());
         let (links, axes, v, turns) =
             (&mut work.links[..], &mut work.axis[..], &work.bias_velocity[..], &work.turns[..]);
         for (index, link) in topology.links.iter().enumerate() {
@@ -33,15 +33,15 @@ impl Tree {
                 other => own.set_motion(other, link, parent, state, turns, (axes, v)),
             }
         }
-        self.place_pushes();
+        self.sum_external_wrenches();
     }
 
     /// The equations of motion there, after [`Tree::set_motion`], in one pass from the root outwards and one back: link
     /// inertias, the mass matrix by the composite-rigid-body algorithm, and the bias by recursive Newton-Euler without
     /// acceleration. Leaves in `work.force` what each link's joint transmits for the bias.
-    pub(crate) fn set_equations(&mut self, gravity: DVec3) {
+    pub(crate) fn set_mass_and_bias(&mut self, gravity: DVec3) {
         // A single body keeps its angular momentum while it drifts.
-        let single = self.is_single();
+        let single = self.is_single_body();
         let (topology, work) = (&self.topology, &mut self.work);
         let origin = work.origin;
         let (links, axes, v) = (&mut work.links[..], &work.axis[..], &work.bias_velocity[..]);
@@ -57,7 +57,7 @@ impl Tree {
                 other => own.set_bias_force(other, link, parent, (axes, v), gravity, single),
             }
         }
-        self.take_off_pushes();
+        self.subtract_external_wrenches();
         let (topology, work) = (&self.topology, &mut self.work);
         let (links, axes) = (&mut work.links[..], &work.axis[..]);
         let mut rows = Rows::new(topology, axes, &mut work.bias, &mut work.mass);
@@ -81,7 +81,7 @@ impl Tree {
 
     /// The bias alone, at another velocity than [`Tree::set_motion`] took, which the links then have.
     pub(crate) fn set_bias(&mut self, gravity: DVec3) {
-        let single = self.is_single();
+        let single = self.is_single_body();
         let (topology, work) = (&self.topology, &mut self.work);
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = work.links.split_at_mut(index);
@@ -89,7 +89,7 @@ impl Tree {
             own.velocity = moving(link, parent, &work.axis, &work.bias_velocity);
             own.set_bias_force(link.joint, link, parent, (&work.axis, &work.bias_velocity), gravity, single);
         }
-        self.take_off_pushes();
+        self.subtract_external_wrenches();
         let (topology, work) = (&self.topology, &mut self.work);
         for (index, link) in topology.links.iter().enumerate().rev() {
             let force = work.links[index].force;

@@ -24,8 +24,8 @@ impl Tree {
         }
         let (topology, work) = (&self.topology, &mut self.work);
         work.factor.copy_from_slice(&work.mass);
-        if work.resists && diagonal.is_some() {
-            work.factor.iter_mut().zip(&work.resistance).for_each(|(entry, more)| *entry += more);
+        if work.has_damping && diagonal.is_some() {
+            work.factor.iter_mut().zip(&work.damping).for_each(|(entry, more)| *entry += more);
         }
         let free = topology.links[0].joint == LinkJoint::Free;
         let first = topology.free_axes();
@@ -109,8 +109,8 @@ impl Tree {
 
     /// x ← L⁻¹ x.
     pub(crate) fn solve_lower(&mut self, x: &mut [f64]) {
-        if self.moves_apart() {
-            return self.solve_apart(x);
+        if self.is_decoupled() {
+            return self.solve_decoupled(x);
         }
         if self.topology.is_long() {
             return self.solve_lower_long(x);
@@ -211,8 +211,8 @@ impl Tree {
     }
 
     /// Whether it is a single body in no soil, whose mass matrix about its own centre of mass couples nothing that moves it with what turns it.
-    pub(crate) fn moves_apart(&self) -> bool {
-        self.is_single() && !self.work.resists
+    pub(crate) fn is_decoupled(&self) -> bool {
+        self.is_single_body() && !self.work.has_damping
     }
 
     /// The change of velocity that whitened impulses bring: L⁻¹ D^(-1/2) w.

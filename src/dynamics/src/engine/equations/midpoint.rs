@@ -24,25 +24,25 @@ use crate::{
 
 /// Rounds in which the bias of a tree without impulses finds its mean velocity. Each brings the part h w of the error of the one
 /// before, where w is the rate at which joints turn: 5 do at 1 ms, 9 at 10 ms and 10 rad/s.
-const MOST_ROUNDS: usize = 12;
+const MAX_BIAS_ROUNDS: usize = 12;
 /// It has found it when a round changes no velocity by more than this share of the largest: over the 6e5 steps of ten minutes
 /// at 1 ms that is 1e-6 of it at worst.
-const SETTLED: f64 = 1e-12;
+const BIAS_TOLERANCE: f64 = 1e-12;
 /// Constraints have to be solved anew for another bias. That is done where the old one would give or take more than this share
 /// of the kinetic energy in a step: a thousandth in a minute of steps of 1 ms.
-const UNSETTLED_POWER: f64 = 1e-8;
+const BIAS_POWER_TOLERANCE: f64 = 1e-8;
 
 /// What touches something loses more by friction than a bias that is extrapolated gives or takes while its joints turn by less than
 /// this in a step, rad: the cube of it is a part of 1e-6 of the kinetic energy. Looking costs seven hundredths of a robot's step.
-const LITTLE_TURN: f64 = 0.01;
+const SMALL_JOINT_TURN: f64 = 0.01;
 
 impl Tree {
     /// Drifts half a step: where everything is at the midpoint, and how it moves.
     pub(crate) fn predict(&mut self, h: f64) {
-        self.keep();
+        self.record_start();
         self.drift(0.5 * h);
-        if self.is_single() {
-            self.set_single_motion();
+        if self.is_single_body() {
+            self.set_single_body_motion();
         } else {
             self.extrapolate_velocity();
             self.set_motion();
@@ -58,18 +58,18 @@ impl Tree {
 
     /// Assembles the equations of motion at the midpoint, all but the velocity without impulses.
     pub(crate) fn assemble(&mut self, gravity: DVec3) {
-        if self.is_single() {
+        if self.is_single_body() {
             self.extrapolate_velocity();
         }
-        self.set_equations(gravity);
+        self.set_mass_and_bias(gravity);
         self.work.impact = false;
-        self.work.is_free = false;
+        self.work.is_complete = false;
         self.work.dv_impulse.fill(0.0);
-        self.clear_resistance();
+        self.clear_damping();
     }
 
     /// Notes the bias, and the forces of the links for it.
-    fn note_bias(&mut self) {
+    fn record_bias(&mut self) {
         let work = &mut self.work;
         work.first_bias.clone_from(&work.bias);
         work.first_force.clear();
@@ -81,7 +81,7 @@ impl Tree {
     pub(crate) fn average_bias(&mut self, gravity: DVec3) {
         self.work.bias_velocity.copy_from_slice(&self.state.v);
         self.set_bias(gravity);
-        self.note_bias();
+        self.record_bias();
         let work = &mut self.work;
         for (i, v) in work.bias_velocity.iter_mut().enumerate() {
             *v += work.dv_free[i] + work.dv_impulse[i];
@@ -98,23 +98,23 @@ impl Tree {
 
     /// Takes the bias at the mean of the velocities before and after the step, which it itself changes: a fixed point, found from
     /// the change of velocity that the last step had. Without impulses.
-    pub(crate) fn settle(&mut self, h: f64, gravity: DVec3) {
-        if !self.topology.whirls {
+    pub(crate) fn iterate_bias(&mut self, h: f64, gravity: DVec3) {
+        if !self.topology.has_velocity_bias {
             return;
         }
         let mut change = std::mem::take(&mut self.work.scratch);
         let mut last = f64::INFINITY;
-        for _ in 0..MOST_ROUNDS {
-            self.take_bias_at_mean(gravity);
+        for _ in 0..MAX_BIAS_ROUNDS {
+            self.set_bias_at_mean(gravity);
             for (change, (new, old)) in change.iter_mut().zip(self.work.bias.iter().zip(&self.work.first_bias)) {
                 *change = -h * (new - old);
             }
             self.solve(&mut change);
-            let largest = largest_of(&change);
+            let largest = max_abs(&change);
             // What does not come nearer any more has come as near as it does. Where the first round would change more than there is, the body turns
             // too far in the step for any round to come nearer.
-            if !(largest < last.min(largest_of(&self.work.bias_velocity))) {
-                self.take_bias_back();
+            if !(largest < last.min(max_abs(&self.work.bias_velocity))) {
+                self.revert_bias();
                 break;
             }
             let work = &mut self.work;
@@ -122,7 +122,7 @@ impl Tree {
                 *free += change;
                 *v += change;
             }
-            if !(largest > SETTLED * largest_of(&self.work.bias_velocity)) {
+            if !(largest > BIAS_TOLERANCE * max_abs(&self.work.bias_velocity)) {
                 break;
             }
             last = largest;
@@ -131,35 +131,35 @@ impl Tree {
     }
 
     /// Whether the velocities that the step would end with are any that a bias can be taken at: it grows with their squares.
-    pub(crate) fn ends_sound(&self) -> bool {
+    pub(crate) fn end_is_finite(&self) -> bool {
         let changes = self.work.dv_free.iter().zip(&self.work.dv_impulse);
         let mut ends = self.state.v.iter().zip(changes).map(|(v, (free, impulse))| v + free + impulse);
         ends.all(|v| v.abs() <= RUNAWAY_SPIN)
     }
 
     /// Whether its joints turn so little in a step that the extrapolated bias is good enough for what touches something.
-    pub(crate) fn turns_little(&self, h: f64) -> bool {
-        self.work.fastest.0 * h < LITTLE_TURN
+    pub(crate) fn is_slowly_turning(&self, h: f64) -> bool {
+        self.work.fastest_joint.0 * h < SMALL_JOINT_TURN
     }
 
     /// The same among constraints, once. False if nothing has to be solved anew for the new bias, and then the old one stands.
-    pub(crate) fn takes_mean_bias(&mut self, h: f64, gravity: DVec3) -> bool {
-        if !self.topology.whirls {
+    pub(crate) fn update_mean_bias(&mut self, h: f64, gravity: DVec3) -> bool {
+        if !self.topology.has_velocity_bias {
             return false;
         }
-        self.take_bias_at_mean(gravity);
+        self.set_bias_at_mean(gravity);
         let work = &mut self.work;
         let bias = work.bias.iter().zip(&work.first_bias);
         let power: f64 = bias.zip(&work.bias_velocity).map(|((new, old), v)| (new - old) * v).sum();
-        let counts = h * power.abs() > UNSETTLED_POWER * work.kinetic;
+        let counts = h * power.abs() > BIAS_POWER_TOLERANCE * work.kinetic;
         if !counts {
-            self.take_bias_back();
+            self.revert_bias();
         }
         counts
     }
 
     /// Takes the bias again that was noted.
-    fn take_bias_back(&mut self) {
+    fn revert_bias(&mut self) {
         let work = &mut self.work;
         std::mem::swap(&mut work.bias, &mut work.first_bias);
         for (link, force) in work.links.iter_mut().zip(&work.first_force) {
@@ -168,8 +168,8 @@ impl Tree {
     }
 
     /// Takes the bias at the mean of the velocities before and after the step, and notes the one before.
-    fn take_bias_at_mean(&mut self, gravity: DVec3) {
-        self.note_bias();
+    fn set_bias_at_mean(&mut self, gravity: DVec3) {
+        self.record_bias();
         let (work, v) = (&mut self.work, &self.state.v);
         let changes = work.dv_free.iter().zip(&work.dv_impulse);
         for (mean, (v, (free, impulse))) in work.bias_velocity.iter_mut().zip(v.iter().zip(changes)) {
@@ -180,8 +180,8 @@ impl Tree {
 
     /// Motors, damping and what else resists go into the mass matrix, and the velocity without impulses follows.
     pub(crate) fn set_free_velocity(&mut self, h: f64) {
-        if self.moves_apart() {
-            return self.set_apart_velocity(h);
+        if self.is_decoupled() {
+            return self.set_decoupled_velocity(h);
         }
         self.set_motor_coordinates();
         let mut damping = std::mem::take(&mut self.work.scratch);
@@ -191,7 +191,7 @@ impl Tree {
         let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
         let (q, v, motors) = (&state.q[..freedom], &state.v[..freedom], &state.motors[..freedom]);
         let (sides, means) = (&state.saturation[..freedom], &state.power_means[..freedom]);
-        let (bias, resistance) = (&work.bias[..freedom], &work.resistance_effort[..freedom]);
+        let (bias, resistance) = (&work.bias[..freedom], &work.damping_effort[..freedom]);
         let (followed, damping_of, dv_of) =
             (&self.motor_coordinates()[..freedom], &mut damping[..freedom], &mut dv[..freedom]);
         for dof in 0..free {
@@ -219,8 +219,8 @@ impl Tree {
     }
 
     /// Takes the whitened impulses of its island and reads the motors' efforts. False if another set of motors is at its
-    /// limit than was assumed ([`Tree::read_motor`]).
-    pub(crate) fn take_impulses(&mut self, whitened: &[f64], h: f64, grows: bool) -> bool {
+    /// limit than was assumed ([`Tree::update_motor`]).
+    pub(crate) fn apply_impulses(&mut self, whitened: &[f64], h: f64, grows: bool) -> bool {
         let mut dv = std::mem::take(&mut self.work.dv_impulse);
         if whitened.is_empty() {
             dv.fill(0.0);
@@ -228,12 +228,12 @@ impl Tree {
             self.velocity_of(whitened, &mut dv);
         }
         self.work.dv_impulse = dv;
-        if self.motors_follow_laws(h) {
+        if self.read_unsaturated_motors(h) {
             return true;
         }
         let mut unchanged = true;
         for dof in self.topology.free_axes()..self.topology.freedom {
-            unchanged &= self.read_motor(dof, h, grows);
+            unchanged &= self.update_motor(dof, h, grows);
         }
         unchanged
     }
@@ -244,10 +244,10 @@ impl Tree {
             self.work.loads.fill([0.0; 3]);
             self.work.reactions.fill(Spatial::ZERO);
         }
-        self.work.motor_work = 0.0;
-        self.work.impacts = 0;
-        (self.work.spent, self.work.reserved) = (0.0, 0.0);
-        self.work.reserves.clear();
+        self.work.step_work = 0.0;
+        self.work.impact_count = 0;
+        (self.work.used_work, self.work.reserved_work) = (0.0, 0.0);
+        self.work.reserved_stack.clear();
     }
 
     /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. Before
@@ -275,7 +275,7 @@ impl Tree {
     /// Adds the loads of a substep that counts, a `share` of the step's means.
     pub(crate) fn add_loads(&mut self, share: f64) {
         let work = &mut self.work;
-        work.motor_work += work.substep_work;
+        work.step_work += work.substep_work;
         // A single body has no joints.
         if self.topology.links.len() == 1 {
             return;
@@ -295,57 +295,57 @@ impl Tree {
     }
 
     /// Keeps everything that the step starts from.
-    fn keep(&mut self) {
-        let (state, kept) = (&self.state, &mut self.work.kept);
-        (kept.root_position, kept.root_rotation) = (state.root_position, state.root_rotation);
-        kept.v.clone_from(&state.v);
-        kept.last_dv.clone_from(&state.last_dv);
+    fn record_start(&mut self) {
+        let (state, start) = (&self.state, &mut self.work.substep_start);
+        (start.root_position, start.root_rotation) = (state.root_position, state.root_rotation);
+        start.v.clone_from(&state.v);
+        start.last_dv.clone_from(&state.last_dv);
         // A single body has no coordinates and motors.
         if self.topology.links.len() > 1 {
-            kept.q.clone_from(&state.q);
-            kept.saturation.clone_from(&state.saturation);
-            kept.power_means.clone_from(&state.power_means);
+            start.q.clone_from(&state.q);
+            start.saturation.clone_from(&state.saturation);
+            start.power_means.clone_from(&state.power_means);
         }
         if !self.topology.balls.is_empty() {
-            kept.balls.clone_from(&state.balls);
+            start.balls.clone_from(&state.balls);
         }
         if self.topology.has_rows {
-            kept.row_impulses.clone_from(&state.row_impulses);
+            start.row_impulses.clone_from(&state.row_impulses);
         }
-        self.work.kept_energy = self.work.energy;
+        self.work.energy_at_start = self.work.energy;
     }
 
     /// Moves back to where the step started.
-    pub(crate) fn move_back(&mut self) {
-        let (state, kept) = (&mut self.state, &self.work.kept);
-        (state.root_position, state.root_rotation) = (kept.root_position, kept.root_rotation);
+    pub(crate) fn restore_position(&mut self) {
+        let (state, start) = (&mut self.state, &self.work.substep_start);
+        (state.root_position, state.root_rotation) = (start.root_position, start.root_rotation);
         if self.topology.links.len() > 1 {
-            state.q.clone_from(&kept.q);
+            state.q.clone_from(&start.q);
         }
         if !self.topology.balls.is_empty() {
-            state.balls.clone_from(&kept.balls);
+            state.balls.clone_from(&start.balls);
         }
     }
 
     /// Goes back to what the step started from.
-    pub(crate) fn go_back(&mut self) {
-        self.move_back();
-        let (state, kept) = (&mut self.state, &self.work.kept);
-        state.v.clone_from(&kept.v);
-        state.last_dv.clone_from(&kept.last_dv);
+    pub(crate) fn restore_start(&mut self) {
+        self.restore_position();
+        let (state, start) = (&mut self.state, &self.work.substep_start);
+        state.v.clone_from(&start.v);
+        state.last_dv.clone_from(&start.last_dv);
         if self.topology.links.len() > 1 {
-            state.saturation.clone_from(&kept.saturation);
-            state.power_means.clone_from(&kept.power_means);
+            state.saturation.clone_from(&start.saturation);
+            state.power_means.clone_from(&start.power_means);
         }
         if self.topology.has_rows {
-            state.row_impulses.clone_from(&kept.row_impulses);
+            state.row_impulses.clone_from(&start.row_impulses);
         }
-        self.work.energy = self.work.kept_energy;
+        self.work.energy = self.work.energy_at_start;
     }
 
     /// False if any number of the state is none, or any rate beyond what the state of a body may be: then a body has run away, and
     /// what follows is only more so.
-    pub(crate) fn is_sound(&self) -> bool {
+    pub(crate) fn is_finite_state(&self) -> bool {
         let state = &self.state;
         let slow = state.v.iter().all(|rate| rate.abs() <= RUNAWAY_SPIN);
         slow && state.q.iter().all(|q| q.is_finite())
@@ -362,26 +362,26 @@ impl Tree {
     }
 
     /// The fastest of its bodies and joints, in terms of what counts as having run away.
-    pub(crate) fn relative_speed(&self) -> f64 {
+    pub(crate) fn overspeed(&self) -> f64 {
         let [speed, spin, _] = self.work.largest_squares.map(f64::sqrt);
-        (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN).max(largest_of(&self.state.v) / RUNAWAY_SPIN)
+        (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN).max(max_abs(&self.state.v) / RUNAWAY_SPIN)
     }
 
     /// Stays where it was at the start of the substep, with the velocity at its end. Nothing came in.
-    pub(crate) fn stay(&mut self) {
-        self.move_back();
+    pub(crate) fn restore_position_without_work(&mut self) {
+        self.restore_position();
         self.work.substep_work = 0.0;
     }
 
     /// Moves at this share of its velocity, as after an impact.
-    pub(crate) fn slow_down(&mut self, share: f64) {
+    pub(crate) fn scale_velocity(&mut self, share: f64) {
         self.state.v.iter_mut().for_each(|v| *v *= share);
         self.state.last_dv.fill(0.0);
     }
 
     /// Stands still where it was at the start of the step, after it came to no finite state.
     pub(crate) fn restore_at_rest(&mut self) {
-        self.go_back();
+        self.restore_start();
         let (state, work) = (&mut self.state, &mut self.work);
         state.v.fill(0.0);
         state.last_dv.fill(0.0);
@@ -435,6 +435,6 @@ impl Tree {
 }
 
 /// The largest of numbers, whatever their signs.
-fn largest_of(numbers: &[f64]) -> f64 {
+fn max_abs(numbers: &[f64]) -> f64 {
     numbers.iter().fold(0.0, |largest, number| largest.max(number.abs()))
 }

@@ -41,7 +41,7 @@ impl Tree {
     }
 
     /// Sets the motor of a degree of freedom; a new one wakes the tree.
-    pub(crate) fn drive(&mut self, dof: usize, motor: Servo) {
+    pub(crate) fn set_motor(&mut self, dof: usize, motor: Servo) {
         let motor = Servo { max_effort: motor.max_effort.min(self.topology.laws[dof].max_effort), ..motor };
         if self.state.motors[dof] == motor {
             return;
@@ -55,7 +55,7 @@ impl Tree {
     }
 
     /// Reads what the motors exerted if all of them follow their laws, below all of their bounds, as was assumed. False otherwise.
-    pub(crate) fn motors_follow_laws(&mut self, h: f64) -> bool {
+    pub(crate) fn read_unsaturated_motors(&mut self, h: f64) -> bool {
         let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
         let mut efforts = std::mem::take(&mut self.work.effort);
         // Slices of one length are checked once.
@@ -81,7 +81,7 @@ impl Tree {
 
     /// Reads what a motor exerted, and assumes what it does next. False if that is something else than was assumed. Where `grows`, what is
     /// at its largest power stays there: that is never exceeded, whatever the rate.
-    pub(crate) fn read_motor(&mut self, dof: usize, h: f64, grows: bool) -> bool {
+    pub(crate) fn update_motor(&mut self, dof: usize, h: f64, grows: bool) -> bool {
         let (motor, law) = (&self.state.motors[dof], &self.topology.laws[dof]);
         let (side, power_mean) = (self.state.saturation[dof], self.state.power_means[dof]);
         if !motor.is_on() {
@@ -123,7 +123,7 @@ impl Tree {
     /// gives its largest power. Efforts fall with the rate, the rate grows with the effort, so the least of those is right at which the
     /// laws would meet.
     fn choose_bound(&mut self, dof: usize, [mean, wanted]: [f64; 2], h: f64) -> (i8, f64) {
-        let gain = self.gain_of_effort(dof, h);
+        let gain = self.effort_gain(dof, h);
         let (motor, law, effort) = (&self.state.motors[dof], &self.topology.laws[dof], self.work.effort[dof]);
         // At the end of the step the rate changes by twice as much as in the mean.
         let slope = 2.0 * gain * (motor.damping + h * motor.stiffness);
@@ -141,7 +141,7 @@ impl Tree {
 
     /// By how much a unit of effort changes the mean rate of a degree of freedom in the substep, while the other motors do what is assumed of
     /// them.
-    fn gain_of_effort(&mut self, dof: usize, h: f64) -> f64 {
+    fn effort_gain(&mut self, dof: usize, h: f64) -> f64 {
         let (motor, law) = (&self.state.motors[dof], &self.topology.laws[dof]);
         let slope = match (self.state.saturation[dof], self.state.power_means[dof]) {
             (0, 0.0) => motor.damping + h * motor.stiffness,

@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::free_rotation::turn_freely;
+use super::free_rotation::rotate_freely;
 use crate::{
     engine::{
         algebra::spatial::rotation_by,
@@ -18,7 +18,7 @@ use crate::{
 impl Tree {
     /// Moves on for `h` seconds at its velocity.
     pub(crate) fn drift(&mut self, h: f64) {
-        if self.is_single() {
+        if self.is_single_body() {
             self.drift_single(h);
         } else {
             integrate(&self.topology, &mut self.state, None, h);
@@ -44,7 +44,7 @@ impl Tree {
         if before == DVec3::ZERO {
             return;
         }
-        let (turned, after) = turn_freely(principal, state.root_rotation, before, h);
+        let (turned, after) = rotate_freely(principal, state.root_rotation, before, h);
         state.root_rotation = turned;
         state.v[3..6].copy_from_slice(after.as_ref());
     }

@@ -30,10 +30,10 @@ use crate::engine::{
 
 /// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but rounding; after one of the midpoint
 /// scheme, which closes loops in the middle of steps, three do.
-const MOST_ROUNDS: usize = 5;
+const MAX_ROUNDS: usize = 5;
 /// What is nearer than this, m or rad, and what opens more slowly, m/s or rad/s, is closed by the round that finds it: a round leaves the part h w of it, w the
 /// rate at which joints turn.
-const NEARLY_CLOSED: f64 = 1e-11;
+const CLOSED_TOLERANCE: f64 = 1e-11;
 
 /// The joints that close the loops of a tree, and their rows where the tree was looked at last. Kept from step to step for its memory only.
 #[derive(Debug, Default)]
@@ -239,7 +239,7 @@ impl Loops {
         for row in self.stages.iter().flatten() {
             let (closure, mean) = (&mut closures[own[row.closure]], 0.5 * row.effort);
             closure.impulses[row.purpose.number()] += mean * scheme.h;
-            closure.add_load(row.purpose, &row.direction, mean * scheme.share);
+            closure.add_load(row.purpose, &row.direction, mean * scheme.time_fraction);
         }
     }
 }
@@ -259,7 +259,7 @@ impl Row {
 
 impl Tree {
     /// Sets the rows of loops where the links are, and adds what their springs and dampers exert.
-    pub(super) fn look_at_loops(&self, loops: &mut Loops, gravity: DVec3, efforts: &mut [f64]) {
+    pub(super) fn update_loop_rows(&self, loops: &mut Loops, gravity: DVec3, efforts: &mut [f64]) {
         if !loops.is_empty() {
             loops.look(self, gravity);
             loops.add_given(efforts);
@@ -275,7 +275,7 @@ impl Tree {
     }
 
     /// Pushes the links with what the loops exerted at a stage. Returns the power of their springs and rotors.
-    pub(super) fn push_by_loops(&mut self, loops: &Loops, stage: usize) -> f64 {
+    pub(super) fn apply_loop_forces(&mut self, loops: &Loops, stage: usize) -> f64 {
         if loops.is_empty() {
             return 0.0;
         }
@@ -288,9 +288,9 @@ impl Tree {
         if loops.is_empty() {
             return true;
         }
-        self.exchange(memory);
+        self.swap_stage(memory);
         let mut closed = false;
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             self.work.bias_velocity.copy_from_slice(&self.state.v);
             self.set_motion();
             loops.look(self, gravity);
@@ -308,12 +308,12 @@ impl Tree {
             changes.for_each(|((v, last), change)| (*v, *last) = (*v + change, *last + change));
             loops.solve(self, |loops, row| -loops.rows[row].off);
             self.drift_at(&loops.change, 1.0);
-            closed = open.max(opens) <= NEARLY_CLOSED;
+            closed = open.max(opens) <= CLOSED_TOLERANCE;
             if closed {
                 break;
             }
         }
-        self.exchange(memory);
+        self.swap_stage(memory);
         loops.made = closed;
         closed
     }

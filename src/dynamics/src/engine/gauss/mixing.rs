@@ -22,21 +22,21 @@ use crate::engine::state::{
 
 /// The stages are found when a round changes no velocity by more than this share of the largest: what it leaves is a tenth of that or less. Measured with
 /// ropes of 100 links at 1 and 4 ms, energy errs by the same with 1e-10, which costs half as many rounds again.
-const FOUND: f64 = 1e-6;
+const STAGE_TOLERANCE: f64 = 1e-6;
 /// Rounds at most. Three do for a rope of 100 hinges at 1 ms, seven at 4 ms.
-const MOST_ROUNDS: usize = 30;
+const MAX_ROUNDS: usize = 30;
 /// After so many rounds the residual must have fallen to this share of the first, otherwise the stages are given up.
-const FIRST_ROUNDS: usize = 8;
-const MUST_FALL_TO: f64 = 0.25;
+const TRIAL_ROUNDS: usize = 8;
+const TRIAL_REDUCTION: f64 = 0.25;
 /// Number of differences that are kept. Those of earlier rounds describe G where it is no longer evaluated.
-const MEMORY: usize = 6;
+const DEPTH: usize = 6;
 /// A difference of which the others leave less than this share is taken as a combination of them.
-const DEPENDENT: f64 = 1e-6;
+const INDEPENDENT_FRACTION: f64 = 1e-6;
 
 impl Mixing {
     /// Begins the rounds of a step.
     fn begin(&mut self) {
-        self.pairs.resize_with(MEMORY, Default::default);
+        self.pairs.resize_with(DEPTH, Default::default);
         self.residual.clear();
         (self.count, self.next) = (0, 0);
     }
@@ -66,8 +66,8 @@ impl Mixing {
             q.fill(0.0);
         }
         self.pairs[self.next] = [q, p];
-        self.count = MEMORY.min(self.count + 1);
-        self.next = (self.next + 1) % MEMORY;
+        self.count = DEPTH.min(self.count + 1);
+        self.next = (self.next + 1) % DEPTH;
         let freedom = stages[0].a.len();
         for [q, p] in &self.pairs[..self.count] {
             let share = dot(q, &self.residual);
@@ -87,7 +87,7 @@ impl Mixing {
             subtract(p, share, image);
         }
         let left = dot(q, q);
-        if !(left > DEPENDENT * DEPENDENT * whole) {
+        if !(left > INDEPENDENT_FRACTION * INDEPENDENT_FRACTION * whole) {
             return false;
         }
         let scale = 1.0 / left.sqrt();
@@ -106,7 +106,7 @@ fn subtract(from: &mut [f64], share: f64, what: &[f64]) {
 
 impl Tree {
     /// [`Tree::find_stages`] of a long tree without loops.
-    pub(super) fn find_mixed_stages(
+    pub(super) fn find_stages_by_mixing(
         &mut self,
         stages: &mut [Stage; 2],
         loops: &mut Loops,
@@ -116,15 +116,15 @@ impl Tree {
         let mut mixing = mem::take(&mut self.work.long.mixing);
         mixing.begin();
         let (mut first, mut found) = (f64::INFINITY, false);
-        for round in 0..MOST_ROUNDS {
+        for round in 0..MAX_ROUNDS {
             mixing.begin_round(stages);
             #[cfg(test)]
             {
                 mixing.rounds = round + 1;
             }
-            let [change, size] = self.make_round(stages, loops, h, gravity);
-            found = change <= FOUND * size;
-            let falls = change.is_finite() && (round != FIRST_ROUNDS || change < MUST_FALL_TO * first);
+            let [change, size] = self.evaluate_stages(stages, loops, h, gravity);
+            found = change <= STAGE_TOLERANCE * size;
+            let falls = change.is_finite() && (round != TRIAL_ROUNDS || change < TRIAL_REDUCTION * first);
             if found || !falls {
                 break;
             }
@@ -161,7 +161,7 @@ mod tests {
             prepare(&mut world);
             world
         });
-        let is_free = |tree: &Tree| tree.work.is_free || tree.topology.freedom == 0;
+        let is_free = |tree: &Tree| tree.work.is_complete || tree.topology.freedom == 0;
         let mut free = 0;
         for _ in 0..steps {
             worlds.iter_mut().for_each(|world| world.step());
@@ -245,8 +245,8 @@ mod tests {
                 rounds += world.trees[0].work.long.mixing.rounds;
             }
             let (topology, work) = (&world.trees[0].topology, &world.trees[0].work);
-            assert!(topology.is_long() && work.is_free);
-            let packed = [&work.mass, &work.factor, &work.resistance].map(Vec::len);
+            assert!(topology.is_long() && work.is_complete);
+            let packed = [&work.mass, &work.factor, &work.damping].map(Vec::len);
             assert_eq!((packed, topology.freedom), ([0; 3], links));
             rounds * (topology.freedom + topology.links.len())
         });

@@ -37,14 +37,14 @@ use crate::{
 
 /// The stages are found when a round changes no velocity by more than this share of the largest. It is what is lost in a step at
 /// most, and as a rule a part h w of it: 1e-9 of the energy in a minute of steps of 1 ms.
-const FOUND: f64 = 1e-10;
+const STAGE_TOLERANCE: f64 = 1e-10;
 /// What is looked for with loops, down to rounding, so that it shows to rounding alone where they were cut; what comes no nearer than the above is found, too.
-const FOUND_IN_LOOPS: f64 = 1e-14;
+const STAGE_TOLERANCE_IN_LOOPS: f64 = 1e-14;
 /// What the next round would change must seem this many times smaller still: what is left over adds up over all steps.
-const SAFETY: f64 = 1e3;
+const STAGE_SAFETY: f64 = 1e3;
 /// Rounds at most. Two or three do at 1 ms, twice as many at 10 ms; more say that something is stiff.
-const MOST_ROUNDS: usize = 10;
-const MOST_ROUNDS_OF_LOOPS: usize = 20;
+const MAX_ROUNDS: usize = 10;
+const MAX_ROUNDS_IN_LOOPS: usize = 20;
 
 impl Turn {
     /// The rate of the rotation vector at an angular velocity: the inverse of the exponential's derivative, to the order of the
@@ -65,7 +65,7 @@ impl Tree {
     /// Whether its motion is smooth while it touches nothing: no motor follows anything, nothing rubs, and nobody pushes.
     pub(crate) fn is_smooth(&self) -> bool {
         self.topology.links.len() > 1
-            && self.work.pushes.is_empty()
+            && self.work.external_wrenches.is_empty()
             && self.motors_are_steady()
             && self.topology.laws.iter().all(|law| law.friction == 0.0)
     }
@@ -82,26 +82,27 @@ impl Tree {
 
     /// Makes the whole step from what [`Tree::predict`] kept: motion, loads and reactions. False if the stages are not found;
     /// then the midpoint scheme finds everything as it was.
-    pub(crate) fn step_freely(&mut self, loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
+    pub(crate) fn step_gauss(&mut self, loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
         let (mut stages, middle) = (mem::take(&mut self.work.stages), self.work.origin);
         self.begin_stages(&mut stages, loops, h);
         let mut found = self.find_stages(&mut stages, loops, h, gravity);
         if found {
             self.set_mean_loads(&mut stages, loops, h, gravity);
             self.set_velocities(&mut stages, h);
-            self.move_by(&stages, END, h);
-            let (state, v) = (&mut self.state, &self.work.kept.v);
+            self.set_positions(&stages, END, h);
+            let (state, v) = (&mut self.state, &self.work.substep_start.v);
             for (dof, now) in state.v.iter_mut().enumerate() {
                 state.last_dv[dof] = add(END, h, [stages[0].a[dof], stages[1].a[dof]]);
                 *now = v[dof] + state.last_dv[dof];
             }
             // No change is larger than one that is no number.
-            found = self.is_sound() && self.motors_are_steady() && self.close_loops(loops, &mut stages[0], gravity);
+            found =
+                self.is_finite_state() && self.motors_are_steady() && self.close_loops(loops, &mut stages[0], gravity);
         }
         (self.work.stages, self.work.origin) = (stages, middle);
         if !found {
             // The stages have left their mass matrix and bias.
-            self.go_back();
+            self.restore_start();
             self.predict(h);
             self.assemble(gravity);
             self.set_free_velocity(h);
@@ -113,8 +114,8 @@ impl Tree {
     fn begin_stages(&self, stages: &mut [Stage; 2], loops: &Loops, h: f64) {
         let (topology, work, spread) = (&self.topology, &self.work, FAR - 0.25);
         for (stage, side) in stages.iter_mut().zip([-spread, spread]) {
-            let now = if loops.is_empty() { &work.dv_free } else { &work.kept.last_dv };
-            let changes = now.iter().zip(&work.kept.last_dv);
+            let now = if loops.is_empty() { &work.dv_free } else { &work.substep_start.last_dv };
+            let changes = now.iter().zip(&work.substep_start.last_dv);
             stage.a.clear();
             stage.a.extend(changes.map(|(dv, last)| (dv + side * (dv - last)) / h));
             stage.v.resize(topology.freedom, 0.0);
@@ -128,16 +129,20 @@ impl Tree {
 
     fn find_stages(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
         if self.topology.is_long() && loops.is_empty() {
-            return self.find_mixed_stages(stages, loops, h, gravity);
+            return self.find_stages_by_mixing(stages, loops, h, gravity);
         }
-        let (found, rounds) =
-            if loops.is_empty() { (FOUND, MOST_ROUNDS) } else { (FOUND_IN_LOOPS, MOST_ROUNDS_OF_LOOPS) };
+        let (found, rounds) = if loops.is_empty() {
+            (STAGE_TOLERANCE, MAX_ROUNDS)
+        } else {
+            (STAGE_TOLERANCE_IN_LOOPS, MAX_ROUNDS_IN_LOOPS)
+        };
         let (mut last, mut size) = (f64::INFINITY, 0.0);
         for _ in 0..rounds {
             let change;
-            [change, size] = self.make_round(stages, loops, h, gravity);
+            [change, size] = self.evaluate_stages(stages, loops, h, gravity);
             // Each round leaves the same share of the error, so the last two tell how much the next would change.
-            let next = if loops.is_empty() && last.is_finite() { SAFETY * change * (change / last) } else { change };
+            let next =
+                if loops.is_empty() && last.is_finite() { STAGE_SAFETY * change * (change / last) } else { change };
             if change.min(next) <= found * size {
                 return true;
             }
@@ -146,16 +151,16 @@ impl Tree {
             }
             last = change;
         }
-        !loops.is_empty() && size.is_finite() && last <= FOUND * size
+        !loops.is_empty() && size.is_finite() && last <= STAGE_TOLERANCE * size
     }
 
     /// Evaluates the accelerations of both stages once. Returns the largest change of a velocity, and the largest velocity.
     #[inline]
-    fn make_round(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> [f64; 2] {
+    fn evaluate_stages(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> [f64; 2] {
         let mut change = 0.0f64;
         for which in 0..2 {
             self.set_velocities(stages, h);
-            self.move_by(stages, STAGES[which], h);
+            self.set_positions(stages, STAGES[which], h);
             change = change.max(h * self.accelerate(stages, which, loops, gravity));
         }
         [change, stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()))]
@@ -164,12 +169,12 @@ impl Tree {
     /// The velocities of both stages from their accelerations, and the rates of what turns freely.
     fn set_velocities(&self, stages: &mut [Stage; 2], h: f64) {
         let [one, two] = stages;
-        for (dof, v) in self.work.kept.v.iter().enumerate() {
+        for (dof, v) in self.work.substep_start.v.iter().enumerate() {
             let a = [one.a[dof], two.a[dof]];
             (one.v[dof], two.v[dof]) = (v + add(STAGES[0], h, a), v + add(STAGES[1], h, a));
         }
         for number in 0..=self.topology.balls.len() {
-            let Some((dof, side)) = self.turning(number) else { continue };
+            let Some((dof, side)) = self.rotation_dof(number) else { continue };
             let rates = [one.turns[number].rate, two.turns[number].rate];
             for (stage, weights) in [&mut *one, &mut *two].into_iter().zip(STAGES) {
                 stage.turns[number].vector = add(weights, h, rates);
@@ -180,16 +185,16 @@ impl Tree {
 
     /// The first degree of freedom of what turns freely, and the side that its rates are counted on: the root is number 0, if it floats,
     /// then come the ball joints.
-    fn turning(&self, number: usize) -> Option<(usize, f64)> {
+    fn rotation_dof(&self, number: usize) -> Option<(usize, f64)> {
         match number.checked_sub(1) {
-            None => self.is_free().then_some((3, 1.0)),
+            None => self.is_floating().then_some((3, 1.0)),
             Some(ball) => self.topology.balls.get(ball).map(|ball| (ball.dof, ball.sign)),
         }
     }
 
     /// Moves from where the step starts by what it adds with these weights of the stages.
-    fn move_by(&mut self, stages: &[Stage; 2], weights: [f64; 2], h: f64) {
-        let ([one, two], state, kept) = (stages, &mut self.state, &self.work.kept);
+    fn set_positions(&mut self, stages: &[Stage; 2], weights: [f64; 2], h: f64) {
+        let ([one, two], state, kept) = (stages, &mut self.state, &self.work.substep_start);
         let turn = |number: usize| rotation_by(add(weights, h, [one.turns[number].rate, two.turns[number].rate]));
         let mut first = 0;
         if self.topology.links[0].joint == LinkJoint::Free {
@@ -211,7 +216,7 @@ impl Tree {
     /// Works out the acceleration at a stage, which the coordinates are at. Returns its largest change.
     fn accelerate(&mut self, stages: &mut [Stage; 2], which: usize, loops: &mut Loops, gravity: DVec3) -> f64 {
         let stage = &mut stages[which];
-        self.exchange(stage);
+        self.swap_stage(stage);
         self.work.bias_velocity.copy_from_slice(&stage.v);
         self.set_motion();
         let is_long = self.topology.is_long();
@@ -219,7 +224,7 @@ impl Tree {
             // It comes with the solution.
             self.work.bias.fill(0.0);
         } else {
-            self.set_equations(gravity);
+            self.set_mass_and_bias(gravity);
         }
         let mut a = mem::take(&mut self.work.scratch);
         for (dof, law) in self.topology.laws.iter().enumerate() {
@@ -227,7 +232,7 @@ impl Tree {
             stage.passive[dof] = law.stiffness * stretch - law.damping * stage.v[dof];
             a[dof] = stage.passive[dof] + f64::from(motor.certain_side()) * motor.max_effort - self.work.bias[dof];
         }
-        self.look_at_loops(loops, gravity, &mut a);
+        self.update_loop_rows(loops, gravity, &mut a);
         if is_long {
             self.accelerate_long(gravity, &mut a);
         } else {
@@ -237,12 +242,12 @@ impl Tree {
         let change = a.iter().zip(&stage.a).fold(0.0f64, |change, (new, old)| change.max((new - old).abs()));
         mem::swap(&mut stage.a, &mut a);
         self.work.scratch = a;
-        self.exchange(stage);
+        self.swap_stage(stage);
         change
     }
 
     /// Exchanges the links of a stage with those of the tree.
-    fn exchange(&mut self, stage: &mut Stage) {
+    fn swap_stage(&mut self, stage: &mut Stage) {
         let work = &mut self.work;
         mem::swap(&mut stage.links, &mut work.links);
         mem::swap(&mut stage.axis, &mut work.axis);
@@ -256,13 +261,13 @@ impl Tree {
         self.work.substep_loads.fill([0.0; 3]);
         self.work.substep_reactions.fill(Spatial::ZERO);
         for (which, (stage, share)) in stages.iter_mut().zip(END).enumerate() {
-            self.exchange(stage);
+            self.swap_stage(stage);
             if self.topology.is_long() {
                 self.work.bias_velocity.copy_from_slice(&stage.v);
-                self.set_equations(gravity);
+                self.set_mass_and_bias(gravity);
             }
             self.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
-            self.work.substep_work += share * h * self.push_by_loops(loops, which);
+            self.work.substep_work += share * h * self.apply_loop_forces(loops, which);
             let loads = stage.a.iter().zip(&stage.passive).zip(&self.topology.laws).zip(&self.state.motors);
             let mut stage_loads = mem::take(&mut self.work.stage_loads);
             stage_loads.clear();
@@ -275,7 +280,7 @@ impl Tree {
             }
             self.add_to_forces(&stage.a, &stage_loads, |reaction, now| *reaction += now * share);
             self.work.stage_loads = stage_loads;
-            self.exchange(stage);
+            self.swap_stage(stage);
         }
     }
 }

@@ -5,7 +5,7 @@ use bevy_math::DVec3;
 use crate::{Servo, Wrench, state::RUNAWAY_SPEED};
 
 /// No number of a command counts as larger than this: the next number is an eighth away there, and products of some of them are finite.
-const MOST: f64 = 1e15;
+const MAX_NUMBER: f64 = 1e15;
 
 /// What is no number counts as nothing.
 fn bounded(number: f64, most: f64) -> f64 {
@@ -14,7 +14,7 @@ fn bounded(number: f64, most: f64) -> f64 {
 
 /// A point or a direction of a command.
 pub(crate) fn bounded_vector(vector: DVec3) -> DVec3 {
-    DVec3::from(vector.to_array().map(|number| bounded(number, MOST)))
+    DVec3::from(vector.to_array().map(|number| bounded(number, MAX_NUMBER)))
 }
 
 /// The velocity of a surface: no faster than anything may be.
@@ -29,6 +29,6 @@ pub(crate) fn bounded_wrench(Wrench { force, torque }: Wrench) -> Wrench {
 pub(crate) fn bounded_servo(servo: Servo) -> Servo {
     let Servo { position, rate, stiffness, damping, max_effort } = servo;
     let [position, rate, stiffness, damping, max_effort] =
-        [position, rate, stiffness, damping, max_effort].map(|number| bounded(number, MOST));
+        [position, rate, stiffness, damping, max_effort].map(|number| bounded(number, MAX_NUMBER));
     Servo { position, rate, stiffness, damping, max_effort }
 }

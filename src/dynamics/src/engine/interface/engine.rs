@@ -18,13 +18,13 @@ use crate::{
         scheme::Scheme,
         state::{
             addresses::JointPlace,
-            workspace::{Push, Work},
+            workspace::{ExternalWrench, Work},
         },
         stepping::{
-            adaptive_substepping::Groups,
+            adaptive_substepping::RetryGroups,
             impacts::Impacts,
             sleep,
-            step_validation::Guards,
+            step_validation::StepChecks,
             world::{Dynamics, Model},
         },
     },
@@ -47,25 +47,27 @@ impl Dynamics {
                 sleepers,
                 bodies: built.bodies,
                 joints: built.joints,
-                frames: (0..built.trees.len()).filter(|&tree| built.trees[tree].is_frame()).collect(),
+                static_structures: (0..built.trees.len())
+                    .filter(|&tree| built.trees[tree].is_static_structure())
+                    .collect(),
             },
             scheme: Scheme {
                 h: timestep.seconds() / settings.substeps as f64,
-                share: 1.0,
-                to_next: timestep.seconds() / settings.substeps as f64,
-                instant: false,
+                time_fraction: 1.0,
+                lookahead: timestep.seconds() / settings.substeps as f64,
+                is_impact_instant: false,
                 gravity: mechanism.gravity,
                 correction: CORRECTION,
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
                 budget: settings.dynamics.max_sweeps as f64,
-                fair: 1.0,
+                budget_fraction: 1.0,
                 integrator: settings.dynamics.integrator,
             },
             islands: Islands::default(),
-            groups: Groups::default(),
+            groups: RetryGroups::default(),
             impacts: Impacts::new(settings.dynamics.impact_law),
-            guards: Guards::new(mechanism, &settings.dynamics, &built.trees),
+            checks: StepChecks::new(mechanism, &settings.dynamics, &built.trees),
             wrenches: vec![Wrench::default(); mechanism.bodies.len()],
             // The copies of its lists stand one after the other, so that many trees take less time to read: as built, they grew here and there.
             trees: built.trees.clone(),
@@ -104,7 +106,7 @@ impl Engine for Dynamics {
         match self.model.joints[joint.index()] {
             JointPlace::Tree { tree, dofs, sign, .. } => {
                 if let Some(dof) = dofs[axis] {
-                    self.trees[tree].drive(dof, motor.signed(sign));
+                    self.trees[tree].set_motor(dof, motor.signed(sign));
                 }
             }
             JointPlace::Closure(closure) => {
@@ -144,7 +146,7 @@ impl Engine for Dynamics {
         let place = &self.model.bodies[body.index()];
         self.pushed.push(place.tree);
         let (point, wrench) = (place.frame.point(bounded_vector(point)), bounded_wrench(wrench));
-        self.trees[place.tree].add_push(Push { link: place.link, point, wrench });
+        self.trees[place.tree].add_external_wrench(ExternalWrench { link: place.link, point, wrench });
     }
 
     fn obstacle_to_placing(&self, body: BodyId) -> Option<&'static str> {
@@ -170,16 +172,16 @@ impl Engine for Dynamics {
         Some(EnergyBalance {
             stored: sum(|work| work.energy),
             kinetic: sum(|work| work.kinetic),
-            given: sum(|work| work.motor_work),
+            given: sum(|work| work.step_work),
         })
     }
 
     fn work(&self) -> Option<f64> {
-        Some(self.trees.iter().map(|tree| tree.work.spent).fold(0.0, f64::max))
+        Some(self.trees.iter().map(|tree| tree.work.used_work).fold(0.0, f64::max))
     }
 
     fn notices(&self) -> &[Notice] {
-        self.guards.notices()
+        self.checks.notices()
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -115,7 +115,7 @@ impl Probe {
 }
 
 impl Tree {
-    /// The entry of the mass matrix for a degree of freedom and an ancestor of it or itself, after [`Tree::set_equations`].
+    /// The entry of the mass matrix for a degree of freedom and an ancestor of it or itself, after [`Tree::set_mass_and_bias`].
     fn mass_entry(&self, dof: usize, ancestor: usize) -> f64 {
         let (topology, work) = (&self.topology, &self.work);
         let momentum = work.links[topology.mover[dof]].composite.times(work.axis[dof]);
@@ -127,7 +127,7 @@ impl Tree {
     fn free_acceleration(&mut self, gravity: DVec3) -> Vec<f64> {
         self.work.bias_velocity.copy_from_slice(&self.state.v);
         self.set_motion();
-        self.set_equations(gravity);
+        self.set_mass_and_bias(gravity);
         let (state, laws) = (&self.state, &self.topology.laws);
         let mut x: Vec<f64> = (0..self.topology.freedom)
             .map(|dof| {

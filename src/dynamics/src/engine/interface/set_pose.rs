@@ -41,7 +41,7 @@ impl Dynamics {
     /// Why a body cannot be put elsewhere, if it cannot.
     pub(crate) fn held_by(&self, body: BodyId) -> Option<&'static str> {
         let place = &self.model.bodies[body.index()];
-        (!self.trees[place.tree].is_free()).then_some("it is static, or joints tie it to something that is")
+        (!self.trees[place.tree].is_floating()).then_some("it is static, or joints tie it to something that is")
     }
 
     /// Puts a body that floats, and what is tied to it, where it has this pose and this velocity of its centre of mass and angular velocity.

@@ -11,7 +11,7 @@ use crate::{
         constraints::loop_joint::{Closure, Load, ROWS},
         soil::SavedSoil,
         state::tree::State,
-        stepping::{step_validation::Watch, world::Dynamics},
+        stepping::{step_validation::CheckMemory, world::Dynamics},
     },
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct Saved {
     pub(crate) surfaces: Vec<DVec3>,
     pub(crate) soil: SavedSoil,
     pub(crate) closures: Vec<SavedClosure>,
-    pub(crate) watch: Watch,
+    pub(crate) check_memory: CheckMemory,
     /// Contact force and torque of each body.
     pub(crate) wrenches: Vec<[DVec3; 2]>,
     pub(crate) loads: Vec<Load>,
@@ -69,7 +69,7 @@ impl Dynamics {
                     impulses,
                 })
                 .collect(),
-            watch: self.guards.watch().clone(),
+            check_memory: self.checks.memory().clone(),
             wrenches: self.wrenches.iter().map(|wrench| [wrench.force, wrench.torque]).collect(),
             loads: loads.collect(),
             points: self.contacts.iter().map(save_point).collect(),
@@ -99,7 +99,7 @@ impl Dynamics {
             tree.state = state;
             tree.update_kinematics(self.scheme.gravity);
         }
-        (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.model.timestep);
+        (self.scheme.h, self.scheme.time_fraction) = (saved.h, saved.h / self.model.timestep);
         self.collider.outdate_rays();
         self.collider.restore(saved.contacts);
         self.collider.restore_surfaces(&saved.surfaces);
@@ -108,7 +108,7 @@ impl Dynamics {
             (closure.motors, closure.coordinates) = (saved.motors, saved.coordinates);
             (closure.power_means, closure.impulses) = (saved.power_means, saved.impulses);
         }
-        self.guards.restore(saved.watch);
+        self.checks.restore(saved.check_memory);
         self.closures.iter_mut().for_each(|closure| closure.set_place(&self.trees));
         for (wrench, [force, torque]) in self.wrenches.iter_mut().zip(saved.wrenches) {
             *wrench = Wrench { force, torque };

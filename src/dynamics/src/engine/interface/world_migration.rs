@@ -89,7 +89,7 @@ impl Saved {
         put(&mut self.wrenches, old.wrenches, bodies);
         put(&mut self.loads, old.loads, joints);
         self.soil.carry_over(old.soil, &shapes.prints);
-        self.watch = old.watch.renumbered(bodies, trees, closures);
+        self.check_memory = old.check_memory.renumbered(bodies, trees, closures);
         let mut is_kept = vec![false; self.trees.len()];
         trees.iter().flatten().for_each(|&tree| is_kept[tree] = true);
         // Those that the newcomers begin with, and those that there were.

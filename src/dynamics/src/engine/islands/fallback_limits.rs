@@ -5,24 +5,24 @@ use super::island::Island;
 use crate::engine::{constraints::Parts, scheme::Scheme};
 
 /// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
-const SLOW_ENOUGH: f64 = 0.99;
+const SPEED_MARGIN: f64 = 0.99;
 
 impl Island {
     /// What would become faster than anything may be is made again in parts. In the last attempt it stays where it was, and all of the island is
     /// that much slower: than it became, and than the same rates of joints make it where it stays.
-    pub(crate) fn bound_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        let fastest = |parts: &Parts| parts.trees.iter().map(|tree| tree.relative_speed()).fold(0.0, f64::max);
+    pub(crate) fn limit_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        let fastest = |parts: &Parts| parts.trees.iter().map(|tree| tree.overspeed()).fold(0.0, f64::max);
         self.too_fast = fastest(parts);
         if !(self.too_fast > 1.0) {
             self.too_fast = 0.0;
         } else if self.is_last {
             for tree in parts.trees.iter_mut() {
-                tree.stay();
+                tree.restore_position_without_work();
                 tree.update_kinematics(scheme.gravity);
             }
-            let share = SLOW_ENOUGH / self.too_fast.max(fastest(parts));
+            let share = SPEED_MARGIN / self.too_fast.max(fastest(parts));
             for tree in parts.trees.iter_mut() {
-                tree.slow_down(share);
+                tree.scale_velocity(share);
                 tree.update_kinematics(scheme.gravity);
             }
         }
@@ -30,7 +30,7 @@ impl Island {
 
     /// Slows all down until the energy is what it was before and what came in. Where there is more of it in heights and springs alone,
     /// it stays where it was.
-    pub(crate) fn take_out_gain(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    pub(crate) fn remove_energy(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.taken_out = self.gain;
         let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();
         let share = 1.0 - self.gain / kinetic;
@@ -39,10 +39,10 @@ impl Island {
             return;
         }
         for tree in parts.trees.iter_mut() {
-            tree.slow_down(share.sqrt());
+            tree.scale_velocity(share.sqrt());
             tree.update_kinematics(scheme.gravity);
         }
-        self.set_gain(parts);
+        self.update_energy_error(parts);
     }
 
     /// Lets all of it rest where it was at the start of the substep.
@@ -51,6 +51,6 @@ impl Island {
             tree.restore_at_rest();
             tree.update_kinematics(scheme.gravity);
         }
-        self.set_gain(parts);
+        self.update_energy_error(parts);
     }
 }

@@ -7,8 +7,8 @@ use simpartner_model::FreeAxis;
 
 use super::{
     energy_bound::{self, negligible_energy},
-    separation::Parting,
-    work_budget::Budget,
+    separation::Separation,
+    work_budget::WorkBudget,
 };
 use crate::{
     Integrator,
@@ -25,14 +25,14 @@ use crate::{
 
 /// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias. Motors that
 /// still change after that begin the next step where they are now.
-const PASSES: usize = 4;
+const MAX_PASSES: usize = 4;
 /// The same where motors have a largest power; in the second half, more and more of them are at it and none leaves it.
-const PASSES_OF_POWER: usize = 12;
+const MAX_PASSES_WITH_POWER_LIMITS: usize = 12;
 /// The same where something stands on soil, which yields or holds.
-const PASSES_OF_SOIL: usize = 10;
+const MAX_PASSES_ON_SOIL: usize = 10;
 /// What [`Islands::slots`] says of a tree that nothing moves, and [`Islands::number`] of one that flies alone.
-const NOWHERE: usize = usize::MAX;
-const ALONE: usize = usize::MAX - 1;
+const NO_ISLAND: usize = usize::MAX;
+const FREE_BODY: usize = usize::MAX - 1;
 
 /// One island of this step, with the memory to solve it.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ pub(crate) struct Island {
     pub(crate) constraints: Constraints,
     loops: Loops,
     pub(crate) solver: Solver,
-    pub(crate) parting: Parting,
+    pub(crate) separation: Separation,
     pub(crate) outcome: SolveOutcome,
     /// True if the attempt is taken as it comes, and if work was missing for another pass or for smaller parts.
     pub(crate) is_last: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Island {
     /// How far a contact penetrated before it could press, m, and its place in the list: the deepest for the size of its shapes.
     pub(crate) sunk: Option<(f64, usize)>,
     /// How deep shapes are in each other that do not part, m, and the place of their contact in the list: the deepest.
-    pub(crate) not_parted: Option<(f64, usize)>,
+    pub(crate) unseparated: Option<(f64, usize)>,
 }
 
 /// All islands of this step.
@@ -76,7 +76,7 @@ pub(crate) struct Islands {
     /// Each tree's island.
     number: Vec<usize>,
     /// Whether each tree has contacts or closes loops.
-    tied: Vec<bool>,
+    constrained: Vec<bool>,
     islands: Vec<Island>,
     count: usize,
     /// Memory for references to all trees, and to those of one island; empty between steps.
@@ -88,71 +88,71 @@ impl Islands {
     /// Groups the trees that contacts and closures tie together; trees that nothing moves, or that sleep, or fly alone, are in none.
     pub(crate) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure], scheme: &Scheme) {
         let moves = |side: Side| trees[side.tree].topology.leaf[side.link].is_some();
-        self.mark_tied(trees.len(), contacts, closures);
+        self.mark_constrained(trees.len(), contacts, closures);
         self.parent.clear();
         self.parent.extend(0..trees.len());
-        let ties = one_of_each_pair(contacts).filter_map(|contact| Some((contact.a?, contact.b)));
+        let ties = first_of_each_pair(contacts).filter_map(|contact| Some((contact.a?, contact.b)));
         for (a, b) in ties.chain(closures.iter().map(|closure| (closure.a, closure.b))) {
             if moves(a) && moves(b) {
-                let (a, b) = (self.root(a.tree), self.root(b.tree));
+                let (a, b) = (self.find_root(a.tree), self.find_root(b.tree));
                 self.parent[a.max(b)] = a.min(b);
             }
         }
         self.count = 0;
         self.slots.clear();
-        self.slots.resize(trees.len(), NOWHERE);
+        self.slots.resize(trees.len(), NO_ISLAND);
         self.number.clear();
-        self.number.resize(trees.len(), NOWHERE);
+        self.number.resize(trees.len(), NO_ISLAND);
         for index in 0..trees.len() {
             if !trees[index].is_awake() {
                 continue;
             }
-            if !self.tied[index] && trees[index].may_fly(scheme.h, scheme.gravity) {
-                self.number[index] = ALONE;
+            if !self.constrained[index] && trees[index].is_free_flight(scheme.h, scheme.gravity) {
+                self.number[index] = FREE_BODY;
                 continue;
             }
-            let root = self.root(index);
+            let root = self.find_root(index);
             if root == index {
                 self.number[index] = self.count;
-                self.begin();
+                self.begin_island();
             }
             self.number[index] = self.number[root];
             let island = &mut self.islands[self.number[root]];
             self.slots[index] = island.trees.len();
             island.trees.push(index);
         }
-        let of = |side: Side| if moves(side) { self.number[side.tree] } else { NOWHERE };
+        let of = |side: Side| if moves(side) { self.number[side.tree] } else { NO_ISLAND };
         let mut first = 0;
         for pair in contacts.chunk_by(|one, other| one.key == other.key) {
-            let number = of(pair[0].b).min(pair[0].a.map_or(NOWHERE, of));
-            if number != NOWHERE {
+            let number = of(pair[0].b).min(pair[0].a.map_or(NO_ISLAND, of));
+            if number != NO_ISLAND {
                 self.islands[number].contacts.extend(first..first + pair.len());
             }
             first += pair.len();
         }
         for (index, closure) in closures.iter().enumerate() {
             let number = of(closure.b).min(of(closure.a));
-            if number != NOWHERE {
+            if number != NO_ISLAND {
                 self.islands[number].closures.push(index);
             }
         }
     }
 
-    fn mark_tied(&mut self, trees: usize, contacts: &[Contact], closures: &[Closure]) {
-        self.tied.clear();
-        self.tied.resize(trees, false);
-        let ends = one_of_each_pair(contacts).flat_map(Contact::sides);
+    fn mark_constrained(&mut self, trees: usize, contacts: &[Contact], closures: &[Closure]) {
+        self.constrained.clear();
+        self.constrained.resize(trees, false);
+        let ends = first_of_each_pair(contacts).flat_map(Contact::sides);
         for side in ends.chain(closures.iter().flat_map(|closure| [closure.a, closure.b])) {
-            self.tied[side.tree] = true;
+            self.constrained[side.tree] = true;
         }
     }
 
     /// Whether a tree flies alone.
-    pub(crate) fn is_alone(&self, tree: usize) -> bool {
-        self.number[tree] == ALONE
+    pub(crate) fn is_free_body(&self, tree: usize) -> bool {
+        self.number[tree] == FREE_BODY
     }
 
-    fn begin(&mut self) {
+    fn begin_island(&mut self) {
         if self.islands.len() == self.count {
             self.islands.push(Island::default());
         }
@@ -163,7 +163,7 @@ impl Islands {
         self.count += 1;
     }
 
-    fn root(&mut self, mut tree: usize) -> usize {
+    fn find_root(&mut self, mut tree: usize) -> usize {
         while self.parent[tree] != tree {
             self.parent[tree] = self.parent[self.parent[tree]];
             tree = self.parent[tree];
@@ -172,11 +172,11 @@ impl Islands {
     }
 
     /// Whether nothing keeps a tree from being moved to fourth order, before that is tried.
-    pub(crate) fn may_move_freely(&self, tree: usize, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
+    pub(crate) fn may_use_gauss(&self, tree: usize, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
         let island = self.islands[..self.count].get(self.number[tree]);
         island.is_some_and(|island| {
             let own = island.contacts.iter().map(|&contact| &contacts[contact]);
-            island.trees.len() == 1 && nothing_hinders(&trees[tree], own, scheme)
+            island.trees.len() == 1 && allows_gauss(&trees[tree], own, scheme)
         })
     }
 
@@ -190,7 +190,7 @@ impl Islands {
         pool: Option<&rayon::ThreadPool>,
         work: impl Fn(&mut Island, &mut Parts) + Sync + Send,
     ) {
-        let mut free: Vec<Option<&mut Tree>> = reuse(std::mem::take(&mut self.free));
+        let mut free: Vec<Option<&mut Tree>> = reuse_allocation(std::mem::take(&mut self.free));
         free.extend(trees.iter_mut().map(Some));
         let (slots, numbers) = (&self.slots, &self.number);
         let work = |island: &mut Island, trees: &mut [&mut Tree]| {
@@ -215,16 +215,16 @@ impl Islands {
                 });
             }
             None => {
-                let mut own: Vec<&mut Tree> = reuse(std::mem::take(&mut self.own));
+                let mut own: Vec<&mut Tree> = reuse_allocation(std::mem::take(&mut self.own));
                 for island in islands {
                     own.clear();
                     own.extend(island.trees.iter().filter_map(|&tree| free[tree].take()));
                     work(island, &mut own);
                 }
-                self.own = reuse(own);
+                self.own = reuse_allocation(own);
             }
         }
-        self.free = reuse(free);
+        self.free = reuse_allocation(free);
     }
 
     /// The same, to change them.
@@ -239,18 +239,18 @@ impl Islands {
 }
 
 /// Whether a tree with these contacts may be moved to fourth order, as far as they and its laws tell.
-fn nothing_hinders<'a>(tree: &Tree, mut contacts: impl Iterator<Item = &'a Contact>, scheme: &Scheme) -> bool {
-    scheme.integrator == Integrator::Gauss && contacts.all(|contact| contact.passes) && tree.is_smooth()
+fn allows_gauss<'a>(tree: &Tree, mut contacts: impl Iterator<Item = &'a Contact>, scheme: &Scheme) -> bool {
+    scheme.integrator == Integrator::Gauss && contacts.all(|contact| contact.deferred) && tree.is_smooth()
 }
 
 /// A contact of each pair of shapes.
-fn one_of_each_pair(contacts: &[Contact]) -> impl Iterator<Item = &Contact> {
+fn first_of_each_pair(contacts: &[Contact]) -> impl Iterator<Item = &Contact> {
     contacts.chunk_by(|one, other| one.key == other.key).map(|pair| &pair[0])
 }
 
 /// An empty list in the memory of another, whose references may live longer or less long: where the elements are of one size
 /// the standard library collects in place.
-fn reuse<A, B>(mut list: Vec<A>) -> Vec<B> {
+fn reuse_allocation<A, B>(mut list: Vec<A>) -> Vec<B> {
     list.clear();
     list.into_iter().filter_map(|_| None).collect()
 }
@@ -279,36 +279,36 @@ impl Island {
     pub(crate) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.outcome = SolveOutcome { converged: true, ..SolveOutcome::default() };
         self.is_cut = false;
-        let mut budget = Budget::begin(parts, scheme, &self.constraints.problem);
-        if !self.moves_freely(parts, scheme) {
+        let mut budget = WorkBudget::begin(parts, scheme, &self.constraints.problem);
+        if !self.step_by_gauss(parts, scheme) {
             self.solve_in_passes(parts, scheme, &mut budget);
         }
         budget.end(parts);
     }
 
-    fn solve_in_passes(&mut self, parts: &mut Parts, scheme: &Scheme, budget: &mut Budget) {
+    fn solve_in_passes(&mut self, parts: &mut Parts, scheme: &Scheme, budget: &mut WorkBudget) {
         let bounded = |axis: &FreeAxis| axis.max_power.is_finite();
         let has_powers = parts.trees.iter().any(|tree| tree.topology.has_powers)
             || parts.own_closures.iter().any(|&own| parts.closures[own].axes.iter().flatten().any(bounded));
         let on_soil = parts.own_contacts.iter().any(|&own| parts.contacts[own].print.is_some());
         let passes = match (has_powers, on_soil) {
-            (true, _) => PASSES_OF_POWER,
-            (false, true) => PASSES_OF_SOIL,
-            (false, false) => PASSES,
+            (true, _) => MAX_PASSES_WITH_POWER_LIMITS,
+            (false, true) => MAX_PASSES_ON_SOIL,
+            (false, false) => MAX_PASSES,
         };
         for pass in 1..=passes {
             if pass > 1 {
-                budget.begin_pass();
+                budget.add_pass();
                 self.constraints.press_soil(parts, scheme, true);
                 self.constraints.assemble(parts, scheme, true);
                 self.constraints.problem.previous_residual = self.outcome.residual;
             }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {
-                self.outcome = problem.solve(&mut self.solver, budget.sweeps());
-                self.outcome.sweeps = budget.sweep(self.outcome.sweeps);
+                self.outcome = problem.solve(&mut self.solver, budget.remaining_sweeps());
+                self.outcome.sweeps = budget.add_sweeps(self.outcome.sweeps);
             }
-            let last = if budget.affords_a_pass() { passes } else { pass };
+            let last = if budget.can_retry() { passes } else { pass };
             let settled = self.apply_impulses(parts, scheme, [pass, last]);
             let keeps = self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes);
             let presses = self.constraints.soil_settles(parts, scheme, settled && keeps);
@@ -323,25 +323,25 @@ impl Island {
     }
 
     /// Whether there is work enough to make the substep again in two parts.
-    pub(crate) fn affords_halves(&self, parts: &Parts, scheme: &Scheme) -> bool {
-        parts.trees.iter().all(|tree| scheme.affords_halves(tree))
+    pub(crate) fn can_split(&self, parts: &Parts, scheme: &Scheme) -> bool {
+        parts.trees.iter().all(|tree| scheme.can_split(tree))
     }
 
     /// Whether nothing constrains it but joints that close loops, and nothing in it is stiff, so that the step was made to fourth order.
-    fn moves_freely(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
+    fn step_by_gauss(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
         (self.loops.made, self.stages_lost) = (false, false);
         let own = parts.own_contacts.iter().map(|&contact| &parts.contacts[contact]);
-        if !matches!(&*parts.trees, [tree] if nothing_hinders(tree, own, scheme)) {
+        if !matches!(&*parts.trees, [tree] if allows_gauss(tree, own, scheme)) {
             return false;
         }
         let smooth = self.loops.begin(parts, self.constraints.purposes());
         let [tree] = &mut *parts.trees else { return false };
-        tree.work.is_free = smooth && tree.step_freely(&mut self.loops, scheme.h, scheme.gravity);
-        if tree.work.is_free {
+        tree.work.is_complete = smooth && tree.step_gauss(&mut self.loops, scheme.h, scheme.gravity);
+        if tree.work.is_complete {
             self.constraints.clear();
         }
-        self.stages_lost = smooth && !tree.work.is_free && tree.topology.is_long();
-        tree.work.is_free
+        self.stages_lost = smooth && !tree.work.is_complete && tree.topology.is_long();
+        tree.work.is_complete
     }
 
     /// Kicks and drifts to the end of the substep. In the last attempt no energy may be there that nothing gave.
@@ -352,34 +352,34 @@ impl Island {
         self.compute_reactions(parts, scheme);
         self.sunk = self.constraints.deepest_sinking(parts.contacts, scheme.h);
         for tree in parts.trees.iter_mut() {
-            tree.note_middle();
-            if !tree.work.is_free {
+            tree.record_midpoint();
+            if !tree.work.is_complete {
                 tree.finish(scheme.h);
             }
             tree.update_kinematics(scheme.gravity);
         }
-        self.part(parts, scheme);
+        self.separate(parts, scheme);
         self.taken_out = 0.0;
-        self.bound_speeds(parts, scheme);
-        self.set_gain(parts);
-        if self.is_last && self.gain > self.bearable_gain(parts, scheme) {
-            self.take_out_gain(parts, scheme);
+        self.limit_speeds(parts, scheme);
+        self.update_energy_error(parts);
+        if self.is_last && self.gain > self.accepted_gain(parts, scheme) {
+            self.remove_energy(parts, scheme);
         }
-        self.failed = !parts.trees.iter().all(|tree| tree.is_sound());
+        self.failed = !parts.trees.iter().all(|tree| tree.is_finite_state());
         if self.failed {
             self.restore_at_rest(parts, scheme);
         }
     }
 
     /// What it may gain in the last attempt at a substep, J.
-    fn bearable_gain(&self, parts: &Parts, scheme: &Scheme) -> f64 {
+    fn accepted_gain(&self, parts: &Parts, scheme: &Scheme) -> f64 {
         let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
         let unseen = if self.outcome.converged { negligible_energy(trees(parts)) } else { 0.0 };
-        scheme.share * self.allowed_gain(trees(parts), ties, scheme) + unseen
+        scheme.time_fraction * self.allowed_gain(trees(parts), ties, scheme) + unseen
     }
 
-    pub(crate) fn set_gain(&mut self, parts: &Parts) {
-        self.gain = parts.trees.iter().map(|tree| tree.gain()).sum();
+    pub(crate) fn update_energy_error(&mut self, parts: &Parts) {
+        self.gain = parts.trees.iter().map(|tree| tree.energy_error()).sum();
     }
 
     /// What it may gain in a substep ([`energy_bound::allowed_gain`]), J; single bodies gain nothing where their contacts are solved and they are in
@@ -391,14 +391,14 @@ impl Island {
         scheme: &Scheme,
     ) -> f64 {
         let converged = self.outcome.converged;
-        if converged && !self.in_soil() && trees.clone().all(|tree| tree.topology.links.len() == 1) {
+        if converged && !self.touches_soil() && trees.clone().all(|tree| tree.topology.links.len() == 1) {
             return f64::INFINITY;
         }
         energy_bound::allowed_gain(trees, ties, converged, scheme.h)
     }
 
     /// Whether anything of it is in soil, which may ask for smaller steps of single bodies as well.
-    pub(crate) fn in_soil(&self) -> bool {
+    pub(crate) fn touches_soil(&self) -> bool {
         self.constraints.has_soil()
     }
 
@@ -409,21 +409,21 @@ impl Island {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
             let problem = &self.constraints.problem;
             let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
-            let alone = whitened.is_empty() && !tree.work.resists;
+            let alone = whitened.is_empty() && !tree.work.has_damping;
             // Each search for the bias begins with a round that may lead away from it; more passes are for motors only.
-            if alone && pass <= PASSES {
-                tree.settle(scheme.h, scheme.gravity);
+            if alone && pass <= MAX_PASSES {
+                tree.iterate_bias(scheme.h, scheme.gravity);
             }
-            let unchanged = tree.take_impulses(whitened, scheme.h, 2 * pass > passes);
-            let sound = tree.ends_sound();
+            let unchanged = tree.apply_impulses(whitened, scheme.h, 2 * pass > passes);
+            let sound = tree.end_is_finite();
             // After the last pass the bias stays what the motion was found with, and reactions are worked out from.
             let again = sound && pass < passes;
             let impact = again && tree.work.impact && pass == 1;
             if impact {
                 tree.average_bias(scheme.gravity);
             }
-            let stands = alone || tree.work.impact || touches && tree.turns_little(scheme.h);
-            let unsettled = again && pass < PASSES && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
+            let stands = alone || tree.work.impact || touches && tree.is_slowly_turning(scheme.h);
+            let unsettled = again && pass < MAX_PASSES && !stands && tree.update_mean_bias(scheme.h, scheme.gravity);
             if impact || unsettled || !unchanged && pass < passes {
                 tree.set_free_velocity(scheme.h);
                 settled = false;
@@ -435,14 +435,14 @@ impl Island {
     /// Computes what the joints of its trees transmit.
     fn compute_reactions(&self, parts: &mut Parts, scheme: &Scheme) {
         self.constraints.push_links(parts, scheme.h);
-        for tree in parts.trees.iter_mut().filter(|tree| !tree.work.is_free) {
+        for tree in parts.trees.iter_mut().filter(|tree| !tree.work.is_complete) {
             if tree.topology.links.len() > 1 {
                 tree.set_loads(scheme.h);
                 tree.set_reactions(scheme.h);
             } else {
                 tree.work.substep_work = 0.0;
             }
-            tree.work.substep_work += tree.push_work(scheme.h);
+            tree.work.substep_work += tree.external_work(scheme.h);
         }
         self.constraints.count_closure_work(parts, scheme.h);
         self.constraints.count_surface_work(parts, scheme.h);
@@ -474,17 +474,17 @@ impl Island {
     }
 
     /// What it has cost in this step so far, in sweeps.
-    pub(crate) fn spent(&self, trees: &[Tree]) -> f64 {
-        self.trees.iter().map(|&tree| trees[tree].work.spent).fold(0.0, f64::max)
+    pub(crate) fn used_work(&self, trees: &[Tree]) -> f64 {
+        self.trees.iter().map(|&tree| trees[tree].work.used_work).fold(0.0, f64::max)
     }
 
     /// True if one of its trees was hit.
-    pub(crate) fn was_hit(&self, trees: &[Tree]) -> bool {
+    pub(crate) fn has_impact(&self, trees: &[Tree]) -> bool {
         self.trees.iter().any(|&tree| trees[tree].work.impact)
     }
 
     /// Whether anything touches in it, and whether joints close loops.
-    pub(crate) fn ties(&self) -> [bool; 2] {
+    pub(crate) fn couplings(&self) -> [bool; 2] {
         [!self.contacts.is_empty(), !self.closures.is_empty()]
     }
 

@@ -12,7 +12,7 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
 
-use super::{island::Island, work_budget::work_of_parting};
+use super::{island::Island, work_budget::separation_work};
 use crate::engine::{
     algebra::spatial::Spatial,
     collision::MARGIN,
@@ -20,7 +20,7 @@ use crate::engine::{
     joints::ball_joint::Ball,
     scheme::Scheme,
     solvers::{
-        position_correction::Correction,
+        position_correction::PositionCorrection,
         problem::{Law, Problem},
         solver::Solver,
     },
@@ -28,27 +28,27 @@ use crate::engine::{
 };
 
 /// A pass that moves points farther than this in a step, m, and faster than so many times what any row asks for, swings something.
-const FAR: f64 = 1e-4;
-const SWINGS: f64 = 10.0;
+const SWING_DISTANCE: f64 = 1e-4;
+const SWING_RATIO: f64 = 10.0;
 /// Compliance of an overlap in terms of its own entry of A: small, so that it hardly slows down what is free to go, and opposite overlaps have one
 /// solution, half way between them.
-const SOFT: f64 = 0.1;
+const OVERLAP_COMPLIANCE: f64 = 0.1;
 /// An overlap holds as other contacts do while it is shallower than this part of the deepest: nothing is pushed into another shape to get out of one.
-const SHALLOW: f64 = 0.1;
+const SHALLOW_FRACTION: f64 = 0.1;
 /// The part kappa at which an overlap is taken out half as fast.
-const HARDLY: f64 = 0.05;
+const HALF_SPEED_OPENING: f64 = 0.05;
 /// Work that it may cost, in sweeps over its rows.
-const WORK: f64 = 200.0;
+const MAX_WORK: f64 = 200.0;
 /// How far a point moves at most in a step, m, where joints close loops: these are opened by the square of it over their size, 1e-7 m, and closed again to
 /// 1e-10 m. And how far anything turns, rad: stops are left along tangents by the square of it.
-const FARTHEST_IN_LOOPS: f64 = 2e-4;
-const FARTHEST_TURN: f64 = 0.02;
+const MAX_MOVE_IN_LOOPS: f64 = 2e-4;
+const MAX_TURN: f64 = 0.02;
 /// A stop nearer than this, rad or m, has a row.
-const NEAR: f64 = 1e-6;
+const STOP_MARGIN: f64 = 1e-6;
 
 /// The problem of the rows of overlaps and of what holds them, and the memory to solve it.
 #[derive(Debug, Default)]
-pub(crate) struct Parting {
+pub(crate) struct Separation {
     problem: Problem,
     solver: Solver,
     whitened: Vec<f64>,
@@ -58,66 +58,66 @@ pub(crate) struct Parting {
 
 impl Island {
     /// Takes out a part of the penetration, after the step has come to its end.
-    pub(crate) fn part(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        self.not_parted = None;
+    pub(crate) fn separate(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        self.unseparated = None;
         let (problem, correction) = (&self.constraints.problem, &mut self.solver.correction);
-        if !problem.correct(correction, scheme) {
+        if !problem.correct_positions(correction, scheme) {
             return;
         }
         // What is farther away than the margin was not looked for.
-        let farthest = if parts.own_closures.is_empty() { MARGIN } else { FARTHEST_IN_LOOPS };
+        let farthest = if parts.own_closures.is_empty() { MARGIN } else { MAX_MOVE_IN_LOOPS };
         let limit = scheme.correction_speed.min(farthest / scheme.h);
         let review = correction.review(problem, scheme);
-        let [mut fastest, mut turn] = move_at(parts, &correction.w);
-        let swings = fastest * scheme.h > FAR && fastest > SWINGS * review.most;
-        let careful = review.misses || swings || fastest > limit;
-        if careful {
-            let work = work_of_parting(parts, scheme, WORK);
-            let spent = self.parting.solve(correction, parts, limit, work);
-            parts.trees.iter_mut().for_each(|tree| tree.work.spent += spent);
-            [fastest, turn] = move_at(parts, &correction.w);
+        let [mut fastest, mut turn] = set_pseudo_velocities(parts, &correction.w);
+        let swings = fastest * scheme.h > SWING_DISTANCE && fastest > SWING_RATIO * review.max_target;
+        let constrained = review.insufficient || swings || fastest > limit;
+        if constrained {
+            let work = separation_work(parts, scheme, MAX_WORK);
+            let spent = self.separation.solve(correction, parts, limit, work);
+            parts.trees.iter_mut().for_each(|tree| tree.work.used_work += spent);
+            [fastest, turn] = set_pseudo_velocities(parts, &correction.w);
         }
-        let not_parted = correction.not_parted(problem, scheme);
-        let stops = parts.trees.iter().map(|tree| tree.share_to_stops(scheme.h)).fold(1.0, f64::min);
-        let most_turn = FARTHEST_TURN / scheme.h;
+        let unseparated = correction.unseparated(problem, scheme);
+        let stops = parts.trees.iter().map(|tree| tree.fraction_to_stops(scheme.h)).fold(1.0, f64::min);
+        let most_turn = MAX_TURN / scheme.h;
         let share = stops.min(limit / fastest.max(limit)).min(most_turn / turn.max(most_turn));
-        self.parting.note_errors(&self.constraints, &self.solver.correction, parts);
-        parts.trees.iter_mut().for_each(|tree| tree.push_out(share, scheme));
-        if careful && !parts.own_closures.is_empty() {
+        self.separation.record_errors(&self.constraints, &self.solver.correction, parts);
+        parts.trees.iter_mut().for_each(|tree| tree.move_by_pseudo(share, scheme));
+        if constrained && !parts.own_closures.is_empty() {
             self.close_loops(parts, scheme);
         }
         let contact = |(depth, block)| Some((depth, self.constraints.contact_of(block)?));
-        self.not_parted = not_parted.and_then(contact);
+        self.unseparated = unseparated.and_then(contact);
     }
 
     /// Closes loops again as far as they were before: rows are tangents, and along these they were opened by the square of what was moved.
     fn close_loops(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        let Self { constraints, solver, parting, .. } = self;
-        let problem = &mut parting.problem;
+        let Self { constraints, solver, separation, .. } = self;
+        let problem = &mut separation.problem;
         problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
         let held = solver.correction.rows().filter(|(row, _)| row.held);
-        for ((row, columns), before) in held.zip(&parting.errors) {
+        for ((row, columns), before) in held.zip(&separation.errors) {
             let opened = constraints.loop_error(parts, row.block).map_or(0.0, |after| after - before);
             add_row(problem, columns, f64::NEG_INFINITY, -opened / scheme.h, 0.0);
         }
         if problem.blocks.is_empty() {
             return;
         }
-        let outcome = problem.iterate(&mut parting.solver, &mut (WORK * problem.sweep_cost()));
+        let outcome = problem.iterate(&mut separation.solver, &mut (MAX_WORK * problem.sweep_cost()));
         if outcome.converged {
-            move_at(parts, &parting.problem.w);
-            parts.trees.iter_mut().for_each(|tree| tree.push_out(1.0, scheme));
+            set_pseudo_velocities(parts, &separation.problem.w);
+            parts.trees.iter_mut().for_each(|tree| tree.move_by_pseudo(1.0, scheme));
         }
-        parts.trees.iter_mut().for_each(|tree| tree.work.spent += outcome.sweeps);
+        parts.trees.iter_mut().for_each(|tree| tree.work.used_work += outcome.sweeps);
     }
 }
 
 /// Sets the pseudo-velocities of all trees, and returns the speed of the fastest point of any body, m/s, and of the fastest turn, rad/s.
-fn move_at(parts: &mut Parts, whitened: &[f64]) -> [f64; 2] {
+fn set_pseudo_velocities(parts: &mut Parts, whitened: &[f64]) -> [f64; 2] {
     let each = parts.trees.iter_mut().map(|tree| {
         let base = tree.work.base;
         tree.set_pseudo(&whitened[base..]);
-        tree.fastest()
+        tree.fastest_point()
     });
     each.fold([0.0; 2], larger)
 }
@@ -126,9 +126,9 @@ fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
     [one[0].max(other[0]), one[1].max(other[1])]
 }
 
-impl Parting {
+impl Separation {
     /// Stores the residuals of the rows of loops and couplings, m or rad.
-    fn note_errors(&mut self, constraints: &Constraints, correction: &Correction, parts: &Parts) {
+    fn record_errors(&mut self, constraints: &Constraints, correction: &PositionCorrection, parts: &Parts) {
         self.errors.clear();
         if !parts.own_closures.is_empty() {
             let held = correction.rows.iter().filter(|row| row.held);
@@ -137,24 +137,24 @@ impl Parting {
     }
 
     /// Finds the pseudo-velocities, where no point may move faster than `limit`, with so much work, in sweeps. Returns what it cost.
-    fn solve(&mut self, correction: &mut Correction, parts: &mut Parts, limit: f64, work: f64) -> f64 {
+    fn solve(&mut self, correction: &mut PositionCorrection, parts: &mut Parts, limit: f64, work: f64) -> f64 {
         let problem = &mut self.problem;
         let deepest =
             correction.rows.iter().filter(|row| !row.is_stop).fold(0.0, |most: f64, row| most.max(row.target));
         problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
         for (row, columns) in correction.rows() {
             let asked = if row.target > 0.0 {
-                let opening = row.own / fastest_of(problem, columns, parts, &mut self.whitened);
-                row.target.min(limit * opening) / (1.0 + (HARDLY / opening).powi(4))
+                let opening = row.own / fastest_point_of_row(problem, columns, parts, &mut self.whitened);
+                row.target.min(limit * opening) / (1.0 + (HALF_SPEED_OPENING / opening).powi(4))
             } else {
                 row.target
             };
-            if row.target <= 0.0 || row.is_stop || row.target < SHALLOW * deepest {
+            if row.target <= 0.0 || row.is_stop || row.target < SHALLOW_FRACTION * deepest {
                 let low = if row.held { f64::NEG_INFINITY } else { 0.0 };
                 add_row(problem, columns, low, asked.min(0.0), 0.0);
             }
             if row.target > 0.0 {
-                add_row(problem, columns, 0.0, asked, SOFT * row.own);
+                add_row(problem, columns, 0.0, asked, OVERLAP_COMPLIANCE * row.own);
             }
         }
         let outcome = problem.iterate(&mut self.solver, &mut (work * problem.sweep_cost()));
@@ -177,7 +177,7 @@ fn add_row(problem: &mut Problem, columns: &[(f64, u32)], low: f64, target: f64,
 }
 
 /// The speed of the fastest point of any body at the pseudo-velocities that a unit impulse of a row gives.
-fn fastest_of(problem: &Problem, columns: &[(f64, u32)], parts: &mut Parts, whitened: &mut Vec<f64>) -> f64 {
+fn fastest_point_of_row(problem: &Problem, columns: &[(f64, u32)], parts: &mut Parts, whitened: &mut Vec<f64>) -> f64 {
     whitened.clear();
     whitened.resize(problem.w.len(), 0.0);
     columns.iter().for_each(|&(y, index)| whitened[index as usize] += y);
@@ -186,7 +186,7 @@ fn fastest_of(problem: &Problem, columns: &[(f64, u32)], parts: &mut Parts, whit
         let own = tree.work.base..tree.work.base + tree.topology.freedom;
         if whitened[own.clone()].iter().any(|entry| *entry != 0.0) {
             tree.set_pseudo(&whitened[own]);
-            fastest = fastest.max(tree.fastest()[0]);
+            fastest = fastest.max(tree.fastest_point()[0]);
         }
     }
     fastest
@@ -201,7 +201,7 @@ impl Tree {
     }
 
     /// No point of its bodies moves faster, m/s, and none of them turns faster, rad/s, than this at the pseudo-velocities.
-    fn fastest(&mut self) -> [f64; 2] {
+    fn fastest_point(&mut self) -> [f64; 2] {
         let (topology, work) = (&self.topology, &mut self.work);
         if let (true, Some(&[x, y, z, a, b, c])) = (topology.links.len() == 1, work.pseudo.first_chunk::<6>()) {
             let turn = length([a, b, c]);
@@ -212,9 +212,9 @@ impl Tree {
         for (index, link) in topology.links.iter().enumerate() {
             let dofs = link.dof..link.dof + link.joint.freedom();
             let own = dofs.map(|dof| work.axis[dof] * work.pseudo[dof]);
-            let parent = link.parent.map_or(Spatial::ZERO, |parent| work.pseudo_motion[parent]);
+            let parent = link.parent.map_or(Spatial::ZERO, |parent| work.pseudo_twists[parent]);
             let motion = own.fold(parent, |sum, part| sum + part);
-            work.pseudo_motion[index] = motion;
+            work.pseudo_twists[index] = motion;
             if link.body.is_some() {
                 let speed = motion.at(work.links[index].middle - origin).norm();
                 let turn = motion.angular().norm();
@@ -225,10 +225,10 @@ impl Tree {
     }
 
     /// What part of the pseudo-velocities leads no axis beyond a stop in `h` seconds.
-    fn share_to_stops(&self, h: f64) -> f64 {
+    fn fraction_to_stops(&self, h: f64) -> f64 {
         let mut share = 1.0f64;
         let mut keep = |gap: f64, rate: f64| {
-            if gap > NEAR && -rate * h > gap {
+            if gap > STOP_MARGIN && -rate * h > gap {
                 share = share.min(gap / (-rate * h));
             }
         };
@@ -247,7 +247,7 @@ impl Tree {
     }
 
     /// Moves at a part of the pseudo-velocities. What that changes in heights, springs and inertia comes in from nowhere, and is counted.
-    fn push_out(&mut self, share: f64, scheme: &Scheme) {
+    fn move_by_pseudo(&mut self, share: f64, scheme: &Scheme) {
         if share < 1.0 {
             self.work.pseudo.iter_mut().for_each(|rate| *rate *= share);
         }

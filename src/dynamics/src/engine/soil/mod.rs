@@ -29,7 +29,8 @@ use self::{
     wheel::{Wheel, WheelState},
 };
 use crate::{
-    Rut, RutChanges, RutTile, SoilReading, engine::equations::damping::Six, parry::shape::SharedShape, rays::RutDepths,
+    Rut, RutChanges, RutTile, SoilReading, engine::equations::damping::Vector6, parry::shape::SharedShape,
+    rays::RutDepths,
 };
 
 /// Part of their height by which grousers make the radius larger at which a wheel shears soil: they stand apart from each other, and half is
@@ -208,7 +209,7 @@ impl Footprints {
     pub(crate) fn advance(
         &mut self,
         print: usize,
-        [before, after]: [&Six; 2],
+        [before, after]: [&Vector6; 2],
         [force, moment]: [DVec3; 2],
         (found, work): (&Found, [[f64; 2]; 2]),
         [h, share]: [f64; 2],
@@ -223,11 +224,11 @@ impl Footprints {
             }
         }
         patch.put_in(found, work);
-        let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
+        let mean: Vector6 = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let ruts = &mut self.ruts[*ground];
         match wheel.as_mut().filter(|_| *rolls) {
             Some(wheel) => {
-                let change: Six = std::array::from_fn(|k| after[k] - mean[k]);
+                let change: Vector6 = std::array::from_fn(|k| after[k] - mean[k]);
                 wheel.advance(patch, [&mean, &change], found, h, ruts);
                 wheel.read(patch, &patch.twist(&mean), [force, moment, found.pressed], share, std::mem::take(unread));
             }

@@ -7,7 +7,7 @@ use simpartner_model::Norm;
 use super::{law::Law, pieces::Pieces, rim::Rim};
 use crate::engine::{
     algebra::spatial::Spatial,
-    equations::damping::{Motion, Response, Six, Symmetric},
+    equations::damping::{DampedWrench, MotionSubspace, Symmetric, Vector6},
 };
 
 /// A response that is kept may be off by so many times what was seen last, which grows by this factor in each substep in which nobody looks: after some
@@ -68,7 +68,7 @@ impl Kept {
 /// How soil presses back, beside it the force of normal stress alone, and what of it was found anew and may be kept for the next step.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    pub(crate) response: Response,
+    pub(crate) response: DampedWrench,
     pub(crate) trust: Trust,
     pub(crate) found: Found,
     pub(crate) kept: Option<Kept>,
@@ -77,7 +77,7 @@ pub(crate) struct Answer {
 /// What soil does to a shape in a substep: force, and moment over the size; of the force that of normal stress; and what it may give to either motion at most, J.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
-    pub(crate) wrench: Six,
+    pub(crate) wrench: Vector6,
     pub(crate) pressed: DVec3,
     pub(crate) gives: [f64; 2],
     stored: [f64; 2],
@@ -121,7 +121,7 @@ pub(super) struct Sums {
     /// Whether all of it that presses yields to shear.
     pub(super) slides: bool,
     /// Its entries on the diagonal and below.
-    pub(super) matrix: [Six; 6],
+    pub(super) matrix: [Vector6; 6],
 }
 
 impl Patch {
@@ -175,14 +175,14 @@ impl Patch {
     }
 
     /// A twist about its point from six numbers.
-    pub(super) fn twist(&self, six: &Six) -> Spatial {
+    pub(super) fn twist(&self, six: &Vector6) -> Spatial {
         let &[vx, vy, vz, wx, wy, wz] = six;
         Spatial::new(DVec3::new(wx, wy, wz) / self.size, DVec3::new(vx, vy, vz))
     }
 
     /// The wrench on a shape that has one twist at the start of a substep and another at its end, and how it changes: as it did when that was
     /// found last, unless it is to be found `anew`.
-    pub(crate) fn respond(&self, before: &Six, after: &Six, h: f64, anew: bool) -> Answer {
+    pub(crate) fn respond(&self, before: &Vector6, after: &Vector6, h: f64, anew: bool) -> Answer {
         let known = self.kept.as_ref().filter(|kept| self.rolls && !anew && kept.h == h);
         let sums = match known {
             Some(_) => self.sum_stresses::<false>(before, after, h),
@@ -205,11 +205,11 @@ impl Patch {
             within: sums.margin / (hard + soft),
             off: known.map_or(f64::MAX, |kept| kept.off),
         };
-        Answer { response: Response { wrench: found.wrench, matrix }, trust, found, kept }
+        Answer { response: DampedWrench { wrench: found.wrench, matrix }, trust, found, kept }
     }
 
     /// The same without how it changes.
-    pub(crate) fn wrench(&self, before: &Six, after: &Six, h: f64) -> Found {
+    pub(crate) fn wrench(&self, before: &Vector6, after: &Vector6, h: f64) -> Found {
         self.found(&self.sum_stresses::<false>(before, after, h))
     }
 
@@ -224,9 +224,9 @@ impl Patch {
     }
 
     /// The sums over all elements, that of the matrix only if it is wanted.
-    fn sum_stresses<const MATRIX: bool>(&self, before: &Six, after: &Six, h: f64) -> Sums {
+    fn sum_stresses<const MATRIX: bool>(&self, before: &Vector6, after: &Vector6, h: f64) -> Sums {
         let mean = mean(before, after);
-        let change: Six = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
+        let change: Vector6 = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
         match self.rolls {
             true => self.rim.sum_stresses::<MATRIX>(&self.law, [&mean, &change], h),
             false => self.pieces.sum_stresses::<MATRIX>(&self.law, [&self.twist(&mean), &self.twist(&change)], h),
@@ -236,8 +236,8 @@ impl Patch {
     /// The motions to which soil gives no more than they have put in: all of it, to all stresses; and of what rolls that along its way, to pressure. Without the
     /// second, a wheel that sinks would be pushed along as by a slope, again and again, in the pit that it presses: what it rolls back from recoils, and pushes
     /// no farther.
-    pub(crate) fn motions(&self) -> [Motion; 2] {
-        [Motion::All, if self.rolls { Motion::Along(self.rim.forward()) } else { Motion::None }]
+    pub(crate) fn motions(&self) -> [MotionSubspace; 2] {
+        [MotionSubspace::All, if self.rolls { MotionSubspace::Along(self.rim.forward()) } else { MotionSubspace::None }]
     }
 
     /// Takes down the work of soil on either motion in a substep, J, what it held, and what it may have to be braked with in the next.
@@ -250,12 +250,12 @@ impl Patch {
 }
 
 /// The mean twist of a substep.
-fn mean(before: &Six, after: &Six) -> Six {
+fn mean(before: &Vector6, after: &Vector6) -> Vector6 {
     std::array::from_fn(|k| 0.5 * (before[k] + after[k]))
 }
 
 impl Sums {
-    fn wrench(&self) -> Six {
+    fn wrench(&self) -> Vector6 {
         let (force, moment) = (self.force, self.moment);
         [force.x, force.y, force.z, moment.x, moment.y, moment.z]
     }

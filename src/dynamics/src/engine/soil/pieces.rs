@@ -7,7 +7,7 @@ use super::{
     law::{BEARS_ALL, Depths, Law, Mobilised, Stress},
     patch::Sums,
 };
-use crate::engine::{algebra::spatial::Spatial, equations::damping::Six};
+use crate::engine::{algebra::spatial::Spatial, equations::damping::Vector6};
 
 /// The vertical part of a face, at least.
 const LEAST_SHARE: f64 = 0.1;
@@ -209,7 +209,7 @@ impl Pieces {
     }
 
     /// Adds the sums over the rows of sinking to a matrix: below its diagonal and on it.
-    fn add_sinking(&self, sums: [f64; 10], matrix: &mut [Six; 6]) {
+    fn add_sinking(&self, sums: [f64; 10], matrix: &mut [Vector6; 6]) {
         let [whole, u, v, w, xx, xy, yy, xz, yz, zz] = sums;
         let (up, first, second) = (self.up.to_array(), [u, v, w], [[xx, 0.0, 0.0], [xy, yy, 0.0], [xz, yz, zz]]);
         for row in 0..3 {

@@ -20,7 +20,7 @@ use super::{
     law::{BEARS_ALL, Depths, Law, Mobilised, Stress},
     patch::Sums,
 };
-use crate::engine::equations::damping::{Six, Symmetric};
+use crate::engine::equations::damping::{Symmetric, Vector6};
 
 /// Strips along the width, at Gauss's points, so that a wheel that leans has the right moment.
 pub(super) const STRIPS: usize = 2;
@@ -99,7 +99,7 @@ struct Rates {
 }
 
 impl Rates {
-    fn new(twist: &Six, place: f64) -> Self {
+    fn new(twist: &Vector6, place: f64) -> Self {
         let [f, d, _, wf, wd, _] = *twist;
         Self { ahead: f + place * wd, sinks: place * wf - d }
     }
@@ -107,8 +107,8 @@ impl Rates {
 
 /// How a strip moves in a substep of so many seconds: its mean twist, and by half of what that changes.
 struct Moves<'a> {
-    twist: &'a Six,
-    change: &'a Six,
+    twist: &'a Vector6,
+    change: &'a Vector6,
     now: Rates,
     more: Rates,
     /// Where soil is sheared, in radii.
@@ -118,7 +118,7 @@ struct Moves<'a> {
 
 impl<'a> Moves<'a> {
     #[inline(always)]
-    fn new([twist, change]: [&'a Six; 2], [place, k]: [f64; 2], h: f64) -> Self {
+    fn new([twist, change]: [&'a Vector6; 2], [place, k]: [f64; 2], h: f64) -> Self {
         Self { twist, change, now: Rates::new(twist, place), more: Rates::new(change, place), k, h }
     }
 
@@ -221,7 +221,7 @@ impl Rim {
     }
 
     /// Six numbers in the wheel's frame, from the world's.
-    fn in_frame(&self, six: &Six) -> Six {
+    fn in_frame(&self, six: &Vector6) -> Vector6 {
         let [a, b, c, d, e, f] = *six;
         let along = |v: DVec3| [self.axes.x_axis.dot(v), self.axes.y_axis.dot(v), self.axes.z_axis.dot(v)];
         let ([a, b, c], [d, e, f]) = (along(DVec3::new(a, b, c)), along(DVec3::new(d, e, f)));
@@ -230,7 +230,7 @@ impl Rim {
 
     /// Force and moment, over the radius, in a substep with this mean twist that changes by twice this, about the wheel's centre; how they change
     /// in the wheel's frame, only if that is wanted.
-    pub(super) fn sum_stresses<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
+    pub(super) fn sum_stresses<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Vector6; 2], h: f64) -> Sums {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
         let (mut margin, mut steepest, mut stored, mut slides) = (f64::INFINITY, 0.0f64, [0.0; 2], true);
@@ -263,9 +263,9 @@ impl Rim {
         &self,
         law: &Law,
         strip: &Strip,
-        [twist, change]: [&Six; 2],
+        [twist, change]: [&Vector6; 2],
         h: f64,
-        (force, pressed, matrix): (&mut Six, &mut [f64; 2], &mut [Six; 6]),
+        (force, pressed, matrix): (&mut Vector6, &mut [f64; 2], &mut [Vector6; 6]),
     ) -> ([f64; 2], [f64; 3]) {
         let (p, k) = (strip.place, (self.radius + law.grousers) / self.radius);
         let moves = Moves::new([twist, change], [p, k], h);
@@ -327,7 +327,12 @@ impl Rim {
     }
 
     /// On what strength each place bears after a substep with this mean twist that changes by twice this ([`Law::bears`]), and what strength it has.
-    pub(super) fn bears(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> [[[[Lanes; 2]; 2]; HALVES]; STRIPS] {
+    pub(super) fn bears(
+        &self,
+        law: &Law,
+        [mean, change]: [&Vector6; 2],
+        h: f64,
+    ) -> [[[[Lanes; 2]; 2]; HALVES]; STRIPS] {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let k = (self.radius + law.grousers) / self.radius;
         std::array::from_fn(|strip| {
@@ -350,13 +355,13 @@ impl Rim {
     }
 
     /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.
-    pub(super) fn in_world(&self, matrix: &[Six; 6]) -> Symmetric {
+    pub(super) fn in_world(&self, matrix: &[Vector6; 6]) -> Symmetric {
         Symmetric::new(matrix).turned(&self.axes)
     }
 }
 
 /// Adds what shear stress resists to a matrix: sums along the rim, of both directions, and across.
-fn add_shear([own, both, other]: [[f64; 6]; 3], [p, k]: [f64; 2], matrix: &mut [Six; 6]) {
+fn add_shear([own, both, other]: [[f64; 6]; 3], [p, k]: [f64; 2], matrix: &mut [Vector6; 6]) {
     let [o, oc, os, occ, ocs, oss] = own;
     let [b, bc, bs, bcc, bcs, bss] = both;
     let [t, tc, ts, tcc, tcs, tss] = other;
@@ -385,7 +390,7 @@ fn add_shear([own, both, other]: [[f64; 6]; 3], [p, k]: [f64; 2], matrix: &mut [
 }
 
 /// Adds what soil resists that yields where it is pressed.
-fn add_sinking([g, gc, gs, gcc, gcs, gss]: [f64; 6], p: f64, [ud, ua]: [f64; 2], matrix: &mut [Six; 6]) {
+fn add_sinking([g, gc, gs, gcc, gcs, gss]: [f64; 6], p: f64, [ud, ua]: [f64; 2], matrix: &mut [Vector6; 6]) {
     let q = -p * ud;
     let [_, d, a, wf, wd, _] = matrix;
     d[1] += ud * ud * g;
@@ -401,7 +406,7 @@ fn add_sinking([g, gc, gs, gcc, gcs, gss]: [f64; 6], p: f64, [ud, ua]: [f64; 2],
 }
 
 /// Adds what soil resists that holds.
-fn add_holding([cc, cs, ss]: [f64; 3], p: f64, matrix: &mut [Six; 6]) {
+fn add_holding([cc, cs, ss]: [f64; 3], p: f64, matrix: &mut [Vector6; 6]) {
     let [f, d, _, wf, wd, _] = matrix;
     f[0] += ss;
     d[0] += cs;

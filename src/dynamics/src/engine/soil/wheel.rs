@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     RUT_CELL as CELL, SoilReading,
-    engine::{algebra::spatial::Spatial, equations::damping::Six},
+    engine::{algebra::spatial::Spatial, equations::damping::Vector6},
     soil::{Arc, Pressure},
 };
 
@@ -296,7 +296,14 @@ impl Wheel {
     }
 
     /// Goes on to the end of a substep in which it had this mean twist about `point`, and leaves its rut.
-    pub(super) fn advance(&mut self, patch: &Patch, [mean, change]: [&Six; 2], found: &Found, h: f64, ruts: &mut Ruts) {
+    pub(super) fn advance(
+        &mut self,
+        patch: &Patch,
+        [mean, change]: [&Vector6; 2],
+        found: &Found,
+        h: f64,
+        ruts: &mut Ruts,
+    ) {
         let (six, mean) = (mean, &patch.twist(mean));
         let velocity = mean.at(self.centre - patch.point);
         let (travelled, rolled) = (h * velocity.dot(self.forward), h * self.radius * mean.angular().dot(self.axle));

@@ -11,19 +11,19 @@ const SWEEPS: usize = 20;
 /// Contacts that the sweeps miss by less than this in a step, metres, are left to the next steps: a tenth of the depth below which
 /// shapes are not parted with more care. The same of stops, which would be seen to give way, and of loops and couplings, which ask for velocities
 /// in the next step where they are open; metres or radians.
-const MISSED: f64 = 1e-5;
-const MISSED_BY_STOPS: f64 = 1e-6;
-const MISSED_BY_LOOPS: f64 = 1e-10;
+const CONTACT_TOLERANCE: f64 = 1e-5;
+const STOP_TOLERANCE: f64 = 1e-6;
+const LOOP_TOLERANCE: f64 = 1e-10;
 /// Depth from which sweeps that do not part shapes are not enough, m.
-const DEEP: f64 = 1e-4;
+const DEEP_PENETRATION: f64 = 1e-4;
 /// Depth, m, from which it counts that shapes do not part: ten times what is left alone by default. And the part of the speed asked for
 /// below which they do not: at a fifth of the depth in a step, the depth would last for hundreds of steps.
-const TOLD_DEPTH: f64 = 1e-5;
-const NOT_PARTED: f64 = 0.01;
+const REPORTED_DEPTH: f64 = 1e-5;
+const MIN_OPENING_FRACTION: f64 = 0.01;
 
 /// Pseudo-velocities, whitened, that take out penetration, and the memory of their search.
 #[derive(Debug, Default)]
-pub(crate) struct Correction {
+pub(crate) struct PositionCorrection {
     pub(crate) w: Vec<f64>,
     pub(crate) rows: Vec<Row>,
     pub(crate) columns: Vec<(f64, u32)>,
@@ -46,21 +46,21 @@ pub(crate) struct Row {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Review {
     /// The fastest that a row is to be pushed out, m/s or rad/s.
-    pub(crate) most: f64,
+    pub(crate) max_target: f64,
     /// Whether rows that hold are missed by too much, or deep shapes do not part.
-    pub(crate) misses: bool,
+    pub(crate) insufficient: bool,
 }
 
 impl Problem {
     /// Finds the pseudo-velocities that take out a part of the penetration in the following drift. They touch normals, stops
     /// and what holds loops together, and never the velocities, so they give no kinetic energy and do not disturb friction.
     /// False if nothing penetrates.
-    pub(crate) fn correct(&self, correction: &mut Correction, scheme: &Scheme) -> bool {
+    pub(crate) fn correct_positions(&self, correction: &mut PositionCorrection, scheme: &Scheme) -> bool {
         let counts = |block: &Block| block.position != PositionRule::Ignored;
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
             return false;
         }
-        let Correction { w, rows, columns } = correction;
+        let PositionCorrection { w, rows, columns } = correction;
         let target = |block: &Block| {
             let depth = -block.gap - scheme.surface_layer;
             if block.position == PositionRule::Held {
@@ -103,7 +103,7 @@ impl Problem {
     }
 }
 
-impl Correction {
+impl PositionCorrection {
     /// Each row with its columns.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&Row, &[(f64, u32)])> {
         let starts = std::iter::once(0).chain(self.rows.iter().map(|row| row.end));
@@ -114,44 +114,45 @@ impl Correction {
     pub(crate) fn review(&self, problem: &Problem, scheme: &Scheme) -> Review {
         let mut review = Review::default();
         for (row, columns) in self.rows() {
-            let u = self.along(columns);
+            let u = self.velocity_along(columns);
             let violation = if row.held { u.abs() } else { row.target - u };
             let bearable = match (row.held, row.is_stop) {
-                (true, _) => MISSED_BY_LOOPS,
-                (_, true) => MISSED_BY_STOPS,
-                _ => MISSED,
+                (true, _) => LOOP_TOLERANCE,
+                (_, true) => STOP_TOLERANCE,
+                _ => CONTACT_TOLERANCE,
             };
-            review.misses |= if row.target > 0.0 {
-                -problem.blocks[row.block].gap > DEEP && u < 0.5 * row.target
+            review.insufficient |= if row.target > 0.0 {
+                -problem.blocks[row.block].gap > DEEP_PENETRATION && u < 0.5 * row.target
             } else {
                 violation * scheme.h > bearable
             };
-            review.most = review.most.max(row.target);
+            review.max_target = review.max_target.max(row.target);
         }
         review
     }
 
     /// The deepest block that is not parted, and how deep it is, m.
-    pub(crate) fn not_parted(&self, problem: &Problem, scheme: &Scheme) -> Option<(f64, usize)> {
+    pub(crate) fn unseparated(&self, problem: &Problem, scheme: &Scheme) -> Option<(f64, usize)> {
         let held = problem.blocks.iter().enumerate().filter(|(_, block)| {
             let is_contact = block.law == Law::Cone && block.position == PositionRule::PushedOut;
             is_contact && block.cone.a[0] == 0.0
         });
-        let slow =
-            self.rows().filter(|(row, columns)| row.target > 0.0 && self.along(columns) < NOT_PARTED * row.target);
+        let slow = self.rows().filter(|(row, columns)| {
+            row.target > 0.0 && self.velocity_along(columns) < MIN_OPENING_FRACTION * row.target
+        });
         let slow =
             slow.map(|(row, _)| (row.block, &problem.blocks[row.block])).filter(|(_, block)| block.law == Law::Cone);
         let mut deepest = None;
         for (number, block) in held.chain(slow) {
             let depth = -block.gap;
-            if depth > TOLD_DEPTH.max(2.0 * scheme.surface_layer) && deepest.is_none_or(|(most, _)| depth > most) {
+            if depth > REPORTED_DEPTH.max(2.0 * scheme.surface_layer) && deepest.is_none_or(|(most, _)| depth > most) {
                 deepest = Some((depth, number));
             }
         }
         deepest
     }
 
-    fn along(&self, columns: &[(f64, u32)]) -> f64 {
+    fn velocity_along(&self, columns: &[(f64, u32)]) -> f64 {
         columns.iter().fold(0.0, |u, &(y, i)| u + y * self.w[i as usize])
     }
 }

@@ -10,7 +10,7 @@ use super::{
     homotopy::Homotopy,
     least_norm_distribution::{self, Distribution, LeastNormDistribution},
     newton::Newton,
-    position_correction::Correction,
+    position_correction::PositionCorrection,
     problem::{Block, Law, Problem},
     solver_tolerance::{SolverTolerance, TOLERANCE},
 };
@@ -65,7 +65,7 @@ pub(crate) struct Solver {
     distribution: LeastNormDistribution,
     /// The solution before its loads were shared.
     undistributed: SavedImpulses,
-    pub(crate) correction: Correction,
+    pub(crate) correction: PositionCorrection,
     /// The solutions with restitution and without, while they are blended.
     solutions: [Vec<Solution>; 2],
 }

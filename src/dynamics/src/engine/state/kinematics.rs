@@ -36,7 +36,7 @@ impl LinkWork {
         [speed.length_squared(), self.velocity.angular().length_squared(), self.position.length_squared()]
     }
 
-    /// The pose, from that of the parent; `turns` are those of [`State::set_turns`]. The joint stands for that of the link.
+    /// The pose, from that of the parent; `turns` are those of [`State::set_half_angles`]. The joint stands for that of the link.
     #[inline(always)]
     pub(crate) fn place(
         &mut self,
@@ -145,7 +145,7 @@ impl LinkWork {
     /// Its pose and its velocity about the root. Returns how fast its joint turns, rad/s. Most joints are hinges: where the joint is known to be one,
     /// it is not asked again at each turn.
     #[inline(always)]
-    fn move_on(
+    fn extrapolate(
         &mut self,
         joint: LinkJoint,
         link: &Link,
@@ -180,7 +180,7 @@ impl LinkWork {
 
 impl State {
     /// Sets sine and cosine of half of each coordinate: apart from all else, which would be put aside for each call. Few coordinates turn nothing.
-    pub(crate) fn set_turns(&self, turns: &mut [(f64, f64)], free: usize) {
+    pub(crate) fn set_half_angles(&self, turns: &mut [(f64, f64)], free: usize) {
         for (turn, q) in turns[free..].iter_mut().zip(&self.q[free..]) {
             *turn = libm::sincos(0.5 * q);
         }
@@ -202,7 +202,7 @@ impl Tree {
     }
 
     /// Looks where the links are at the middle of the next step of the same length: `work.ahead`. After the impulses.
-    pub(crate) fn look_ahead(&mut self, h: f64) {
+    pub(crate) fn predict_links(&mut self, h: f64) {
         let mut ahead = std::mem::take(&mut self.work.ahead);
         let mut v = std::mem::take(&mut self.work.scratch);
         let changes = self.work.dv_free.iter().zip(&self.work.dv_impulse);
@@ -211,36 +211,36 @@ impl Tree {
         }
         self.drift_at(&v, h);
         ahead.resize(self.topology.links.len(), LinkWork::default());
-        self.state.set_turns(&mut self.work.turns, self.topology.free_axes());
+        self.state.set_half_angles(&mut self.work.turns, self.topology.free_axes());
         for (index, link) in self.topology.links.iter().enumerate() {
             let (before, rest) = ahead.split_at_mut(index);
             rest[0].place(link.joint, link, link.parent.map(|parent| &before[parent]), &self.state, &self.work.turns);
         }
-        self.move_back();
+        self.restore_position();
         self.drift(0.5 * h);
         (self.work.ahead, self.work.scratch) = (ahead, v);
     }
 
     /// The largest rate of its joints, and of a root that floats, rad/s, and the body that turns so fast.
-    pub(crate) fn fastest_turn(&self) -> (f64, Option<BodyId>) {
-        let spin = if self.is_free() { Self::root_motion(&self.state.v).angular().norm() } else { 0.0 };
-        if spin > self.work.fastest.0 { (spin, self.topology.links[0].body) } else { self.work.fastest }
+    pub(crate) fn fastest_joint_rate(&self) -> (f64, Option<BodyId>) {
+        let spin = if self.is_floating() { Self::root_motion(&self.state.v).angular().norm() } else { 0.0 };
+        if spin > self.work.fastest_joint.0 { (spin, self.topology.links[0].body) } else { self.work.fastest_joint }
     }
 
     /// Notes where the links are, at the middle of a step.
-    pub(crate) fn note_middle(&mut self) {
+    pub(crate) fn record_midpoint(&mut self) {
         self.work.links.iter_mut().for_each(|link| link.middle = link.position);
     }
 
     /// Everything that is read of the present state: poses, velocities about the root, kinetic and whole energy, J.
     pub(crate) fn update_kinematics(&mut self, gravity: DVec3) {
-        if self.is_single() {
-            return self.update_single(gravity);
+        if self.is_single_body() {
+            return self.update_single_body(gravity);
         }
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         let origin = state.root_position;
         work.origin = origin;
-        state.set_turns(&mut work.turns, topology.free_axes());
+        state.set_half_angles(&mut work.turns, topology.free_axes());
         let turns = &work.turns[..];
         let (mut kinetic, mut weight) = (0.0, DVec3::ZERO);
         let (links, mut fastest, mut largest_squares) = (&mut work.links[..], (0.0, None), [0.0f64; 3]);
@@ -248,8 +248,8 @@ impl Tree {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
             let rate = match link.joint {
-                hinge @ LinkJoint::Revolute(_) => own.move_on(hinge, link, parent, state, turns),
-                other => own.move_on(other, link, parent, state, turns),
+                hinge @ LinkJoint::Revolute(_) => own.extrapolate(hinge, link, parent, state, turns),
+                other => own.extrapolate(other, link, parent, state, turns),
             };
             let spin = own.matrix.transpose() * own.velocity.angular();
             let squares = own.squares(origin);
@@ -260,7 +260,7 @@ impl Tree {
                 fastest = (rate, link.body);
             }
         }
-        (work.fastest, work.largest_squares) = (fastest, largest_squares);
+        (work.fastest_joint, work.largest_squares) = (fastest, largest_squares);
         let (mut stored, free) = (0.0, topology.free_axes());
         for ((law, q), v) in topology.laws[free..].iter().zip(&state.q[free..]).zip(&state.v[free..]) {
             let stretch = law.spring_position - q;

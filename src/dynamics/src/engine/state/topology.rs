@@ -61,7 +61,7 @@ pub(crate) struct Topology {
     /// The ball joints.
     pub(crate) balls: Vec<Ball>,
     /// Whether the bias depends on the velocity: where a joint turns, or moves on a root that turns.
-    pub(crate) whirls: bool,
+    pub(crate) has_velocity_bias: bool,
 }
 
 impl Topology {

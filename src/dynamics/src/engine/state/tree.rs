@@ -106,8 +106,8 @@ pub(crate) struct State {
     /// vector, in place of lower stops.
     pub(crate) row_impulses: Vec<[f64; 4]>,
     /// What it has gained in all that nothing gave, and its largest kinetic energy of late, J ([`crate::engine::islands::energy_bound`]).
-    pub(crate) gained: f64,
-    pub(crate) most_kinetic: f64,
+    pub(crate) accumulated_gain: f64,
+    pub(crate) recent_max_kinetic: f64,
     /// Seconds it has been at rest.
     pub(crate) rest: f64,
     pub(crate) asleep: bool,
@@ -174,7 +174,7 @@ impl Tree {
         let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical { .. });
         topology.links.push(link);
         let free = topology.links[0].joint == LinkJoint::Free;
-        topology.whirls = topology.links.len() > 1 && (free || topology.links.iter().any(turns));
+        topology.has_velocity_bias = topology.links.len() > 1 && (free || topology.links.iter().any(turns));
         self.resize();
         index
     }
@@ -194,7 +194,7 @@ impl Tree {
             &mut work.root_pivot,
             &mut work.bias,
             &mut work.bias_velocity,
-            &mut work.resistance_effort,
+            &mut work.damping_effort,
             &mut work.dv_free,
             &mut work.dv_impulse,
             &mut work.v_free,
@@ -215,38 +215,38 @@ impl Tree {
         work.substep_reactions.resize(links, Spatial::ZERO);
         work.mass.resize(entries, 0.0);
         work.factor.resize(entries, 0.0);
-        work.resistance.resize(entries, 0.0);
+        work.damping.resize(entries, 0.0);
         work.links.resize(links, LinkWork::default());
-        work.pseudo_motion.resize(links, Spatial::ZERO);
+        work.pseudo_twists.resize(links, Spatial::ZERO);
     }
 
     /// True if its root floats.
     #[inline]
-    pub(crate) fn is_free(&self) -> bool {
+    pub(crate) fn is_floating(&self) -> bool {
         self.topology.links[0].joint == LinkJoint::Free
     }
 
     /// True for a single body that floats.
     #[inline]
-    pub(crate) fn is_single(&self) -> bool {
-        self.topology.links.len() == 1 && self.is_free()
+    pub(crate) fn is_single_body(&self) -> bool {
+        self.topology.links.len() == 1 && self.is_floating()
     }
 
     /// True for several links that nothing can move.
-    pub(crate) fn is_frame(&self) -> bool {
+    pub(crate) fn is_static_structure(&self) -> bool {
         self.topology.freedom == 0 && self.topology.links.len() > 1
     }
 
     /// False for a tree that nothing moves, and for one that sleeps, or waits.
     #[inline]
     pub(crate) fn is_awake(&self) -> bool {
-        self.topology.freedom > 0 && !self.state.asleep && !self.waits()
+        self.topology.freedom > 0 && !self.state.asleep && !self.is_suspended()
     }
 
     /// Whether it is at the end of a substep that others make again.
     #[inline]
-    pub(crate) fn waits(&self) -> bool {
-        self.work.waits_at.is_some()
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.work.suspended_level.is_some()
     }
 
     /// Ends its sleep.

@@ -62,9 +62,9 @@ pub(crate) struct Work {
     pub(crate) dv_free: Vec<f64>,
     /// Whether anything resists that is in the mass matrix beside motors and damping ([`crate::engine::equations::damping`]): h Jᵀ K J as the mass matrix
     /// is laid out, and the effort at the velocity at the start.
-    pub(crate) resists: bool,
-    pub(crate) resistance: Vec<f64>,
-    pub(crate) resistance_effort: Vec<f64>,
+    pub(crate) has_damping: bool,
+    pub(crate) damping: Vec<f64>,
+    pub(crate) damping_effort: Vec<f64>,
     pub(crate) dv_impulse: Vec<f64>,
     pub(crate) v_free: Vec<f64>,
     pub(crate) effort: Vec<f64>,
@@ -73,11 +73,11 @@ pub(crate) struct Work {
     /// Velocities that only move, to take out penetration.
     pub(crate) pseudo: Vec<f64>,
     /// How the links move at these, about the root where it was at the middle of the step.
-    pub(crate) pseudo_motion: Vec<Spatial>,
+    pub(crate) pseudo_twists: Vec<Spatial>,
     pub(crate) scratch: Vec<f64>,
     pub(crate) impact: bool,
-    /// Whether [`Tree::step_freely`] or [`Tree::fly`] has made the whole substep, and the memory of the former.
-    pub(crate) is_free: bool,
+    /// Whether [`Tree::step_gauss`] or [`Tree::step_free_flight`] has made the whole substep, and the memory of the former.
+    pub(crate) is_complete: bool,
     pub(crate) stages: [Stage; 2],
     /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
     /// moment about its anchor.
@@ -92,46 +92,46 @@ pub(crate) struct Work {
     pub(crate) imbalance: f64,
     /// What came in in the step and in the last substep, and the energy after it, J: the work of motors and pushes, of springs and
     /// rotors of the joints that close the island's loops, and of surfaces that yield; what taking out penetration changed.
-    pub(crate) motor_work: f64,
+    pub(crate) step_work: f64,
     pub(crate) substep_work: f64,
     pub(crate) energy: f64,
     /// The largest rate of any of its joints that turns, rad/s, and the body it moves.
-    pub(crate) fastest: (f64, Option<BodyId>),
+    pub(crate) fastest_joint: (f64, Option<BodyId>),
     /// The squares of the speed of the fastest of its links' centres of mass, m²/s², of its fastest turn, rad²/s², and of how far the farthest is
     /// from the origin, m².
     pub(crate) largest_squares: [f64; 3],
     /// The kinetic part of the energy.
     pub(crate) kinetic: f64,
     /// What the last substep started from.
-    pub(crate) kept: State,
-    pub(crate) kept_energy: f64,
+    pub(crate) substep_start: State,
+    pub(crate) energy_at_start: f64,
     /// What pushes its links in this step.
-    pub(crate) pushes: Vec<Push>,
+    pub(crate) external_wrenches: Vec<ExternalWrench>,
     /// The links that these push, and their sum on each about the common point.
-    pub(crate) placed_pushes: Vec<(usize, Spatial)>,
+    pub(crate) link_wrenches: Vec<(usize, Spatial)>,
     /// Work that was spent on it in this step, in sweeps over its island's constraints.
-    pub(crate) spent: f64,
+    pub(crate) used_work: f64,
     /// What of the step's work is reserved for later parts, and what was before each of the divisions that are being made ([`crate::engine::islands::work_budget`]).
-    pub(crate) reserved: f64,
-    pub(crate) reserves: Vec<f64>,
+    pub(crate) reserved_work: f64,
+    pub(crate) reserved_stack: Vec<f64>,
     /// First of its unknowns in its island.
     pub(crate) base: usize,
     /// In which depth of division it waits, and what for.
-    pub(crate) waits_at: Option<u32>,
-    pub(crate) remains: Remains,
+    pub(crate) suspended_level: Option<u32>,
+    pub(crate) pending: Pending,
     /// How many parts of this step impacts have made so far.
-    pub(crate) impacts: usize,
+    pub(crate) impact_count: usize,
     /// Change of the velocities in the last attempt at a substep, along which its path is taken.
-    pub(crate) dv_along: Vec<f64>,
+    pub(crate) attempt_dv: Vec<f64>,
 }
 
 /// What remains to be made of a substep.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) enum Remains {
+pub(crate) enum Pending {
     #[default]
     Nothing,
     /// Both halves.
-    Halves,
+    TwoHalves,
     /// Everything, with an impact after so many seconds; and the group that it is in.
     Impact { after: f64, group: usize },
 }
@@ -164,7 +164,7 @@ pub(crate) struct Stage {
     pub(crate) passive: Vec<f64>,
     /// Rotation vectors since the start of the step, and their rates: of the root, then of each ball joint.
     pub(crate) turns: Vec<Turn>,
-    /// What [`Tree::set_motion`] and [`Tree::set_equations`] found there.
+    /// What [`Tree::set_motion`] and [`Tree::set_mass_and_bias`] found there.
     pub(crate) links: Vec<LinkWork>,
     pub(crate) axis: Vec<Spatial>,
     pub(crate) origin: DVec3,
@@ -198,7 +198,7 @@ pub(crate) struct LongTree {
 pub(crate) struct LongRow {
     /// The axis s and the share g, about the joint's origin.
     pub(crate) axis: Spatial,
-    pub(crate) share: Spatial,
+    pub(crate) time_fraction: Spatial,
     /// The degree of freedom before it on its chain; itself if there is none.
     pub(crate) parent: usize,
     /// From the joint's origin of that to its own, m.
@@ -223,14 +223,14 @@ pub(crate) struct Mixing {
 
 /// A force at a point of a link, and a torque; world axes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Push {
+pub(crate) struct ExternalWrench {
     pub(crate) link: usize,
     /// In the link's frame, m.
     pub(crate) point: DVec3,
     pub(crate) wrench: Wrench,
 }
 
-impl Push {
+impl ExternalWrench {
     /// Its moment about a point, and its force, where its link is.
     pub(crate) fn about(&self, link: &LinkWork, origin: DVec3) -> Spatial {
         let Wrench { force, torque } = self.wrench;

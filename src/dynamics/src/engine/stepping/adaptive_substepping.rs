@@ -4,36 +4,36 @@
 //! What is made again together is a group: trees whose boxes meet, or that loop joints connect. Whatever a tree might touch in
 //! its parts is in its group, so nothing else has to go back. A group in which a joint turns fast is divided at once.
 
-use super::{step_validation::Guards, world::Dynamics};
+use super::{step_validation::StepChecks, world::Dynamics};
 use crate::engine::{
     collision::Collider,
     constraints::loop_joint::Closure,
     islands::island::Islands,
     scheme::Scheme,
-    state::{tree::Tree, workspace::Remains},
+    state::{tree::Tree, workspace::Pending},
 };
 
 /// How often a substep that guards reject may be halved, to a sixteenth: after that it is kept as it is, and the guards tell what is
 /// wrong with it.
-const HALVINGS: u32 = 4;
+const MAX_HALVINGS: u32 = 4;
 
 /// A part of a step.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct Substep {
     /// Its length, and what of the step is left to be made, with it, s.
     pub(crate) h: f64,
     pub(crate) left: f64,
     /// How many times it was halved, and how many impacts divided the step before.
     pub(crate) halvings: u32,
-    pub(crate) impacts: u32,
+    pub(crate) impact_count: u32,
     /// True if it ends where something is about to bounce, and nothing bounces before.
-    pub(crate) lands: bool,
+    pub(crate) ends_at_impact: bool,
 }
 
-impl Part {
+impl Substep {
     /// A substep of `h` seconds, with which so many seconds of the step are left.
     pub(crate) fn whole(h: f64, left: f64) -> Self {
-        Self { h, left, halvings: 0, impacts: 0, lands: false }
+        Self { h, left, halvings: 0, impact_count: 0, ends_at_impact: false }
     }
 
     fn halves(self) -> [Self; 2] {
@@ -42,37 +42,37 @@ impl Part {
     }
 
     /// What part of the work left falls to its length.
-    fn fair_share(self) -> f64 {
+    fn budget_fraction(self) -> f64 {
         (self.h / self.left).min(1.0)
     }
 
     /// How often the step was divided that it is a part of.
-    pub(crate) fn depth(self) -> u32 {
-        self.halvings + self.impacts
+    pub(crate) fn refinement_level(self) -> u32 {
+        self.halvings + self.impact_count
     }
 }
 
 /// Trees that may touch in a step.
 #[derive(Debug, Default)]
-pub(crate) struct Groups {
+pub(crate) struct RetryGroups {
     /// Union-find over the trees.
     parent: Vec<usize>,
-    /// Of each root, what remains to be made of its group.
-    remains: Vec<Remains>,
+    /// Of each root, what pending to be made of its group.
+    pending: Vec<Pending>,
     /// Of each root, the number of trees in its group, and whether joints close loops there.
     size: Vec<usize>,
     has_loops: Vec<bool>,
     /// Of each root, the most work that was spent on a tree of its group.
-    spent: Vec<f64>,
+    used_work: Vec<f64>,
 }
 
-impl Groups {
+impl RetryGroups {
     /// Groups the trees that move.
     pub(crate) fn find(&mut self, trees: &[Tree], collider: &Collider, closures: &[Closure]) {
         self.parent.clear();
         self.parent.extend(0..trees.len());
-        self.remains.clear();
-        self.remains.resize(trees.len(), Remains::Nothing);
+        self.pending.clear();
+        self.pending.resize(trees.len(), Pending::Nothing);
         let ties = closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
         for (a, b) in collider.neighbours().chain(ties) {
             if trees[a].is_awake() && trees[b].is_awake() {
@@ -94,16 +94,16 @@ impl Groups {
     }
 
     /// What is made again together has its work together: an attempt at one island is one at all of them.
-    fn share_work(&mut self, trees: &mut [Tree]) {
-        self.spent.clear();
-        self.spent.resize(trees.len(), 0.0);
+    fn share_used_work(&mut self, trees: &mut [Tree]) {
+        self.used_work.clear();
+        self.used_work.resize(trees.len(), 0.0);
         for (index, tree) in trees.iter().enumerate() {
-            let spent = &mut self.spent[self.parent[index]];
-            *spent = spent.max(tree.work.spent);
+            let spent = &mut self.used_work[self.parent[index]];
+            *spent = spent.max(tree.work.used_work);
         }
         for index in 0..trees.len() {
             if self.rejects(index) && trees[index].is_awake() {
-                trees[index].work.spent = self.spent[self.parent[index]];
+                trees[index].work.used_work = self.used_work[self.parent[index]];
             }
         }
     }
@@ -117,7 +117,7 @@ impl Groups {
     }
 
     /// The group of a tree: its first tree.
-    pub(crate) fn of(&self, tree: usize) -> usize {
+    pub(crate) fn group_of(&self, tree: usize) -> usize {
         self.parent[tree]
     }
 
@@ -132,25 +132,35 @@ impl Groups {
     }
 
     /// Has a group made again.
-    pub(crate) fn reject(&mut self, group: usize, remains: Remains) {
-        self.remains[group] = remains;
+    pub(crate) fn reject(&mut self, group: usize, pending: Pending) {
+        self.pending[group] = pending;
     }
 
     /// Whether a tree is made again.
     pub(crate) fn rejects(&self, tree: usize) -> bool {
-        self.remains[self.parent[tree]] != Remains::Nothing
+        self.pending[self.parent[tree]] != Pending::Nothing
     }
 
     fn rejects_any(&self) -> bool {
-        self.remains.iter().any(|&remains| remains != Remains::Nothing)
+        self.pending.iter().any(|&pending| pending != Pending::Nothing)
     }
 
     /// Rejects what a guard wants made again.
-    fn judge(&mut self, guards: &mut Guards, islands: &Islands, trees: &[Tree], collider: &Collider, scheme: &Scheme) {
+    fn apply_step_checks(
+        &mut self,
+        checks: &mut StepChecks,
+        islands: &Islands,
+        trees: &[Tree],
+        collider: &Collider,
+        scheme: &Scheme,
+    ) {
         for island in islands.all() {
             let first = island.trees()[0];
-            if !island.is_last && !self.rejects(first) && guards.rejects(island, trees, &collider.contacts, scheme) {
-                self.reject(self.of(first), Remains::Halves);
+            if !island.is_last
+                && !self.rejects(first)
+                && checks.rejects_island(island, trees, &collider.contacts, scheme)
+            {
+                self.reject(self.group_of(first), Pending::TwoHalves);
             }
         }
     }
@@ -158,113 +168,115 @@ impl Groups {
 
 impl Dynamics {
     /// Makes a part of a step with everything that does not wait. What is rejected is made again in parts of that.
-    pub(crate) fn advance(&mut self, part: Part) {
-        self.set_substep(part);
+    pub(crate) fn advance_substep(&mut self, substep: Substep) {
+        self.set_substep(substep);
         self.predict();
         let mut groups = std::mem::take(&mut self.groups);
         groups.find(&self.trees, &self.collider, &self.closures);
-        self.let_pass(&groups, part);
+        self.defer_to_impact(&groups, substep);
         let is_free =
-            |tree: usize| self.islands.may_move_freely(tree, &self.trees, &self.collider.contacts, &self.scheme);
-        let turning = (0..self.trees.len()).filter(|&tree| self.guards.depth(tree, false) > part.halvings);
-        let turning = turning.filter(|&tree| self.guards.depth(tree, is_free(tree)) > part.halvings);
+            |tree: usize| self.islands.may_use_gauss(tree, &self.trees, &self.collider.contacts, &self.scheme);
+        let turning =
+            (0..self.trees.len()).filter(|&tree| self.checks.required_halvings(tree, false) > substep.halvings);
+        let turning = turning.filter(|&tree| self.checks.required_halvings(tree, is_free(tree)) > substep.halvings);
         let turning = turning.filter(|&tree| self.trees[tree].is_awake());
-        let turning = turning.filter(|&tree| self.scheme.affords_halves(&self.trees[tree]));
-        turning.for_each(|tree| groups.reject(groups.of(tree), Remains::Halves));
-        let last = part.halvings >= self.guards.deepest() + HALVINGS;
-        self.solve(&groups, last);
-        let far = |&tree: &usize| self.guards.depth(tree, self.trees[tree].work.is_free) > part.halvings;
+        let turning = turning.filter(|&tree| self.scheme.can_split(&self.trees[tree]));
+        turning.for_each(|tree| groups.reject(groups.group_of(tree), Pending::TwoHalves));
+        let last = substep.halvings >= self.checks.max_required_halvings() + MAX_HALVINGS;
+        self.solve_islands(&groups, last);
+        let far =
+            |&tree: &usize| self.checks.required_halvings(tree, self.trees[tree].work.is_complete) > substep.halvings;
         for island in self.islands.all_mut() {
             island.turns_far = island.trees().iter().any(far);
             island.is_cut |= island.turns_far;
         }
         if !last {
-            groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, &self.scheme);
+            groups.apply_step_checks(&mut self.checks, &self.islands, &self.trees, &self.collider, &self.scheme);
         }
-        self.find_impacts(&mut groups, part);
-        self.accept(&groups, part.depth());
+        self.find_impacts(&mut groups, substep);
+        self.commit_substep(&groups, substep.refinement_level());
         let divided = groups.rejects_any();
         if divided {
-            groups.share_work(&mut self.trees);
-            self.go_back(&groups, part.depth());
+            groups.share_used_work(&mut self.trees);
+            self.restore_rejected(&groups, substep.refinement_level());
         }
         self.groups = groups;
         if divided {
-            self.make_again(part);
-            self.set_substep(part);
+            self.repeat_rejected(substep);
+            self.set_substep(substep);
             // Those of its last part may be some of them only.
             self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
         }
     }
 
     /// Makes the first part of what is left of a step. Work is reserved for what follows, if anything does.
-    pub(crate) fn advance_first(&mut self, part: Part) {
-        if part.h >= part.left {
-            return self.advance(part);
+    pub(crate) fn advance_with_reserve(&mut self, substep: Substep) {
+        if substep.h >= substep.left {
+            return self.advance_substep(substep);
         }
-        self.reserve_work(1.0 - part.fair_share());
-        self.advance(part);
+        self.reserve_work(1.0 - substep.budget_fraction());
+        self.advance_substep(substep);
         self.release_work();
     }
 
     /// Makes again what was rejected: all that is halved together, and each group that something bounces in alone, since impacts have
     /// their own times.
-    fn make_again(&mut self, part: Part) {
-        let depth = part.depth();
-        if self.release(depth, |remains| remains == Remains::Halves) {
+    fn repeat_rejected(&mut self, substep: Substep) {
+        let depth = substep.refinement_level();
+        if self.resume(depth, |pending| pending == Pending::TwoHalves) {
             self.scale_impulses(0.5);
-            let [first, second] = part.halves();
+            let [first, second] = substep.halves();
             self.reserve_work(0.5);
-            self.advance(first);
+            self.advance_substep(first);
             self.release_work();
-            self.advance(second);
+            self.advance_substep(second);
             self.scale_impulses(2.0);
-            self.hold(depth);
+            self.suspend_moving(depth);
         }
         for group in 0..self.trees.len() {
-            if let Remains::Impact { after, group: own } = self.trees[group].work.remains
+            if let Pending::Impact { after, group: own } = self.trees[group].work.pending
                 && own == group
-                && self.release(depth, |remains| remains == Remains::Impact { after, group })
+                && self.resume(depth, |pending| pending == Pending::Impact { after, group })
             {
-                self.pass_impact(part, after);
-                self.hold(depth);
+                self.step_through_impact(substep, after);
+                self.suspend_moving(depth);
             }
         }
-        self.release(depth, |remains| remains == Remains::Nothing);
+        self.resume(depth, |pending| pending == Pending::Nothing);
     }
 
     /// Goes back with what is rejected, and lets everything wait.
-    fn go_back(&mut self, groups: &Groups, depth: u32) {
+    fn restore_rejected(&mut self, groups: &RetryGroups, depth: u32) {
         for (index, tree) in self.trees.iter_mut().enumerate().filter(|(_, tree)| tree.is_awake()) {
-            tree.work.waits_at = Some(depth);
-            tree.work.remains = groups.remains[groups.of(index)];
+            tree.work.suspended_level = Some(depth);
+            tree.work.pending = groups.pending[groups.group_of(index)];
             if groups.rejects(index) {
-                tree.go_back();
+                tree.restore_start();
             }
         }
     }
 
     /// Lets all that moves wait.
-    fn hold(&mut self, depth: u32) {
-        self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.work.waits_at = Some(depth));
+    fn suspend_moving(&mut self, depth: u32) {
+        self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.work.suspended_level = Some(depth));
     }
 
     /// Goes on with some of what waits, if there is any.
-    fn release(&mut self, depth: u32, which: impl Fn(Remains) -> bool) -> bool {
-        let waiting = self.trees.iter_mut().filter(|tree| tree.work.waits_at == Some(depth));
+    fn resume(&mut self, depth: u32, which: impl Fn(Pending) -> bool) -> bool {
+        let waiting = self.trees.iter_mut().filter(|tree| tree.work.suspended_level == Some(depth));
         let mut any = false;
-        for tree in waiting.filter(|tree| which(tree.work.remains)) {
-            (tree.work.waits_at, tree.work.remains, any) = (None, Remains::Nothing, true);
+        for tree in waiting.filter(|tree| which(tree.work.pending)) {
+            (tree.work.suspended_level, tree.work.pending, any) = (None, Pending::Nothing, true);
         }
         any
     }
 
     /// Sets the length of a substep, and its share of the step's time and work.
-    pub(crate) fn set_substep(&mut self, part: Part) {
-        (self.scheme.h, self.scheme.share) = (part.h, part.h / self.model.timestep);
+    pub(crate) fn set_substep(&mut self, substep: Substep) {
+        (self.scheme.h, self.scheme.time_fraction) = (substep.h, substep.h / self.model.timestep);
         let whole = self.model.timestep / self.model.substeps as f64;
-        self.scheme.fair = part.fair_share();
-        self.scheme.to_next = if part.impacts > 0 { 0.5 * (part.h + whole) } else { part.h };
+        self.scheme.budget_fraction = substep.budget_fraction();
+        self.scheme.lookahead = if substep.impact_count > 0 { 0.5 * (substep.h + whole) } else { substep.h };
     }
 
     /// The impulses that contacts and rows start from, and the last changes of velocity that the next are extrapolated from, go with

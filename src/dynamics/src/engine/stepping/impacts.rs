@@ -9,7 +9,7 @@
 //! M (v' - v) = Jᵀ p    u_n' = -e u_n where a surface bounces, u_n' >= 0 where another touches; Coulomb's law for the tangents
 //! ```
 //!
-//! The blow is the scheme's own step, so short ([`INSTANT`]) that forces do nothing in it: all laws of contact hold, its impulses
+//! The blow is the scheme's own step, so short ([`BLOW_DURATION`]) that forces do nothing in it: all laws of contact hold, its impulses
 //! count in the means of the step, and its energy is balanced as that of any other. What is slower than that speed, or
 //! comes to more impacts than a step may have, is left to the scheme, which solves for contacts over the step as a whole.
 //!
@@ -23,7 +23,7 @@ use bevy_math::DVec3;
 use simpartner_model::Norm;
 
 use super::{
-    adaptive_substepping::{Groups, Part},
+    adaptive_substepping::{RetryGroups, Substep},
     world::Dynamics,
 };
 use crate::{
@@ -31,54 +31,54 @@ use crate::{
     engine::{
         collision::Contact,
         constraints::contact::{BOUNCE_SPEED, SKIN},
-        state::{addresses::Side, tree::Tree, workspace::Remains},
+        state::{addresses::Side, tree::Tree, workspace::Pending},
     },
 };
 
 /// How long a blow takes, s: weight adds 1e-11 m/s in it, and what comes at 100 m/s moves on by 1e-10 m.
-const INSTANT: f64 = 1e-12;
+const BLOW_DURATION: f64 = 1e-12;
 /// An impact has been found to this, s: what comes at 1 m/s is then nearer to the surface than rounding at some hundred metres.
-const FOUND: f64 = 1e-13;
+const TIME_TOLERANCE: f64 = 1e-13;
 /// An impact so near to the end of a step, as a share of it, is left to the next.
-const AT_THE_END: f64 = 1e-9;
+const END_FRACTION: f64 = 1e-9;
 /// How often the way to an impact is looked at, at most: as a rule three times, 50 halvings where only these help.
-const MOST_LOOKS: usize = 60;
+const MAX_LOCATE_ITERATIONS: usize = 60;
 /// How often a flight that does not follow from its forces at once is made to find its length, at most: each time leaves the square of
 /// the error.
-const MOST_FLIGHTS: usize = 4;
+const MAX_FLIGHT_ITERATIONS: usize = 4;
 /// Impacts and blows that a group may have in a step: at most so many, so many for each of its trees in all, and so many in any case. The
 /// rest of the step is then made as a whole.
-const MOST_IMPACTS: usize = 64;
-const MOST_WORK: usize = 600;
-const LEAST_IMPACTS: usize = 8;
+const MAX_IMPACTS: usize = 64;
+const IMPACTS_TIMES_TREES: usize = 600;
+const MIN_IMPACTS: usize = 8;
 /// Pairs that approach by less than this part more slowly than the fastest bounce with it: the error of blows that were solved before.
-const AT_ONCE: f64 = 1e-6;
+const SIMULTANEOUS_FRACTION: f64 = 1e-6;
 
 /// What the search for impacts needs.
 #[derive(Debug)]
 pub(crate) struct Impacts {
     law: ImpactLaw,
     /// Of each tree, whether it touches something that it does not bounce off.
-    leaning: Vec<bool>,
+    supported: Vec<bool>,
     /// The group and the key of each pair of shapes that may meet in this substep.
-    suspects: Vec<(usize, u64)>,
+    candidates: Vec<(usize, u64)>,
 }
 
 impl Impacts {
     pub(crate) fn new(law: ImpactLaw) -> Self {
-        Self { law, leaning: Vec::new(), suspects: Vec::new() }
+        Self { law, supported: Vec::new(), candidates: Vec::new() }
     }
 }
 
 /// How many impacts and blows a group of so many trees may have in a step.
-fn most_impacts(trees: usize) -> usize {
-    (MOST_WORK / trees.max(1)).clamp(LEAST_IMPACTS, MOST_IMPACTS)
+fn max_impacts(trees: usize) -> usize {
+    (IMPACTS_TIMES_TREES / trees.max(1)).clamp(MIN_IMPACTS, MAX_IMPACTS)
 }
 
-impl Groups {
+impl RetryGroups {
     /// The group of a contact that moves.
-    fn of_contact(&self, contact: &Contact, trees: &[Tree]) -> Option<usize> {
-        contact.sides().map(|side| side.tree).find(|&tree| trees[tree].is_awake()).map(|tree| self.of(tree))
+    fn group_of_contact(&self, contact: &Contact, trees: &[Tree]) -> Option<usize> {
+        contact.sides().map(|side| side.tree).find(|&tree| trees[tree].is_awake()).map(|tree| self.group_of(tree))
     }
 }
 
@@ -88,10 +88,10 @@ fn moves(contact: &Contact, trees: &[Tree]) -> bool {
 }
 
 /// How fast the surfaces of a contact approach, m/s: those of single bodies at the start of the substep.
-fn approach(contact: &Contact, trees: &[Tree]) -> f64 {
+fn approach_speed(contact: &Contact, trees: &[Tree]) -> f64 {
     let velocity = |side: Side| {
         let tree = &trees[side.tree];
-        if tree.is_single() {
+        if tree.is_single_body() {
             Tree::root_motion(&tree.state.v).at(contact.point - tree.work.origin)
         } else {
             tree.velocity_at(side.link, contact.point)
@@ -103,9 +103,9 @@ fn approach(contact: &Contact, trees: &[Tree]) -> f64 {
 
 /// Whether its surfaces come together fast enough to bounce, as they approach now, or when single bodies have fallen as far as there
 /// is room; or part so fast that nothing brings them back within the substep; or turn back before they meet.
-fn flies(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
-    let speed = approach(contact, trees);
-    let falls = |side: Side| trees[side.tree].is_single();
+fn leaves_to_impact(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
+    let speed = approach_speed(contact, trees);
+    let falls = |side: Side| trees[side.tree].is_single_body();
     if contact.sides().any(|side| !falls(side) && trees[side.tree].topology.freedom > 0) {
         return speed > BOUNCE_SPEED || speed < -(BOUNCE_SPEED + 2.0 * gravity.norm() * h);
     }
@@ -119,85 +119,85 @@ fn flies(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
 
 impl Dynamics {
     /// Lets the surfaces fly that are going to bounce, and notes which pairs may meet within this substep. After the prediction.
-    pub(crate) fn let_pass(&mut self, groups: &Groups, part: Part) {
-        self.impacts.suspects.clear();
+    pub(crate) fn defer_to_impact(&mut self, groups: &RetryGroups, substep: Substep) {
+        self.impacts.candidates.clear();
         if !self.collider.contacts.iter().chain(&self.collider.old).any(Contact::bounces) {
             return;
         }
-        let (trees, h, gravity) = (&self.trees, part.h, self.scheme.gravity.norm());
+        let (trees, h, gravity) = (&self.trees, substep.h, self.scheme.gravity.norm());
         let flying = |contact: &Contact| {
-            let group = groups.of_contact(contact, trees).filter(|_| contact.bounces())?;
-            let spent = trees[group].work.impacts >= most_impacts(groups.size(group))
-                || !self.scheme.affords_an_impact(&trees[group]);
+            let group = groups.group_of_contact(contact, trees).filter(|_| contact.bounces())?;
+            let spent = trees[group].work.impact_count >= max_impacts(groups.size(group))
+                || !self.scheme.can_split_at_impact(&trees[group]);
             (!spent && !groups.has_loops(group)).then_some(group)
         };
-        let (suspects, leaning) = (&mut self.impacts.suspects, &mut self.impacts.leaning);
-        leaning.clear();
-        leaning.resize(trees.len(), false);
+        let (candidates, supported) = (&mut self.impacts.candidates, &mut self.impacts.supported);
+        supported.clear();
+        supported.resize(trees.len(), false);
         for contact in &mut self.collider.contacts {
-            contact.passes = flying(contact).is_some() && flies(contact, trees, h, self.scheme.gravity);
-            if !contact.passes && contact.gap < SKIN {
-                contact.sides().for_each(|side| leaning[side.tree] = true);
+            contact.deferred = flying(contact).is_some() && leaves_to_impact(contact, trees, h, self.scheme.gravity);
+            if !contact.deferred && contact.gap < SKIN {
+                contact.sides().for_each(|side| supported[side.tree] = true);
             }
         }
-        for contact in self.collider.contacts.iter_mut().filter(|contact| contact.passes) {
-            let speed = approach(contact, trees);
+        for contact in self.collider.contacts.iter_mut().filter(|contact| contact.deferred) {
+            let speed = approach_speed(contact, trees);
             // What something else carries is not sure to gain speed.
-            contact.passes = speed.abs() > BOUNCE_SPEED || !contact.sides().any(|side| leaning[side.tree]);
+            contact.deferred = speed.abs() > BOUNCE_SPEED || !contact.sides().any(|side| supported[side.tree]);
             let way = 0.5 * h * (speed.max(1.5 * speed) + gravity * h);
-            if contact.passes && contact.gap < way {
-                suspects.extend(flying(contact).map(|group| (group, contact.key)));
+            if contact.deferred && contact.gap < way {
+                candidates.extend(flying(contact).map(|group| (group, contact.key)));
             }
         }
         // What is through before the middle of the step may not be in sight there.
         for contact in &self.collider.old {
             let Some(group) = flying(contact) else { continue };
-            let speed = approach(contact, trees);
+            let speed = approach_speed(contact, trees);
             if speed > BOUNCE_SPEED && contact.gap < speed * self.model.timestep {
-                suspects.push((group, contact.key));
+                candidates.push((group, contact.key));
             }
         }
-        suspects.sort_unstable();
-        suspects.dedup();
+        candidates.sort_unstable();
+        candidates.dedup();
     }
 
     /// Has the groups made again in which something bounces within the substep that was just made.
-    pub(crate) fn find_impacts(&mut self, groups: &mut Groups, part: Part) {
-        if part.lands {
+    pub(crate) fn find_impacts(&mut self, groups: &mut RetryGroups, substep: Substep) {
+        if substep.ends_at_impact {
             return;
         }
-        let suspects = std::mem::take(&mut self.impacts.suspects);
-        for own in suspects.chunk_by(|one, other| one.0 == other.0) {
+        let candidates = std::mem::take(&mut self.impacts.candidates);
+        for own in candidates.chunk_by(|one, other| one.0 == other.0) {
             let group = own[0].0;
             if !groups.rejects(group) {
-                let after = self.locate(groups, own, part.h);
-                groups.reject(group, Remains::Impact { after, group });
+                let after = self.locate_impact(groups, own, substep.h);
+                groups.reject(group, Pending::Impact { after, group });
             }
         }
-        self.impacts.suspects = suspects;
+        self.impacts.candidates = candidates;
     }
 
     /// When the first of these pairs meet, seconds from the start of the substep, or its length: Newton's method along the path of the
     /// attempt, within bounds.
-    fn locate(&mut self, groups: &Groups, suspects: &[(usize, u64)], h: f64) -> f64 {
-        let group = suspects[0].0;
-        let own = |tree: usize, trees: &[Tree]| trees[tree].is_awake() && groups.of(tree) == group;
+    fn locate_impact(&mut self, groups: &RetryGroups, candidates: &[(usize, u64)], h: f64) -> f64 {
+        let group = candidates[0].0;
+        let own = |tree: usize, trees: &[Tree]| trees[tree].is_awake() && groups.group_of(tree) == group;
         for tree in 0..self.trees.len() {
             if own(tree, &self.trees) {
-                self.trees[tree].note_path();
+                self.trees[tree].record_path();
             }
         }
         let (mut t, mut low, mut high) = (0.0, 0.0, f64::INFINITY);
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAX_LOCATE_ITERATIONS {
             for tree in 0..self.trees.len() {
                 if own(tree, &self.trees) {
-                    self.trees[tree].go_along_path(t, h);
+                    self.trees[tree].move_along_path(t, h);
                     self.trees[tree].update_kinematics(self.scheme.gravity);
                 }
             }
-            let ahead = self.first_arrival(suspects, h);
+            let ahead = self.first_arrival(candidates, h);
             let next = t + ahead;
-            if ahead.abs() <= FOUND || next <= 0.0 {
+            if ahead.abs() <= TIME_TOLERANCE || next <= 0.0 {
                 return next.clamp(0.0, h);
             }
             if ahead > 0.0 {
@@ -214,68 +214,69 @@ impl Dynamics {
     }
 
     /// The least of their arrivals, s.
-    fn first_arrival(&mut self, suspects: &[(usize, u64)], h: f64) -> f64 {
+    fn first_arrival(&mut self, candidates: &[(usize, u64)], h: f64) -> f64 {
         let (collider, trees) = (&mut self.collider, &self.trees);
-        let arrivals = suspects.iter().map(|&(_, key)| collider.arrival(key, trees, h, 0.5 * BOUNCE_SPEED));
+        let arrivals = candidates.iter().map(|&(_, key)| collider.arrival(key, trees, h, 0.5 * BOUNCE_SPEED));
         arrivals.fold(f64::INFINITY, f64::min)
     }
 
     /// Makes a part of a step with the one group that does not wait and in which something bounces after so many seconds.
-    pub(crate) fn pass_impact(&mut self, part: Part, after: f64) {
-        let next = Part { impacts: part.impacts + 1, ..part };
-        if after >= part.h * (1.0 - AT_THE_END) {
-            return self.advance(Part { lands: true, ..next });
+    pub(crate) fn step_through_impact(&mut self, substep: Substep, after: f64) {
+        let next = Substep { impact_count: substep.impact_count + 1, ..substep };
+        if after >= substep.h * (1.0 - END_FRACTION) {
+            return self.advance_substep(Substep { ends_at_impact: true, ..next });
         }
-        let (mut flight, mut last) = (0.0, part.h);
-        self.reserve_work(1.0 - after / part.h);
-        if after > INSTANT {
+        let (mut flight, mut last) = (0.0, substep.h);
+        self.reserve_work(1.0 - after / substep.h);
+        if after > BLOW_DURATION {
             self.scale_impulses(after / last);
             // The middle of the blow is the time of the impact.
-            (flight, last) = (self.refine(next, after, part.h) - 0.5 * INSTANT, after);
+            (flight, last) = (self.refine_flight(next, after, substep.h) - 0.5 * BLOW_DURATION, after);
         }
-        if flight > INSTANT {
+        if flight > BLOW_DURATION {
             self.scale_impulses(flight / last);
-            self.advance(Part { h: flight, lands: true, ..next });
+            self.advance_substep(Substep { h: flight, ends_at_impact: true, ..next });
             last = flight;
         } else {
             flight = 0.0;
         }
         self.release_work();
-        self.scale_impulses(INSTANT / last);
+        self.scale_impulses(BLOW_DURATION / last);
         // Blows take no time.
         self.reserve_work(1.0);
-        let rest = part.h - flight - self.strike(next);
+        let rest = substep.h - flight - self.solve_blows(next);
         self.release_work();
-        last = INSTANT;
+        last = BLOW_DURATION;
         if rest > 0.0 {
             self.scale_impulses(rest / last);
-            self.advance(Part { h: rest, left: part.left - part.h + rest, ..next });
+            self.advance_substep(Substep { h: rest, left: substep.left - substep.h + rest, ..next });
             last = rest;
         }
-        self.scale_impulses(part.h / last);
+        self.scale_impulses(substep.h / last);
     }
 
     /// The length of the flight to an impact that was found along the path of a longer one. What falls freely takes the same path;
     /// what joints and contacts hold makes flights until one ends at the impact.
-    fn refine(&mut self, next: Part, mut flight: f64, most: f64) -> f64 {
-        let held = |tree: &Tree| tree.is_awake() && (tree.topology.links.len() > 1 || !tree.work.pushes.is_empty());
-        let holds = |contact: &Contact| !contact.passes && moves(contact, &self.trees);
+    fn refine_flight(&mut self, next: Substep, mut flight: f64, most: f64) -> f64 {
+        let held =
+            |tree: &Tree| tree.is_awake() && (tree.topology.links.len() > 1 || !tree.work.external_wrenches.is_empty());
+        let holds = |contact: &Contact| !contact.deferred && moves(contact, &self.trees);
         if flight >= most || !self.trees.iter().any(held) && !self.collider.contacts.iter().any(holds) {
             return flight;
         }
-        for _ in 0..MOST_FLIGHTS {
-            self.set_substep(Part { h: flight, ..next });
+        for _ in 0..MAX_FLIGHT_ITERATIONS {
+            self.set_substep(Substep { h: flight, ..next });
             self.predict();
             let mut groups = std::mem::take(&mut self.groups);
             groups.find(&self.trees, &self.collider, &self.closures);
-            self.let_pass(&groups, Part { h: flight, ..next });
-            self.solve(&groups, false);
+            self.defer_to_impact(&groups, Substep { h: flight, ..next });
+            self.solve_islands(&groups, false);
             self.groups = groups;
-            let suspects = std::mem::take(&mut self.impacts.suspects);
-            let ahead = self.first_arrival(&suspects, flight);
-            self.impacts.suspects = suspects;
-            self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(Tree::go_back);
-            if !ahead.is_finite() || ahead.abs() <= FOUND {
+            let candidates = std::mem::take(&mut self.impacts.candidates);
+            let ahead = self.first_arrival(&candidates, flight);
+            self.impacts.candidates = candidates;
+            self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(Tree::restore_start);
+            if !ahead.is_finite() || ahead.abs() <= TIME_TOLERANCE {
                 break;
             }
             flight = (flight + ahead).clamp(0.5 * flight, most);
@@ -284,31 +285,31 @@ impl Dynamics {
     }
 
     /// Solves for the blows at this instant, and returns the seconds they took.
-    fn strike(&mut self, next: Part) -> f64 {
+    fn solve_blows(&mut self, next: Substep) -> f64 {
         let (correction, mut seconds) = (self.scheme.correction, 0.0);
-        let most = most_impacts(self.trees.iter().filter(|tree| tree.is_awake()).count());
-        for _ in 0..MOST_IMPACTS {
-            (self.scheme.instant, self.scheme.correction) = (true, 0.0);
-            self.set_substep(Part { h: INSTANT, ..next });
+        let most = max_impacts(self.trees.iter().filter(|tree| tree.is_awake()).count());
+        for _ in 0..MAX_IMPACTS {
+            (self.scheme.is_impact_instant, self.scheme.correction) = (true, 0.0);
+            self.set_substep(Substep { h: BLOW_DURATION, ..next });
             self.predict();
             let mut groups = std::mem::take(&mut self.groups);
             groups.find(&self.trees, &self.collider, &self.closures);
-            let strikes = self.choose_blows(most);
+            let strikes = self.select_blow(most);
             if strikes {
-                self.solve(&groups, true);
-                self.accept(&groups, next.depth());
-                seconds += INSTANT;
+                self.solve_islands(&groups, true);
+                self.commit_substep(&groups, next.refinement_level());
+                seconds += BLOW_DURATION;
             }
             self.groups = groups;
             for tree in self.trees.iter_mut().filter(|tree| tree.is_awake()) {
                 tree.end_blow(strikes, self.scheme.gravity);
             }
-            let affords = |tree: &Tree| !tree.is_awake() || self.scheme.affords_an_impact(tree);
+            let affords = |tree: &Tree| !tree.is_awake() || self.scheme.can_split_at_impact(tree);
             if !strikes || !self.trees.iter().all(affords) {
                 break;
             }
         }
-        (self.scheme.instant, self.scheme.correction) = (false, correction);
+        (self.scheme.is_impact_instant, self.scheme.correction) = (false, correction);
         // Nothing that follows starts from the impulses of a blow, and what was hit may go anywhere.
         let trees = &self.trees;
         let struck = self.collider.contacts.iter_mut().filter(|contact| moves(contact, trees));
@@ -319,22 +320,22 @@ impl Dynamics {
 
     /// Lets pass what has no part in the next blow of the group that does not wait. False if nothing strikes. When it has had the
     /// most impacts that it may, or no work is left for more, all that strikes does so at once.
-    fn choose_blows(&mut self, most: usize) -> bool {
+    fn select_blow(&mut self, most: usize) -> bool {
         let (trees, law) = (&self.trees, self.impacts.law);
         let has_arrived = |contact: &Contact| contact.gap < SKIN && contact.surface.stiffness.is_infinite();
         let speed = |contact: &Contact| {
             let may_strike = contact.bounces() && has_arrived(contact) && moves(contact, trees);
-            if may_strike { approach(contact, trees) } else { 0.0 }
+            if may_strike { approach_speed(contact, trees) } else { 0.0 }
         };
         let fastest = self.collider.contacts.iter().map(speed).fold(0.0, f64::max);
-        let has_had_its_share = |tree: &Tree| tree.work.impacts >= most || !self.scheme.affords_an_impact(tree);
+        let has_had_its_share = |tree: &Tree| tree.work.impact_count >= most || !self.scheme.can_split_at_impact(tree);
         let is_spent = trees.iter().any(|tree| tree.is_awake() && has_had_its_share(tree));
-        let slowest = if is_spent || law == ImpactLaw::Newton { 0.0 } else { (1.0 - AT_ONCE) * fastest };
+        let slowest = if is_spent || law == ImpactLaw::Newton { 0.0 } else { (1.0 - SIMULTANEOUS_FRACTION) * fastest };
         let contacts = &mut self.collider.contacts;
         for pair in contacts.chunk_by_mut(|one, other| one.key == other.key).filter(|pair| moves(&pair[0], trees)) {
             let strikes = pair.iter().map(speed).fold(0.0, f64::max) >= slowest;
             for contact in pair {
-                contact.passes = !has_arrived(contact) || contact.bounces() && !strikes;
+                contact.deferred = !has_arrived(contact) || contact.bounces() && !strikes;
             }
         }
         fastest > BOUNCE_SPEED
@@ -343,27 +344,27 @@ impl Dynamics {
 
 impl Tree {
     /// Notes how its velocities changed in the substep that was just made.
-    fn note_path(&mut self) {
-        let mut along = std::mem::take(&mut self.work.dv_along);
+    fn record_path(&mut self) {
+        let mut along = std::mem::take(&mut self.work.attempt_dv);
         along.clear();
         let work = &self.work;
-        if self.is_single() && work.is_free {
+        if self.is_single_body() && work.is_complete {
             along.extend(&self.state.last_dv);
-        } else if self.is_single() {
+        } else if self.is_single_body() {
             along.extend(work.dv_free.iter().zip(&work.dv_impulse).map(|(free, impulse)| free + impulse));
         } else {
-            along.extend(self.state.v.iter().zip(&work.kept.v).map(|(after, before)| after - before));
+            along.extend(self.state.v.iter().zip(&work.substep_start.v).map(|(after, before)| after - before));
         }
-        self.work.dv_along = along;
+        self.work.attempt_dv = along;
     }
 
     /// Moves to where it was `t` seconds after the start of a substep of `h` seconds, as the scheme would in a step of that length with the
     /// same forces.
-    fn go_along_path(&mut self, t: f64, h: f64) {
-        self.move_back();
-        self.state.v.clone_from(&self.work.kept.v);
+    fn move_along_path(&mut self, t: f64, h: f64) {
+        self.restore_position();
+        self.state.v.clone_from(&self.work.substep_start.v);
         self.drift(0.5 * t);
-        for (v, dv) in self.state.v.iter_mut().zip(&self.work.dv_along) {
+        for (v, dv) in self.state.v.iter_mut().zip(&self.work.attempt_dv) {
             *v += dv * (t / h);
         }
         self.drift(0.5 * t);
@@ -372,18 +373,18 @@ impl Tree {
     /// Ends a blow, or goes back where there was none. Laws of coordinates, and the velocity that the next bias is extrapolated from, go
     /// on as they were before, unless the tree was hit.
     fn end_blow(&mut self, strikes: bool, gravity: DVec3) {
-        self.work.impacts += 1;
+        self.work.impact_count += 1;
         if !strikes {
-            self.go_back();
+            self.restore_start();
             self.update_kinematics(gravity);
             return;
         }
         let (state, work) = (&mut self.state, &self.work);
         if !work.impact {
-            state.last_dv.clone_from(&work.kept.last_dv);
+            state.last_dv.clone_from(&work.substep_start.last_dv);
         }
         if self.topology.has_rows {
-            state.row_impulses.clone_from(&work.kept.row_impulses);
+            state.row_impulses.clone_from(&work.substep_start.row_impulses);
         }
     }
 }

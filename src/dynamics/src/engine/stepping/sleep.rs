@@ -10,11 +10,11 @@ use crate::engine::state::tree::Tree;
 const REST_SPEED: f64 = 0.01;
 const REST_TIME: f64 = 0.5;
 /// What is small moves more slowly yet: by less than this part of its size in a second.
-const REST_SHARE: f64 = 0.1;
+const REST_SPEED_PER_SIZE: f64 = 0.1;
 
 /// The speed below which a tree is at rest whose smallest shape has this size, m/s.
 pub(crate) fn rest_speed(size: f64) -> f64 {
-    REST_SPEED.min(REST_SHARE * size)
+    REST_SPEED.min(REST_SPEED_PER_SIZE * size)
 }
 
 impl Tree {
@@ -38,7 +38,7 @@ impl Dynamics {
         let islands = std::mem::take(&mut self.islands);
         islands.all().iter().for_each(|island| self.fall_asleep_together(island.trees()));
         (0..self.trees.len())
-            .filter(|&tree| islands.is_alone(tree))
+            .filter(|&tree| islands.is_free_body(tree))
             .for_each(|tree| self.fall_asleep_together(&[tree]));
         self.islands = islands;
     }

@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 use simpartner_model::BodyId;
 
-use super::{adaptive_substepping::Groups, world::Dynamics};
+use super::{adaptive_substepping::RetryGroups, world::Dynamics};
 use crate::{
     BodyState, ContactPoint, JointLoad, JointState, Wrench,
     engine::{
@@ -20,7 +20,7 @@ use crate::{
 
 impl Dynamics {
     /// Before the first substep.
-    pub(crate) fn begin_loads(&mut self) {
+    pub(crate) fn clear_outputs(&mut self) {
         self.contacts.clear();
         self.wrenches.fill(Wrench::default());
         for closure in &mut self.closures {
@@ -31,8 +31,8 @@ impl Dynamics {
     /// Adds the contacts of a substep to the list, those that press, and to the bodies' wrenches, torques about the centres
     /// of mass.
     /// Of what sleeps, once a step.
-    pub(crate) fn add_contacts(&mut self, groups: &Groups, depth: u32) {
-        let rate = self.scheme.share / self.scheme.h;
+    pub(crate) fn add_contacts(&mut self, groups: &RetryGroups, depth: u32) {
+        let rate = self.scheme.time_fraction / self.scheme.h;
         let trees = &self.trees;
         let counts = |side: Side| {
             let tree = &trees[side.tree];
@@ -58,7 +58,7 @@ impl Dynamics {
     }
 
     /// Notes where the joints that close loops are now, and what those that are awake transmitted.
-    pub(crate) fn read_closures(&mut self) {
+    pub(crate) fn update_loop_joints(&mut self) {
         let sleeps = |side: Side| self.trees[side.tree].state.asleep;
         for closure in &mut self.closures {
             closure.set_place(&self.trees);
@@ -69,18 +69,18 @@ impl Dynamics {
     }
 
     /// Works out what the joints of trees transmit that nothing can move, from what pushed on them in the step.
-    pub(crate) fn read_static_reactions(&mut self) {
+    pub(crate) fn compute_static_reactions(&mut self) {
         let gravity = self.scheme.gravity;
-        if self.model.frames.is_empty() {
+        if self.model.static_structures.is_empty() {
             return;
         }
-        for &tree in &self.model.frames {
+        for &tree in &self.model.static_structures {
             self.trees[tree].work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
         }
         let trees = &mut self.trees;
         let mut push = |tree: usize, link: usize, wrench: Wrench, point: DVec3, sign: f64| {
             let tree = &mut trees[tree];
-            if tree.is_frame() {
+            if tree.is_static_structure() {
                 let lever = point - tree.work.origin;
                 let moment = wrench.torque + lever.cross(wrench.force);
                 tree.work.links[link].external += Spatial::new(moment, wrench.force) * sign;
@@ -99,7 +99,7 @@ impl Dynamics {
             push(closure.a.tree, closure.a.link, wrench, anchor, -1.0);
             push(closure.b.tree, closure.b.link, wrench, anchor, 1.0);
         }
-        self.model.frames.iter().for_each(|&tree| self.trees[tree].set_static_reactions(gravity));
+        self.model.static_structures.iter().for_each(|&tree| self.trees[tree].set_static_reactions(gravity));
     }
 
     /// Where a body is, how it moves, and what touched it.

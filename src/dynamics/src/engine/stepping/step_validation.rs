@@ -24,44 +24,44 @@ use crate::{
 
 /// A substep is divided when a joint turns by more than this times the angle that it may turn by: above 1, so that rates about the
 /// limit do not change the number of parts from step to step.
-const DIVIDED_ABOVE: f64 = 2.0;
+const SPLIT_HYSTERESIS: f64 = 2.0;
 /// A contact that sinks in by more than this before it presses asks for smaller steps, metres; between small shapes by less
 /// ([`Contact::share_of_depth`]). What comes straight at a surface is stopped at it; what turns towards it fast, or slides over an
 /// edge, may come deeper. Objects alone, whose heaps would cost many times as much, ask when they come deeper than the penetration
 /// that is thought right.
 const MAX_IMPACT_DEPTH: f64 = 1e-3;
 /// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
-const QUIET: f64 = 1.0;
+const EPISODE_QUIET_S: f64 = 1.0;
 /// Shapes that do not part are told after so long, s: those of a pile may be held by each other for some steps.
-const PATIENCE: f64 = 0.1;
+const UNSEPARATED_DELAY_S: f64 = 0.1;
 /// Part of the energy that nobody sees that a loop may gain in a substep: at rest it gains what rounding leaves of velocities.
-const UNSEEN_IN_LOOPS: f64 = 1e-9;
+const NEGLIGIBLE_FRACTION_IN_LOOPS: f64 = 1e-9;
 /// How often a substep is halved for a joint that turns fast, at most: with more than a hundred parts a runaway joint would only make
 /// the simulation stand still.
-const MOST_HALVINGS: u32 = 7;
+const MAX_TURN_HALVINGS: u32 = 7;
 /// How many halvings what moves freely is spared ([`crate::engine::gauss`]): where a joint turns by g rad, the midpoint scheme errs by g²/24 of that, the
 /// method of fourth order by g⁴/4320, which at twice the g is a thousandth of it. What is spared more drifts, as parts of other lengths follow each other.
-const SPARED_BY_GAUSS: u32 = 1;
+const HALVINGS_SPARED_BY_GAUSS: u32 = 1;
 
 /// A substep of more than this share of the timestep is halved where the stages of a long tree are not found: waves that are too fast for the whole are
 /// not for a quarter, and what is stiffer still is better left to the midpoint scheme at once.
-const SHARE_FOR_STAGES: f64 = 0.25;
+const MIN_TIME_FRACTION_FOR_STAGES: f64 = 0.25;
 
 /// An alarm that is given once until it no longer holds: which guard, and the two bodies or the joint.
 type Alarm = (u8, usize, usize);
 
 /// What the guards remember from step to step.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Watch {
+pub(crate) struct CheckMemory {
     substeps: usize,
     /// Alarms that have been given and still hold, in order.
-    raised: Vec<Alarm>,
+    raised_alarms: Vec<Alarm>,
     /// Alarms that are given once an episode, and for how many seconds they stay quiet if nothing more happens: which guard,
     /// and the tree.
     episodes: BTreeMap<(u8, usize), f64>,
 }
 
-impl Watch {
+impl CheckMemory {
     /// The same in a world where bodies, trees and closures have these numbers, or are gone.
     pub(crate) fn renumbered(
         self,
@@ -70,15 +70,15 @@ impl Watch {
         closures: &[Option<usize>],
     ) -> Self {
         let body = |number: usize| if number == usize::MAX { Some(number) } else { bodies[number] };
-        let raised = self.raised.into_iter().filter_map(|(guard, first, second)| {
+        let raised_alarms = self.raised_alarms.into_iter().filter_map(|(guard, first, second)| {
             Some(match guard {
                 0 => (guard, body(first)?, second),
                 1 => (guard, body(first)?, body(second)?),
                 _ => (guard, closures[first]?, second),
             })
         });
-        let mut raised: Vec<Alarm> = raised.collect();
-        raised.sort_unstable();
+        let mut raised_alarms: Vec<Alarm> = raised_alarms.collect();
+        raised_alarms.sort_unstable();
         let episodes = self.episodes.into_iter().filter_map(|((guard, number), quiet)| {
             let number = match guard {
                 1 => number,
@@ -87,38 +87,38 @@ impl Watch {
             };
             Some(((guard, number), quiet))
         });
-        Self { substeps: self.substeps, raised, episodes: episodes.collect() }
+        Self { substeps: self.substeps, raised_alarms, episodes: episodes.collect() }
     }
 }
 
 /// All guards.
-pub(crate) struct Guards {
+pub(crate) struct StepChecks {
     names: Vec<String>,
     /// Trees that have joints.
-    jointed: Vec<usize>,
+    jointed_trees: Vec<usize>,
     settings: DynamicsSettings,
-    watch: Watch,
+    memory: CheckMemory,
     /// Alarms that hold in this step, in the order in which they were seen.
-    seen: Vec<Alarm>,
+    active_alarms: Vec<Alarm>,
     /// Energy of the world before the step.
     energy: f64,
     /// Of each tree, how fast it turns, rad/s, and the body that does, and how often its substeps are halved at once for that.
     turning: Vec<(f64, Option<BodyId>)>,
-    depths: Vec<u32>,
+    halvings: Vec<u32>,
     notices: Vec<Notice>,
 }
 
-impl Guards {
+impl StepChecks {
     pub(crate) fn new(mechanism: &Mechanism, settings: &DynamicsSettings, trees: &[Tree]) -> Self {
         Self {
-            jointed: (0..trees.len()).filter(|&tree| trees[tree].topology.links.len() > 1).collect(),
+            jointed_trees: (0..trees.len()).filter(|&tree| trees[tree].topology.links.len() > 1).collect(),
             names: mechanism.bodies.iter().map(|body| mechanism.qualified_name(body)).collect(),
             settings: settings.clone(),
-            watch: Watch::default(),
-            seen: Vec::new(),
+            memory: CheckMemory::default(),
+            active_alarms: Vec::new(),
             energy: 0.0,
             turning: Vec::new(),
-            depths: Vec::new(),
+            halvings: Vec::new(),
             notices: Vec::new(),
         }
     }
@@ -127,23 +127,23 @@ impl Guards {
         &self.notices
     }
 
-    pub(crate) fn watch(&self) -> &Watch {
-        &self.watch
+    pub(crate) fn memory(&self) -> &CheckMemory {
+        &self.memory
     }
 
-    pub(crate) fn restore(&mut self, watch: Watch) {
-        self.watch = watch;
+    pub(crate) fn restore(&mut self, memory: CheckMemory) {
+        self.memory = memory;
         self.notices.clear();
     }
 
     /// How often the substeps of a tree are halved at once, which moves freely or does not.
-    pub(crate) fn depth(&self, tree: usize, is_free: bool) -> u32 {
-        self.depths[tree].saturating_sub(if is_free { SPARED_BY_GAUSS } else { 0 })
+    pub(crate) fn required_halvings(&self, tree: usize, is_free: bool) -> u32 {
+        self.halvings[tree].saturating_sub(if is_free { HALVINGS_SPARED_BY_GAUSS } else { 0 })
     }
 
     /// The largest of these numbers.
-    pub(crate) fn deepest(&self) -> u32 {
-        self.depths.iter().fold(0, |most, &depth| most.max(depth))
+    pub(crate) fn max_required_halvings(&self) -> u32 {
+        self.halvings.iter().fold(0, |most, &depth| most.max(depth))
     }
 
     /// Finds out how often the `least` substeps of the coming step are halved for each tree: where a joint turns far in a substep,
@@ -151,20 +151,20 @@ impl Guards {
     /// its root, too.
     pub(crate) fn begin_step(&mut self, trees: &[Tree], contacts: &[Contact], timestep: f64, least: usize) {
         self.notices.clear();
-        self.watch.episodes.retain(|_, quiet| {
+        self.memory.episodes.retain(|_, quiet| {
             *quiet -= timestep;
             *quiet > 0.0
         });
         self.energy = trees.iter().map(|tree| tree.work.energy).sum();
         self.turning.clear();
         self.turning.resize(trees.len(), (0.0, None));
-        for &tree in self.jointed.iter().filter(|&&tree| trees[tree].is_awake()) {
-            self.turning[tree] = trees[tree].fastest_turn();
+        for &tree in self.jointed_trees.iter().filter(|&&tree| trees[tree].is_awake()) {
+            self.turning[tree] = trees[tree].fastest_joint_rate();
         }
         for side in contacts.iter().flat_map(Contact::sides) {
             let tree = &trees[side.tree];
             if tree.topology.links.len() > 1 && tree.is_awake() {
-                self.turning[side.tree] = tree.work.fastest;
+                self.turning[side.tree] = tree.work.fastest_joint;
             }
         }
         let none = (0.0, None);
@@ -174,13 +174,13 @@ impl Guards {
         let (h, allowed) = (timestep / least as f64, self.settings.turn_per_substep_rad);
         let depth = |rate: f64| {
             let turns = rate * h / allowed;
-            let divided = turns > DIVIDED_ABOVE;
-            (0..MOST_HALVINGS).take_while(|&depth| divided && turns > f64::from(1u32 << depth)).count() as u32
+            let divided = turns > SPLIT_HYSTERESIS;
+            (0..MAX_TURN_HALVINGS).take_while(|&depth| divided && turns > f64::from(1u32 << depth)).count() as u32
         };
-        self.depths.clear();
-        self.depths.extend(self.turning.iter().map(|&(rate, _)| depth(rate)));
-        let count = least << self.deepest();
-        if count != self.watch.substeps && (count != least || self.watch.substeps != 0) {
+        self.halvings.clear();
+        self.halvings.extend(self.turning.iter().map(|&(rate, _)| depth(rate)));
+        let count = least << self.max_required_halvings();
+        if count != self.memory.substeps && (count != least || self.memory.substeps != 0) {
             let text = if count == least {
                 "steps are whole again".to_owned()
             } else {
@@ -190,27 +190,33 @@ impl Guards {
             let bodies = where_from.into_iter().collect();
             self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: count as f64 });
         }
-        self.watch.substeps = if count == least { 0 } else { count };
+        self.memory.substeps = if count == least { 0 } else { count };
     }
 
     /// Whether a substep of an island must be repeated with half its length: its contacts have no solution, or sank in before they
     /// could press, or something became faster than anything may be, or did not move as freely as it was to, or a linkage gained energy, or a hit set its joints turning too fast for its length.
-    pub(crate) fn rejects(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
-        let loses_stages = island.stages_lost && scheme.share > SHARE_FOR_STAGES;
+    pub(crate) fn rejects_island(
+        &mut self,
+        island: &Island,
+        trees: &[Tree],
+        contacts: &[Contact],
+        scheme: &Scheme,
+    ) -> bool {
+        let loses_stages = island.stages_lost && scheme.time_fraction > MIN_TIME_FRACTION_FOR_STAGES;
         if island.failed || !island.outcome.converged || island.too_fast > 0.0 || island.turns_far || loses_stages {
             return true;
         }
         if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))
             && depth > self.allowed_depth(island, trees) * contact.share_of_depth()
         {
-            self.tell_sinking(trees, contact, depth);
+            self.report_sinking(trees, contact, depth);
             return true;
         }
         self.rejects_linkage(island, trees, scheme)
     }
 
     fn allowed_depth(&self, island: &Island, trees: &[Tree]) -> f64 {
-        if has_objects_only(island, trees) {
+        if has_single_bodies_only(island, trees) {
             self.settings.max_penetration_m.max(MAX_IMPACT_DEPTH)
         } else {
             MAX_IMPACT_DEPTH
@@ -218,20 +224,20 @@ impl Guards {
     }
 
     fn rejects_linkage(&self, island: &Island, trees: &[Tree], scheme: &Scheme) -> bool {
-        if has_objects_only(island, trees) && !island.in_soil() {
+        if has_single_bodies_only(island, trees) && !island.touches_soil() {
             return false;
         }
         let own = || island.trees().iter().map(|&tree| &trees[tree]);
-        let fastest = own().map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
+        let fastest = own().map(|tree| tree.work.fastest_joint.0).fold(0.0, f64::max);
         // What lies on its points and rocks gains and loses by turns; what a loop gains it keeps.
-        let part = if let [true, false] = island.ties() { 1.0 } else { UNSEEN_IN_LOOPS };
-        let unseen = part * scheme.share * negligible_energy(own());
-        let gains = island.gain > island.allowed_gain(own(), island.ties(), scheme) + unseen;
-        gains || island.was_hit(trees) && fastest * scheme.h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
+        let substep = if let [true, false] = island.couplings() { 1.0 } else { NEGLIGIBLE_FRACTION_IN_LOOPS };
+        let unseen = substep * scheme.time_fraction * negligible_energy(own());
+        let gains = island.gain > island.allowed_gain(own(), island.couplings(), scheme) + unseen;
+        gains || island.has_impact(trees) && fastest * scheme.h > SPLIT_HYSTERESIS * self.settings.turn_per_substep_rad
     }
 
     /// Tells, once for each pair and step, that a step is made in parts because something sank in.
-    fn tell_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
+    fn report_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
         let bodies = pair(trees, contact);
         let same = |notice: &Notice| notice.bodies.iter().eq(bodies.iter().flatten());
         if self.notices.iter().any(|notice| notice.guard == Guard::Substeps && same(notice)) {
@@ -245,7 +251,7 @@ impl Guards {
     }
 
     /// Tells once in a step what happened in several of its parts: the part with the largest figure.
-    fn tell_worst(&mut self, notice: Notice) {
+    fn report_worst(&mut self, notice: Notice) {
         let same = |other: &&mut Notice| (other.guard, &other.bodies) == (notice.guard, &notice.bodies);
         match self.notices.iter_mut().find(same) {
             Some(other) if notice.value > other.value => *other = notice,
@@ -279,24 +285,24 @@ impl Guards {
                     format!("body '{first}' and what it touches came to no finite state")
                 }
                 _ => {
-                    let (count, spent) = (bodies.len(), island.spent(trees));
+                    let (count, spent) = (bodies.len(), island.used_work(trees));
                     let cut = if island.is_cut { ", all that the step may cost: it is divided no further" } else { "" };
                     format!(
                         "contacts of {count} bodies are solved to {value:.1e} m/s, with the work of {spent:.0} sweeps{cut}"
                     )
                 }
             };
-            self.tell_worst(Notice { guard, bodies, text, value });
+            self.report_worst(Notice { guard, bodies, text, value });
         }
         for island in islands.clone() {
-            self.tell_slowed(island, trees);
-            self.tell_not_parted(island, trees, contacts);
+            self.report_slowed(island, trees);
+            self.report_unseparated(island, trees, contacts);
         }
-        for place in 0..self.jointed.len() {
-            let index = self.jointed[place];
+        for place in 0..self.jointed_trees.len() {
+            let index = self.jointed_trees[place];
             let tree = &trees[index];
             let off = tree.is_awake() && counts(index) && tree.work.imbalance > IMBALANCE;
-            if !(off && self.begins((0, index))) {
+            if !(off && self.begins_episode((0, index))) {
                 continue;
             }
             let bodies: Vec<BodyId> = tree.topology.links.iter().filter_map(|link| link.body).collect();
@@ -307,15 +313,15 @@ impl Guards {
     }
 
     /// Tells that shapes in an island do not part, after they have not for a while.
-    fn tell_not_parted(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact]) {
-        let Some((depth, contact)) = island.not_parted.map(|(depth, index)| (depth, &contacts[index])) else { return };
+    fn report_unseparated(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact]) {
+        let Some((depth, contact)) = island.unseparated.map(|(depth, index)| (depth, &contacts[index])) else { return };
         let tree = contact.b.tree;
-        let quiet = self.watch.episodes.entry((6, tree)).or_insert(2.0 * PATIENCE);
-        if *quiet > PATIENCE {
+        let quiet = self.memory.episodes.entry((6, tree)).or_insert(2.0 * UNSEPARATED_DELAY_S);
+        if *quiet > UNSEPARATED_DELAY_S {
             return;
         }
-        *quiet = PATIENCE;
-        if self.begins((7, tree)) {
+        *quiet = UNSEPARATED_DELAY_S;
+        if self.begins_episode((7, tree)) {
             let bodies = pair(trees, contact);
             let [one, other] = bodies.map(|body| self.name(body));
             let text =
@@ -326,9 +332,9 @@ impl Guards {
     }
 
     /// Tells that an island was slowed down.
-    fn tell_slowed(&mut self, island: &Island, trees: &[Tree]) {
+    fn report_slowed(&mut self, island: &Island, trees: &[Tree]) {
         for (guard, key, value) in [(Guard::Energy, 2, island.taken_out), (Guard::Speed, 3, island.too_fast)] {
-            if value > 0.0 && self.begins((key, island.trees()[0])) {
+            if value > 0.0 && self.begins_episode((key, island.trees()[0])) {
                 let bodies = bodies_of(island, trees);
                 let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
                 let why = match guard {
@@ -349,15 +355,15 @@ impl Guards {
         closures: &[Closure],
         bodies: &[BodyPlace],
     ) {
-        self.seen.clear();
+        self.active_alarms.clear();
         self.check_bounds(trees, bodies);
         self.check_speeds(trees, bodies);
         self.check_penetration(trees, contacts);
         self.check_joints(trees, closures);
         self.check_motors(trees, closures);
-        self.seen.sort_unstable();
-        self.seen.dedup();
-        self.watch.raised.clone_from(&self.seen);
+        self.active_alarms.sort_unstable();
+        self.active_alarms.dedup();
+        self.memory.raised_alarms.clone_from(&self.active_alarms);
         self.check_energy(trees);
         // What ends a run comes first.
         self.notices.sort_by_key(|notice| notice.guard != Guard::Divergence);
@@ -383,7 +389,7 @@ impl Guards {
         }
         for (index, place) in bodies.iter().enumerate() {
             let speed = read_body(&trees[place.tree], place).linear_velocity.norm();
-            if speed > limit && self.is_new((0, index, 0)) {
+            if speed > limit && self.is_new_alarm((0, index, 0)) {
                 let bodies = vec![BodyId::new(index)];
                 let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
                 self.notices.push(Notice { guard: Guard::Speed, bodies, text, value: speed });
@@ -398,7 +404,7 @@ impl Guards {
         {
             let bodies = pair(trees, contact);
             let [first, second] = bodies.map(|body| body.map_or(usize::MAX, BodyId::index));
-            if self.is_new((1, first, second)) {
+            if self.is_new_alarm((1, first, second)) {
                 let [one, other] = bodies.map(|body| self.name(body));
                 let text = format!("'{one}' is {:.4} m deep in '{other}'", -contact.gap);
                 let bodies = bodies.into_iter().flatten().collect();
@@ -408,15 +414,15 @@ impl Guards {
     }
 
     fn check_motors(&mut self, trees: &[Tree], closures: &[Closure]) {
-        for place in 0..self.jointed.len() {
-            let index = self.jointed[place];
+        for place in 0..self.jointed_trees.len() {
+            let index = self.jointed_trees[place];
             let tree = &trees[index];
             let Some((dof, limit)) = tree.motor_at_limit().filter(|_| tree.is_awake()) else { continue };
-            if self.begins((4, index)) {
+            if self.begins_episode((4, index)) {
                 let is_moved = |link: &&Link| (link.dof..link.dof + link.joint.freedom()).contains(&dof);
                 // A link between two coordinates of a joint is no body; that one stands behind it.
                 let moved = tree.topology.links.iter().skip_while(|link| !is_moved(link)).find_map(|link| link.body);
-                self.tell_limit(moved, limit, &tree.topology.laws[dof]);
+                self.report_motor_limit(moved, limit, &tree.topology.laws[dof]);
             }
         }
         for (index, closure) in closures.iter().enumerate() {
@@ -424,14 +430,14 @@ impl Guards {
             let sleeps = trees[closure.a.tree].state.asleep || trees[closure.b.tree].state.asleep;
             let Some((axis, limit)) = closure.motor_limit.filter(|_| !sleeps) else { continue };
             if let Some(law) = &closure.axes[axis]
-                && self.begins((5, index))
+                && self.begins_episode((5, index))
             {
-                self.tell_limit(trees[closure.b.tree].topology.links[closure.b.link].body, limit, law);
+                self.report_motor_limit(trees[closure.b.tree].topology.links[closure.b.link].body, limit, law);
             }
         }
     }
 
-    fn tell_limit(&mut self, moved: Option<BodyId>, limit: MotorLimit, law: &FreeAxis) {
+    fn report_motor_limit(&mut self, moved: Option<BodyId>, limit: MotorLimit, law: &FreeAxis) {
         let (what, value) = match limit {
             MotorLimit::Effort => ("effort", law.max_effort),
             MotorLimit::Rate => ("rate", law.max_rate),
@@ -444,7 +450,7 @@ impl Guards {
     fn check_joints(&mut self, trees: &[Tree], closures: &[Closure]) {
         for (index, closure) in closures.iter().enumerate() {
             let error = closure.error();
-            if error > self.settings.max_joint_error_m && self.is_new((2, index, 0)) {
+            if error > self.settings.max_joint_error_m && self.is_new_alarm((2, index, 0)) {
                 let body = |side: Side| trees[side.tree].topology.links[side.link].body;
                 let bodies: Vec<BodyId> = [body(closure.b), body(closure.a)].into_iter().flatten().collect();
                 let name = bodies.first().map_or("", |body| self.names[body.index()].as_str());
@@ -457,26 +463,26 @@ impl Guards {
     /// The energy of the links and of their trees' springs may grow by what motors gave, and springs and rotors of joints that
     /// close loops; by nothing else.
     fn check_energy(&mut self, trees: &[Tree]) {
-        let add = |[energy, given]: [f64; 2], tree: &Tree| [energy + tree.work.energy, given + tree.work.motor_work];
+        let add = |[energy, given]: [f64; 2], tree: &Tree| [energy + tree.work.energy, given + tree.work.step_work];
         let [energy, given] = trees.iter().fold([0.0; 2], add);
         let gain = energy - self.energy - given;
-        if gain > self.settings.max_energy_gain_j && self.begins((1, 0)) {
+        if gain > self.settings.max_energy_gain_j && self.begins_episode((1, 0)) {
             let text = format!("the world gained {gain:.3} J in a step that no motor gave");
             self.notices.push(Notice { guard: Guard::Energy, bodies: Vec::new(), text, value: gain });
         }
     }
 
     /// Whether an alarm is the first of its episode, which lasts until it has been quiet for a while.
-    fn begins(&mut self, key: (u8, usize)) -> bool {
-        self.watch.episodes.insert(key, QUIET).is_none()
+    fn begins_episode(&mut self, key: (u8, usize)) -> bool {
+        self.memory.episodes.insert(key, EPISODE_QUIET_S).is_none()
     }
 
     /// Notes that an alarm holds in this step, and says whether it is to be given: it did not hold in the step before.
-    fn is_new(&mut self, alarm: Alarm) -> bool {
-        self.seen.push(alarm);
-        let raised = &mut self.watch.raised;
-        let Err(place) = raised.binary_search(&alarm) else { return false };
-        raised.insert(place, alarm);
+    fn is_new_alarm(&mut self, alarm: Alarm) -> bool {
+        self.active_alarms.push(alarm);
+        let raised_alarms = &mut self.memory.raised_alarms;
+        let Err(place) = raised_alarms.binary_search(&alarm) else { return false };
+        raised_alarms.insert(place, alarm);
         true
     }
 }
@@ -494,6 +500,6 @@ fn bodies_of(island: &Island, trees: &[Tree]) -> Vec<BodyId> {
 }
 
 /// Whether there are only single bodies in an island.
-fn has_objects_only(island: &Island, trees: &[Tree]) -> bool {
+fn has_single_bodies_only(island: &Island, trees: &[Tree]) -> bool {
     island.trees().iter().all(|&tree| trees[tree].topology.links.len() == 1)
 }

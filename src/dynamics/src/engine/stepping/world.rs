@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::{
-    adaptive_substepping::{Groups, Part},
+    adaptive_substepping::{RetryGroups, Substep},
     impacts::Impacts,
-    step_validation::Guards,
+    step_validation::StepChecks,
 };
 use crate::{
     ContactPoint, Wrench,
@@ -32,9 +32,9 @@ pub(crate) struct Dynamics {
     pub(crate) collider: Collider,
     pub(crate) closures: Vec<Closure>,
     pub(crate) islands: Islands,
-    pub(crate) groups: Groups,
+    pub(crate) groups: RetryGroups,
     pub(crate) impacts: Impacts,
-    pub(crate) guards: Guards,
+    pub(crate) checks: StepChecks,
     /// What touched each body in the last step.
     pub(crate) wrenches: Vec<Wrench>,
     pub(crate) contacts: Vec<ContactPoint>,
@@ -54,45 +54,45 @@ pub(crate) struct Model {
     pub(crate) bodies: Vec<BodyPlace>,
     pub(crate) joints: Vec<JointPlace>,
     /// Trees of several links that nothing can move.
-    pub(crate) frames: Vec<usize>,
+    pub(crate) static_structures: Vec<usize>,
 }
 
 impl Dynamics {
     /// Advances the world by one timestep.
     pub(crate) fn advance_step(&mut self) {
         self.collider.outdate_rays();
-        self.begin_loads();
+        self.clear_outputs();
         self.for_each_tree(Tree::begin_step);
         self.collider.soil.begin_step();
-        self.guards.begin_step(&self.trees, &self.collider.contacts, self.model.timestep, self.model.substeps);
+        self.checks.begin_step(&self.trees, &self.collider.contacts, self.model.timestep, self.model.substeps);
         let Model { timestep, substeps, .. } = self.model;
         for made in 0..substeps {
             let left = timestep * (substeps - made) as f64 / substeps as f64;
-            self.advance_first(Part::whole(timestep / substeps as f64, left));
+            self.advance_with_reserve(Substep::whole(timestep / substeps as f64, left));
         }
-        self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_pushes());
+        self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_external_wrenches());
         self.fall_asleep();
-        self.read_closures();
-        self.read_static_reactions();
-        self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.model.bodies);
+        self.update_loop_joints();
+        self.compute_static_reactions();
+        self.checks.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.model.bodies);
     }
 
     /// The second to fourth phase of every island that is not made again: equations of motion and rows, impulses, the state at
     /// the end. In the `last` attempt it is taken as it comes, and so where the work is at its end.
-    pub(crate) fn solve(&mut self, groups: &Groups, last: bool) {
+    pub(crate) fn solve_islands(&mut self, groups: &RetryGroups, last: bool) {
         let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
         let prints = &self.collider.soil;
         self.islands.for_each(&mut self.trees, contacts, prints, closures, self.pool.as_ref(), |island, parts| {
             if !groups.rejects(island.trees()[0]) {
                 island.assemble(parts, scheme);
                 island.solve(parts, scheme);
-                island.is_last = last || !island.affords_halves(parts, scheme);
+                island.is_last = last || !island.can_split(parts, scheme);
                 island.finish(parts, scheme);
             }
         });
         let Self { islands, trees, scheme, .. } = self;
-        let flies = |index: usize| islands.is_alone(index) && !groups.rejects(index);
-        let fly = |tree: &mut Tree| tree.fly(scheme.h, scheme.gravity);
+        let flies = |index: usize| islands.is_free_body(index) && !groups.rejects(index);
+        let fly = |tree: &mut Tree| tree.step_free_flight(scheme.h, scheme.gravity);
         match &self.pool {
             Some(pool) => pool.install(|| {
                 let trees = trees.par_iter_mut().with_min_len(64).enumerate();
@@ -104,9 +104,9 @@ impl Dynamics {
 
     /// The first phase: drifts to the midpoint, looks what touches there, wakes it, and groups what is tied together.
     pub(crate) fn predict(&mut self) {
-        let Scheme { h, to_next, .. } = self.scheme;
+        let Scheme { h, lookahead, .. } = self.scheme;
         self.for_each_tree(|tree| tree.predict(h));
-        self.collider.collide(&self.trees, to_next);
+        self.collider.collide(&self.trees, lookahead);
         self.wake_touched();
         for closure in &mut self.closures {
             closure.set_place(&self.trees);
@@ -115,17 +115,22 @@ impl Dynamics {
     }
 
     /// Makes the substep that was just made count where it is not made again.
-    pub(crate) fn accept(&mut self, groups: &Groups, depth: u32) {
-        let share = self.scheme.share;
+    pub(crate) fn commit_substep(&mut self, groups: &RetryGroups, depth: u32) {
+        let share = self.scheme.time_fraction;
         let accepted = |island: &&Island| !groups.rejects(island.trees()[0]);
         for island in self.islands.all().iter().filter(accepted) {
             let Collider { contacts, soil, .. } = &mut self.collider;
             island.write_back(contacts, soil, &mut self.closures, &self.scheme);
-            energy_bound::enter_gain(island.trees(), island.gain, &mut self.trees, &self.scheme);
+            energy_bound::bound_accumulated_gain(island.trees(), island.gain, &mut self.trees, &self.scheme);
         }
         for (index, tree) in self.trees.iter_mut().enumerate().filter(|(index, _)| !groups.rejects(*index)) {
-            if self.islands.is_alone(index) {
-                energy_bound::enter_gain(&[0], tree.gain(), std::slice::from_mut(tree), &self.scheme);
+            if self.islands.is_free_body(index) {
+                energy_bound::bound_accumulated_gain(
+                    &[0],
+                    tree.energy_error(),
+                    std::slice::from_mut(tree),
+                    &self.scheme,
+                );
             } else if !tree.is_awake() {
                 continue;
             }
@@ -135,7 +140,7 @@ impl Dynamics {
         self.add_contacts(groups, depth);
         let counts = |tree: usize| !groups.rejects(tree);
         let contacts = &self.collider.contacts;
-        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees, contacts, counts);
+        self.checks.after_substep(self.islands.all().iter().filter(accepted), &self.trees, contacts, counts);
     }
 
     /// Does the same to every tree that is awake, on all threads.

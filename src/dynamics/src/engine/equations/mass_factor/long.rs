@@ -122,11 +122,11 @@ impl Tree {
                 let rotor = topology.laws[dof].armature;
                 let left = row.axis.dot(response) + rotor + diagonal.map_or(0.0, |more| more[dof]);
                 let pivot = reciprocal(left, inertia.size_along(row.axis) + rotor);
-                row.share = response * pivot;
-                inertia.subtract(response, row.share);
+                row.time_fraction = response * pivot;
+                inertia.subtract(response, row.time_fraction);
                 (work.pivot[dof], work.root_pivot[dof]) = (pivot, pivot.sqrt());
                 x[dof] -= row.axis.dot(force);
-                force += row.share * x[dof];
+                force += row.time_fraction * x[dof];
             }
             if let Some(parent) = link.parent {
                 let lever = work.links[index].anchor - work.links[parent].anchor;
@@ -143,7 +143,7 @@ impl Tree {
         for (dof, row) in rows.iter().enumerate().rev() {
             x[dof] -= row.axis.dot(forces[dof]);
             if row.parent < dof {
-                let force = forces[dof] + row.share * x[dof];
+                let force = forces[dof] + row.time_fraction * x[dof];
                 forces[row.parent] += force_shifted(force, row.lever);
             }
         }
@@ -154,7 +154,7 @@ impl Tree {
         let LongTree { rows, motions, .. } = &mut self.work.long;
         for (dof, row) in rows.iter().enumerate() {
             let mut motion = if row.parent < dof { motions[row.parent].shifted(row.lever) } else { Spatial::ZERO };
-            x[dof] -= row.share.dot(motion);
+            x[dof] -= row.time_fraction.dot(motion);
             motion += row.axis * x[dof];
             motions[dof] = motion;
         }
@@ -167,7 +167,7 @@ impl Tree {
             let (row, root) = (&self.work.long.rows[dof as usize], self.work.root_pivot[dof as usize]);
             for (entry, force) in column.iter_mut().zip(&mut forces) {
                 *entry -= row.axis.dot(*force);
-                *force = force_shifted(*force + row.share * *entry, row.lever);
+                *force = force_shifted(*force + row.time_fraction * *entry, row.lever);
                 *entry *= root;
             }
         }
@@ -182,7 +182,7 @@ impl Tree {
                 let (entry, force) = (&mut columns[dof][lane], forces[dof][lane]);
                 *entry -= row.axis.dot(force);
                 if row.parent < dof {
-                    forces[row.parent][lane] += force_shifted(force + row.share * *entry, row.lever);
+                    forces[row.parent][lane] += force_shifted(force + row.time_fraction * *entry, row.lever);
                 }
                 *entry *= root;
             }
@@ -200,7 +200,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::engine::{
         algebra::spatial::rotation_by,
-        equations::damping::{Response, Symmetric},
+        equations::damping::{DampedWrench, Symmetric},
         interface::build,
     };
 
@@ -320,7 +320,7 @@ pub(crate) mod tests {
         for row in 0..freedom {
             let (start, depth) = (topology.row[row], topology.depth[row]);
             for (entry, &column) in (start..).zip(&topology.chain[start..=start + depth]) {
-                let more = if work.resists { work.resistance[entry] } else { 0.0 };
+                let more = if work.has_damping { work.damping[entry] } else { 0.0 };
                 dense[row][column as usize] = work.mass[entry] + more;
                 dense[column as usize][row] = work.mass[entry] + more;
             }
@@ -346,7 +346,7 @@ pub(crate) mod tests {
             let mut tree = tree.clone();
             tree.force_factor(is_long);
             tree.set_motion();
-            tree.set_equations(GRAVITY);
+            tree.set_mass_and_bias(GRAVITY);
             tree
         })
     }
@@ -361,10 +361,10 @@ pub(crate) mod tests {
         let free = residual(&matrix(short, &vec![0.0; freedom]), &a, &right);
         let (link, place) = (random.below(short.topology.links.len()), (vector(random), 0.1));
         let rows: [[f64; 6]; 6] = std::array::from_fn(|i| std::array::from_fn(|j| if i == j { 3.0 } else { 0.4 }));
-        let response = Response { wrench: [0.0; 6], matrix: Symmetric::new(&rows) };
+        let response = DampedWrench { wrench: [0.0; 6], matrix: Symmetric::new(&rows) };
         for tree in [&mut *short, &mut *long] {
             if let Some(chain) = tree.chain_of(link) {
-                tree.resist(chain, place, &response, &[0.1; 6], 0.01);
+                tree.add_damping(chain, place, &response, &[0.1; 6], 0.01);
             }
         }
         let diagonal: Vec<f64> = numbers(random, freedom).iter().map(|x| x.abs()).collect();

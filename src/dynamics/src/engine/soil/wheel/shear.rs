@@ -6,7 +6,7 @@ use super::{BEARS, Strip, Wheel, ahead_first};
 use crate::{
     engine::{
         algebra::spatial::Spatial,
-        equations::damping::Six,
+        equations::damping::Vector6,
         soil::{
             lanes::{LANES, Lanes, at_least, floor, largest, least, select_above},
             law::{Law, Mobilised, slide_on},
@@ -149,7 +149,7 @@ impl Wheel {
     }
 
     /// Takes down on what strength soil bears. What comes in, which is this part of all of it, bears on what there is.
-    pub(super) fn bear(&mut self, patch: &Patch, twists: [&Six; 2], found: &Found, [h, renewed]: [f64; 2]) {
+    pub(super) fn bear(&mut self, patch: &Patch, twists: [&Vector6; 2], found: &Found, [h, renewed]: [f64; 2]) {
         if found.slides {
             self.state.bears = BEARS;
             return;
