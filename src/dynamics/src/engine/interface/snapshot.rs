@@ -11,7 +11,7 @@ use crate::{
         constraints::loop_joint::{Closure, Load, ROWS},
         soil::SavedSoil,
         state::tree::State,
-        stepping::{step_validation::CheckMemory, world::Dynamics},
+        stepping::{check_memory::CheckMemory, world::Dynamics},
     },
 };
 

@@ -12,15 +12,15 @@ impl Island {
     /// that much slower: than it became, and than the same rates of joints make it where it stays.
     pub(crate) fn limit_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
         let fastest = |parts: &Parts| parts.trees.iter().map(|tree| tree.overspeed()).fold(0.0, f64::max);
-        self.too_fast = fastest(parts);
-        if !(self.too_fast > 1.0) {
-            self.too_fast = 0.0;
-        } else if self.is_last {
+        self.outcome.overspeed = fastest(parts);
+        if !(self.outcome.overspeed > 1.0) {
+            self.outcome.overspeed = 0.0;
+        } else if self.options.accept_unconverged {
             for tree in parts.trees.iter_mut() {
                 tree.restore_position_without_work();
                 tree.update_kinematics(scheme.gravity);
             }
-            let share = SPEED_MARGIN / self.too_fast.max(fastest(parts));
+            let share = SPEED_MARGIN / self.outcome.overspeed.max(fastest(parts));
             for tree in parts.trees.iter_mut() {
                 tree.scale_velocity(share);
                 tree.update_kinematics(scheme.gravity);
@@ -31,9 +31,9 @@ impl Island {
     /// Slows all down until the energy is what it was before and what came in. Where there is more of it in heights and springs alone,
     /// it stays where it was.
     pub(crate) fn remove_energy(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        self.taken_out = self.gain;
+        self.outcome.energy_removed = self.outcome.energy_error;
         let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();
-        let share = 1.0 - self.gain / kinetic;
+        let share = 1.0 - self.outcome.energy_error / kinetic;
         if !(share > 0.0) {
             self.restore_at_rest(parts, scheme);
             return;

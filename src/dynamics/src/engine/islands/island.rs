@@ -7,6 +7,7 @@ use simpartner_model::FreeAxis;
 
 use super::{
     energy_bound::{self, negligible_energy},
+    outcome::{IslandOptions, IslandOutcome},
     separation::Separation,
     work_budget::WorkBudget,
 };
@@ -18,7 +19,7 @@ use crate::{
         gauss::loops::Loops,
         scheme::Scheme,
         soil::Footprints,
-        solvers::solver::{SolveOutcome, Solver},
+        solvers::solver::Solver,
         state::{addresses::Side, tree::Tree},
     },
 };
@@ -44,26 +45,8 @@ pub(crate) struct Island {
     loops: Loops,
     pub(crate) solver: Solver,
     pub(crate) separation: Separation,
-    pub(crate) outcome: SolveOutcome,
-    /// True if the attempt is taken as it comes, and if work was missing for another pass or for smaller parts.
-    pub(crate) is_last: bool,
-    pub(crate) is_cut: bool,
-    /// True if a joint turns farther than the method may take it that it was moved by.
-    pub(crate) turns_far: bool,
-    /// True if the stages of a long tree that moves freely were not found, so that the midpoint scheme made the substep.
-    pub(crate) stages_lost: bool,
-    /// True if its state was not sound: it is back where the step began, at rest.
-    pub(crate) failed: bool,
-    /// Energy gained beyond what came in ([`crate::engine::state::workspace::Work::substep_work`]), J.
-    pub(crate) gain: f64,
-    /// Such energy that was taken out again, J.
-    pub(crate) taken_out: f64,
-    /// How many times faster than anything may be something in it would have become; 0 if nothing did.
-    pub(crate) too_fast: f64,
-    /// How far a contact penetrated before it could press, m, and its place in the list: the deepest for the size of its shapes.
-    pub(crate) sunk: Option<(f64, usize)>,
-    /// How deep shapes are in each other that do not part, m, and the place of their contact in the list: the deepest.
-    pub(crate) unseparated: Option<(f64, usize)>,
+    pub(crate) options: IslandOptions,
+    pub(crate) outcome: IslandOutcome,
 }
 
 /// All islands of this step.
@@ -277,8 +260,7 @@ impl Island {
     /// Reads the problem. Writes its impulses and the outcome; of each tree the changes of velocity, the efforts of its motors
     /// and which of them are at their limits.
     pub(crate) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        self.outcome = SolveOutcome { converged: true, ..SolveOutcome::default() };
-        self.is_cut = false;
+        self.outcome = IslandOutcome::UNSOLVED;
         let mut budget = WorkBudget::begin(parts, scheme, &self.constraints.problem);
         if !self.step_by_gauss(parts, scheme) {
             self.solve_in_passes(parts, scheme, &mut budget);
@@ -301,12 +283,12 @@ impl Island {
                 budget.add_pass();
                 self.constraints.press_soil(parts, scheme, true);
                 self.constraints.assemble(parts, scheme, true);
-                self.constraints.problem.previous_residual = self.outcome.residual;
+                self.constraints.problem.previous_residual = self.outcome.solve.residual;
             }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {
-                self.outcome = problem.solve(&mut self.solver, budget.remaining_sweeps());
-                self.outcome.sweeps = budget.add_sweeps(self.outcome.sweeps);
+                self.outcome.solve = problem.solve(&mut self.solver, budget.remaining_sweeps());
+                self.outcome.solve.sweeps = budget.add_sweeps(self.outcome.solve.sweeps);
             }
             let last = if budget.can_retry() { passes } else { pass };
             let settled = self.apply_impulses(parts, scheme, [pass, last]);
@@ -316,7 +298,7 @@ impl Island {
                 break;
             }
             if last < passes {
-                self.is_cut = true;
+                self.outcome.budget_exhausted = true;
                 break;
             }
         }
@@ -329,7 +311,7 @@ impl Island {
 
     /// Whether nothing constrains it but joints that close loops, and nothing in it is stiff, so that the step was made to fourth order.
     fn step_by_gauss(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
-        (self.loops.made, self.stages_lost) = (false, false);
+        self.loops.made = false;
         let own = parts.own_contacts.iter().map(|&contact| &parts.contacts[contact]);
         if !matches!(&*parts.trees, [tree] if allows_gauss(tree, own, scheme)) {
             return false;
@@ -340,7 +322,7 @@ impl Island {
         if tree.work.is_complete {
             self.constraints.clear();
         }
-        self.stages_lost = smooth && !tree.work.is_complete && tree.topology.is_long();
+        self.outcome.stages_not_found = smooth && !tree.work.is_complete && tree.topology.is_long();
         tree.work.is_complete
     }
 
@@ -350,7 +332,7 @@ impl Island {
     /// the guards look at.
     pub(crate) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.compute_reactions(parts, scheme);
-        self.sunk = self.constraints.deepest_sinking(parts.contacts, scheme.h);
+        self.outcome.max_penetration = self.constraints.deepest_sinking(parts.contacts, scheme.h);
         for tree in parts.trees.iter_mut() {
             tree.record_midpoint();
             if !tree.work.is_complete {
@@ -359,14 +341,13 @@ impl Island {
             tree.update_kinematics(scheme.gravity);
         }
         self.separate(parts, scheme);
-        self.taken_out = 0.0;
         self.limit_speeds(parts, scheme);
         self.update_energy_error(parts);
-        if self.is_last && self.gain > self.accepted_gain(parts, scheme) {
+        if self.options.accept_unconverged && self.outcome.energy_error > self.accepted_gain(parts, scheme) {
             self.remove_energy(parts, scheme);
         }
-        self.failed = !parts.trees.iter().all(|tree| tree.is_finite_state());
-        if self.failed {
+        self.outcome.non_finite = !parts.trees.iter().all(|tree| tree.is_finite_state());
+        if self.outcome.non_finite {
             self.restore_at_rest(parts, scheme);
         }
     }
@@ -374,12 +355,12 @@ impl Island {
     /// What it may gain in the last attempt at a substep, J.
     fn accepted_gain(&self, parts: &Parts, scheme: &Scheme) -> f64 {
         let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
-        let unseen = if self.outcome.converged { negligible_energy(trees(parts)) } else { 0.0 };
+        let unseen = if self.outcome.solve.converged { negligible_energy(trees(parts)) } else { 0.0 };
         scheme.time_fraction * self.allowed_gain(trees(parts), ties, scheme) + unseen
     }
 
     pub(crate) fn update_energy_error(&mut self, parts: &Parts) {
-        self.gain = parts.trees.iter().map(|tree| tree.energy_error()).sum();
+        self.outcome.energy_error = parts.trees.iter().map(|tree| tree.energy_error()).sum();
     }
 
     /// What it may gain in a substep ([`energy_bound::allowed_gain`]), J; single bodies gain nothing where their contacts are solved and they are in
@@ -390,7 +371,7 @@ impl Island {
         ties: [bool; 2],
         scheme: &Scheme,
     ) -> f64 {
-        let converged = self.outcome.converged;
+        let converged = self.outcome.solve.converged;
         if converged && !self.touches_soil() && trees.clone().all(|tree| tree.topology.links.len() == 1) {
             return f64::INFINITY;
         }
@@ -465,10 +446,10 @@ impl Island {
             closures[closure].impulses.fill(0.0);
             (closures[closure].power_means, closures[closure].motor_limit) = ([0.0; 3], None);
         }
-        if self.loops.made && !self.failed {
+        if self.loops.made && !self.outcome.non_finite {
             self.loops.write_back(&self.closures, closures, scheme);
         }
-        if !self.failed {
+        if !self.outcome.non_finite {
             self.constraints.write_back(contacts, prints, closures, scheme);
         }
     }

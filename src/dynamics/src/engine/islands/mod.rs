@@ -7,5 +7,6 @@
 pub(crate) mod energy_bound;
 pub(crate) mod fallback_limits;
 pub(crate) mod island;
+pub(crate) mod outcome;
 pub(crate) mod separation;
 pub(crate) mod work_budget;

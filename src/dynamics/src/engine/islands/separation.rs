@@ -59,7 +59,6 @@ pub(crate) struct Separation {
 impl Island {
     /// Takes out a part of the penetration, after the step has come to its end.
     pub(crate) fn separate(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        self.unseparated = None;
         let (problem, correction) = (&self.constraints.problem, &mut self.solver.correction);
         if !problem.correct_positions(correction, scheme) {
             return;
@@ -87,7 +86,7 @@ impl Island {
             self.close_loops(parts, scheme);
         }
         let contact = |(depth, block)| Some((depth, self.constraints.contact_of(block)?));
-        self.unseparated = unseparated.and_then(contact);
+        self.outcome.unseparated = unseparated.and_then(contact);
     }
 
     /// Closes loops again as far as they were before: rows are tangents, and along these they were opened by the square of what was moved.

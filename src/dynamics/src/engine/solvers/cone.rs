@@ -213,6 +213,17 @@ pub(crate) fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
     [x * share, y * share]
 }
 
+/// The derivatives of the nearest point of a disc ([`on_disc`]) by the point and by the radius.
+pub(crate) fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
+    let square = x * x + y * y;
+    if square <= radius * radius {
+        return ([[1.0, 0.0], [0.0, 1.0]], [0.0; 2]);
+    }
+    let length = square.sqrt();
+    let ([a, b], share) = ([x / length, y / length], radius / length);
+    ([[share * b * b, -share * a * b], [-share * a * b, share * a * a]], [a, b])
+}
+
 #[cfg(test)]
 mod tests {
     use simpartner_model::random::Stream;

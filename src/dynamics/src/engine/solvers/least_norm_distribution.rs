@@ -32,8 +32,7 @@
 //! is left to do then the next step does, which begins where this one ends.
 
 use super::{
-    cone::{Mode, on_disc},
-    newton::disc_slopes,
+    cone::{Mode, disc_slopes, on_disc},
     problem::{Block, Law, Problem},
     skyline::Skyline,
 };

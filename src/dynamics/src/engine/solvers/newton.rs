@@ -37,7 +37,7 @@ use self::{
     primal_dual::BestIterate,
 };
 use super::{
-    cone::on_disc,
+    cone::{disc_slopes, on_disc},
     problem::{Block, Law, Problem},
     solver_tolerance::SolverTolerance,
 };
@@ -496,15 +496,4 @@ impl BlockIterate {
     fn is_active(&self) -> bool {
         self.slope != [[0.0; 3]; 3] || self.by_normal != [0.0; 3]
     }
-}
-
-/// The derivatives of the nearest point of a disc ([`on_disc`]) by the point and by the radius.
-pub(crate) fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
-    let square = x * x + y * y;
-    if square <= radius * radius {
-        return ([[1.0, 0.0], [0.0, 1.0]], [0.0; 2]);
-    }
-    let length = square.sqrt();
-    let ([a, b], share) = ([x / length, y / length], radius / length);
-    ([[share * b * b, -share * a * b], [-share * a * b, share * a * a]], [a, b])
 }

@@ -156,7 +156,7 @@ impl RetryGroups {
     ) {
         for island in islands.all() {
             let first = island.trees()[0];
-            if !island.is_last
+            if !island.options.accept_unconverged
                 && !self.rejects(first)
                 && checks.rejects_island(island, trees, &collider.contacts, scheme)
             {
@@ -187,8 +187,8 @@ impl Dynamics {
         let far =
             |&tree: &usize| self.checks.required_halvings(tree, self.trees[tree].work.is_complete) > substep.halvings;
         for island in self.islands.all_mut() {
-            island.turns_far = island.trees().iter().any(far);
-            island.is_cut |= island.turns_far;
+            island.outcome.rotation_too_large = island.trees().iter().any(far);
+            island.outcome.budget_exhausted |= island.outcome.rotation_too_large;
         }
         if !last {
             groups.apply_step_checks(&mut self.checks, &self.islands, &self.trees, &self.collider, &self.scheme);

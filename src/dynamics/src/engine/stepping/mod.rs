@@ -5,8 +5,10 @@
 //! ([`impacts`]), and objects at rest fall asleep ([`sleep`]). **Does not know** how the world was built, nor files, clocks or sockets.
 
 pub(crate) mod adaptive_substepping;
+pub(crate) mod check_memory;
 pub(crate) mod impacts;
 pub(crate) mod sleep;
+mod step_events;
 pub(crate) mod step_outputs;
 pub(crate) mod step_validation;
 pub(crate) mod world;

@@ -86,7 +86,7 @@ impl Dynamics {
             if !groups.rejects(island.trees()[0]) {
                 island.assemble(parts, scheme);
                 island.solve(parts, scheme);
-                island.is_last = last || !island.can_split(parts, scheme);
+                island.options.accept_unconverged = last || !island.can_split(parts, scheme);
                 island.finish(parts, scheme);
             }
         });
@@ -121,7 +121,12 @@ impl Dynamics {
         for island in self.islands.all().iter().filter(accepted) {
             let Collider { contacts, soil, .. } = &mut self.collider;
             island.write_back(contacts, soil, &mut self.closures, &self.scheme);
-            energy_bound::bound_accumulated_gain(island.trees(), island.gain, &mut self.trees, &self.scheme);
+            energy_bound::bound_accumulated_gain(
+                island.trees(),
+                island.outcome.energy_error,
+                &mut self.trees,
+                &self.scheme,
+            );
         }
         for (index, tree) in self.trees.iter_mut().enumerate().filter(|(index, _)| !groups.rejects(*index)) {
             if self.islands.is_free_body(index) {

@@ -1,0 +1,303 @@
+//! Events of a step: what was out of the ordinary in it, for the log and for whoever watches.
+
+use simpartner_model::{BodyId, FreeAxis, Norm};
+
+use super::{
+    check_memory::{Alarm, Episode, alarm, episode},
+    step_validation::StepChecks,
+};
+use crate::{
+    Guard, Notice,
+    engine::{
+        collision::Contact,
+        constraints::loop_joint::Closure,
+        equations::{mass_and_bias::IMBALANCE, motors::MotorLimit},
+        islands::island::Island,
+        state::{
+            addresses::{BodyPlace, Side},
+            kinematics::read_body,
+            tree::{Link, Tree},
+        },
+    },
+};
+
+/// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
+const EPISODE_QUIET_S: f64 = 1.0;
+/// Shapes that do not part are told after so long, s: those of a pile may be held by each other for some steps.
+const UNSEPARATED_DELAY_S: f64 = 0.1;
+
+impl StepChecks {
+    /// Tells, once for each pair and step, that a step is made in parts because something sank in.
+    pub(super) fn report_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
+        let bodies = bodies_of_contact(trees, contact);
+        let same = |notice: &Notice| notice.bodies.iter().eq(bodies.iter().flatten());
+        if self.notices.iter().any(|notice| notice.guard == Guard::Substeps && same(notice)) {
+            return;
+        }
+        let [one, other] = bodies.map(|body| self.name(body));
+        let text =
+            format!("'{one}' sank {depth:.4} m into '{other}' before it could be held: the step is made in parts");
+        let bodies = bodies.into_iter().flatten().collect();
+        self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: depth });
+    }
+
+    /// Tells once in a step what happened in several of its parts: the part with the largest figure.
+    pub(super) fn report_worst(&mut self, notice: Notice) {
+        let same = |other: &&mut Notice| (other.guard, &other.bodies) == (notice.guard, &notice.bodies);
+        match self.notices.iter_mut().find(same) {
+            Some(other) if notice.value > other.value => *other = notice,
+            Some(_) => {}
+            None => self.notices.push(notice),
+        }
+    }
+
+    pub(super) fn name(&self, body: Option<BodyId>) -> &str {
+        body.map_or("the ground", |body| self.names[body.index()].as_str())
+    }
+
+    /// Tells which islands have no solution, or no sound state, and of which trees that the substep `counts` for the books do not balance.
+    pub(crate) fn after_substep<'a>(
+        &mut self,
+        islands: impl Iterator<Item = &'a Island> + Clone,
+        trees: &[Tree],
+        contacts: &[Contact],
+        counts: impl Fn(usize) -> bool,
+    ) {
+        for island in islands.clone() {
+            let outcome = &island.outcome;
+            if !outcome.non_finite && outcome.solve.converged && !outcome.budget_exhausted {
+                continue;
+            }
+            let bodies = bodies_of_island(island, trees);
+            let (guard, value) = if outcome.non_finite {
+                (Guard::Divergence, f64::NAN)
+            } else {
+                (Guard::Unconverged, outcome.solve.residual)
+            };
+            let text = match guard {
+                Guard::Divergence => {
+                    let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
+                    format!("body '{first}' and what it touches came to no finite state")
+                }
+                _ => {
+                    let (count, spent) = (bodies.len(), island.used_work(trees));
+                    let cut = if outcome.budget_exhausted {
+                        ", all that the step may cost: it is divided no further"
+                    } else {
+                        ""
+                    };
+                    format!(
+                        "contacts of {count} bodies are solved to {value:.1e} m/s, with the work of {spent:.0} sweeps{cut}"
+                    )
+                }
+            };
+            self.report_worst(Notice { guard, bodies, text, value });
+        }
+        for island in islands.clone() {
+            self.report_slowed(island, trees);
+            self.report_unseparated(island, trees, contacts);
+        }
+        for place in 0..self.jointed_trees.len() {
+            let index = self.jointed_trees[place];
+            let tree = &trees[index];
+            let off = tree.is_awake() && counts(index) && tree.work.imbalance > IMBALANCE;
+            if !(off && self.begins_episode((episode::IMBALANCE, index))) {
+                continue;
+            }
+            let bodies: Vec<BodyId> = tree.topology.links.iter().filter_map(|link| link.body).collect();
+            let value = tree.work.imbalance;
+            let text = format!("reactions and efforts of {} bodies differ by a share of {value:.1e}", bodies.len());
+            self.notices.push(Notice { guard: Guard::Imbalance, bodies, text, value });
+        }
+    }
+
+    /// Tells that shapes in an island do not part, after they have not for a while.
+    fn report_unseparated(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact]) {
+        let Some((depth, contact)) = island.outcome.unseparated.map(|(depth, index)| (depth, &contacts[index])) else {
+            return;
+        };
+        let tree = contact.b.tree;
+        let quiet = self.memory.episodes.entry((episode::UNSEPARATED_DELAY, tree)).or_insert(2.0 * UNSEPARATED_DELAY_S);
+        if *quiet > UNSEPARATED_DELAY_S {
+            return;
+        }
+        *quiet = UNSEPARATED_DELAY_S;
+        if self.begins_episode((episode::UNSEPARATED, tree)) {
+            let bodies = bodies_of_contact(trees, contact);
+            let [one, other] = bodies.map(|body| self.name(body));
+            let text =
+                format!("'{one}' is {depth:.2e} m deep in '{other}', and what holds them lets them part no farther");
+            let bodies = bodies.into_iter().flatten().collect();
+            self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: depth });
+        }
+    }
+
+    /// Tells that an island was slowed down.
+    fn report_slowed(&mut self, island: &Island, trees: &[Tree]) {
+        for (guard, key, value) in [
+            (Guard::Energy, episode::ISLAND_ENERGY, island.outcome.energy_removed),
+            (Guard::Speed, episode::ISLAND_SPEED, island.outcome.overspeed),
+        ] {
+            if value > 0.0 && self.begins_episode((key, island.trees()[0])) {
+                let bodies = bodies_of_island(island, trees);
+                let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
+                let why = match guard {
+                    Guard::Energy => format!("{value:.3e} J came from nowhere"),
+                    _ => format!("{value:.3e} times as fast as anything may be"),
+                };
+                let text = format!("body '{first}' and what it touches are slowed down: {why}");
+                self.notices.push(Notice { guard, bodies, text, value });
+            }
+        }
+    }
+
+    /// Checks whether bodies have run away, speeds, penetrations, loops and energy.
+    pub(crate) fn after_step(
+        &mut self,
+        trees: &[Tree],
+        contacts: &[Contact],
+        closures: &[Closure],
+        bodies: &[BodyPlace],
+    ) {
+        self.active_alarms.clear();
+        self.check_bounds(trees, bodies);
+        self.check_speeds(trees, bodies);
+        self.check_penetration(trees, contacts);
+        self.check_joints(trees, closures);
+        self.check_motors(trees, closures);
+        self.active_alarms.sort_unstable();
+        self.active_alarms.dedup();
+        self.memory.raised_alarms.clone_from(&self.active_alarms);
+        self.check_energy(trees);
+        // What ends a run comes first.
+        self.notices.sort_by_key(|notice| notice.guard != Guard::Divergence);
+    }
+
+    /// Tells of bodies that have run away.
+    fn check_bounds(&mut self, trees: &[Tree], bodies: &[BodyPlace]) {
+        if trees.iter().all(Tree::is_within_bounds) {
+            return;
+        }
+        for (index, place) in bodies.iter().enumerate() {
+            if let Some((what, value)) = read_body(&trees[place.tree], place).complaint() {
+                let text = format!("body '{}' {what}", self.names[index]);
+                self.notices.push(Notice { guard: Guard::Divergence, bodies: vec![BodyId::new(index)], text, value });
+            }
+        }
+    }
+
+    fn check_speeds(&mut self, trees: &[Tree], bodies: &[BodyPlace]) {
+        let limit = self.settings.max_speed_m_per_s;
+        if !trees.iter().any(|tree| tree.work.largest_squares[0] > limit * limit) {
+            return;
+        }
+        for (index, place) in bodies.iter().enumerate() {
+            let speed = read_body(&trees[place.tree], place).linear_velocity.norm();
+            if speed > limit && self.is_new_alarm((alarm::SPEED, index, 0)) {
+                let bodies = vec![BodyId::new(index)];
+                let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
+                self.notices.push(Notice { guard: Guard::Speed, bodies, text, value: speed });
+            }
+        }
+    }
+
+    fn check_penetration(&mut self, trees: &[Tree], contacts: &[Contact]) {
+        let deepest = -self.settings.max_penetration_m;
+        for contact in
+            contacts.iter().filter(|contact| contact.gap < deepest && contact.surface.stiffness.is_infinite())
+        {
+            let bodies = bodies_of_contact(trees, contact);
+            let [first, second] = bodies.map(|body| body.map_or(usize::MAX, BodyId::index));
+            if self.is_new_alarm((alarm::PENETRATION, first, second)) {
+                let [one, other] = bodies.map(|body| self.name(body));
+                let text = format!("'{one}' is {:.4} m deep in '{other}'", -contact.gap);
+                let bodies = bodies.into_iter().flatten().collect();
+                self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: -contact.gap });
+            }
+        }
+    }
+
+    fn check_motors(&mut self, trees: &[Tree], closures: &[Closure]) {
+        for place in 0..self.jointed_trees.len() {
+            let index = self.jointed_trees[place];
+            let tree = &trees[index];
+            let Some((dof, limit)) = tree.motor_at_limit().filter(|_| tree.is_awake()) else { continue };
+            if self.begins_episode((episode::MOTOR, index)) {
+                let is_moved = |link: &&Link| (link.dof..link.dof + link.joint.freedom()).contains(&dof);
+                // A link between two coordinates of a joint is no body; that one stands behind it.
+                let moved = tree.topology.links.iter().skip_while(|link| !is_moved(link)).find_map(|link| link.body);
+                self.report_motor_limit(moved, limit, &tree.topology.laws[dof]);
+            }
+        }
+        for (index, closure) in closures.iter().enumerate() {
+            // What sleeps has the limit that it fell asleep with, of which a snapshot says nothing.
+            let sleeps = trees[closure.a.tree].state.asleep || trees[closure.b.tree].state.asleep;
+            let Some((axis, limit)) = closure.motor_limit.filter(|_| !sleeps) else { continue };
+            if let Some(law) = &closure.axes[axis]
+                && self.begins_episode((episode::LOOP_MOTOR, index))
+            {
+                self.report_motor_limit(trees[closure.b.tree].topology.links[closure.b.link].body, limit, law);
+            }
+        }
+    }
+
+    fn report_motor_limit(&mut self, moved: Option<BodyId>, limit: MotorLimit, law: &FreeAxis) {
+        let (what, value) = match limit {
+            MotorLimit::Effort => ("effort", law.max_effort),
+            MotorLimit::Rate => ("rate", law.max_rate),
+            MotorLimit::Power => ("power", law.max_power),
+        };
+        let text = format!("a motor on '{}' is at its largest {what}, {value:.4e}", self.name(moved));
+        self.notices.push(Notice { guard: Guard::Motor, bodies: moved.into_iter().collect(), text, value });
+    }
+
+    fn check_joints(&mut self, trees: &[Tree], closures: &[Closure]) {
+        for (index, closure) in closures.iter().enumerate() {
+            let error = closure.error();
+            if error > self.settings.max_joint_error_m && self.is_new_alarm((alarm::LOOP_JOINT, index, 0)) {
+                let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+                let bodies: Vec<BodyId> = [body(closure.b), body(closure.a)].into_iter().flatten().collect();
+                let name = bodies.first().map_or("", |body| self.names[body.index()].as_str());
+                let text = format!("the joint that ties '{name}' into a loop is open by {error:.2e} m");
+                self.notices.push(Notice { guard: Guard::JointError, bodies, text, value: error });
+            }
+        }
+    }
+
+    /// The energy of the links and of their trees' springs may grow by what motors gave, and springs and rotors of joints that
+    /// close loops; by nothing else.
+    fn check_energy(&mut self, trees: &[Tree]) {
+        let add = |[energy, given]: [f64; 2], tree: &Tree| [energy + tree.work.energy, given + tree.work.step_work];
+        let [energy, given] = trees.iter().fold([0.0; 2], add);
+        let gain = energy - self.energy - given;
+        if gain > self.settings.max_energy_gain_j && self.begins_episode((episode::WORLD_ENERGY, 0)) {
+            let text = format!("the world gained {gain:.3} J in a step that no motor gave");
+            self.notices.push(Notice { guard: Guard::Energy, bodies: Vec::new(), text, value: gain });
+        }
+    }
+
+    /// Whether an alarm is the first of its episode, which lasts until it has been quiet for a while.
+    fn begins_episode(&mut self, key: Episode) -> bool {
+        self.memory.episodes.insert(key, EPISODE_QUIET_S).is_none()
+    }
+
+    /// Notes that an alarm holds in this step, and says whether it is to be given: it did not hold in the step before.
+    fn is_new_alarm(&mut self, alarm: Alarm) -> bool {
+        self.active_alarms.push(alarm);
+        let raised_alarms = &mut self.memory.raised_alarms;
+        let Err(place) = raised_alarms.binary_search(&alarm) else { return false };
+        raised_alarms.insert(place, alarm);
+        true
+    }
+}
+/// The bodies of a contact, the moving one first; `None` is the ground.
+pub(super) fn bodies_of_contact(trees: &[Tree], contact: &Contact) -> [Option<BodyId>; 2] {
+    let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+    [body(contact.b), contact.a.and_then(body)]
+}
+
+/// The bodies of an island.
+fn bodies_of_island(island: &Island, trees: &[Tree]) -> Vec<BodyId> {
+    let links = island.trees().iter().flat_map(|&tree| &trees[tree].topology.links);
+    links.filter_map(|link| link.body).collect()
+}
