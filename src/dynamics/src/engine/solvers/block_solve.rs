@@ -1,4 +1,4 @@
-//! One block alone: the impulse that solves its law while all others stay as they are.
+//! The local solve of one block: the impulse that satisfies its law while all other impulses stay as they are.
 
 use super::{
     cone::{Mode, SHIFT},
@@ -6,8 +6,11 @@ use super::{
 };
 
 impl Problem {
-    /// By how much the laws do not hold, m/s or rad/s: of a contact what it misses, of others the largest change of a velocity of its own that
-    /// a block would make. Unlike a sweep's, it counts what blocks visited later moved: a light body beside heavy ones moves by far more than these.
+    /// Residual of the constraint problem, in m/s or rad/s. For a contact it is the violation of its contact law. For
+    /// any other block it is the largest velocity change that solving this block alone would cause.
+    ///
+    /// It is evaluated after a full sweep, so it includes the effect of blocks solved later. A light body between heavy
+    /// ones can move far more than those.
     pub(crate) fn residual(&self) -> f64 {
         let mut largest = 0.0f64;
         for block in &self.blocks {
@@ -26,8 +29,8 @@ impl Problem {
 }
 
 impl Block {
-    /// The impulse of a contact that presses and misses its law by less than `near` at the velocity `u`, within its bounds, and by how much that
-    /// is, m/s.
+    /// The present impulse of a pressing contact, projected to its cone, and the violation of its law, m/s. `None`
+    /// unless the violation at the velocity `u` is below `near`.
     pub(crate) fn reuse_if_satisfied(&mut self, u: [f64; 3], near: f64) -> Option<([f64; 3], f64)> {
         if self.law != Law::Cone || !(near > 0.0 && self.impulse[0] > 0.0) {
             return None;
@@ -42,7 +45,8 @@ impl Block {
         Some((within.impulse, violation))
     }
 
-    /// The impulse that solves the block for the velocity `u` it has with its present one; `radius` is that of its disc.
+    /// The impulse that satisfies the law of the block. `u` is its velocity with the present impulse; `radius` is that
+    /// of its disc.
     pub(crate) fn solve_block(&mut self, u: [f64; 3], radius: f64) -> [f64; 3] {
         match self.law {
             Law::Cone => {
@@ -68,15 +72,15 @@ impl Block {
     }
 }
 
-/// The impulse within |l| <= bound with A l + b = 0, and true; if there is none, the one of least energy, which has |l| = bound
-/// and (A + s) l = -b for some s > 0, and false.
+/// The impulse within |l| <= bound with A l + b = 0, and true. If there is none: the impulse of least energy on the
+/// bound, with (A + s) l = -b for some s > 0, and false.
 fn solve_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
     if bound <= 0.0 {
         return ([0.0; 2], false);
     }
-    // Where only one axis can turn, the two rows are one but for rounding.
+    // If the body can turn about one axis only, the two rows are equal up to rounding.
     let shift = SHIFT * (a[0] + a[3]);
-    // The second row of a single one is empty, and both are about an axis that nothing can turn.
+    // A disc of one row has an empty second row. Rows about an axis that cannot move are empty too.
     let at = |s: f64| {
         let diagonal = |a: f64| if a > 0.0 { a + (shift + s) } else { 1.0 };
         let (p, q, r) = (diagonal(a[0]), a[1], diagonal(a[3]));
@@ -89,7 +93,7 @@ fn solve_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
     if l[0].hypot(l[1]) <= bound {
         return (l, true);
     }
-    // 1/|l| is nearly linear in s and concave, so Newton's method from 0 reaches the root from one side.
+    // 1/|l| is nearly linear in s and concave, so Newton's method from 0 approaches the root from one side.
     let mut s = 0.0;
     for _ in 0..30 {
         let length = l[0].hypot(l[1]);

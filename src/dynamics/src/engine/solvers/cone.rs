@@ -4,48 +4,50 @@
 //! 0 <= u_n  ⟂  l_n >= 0,   |l_t| <= l_n,   sliding: l_t = -l_n u_t / |u_t|
 //! ```
 //!
-//! The friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone and an
-//! elliptic one (two coefficients) is exact with the rule of maximum dissipation.
+//! Friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone. An
+//! elliptic cone (two coefficients) is exact with the rule of maximum dissipation.
 
-/// Added to the diagonal of A, and the least pivot, relative: an A that is singular but for rounding has factors that rounding does not make.
+/// Relative shift of the diagonal of A, and least pivot. An A that is singular up to rounding then has factors that
+/// rounding does not determine.
 pub(crate) const SHIFT: f64 = 1e-12;
-/// Tangential rows below this part of the normal one are rounding: without friction.
+/// Tangential rows below this fraction of the normal one are rounding: the contact is frictionless.
 const NO_FRICTION: f64 = 1e-14;
-/// An eigenvalue is at least this part of the mean of both.
+/// Least eigenvalue of the Schur complement, as a fraction of the mean of both.
 const LEAST_EIGENVALUE: f64 = 1e-13;
-/// Steps of the search for the slip. Newton's method needs two or three; a bisection halves the bracket to rounding in 60.
+/// Largest number of steps of the search for the slip. Newton's method needs two or three; bisection reaches rounding
+/// in 60.
 const SEARCH_STEPS: usize = 60;
 
-/// The mode of a block in the last visit.
+/// The mode of a block in its last local solve.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// No impulse, or one at its bound: its velocity is free.
+    /// No impulse, or an impulse at its bound: the velocity is free.
     #[default]
     Open,
-    /// Its velocity is zero.
+    /// The velocity is zero.
     Stick,
-    /// Pressed on and sliding.
+    /// Pressing and sliding.
     Slip,
 }
 
-/// The local 3 by 3 problem, order normal, first and second tangent.
+/// The local 3 by 3 problem; order normal, first and second tangent.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cone {
     /// A: nn, n1, n2, 11, 12, 22.
     pub(crate) a: [f64; 6],
-    /// A = L D Lᵀ: L's entries 10, 20 and 21, and the reciprocals of D. Solved by substitution, so that a singular A has an impulse
-    /// that holds what it can hold.
+    /// A = L D Lᵀ: entries 10, 20 and 21 of L, and the reciprocals of D. Substitution gives an impulse even for a
+    /// singular A; it holds what can be held.
     factor: [f64; 6],
-    /// Eigenvalues of the Schur complement A_tt - A_tn A_nt / A_nn, the larger first, and the cosine and sine of the first
-    /// eigenvector; zero until it slides.
+    /// Eigenvalues of the Schur complement A_tt - A_tn A_nt / A_nn, the larger first, and cosine and sine of the first
+    /// eigenvector. Zero before the first sliding solve.
     eigenvalues: [f64; 2],
     cosine: f64,
     sine: f64,
-    /// A_nt in the eigenvectors' basis.
+    /// A_nt in the basis of the eigenvectors.
     coupling: [f64; 2],
     pub(crate) friction: bool,
     pub(crate) mode: Mode,
-    /// |u_t| / |l_t| of the last sliding solution, where the next search starts.
+    /// |u_t| / |l_t| of the last sliding solution, 1/kg, where the next search starts.
     pub(crate) slip: f64,
 }
 
@@ -61,7 +63,7 @@ impl Cone {
         a[3] += shift;
         a[5] += shift;
         let [nn, n1, n2, m11, m12, m22] = a;
-        // What can move along one line only has an A of rank 1: then both other pivots are rounding.
+        // A body that can move along one line only has an A of rank 1; both other pivots are then rounding.
         let (l10, l20) = (n1 / nn, n2 / nn);
         let first = (m11 - n1 * l10).max(SHIFT * (m11 + m22));
         let rest = m12 - n2 * l10;
@@ -113,7 +115,7 @@ impl Cone {
         [l10 * y + l20 * z - d0 * b[0], -y, -z]
     }
 
-    /// The impulse that solves the contact for the velocity `b` it has without one.
+    /// The impulse that satisfies the contact law for the velocity `b` without an impulse.
     pub(crate) fn solve(&mut self, b: [f64; 3]) -> [f64; 3] {
         if b[0] >= 0.0 {
             self.mode = Mode::Open;
@@ -131,9 +133,11 @@ impl Cone {
         self.sliding(b)
     }
 
-    /// By how much an impulse, and the velocity `u` with it, miss the law, m/s (the residual of Alart and Curnier 1991), and the mode
-    /// that they are in. Where what presses also pushes sideways, several impulses obey the law for the same velocity
-    /// without one, and [`Self::solve`] finds one of these.
+    /// Violation of the contact law by an impulse and the velocity `u` with it, m/s (the residual of Alart and Curnier
+    /// 1991), and the mode.
+    ///
+    /// If the normal impulse also pushes sideways, several impulses can satisfy the law for the same `b`;
+    /// [`Self::solve`] finds one of them.
     pub(crate) fn violation(&self, l: [f64; 3], u: [f64; 3]) -> (f64, Mode) {
         let a = &self.a;
         let normal = l[0] - u[0] / a[0];
@@ -150,9 +154,9 @@ impl Cone {
         (violation, if [x, y] == asked { Mode::Stick } else { Mode::Slip })
     }
 
-    /// Sliding: u_n = 0 and u_t = -s l_t with s > 0, that is (A~ + s) l_t = -beta. The excess |l_t(s)| - l_n(s) is positive
-    /// at 0 and negative at infinity, so there is a root; phi = l_n / |l_t| - 1 is nearly linear in s, so that Newton's
-    /// method, bracketed, needs two or three steps to rounding.
+    /// The sliding solution: u_n = 0 and u_t = -s l_t with s > 0, that is (A~ + s) l_t = -beta. The excess |l_t(s)| -
+    /// l_n(s) is positive at 0 and negative at infinity, so there is a root. phi = l_n / |l_t| - 1 is nearly linear in
+    /// s, so Newton's method, bracketed, needs two or three steps.
     fn sliding(&mut self, b: [f64; 3]) -> [f64; 3] {
         if self.eigenvalues[0] == 0.0 {
             self.prepare_sliding();
@@ -203,7 +207,7 @@ impl Cone {
     }
 }
 
-/// The nearest point of a disc.
+/// The nearest point of a disc about the origin.
 pub(crate) fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
     let square = x * x + y * y;
     if square <= radius * radius {
@@ -213,7 +217,7 @@ pub(crate) fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
     [x * share, y * share]
 }
 
-/// The derivatives of the nearest point of a disc ([`on_disc`]) by the point and by the radius.
+/// Derivatives of the nearest point of a disc ([`on_disc`]) by the point and by the radius.
 pub(crate) fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
     let square = x * x + y * y;
     if square <= radius * radius {

@@ -1,36 +1,40 @@
-//! Block Gauss-Seidel: sweeps that visit one block after the other, as long as that pays, and where they go ([`extrapolation`]).
+//! Block Gauss-Seidel: sweeps over all blocks, repeated while they cost less than Newton's method, with extrapolation
+//! of their limit ([`extrapolation`]).
 
 mod extrapolation;
 
 pub(crate) use self::extrapolation::Extrapolation;
 use super::{problem::Problem, solver_tolerance::TOLERANCE};
 
-/// Sweeps before Newton's method, at least: it then starts near, and it is known how fast sweeps converge. They go on as long as what
-/// is left of them costs less than Newton's method would.
+/// Sweeps before Newton's method starts, at least. They bring the impulses near the solution and show the rate of
+/// convergence.
 const MIN_SWEEPS: usize = 4;
-/// Iterations that Newton's method takes as a rule.
+/// Typical number of iterations of Newton's method, for the comparison of costs.
 const TYPICAL_NEWTON_ITERATIONS: f64 = 10.0;
-/// Multiplications of a sweep: for each column of a block, and for its local solution, which has divisions and roots.
+/// Multiplications of a sweep: for each column of a block, and for each local solve, which has divisions and square
+/// roots.
 const MULTIPLICATIONS_PER_COLUMN: usize = 8;
 const MULTIPLICATIONS_PER_BLOCK: usize = 100;
-/// What changes a velocity by more than this in a sweep, m/s, leaves its rounding in w, a hundredth of the tolerance: w is summed up anew.
+/// Velocity change of a sweep, m/s, above which w is summed up anew: its rounding would exceed a hundredth of the
+/// tolerance.
 const RESUM_THRESHOLD: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
 
 impl Problem {
-    /// What a sweep costs, in multiplications.
+    /// Cost of a sweep, in multiplications.
     pub(crate) fn sweep_cost(&self) -> f64 {
         (MULTIPLICATIONS_PER_COLUMN * self.columns.len() + MULTIPLICATIONS_PER_BLOCK * self.blocks.len()) as f64
     }
 
-    /// What the eliminations within the trees cost Newton's method about, in multiplications: little for loose bodies, much for robots,
-    /// and there it is what sweeps compete with.
+    /// Estimated cost of Newton's method, in multiplications. Eliminations within the trees dominate: little for free
+    /// bodies, much for robots.
     fn newton_cost(&self) -> f64 {
         let tree = |ends: &[usize]| (ends[1] - ends[0]).pow(3) / 6;
         TYPICAL_NEWTON_ITERATIONS * self.starts.windows(2).map(tree).sum::<usize>() as f64
     }
 
-    /// Sweeps as long as that pays. Returns the largest change of a velocity in the last sweep, infinite where velocities are no numbers any
-    /// more, and by how much sweeps changed them in all.
+    /// Sweeps until the residual is below `solved`, `work` is used up, or Newton's method would be cheaper. Returns the
+    /// largest velocity change of the last sweep and the sum of those of all sweeps, m/s; both are infinite if a
+    /// velocity is not finite.
     pub(crate) fn sweep_until_solved(
         &mut self,
         extrapolation: &mut Extrapolation,
@@ -40,7 +44,7 @@ impl Problem {
         let cost = self.sweep_cost();
         let most = self.newton_cost() / cost;
         let mut moved = 0.0;
-        // Of the last sweeps, the latest last.
+        // Of the last sweeps, oldest first.
         let mut residuals = [f64::INFINITY; MIN_SWEEPS];
         loop {
             *work -= cost;
@@ -67,8 +71,8 @@ impl Problem {
         }
     }
 
-    /// Visits every block once and returns the largest change of velocity. A contact that misses its law by less than `near`, m/s, keeps its
-    /// impulse, and that is what counts.
+    /// Solves every block once and returns the largest velocity change, m/s. A contact whose law is violated by less
+    /// than `near` keeps its impulse; its violation then counts as the change.
     pub(crate) fn sweep(&mut self, near: f64) -> f64 {
         let mut largest = 0.0f64;
         for place in 0..self.blocks.len() {
@@ -108,13 +112,13 @@ impl Problem {
         largest
     }
 
-    /// Whether all velocities are numbers; the largest change of a sweep passes over what is not.
+    /// Whether all velocities are finite. The largest change of a sweep does not show it, because `max` ignores NaN.
     pub(crate) fn is_finite(&self) -> bool {
         self.w.iter().all(|w| w.is_finite())
     }
 }
 
-/// How many more sweeps a solution to `tolerance` takes if they go on to converge as over the last ones.
+/// Number of further sweeps to reach `tolerance` at the rate of convergence of the last ones.
 fn remaining_sweeps(residuals: &[f64; MIN_SWEEPS], tolerance: f64) -> f64 {
     let (first, last) = (residuals[0], residuals[MIN_SWEEPS - 1]);
     let fall = libm::log(first / last) / (MIN_SWEEPS - 1) as f64;

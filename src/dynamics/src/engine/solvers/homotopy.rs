@@ -1,13 +1,15 @@
-//! A homotopy (continuation) solver for problems on which Gauss-Seidel and Newton's method do not converge. It smooths the law
-//! ([`smooth`]) so far that there is one solution, near a known point, and follows that solution by a predictor-corrector
-//! method while the smoothing nu goes to zero.
+//! A homotopy (continuation) solver for problems on which Gauss-Seidel and Newton's method do not converge. It smooths
+//! the law ([`smooth`]) until there is one solution, near a known point. It then follows that solution by a
+//! predictor-corrector method while the smoothing nu goes to zero.
 //!
-//! The solutions (v, ln nu) form a curve, and it may turn back: a wheel that is about to slide has three solutions for some nu.
-//! A method that only lowers nu, or minimises a residual, is stuck at the turn, and Gauss-Seidel cycles between modes. So the
-//! curve is followed by its arc length: a predictor step along the tangent, then Newton's method across it as the corrector
-//! (Allgower and Georg 1990, chapters 2 and 6). It ends only at nu = 0 as long as impulses stay bounded, which they do where some
-//! motion opens every contact by more than its friction times its sliding; there a solution exists (Acary, Cadoux, Lemaréchal
-//! and Malick 2011). Elsewhere there may be no solution, and the guards repeat the step with half its size.
+//! The solutions (v, ln nu) form a curve that may turn back: a wheel about to slide has three solutions for some nu. A
+//! method that only lowers nu, or minimises a residual, is stuck at the turn, and Gauss-Seidel cycles between modes. So
+//! the curve is followed by its arc length: a predictor step along the tangent, then Newton's method across it as the
+//! corrector (Allgower and Georg 1990, chapters 2 and 6).
+//!
+//! The curve ends only at nu = 0 as long as impulses stay bounded. They do if some motion opens every contact by more
+//! than its friction times its sliding; then a solution exists (Acary, Cadoux, Lemaréchal and Malick 2011). Otherwise
+//! there may be no solution, and the step checks repeat the substep at half its length.
 
 mod linear;
 mod smooth;
@@ -15,27 +17,31 @@ mod smooth;
 use self::{linear::Linear, smooth::Equations};
 use super::problem::Problem;
 
-/// A curve takes some hundred eliminations from end to end, and a few never end. With less than a third of the usual it is not begun.
+/// A curve takes some hundred eliminations, and a few never end. With less than a third of the usual number it is not
+/// started.
 const MIN_ELIMINATIONS: f64 = 30.0;
 const MAX_ELIMINATIONS: f64 = 1000.0;
-/// The first nu in terms of the fastest velocity without impulses: ten times that outweighs every row's own velocity.
+/// The first nu as a multiple of the fastest velocity without impulses: ten times outweighs every row's own velocity.
 const FIRST_NU: f64 = 10.0;
 /// The last nu, m/s: a tenth of the tolerance of the sweeps, so that smoothing does not show in the result.
 const LAST_NU: f64 = 1e-10;
-/// A point is on the curve when its equations hold to this part of nu, or to rounding.
+/// A point is on the curve when its equations hold to this fraction of nu, or to rounding.
 const CURVE_TOLERANCE: f64 = 1e-7;
 const ROUNDING: f64 = 1e-15;
-/// Longest and first step, and shortest, in ln nu and in terms of the largest impulse: nu falls by up to a factor of e.
+/// Longest and first step, and shortest, in ln nu and as a multiple of the largest impulse: nu falls by up to a factor
+/// of e.
 const MAX_STEP: f64 = 1.0;
 const MIN_STEP: f64 = 1e-10;
-/// Corrections that a step may need. Newton's method doubles the digits in each; a step that needs more was too long.
+/// Largest number of corrections of a step. Newton's method doubles the digits in each; a step that needs more was too
+/// long.
 const MAX_CORRECTIONS: usize = 8;
-/// A correction longer than this part of the step may lead to another branch of solutions, and so may a turn by an angle with a
-/// smaller cosine.
+/// A correction longer than this fraction of the step may lead to another branch of solutions. So may a turn whose
+/// cosine is smaller than the second.
 const MAX_CORRECTION: f64 = 0.5;
 const MIN_COSINE: f64 = 0.5;
 
-/// A point on the curve and the next, with their tangents, and the memory to find them. Coordinates are (v, ln nu).
+/// The present and the next point on the curve with their tangents, and the buffers to find them. Coordinates are (v,
+/// ln nu).
 #[derive(Debug, Default)]
 pub(crate) struct Homotopy {
     equations: Equations,
@@ -44,14 +50,14 @@ pub(crate) struct Homotopy {
     ahead: Vec<f64>,
     tangent_ahead: Vec<f64>,
     linear: Linear,
-    /// The solution of the last linear equations, and their right side.
+    /// The solution of the last linear equations, and their right-hand side.
     solution: Vec<f64>,
     right: Vec<f64>,
 }
 
 impl Homotopy {
-    /// Solves a problem for all impulses, whatever they are now, and takes what that costs from `work`, in multiplications. Returns
-    /// the residual of the law, m/s. If that is more than `accepted`, or there is too little work, the impulses stay what they are.
+    /// Solves for all impulses, whatever they are now. The cost, in multiplications, is taken from `work`. Returns the
+    /// residual, m/s. If it exceeds `accepted`, or `work` does not suffice, the impulses stay unchanged.
     pub(crate) fn solve(&mut self, problem: &mut Problem, work: &mut f64, accepted: f64) -> f64 {
         let each = Linear::cost(problem);
         let most = (*work / each).min(MAX_ELIMINATIONS);
@@ -74,7 +80,7 @@ impl Homotopy {
     /// Follows the curve to its end, or as far as `most` eliminations lead.
     fn follow_curve(&mut self, problem: &Problem, most: usize, used: &mut usize) -> Option<()> {
         let n = self.equations.count;
-        // All of them, for they change places.
+        // All four, because they change places.
         for coordinates in [&mut self.at, &mut self.tangent, &mut self.ahead, &mut self.tangent_ahead] {
             coordinates.clear();
             coordinates.resize(n + 1, 0.0);
@@ -111,19 +117,19 @@ impl Homotopy {
         Some(())
     }
 
-    /// Takes the point ahead for the present one.
+    /// Makes the point ahead the present one.
     fn accept_point(&mut self) {
         std::mem::swap(&mut self.at, &mut self.ahead);
         std::mem::swap(&mut self.tangent, &mut self.tangent_ahead);
     }
 
-    /// The largest impulse, in terms of velocity.
+    /// The largest impulse, as a velocity, m/s.
     fn scale(&self, at: &[f64]) -> f64 {
         at[..self.equations.count].iter().fold(LAST_NU, |most, v| most.max(v.abs()))
     }
 
-    /// Finds the unit tangent at the point ahead that goes on in the direction of the present one. Returns the cosine of the
-    /// angle between them.
+    /// Finds the unit tangent at the point ahead that continues the present one. Returns the cosine of the angle
+    /// between them.
     fn find_tangent(&mut self, problem: &Problem, used: &mut usize) -> Option<f64> {
         self.equations.evaluate(problem, &self.ahead);
         self.right.clear();
@@ -135,8 +141,8 @@ impl Homotopy {
         Some(self.tangent_ahead.iter().zip(&self.tangent).map(|(a, b)| a * b).sum())
     }
 
-    /// The corrector: Newton's method across the tangent, for the point ahead. Returns the number of corrections; `None` if it does
-    /// not reach the curve nearby.
+    /// The corrector: Newton's method across the tangent, for the point ahead. Returns the number of corrections;
+    /// `None` if it does not reach the curve nearby.
     fn correct(&mut self, problem: &Problem, scale: f64, length: f64, most: usize, used: &mut usize) -> Option<usize> {
         let n = self.equations.count;
         let mut last = f64::INFINITY;
@@ -163,7 +169,8 @@ impl Homotopy {
         None
     }
 
-    /// Solves for what changes the value of the equations by the right side and leads `along` the tangent, in terms of `scale`.
+    /// Solves for the change that adds the right-hand side to the value of the equations and leads `along` the tangent,
+    /// in terms of `scale`.
     fn eliminate(&mut self, problem: &Problem, scale: f64, along: f64, used: &mut usize) -> Option<()> {
         *used += 1;
         let Self { equations, linear, right, tangent, solution, .. } = self;

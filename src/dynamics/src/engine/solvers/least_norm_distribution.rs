@@ -1,35 +1,35 @@
-//! How contacts share a load that statics leave to them: four feet, the two rims of a wheel, a box on its corners.
+//! Least-norm load distribution: how rigid contacts share a load that statics leave to them. Examples are four feet,
+//! the two rims of a wheel, or a box on its corners.
 //!
-//! The motion that the law of contact gives leaves open how rigid contacts of one body share its load: what the
-//! velocities fix is the whitened sum of the impulses, w. Of all impulses with the same sum that obey the law, those
-//! with the least sum of squares are taken: the forces that springs would have that are all as stiff, along the surface
-//! as across it, and too stiff to yield. Where the contacts lie in a plane that is the least squares of the normal
-//! forces. The timestep, the order of anything, and what was before have no part in it.
+//! The contact laws determine the motion, and with it the whitened sum w of the impulses. Of all impulses with the same
+//! w that satisfy the laws, the ones with the least sum of squares are taken. These are the forces of equally stiff
+//! springs, along the surface as across it, in the limit of infinite stiffness. Where the contacts lie in a plane, this
+//! is the least-squares solution for the normal forces. Timestep, order of bodies and history have no influence.
 //!
-//! | contact | what it shares |
+//! | contact | what is distributed |
 //! |---|---|
 //! | rigid, sticks | normal and tangential impulse, within its cone |
 //! | rigid, slides | the normal impulse; friction follows it at the edge of the cone |
 //! | rigid with slip | the normal impulse; friction follows its creep, and at the edge of the cone the normal impulse |
 //!
-//! Open contacts have no impulse. Stops, couplings and loop joints keep theirs; what resists rolling follows the normal
-//! impulse where it is at its bound. A step in which something bounces is left as the solver found it.
+//! Open contacts have no impulse. Stops, couplings and loop joints keep theirs. Rolling resistance follows the normal
+//! impulse where it is at its bound. A step with restitution is left as the solver found it.
 //!
 //! **What else decides.** Where joints stand between the contacts, statics leave nothing open that a spring, damper or
-//! motor of a joint decides. Motors of given velocity yield by 1e-8 rad/s for each newton metre, all the same, and
-//! share as dampers do; those that hold a position are springs (`crate::motor`). Who wants a load shared by what bears
-//! it gives it that: soft tyres (a material's stiffness), sprung legs, motors that hold a position. A rigid surface
-//! more than 1e-6 m above what it might stand on bears nothing. The tangential forces of contacts whose normals are
-//! independent stay as the solver found them.
+//! motor decides. Motors of given velocity yield by 1e-8 rad/s for each newton metre and share loads as dampers do;
+//! motors that hold a position are springs (`crate::motor`). To have a load shared by physical stiffness, model it:
+//! soft tyres (a material's stiffness), sprung legs, or motors that hold a position. A rigid surface more than 1e-6 m
+//! above its support bears nothing. Tangential forces of contacts with independent normals stay as the solver found
+//! them.
 //!
-//! **Method.** With S = diag(1, m, m), m the coefficient of friction, the impulses are those nearest to zero in the
-//! norm |S l|, and so follow from a vector z over the unknowns of the island, l = P(S⁻² Yᵀ z), where P is the
-//! projection on the cone in that norm. The equations sum of Y l = (what it was) are the gradient of a convex function
-//! of z, and Newton's method solves them: in one step where no bound is met.
+//! **Method.** With S = diag(1, m, m) and m the coefficient of friction, the impulses are those nearest to zero in the
+//! norm |S l|. They follow from a vector z over the unknowns of the island, l = P(S⁻² Yᵀ z), where P is the projection
+//! on the cone in that norm. The equations sum of Y l = (previous sum) are the gradient of a convex function of z.
+//! Newton's method solves them, in one step where no bound is met.
 //!
-//! **Friction that moves.** Where bodies turn as they slide, sliding friction that follows the normal impulses to other
-//! places is another force, and the problem is solved again from there ([`Distribution::FrictionChanged`]), a few times at most; what
-//! is left to do then the next step does, which begins where this one ends.
+//! **Friction that moves.** If bodies turn while they slide, friction that follows the normal impulses to other places
+//! is another force. The problem is then solved again from there ([`Distribution::FrictionChanged`]), a few times at
+//! most. The next step, which starts where this one ends, does the rest.
 
 use super::{
     cone::{Mode, disc_slopes, on_disc},
@@ -38,91 +38,89 @@ use super::{
 };
 use crate::engine::algebra::elimination::dot;
 
-/// Islands with more contacts leave the sharing to the solver, since each iteration costs as much as one of Newton's
-/// method: heaps of dozens of bodies, which rest in many ways as it is.
+/// Islands with more contacts keep the solver's distribution, because each iteration costs as much as one of Newton's
+/// method. Heaps of dozens of bodies have many ways to rest anyway.
 pub(crate) const MAX_CONTACTS: usize = 64;
-/// A normal depends on those before it if what it has of its own is less than this part of it, squared. A wheel on a
-/// sprung leg has nine tenths of its own; feet of one body, and the rims of a wheel, whose normals differ by less than
-/// 0.3 rad, a tenth or less.
+/// A normal depends on those before it if its independent part is less than this fraction of it, squared. A wheel on a
+/// sprung leg has nine tenths of its own. Feet of one body, and rims of a wheel whose normals differ by less than 0.3
+/// rad, have a tenth or less.
 const INDEPENDENT_FRACTION: f64 = 0.1;
-/// A contact whose surfaces part, or slide, by less than this is closed, or sticks, m/s: ten times what the solver
-/// leaves.
+/// Speed of separation or sliding below which a contact is closed, or sticks, m/s: ten times the solver's tolerance.
 pub(crate) const STICKING_SPEED: f64 = 1e-8;
-/// Of the largest diagonal entry of the matrix, what is added to all of them, so that what no contact moves stays where
-/// it is.
+/// Shift of the diagonal, as a fraction of its largest entry, so that what no contact moves stays where it is.
 const DIAGONAL_SHIFT: f64 = 1e-12;
-/// The equations are solved when they hold to this part of the velocities that the impulses make, and to this, m/s, at
-/// least, below what the solver leaves. Where the second is not reached in so many iterations, the impulses stay as
-/// they were.
+/// The equations are solved to this fraction of the velocities that the impulses cause, or at least to the second, m/s,
+/// below the solver's tolerance. If the second is not reached within this number of iterations, the impulses stay
+/// unchanged.
 const RELATIVE_TOLERANCE: f64 = 1e-11;
 const ABSOLUTE_TOLERANCE: f64 = 1e-10;
 const MAX_ITERATIONS: usize = 20;
-/// Rounding of the function that is minimised, relative.
+/// Relative rounding of the function that is minimised.
 const RELATIVE_ROUNDING: f64 = 1e-14;
-/// How often a step is halved at most.
+/// Largest number of halvings of a step.
 const MAX_HALVINGS: usize = 8;
-/// Where something slides, loads are shared if none is off by more than this part of the largest: otherwise the friction that moves
-/// with them and what the solver leaves would answer each other in every step.
+/// While something slides, loads are kept if none is off by more than this fraction of the largest. Otherwise the moved
+/// friction and the solver's rounding would answer each other in every step.
 const SETTLED_FRACTION: f64 = 1e-6;
-/// Friction that moves changes the motion if it changes a velocity by more than this, m/s: what the solver leaves.
+/// Velocity change from which moved friction counts, m/s: the solver's tolerance.
 const FRICTION_CHANGE: f64 = 1e-9;
 
-/// What of a contact's impulse is shared.
+/// The rows of a contact whose impulses are distributed.
 #[derive(Debug, Clone, Copy, Default)]
 enum DistributedRows {
     #[default]
     All,
-    /// The normal one, which friction follows.
+    /// The normal one; friction follows it.
     NormalOnly,
 }
 
 /// A contact that takes part.
 #[derive(Debug, Clone, Copy, Default)]
 struct Support {
-    /// Its place among the blocks.
+    /// Its index among the blocks.
     block: usize,
     rows_of: DistributedRows,
-    /// The coefficient of friction, the larger of two.
+    /// The larger coefficient of friction.
     friction: f64,
-    /// Yᵀ z, the impulse that follows from it, zero in what is not shared, and the derivatives of that by this.
+    /// Yᵀ z, the impulse that follows from it (zero in rows that are not distributed), and its derivatives.
     y: [f64; 3],
     l: [f64; 3],
     slope: [[f64; 3]; 3],
 }
 
-/// How sharing went.
+/// Result of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Distribution {
-    /// Statics leave nothing open: the impulses are those of the motion.
+    /// Statics leave nothing open: the impulses follow from the motion.
     Determined,
-    /// The motion is the same.
+    /// The motion is unchanged.
     Unchanged,
-    /// Friction is elsewhere now and changes a velocity by so much, m/s: the problem is to be solved again.
+    /// Moved friction changes a velocity by this much, m/s. The problem has to be solved again.
     FrictionChanged(f64),
 }
 
-/// The memory of the method.
+/// Buffers of the method.
 #[derive(Debug, Default)]
 pub(crate) struct LeastNormDistribution {
     supports: Vec<Support>,
     matrix: Skyline,
-    /// Added to its diagonal.
+    /// Shift of the diagonal.
     shift: f64,
-    /// What the impulses that are shared sum up to.
+    /// Sum of the impulses that are distributed.
     target: Vec<f64>,
     z: Vec<f64>,
-    /// What the equations have too much, and the Newton step.
+    /// Residual of the equations, and the Newton step.
     defect: Vec<f64>,
     step: Vec<f64>,
     trial: Vec<f64>,
-    /// The normal of one contact over all unknowns, and the factor of the normals' products (Cholesky's), row by row.
+    /// The normal of one contact over all unknowns, and the Cholesky factor of the products of normals, row by row.
     spread: Vec<f64>,
     products: Vec<f64>,
 }
 
 impl LeastNormDistribution {
-    /// Shares the loads of a solved problem, if there is anything to share. It takes its cost, in multiplications, of
-    /// `work`.
+    /// Distributes the loads of a solved problem, if statics leave any open. Its cost, in multiplications, is taken
+    /// from `work`.
     pub(crate) fn distribute(&mut self, problem: &mut Problem, work: &mut f64) -> Distribution {
         self.find_supports(problem);
         if self.supports.len() < 2 || self.supports.len() > MAX_CONTACTS || !self.is_indeterminate(problem) {
@@ -140,7 +138,7 @@ impl LeastNormDistribution {
         self.apply_impulses(problem)
     }
 
-    /// Finds the contacts that carry or could carry, and what they share.
+    /// Finds the contacts that carry a load or could, and their distributed rows.
     fn find_supports(&mut self, problem: &Problem) {
         self.supports.clear();
         for (place, block) in problem.blocks.iter().enumerate().filter(|(_, block)| block.law == Law::Cone) {
@@ -190,7 +188,7 @@ impl LeastNormDistribution {
         }
     }
 
-    /// Finds z, and with it the impulses. False if they could not be found; they are to stay as they are.
+    /// Finds z and the impulses. False if they were not found and have to stay unchanged.
     fn solve(&mut self, problem: &Problem, work: &mut f64) -> bool {
         let cost = self.begin(problem);
         let size = self.largest_velocity(problem, &self.target);
@@ -212,7 +210,7 @@ impl LeastNormDistribution {
             self.matrix.solve(&mut self.step);
             (value, linear) = self.take_step(problem, value);
             let last = std::mem::replace(&mut residual, self.largest_velocity(problem, &self.defect));
-            // Rounding ends it where nothing is gained any more.
+            // Rounding ends the iteration where nothing is gained any more.
             if residual <= RELATIVE_TOLERANCE * size || residual < ABSOLUTE_TOLERANCE && residual >= 0.5 * last {
                 break;
             }
@@ -220,7 +218,7 @@ impl LeastNormDistribution {
         residual <= RELATIVE_TOLERANCE * size || residual < ABSOLUTE_TOLERANCE
     }
 
-    /// Begins at z = 0, as if no bound were met. Returns what an iteration costs, in multiplications.
+    /// Starts at z = 0, as if no bound were met. Returns the cost of an iteration, in multiplications.
     fn begin(&mut self, problem: &Problem) -> f64 {
         let blocks = self.supports.iter().map(|support| &problem.blocks[support.block]);
         let mut cost = self.matrix.begin(problem, blocks);
@@ -243,7 +241,7 @@ impl LeastNormDistribution {
         cost
     }
 
-    /// The largest velocity that whitened impulses give a row that is shared.
+    /// Largest velocity of a distributed row from whitened impulses.
     fn largest_velocity(&self, problem: &Problem, whitened: &[f64]) -> f64 {
         let each = self.supports.iter().map(|support| {
             let u = problem.velocity_from(&problem.blocks[support.block], whitened);
@@ -252,8 +250,8 @@ impl LeastNormDistribution {
         each.fold(0.0, f64::max)
     }
 
-    /// Takes as much of the step as makes the function that is minimised less than `value`. Returns what it is then,
-    /// and whether the impulses went with the slopes that they had.
+    /// Takes as much of the step as makes the minimised function less than `value`. Returns the function there, and
+    /// whether all slopes stayed constant.
     fn take_step(&mut self, problem: &Problem, value: f64) -> (f64, bool) {
         let (mut length, mut found) = (1.0, (0.0, false));
         for _ in 0..MAX_HALVINGS {
@@ -269,8 +267,8 @@ impl LeastNormDistribution {
         found
     }
 
-    /// Finds the impulses at the trial point, and what the equations have too much. Returns the function that is
-    /// minimised, and whether all slopes are as they were.
+    /// Finds impulses and residual at the trial point. Returns the minimised function, and whether all slopes are as
+    /// before.
     fn evaluate(&mut self, problem: &Problem) -> (f64, bool) {
         let (mut value, mut linear) = (0.0, true);
         self.defect.clear();
@@ -288,7 +286,7 @@ impl LeastNormDistribution {
         (value, linear)
     }
 
-    /// Whether all contacts have what was found already but for a part of the largest load.
+    /// Whether the contacts already have these impulses, up to a fraction of the largest load.
     fn is_settled(&self, problem: &Problem) -> bool {
         let (mut largest, mut change) = (0.0f64, 0.0f64);
         for support in &self.supports {
@@ -302,9 +300,9 @@ impl LeastNormDistribution {
         change <= SETTLED_FRACTION * largest
     }
 
-    /// Gives the contacts what was found.
+    /// Gives the contacts their impulses.
     fn apply_impulses(&mut self, problem: &mut Problem) -> Distribution {
-        // From here on the rest is what friction that moves adds.
+        // From here on the buffer holds what moved friction adds.
         self.defect.fill(0.0);
         for support in &mut self.supports {
             let block = &problem.blocks[support.block];
@@ -326,7 +324,7 @@ impl LeastNormDistribution {
         if moved > FRICTION_CHANGE { Distribution::FrictionChanged(moved) } else { Distribution::Unchanged }
     }
 
-    /// What resists rolling and turning goes with the normal impulse, which was `y[0]` of each support.
+    /// Lets rolling and torsional resistance follow the normal impulse, whose old value is `y[0]` of each support.
     fn update_rolling(&mut self, problem: &mut Problem) {
         for place in 0..problem.blocks.len() {
             let Law::Disc { normal, radius, .. } = problem.blocks[place].law else { continue };
@@ -345,7 +343,7 @@ impl LeastNormDistribution {
 }
 
 impl Support {
-    /// The rows that are shared.
+    /// The distributed rows.
     fn rows(&self) -> std::ops::Range<usize> {
         match self.rows_of {
             DistributedRows::All => 0..3,
@@ -358,7 +356,7 @@ impl Support {
         if row == 0 { 1.0 } else { 1.0 / (self.friction * self.friction) }
     }
 
-    /// Sets impulse and slope to those that follow from y.
+    /// Sets impulse and slope from y.
     fn project(&mut self) {
         let (m, [n, y1, y2]) = (self.friction, self.y);
         (self.l, self.slope) = ([0.0; 3], [[0.0; 3]; 3]);
@@ -389,7 +387,7 @@ impl Support {
         }
     }
 
-    /// Sets the tangential ones to the nearest point of a disc of that radius, in newton seconds.
+    /// Sets the tangential impulses to the nearest point of a disc of that radius, in N s.
     fn set_tangents(&mut self, t: [f64; 2], radius: f64) {
         let (m, [x, y]) = (self.friction, on_disc(t, radius));
         (self.l[1], self.l[2]) = (x / m, y / m);
@@ -398,12 +396,12 @@ impl Support {
     }
 }
 
-/// Whether a contact carries a load that could be another's, or could carry one.
+/// Whether a contact carries a load that another could carry, or could carry one.
 pub(crate) fn can_carry_load(problem: &Problem, block: &Block) -> bool {
     rows_of(problem, block).is_some()
 }
 
-/// What a contact shares; `None` if its impulse is settled.
+/// The distributed rows of a contact; `None` if its impulse is determined.
 fn rows_of(problem: &Problem, block: &Block) -> Option<DistributedRows> {
     let (carries, mode) = (block.impulse[0] > 0.0, block.cone.mode);
     if block.cone.a[0] <= 0.0 || block.compliance[0] > 0.0 {
@@ -420,7 +418,7 @@ fn rows_of(problem: &Problem, block: &Block) -> Option<DistributedRows> {
     }
 }
 
-/// Friction of a contact that slides or creeps, if this is its normal impulse.
+/// Friction of a sliding or creeping contact at a normal impulse.
 fn friction_at(problem: &Problem, block: &Block, normal: f64) -> [f64; 2] {
     let [before, x, y] = block.impulse;
     if !block.cone.friction {
@@ -437,19 +435,19 @@ fn friction_at(problem: &Problem, block: &Block, normal: f64) -> [f64; 2] {
         (false, true) => [-u[1] * normal / speed, -u[2] * normal / speed],
         (false, false) => [0.0; 2],
     };
-    // Slip lets it give way before.
+    // With slip it yields before the edge.
     let creep =
         [1, 2].map(|row| if block.compliance[row] > 0.0 { -u[row] / block.compliance[row] } else { f64::INFINITY });
     if creep[0].hypot(creep[1]) < normal { creep } else { edge }
 }
 
-/// The columns of a contact, and the unknown that each belongs to.
+/// The columns of a contact, and the unknown of each.
 fn columns<'a>(problem: &'a Problem, block: &Block) -> impl Iterator<Item = (&'a [f64; 4], usize)> + Clone {
     let range = block.start..block.start + block.length;
     problem.columns[range.clone()].iter().zip(problem.index[range].iter().map(|&i| i as usize))
 }
 
-/// Adds the whitened impulses of a block.
+/// Adds the whitened impulse of a block.
 fn add_impulse(sum: &mut [f64], problem: &Problem, block: &Block, l: [f64; 3]) {
     if l != [0.0; 3] {
         columns(problem, block).for_each(|(y, i)| sum[i] += y[0] * l[0] + y[1] * l[1] + y[2] * l[2]);

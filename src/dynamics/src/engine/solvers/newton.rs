@@ -1,31 +1,32 @@
-//! A proximal semismooth Newton method (compare Acary, Brémond and Huber 2018): a few steps solve what Gauss-Seidel approaches
-//! slowly, or never.
+//! A proximal semismooth Newton method (compare Acary, Brémond and Huber 2018). A few steps solve what Gauss-Seidel
+//! approaches slowly or never.
 //!
-//! A proximal step gives every row an elastic resistance r to a change of its impulse from l_k, what it was before: the law holds
-//! for u + R l + r (l - l_k). Then each block's impulse follows from its own velocity, l = l(u), with the laws in the form of Alart
-//! and Curnier: normal impulses are positive parts, tangential ones are projected on the disc that these allow. What remains
-//! are the equations
+//! A proximal step gives every row an elastic resistance r to a change of its impulse from its previous value l_k: the
+//! law holds for u + R l + r (l - l_k). Each block's impulse then follows from its own velocity, l = l(u), with the
+//! laws in the form of Alart and Curnier: normal impulses are positive parts, tangential ones are projected on the disc
+//! that these allow. What remains are the equations
 //!
 //! ```text
 //! f(w) = w - sum of Y l(b + Yᵀ w) = 0
 //! ```
 //!
-//! over the unknowns of the island, which are coupled only where trees touch ([`crate::engine::algebra::elimination`]). Newton's method solves them.
-//! Its step ends where f does no more work along it: at the least of a potential, if there is one.
+//! over the unknowns of the island, which are coupled only where trees touch ([`crate::engine::algebra::elimination`]).
+//! Newton's method solves them. A line search ends its step where f does no more work along it: at the minimum of a
+//! potential, if there is one.
 //!
-//! Where r is small beside the diagonal of A, a few proximal steps lead to r (l - l_k) = 0, the exact law; where it is large, the
-//! equations are smooth. So r falls while Newton's method converges in a few iterations. Where it does not, r rises, and for one
-//! proximal step friction is bounded by the normal impulses before the step (Tresca's friction): then there is a potential, a
-//! convex one, and Newton's method cannot fail.
+//! If r is small beside the diagonal of A, a few proximal steps lead to r (l - l_k) = 0, the exact law. If r is large,
+//! the equations are smooth. So r falls while Newton's method converges in a few iterations. If it does not, r rises,
+//! and for one proximal step friction is bounded by the normal impulses before the step (Tresca friction). Then there
+//! is a convex potential, and Newton's method cannot fail.
 //!
-//! These steps are for problems on which the faster method of [`primal_dual`] fails: few of those with some dozens of contacts, most of those
-//! with hundreds.
+//! These steps are for problems on which the faster method of [`primal_dual`] fails: few of those with some dozens of
+//! contacts, most of those with hundreds.
 //!
-//! **What it costs.** Of the problems of six blocks or more that 100 boxes pose as they fall on a heap, a fourth is left to these steps,
-//! some 40 iterations each: three fourths of this method's multiplications. In those looked at the impulses drift against a velocity
-//! that stays, of 1e-8 to 1e-5 m/s, while r falls, until something slides. Measured on such problems without gain: impulses taken
-//! further than a step leads (1.3 to 1.9 times), [`primal_dual`] tried again after each step, and biases made such that a motion of the bodies
-//! can follow them.
+//! **What it costs.** Of the problems of six blocks or more that 100 boxes pose as they fall on a heap, a fourth is
+//! left to these steps, with some 40 iterations each: three fourths of this method's multiplications. In those
+//! examined, the impulses drift against a constant velocity of 1e-8 to 1e-5 m/s while r falls, until something slides.
+//! Measured on such problems without gain: over-relaxed impulses (1.3 to 1.9 times), [`primal_dual`] tried again after
+//! each step, and biases that a motion of the bodies can follow.
 
 mod assembly;
 mod primal_dual;
@@ -43,35 +44,35 @@ use super::{
 };
 use crate::engine::algebra::elimination::{BODY_DOFS, Elimination};
 
-/// The resistance r in terms of the diagonal of A: first at most, least and most. The least is the square root of rounding: smaller ones
-/// let rounding into the solution.
+/// The resistance r as a fraction of the diagonal of A: largest first value, least, and most. The least is the square
+/// root of rounding; smaller ones let rounding into the solution.
 const FIRST_RESISTANCE: f64 = 0.1;
 const MIN_RESISTANCE: f64 = 1e-8;
 const MAX_RESISTANCE: f64 = 1.0;
-/// By how much it changes after a proximal step that was easy, and after one that failed. A faster fall fails more often.
+/// Factor on r after an easy proximal step, and after a failed one. A faster decrease fails more often.
 const RESISTANCE_DECREASE: f64 = 0.3;
 const RESISTANCE_INCREASE: f64 = 10.0;
-/// Newton iterations in a proximal step: up to so many are easy, and one that is not solved after so many has failed. Few of those that go on are
+/// Newton iterations of an easy proximal step, and number after which a step has failed. Few of those that go on are
 /// solved after all.
 const EASY_ITERATIONS: usize = 3;
 const MAX_ITERATIONS: usize = 7;
-/// By how much more what is enough may be left from one proximal step to the next.
+/// Growth of the tolerance from one proximal step to the next.
 const TOLERANCE_GROWTH: f64 = 2.0;
-/// Proximal steps at most: most problems need five.
+/// Largest number of proximal steps; most problems need five.
 const MAX_PROXIMAL_STEPS: usize = 50;
-/// A proximal step is solved when its equations hold to this part of what it changes. The next step mends what is left.
+/// A proximal step is solved when the residual is below this fraction of its change. The next step removes the rest.
 const INEXACTNESS: f64 = 1.0;
-/// A search along a step ends where f does less than this part of the work that it did at the start, or after so many trials.
+/// The line search ends where f does less than this fraction of its work at the start, or after this number of trials.
 const LINE_SEARCH_REDUCTION: f64 = 0.3;
 const MAX_LINE_SEARCH_TRIALS: usize = 12;
 
-/// A tree that a block moves, and its columns there, from one to another.
+/// A tree that a block moves, and the range of its columns there.
 #[derive(Debug, Clone, Copy, Default)]
 struct TreeColumns {
     tree: usize,
     from: usize,
     to: usize,
-    /// Whether these are all unknowns of a loose body, in order.
+    /// Whether these are all unknowns of a free body, in order.
     is_free_body: bool,
 }
 
@@ -79,17 +80,19 @@ struct TreeColumns {
 #[derive(Debug, Clone, Copy, Default)]
 struct BlockIterate {
     sides: [TreeColumns; 2],
-    /// Impulse before the step, l_k; r of each row, and one over r with its compliance.
+    /// Impulse before the step, l_k; r of each row; and one over the sum of r and compliance.
     centre: [f64; 3],
     resistance: [f64; 3],
     inverse_stiffness: [f64; 3],
-    /// Impulse that the present velocity asks for if nothing bounds it, and how it falls along the Newton step, with the velocity.
+    /// Impulse at the present velocity without bounds, how it falls along the Newton step, and the velocity change of
+    /// that step.
     trial: [f64; 3],
     fall: [f64; 3],
     du: [f64; 3],
-    /// Velocity; only where impulses and velocities are solved for at once.
+    /// Velocity; only used where impulses and velocities are solved for together.
     u: [f64; 3],
-    /// The impulse that follows, and how it falls with the velocity: - dl/du. The impulse of a disc also grows with a normal one.
+    /// The bounded impulse, and how it falls with the velocity: - dl/du. The impulse of a disc also grows with a normal
+    /// one.
     l: [f64; 3],
     slope: [[f64; 3]; 3],
     by_normal: [f64; 3],
@@ -97,7 +100,7 @@ struct BlockIterate {
     was_active: bool,
 }
 
-/// What bounds friction.
+/// The bound of friction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Friction {
     /// Coulomb: the normal impulse.
@@ -107,31 +110,31 @@ enum Friction {
     Tresca,
 }
 
-/// The memory of the method.
+/// Buffers of the method.
 #[derive(Debug, Default)]
 pub(crate) struct Newton {
     points: Vec<BlockIterate>,
-    /// What of each is on loose bodies.
+    /// Columns over free bodies.
     free_body: Vec<FreeBodyBlock>,
     friction: Friction,
     elimination: Elimination,
-    /// What an iteration costs, in multiplications.
+    /// Cost of an iteration, in multiplications.
     cost: f64,
     w: Vec<f64>,
-    /// Where the proximal step began.
+    /// Sums at the start of the proximal step.
     start: Vec<f64>,
-    /// What the equations lack, and the Newton step.
+    /// Residual of the equations, and the Newton step.
     defect: Vec<f64>,
     step: Vec<f64>,
-    /// What solving it at once came nearest to.
+    /// The best iterate of the primal-dual method.
     best: BestIterate,
 }
 
-/// How a proximal step went.
+/// Result of a proximal step.
 #[derive(Debug, Clone, Copy)]
 struct ProximalStep {
     iterations: usize,
-    /// The largest velocity that the equations lack, and the largest that the resistance makes up for, m/s or rad/s.
+    /// Largest residual velocity, and largest velocity that the resistance makes up for, m/s or rad/s.
     residual: f64,
     change: f64,
 }
@@ -143,8 +146,8 @@ impl ProximalStep {
 }
 
 impl Newton {
-    /// Improves the impulses of a problem until the law holds as exactly as is asked, as far as `work` goes, of which it takes what it
-    /// costs, in multiplications. The impulses may leave their bounds by as much as the law does not hold.
+    /// Improves the impulses until the laws hold to the given tolerances, within `work`, from which its cost is taken,
+    /// in multiplications. Impulses may leave their bounds by the remaining violation.
     pub(crate) fn solve(&mut self, problem: &mut Problem, tolerances: SolverTolerance, work: &mut f64) {
         let side = |(tree, columns): (usize, Range<usize>)| {
             let (first, end) = (problem.starts[tree], problem.starts[tree + 1]);
@@ -171,7 +174,7 @@ impl Newton {
         self.write_back(problem);
     }
 
-    /// Gives the blocks the impulses that were found.
+    /// Stores the impulses in the blocks.
     fn write_back(&self, problem: &mut Problem) {
         for (block, point) in problem.blocks.iter_mut().zip(&self.points) {
             block.impulse = point.centre;
@@ -179,12 +182,12 @@ impl Newton {
         problem.sum_impulses();
     }
 
-    /// Solves it in proximal steps: a heap in motion from where solving it at once came nearest. What rests may have several solutions, and keeps to the
-    /// one that is near its present impulses.
+    /// Solves in proximal steps. A heap in motion starts from the best iterate of the primal-dual method. Bodies at
+    /// rest may have several solutions and keep to the one near their present impulses.
     fn solve_in_steps(&mut self, problem: &Problem, tolerances: SolverTolerance, work: &mut f64) {
         let mut first = FIRST_RESISTANCE;
         if tolerances.is_in_motion() {
-            // The nearer the solution is, the less is to be resisted.
+            // The nearer the solution is, the less resistance is needed.
             first = (self.best.residual / self.best.scale).sqrt().clamp(MIN_RESISTANCE, FIRST_RESISTANCE);
         } else {
             self.w.clone_from(&problem.w);
@@ -194,7 +197,7 @@ impl Newton {
         }
         self.start.clone_from(&self.w);
         self.friction = Friction::Coulomb;
-        // The last digit takes as many steps as all before it: a heap in motion is content without it.
+        // The last digit takes as many steps as all before it, so a heap in motion does without it.
         let mut tolerance = if tolerances.is_in_motion() { tolerances.newton_fallback } else { tolerances.newton };
         let (mut share, mut last) = (first, f64::INFINITY);
         for _ in 0..MAX_PROXIMAL_STEPS {
@@ -209,7 +212,7 @@ impl Newton {
             self.points.iter_mut().for_each(|point| point.centre = point.l);
             self.start.clone_from(&self.w);
             match self.friction {
-                // The next step is taken with as much resistance as this one could be.
+                // The next step has the same resistance as this one.
                 Friction::Tresca => self.friction = Friction::Coulomb,
                 Friction::Coulomb if step.is_within(tolerance) => break,
                 // Nearly solved, and rounding keeps it from more.
@@ -228,8 +231,8 @@ impl Newton {
         }
     }
 
-    /// Couples the trees of all blocks that count. Those of open contacts are not coupled before they close: a third of the contacts of a heap
-    /// are open, and without them elimination costs half as much.
+    /// Couples the trees of all active blocks. Open contacts are not coupled before they close: a third of the contacts
+    /// of a heap are open, and without them elimination costs half as much.
     fn couple_active_blocks(&mut self, problem: &Problem) {
         let Self { points, elimination, .. } = self;
         let is_apart = |point: &BlockIterate| !elimination.couples(point.sides.map(|side| side.tree));
@@ -239,7 +242,7 @@ impl Newton {
         }
     }
 
-    /// Finds which trees are coupled, and in what order to eliminate them. Returns what an iteration costs, in multiplications.
+    /// Finds the coupled trees and the order of elimination. Returns the cost of an iteration, in multiplications.
     fn couple(&mut self, problem: &Problem) -> f64 {
         self.elimination.begin(&problem.starts);
         let mut cost = 0.0;
@@ -254,7 +257,7 @@ impl Newton {
         cost + self.elimination.order()
     }
 
-    /// Sets the resistance of every row to a share of the diagonal.
+    /// Sets the resistance of every row to a fraction of the diagonal.
     fn set_resistance(&mut self, problem: &Problem, share: f64) {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             let (a, c) = (&block.cone.a, block.compliance);
@@ -263,7 +266,7 @@ impl Newton {
                 (Law::Disc { .. }, 2) => [0.5 * (a[0] + a[3]); 2],
                 _ => [a[0]; 2],
             };
-            // The rows of a disc are as stiff, so that its nearest point lies along the radius.
+            // Both rows of a disc are equally stiff, so that its nearest point lies along the radius.
             let round = share * own[1] + if block.law == Law::Cone { c[1].max(c[2]) } else { 0.0 };
             let stiffness = match block.law {
                 Law::Cone => [c[0] + share * own[0], round, round],
@@ -276,7 +279,7 @@ impl Newton {
         }
     }
 
-    /// Solves a proximal step. `None` if there is not enough work.
+    /// Solves a proximal step. `None` if `work` does not suffice.
     fn proximal_step(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> Option<ProximalStep> {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             let u = problem.velocity_from(block, &self.w);
@@ -287,7 +290,7 @@ impl Newton {
         let (mut iterations, mut whole) = (0, true);
         loop {
             self.evaluate(problem);
-            // After a part of a step the equations are far from being solved.
+            // After a partial step the equations are far from solved.
             if whole || iterations == MAX_ITERATIONS {
                 let (residual, change) = self.measure(problem);
                 if residual < (INEXACTNESS * change).max(0.25 * tolerance) || iterations == MAX_ITERATIONS {
@@ -311,7 +314,7 @@ impl Newton {
         }
     }
 
-    /// Finds impulses and slopes at the present velocities, and what the equations lack there.
+    /// Finds impulses, slopes and residual at the present velocities.
     fn evaluate(&mut self, problem: &Problem) {
         self.defect.clone_from(&self.w);
         for (index, block) in problem.blocks.iter().enumerate() {
@@ -328,7 +331,7 @@ impl Newton {
         }
     }
 
-    /// What bounds the friction of a block; `None` if it is the normal impulse that follows from its own velocity.
+    /// The bound of the friction of a block; `None` if it is the normal impulse from its own velocity.
     fn bound(&self, index: usize, block: &Block) -> Option<f64> {
         match (block.law, self.friction) {
             (Law::Cone, Friction::Coulomb) => None,
@@ -341,7 +344,7 @@ impl Newton {
         }
     }
 
-    /// The largest velocity that the equations lack, and the largest that the resistance makes up for.
+    /// Largest residual velocity, and largest velocity that the resistance makes up for.
     fn measure(&self, problem: &Problem) -> (f64, f64) {
         let (mut residual, mut change) = (0.0f64, 0.0f64);
         for (point, block) in self.points.iter().zip(&problem.blocks) {
@@ -354,7 +357,7 @@ impl Newton {
         (residual, change)
     }
 
-    /// Finds the Newton step. False if the equations have no solution.
+    /// Finds the Newton step. False if the equations are singular.
     fn find_step(&mut self, problem: &Problem) -> bool {
         self.couple_active_blocks(problem);
         self.elimination.clear();
@@ -385,7 +388,7 @@ impl Newton {
         solved
     }
 
-    /// How much of the step to take: as far as f does work along it.
+    /// The fraction of the step to take: as far as f does work along it.
     fn line_search(&mut self, problem: &Problem) -> f64 {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             point.du = problem.velocity_from(block, &self.step);
@@ -413,7 +416,7 @@ impl Newton {
         0.5 * (low + high)
     }
 
-    /// The work of f along the step, `length` of it ahead.
+    /// Work of f along the step, `length` of it ahead.
     fn work(&mut self, problem: &Problem, length: f64) -> f64 {
         let along = self.w.iter().zip(&self.step);
         let mut work: f64 = along.map(|(w, step)| (w + length * step) * step).sum();
@@ -428,12 +431,12 @@ impl Newton {
 }
 
 impl BlockIterate {
-    /// The impulse of a row `length` of the Newton step ahead, if nothing bounds it.
+    /// The unbounded impulse of a row, `length` of the Newton step ahead.
     fn trial(&self, row: usize, length: f64) -> f64 {
         self.trial[row] - length * self.fall[row]
     }
 
-    /// The impulse `length` of the Newton step ahead.
+    /// The bounded impulse, `length` of the Newton step ahead.
     fn impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
         if !(self.inverse_stiffness[0] > 0.0) {
             return [0.0; 3];
@@ -457,7 +460,7 @@ impl BlockIterate {
         }
     }
 
-    /// Sets the slopes of the impulse at the present velocity; the radius of a disc has the slope `by_normal`.
+    /// Sets the slopes of the impulse at the present velocity; `by_normal` is the slope of the radius of a disc.
     fn set_slopes(&mut self, block: &Block, bound: Option<f64>, by_normal: f64) {
         (self.slope, self.by_normal) = ([[0.0; 3]; 3], [0.0; 3]);
         if !(self.inverse_stiffness[0] > 0.0) {

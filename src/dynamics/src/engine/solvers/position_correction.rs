@@ -1,27 +1,28 @@
-//! The pass that takes out penetration: pseudo-velocities that move what is in each other apart and are forgotten.
+//! Position correction: pseudo-velocities that reduce penetration and are then forgotten.
 //!
-//! A few sweeps find them for what has hardly sunk in. Where these move anything far, or leave rows unsolved that matter, they are found with
-//! more care ([`crate::engine::islands::separation`]).
+//! A few sweeps find them for shallow penetration. If these move a body far, or leave important rows unsolved,
+//! [`crate::engine::islands::separation`] finds them with more care.
 
 use super::problem::{Block, Law, PositionRule, Problem};
 use crate::engine::scheme::Scheme;
 
-/// Sweeps of the pass. They need not converge: what they leave is taken out in the next steps.
+/// Number of sweeps. They need not converge: later steps remove the rest.
 const SWEEPS: usize = 20;
-/// Contacts that the sweeps miss by less than this in a step, metres, are left to the next steps: a tenth of the depth below which
-/// shapes are not parted with more care. The same of stops, which would be seen to give way, and of loops and couplings, which ask for velocities
-/// in the next step where they are open; metres or radians.
+/// Remaining error in a step that is left to later steps. For contacts, metres: a tenth of the depth from which shapes
+/// are separated with more care. For stops, where yielding would be seen, and for loops and couplings, which would ask
+/// for velocities in the next step, metres or radians.
 const CONTACT_TOLERANCE: f64 = 1e-5;
 const STOP_TOLERANCE: f64 = 1e-6;
 const LOOP_TOLERANCE: f64 = 1e-10;
-/// Depth from which sweeps that do not part shapes are not enough, m.
+/// Depth from which shapes that sweeps do not separate need more care, m.
 const DEEP_PENETRATION: f64 = 1e-4;
-/// Depth, m, from which it counts that shapes do not part: ten times what is left alone by default. And the part of the speed asked for
-/// below which they do not: at a fifth of the depth in a step, the depth would last for hundreds of steps.
+/// Depth, m, from which unseparated shapes are reported: ten times the uncorrected layer by default. Shapes are
+/// unseparated if they open slower than this fraction of the speed asked for. At a fifth of the depth in a step, such
+/// an overlap would last for hundreds of steps.
 const REPORTED_DEPTH: f64 = 1e-5;
 const MIN_OPENING_FRACTION: f64 = 0.01;
 
-/// Pseudo-velocities, whitened, that take out penetration, and the memory of their search.
+/// Whitened pseudo-velocities, and the buffers to find them.
 #[derive(Debug, Default)]
 pub(crate) struct PositionCorrection {
     pub(crate) w: Vec<f64>,
@@ -29,32 +30,35 @@ pub(crate) struct PositionCorrection {
     pub(crate) columns: Vec<(f64, u32)>,
 }
 
-/// The first row of a block: how fast it is to move, its diagonal entry of A, the end of its columns, and its pseudo-impulse.
+/// The first row of a block.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) block: usize,
+    /// Speed asked for, m/s or rad/s.
     pub(crate) target: f64,
+    /// Its diagonal entry of A.
     pub(crate) own: f64,
     pub(crate) held: bool,
     /// Whether it is a stop of an axis.
     pub(crate) is_stop: bool,
+    /// End of its columns.
     pub(crate) end: usize,
     impulse: f64,
 }
 
-/// How pseudo-velocities do what the rows ask for.
+/// How well the pseudo-velocities do what the rows ask for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Review {
-    /// The fastest that a row is to be pushed out, m/s or rad/s.
+    /// Largest speed asked for, m/s or rad/s.
     pub(crate) max_target: f64,
-    /// Whether rows that hold are missed by too much, or deep shapes do not part.
+    /// Whether held rows have too large errors, or deep shapes do not separate.
     pub(crate) insufficient: bool,
 }
 
 impl Problem {
-    /// Finds the pseudo-velocities that take out a part of the penetration in the following drift. They touch normals, stops
-    /// and what holds loops together, and never the velocities, so they give no kinetic energy and do not disturb friction.
-    /// False if nothing penetrates.
+    /// Finds pseudo-velocities for the following drift that remove a part of the penetration. They touch normals, stops
+    /// and held rows. They never change velocities, so they add no kinetic energy and do not disturb friction. False if
+    /// nothing penetrates.
     pub(crate) fn correct_positions(&self, correction: &mut PositionCorrection, scheme: &Scheme) -> bool {
         let counts = |block: &Block| block.position != PositionRule::Ignored;
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
@@ -71,7 +75,8 @@ impl Problem {
                 -self.velocity(block)[0].max(0.0)
             }
         };
-        // Rows one after the other: the blocks themselves would take longer to read than all the rest.
+        // The rows are copied one after the other, because reading the blocks themselves would take longer than all the
+        // rest.
         rows.clear();
         columns.clear();
         let blocks = self.blocks.iter().enumerate();
@@ -110,7 +115,7 @@ impl PositionCorrection {
         self.rows.iter().zip(starts).map(|(row, start)| (row, &self.columns[start..row.end]))
     }
 
-    /// How the pseudo-velocities do what the rows ask for.
+    /// How well the pseudo-velocities do what the rows ask for.
     pub(crate) fn review(&self, problem: &Problem, scheme: &Scheme) -> Review {
         let mut review = Review::default();
         for (row, columns) in self.rows() {
@@ -131,7 +136,7 @@ impl PositionCorrection {
         review
     }
 
-    /// The deepest block that is not parted, and how deep it is, m.
+    /// Depth, m, and block of the deepest overlap that is not separated.
     pub(crate) fn unseparated(&self, problem: &Problem, scheme: &Scheme) -> Option<(f64, usize)> {
         let held = problem.blocks.iter().enumerate().filter(|(_, block)| {
             let is_contact = block.law == Law::Cone && block.position == PositionRule::PushedOut;
@@ -152,6 +157,7 @@ impl PositionCorrection {
         deepest
     }
 
+    /// Pseudo-velocity along a row.
     fn velocity_along(&self, columns: &[(f64, u32)]) -> f64 {
         columns.iter().fold(0.0, |u, &(y, i)| u + y * self.w[i as usize])
     }

@@ -1,21 +1,23 @@
-//! The constraint problem of one island in whitened coordinates: what the solvers see. [`crate::engine::constraints`] builds it and alone
-//! knows what each block stands for.
+//! The constraint problem of one island in whitened coordinates: all that the solvers see.
+//! [`crate::engine::constraints`] builds it and alone knows what a block stands for.
 //!
-//! The letters are in the engine's table of notation ([`super`]): of a block, J its Jacobian, Y that whitened
-//! ([`Problem::columns`]), A = Yᵀ Y + R its own matrix with the compliance R, l its impulse, b its velocity without impulses
-//! ([`Block::bias`]) and u = b + Yᵀ w its velocity, where w ([`Problem::w`]) is the sum of Y l over all blocks.
+//! The letters are those of the engine's table of notation ([`crate::engine`]). Of a block, J is its Jacobian, Y the
+//! same whitened ([`Problem::columns`]), and A = Yᵀ Y + R its own matrix with the compliance R. Its impulse is l, its
+//! velocity without impulses b ([`Block::bias`]), and its velocity u = b + Yᵀ w, where w ([`Problem::w`]) is the sum of
+//! Y l over all blocks.
 //!
-//! No matrix over all contacts is formed: a visit costs the length of a block's columns, whatever the number of contacts, and
-//! memory is linear. A block has up to three rows and one law that relates its impulse and its velocity.
+//! No matrix over all contacts is formed. A local solve costs the length of the block's columns, whatever the number of
+//! contacts, and memory is linear. A block has up to three rows and one law that relates its impulse and velocity.
 
 use std::ops::Range;
 
 use super::cone::Cone;
 
-/// How the impulse l and the velocity u of a block are related.
+/// Relation between the impulse l and the velocity u of a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Law {
-    /// Signorini and Coulomb: order normal, first and second tangent, friction coefficients multiplied into the tangents.
+    /// Signorini and Coulomb; order normal, first and second tangent. Friction coefficients are multiplied into the
+    /// tangents.
     Cone,
     /// One or two rows that brake with at most `radius` times the normal impulse of the block `normal`.
     Disc { normal: usize, radius: f64, rows: usize },
@@ -23,18 +25,18 @@ pub(crate) enum Law {
     Interval { low: f64, high: f64 },
 }
 
-/// What the pass that corrects positions does with a block.
+/// Role of a block in the position correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PositionRule {
-    /// Nothing: the block may move either way.
+    /// None: the block may move either way.
     Ignored,
-    /// It opens a negative gap and closes no other.
+    /// Its negative gap is opened; a gap that is open is not closed.
     PushedOut,
-    /// It lets nothing move along the row.
+    /// It does not move along the row.
     Held,
 }
 
-/// Up to three rows.
+/// Up to three rows with one law.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block {
     pub(crate) law: Law,
@@ -42,44 +44,44 @@ pub(crate) struct Block {
     pub(crate) start: usize,
     pub(crate) length: usize,
     pub(crate) cone: Cone,
-    /// Velocity without any impulse, with what restitution, gap or target add.
+    /// Velocity without impulses, with what restitution, gap or target add, m/s or rad/s.
     pub(crate) bias: [f64; 3],
     pub(crate) impulse: [f64; 3],
-    /// Compliance of each row: u + R l in place of u.
+    /// Compliance of each row: u + R l takes the place of u.
     pub(crate) compliance: [f64; 3],
-    /// Velocity without any impulse.
+    /// Velocity without impulses, m/s or rad/s.
     pub(crate) free: [f64; 3],
-    /// Velocity at the start of the step.
+    /// Velocity at the start of the substep, m/s or rad/s.
     pub(crate) before: [f64; 3],
-    /// Of a contact, the larger coefficient of friction.
+    /// The larger coefficient of friction of a contact.
     pub(crate) friction: f64,
-    /// By how much sweeps changed velocities since its load was shared, m/s.
+    /// Bound of the velocity change by sweeps since its load was distributed, m/s.
     pub(crate) undistributed_change: f64,
-    /// What to add to the bias to solve without restitution.
+    /// Added to the normal bias, it removes restitution, m/s.
     pub(crate) plastic_bias_change: f64,
     pub(crate) gap: f64,
     pub(crate) position: PositionRule,
 }
 
-/// All blocks of an island. Kept from step to step for its memory only.
+/// All blocks of an island. Kept between steps for its memory only.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
     pub(crate) blocks: Vec<Block>,
     pub(crate) columns: Vec<[f64; 4]>,
-    /// Which unknown each column entry belongs to.
+    /// The unknown of each column entry.
     pub(crate) index: Vec<u32>,
-    /// The whitened impulses' sum.
+    /// Sum of the whitened impulses.
     pub(crate) w: Vec<f64>,
-    /// Where the unknowns of each tree start, and the end of the last.
+    /// First unknown of each tree, and the end of the last.
     pub(crate) starts: Vec<usize>,
-    /// Whether it is of single bodies only, without a joint.
+    /// Whether all its trees are single bodies.
     pub(crate) only_free_bodies: bool,
-    /// What a solve left, m/s, of nearly the same problem earlier in the substep; zero if there was none.
+    /// Residual of nearly the same problem earlier in the substep, m/s; zero if there was none.
     pub(crate) previous_residual: f64,
 }
 
 impl Problem {
-    /// Begins anew with trees of so many unknowns and no blocks.
+    /// Starts anew with trees of these numbers of unknowns and no blocks.
     pub(crate) fn clear(&mut self, trees: impl Iterator<Item = usize>) {
         self.starts.clear();
         self.starts.push(0);
@@ -95,7 +97,7 @@ impl Problem {
         self.w.resize(unknowns, 0.0);
     }
 
-    /// A block over the columns from `start` on, which has no impulse yet.
+    /// A block over the columns from `start` on, without an impulse.
     #[inline]
     pub(crate) fn block(
         &self,
@@ -123,7 +125,7 @@ impl Problem {
         a
     }
 
-    /// A block over the columns from `start` on, whose Yᵀ Y is known.
+    /// A block over the columns from `start` on, with a known Yᵀ Y.
     #[inline]
     pub(crate) fn block_of(
         &self,
@@ -155,7 +157,7 @@ impl Problem {
         }
     }
 
-    /// w from the impulses.
+    /// Computes w from the impulses.
     pub(crate) fn sum_impulses(&mut self) {
         self.w.fill(0.0);
         for block in self.blocks.iter().filter(|block| block.impulse != [0.0; 3]) {
@@ -167,7 +169,7 @@ impl Problem {
         }
     }
 
-    /// Subtracts what an impulse of a block adds to w.
+    /// Subtracts the contribution of an impulse of a block from w.
     pub(crate) fn subtract_impulse(&self, block: &Block, l: [f64; 3], w: &mut [f64]) {
         if l != [0.0; 3] {
             let range = block.start..block.start + block.length;
@@ -177,7 +179,7 @@ impl Problem {
         }
     }
 
-    /// The one or two trees that a block ties together, and its columns over each.
+    /// The one or two trees that a block couples, and its columns over each.
     pub(crate) fn sides(&self, block: &Block) -> [(usize, Range<usize>); 2] {
         let end = block.start + block.length;
         let tree = |k: usize| self.starts.partition_point(|&start| start <= self.index[k] as usize) - 1;
@@ -191,20 +193,20 @@ impl Problem {
         [(first, block.start..middle), (if middle < end { tree(middle) } else { first }, middle..end)]
     }
 
-    /// The largest impulse of a block whose law is a disc.
+    /// The largest impulse of a block whose law is a disc, N s or N m s.
     #[inline]
     pub(crate) fn disc_radius(&self, law: Law) -> f64 {
         if let Law::Disc { normal, radius, .. } = law { radius * self.blocks[normal].impulse[0] } else { 0.0 }
     }
 
-    /// The velocity of a block with all impulses, its bias included.
+    /// Velocity of a block with all impulses, its bias included.
     #[inline]
     pub(crate) fn velocity(&self, block: &Block) -> [f64; 3] {
         let u = self.velocity_from(block, &self.w);
         [0, 1, 2].map(|c| block.bias[c] + u[c])
     }
 
-    /// The velocity that whitened impulses give a block.
+    /// Velocity of a block from whitened impulses.
     #[inline]
     pub(crate) fn velocity_from(&self, block: &Block, whitened: &[f64]) -> [f64; 3] {
         let mut u = [0.0; 4];
@@ -220,7 +222,7 @@ impl Problem {
 }
 
 impl Block {
-    /// How many rows it has.
+    /// Number of its rows.
     pub(crate) fn rows(&self) -> usize {
         match self.law {
             Law::Cone if self.cone.friction => 3,
@@ -229,7 +231,7 @@ impl Block {
         }
     }
 
-    /// Takes an impulse that is out of its bounds back to them; `radius` is that of its disc.
+    /// Projects an impulse to its bounds; `radius` is that of its disc.
     pub(crate) fn project_to_bounds(&mut self, radius: f64) {
         let l = &mut self.impulse;
         match self.law {

@@ -1,9 +1,10 @@
-//! Symmetric positive definite equations over an island's unknowns, of which each row is kept from its first entry to
-//! the diagonal: a skyline (Jennings 1966). Cholesky's factor fills no more than that.
+//! Symmetric positive definite equations over the unknowns of an island in skyline storage (Jennings 1966): each row is
+//! stored from its first entry to the diagonal, and Cholesky's factor fills no more.
 //!
-//! Within a tree rows are the unknowns from the last to the first: leaves before the root, so that its branches stay apart,
-//! as in the factors of its mass matrix (`articulated`). Trees that touch stand near each other (Cuthill and McKee 1969): what touches only
-//! what is beside it, as in a heap, then has short rows, whatever the order of the bodies in the world.
+//! Within a tree, rows are the unknowns from the last to the first. Leaves come before the root, so branches stay
+//! apart, as in the factors of the mass matrix ([`crate::engine::equations::mass_and_bias`]). Trees that touch are
+//! ordered near each other (Cuthill and McKee 1969). Rows are then short where each tree touches only its neighbours,
+//! whatever the order of the bodies in the world.
 
 use super::problem::{Block, Problem};
 use crate::engine::algebra::elimination::dot;
@@ -13,23 +14,23 @@ use crate::engine::algebra::elimination::dot;
 pub(crate) struct Skyline {
     /// The row of each unknown.
     rows: Vec<usize>,
-    /// Of each row, its first column, and where column zero would be.
+    /// Of each row its first column, and where column zero would be.
     first: Vec<usize>,
     zero: Vec<usize>,
     entries: Vec<f64>,
-    /// Pairs of trees that a block couples, sorted, and where those of each tree begin.
+    /// Sorted pairs of trees that a block couples, and where those of each tree begin.
     ties: Vec<(usize, usize)>,
     starts: Vec<usize>,
     /// The trees in the order of their rows.
     order: Vec<usize>,
     is_placed: Vec<bool>,
-    /// A right side, row by row.
+    /// A right-hand side, row by row.
     right: Vec<f64>,
 }
 
 impl Skyline {
-    /// Begins anew with the unknowns of a problem, coupled by some of its blocks, and finds where its entries are. Returns what a
-    /// factorisation costs, in multiplications.
+    /// Starts anew with the unknowns of a problem, coupled by `blocks`, and lays out the entries. Returns the cost of a
+    /// factorisation, in multiplications.
     pub(crate) fn begin<'a>(&mut self, problem: &'a Problem, blocks: impl Iterator<Item = &'a Block> + Clone) -> f64 {
         self.ties.clear();
         for block in blocks.clone() {
@@ -61,7 +62,7 @@ impl Skyline {
         self.lay_out()
     }
 
-    /// Finds the order of the trees: from one far from the middle of those that hang together outwards.
+    /// Orders the trees: of each connected set from one at its border inwards.
     fn order_trees(&mut self, count: usize) {
         self.ties.sort_unstable();
         self.ties.dedup();
@@ -81,7 +82,7 @@ impl Skyline {
         }
     }
 
-    /// Places a tree and all that hang together with it: ring after ring, in each those with the fewest neighbours first.
+    /// Places a tree and all connected ones: ring after ring, in each those with the fewest neighbours first.
     fn walk(&mut self, tree: usize) {
         let mut next = self.order.len();
         self.order.push(tree);

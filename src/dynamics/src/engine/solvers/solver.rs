@@ -1,8 +1,12 @@
-//! The solver of an island: block Gauss-Seidel with exact local solutions (nonsmooth contact dynamics, Jean and Moreau 1992),
-//! finished by semismooth Newton steps ([`super::newton`]). If these do not converge, a homotopy solver takes over
-//! ([`super::homotopy`]): Gauss-Seidel has no proof of convergence, and cycles between modes where nearly the same problem has
-//! three solutions close to each other. A contact alone may have two, too: what solves all of them is kept, though a visit to one would lead
-//! away from it. Here too is restitution that gives no energy.
+//! The constraint solver of an island.
+//!
+//! 1. Block Gauss-Seidel with exact local solves (nonsmooth contact dynamics, Jean and Moreau 1992).
+//! 2. If its sweeps do not converge, semismooth Newton steps ([`super::newton`]).
+//! 3. If these do not converge either, a homotopy ([`super::homotopy`]). Gauss-Seidel has no proof of convergence: it
+//! cycles between modes where nearly the same problem has three solutions close to each other.
+//!
+//! A single contact can have two solutions. A solution of all contacts is kept, even if the local solve of one would
+//! lead away from it. Restitution is limited here so that it creates no energy.
 
 use super::{
     cone::Mode,
@@ -15,19 +19,19 @@ use super::{
     solver_tolerance::{SolverTolerance, TOLERANCE},
 };
 
-/// Steps that sweeps solve keep the loads that were shared before until those sweeps have changed velocities by this in all, m/s: at
-/// 1 ms that is 1e-6 of a weight.
+/// Velocity change, m/s, after which loads are distributed again. Below it the last distribution stays: at 1 ms it is
+/// 1e-6 of a weight.
 const REDISTRIBUTION_THRESHOLD: f64 = 10.0 * TOLERANCE;
-/// How often a problem is solved again at most because friction moved with the loads. Each time leaves a tenth of it or less.
-/// Where it moves by more than this part of what it did before, sharing and sliding do not come to terms.
+/// Largest number of solves after a distribution that moved friction. Each leaves a tenth of the change or less.
 const MAX_REDISTRIBUTIONS: usize = 3;
+/// Largest ratio of one such change to the one before. Above it, distribution and sliding do not converge.
 const REDISTRIBUTION_CONTRACTION: f64 = 0.5;
-/// Where no method comes nearer than this, m/s, sweeps have led away from the solution: nothing that collides is as fast.
+/// Residual above which the impulses are discarded, m/s: nothing collides as fast.
 const DIVERGED_RESIDUAL: f64 = 1e4;
-/// Sweeps of a pass that has no friction. They need not converge.
+/// Sweeps of the fallback without friction. They need not converge.
 const FRICTIONLESS_SWEEPS: usize = 20;
 
-/// The impulses of all blocks, and what goes with them of their cones: mode, slip, and whether there is friction.
+/// Saved impulses of all blocks, with mode, slip and friction flag of their cones, and the sum w.
 #[derive(Debug, Default)]
 struct SavedImpulses {
     blocks: Vec<([f64; 3], Mode, f64, bool)>,
@@ -50,40 +54,40 @@ impl SavedImpulses {
     }
 }
 
-/// Impulse and velocity after it of a block, without what restitution and gaps add to the velocity.
+/// Impulse of a block and its velocity afterwards, without what restitution and gaps add.
 pub(crate) type Solution = ([f64; 3], [f64; 3]);
 
-/// The solver's memory, which grows to what the largest problem so far needs.
+/// Buffers of all methods. They grow to the size of the largest problem so far.
 #[derive(Debug, Default)]
 pub(crate) struct Solver {
     newton: Newton,
     saved_impulses: SavedImpulses,
-    /// What Newton's method found.
+    /// The solution of Newton's method.
     newton_impulses: SavedImpulses,
     extrapolation: Extrapolation,
     homotopy: Homotopy,
     distribution: LeastNormDistribution,
-    /// The solution before its loads were shared.
+    /// The solution before loads were distributed.
     undistributed: SavedImpulses,
     pub(crate) correction: PositionCorrection,
     /// The solutions with restitution and without, while they are blended.
     solutions: [Vec<Solution>; 2],
 }
 
-/// How a solve went.
+/// Result of a solve.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SolveOutcome {
-    /// What it cost, in sweeps over the island.
+    /// Cost, in sweeps over the island.
     pub(crate) sweeps: f64,
-    /// Largest change of a velocity in the last sweep, m/s or rad/s.
+    /// Residual, m/s or rad/s: the largest velocity change of the last sweep, or the violation of the laws.
     pub(crate) residual: f64,
-    /// By how much sweeps changed velocities in all, at most; infinite where they were not enough.
+    /// Bound of the velocity change by all sweeps, m/s or rad/s; infinite if other methods were used.
     pub(crate) velocity_change: f64,
     pub(crate) converged: bool,
 }
 
 impl Problem {
-    /// Solves for all impulses, from those the blocks have.
+    /// Solves for all impulses, starting from the present ones, within a budget of `sweeps`.
     pub(crate) fn solve(&mut self, solver: &mut Solver, sweeps: f64) -> SolveOutcome {
         let work = &mut (sweeps * self.sweep_cost());
         let tolerances = self.solver_tolerance();
@@ -95,12 +99,12 @@ impl Problem {
         if self.blocks.iter().any(|block| block.plastic_bias_change != 0.0) {
             outcome = self.limit_restitution_energy(solver, work, outcome);
         } else if tolerances.is_in_motion() {
-            // How loads are shared is known to no more digits than the motion is, and as soon as that rests it is settled.
+            // Loads are distributed when the heap comes to rest: before that, the motion is not known to more digits.
             self.blocks.iter_mut().for_each(|block| block.undistributed_change = f64::INFINITY);
         } else {
             outcome = self.distribute_loads(solver, work, outcome);
         }
-        // Above 1e9 N s, or for bodies faster than projectiles, rounding alone is larger than any tolerance.
+        // Above 1e9 N s, or for bodies faster than projectiles, rounding alone exceeds any tolerance.
         let sane = |block: &Block| block.impulse[0].abs() < 1e9 && block.bias[0].abs() < 100.0;
         if cfg!(debug_assertions) && outcome.converged && self.blocks.iter().all(sane) {
             self.assert_contact_laws(tolerances.accepted);
@@ -108,8 +112,9 @@ impl Problem {
         outcome
     }
 
-    /// By how much velocities are off by the rounding of the impulses alone, m/s. Contacts that hold a body from opposite sides solve their laws with any
-    /// pressure on each other, and an unsolved substep may leave so much that no sweep, whose changes are lost in it, would lead back.
+    /// Velocity error by the rounding of the impulses alone, m/s. Contacts that press a body from opposite sides allow
+    /// any pressure. An unsolved substep can leave so large impulses that the changes of a sweep are lost in their
+    /// rounding.
     fn rounding_error(&self) -> f64 {
         let largest = self.blocks.iter().flat_map(|block| {
             let a = &block.cone.a;
@@ -118,7 +123,8 @@ impl Problem {
         f64::EPSILON * largest.fold(0.0, |most: f64, velocity| most.max(velocity.abs()))
     }
 
-    /// Settles how contacts share what they carry. Where friction moves with it, the rest of the problem follows.
+    /// Distributes the loads of contacts that statics leave open. If friction moves with them, the problem is solved
+    /// again.
     fn distribute_loads(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: SolveOutcome) -> SolveOutcome {
         let undistributed_change = self.change_since_distribution(outcome.velocity_change);
         let keeps = undistributed_change < REDISTRIBUTION_THRESHOLD;
@@ -137,7 +143,8 @@ impl Problem {
                 break;
             }
             let shared = solver.distribution.distribute(self, work);
-            // Velocities are those of the very impulses: a stiff motor's effort tells the least difference.
+            // Velocities must belong to these very impulses, because the effort of a stiff motor shows the smallest
+            // difference.
             self.sum_impulses();
             if shared == Distribution::Determined {
                 self.blocks
@@ -159,31 +166,31 @@ impl Problem {
         SolveOutcome { sweeps: sweeps + (whole - *work) / self.sweep_cost(), ..outcome }
     }
 
-    /// By how much sweeps changed velocities since loads were shared, those of this step by `now`, m/s.
+    /// Bound of the velocity change since loads were distributed, m/s, with a change by `now` in this step.
     fn change_since_distribution(&self, now: f64) -> f64 {
         let blocks = self.blocks.iter().enumerate().filter(|&(place, _)| !self.is_inactive_contact(place));
         blocks.fold(now, |most, (_, block)| most.max(block.undistributed_change + now))
     }
 
-    /// Whether all contacts that carry have the impulses that sharing gave them in the last step.
+    /// Whether all pressing contacts have the impulses of the last distribution.
     pub(crate) fn was_distributed(&self) -> bool {
         let mut carry = self.blocks.iter().filter(|block| block.law == Law::Cone && block.impulse[0] > 0.0).peekable();
         carry.peek().is_some() && carry.all(|block| block.undistributed_change == 0.0)
     }
 
-    /// Whether a block is a contact that neither carries nor could.
+    /// Whether a block is a contact that neither carries a load nor could.
     fn is_inactive_contact(&self, place: usize) -> bool {
         let block = &self.blocks[place];
         block.law == Law::Cone && block.impulse[0] == 0.0 && !least_norm_distribution::can_carry_load(self, block)
     }
 
-    /// Solves for all impulses, of blocks that neither bounce nor share loads.
+    /// Solves for all impulses, without restitution limit and load distribution.
     pub(crate) fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> SolveOutcome {
         let (cost, whole) = (self.sweep_cost(), *work);
         let tolerances @ SolverTolerance { sweeps: solved, accepted, .. } = self.solver_tolerance();
         let [mut residual, mut velocity_change] = self.sweep_until_solved(&mut solver.extrapolation, solved, work);
         if !residual.is_finite() {
-            // From here no method leads back; where only the sweeps led away, a start without friction may.
+            // If only the sweeps diverged, a start without friction can still converge.
             if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
                 self.solve_without_friction(work);
             }
@@ -218,8 +225,9 @@ impl Problem {
         SolveOutcome { sweeps: (whole - *work) / cost, residual, velocity_change, converged }
     }
 
-    /// Brings all impulses that Newton's method found into their bounds, by a sweep. If that leads away from a solution, for a contact alone may have
-    /// another one, the solution stays, and what obeys its law is left as it is. Returns the largest change of a velocity.
+    /// Projects all impulses of Newton's method to their bounds, by a sweep. If the sweep leads away from a solution,
+    /// the solution is restored, and contacts that satisfy their law keep their impulse. Returns the largest velocity
+    /// change, m/s.
     fn project_and_check(&mut self, solver: &mut Solver, solved: f64, accepted: f64, work: &mut f64) -> f64 {
         let cost = self.sweep_cost();
         solver.newton_impulses.save(self);
@@ -233,7 +241,7 @@ impl Problem {
         self.sweep(solved)
     }
 
-    /// Starts anew and lets contacts press without friction: sweeps over these can only come nearer.
+    /// Starts from zero impulses without friction, where sweeps always converge.
     fn solve_without_friction(&mut self, work: &mut f64) {
         *work -= FRICTIONLESS_SWEEPS as f64 * self.sweep_cost();
         for block in &mut self.blocks {
@@ -244,10 +252,11 @@ impl Problem {
         (0..FRICTIONLESS_SWEEPS).for_each(|_| _ = self.sweep(0.0));
     }
 
-    /// Newton's law of restitution with friction can create energy. The work of the impulses in this scheme is exactly
-    /// W = sum of l · (u before + u after) / 2. If it is positive, the solution is blended with the one without restitution,
-    /// which always dissipates, with the largest weight of restitution for which W is not positive. Both solutions lie in the
-    /// convex cones, so every blend does; W is quadratic in the weight.
+    /// Limits restitution so that it creates no energy. Newton's law of restitution with friction can create some.
+    ///
+    /// The work of the impulses is exactly W = sum of l · (u before + u after) / 2. If W > 0, the solution is blended
+    /// with the one without restitution, which always dissipates. The weight of restitution is the largest for which W
+    /// <= 0. Both solutions lie in convex cones, so every blend does; W is quadratic in the weight.
     fn limit_restitution_energy(&mut self, solver: &mut Solver, work: &mut f64, first: SolveOutcome) -> SolveOutcome {
         let [mut bouncing, mut plain] = std::mem::take(&mut solver.solutions);
         let outcome = self.blend_with_plastic(solver, work, first, &mut bouncing, &mut plain);
@@ -303,7 +312,7 @@ impl Problem {
         pairs.map(|((l, u), block)| 0.5 * (dot(*l, block.before) + dot(*l, *u))).sum()
     }
 
-    /// Notes the present solution of every block.
+    /// Records impulse and velocity of every block.
     fn record_solution(&self, solution: &mut Vec<Solution>) {
         let of = |block: &Block| {
             let u = self.velocity(block);
@@ -313,9 +322,9 @@ impl Problem {
         solution.extend(self.blocks.iter().map(of));
     }
 
-    /// Panics where a converged solution violates the law of contact by more than the tolerance explains.
+    /// Panics if a converged solution violates a contact law by more than the tolerance explains.
     fn assert_contact_laws(&self, accepted: f64) {
-        // A blend may press a little where only the solution with restitution opens.
+        // A blend may press where only the solution with restitution opens.
         let blended = self.blocks.iter().any(|block| block.plastic_bias_change != 0.0);
         for block in self.blocks.iter().filter(|block| block.law == Law::Cone) {
             let (u, l) = (self.velocity(block), block.impulse);

@@ -1,57 +1,62 @@
-//! How exactly a problem is solved: to far below any reading where something rests, is gripped or has joints, and to a part of how fast it slides where a
-//! heap of loose bodies is in motion.
+//! Solver tolerance: how small the residual must be.
+//!
+//! Bodies at rest, grips and robots are solved far below any sensor reading. A heap of free bodies in motion is solved
+//! to a fraction of its sliding speed.
 
 use super::{
     least_norm_distribution::{self, STICKING_SPEED},
     problem::{Law, Problem},
 };
 
-/// A solution is found when no visit of the last sweep changed a velocity by more than this, m/s or rad/s. Over a step of 1 ms
-/// that is 1e-12 m: far below any reading, and far above rounding.
+/// Residual below which a problem is solved, m/s or rad/s. Over a step of 1 ms it is 1e-12 m: below any reading, above
+/// rounding.
 pub(crate) const TOLERANCE: f64 = 1e-9;
-/// Newton's method goes on to this, m/s or rad/s: one iteration more at most, and the steps that follow begin so near to
-/// what they look for that a sweep is enough for most of them. What shares no loads has no use for that.
+/// Residual at which Newton's method stops, m/s or rad/s. It costs at most one more iteration, and the next step then
+/// starts so near its solution that one sweep is usually enough. Problems without load distribution do not need it.
 const NEWTON_TOLERANCE: f64 = 1e-2 * TOLERANCE;
-/// In the step after loads were shared it is found to this part of it. The impulses that it begins with have also stopped what moved by less than
-/// the tolerance. Left as they are, they set it in motion again, and a stack or a grip goes on like that, back and forth, solved in every other step.
+/// Factor on [`TOLERANCE`] in the step after loads were distributed. A distribution also stops motion below the
+/// tolerance. Left at the usual tolerance, that motion would return, and a stack or grip would alternate between the
+/// two from step to step.
 const AFTER_DISTRIBUTION: f64 = 0.1;
-/// One that is less exact is accepted where no method comes nearer: 1e-9 m over a step.
+/// Residual that is accepted if no method reaches the tolerance, m/s: 1e-9 m over a step of 1 ms.
 const ACCEPTED_RESIDUAL: f64 = 1e-6;
-/// A heap of loose bodies in motion, which has more contacts than these, is solved to this part of how fast its surfaces slide and part: so small a part
-/// of the power of friction is wrong.
+/// A heap of free bodies with more contacts than [`MIN_HEAP_CONTACTS`] is solved to this fraction of its sliding speed.
+/// The same fraction of its friction power is then wrong.
 const MIN_HEAP_CONTACTS: usize = 16;
 const SLIDING_FRACTION: f64 = 1e-4;
-/// It is solved to this at least, m/s: 1e-8 m over a step of 1 ms, a hundredth of the penetration that is left alone, and a thousandth of what
-/// weight does in it. That is far below what the step itself does to a motion that is chaotic.
+/// Largest tolerance for a heap in motion, m/s: 1e-8 m over a step of 1 ms. That is a hundredth of the penetration left
+/// uncorrected, and far below what the step does to a chaotic motion.
 const MAX_TOLERANCE_IN_MOTION: f64 = 1e-5;
-/// Newton's method is content with so many times as much in motion. Proximal steps that take long are content with more from step to step, up to a part
-/// of what is accepted, so that the sweep behind them does not lead out of that again. And so many times as much is accepted: 1e-6 m over a step of
-/// 1 ms, in the one step of hundreds that no method solves sooner. What it costs to come nearer there is worth a hundred other steps.
+/// Factors on the tolerance of a heap in motion. The first: Newton's method stops there if it comes no nearer. The
+/// second: its proximal steps may end there, below what is accepted, so that the sweep after them stays accepted. The
+/// third: any method is accepted there, 1e-6 m over a step of 1 ms, in the one step of hundreds that no method solves
+/// sooner.
 const NEWTON_FALLBACK_IN_MOTION: f64 = 5.0;
 const PROXIMAL_IN_MOTION: f64 = 40.0;
 const ACCEPTED_IN_MOTION: f64 = 100.0;
 
-/// Bounds of what a solution leaves, m/s or rad/s.
+/// Residuals at which the methods stop, m/s or rad/s.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SolverTolerance {
-    /// What sweeps may leave.
+    /// Sweeps stop here.
     pub(crate) sweeps: f64,
-    /// What Newton's method goes on to where they leave more, and what it is content with where it comes no nearer.
+    /// Newton's method starts only above `sweeps` and stops here; below `newton_fallback` it may stop if it comes no
+    /// nearer.
     pub(crate) newton: f64,
     pub(crate) newton_fallback: f64,
-    /// What its proximal steps are content with where many do not come nearer.
+    /// Proximal steps may stop here if many of them come no nearer.
     pub(crate) proximal: f64,
-    /// What is accepted of any method.
+    /// Any method is accepted below this.
     pub(crate) accepted: f64,
 }
 
 impl SolverTolerance {
-    /// Of what is at rest, or has joints, or few contacts.
+    /// For bodies at rest, joints, or few contacts.
     pub(crate) fn at_rest(sweeps: f64, newton: f64) -> Self {
         Self { sweeps, newton, newton_fallback: STICKING_SPEED, proximal: newton, accepted: ACCEPTED_RESIDUAL }
     }
 
-    /// Of a heap in motion, whose problem was solved to so much before, but for how the bias has changed since: what was left then is left again.
+    /// For a heap in motion. `left` is the residual of nearly the same problem before, which is not improved on.
     fn in_motion(tolerance: f64, left: f64) -> Self {
         let proximal = PROXIMAL_IN_MOTION * tolerance;
         let least = tolerance.max(left.min(proximal));
@@ -67,7 +72,8 @@ impl SolverTolerance {
 }
 
 impl Problem {
-    /// How exactly it is solved. A large heap is another problem in each step, and of its steps the last hundredth of the tolerance takes a fourth.
+    /// The tolerance of this problem. A large heap is a new problem in each step, and the last hundredth of the
+    /// tolerance would take a fourth of its time.
     pub(crate) fn solver_tolerance(&self) -> SolverTolerance {
         let contacts = self.blocks.iter().filter(|block| block.law == Law::Cone).count();
         let in_motion = if contacts > MIN_HEAP_CONTACTS && self.only_free_bodies {
@@ -83,7 +89,7 @@ impl Problem {
         }
     }
 
-    /// How fast surfaces move on each other at the start of the step, the fastest of those that press, m/s.
+    /// Largest speed of one surface on another among pressing contacts at the start of the step, m/s.
     fn fastest_sliding(&self) -> f64 {
         let presses = self.blocks.iter().filter(|block| block.law == Law::Cone && block.impulse[0] > 0.0);
         presses.flat_map(|block| block.before).fold(0.0, |fastest, speed| fastest.max(speed.abs()))

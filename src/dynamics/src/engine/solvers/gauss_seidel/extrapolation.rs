@@ -1,15 +1,18 @@
-//! The limit of sweeps (Aitken 1926). Where the modes of all blocks stay, a sweep is linear and its changes become a geometric series: each is the one
-//! before times the largest eigenvalue, of robots about 0.4, and with contacts that nearly contradict each other 0.99. What is left of that series is known.
+//! Extrapolation of Gauss-Seidel sweeps to their limit (Aitken 1926).
+//!
+//! While no block changes its mode, a sweep is linear, so successive changes form a geometric series. The quotient is
+//! the largest eigenvalue: about 0.4 for robots, up to 0.99 where contacts nearly contradict each other. The sum of the
+//! rest of the series is known in closed form.
 
 use crate::engine::solvers::problem::Problem;
 
-/// Two quotients of changes are those of a series if they differ by less than this part of what one lacks to 1, which is how exactly the rest of the
-/// series is then known.
+/// Two quotients belong to one series if they differ by less than this fraction of one minus the quotient. The rest of
+/// the series is then known to the same accuracy.
 const QUOTIENT_TOLERANCE: f64 = 0.1;
-/// A quotient nearer to 1 tells nothing of the sum.
+/// Largest quotient that is extrapolated. Closer to 1 the sum is unknown.
 const MAX_QUOTIENT: f64 = 0.9999;
 
-/// Where the impulses were before the last sweep.
+/// Impulses and sums before the last sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Extrapolation {
     impulses: Vec<[f64; 3]>,
@@ -17,16 +20,15 @@ pub(crate) struct Extrapolation {
 }
 
 impl Extrapolation {
-    /// Notes the impulses before a sweep.
+    /// Records the impulses before a sweep.
     pub(super) fn record(&mut self, problem: &Problem) {
         self.impulses.clear();
         self.impulses.extend(problem.blocks.iter().map(|block| block.impulse));
         self.w.clone_from(&problem.w);
     }
 
-    /// Takes the impulses to where they go, if the last sweep, of which they were noted before, and the two before it, the latest last, changed velocities
-    /// by these in a series. Bounds are left to the next sweep, which takes nothing of an impulse but what it does to the velocities. Returns by how much
-    /// velocities change.
+    /// Adds the rest of the geometric series to the impulses, if the last three changes, oldest first, form one. Bounds
+    /// are left to the next sweep. Returns the velocity change, m/s; 0 if nothing was added.
     pub(super) fn extrapolate(&self, problem: &mut Problem, [first, second, last]: [f64; 3]) -> f64 {
         let (before, quotient) = (second / first, last / second);
         let is_series = (quotient - before).abs() < QUOTIENT_TOLERANCE * (1.0 - quotient);

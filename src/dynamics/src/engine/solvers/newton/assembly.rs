@@ -1,4 +1,4 @@
-//! The coefficients of Newton's equations: products of the columns of blocks, added up tree by tree.
+//! Assembly of Newton's equations: products of the columns of blocks, summed tree by tree.
 
 use super::TreeColumns;
 use crate::engine::{
@@ -7,8 +7,8 @@ use crate::engine::{
 };
 
 impl Elimination {
-    /// Adds the derivatives of what the impulse of a block moves by what moves another block, or the same: the impulse falls by
-    /// `slope` with the other's velocity.
+    /// Adds the derivatives of the sums over the trees of one block by the velocities of another, or of the same. The
+    /// impulse falls by `slope` with the other's velocity.
     pub(super) fn add(
         &mut self,
         problem: &Problem,
@@ -24,12 +24,12 @@ impl Elimination {
         }
     }
 
-    /// Where the products of each side with each stand.
+    /// Positions of the products of each side with each in the coefficients.
     fn places(&self, [a, b]: &[TreeColumns; 2]) -> [[usize; 2]; 2] {
         [a, b].map(|of| [a, b].map(|by| self.block(of.tree, by.tree)))
     }
 
-    /// The same of a block on loose bodies alone by what moves itself.
+    /// The same for a block on free bodies only, by its own velocity.
     pub(super) fn add_free_body(
         &mut self,
         free_body: &mut FreeBodyBlock,
@@ -47,10 +47,11 @@ impl Elimination {
     }
 }
 
-/// The columns of a loose body, one row of the block after the other.
+/// The columns of a free body, one row of the block after the other.
 type Rows = [[f64; BODY_DOFS]; 3];
 
-/// A block on loose bodies alone: how many, its columns over each, and where the products of these stand in the equations, once that is known.
+/// A block on free bodies only: number of bodies, columns over each, and positions of their products in the
+/// coefficients once known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FreeBodyBlock {
     count: usize,
@@ -59,7 +60,7 @@ pub(super) struct FreeBodyBlock {
 }
 
 impl FreeBodyBlock {
-    /// Of a block with these sides; of none, if one of them is another tree.
+    /// Empty if one of the sides is another tree.
     pub(super) fn new(sides: &[TreeColumns; 2], problem: &Problem) -> Self {
         let mut free_body = Self::default();
         for side in sides.iter().filter(|side| side.from < side.to) {
@@ -78,13 +79,13 @@ impl FreeBodyBlock {
         self.count > 0
     }
 
-    /// What is coupled is ordered anew.
+    /// To be called when the order of elimination changes.
     pub(super) fn forget_places(&mut self) {
         self.places = None;
     }
 }
 
-/// Adds the products of the columns of two loose bodies, the first of them weighted.
+/// Adds the products of the columns of two free bodies, the first of them weighted.
 fn add_products(entries: &mut [f64], of: &Rows, by: &Rows) {
     for (i, row) in entries[..BODY_DOFS * BODY_DOFS].chunks_exact_mut(BODY_DOFS).enumerate() {
         for k in 0..BODY_DOFS {
@@ -93,7 +94,7 @@ fn add_products(entries: &mut [f64], of: &Rows, by: &Rows) {
     }
 }
 
-/// The columns of a loose body, weighted by the slope.
+/// The columns of a free body, weighted by the slope.
 fn weighted(rows: &Rows, slope: &[[f64; 3]; 3]) -> Rows {
     let mut weighted = Rows::default();
     for c in 0..3 {
@@ -122,13 +123,14 @@ fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&TreeColumns; 2], 
     }
 }
 
-/// The place of an unknown among those of its tree, as they are eliminated. The last of a linkage come first: those of different branches
-/// are coupled only by what carries both, so that what is eliminated outermost first fills in little, and its zeros are passed over.
+/// Position of an unknown among those of its tree in the order of elimination. The last of a linkage come first:
+/// different branches are coupled only through what carries both, so eliminating outermost first fills in little, and
+/// its zeros are skipped.
 fn place(index: usize, [first, end]: [usize; 2]) -> usize {
     if end - first == BODY_DOFS { index - first } else { end - 1 - index }
 }
 
-/// Turns the unknowns of all trees, which start at these, to the order in which they are eliminated, or back.
+/// Brings the unknowns of all trees, which start at `starts`, to the order of elimination, or back.
 pub(super) fn reorder(x: &mut [f64], starts: &[usize]) {
     for ends in starts.windows(2).filter(|ends| ends[1] - ends[0] != BODY_DOFS) {
         x[ends[0]..ends[1]].reverse();

@@ -1,16 +1,21 @@
-//! Newton's method for impulses and velocities at once, from where the sweeps ended: where it converges, five to ten of its iterations
-//! do what proximal steps need thirty for. Nothing makes it converge, so it is given up where it does not.
+//! A primal-dual active-set Newton method: impulses and velocities are solved for together, from where the sweeps
+//! ended. Where it converges, five to ten iterations do what proximal steps need thirty for. Nothing guarantees
+//! convergence, so it is given up where it does not.
 //!
-//! Each block's mode follows from its impulse and its velocity together, as in a visit of a sweep: z = l - v / a, with v = u + R l and the
-//! block's own a, lies in the cone or not (Alart and Curnier 1991). A mode is a linear law: open, l = 0; sticking, v = 0;
-//! sliding, v_n = 0 and l_t = l_n d, where the direction d of z turns with l and v (compare Hüeber, Stadler and Wohlmuth 2008).
-//! A small resistance r to each iteration's change of the impulse makes the law solvable for it where contacts are redundant. It is
-//! such a part of the diagonal of A as what is lacking is of what the impulses make: far from the solution, impulses that are not
-//! determined stay where they are, and near it Newton's method has its speed.
+//! Each block's mode follows from its impulse and velocity together, as in a local solve: z = l - v / a, with v = u + R
+//! l and the block's own a, lies in the cone or not (Alart and Curnier 1991). A mode is a linear law. Open: l = 0.
+//! Sticking: v = 0. Sliding: v_n = 0 and l_t = l_n d, where the direction d of z turns with l and v (compare Hüeber,
+//! Stadler and Wohlmuth 2008).
 //!
-//! **Contacts that contradict each other.** Rigid wheels whose axles are parallel but for 1e-9 rad, or four corners of a face that
-//! has turned by as much, cannot all stick. The motion by which they miss that cannot be resisted: iterations leave it as it is, and
-//! only add impulses across it until something slides. Where it is slower than what sharing takes for rest, it is rest here, too.
+//! A small resistance r to the change of an impulse in an iteration makes the law solvable where contacts are
+//! redundant. It is such a fraction of the diagonal of A as the residual is of the largest velocity caused by an
+//! impulse. Far from the solution, undetermined impulses stay where they are; near it, Newton's method has its full
+//! speed.
+//!
+//! **Contacts that contradict each other.** Rigid wheels whose axles are parallel up to 1e-9 rad, or four corners of a
+//! face that has turned by as much, cannot all stick. The motion by which they miss that cannot be resisted: iterations
+//! leave it as it is, and only add impulses across it until something slides. If it is slower than [`STICKING_SPEED`],
+//! it counts as rest.
 
 use super::{BlockIterate, Newton, on_disc};
 use crate::engine::solvers::{
@@ -19,24 +24,24 @@ use crate::engine::solvers::{
     solver_tolerance::SolverTolerance,
 };
 
-/// The resistance r in terms of the diagonal of A: most, and least, first where iterations gain and then where they do not. A smaller
+/// The resistance r as a fraction of the diagonal of A: most, least, and least where iterations gain nothing. A smaller
 /// one lets rounding in, a larger one slows the end.
 const MAX_RESISTANCE: f64 = 1e-2;
 const MIN_RESISTANCE: f64 = 1e-6;
 const MIN_RESISTANCE_STALLED: f64 = 1e-8;
-/// What an iteration leaves of what is lacking, if it gains little, and if it gains nothing: motions that it leaves are resisted by less
-/// than 1e-8 of the diagonal of A, which is what stiff motors between two contacts still do.
+/// Ratio of successive residuals of an iteration that gains little, and of one that gains nothing. The motions that
+/// remain are resisted by less than 1e-8 of the diagonal of A, as by stiff motors between two contacts.
 const SLOW_CONTRACTION: f64 = 0.5;
 const STALLED_CONTRACTION: f64 = 0.99;
-/// Iterations at most, and how many of them may come no nearer than half of what the best before them did: on the way to the solution
-/// what is lacking grows a few times.
+/// Largest number of iterations, and of those that do not halve the best residual: the residual grows a few times on
+/// the way to the solution.
 const MAX_ITERATIONS: usize = 25;
 const MAX_LAPSES: usize = 8;
-/// Sweeps at most where an iteration comes near the solution of a heap in motion. What is lacking there few contacts lack, which iterations take from one
-/// mode to another and back, and a sweep costs a tenth of an iteration.
+/// Largest number of sweeps after an iteration near the solution of a heap in motion. Only few contacts are then
+/// unsolved, iterations move them between modes, and a sweep costs a tenth of an iteration.
 const FINAL_SWEEPS: usize = 4;
 
-/// What the radius of a disc is now, what it is at the velocity without change, and how it falls with the velocity of its normal row.
+/// Radius of a disc now, at unchanged velocity, and how it falls with the velocity of its normal row.
 #[derive(Debug, Clone, Copy, Default)]
 struct DiscRadius {
     now: f64,
@@ -44,12 +49,12 @@ struct DiscRadius {
     slope: f64,
 }
 
-/// What iterations came nearest to the solution.
+/// The iterate with the smallest residual.
 #[derive(Debug, Default)]
 pub(super) struct BestIterate {
     impulses: Vec<[f64; 3]>,
     w: Vec<f64>,
-    /// By how much it misses the laws, and the fastest that an impulse makes, m/s.
+    /// Violation of the laws, and the largest velocity caused by an impulse, m/s.
     pub(super) residual: f64,
     pub(super) scale: f64,
 }
@@ -65,9 +70,9 @@ impl BestIterate {
 }
 
 impl Newton {
-    /// Solves a problem from the impulses it has. Where it comes near, and then no nearer, that is the solution: to rest but for
-    /// less than motion, or in a heap in motion to what does not show. False if it does not, or there is not enough work; then the impulses and velocities
-    /// are those that came nearest.
+    /// Solves a problem from its present impulses. An iterate that comes near and then no nearer is accepted: at rest
+    /// below motion, in a heap in motion below what shows. False if it does not converge or `work` runs out; the best
+    /// iterate is then kept.
     pub(super) fn solve_primal_dual(
         &mut self,
         problem: &mut Problem,
@@ -82,7 +87,7 @@ impl Newton {
         self.best.residual < tolerances.newton_fallback
     }
 
-    /// Whether iterations converge. What they come nearest to the solution is kept.
+    /// Whether the iterations converge. The best iterate is recorded.
     fn iterate_primal_dual(&mut self, problem: &mut Problem, to: &SolverTolerance, work: &mut f64) -> bool {
         self.load_impulses(problem);
         let made = |(point, block): (&BlockIterate, &Block)| point.centre[0].abs() * block.cone.a[0];
@@ -128,7 +133,7 @@ impl Newton {
         false
     }
 
-    /// Whether sweeps from the present impulses solve the problem. These are where the sweeps end.
+    /// Whether sweeps from the present impulses solve the problem. The impulses are then those after the sweeps.
     fn is_solved_by_sweeps(&mut self, problem: &mut Problem, tolerance: f64, work: &mut f64) -> bool {
         self.write_back(problem);
         let solves = |_| {
@@ -140,7 +145,7 @@ impl Newton {
         is_solved
     }
 
-    /// Takes the impulses that the blocks have, and the velocities with them.
+    /// Takes impulses and velocities from the blocks.
     fn load_impulses(&mut self, problem: &Problem) {
         self.w.clone_from(&problem.w);
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
@@ -149,7 +154,8 @@ impl Newton {
         }
     }
 
-    /// Finds the linear laws of all blocks at the present impulses and velocities. Returns by how much these miss the laws, m/s.
+    /// Finds the linear laws of all blocks at the present impulses and velocities. Returns the violation of the laws,
+    /// m/s.
     fn linearise(&mut self, problem: &Problem) -> f64 {
         let mut residual = 0.0f64;
         for (index, block) in problem.blocks.iter().enumerate() {
@@ -162,13 +168,13 @@ impl Newton {
             };
             let point = &mut self.points[index];
             let violation = point.linearise(block, radius);
-            // Not `max`, which would pass over what is not a number.
+            // Not `max`, which would ignore NaN.
             residual = if violation < residual { residual } else { violation };
         }
         residual
     }
 
-    /// Finds what the equations lack with the impulses that follow from the linear laws.
+    /// Residual of the equations with the impulses of the linear laws.
     fn find_defect(&mut self, problem: &Problem) {
         self.defect.clone_from(&self.w);
         for (point, block) in self.points.iter().zip(&problem.blocks) {
@@ -197,8 +203,8 @@ impl Newton {
 }
 
 impl BlockIterate {
-    /// Finds the linear law of its mode: the impulse at the present velocity, and how it falls with that. Returns by how much the
-    /// present impulse misses the law, m/s.
+    /// Finds the linear law of its mode: the impulse at the present velocity, and how it falls with that. Returns the
+    /// violation of the law by the present impulse, m/s.
     fn linearise(&mut self, block: &Block, radius: DiscRadius) -> f64 {
         (self.l, self.slope, self.by_normal) = ([0.0; 3], [[0.0; 3]; 3], [0.0; 3]);
         if !(self.inverse_stiffness[0] > 0.0) {
@@ -246,8 +252,8 @@ impl BlockIterate {
         self.slope[row][row] = self.inverse_stiffness[row];
     }
 
-    /// Finds the linear law of two rows within a disc, whose velocity is `v` and whose diagonal of A is `own`. Returns by how much they
-    /// miss the law, m/s, and how the impulse falls with the velocity of the disc's normal row.
+    /// Finds the linear law of two rows within a disc; `v` is their velocity and `own` their diagonal of A. Returns the
+    /// violation, m/s, and how the impulse falls with the velocity of the disc's normal row.
     fn bound_by_disc(&mut self, [i, k]: [usize; 2], v: [f64; 2], own: f64, radius: DiscRadius) -> (f64, [f64; 2]) {
         let l = [self.centre[i], self.centre[k]];
         let z = [l[0] - v[0] / own, l[1] - v[1] / own];
