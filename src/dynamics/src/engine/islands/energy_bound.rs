@@ -1,33 +1,36 @@
-//! The account of energy that a tree keeps from step to step: what it has gained in all that nothing gave.
+//! Energy bound: how much energy an island may gain that nothing gave, in a substep and in all.
 //!
-//! The energy of a smooth motion swings to and fro: what some steps gain others lose. To take out each gain would brake the motion. Where the
-//! scheme errs to one side, as with light links that turn by thousands of radians a second, small gains in all the parts of all
-//! steps would let the energy grow. So gains pass as long as a tree has not gained more in all than a motion swings by. A loss goes off the
-//! account, not below zero.
+//! The energy of smooth motion oscillates: what some steps gain others lose. Removing each gain would brake the motion.
+//! But where the scheme errs to one side, as with light links that turn by thousands of radians a second, small gains
+//! in all substeps add up. So gains are allowed until a tree has accumulated more than a motion oscillates by. A loss
+//! reduces the accumulated gain, not below zero.
 
 use crate::engine::{scheme::Scheme, state::tree::Tree};
 
-/// Part of the largest kinetic energy of late that a tree may have gained: a crank and slider whose joints turn by 0.1 rad in a step swings by
-/// 0.6e-3 of it.
+/// Largest accumulated gain of a tree, as a fraction of its largest recent kinetic energy. A crank and slider whose
+/// joints turn by 0.1 rad in a step oscillates by 0.6e-3 of it.
 const MAX_ACCUMULATED_GAIN: f64 = 8e-4;
-/// How long that energy counts, s: longer than a mechanism that swings stands still.
+/// Time constant of that largest kinetic energy, s: longer than an oscillating mechanism stands still.
 const ENERGY_MEMORY: f64 = 10.0;
-/// Nobody sees a speed below this, m/s: what a coupling or a stop that is corrected gives is no reason to slow an island down.
+/// Speed below which motion is invisible, m/s. Corrected couplings and stops give such speeds; they are no reason to
+/// slow an island down.
 const NEGLIGIBLE_SPEED: f64 = 1e-3;
 
-/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
+/// Allowed gain of an island of robots in a substep: a fraction of its kinetic energy, and one of all its energy for
+/// rounding.
 const ALLOWED_GAIN_FRACTION: f64 = 1e-4;
 const ROUNDING_FRACTION: f64 = 1e-9;
-/// Where a joint turns by a larger angle than this in a substep, rad, nothing is gained: the errors of the scheme are all there is. What moves
-/// freely may turn twice as far ([`crate::engine::stepping::step_validation`]).
+/// Joint rotation in a substep above which no gain is allowed, rad, because only errors of the scheme are left. Gauss's
+/// method may turn twice as far ([`crate::engine::stepping::step_validation`]).
 const MAX_TURN: f64 = 0.1;
 const MAX_FREE_TURN: f64 = 0.2;
 
-/// What an island may gain in a substep of `h` seconds, where something touches or closes a loop, by the error of the scheme and by rounding, J.
-/// Where nothing touches, the part of the kinetic energy may be the cube of 1.5 times the angle that a joint
-/// turns by, of thrice the angle in a loop: so much the energy of a smooth motion swings to and fro, and halving the steps in which it
-/// swings up alone would let it drift. What moves freely swings by the fourth power, of which a step makes a part of the fifth ([`crate::engine::gauss`]). What all substeps gain together is
-/// bounded by [`bound_accumulated_gain`].
+/// Allowed gain of an island in a substep of `h` seconds by errors of the scheme and by rounding, J.
+///
+/// Where something touches, it is a fixed fraction of the kinetic energy. Otherwise the fraction may be the cube of 1.5
+/// times the joint rotation, in a loop of 3 times: smooth motion oscillates that much, and halving only the steps that
+/// gain would make it drift. Gauss's method oscillates by the fourth power, of which a step makes a fraction of the
+/// fifth ([`crate::engine::gauss`]). [`bound_accumulated_gain`] bounds the sum over all substeps.
 pub(crate) fn allowed_gain<'a>(
     trees: impl Iterator<Item = &'a Tree> + Clone,
     [touches, closes]: [bool; 2],
@@ -49,8 +52,8 @@ pub(crate) fn allowed_gain<'a>(
     part * kinetic + ROUNDING_FRACTION * whole
 }
 
-/// Enters what an island gained in a substep that counts into the accounts of its trees, and takes out what is too much in all. Trees that touch give
-/// each other energy, so each has gained the part of it that it has of the kinetic energy.
+/// Adds the gain of an accepted substep to the accumulated gains of an island's trees, and removes the excess. Trees
+/// that touch exchange energy, so each is charged by its share of the kinetic energy.
 pub(crate) fn bound_accumulated_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme: &Scheme) {
     let own = || island.iter().map(|&tree| &trees[tree]);
     let kinetic: f64 = own().map(|tree| tree.work.kinetic).sum();
@@ -58,11 +61,11 @@ pub(crate) fn bound_accumulated_gain(island: &[usize], gain: f64, trees: &mut [T
         return;
     }
     let whole: f64 = own().map(|tree| tree.work.energy.abs()).sum();
-    // What is mostly gain itself was not there to be rounded.
+    // Energy that is mostly gain was not there to be rounded.
     let whole = if gain > 0.5 * kinetic { (whole - gain).max(0.0) } else { whole };
     let rounding = scheme.time_fraction * ROUNDING_FRACTION * whole;
     let gain = if gain > 0.0 { (gain - rounding).max(0.0) } else { gain };
-    // What they gained just now is no measure of what they may gain.
+    // The present gain does not count for the allowed gain.
     let without_gain = 1.0 - gain.max(0.0) / kinetic;
     let (mut before, mut most) = (0.0, negligible_energy(own()));
     for &tree in island {
@@ -85,7 +88,7 @@ pub(crate) fn bound_accumulated_gain(island: &[usize], gain: f64, trees: &mut [T
     }
 }
 
-/// The energy of a motion that nobody sees, J.
+/// Kinetic energy of an invisible motion, J.
 pub(crate) fn negligible_energy<'a>(trees: impl Iterator<Item = &'a Tree>) -> f64 {
     let mass: f64 = trees.map(|tree| tree.topology.mass).sum();
     0.5 * mass * NEGLIGIBLE_SPEED * NEGLIGIBLE_SPEED

@@ -1,15 +1,16 @@
-//! What an island is brought back to in the last attempt at a substep: speeds that anything may have, and the energy that it had and was given. And
-//! the bounds of what commands may say.
+//! Fallback limits: what the last attempt at a substep is clamped to. Speeds are clamped to the permitted maximum,
+//! energy to what the island had and was given.
 
 use super::island::Island;
 use crate::engine::{constraints::Parts, scheme::Scheme};
 
-/// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
+/// Fraction of the permitted speed that is left after clamping, so that rounding does not exceed it again.
 const SPEED_MARGIN: f64 = 0.99;
 
 impl Island {
-    /// What would become faster than anything may be is made again in parts. In the last attempt it stays where it was, and all of the island is
-    /// that much slower: than it became, and than the same rates of joints make it where it stays.
+    /// Measures the overspeed of the island. An attempt with overspeed is repeated in parts. If it is accepted
+    /// unconverged, the island stays at its initial position, and all its velocities are scaled so that nothing is too
+    /// fast, neither as it became nor at the same joint rates where it stays.
     pub(crate) fn limit_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
         let fastest = |parts: &Parts| parts.trees.iter().map(|tree| tree.overspeed()).fold(0.0, f64::max);
         self.outcome.overspeed = fastest(parts);
@@ -28,8 +29,8 @@ impl Island {
         }
     }
 
-    /// Slows all down until the energy is what it was before and what came in. Where there is more of it in heights and springs alone,
-    /// it stays where it was.
+    /// Slows the island down until it has the energy that it had and was given. If heights and springs alone hold more,
+    /// it stays where it was, at rest.
     pub(crate) fn remove_energy(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.outcome.energy_removed = self.outcome.energy_error;
         let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();
@@ -45,7 +46,7 @@ impl Island {
         self.update_energy_error(parts);
     }
 
-    /// Lets all of it rest where it was at the start of the substep.
+    /// Restores the positions at the start of the substep, at rest.
     pub(crate) fn restore_at_rest(&mut self, parts: &mut Parts, scheme: &Scheme) {
         for tree in parts.trees.iter_mut() {
             tree.restore_at_rest();

@@ -1,5 +1,5 @@
-//! Islands: trees that touch or that loop joints connect, directly or through other trees, share one constraint problem. Islands
-//! do not depend on each other, so any number of threads may solve them with the same bits.
+//! Islands: trees coupled by contacts or loop joints, directly or through other trees, share one constraint problem.
+//! Islands are independent, so any number of threads may solve them with the same bits.
 
 use bevy_math::DVec3;
 use rayon::prelude::*;
@@ -24,18 +24,18 @@ use crate::{
     },
 };
 
-/// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias. Motors that
-/// still change after that begin the next step where they are now.
+/// Largest number of solves of an island when motors reach or leave their limits, or an impact changes the bias. Motors
+/// that still change afterwards start the next step in their present mode.
 const MAX_PASSES: usize = 4;
-/// The same where motors have a largest power; in the second half, more and more of them are at it and none leaves it.
+/// The same with motors of bounded power. In the second half, motors only reach this limit and never leave it.
 const MAX_PASSES_WITH_POWER_LIMITS: usize = 12;
-/// The same where something stands on soil, which yields or holds.
+/// The same for islands on soil, which yields or holds.
 const MAX_PASSES_ON_SOIL: usize = 10;
-/// What [`Islands::slots`] says of a tree that nothing moves, and [`Islands::number`] of one that flies alone.
+/// Marks trees that nothing moves in [`Islands::slots`], and free bodies in flight in [`Islands::number`].
 const NO_ISLAND: usize = usize::MAX;
 const FREE_BODY: usize = usize::MAX - 1;
 
-/// One island of this step, with the memory to solve it.
+/// One island of this substep, with the buffers to solve it.
 #[derive(Debug, Default)]
 pub(crate) struct Island {
     trees: Vec<usize>,
@@ -49,26 +49,27 @@ pub(crate) struct Island {
     pub(crate) outcome: IslandOutcome,
 }
 
-/// All islands of this step.
+/// All islands of this substep.
 #[derive(Debug, Default)]
 pub(crate) struct Islands {
     /// Union-find over the trees.
     parent: Vec<usize>,
-    /// Each tree's place in its island.
+    /// Index of each tree within its island.
     slots: Vec<usize>,
-    /// Each tree's island.
+    /// Island of each tree.
     number: Vec<usize>,
-    /// Whether each tree has contacts or closes loops.
+    /// Whether each tree has contacts or loop joints.
     constrained: Vec<bool>,
     islands: Vec<Island>,
     count: usize,
-    /// Memory for references to all trees, and to those of one island; empty between steps.
+    /// Scratch buffers for references to trees, reused between steps to avoid allocation. Empty between steps.
     free: Vec<Option<&'static mut Tree>>,
     own: Vec<&'static mut Tree>,
 }
 
 impl Islands {
-    /// Groups the trees that contacts and closures tie together; trees that nothing moves, or that sleep, or fly alone, are in none.
+    /// Groups the trees that contacts and loop joints couple. Trees that nothing moves, that sleep, or that are in free
+    /// flight are in no island.
     pub(crate) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure], scheme: &Scheme) {
         let moves = |side: Side| trees[side.tree].topology.leaf[side.link].is_some();
         self.mark_constrained(trees.len(), contacts, closures);
@@ -130,7 +131,7 @@ impl Islands {
         }
     }
 
-    /// Whether a tree flies alone.
+    /// Whether a tree is a single body in free flight.
     pub(crate) fn is_free_body(&self, tree: usize) -> bool {
         self.number[tree] == FREE_BODY
     }
@@ -154,7 +155,7 @@ impl Islands {
         tree
     }
 
-    /// Whether nothing keeps a tree from being moved to fourth order, before that is tried.
+    /// Whether nothing prevents Gauss's method for a tree, before that is tried.
     pub(crate) fn may_use_gauss(&self, tree: usize, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
         let island = self.islands[..self.count].get(self.number[tree]);
         island.is_some_and(|island| {
@@ -163,7 +164,7 @@ impl Islands {
         })
     }
 
-    /// Does the same to every island, on the threads of `pool` if there is one.
+    /// Runs `work` on every island, on the threads of `pool` if there is one.
     pub(crate) fn for_each(
         &mut self,
         trees: &mut [Tree],
@@ -210,7 +211,7 @@ impl Islands {
         self.free = reuse_allocation(free);
     }
 
-    /// The same, to change them.
+    /// The islands of this substep.
     pub(crate) fn all_mut(&mut self) -> &mut [Island] {
         &mut self.islands[..self.count]
     }
@@ -221,28 +222,28 @@ impl Islands {
     }
 }
 
-/// Whether a tree with these contacts may be moved to fourth order, as far as they and its laws tell.
+/// Whether a tree with these contacts may be integrated by Gauss's method, as far as they and its joints tell.
 fn allows_gauss<'a>(tree: &Tree, mut contacts: impl Iterator<Item = &'a Contact>, scheme: &Scheme) -> bool {
     scheme.integrator == Integrator::Gauss && contacts.all(|contact| contact.deferred) && tree.is_smooth()
 }
 
-/// A contact of each pair of shapes.
+/// The first contact of each pair of shapes.
 fn first_of_each_pair(contacts: &[Contact]) -> impl Iterator<Item = &Contact> {
     contacts.chunk_by(|one, other| one.key == other.key).map(|pair| &pair[0])
 }
 
-/// An empty list in the memory of another, whose references may live longer or less long: where the elements are of one size
-/// the standard library collects in place.
+/// An empty list in the memory of another, whose references may have another lifetime. The standard library collects in
+/// place where the elements have one size.
 fn reuse_allocation<A, B>(mut list: Vec<A>) -> Vec<B> {
     list.clear();
     list.into_iter().filter_map(|_| None).collect()
 }
 
 impl Island {
-    /// Assembles the equations of motion at the midpoint, and the rows of all constraints with the impulses they start from.
+    /// Assembles the equations of motion at the midpoint, and the rows of all constraints with their initial impulses.
     ///
-    /// Reads what the prediction wrote: where the trees' links are and how they move, contacts, closures. Writes the mass
-    /// matrices, biases, factors and free velocities of the trees, and the problem.
+    /// Reads the prediction: poses and velocities of links, contacts, loop joints. Writes mass matrices, biases,
+    /// factors and free velocities of the trees, and the constraint problem.
     pub(crate) fn assemble(&mut self, parts: &mut Parts, scheme: &Scheme) {
         let mut base = 0;
         for tree in parts.trees.iter_mut() {
@@ -255,10 +256,10 @@ impl Island {
         self.constraints.assemble(parts, scheme, false);
     }
 
-    /// Solves for the impulses; again where a motor reaches or leaves its limit, and where an impact changes the bias.
+    /// Solves for the impulses, again where a motor reaches or leaves its limit or an impact changes the bias.
     ///
-    /// Reads the problem. Writes its impulses and the outcome; of each tree the changes of velocity, the efforts of its motors
-    /// and which of them are at their limits.
+    /// Reads the constraint problem. Writes its impulses and the outcome; of each tree the velocity changes, motor
+    /// efforts, and motors at their limits.
     pub(crate) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.outcome = IslandOutcome::UNSOLVED;
         let mut budget = WorkBudget::begin(parts, scheme, &self.constraints.problem);
@@ -304,12 +305,13 @@ impl Island {
         }
     }
 
-    /// Whether there is work enough to make the substep again in two parts.
+    /// Whether the work budget allows to repeat the substep in two halves.
     pub(crate) fn can_split(&self, parts: &Parts, scheme: &Scheme) -> bool {
         parts.trees.iter().all(|tree| scheme.can_split(tree))
     }
 
-    /// Whether nothing constrains it but joints that close loops, and nothing in it is stiff, so that the step was made to fourth order.
+    /// Makes the substep by Gauss's method if only loop joints constrain the island and nothing in it is stiff. False
+    /// if the midpoint scheme has to make it.
     fn step_by_gauss(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
         self.loops.made = false;
         let own = parts.own_contacts.iter().map(|&contact| &parts.contacts[contact]);
@@ -326,10 +328,10 @@ impl Island {
         tree.work.is_complete
     }
 
-    /// Kicks and drifts to the end of the substep. In the last attempt no energy may be there that nothing gave.
+    /// Kicks and drifts to the end of the substep. An attempt that is accepted unconverged may not gain energy.
     ///
-    /// Reads the impulses. Writes the state of each tree, where its links then are, its reactions, loads and energies, and what
-    /// the guards look at.
+    /// Reads the impulses. Writes the state of each tree, the poses of its links, reactions, loads and energies, and
+    /// the outcome.
     pub(crate) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.compute_reactions(parts, scheme);
         self.outcome.max_penetration = self.constraints.deepest_sinking(parts.contacts, scheme.h);
@@ -352,7 +354,7 @@ impl Island {
         }
     }
 
-    /// What it may gain in the last attempt at a substep, J.
+    /// Energy error that is accepted in the last attempt at a substep, J.
     fn accepted_gain(&self, parts: &Parts, scheme: &Scheme) -> f64 {
         let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
         let unseen = if self.outcome.solve.converged { negligible_energy(trees(parts)) } else { 0.0 };
@@ -363,8 +365,8 @@ impl Island {
         self.outcome.energy_error = parts.trees.iter().map(|tree| tree.energy_error()).sum();
     }
 
-    /// What it may gain in a substep ([`energy_bound::allowed_gain`]), J; single bodies gain nothing where their contacts are solved and they are in
-    /// no soil.
+    /// Allowed energy error of a substep ([`energy_bound::allowed_gain`]), J. Single bodies gain nothing where their
+    /// contacts are solved and no soil is involved, so they have no bound.
     pub(crate) fn allowed_gain<'a>(
         &self,
         trees: impl Iterator<Item = &'a Tree> + Clone,
@@ -378,12 +380,12 @@ impl Island {
         energy_bound::allowed_gain(trees, ties, converged, scheme.h)
     }
 
-    /// Whether anything of it is in soil, which may ask for smaller steps of single bodies as well.
+    /// Whether the island touches soil. Soil may ask for smaller steps of single bodies too.
     pub(crate) fn touches_soil(&self) -> bool {
         self.constraints.has_soil()
     }
 
-    /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.
+    /// Applies the impulses to every tree. False if the island has to be solved again; that is then prepared.
     fn apply_impulses(&self, parts: &mut Parts, scheme: &Scheme, [pass, passes]: [usize; 2]) -> bool {
         let (mut settled, touches) = (true, !parts.own_contacts.is_empty());
         for tree in parts.trees.iter_mut() {
@@ -391,13 +393,14 @@ impl Island {
             let problem = &self.constraints.problem;
             let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
             let alone = whitened.is_empty() && !tree.work.has_damping;
-            // Each search for the bias begins with a round that may lead away from it; more passes are for motors only.
+            // Each search for the bias begins with a round that may lead away from it. Further passes are for motors
+            // only.
             if alone && pass <= MAX_PASSES {
                 tree.iterate_bias(scheme.h, scheme.gravity);
             }
             let unchanged = tree.apply_impulses(whitened, scheme.h, 2 * pass > passes);
             let sound = tree.end_is_finite();
-            // After the last pass the bias stays what the motion was found with, and reactions are worked out from.
+            // After the last pass the bias stays as it is, because motion and reactions belong to it.
             let again = sound && pass < passes;
             let impact = again && tree.work.impact && pass == 1;
             if impact {
@@ -413,7 +416,7 @@ impl Island {
         settled
     }
 
-    /// Computes what the joints of its trees transmit.
+    /// Computes the joint reactions of its trees.
     fn compute_reactions(&self, parts: &mut Parts, scheme: &Scheme) {
         self.constraints.push_links(parts, scheme.h);
         for tree in parts.trees.iter_mut().filter(|tree| !tree.work.is_complete) {
@@ -430,7 +433,7 @@ impl Island {
         self.constraints.count_coupling_work(parts);
     }
 
-    /// Writes the impulses into contacts and closures: the warm start of the next step, and the loads that are read.
+    /// Stores the impulses in contacts and loop joints: the warm start of the next step, and the reported loads.
     pub(crate) fn write_back(
         &self,
         contacts: &mut [Contact],
@@ -454,17 +457,17 @@ impl Island {
         }
     }
 
-    /// What it has cost in this step so far, in sweeps.
+    /// Work spent on it in this step, in sweeps.
     pub(crate) fn used_work(&self, trees: &[Tree]) -> f64 {
         self.trees.iter().map(|&tree| trees[tree].work.used_work).fold(0.0, f64::max)
     }
 
-    /// True if one of its trees was hit.
+    /// Whether one of its trees was hit.
     pub(crate) fn has_impact(&self, trees: &[Tree]) -> bool {
         self.trees.iter().any(|&tree| trees[tree].work.impact)
     }
 
-    /// Whether anything touches in it, and whether joints close loops.
+    /// Whether it has contacts, and whether it has loop joints.
     pub(crate) fn couplings(&self) -> [bool; 2] {
         [!self.contacts.is_empty(), !self.closures.is_empty()]
     }

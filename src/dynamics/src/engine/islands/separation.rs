@@ -1,13 +1,17 @@
-//! Parts what is in each other: at no more than a speed at any point of a body, and while stops, loops, couplings and other contacts hold.
+//! Separation of overlaps: pseudo-velocities that move shapes out of each other. No point of a body moves faster than a
+//! limit, and stops, loops, couplings and other contacts hold.
 //!
-//! Where sweeps ([`crate::engine::solvers::position_correction`]) are not enough, the pseudo-velocities u are those that miss the speeds t that the rows of overlaps ask for
-//! by the least in sum of squares: u + R l = t with the compliance R, while all other rows hold. To stay is always a solution, and shapes that their joints,
-//! couplings or other contacts do not let part stay where they are.
+//! It is used where the sweeps of [`crate::engine::solvers::position_correction`] are not enough. The pseudo-velocities
+//! u are the least-squares solution for the speeds t that the rows of overlaps ask for: u + R l = t with the compliance
+//! R, while all other rows hold. Rest is always a solution. Shapes that joints, couplings or other contacts hold
+//! together stay where they are.
 //!
-//! A contact near a hinge opens by little for what the farthest point of the door moves: by the part kappa of it. That bounds t, and where kappa is
-//! small hardly anything is asked for, as kappa⁴: to turn a door by a hand's breadth is no way out of an overlap of a tenth of a millimetre.
+//! A contact near a hinge opens by the fraction kappa of what the farthest point of the door moves. That bounds t, and
+//! for small kappa hardly anything is asked for (as kappa⁴): to turn a door by a hand's breadth is no way out of an
+//! overlap of a tenth of a millimetre.
 //!
-//! What the rows do not know of is kept by scaling: pseudo-velocities that hold all rows hold them at any part of their speed.
+//! Conditions that the rows do not contain are kept by scaling: a fraction of pseudo-velocities that hold all rows
+//! holds them too.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
@@ -27,26 +31,29 @@ use crate::engine::{
     state::tree::Tree,
 };
 
-/// A pass that moves points farther than this in a step, m, and faster than so many times what any row asks for, swings something.
+/// The sweeps swing something if a point moves farther than this in a step, m, and faster than this multiple of the
+/// largest speed asked for.
 const SWING_DISTANCE: f64 = 1e-4;
 const SWING_RATIO: f64 = 10.0;
-/// Compliance of an overlap in terms of its own entry of A: small, so that it hardly slows down what is free to go, and opposite overlaps have one
-/// solution, half way between them.
+/// Compliance of an overlap, as a fraction of its diagonal entry of A. It is small, so that free bodies are hardly
+/// slowed down, and opposite overlaps have one solution, half way between them.
 const OVERLAP_COMPLIANCE: f64 = 0.1;
-/// An overlap holds as other contacts do while it is shallower than this part of the deepest: nothing is pushed into another shape to get out of one.
+/// An overlap shallower than this fraction of the deepest one holds as other contacts do, so that nothing is pushed
+/// deeper into another shape.
 const SHALLOW_FRACTION: f64 = 0.1;
-/// The part kappa at which an overlap is taken out half as fast.
+/// The fraction kappa at which the speed asked for is halved.
 const HALF_SPEED_OPENING: f64 = 0.05;
-/// Work that it may cost, in sweeps over its rows.
+/// Largest cost, in sweeps over its rows.
 const MAX_WORK: f64 = 200.0;
-/// How far a point moves at most in a step, m, where joints close loops: these are opened by the square of it over their size, 1e-7 m, and closed again to
-/// 1e-10 m. And how far anything turns, rad: stops are left along tangents by the square of it.
+/// Largest motion of a point in a step where joints close loops, m. It opens a loop by its square over the size of the
+/// loop, 1e-7 m, which is closed again to 1e-10 m. The second is the largest rotation, rad: stops are left along
+/// tangents by its square.
 const MAX_MOVE_IN_LOOPS: f64 = 2e-4;
 const MAX_TURN: f64 = 0.02;
 /// A stop nearer than this, rad or m, has a row.
 const STOP_MARGIN: f64 = 1e-6;
 
-/// The problem of the rows of overlaps and of what holds them, and the memory to solve it.
+/// The problem of the rows of overlaps and of what holds them, and the buffers to solve it.
 #[derive(Debug, Default)]
 pub(crate) struct Separation {
     problem: Problem,
@@ -57,13 +64,13 @@ pub(crate) struct Separation {
 }
 
 impl Island {
-    /// Takes out a part of the penetration, after the step has come to its end.
+    /// Removes a part of the penetration, after the substep has come to its end.
     pub(crate) fn separate(&mut self, parts: &mut Parts, scheme: &Scheme) {
         let (problem, correction) = (&self.constraints.problem, &mut self.solver.correction);
         if !problem.correct_positions(correction, scheme) {
             return;
         }
-        // What is farther away than the margin was not looked for.
+        // Contacts beyond the margin are unknown.
         let farthest = if parts.own_closures.is_empty() { MARGIN } else { MAX_MOVE_IN_LOOPS };
         let limit = scheme.correction_speed.min(farthest / scheme.h);
         let review = correction.review(problem, scheme);
@@ -89,7 +96,8 @@ impl Island {
         self.outcome.unseparated = unseparated.and_then(contact);
     }
 
-    /// Closes loops again as far as they were before: rows are tangents, and along these they were opened by the square of what was moved.
+    /// Restores the closure of loops: rows are tangents, and moving along them opens a loop by the square of the
+    /// motion.
     fn close_loops(&mut self, parts: &mut Parts, scheme: &Scheme) {
         let Self { constraints, solver, separation, .. } = self;
         let problem = &mut separation.problem;
@@ -111,7 +119,8 @@ impl Island {
     }
 }
 
-/// Sets the pseudo-velocities of all trees, and returns the speed of the fastest point of any body, m/s, and of the fastest turn, rad/s.
+/// Sets the pseudo-velocities of all trees. Returns the largest speed of a point, m/s, and the largest angular speed,
+/// rad/s.
 fn set_pseudo_velocities(parts: &mut Parts, whitened: &[f64]) -> [f64; 2] {
     let each = parts.trees.iter_mut().map(|tree| {
         let base = tree.work.base;
@@ -135,7 +144,7 @@ impl Separation {
         }
     }
 
-    /// Finds the pseudo-velocities, where no point may move faster than `limit`, with so much work, in sweeps. Returns what it cost.
+    /// Finds the pseudo-velocities, with no point faster than `limit`, within `work` sweeps. Returns the cost.
     fn solve(&mut self, correction: &mut PositionCorrection, parts: &mut Parts, limit: f64, work: f64) -> f64 {
         let problem = &mut self.problem;
         let deepest =
@@ -165,7 +174,7 @@ impl Separation {
     }
 }
 
-/// Adds a row that is to move at `target` at least, or, where `low` is no bound, at no other speed.
+/// Adds a row that moves at `target` at least or, if `low` is unbounded, at exactly that speed.
 fn add_row(problem: &mut Problem, columns: &[(f64, u32)], low: f64, target: f64, compliance: f64) {
     let start = problem.columns.len();
     problem.columns.extend(columns.iter().map(|&(y, _)| [y, 0.0, 0.0, 0.0]));
@@ -175,7 +184,7 @@ fn add_row(problem: &mut Problem, columns: &[(f64, u32)], low: f64, target: f64,
     problem.blocks.push(block);
 }
 
-/// The speed of the fastest point of any body at the pseudo-velocities that a unit impulse of a row gives.
+/// Largest speed of a point of any body at the pseudo-velocities from a unit impulse of a row.
 fn fastest_point_of_row(problem: &Problem, columns: &[(f64, u32)], parts: &mut Parts, whitened: &mut Vec<f64>) -> f64 {
     whitened.clear();
     whitened.resize(problem.w.len(), 0.0);
@@ -192,14 +201,14 @@ fn fastest_point_of_row(problem: &Problem, columns: &[(f64, u32)], parts: &mut P
 }
 
 impl Tree {
-    /// Sets the pseudo-velocities from the whitened ones of its island, of which its own come first.
+    /// Sets the pseudo-velocities from the whitened ones of its island, starting with its own.
     fn set_pseudo(&mut self, whitened: &[f64]) {
         let mut pseudo = std::mem::take(&mut self.work.pseudo);
         self.velocity_of(whitened, &mut pseudo);
         self.work.pseudo = pseudo;
     }
 
-    /// No point of its bodies moves faster, m/s, and none of them turns faster, rad/s, than this at the pseudo-velocities.
+    /// Bounds of the speed of any point, m/s, and of any angular speed, rad/s, at the pseudo-velocities.
     fn fastest_point(&mut self) -> [f64; 2] {
         let (topology, work) = (&self.topology, &mut self.work);
         if let (true, Some(&[x, y, z, a, b, c])) = (topology.links.len() == 1, work.pseudo.first_chunk::<6>()) {
@@ -223,7 +232,7 @@ impl Tree {
         fastest
     }
 
-    /// What part of the pseudo-velocities leads no axis beyond a stop in `h` seconds.
+    /// The fraction of the pseudo-velocities that moves no axis beyond a stop in `h` seconds.
     fn fraction_to_stops(&self, h: f64) -> f64 {
         let mut share = 1.0f64;
         let mut keep = |gap: f64, rate: f64| {
@@ -245,7 +254,8 @@ impl Tree {
         share
     }
 
-    /// Moves at a part of the pseudo-velocities. What that changes in heights, springs and inertia comes in from nowhere, and is counted.
+    /// Moves at a fraction of the pseudo-velocities. The change of energy by heights, springs and inertia counts as
+    /// work input.
     fn move_by_pseudo(&mut self, share: f64, scheme: &Scheme) {
         if share < 1.0 {
             self.work.pseudo.iter_mut().for_each(|rate| *rate *= share);
@@ -258,7 +268,8 @@ impl Tree {
 }
 
 impl Ball {
-    /// How far the stops are that it comes near in `h` seconds at the rates of its tree, rad, and how fast it leaves them, rad/s.
+    /// Distances to the stops that it comes near in `h` seconds at the rates of its tree, rad, and the rates of
+    /// separation, rad/s.
     fn stops_at(&self, turn: DQuat, rates: &[f64], h: f64) -> impl Iterator<Item = (f64, f64)> {
         let rates = DVec3::from_slice(&rates[self.dof..]) * self.sign;
         let rows = self.stops.rows(self.model_turn(turn), rates, rates, h).into_iter().flatten();

@@ -1,67 +1,70 @@
-//! The work of a step: what draws from its budget, and how it is counted.
+//! Work budget: what draws from the budget of a step, and how it is counted.
 //!
-//! The unit is a sweep over the constraints of an island. What is no sweep counts by its multiplications: Newton's iterations,
-//! eliminations of the homotopy, and what an attempt at a substep costs beside its solves: collision, equations of motion, rows of constraints.
-//! Nothing is measured by a clock, so that a step is the same on any machine.
+//! The unit is a sweep over the constraints of an island. Everything else counts by its multiplications: Newton
+//! iterations, eliminations of the homotopy, and the setup of an attempt (collision, equations of motion, rows). No
+//! clock is read, so a step is the same on any machine.
 //!
 //! ```text
-//! attempt = min(MOST_SETUP, ROWS + (A_LINK links + A_CONTACT contacts) / multiplications of a sweep) + sweeps
-//!           + passes after the first * (ROWS + sweeps)
+//! attempt = min(MAX_SETUP_SWEEPS, ROW_SETUP_SWEEPS + (MULTIPLICATIONS_PER_LINK links
+//!               + MULTIPLICATIONS_PER_CONTACT contacts) / multiplications of a sweep) + sweeps
+//!           + passes after the first * (ROW_SETUP_SWEEPS + sweeps)
 //! ```
 //!
-//! The solves of an attempt may spend half of what of all work left falls to its length; the other half is for attempts that may have to be made in
-//! its place. However short it is, they may spend a twelfth of what is not reserved: where much bounces, most attempts are short.
+//! The solves of an attempt may use half of the share of the remaining work that corresponds to its length. The other
+//! half is for attempts that may have to replace it. However short an attempt, its solves may use a twelfth of the
+//! unreserved work: where many things bounce, most attempts are short.
 //!
-//! Where a step or a part of it is divided, half of what falls to the later parts is reserved while the earlier are made, which cannot
-//! spend it however often they are made again; what they do not spend is there for those that follow. When no work but what is reserved
-//! is left for two more attempts, an island is not halved any more, and nothing in it bounces at a time of its own; when none is left for a
-//! pass, the last one counts. So after its end the budget is exceeded by one attempt for each level of division that is still open,
-//! about ten of them, at most.
+//! When a step is divided, half of the share of the later parts is reserved while the earlier ones are made. They
+//! cannot use it, however often they are repeated; what they leave is there for the later parts. An island is no longer
+//! halved, and its impacts are no longer separate events, when the unreserved work is too small for two more attempts.
+//! When it is too small for a pass, the last pass counts. The budget is exceeded by one attempt per open level of
+//! division at most, about ten.
 
 use crate::engine::{constraints::Parts, scheme::Scheme, solvers::problem::Problem, state::tree::Tree};
 
-/// What the rows of all constraints cost to set up, in sweeps over them: their Jacobians and columns. Measured: 7 to 20.
+/// Cost of setting up the rows of all constraints, in sweeps over them: Jacobians and columns. Measured: 7 to 20.
 const ROW_SETUP_SWEEPS: f64 = 10.0;
-/// What a link costs in an attempt (kinematics thrice, inertias, forces, reactions), and the search for a contact, in multiplications.
+/// Cost of a link in an attempt (kinematics thrice, inertias, forces, reactions), and of the search for a contact, in
+/// multiplications.
 const MULTIPLICATIONS_PER_LINK: f64 = 1500.0;
 const MULTIPLICATIONS_PER_CONTACT: f64 = 1500.0;
-/// An attempt counts as no more than this beside its solves, in sweeps, so that a robot of many links with few constraints may be divided as often as one
-/// with many.
+/// Largest setup cost of an attempt, in sweeps, so that a robot of many links with few constraints may be divided as
+/// often as one with many.
 const MAX_SETUP_SWEEPS: f64 = 20.0;
-/// Sweeps that an attempt may make however short it is, as long as there is work: enough for what is easy.
+/// Sweeps that every attempt may make while there is work: enough for an easy problem.
 const MIN_SWEEPS: f64 = 8.0;
-/// What an attempt costs at least where it may need all its setup.
+/// Least cost of an attempt with a full setup, in sweeps.
 const MIN_ATTEMPT_WORK: f64 = MAX_SETUP_SWEEPS + MIN_SWEEPS;
-/// Attempts at an impact: flights to it, the blow, what follows.
+/// Attempts that an impact takes: flights to it, the blow, what follows.
 const ATTEMPTS_PER_IMPACT: f64 = 6.0;
-/// Work that the passes of an attempt may cost however short it is, likewise: four easy ones.
+/// Work that the passes of every attempt may use while there is work, in sweeps: four easy ones.
 const MIN_PASS_WORK: f64 = 100.0;
-/// Part of what falls to its length that the solves of an attempt may cost, and that is reserved for a later part.
+/// Fraction of the share of its length that the solves of an attempt may use, and that is reserved for a later part.
 const ATTEMPT_FRACTION: f64 = 0.5;
 const RESERVED_FRACTION: f64 = 0.5;
-/// Part of all work left that a blow may cost, and an attempt however short it is: there may be many in a step.
+/// Fraction of all remaining work that a blow may use, and an attempt however short: a step may have many.
 const MIN_FRACTION: f64 = 1.0 / 12.0;
 
-/// The work of an attempt at a substep of an island, in sweeps.
+/// Work of an attempt at a substep of an island, in sweeps.
 #[derive(Debug)]
 pub(crate) struct WorkBudget {
-    /// What was spent in the step before it, and what it has spent.
+    /// Work used earlier in the step, and by this attempt.
     before: f64,
     spent: f64,
-    /// What all solves may cost together, and what all passes may.
+    /// Limits of all solves together, and of all passes.
     sweeps: f64,
     passes: f64,
-    /// What the solves have cost.
+    /// Work used by the solves.
     swept: f64,
 }
 
 impl WorkBudget {
-    /// Begins an attempt at an island whose rows are set up.
+    /// Starts an attempt at an island whose rows are set up.
     pub(crate) fn begin(parts: &Parts, scheme: &Scheme, problem: &Problem) -> Self {
         let before = parts.trees.iter().map(|tree| tree.work.used_work).fold(0.0, f64::max);
         let left = (scheme.budget - before).max(0.0);
         let own = parts.trees.iter().map(|tree| tree.remaining_work(scheme.budget)).fold(left, f64::min);
-        // A blow takes no time, so that nothing falls to its length, and little to that of a flight between two.
+        // A blow takes no time, so no share corresponds to its length.
         let falls_to_it = if scheme.is_impact_instant {
             MIN_FRACTION * left
         } else {
@@ -73,7 +76,7 @@ impl WorkBudget {
             MULTIPLICATIONS_PER_LINK * links as f64 + MULTIPLICATIONS_PER_CONTACT * parts.own_contacts.len() as f64;
         Self {
             before,
-            // Without any rows there is no sweep to compare with: the most.
+            // Without rows there is no sweep to compare with, so the largest setup cost counts.
             spent: MAX_SETUP_SWEEPS.min(ROW_SETUP_SWEEPS + beside / problem.sweep_cost()),
             sweeps: share.min(own).max(MIN_SWEEPS.min(left)),
             passes: (2.0 * share).max(MIN_PASS_WORK).min(own),
@@ -81,66 +84,66 @@ impl WorkBudget {
         }
     }
 
-    /// What the next solve may cost, in sweeps.
+    /// Work left for the next solve, in sweeps.
     pub(crate) fn remaining_sweeps(&self) -> f64 {
         self.sweeps - self.swept
     }
 
-    /// Enters what a solve has cost. Returns what all of them have.
+    /// Adds the cost of a solve. Returns the cost of all solves of the attempt.
     pub(crate) fn add_sweeps(&mut self, sweeps: f64) -> f64 {
         self.swept += sweeps;
         self.spent += sweeps;
         self.swept
     }
 
-    /// Whether another pass may be made.
+    /// Whether the budget allows another pass.
     pub(crate) fn can_retry(&self) -> bool {
         self.spent + ROW_SETUP_SWEEPS < self.passes
     }
 
-    /// Enters that another pass begins.
+    /// Adds the setup cost of another pass.
     pub(crate) fn add_pass(&mut self) {
         self.spent += ROW_SETUP_SWEEPS;
     }
 
-    /// Enters what the attempt has cost into its trees' accounts.
+    /// Stores the cost of the attempt in its trees.
     pub(crate) fn end(&self, parts: &mut Parts) {
         parts.trees.iter_mut().for_each(|tree| tree.work.used_work = self.before + self.spent);
     }
 }
 
-/// What taking out penetration may cost an island after its solves, of `most`, in sweeps.
+/// Work that the separation of overlaps may use after the solves, up to `most`, in sweeps.
 pub(crate) fn separation_work(parts: &Parts, scheme: &Scheme, most: f64) -> f64 {
     let own = parts.trees.iter().map(|tree| tree.remaining_work(scheme.budget)).fold(scheme.budget, f64::min);
     most.min(MIN_FRACTION * own)
 }
 
 impl Scheme {
-    /// Whether there is work enough for a substep with this tree to be made again in two parts.
+    /// Whether the budget allows to repeat a substep of this tree in two halves.
     pub(crate) fn can_split(&self, tree: &Tree) -> bool {
         let falls_to_it = (self.budget - tree.work.used_work) * self.budget_fraction;
         falls_to_it.min(tree.remaining_work(self.budget)) >= 2.0 * MIN_ATTEMPT_WORK
     }
 
-    /// Whether there is work enough for this tree to bounce at a time of its own, however near.
+    /// Whether the budget allows an impact of this tree as an event of its own.
     pub(crate) fn can_split_at_impact(&self, tree: &Tree) -> bool {
         tree.remaining_work(self.budget) >= ATTEMPTS_PER_IMPACT * MIN_ATTEMPT_WORK
     }
 }
 
 impl Tree {
-    /// The work that is left and not reserved for parts that follow the one that is being made.
+    /// Work that is neither used nor reserved, in sweeps.
     fn remaining_work(&self, budget: f64) -> f64 {
         (budget - self.work.used_work - self.work.reserved_work).max(0.0)
     }
 
-    /// Reserves work for later parts, to which this share of it falls.
+    /// Reserves work for later parts, which correspond to the fraction `share` of it.
     pub(crate) fn reserve_work(&mut self, budget: f64, share: f64) {
         let reserved_work = self.work.reserved_work + RESERVED_FRACTION * share * self.remaining_work(budget);
         self.work.reserved_stack.push(std::mem::replace(&mut self.work.reserved_work, reserved_work));
     }
 
-    /// Gives back what was reserved last. What woke up in between has reserved nothing.
+    /// Releases the last reservation. Trees that woke up in between have none.
     pub(crate) fn release_work(&mut self) {
         if let Some(before) = self.work.reserved_stack.pop() {
             self.work.reserved_work = before;

@@ -1,4 +1,4 @@
-//! The world, and a step of it in phases.
+//! The world, and one step of it as a sequence of phases: [`Dynamics::advance_step`] is the algorithm.
 
 use rayon::prelude::*;
 
@@ -35,22 +35,22 @@ pub(crate) struct Dynamics {
     pub(crate) groups: RetryGroups,
     pub(crate) impacts: Impacts,
     pub(crate) checks: StepChecks,
-    /// What touched each body in the last step.
+    /// Contact wrench on each body in the last step.
     pub(crate) wrenches: Vec<Wrench>,
     pub(crate) contacts: Vec<ContactPoint>,
-    /// Trees that are pushed in the coming step.
+    /// Trees with external wrenches in the coming step.
     pub(crate) pushed: Vec<usize>,
     pub(crate) pool: Option<rayon::ThreadPool>,
 }
 
-/// What is settled when the world is built, beside what the trees ([`tree::Topology`]) and the collider have of their own.
+/// What stays fixed after the world is built, beside the topology of trees and the shapes of the collider.
 pub(crate) struct Model {
-    /// The timestep, and the substeps that it is made in at least.
+    /// Timestep, s, and least number of substeps.
     pub(crate) timestep: f64,
     pub(crate) substeps: usize,
     /// For each tree that may sleep, the speed below which it is at rest, m/s.
     pub(crate) sleepers: Vec<Option<f64>>,
-    /// Where the bodies and joints of the world are.
+    /// Addresses of the bodies and joints of the mechanism.
     pub(crate) bodies: Vec<BodyPlace>,
     pub(crate) joints: Vec<JointPlace>,
     /// Trees of several links that nothing can move.
@@ -77,8 +77,8 @@ impl Dynamics {
         self.checks.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.model.bodies);
     }
 
-    /// The second to fourth phase of every island that is not made again: equations of motion and rows, impulses, the state at
-    /// the end. In the `last` attempt it is taken as it comes, and so where the work is at its end.
+    /// Second to fourth phase of every island that is not rejected: equations of motion and rows, impulses, state at
+    /// the end. The `last` attempt is accepted unconverged, and so is one whose budget does not allow halves.
     pub(crate) fn solve_islands(&mut self, groups: &RetryGroups, last: bool) {
         let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
         let prints = &self.collider.soil;
@@ -102,7 +102,7 @@ impl Dynamics {
         }
     }
 
-    /// The first phase: drifts to the midpoint, looks what touches there, wakes it, and groups what is tied together.
+    /// First phase: drifts to the midpoint, finds contacts there, wakes what they touch, and groups trees to islands.
     pub(crate) fn predict(&mut self) {
         let Scheme { h, lookahead, .. } = self.scheme;
         self.for_each_tree(|tree| tree.predict(h));
@@ -114,7 +114,7 @@ impl Dynamics {
         self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
     }
 
-    /// Makes the substep that was just made count where it is not made again.
+    /// Makes the substep count for all trees that are not rejected: warm starts, energy, loads, contacts and events.
     pub(crate) fn commit_substep(&mut self, groups: &RetryGroups, depth: u32) {
         let share = self.scheme.time_fraction;
         let accepted = |island: &&Island| !groups.rejects(island.trees()[0]);
@@ -148,7 +148,7 @@ impl Dynamics {
         self.checks.after_substep(self.islands.all().iter().filter(accepted), &self.trees, contacts, counts);
     }
 
-    /// Does the same to every tree that is awake, on all threads.
+    /// Runs `work` on every tree that is awake, on all threads.
     pub(crate) fn for_each_tree(&mut self, work: impl Fn(&mut Tree) + Sync + Send) {
         let awake = |tree: &Tree| tree.is_awake();
         match &self.pool {
