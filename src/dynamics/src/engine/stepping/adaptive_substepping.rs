@@ -1,8 +1,10 @@
-//! How a step is divided: what a guard rejects is made again in halves, and these again, while the rest of the world waits. Where
-//! something bounces, the step is divided at the impact ([`crate::engine::stepping::impacts`]).
+//! Adaptive substepping: a substep that fails a check is repeated in halves, and these in halves again, while the rest
+//! of the world waits. Where something bounces, the step is divided at the impact
+//! ([`crate::engine::stepping::impacts`]).
 //!
-//! What is made again together is a group: trees whose boxes meet, or that loop joints connect. Whatever a tree might touch in
-//! its parts is in its group, so nothing else has to go back. A group in which a joint turns fast is divided at once.
+//! What is repeated together is a group: trees whose bounding boxes meet, or that loop joints connect. Whatever a tree
+//! might touch in its substeps is in its group, so nothing else has to go back. A group in which a joint turns fast is
+//! divided at once.
 
 use super::{step_validation::StepChecks, world::Dynamics};
 use crate::engine::{
@@ -13,17 +15,16 @@ use crate::engine::{
     state::{tree::Tree, workspace::Pending},
 };
 
-/// How often a substep that guards reject may be halved, to a sixteenth: after that it is kept as it is, and the guards tell what is
-/// wrong with it.
+/// Largest number of halvings by checks: to a sixteenth. A substep that still fails is accepted, and events report why.
 const MAX_HALVINGS: u32 = 4;
 
 /// A part of a step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Substep {
-    /// Its length, and what of the step is left to be made, with it, s.
+    /// Length, and rest of the step including it, s.
     pub(crate) h: f64,
     pub(crate) left: f64,
-    /// How many times it was halved, and how many impacts divided the step before.
+    /// Number of halvings, and of impacts that divided the step before.
     pub(crate) halvings: u32,
     pub(crate) impact_count: u32,
     /// True if it ends where something is about to bounce, and nothing bounces before.
@@ -31,7 +32,7 @@ pub(crate) struct Substep {
 }
 
 impl Substep {
-    /// A substep of `h` seconds, with which so many seconds of the step are left.
+    /// A substep of `h` seconds, with `left` seconds of the step to go.
     pub(crate) fn whole(h: f64, left: f64) -> Self {
         Self { h, left, halvings: 0, impact_count: 0, ends_at_impact: false }
     }
@@ -41,28 +42,28 @@ impl Substep {
         [first, Self { left: self.left - first.h, ..first }]
     }
 
-    /// What part of the work left falls to its length.
+    /// Fraction of the remaining work that corresponds to its length.
     fn budget_fraction(self) -> f64 {
         (self.h / self.left).min(1.0)
     }
 
-    /// How often the step was divided that it is a part of.
+    /// Number of divisions that led to it.
     pub(crate) fn refinement_level(self) -> u32 {
         self.halvings + self.impact_count
     }
 }
 
-/// Trees that may touch in a step.
+/// Groups of trees that may touch in a step.
 #[derive(Debug, Default)]
 pub(crate) struct RetryGroups {
     /// Union-find over the trees.
     parent: Vec<usize>,
-    /// Of each root, what pending to be made of its group.
+    /// Of each root, what its group has to repeat.
     pending: Vec<Pending>,
-    /// Of each root, the number of trees in its group, and whether joints close loops there.
+    /// Of each root, the number of trees in its group, and whether it has loop joints.
     size: Vec<usize>,
     has_loops: Vec<bool>,
-    /// Of each root, the most work that was spent on a tree of its group.
+    /// Of each root, the most work spent on a tree of its group, in sweeps.
     used_work: Vec<f64>,
 }
 
@@ -93,7 +94,7 @@ impl RetryGroups {
         }
     }
 
-    /// What is made again together has its work together: an attempt at one island is one at all of them.
+    /// Trees that are repeated together share their work: an attempt at one island is an attempt at all of them.
     fn share_used_work(&mut self, trees: &mut [Tree]) {
         self.used_work.clear();
         self.used_work.resize(trees.len(), 0.0);
@@ -121,22 +122,22 @@ impl RetryGroups {
         self.parent[tree]
     }
 
-    /// How many trees a group has.
+    /// Number of trees of a group.
     pub(crate) fn size(&self, group: usize) -> usize {
         self.size[group]
     }
 
-    /// Whether joints close loops in a group.
+    /// Whether a group has loop joints.
     pub(crate) fn has_loops(&self, group: usize) -> bool {
         self.has_loops[group]
     }
 
-    /// Has a group made again.
+    /// Marks a group for repetition.
     pub(crate) fn reject(&mut self, group: usize, pending: Pending) {
         self.pending[group] = pending;
     }
 
-    /// Whether a tree is made again.
+    /// Whether a tree is repeated.
     pub(crate) fn rejects(&self, tree: usize) -> bool {
         self.pending[self.parent[tree]] != Pending::Nothing
     }
@@ -145,7 +146,7 @@ impl RetryGroups {
         self.pending.iter().any(|&pending| pending != Pending::Nothing)
     }
 
-    /// Rejects what a guard wants made again.
+    /// Rejects the islands that fail a step check.
     fn apply_step_checks(
         &mut self,
         checks: &mut StepChecks,
@@ -167,7 +168,7 @@ impl RetryGroups {
 }
 
 impl Dynamics {
-    /// Makes a part of a step with everything that does not wait. What is rejected is made again in parts of that.
+    /// Makes a substep with everything that does not wait. What is rejected is repeated in parts.
     pub(crate) fn advance_substep(&mut self, substep: Substep) {
         self.set_substep(substep);
         self.predict();
@@ -204,12 +205,13 @@ impl Dynamics {
         if divided {
             self.repeat_rejected(substep);
             self.set_substep(substep);
+            // The islands of its last part may be only some of them.
             // Those of its last part may be some of them only.
             self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
         }
     }
 
-    /// Makes the first part of what is left of a step. Work is reserved for what follows, if anything does.
+    /// Makes the first part of the rest of a step. Work is reserved for what follows, if anything does.
     pub(crate) fn advance_with_reserve(&mut self, substep: Substep) {
         if substep.h >= substep.left {
             return self.advance_substep(substep);
@@ -219,8 +221,8 @@ impl Dynamics {
         self.release_work();
     }
 
-    /// Makes again what was rejected: all that is halved together, and each group that something bounces in alone, since impacts have
-    /// their own times.
+    /// Repeats what was rejected: all that is halved together, and each group with an impact alone, because impacts
+    /// have their own times.
     fn repeat_rejected(&mut self, substep: Substep) {
         let depth = substep.refinement_level();
         if self.resume(depth, |pending| pending == Pending::TwoHalves) {
@@ -245,7 +247,7 @@ impl Dynamics {
         self.resume(depth, |pending| pending == Pending::Nothing);
     }
 
-    /// Goes back with what is rejected, and lets everything wait.
+    /// Restores the start of the substep for what was rejected, and suspends all trees.
     fn restore_rejected(&mut self, groups: &RetryGroups, depth: u32) {
         for (index, tree) in self.trees.iter_mut().enumerate().filter(|(_, tree)| tree.is_awake()) {
             tree.work.suspended_level = Some(depth);
@@ -256,12 +258,12 @@ impl Dynamics {
         }
     }
 
-    /// Lets all that moves wait.
+    /// Suspends all trees that move.
     fn suspend_moving(&mut self, depth: u32) {
         self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.work.suspended_level = Some(depth));
     }
 
-    /// Goes on with some of what waits, if there is any.
+    /// Resumes some of the suspended trees. False if there are none.
     fn resume(&mut self, depth: u32, which: impl Fn(Pending) -> bool) -> bool {
         let waiting = self.trees.iter_mut().filter(|tree| tree.work.suspended_level == Some(depth));
         let mut any = false;
@@ -271,7 +273,7 @@ impl Dynamics {
         any
     }
 
-    /// Sets the length of a substep, and its share of the step's time and work.
+    /// Sets the length of a substep, and its fraction of the step's time and work.
     pub(crate) fn set_substep(&mut self, substep: Substep) {
         (self.scheme.h, self.scheme.time_fraction) = (substep.h, substep.h / self.model.timestep);
         let whole = self.model.timestep / self.model.substeps as f64;
@@ -279,8 +281,7 @@ impl Dynamics {
         self.scheme.lookahead = if substep.impact_count > 0 { 0.5 * (substep.h + whole) } else { substep.h };
     }
 
-    /// The impulses that contacts and rows start from, and the last changes of velocity that the next are extrapolated from, go with
-    /// the length of a substep.
+    /// Scales the initial impulses of contacts and rows, and the last velocity changes, with the length of a substep.
     pub(crate) fn scale_impulses(&mut self, ratio: f64) {
         let trees = &self.trees;
         let moves = |tree: usize| trees[tree].is_awake();
@@ -297,13 +298,13 @@ impl Dynamics {
         }
     }
 
-    /// Reserves work of all that moves for what follows the part that is to be made, to which this share of it falls.
+    /// Reserves work of all moving trees for what follows, which corresponds to the fraction `share` of it.
     pub(super) fn reserve_work(&mut self, share: f64) {
         let budget = self.scheme.budget;
         self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.reserve_work(budget, share));
     }
 
-    /// Gives back what was reserved last.
+    /// Releases the last reservation.
     pub(super) fn release_work(&mut self) {
         self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(Tree::release_work);
     }

@@ -1,23 +1,24 @@
-//! Impacts: what bounces turns at the surface, at the very time when it gets there.
+//! Impacts: what bounces turns at the surface, at the time when it gets there.
 //!
-//! Rigid surfaces with restitution that approach faster than [`BOUNCE_SPEED`] have no part in a step: they fly. Where they would
-//! cross within the step, the group that they are in makes the step again in three parts: the flight to the first of them, the blow,
-//! and what is left of the step, in which there may be more of them.
+//! Rigid surfaces with restitution that approach faster than [`BOUNCE_SPEED`] are deferred: they take no part in a
+//! substep. Where they would cross within it, their group repeats the substep in three parts: the flight to the first
+//! impact, the blow, and the rest of the substep, in which there may be more impacts.
 //!
 //! ```text
-//! gap(q(t)) = 0        q(t): along the attempt at the whole step, then along flights of length t themselves
+//! gap(q(t)) = 0        q(t): along the attempt at the whole substep, then along flights of length t themselves
 //! M (v' - v) = Jᵀ p    u_n' = -e u_n where a surface bounces, u_n' >= 0 where another touches; Coulomb's law for the tangents
 //! ```
 //!
-//! The blow is the scheme's own step, so short ([`BLOW_DURATION`]) that forces do nothing in it: all laws of contact hold, its impulses
-//! count in the means of the step, and its energy is balanced as that of any other. What is slower than that speed, or
-//! comes to more impacts than a step may have, is left to the scheme, which solves for contacts over the step as a whole.
+//! The blow is the scheme's own substep, so short ([`BLOW_DURATION`]) that forces have no effect. All contact laws hold
+//! in it, its impulses count in the means of the step, and its energy is balanced like any other. Slower contacts, and
+//! impacts beyond the number that a step may have, are left to the scheme, which solves for contacts over the substep
+//! as a whole.
 //!
-//! **Several at the same instant.** By the law `sequential` the pair that approaches fastest bounces alone, then the next, until
-//! none approaches: a shock passes through bodies that touch as if they were a hair apart, and Newton's cradle does what it does. Pairs
-//! that approach equally fast bounce together, so that what is symmetric remains so, and the order of the bodies has no say. The points
-//! of contact of one pair are one blow. Each blow keeps momentum and gains no energy, therefore their sequence does.
-//! By the law `newton` all pairs are solved at once. Contacts without restitution hold in every blow.
+//! **Several at the same instant.** By the law `sequential` the pair that approaches fastest bounces alone, then the
+//! next, until none approaches. A shock passes through touching bodies as if they were a hair apart, as in Newton's
+//! cradle. Pairs that approach equally fast bounce together, so symmetry is kept and the order of bodies does not
+//! matter. The contact points of one pair are one blow. Each blow keeps momentum and gains no energy, so their sequence
+//! does too. By the law `newton` all pairs are solved at once. Contacts without restitution hold in every blow.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -70,7 +71,7 @@ impl Impacts {
     }
 }
 
-/// How many impacts and blows a group of so many trees may have in a step.
+/// Largest number of impacts and blows of a group of `trees` trees in a step.
 fn max_impacts(trees: usize) -> usize {
     (IMPACTS_TIMES_TREES / trees.max(1)).clamp(MIN_IMPACTS, MAX_IMPACTS)
 }
@@ -82,12 +83,12 @@ impl RetryGroups {
     }
 }
 
-/// Whether any side of a contact moves in this substep.
+/// Whether a side of a contact moves in this substep.
 fn moves(contact: &Contact, trees: &[Tree]) -> bool {
     contact.sides().any(|side| trees[side.tree].is_awake())
 }
 
-/// How fast the surfaces of a contact approach, m/s: those of single bodies at the start of the substep.
+/// Approach speed of the surfaces of a contact, m/s; for single bodies at the start of the substep.
 fn approach_speed(contact: &Contact, trees: &[Tree]) -> f64 {
     let velocity = |side: Side| {
         let tree = &trees[side.tree];
@@ -101,8 +102,9 @@ fn approach_speed(contact: &Contact, trees: &[Tree]) -> f64 {
     -contact.normal.dot(relative)
 }
 
-/// Whether its surfaces come together fast enough to bounce, as they approach now, or when single bodies have fallen as far as there
-/// is room; or part so fast that nothing brings them back within the substep; or turn back before they meet.
+/// Whether the contact is left to an impact. Its surfaces approach fast enough to bounce, now or after single bodies
+/// have fallen through the gap; or they separate so fast that nothing brings them back within the substep; or they turn
+/// back before they meet.
 fn leaves_to_impact(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
     let speed = approach_speed(contact, trees);
     let falls = |side: Side| trees[side.tree].is_single_body();
@@ -112,13 +114,14 @@ fn leaves_to_impact(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -
     let falls = [contact.a.is_some_and(falls), falls(contact.b)].map(|falls| f64::from(u8::from(falls)));
     let gain = contact.normal.dot(gravity) * (falls[0] - falls[1]);
     let room = (contact.gap + 0.5 * h * speed).max(0.0);
-    // What arrives this slowly is left to the scheme; below zero it does not arrive.
+    // A contact that arrives this slowly is left to the scheme; below zero it does not arrive.
     let slow = 0.0..=BOUNCE_SPEED * BOUNCE_SPEED;
     (speed > 0.0 || gain > 0.0) && !slow.contains(&(speed * speed + 2.0 * gain * room))
 }
 
 impl Dynamics {
-    /// Lets the surfaces fly that are going to bounce, and notes which pairs may meet within this substep. After the prediction.
+    /// Defers the contacts that are going to bounce, and records which pairs may meet within this substep. After the
+    /// prediction.
     pub(crate) fn defer_to_impact(&mut self, groups: &RetryGroups, substep: Substep) {
         self.impacts.candidates.clear();
         if !self.collider.contacts.iter().chain(&self.collider.old).any(Contact::bounces) {
@@ -142,13 +145,14 @@ impl Dynamics {
         }
         for contact in self.collider.contacts.iter_mut().filter(|contact| contact.deferred) {
             let speed = approach_speed(contact, trees);
-            // What something else carries is not sure to gain speed.
+            // A supported body does not surely gain speed.
             contact.deferred = speed.abs() > BOUNCE_SPEED || !contact.sides().any(|side| supported[side.tree]);
             let way = 0.5 * h * (speed.max(1.5 * speed) + gravity * h);
             if contact.deferred && contact.gap < way {
                 candidates.extend(flying(contact).map(|group| (group, contact.key)));
             }
         }
+        // A body that is through before the midpoint may not be in sight there.
         // What is through before the middle of the step may not be in sight there.
         for contact in &self.collider.old {
             let Some(group) = flying(contact) else { continue };
@@ -161,7 +165,7 @@ impl Dynamics {
         candidates.dedup();
     }
 
-    /// Has the groups made again in which something bounces within the substep that was just made.
+    /// Rejects the groups with an impact within the substep just made.
     pub(crate) fn find_impacts(&mut self, groups: &mut RetryGroups, substep: Substep) {
         if substep.ends_at_impact {
             return;
@@ -177,8 +181,8 @@ impl Dynamics {
         self.impacts.candidates = candidates;
     }
 
-    /// When the first of these pairs meet, seconds from the start of the substep, or its length: Newton's method along the path of the
-    /// attempt, within bounds.
+    /// Time of the first impact of these pairs, seconds from the start of the substep, at most its length: Newton's
+    /// method along the path of the attempt, within bounds.
     fn locate_impact(&mut self, groups: &RetryGroups, candidates: &[(usize, u64)], h: f64) -> f64 {
         let group = candidates[0].0;
         let own = |tree: usize, trees: &[Tree]| trees[tree].is_awake() && groups.group_of(tree) == group;
@@ -213,14 +217,14 @@ impl Dynamics {
         t
     }
 
-    /// The least of their arrivals, s.
+    /// The earliest of their arrivals, s.
     fn first_arrival(&mut self, candidates: &[(usize, u64)], h: f64) -> f64 {
         let (collider, trees) = (&mut self.collider, &self.trees);
         let arrivals = candidates.iter().map(|&(_, key)| collider.arrival(key, trees, h, 0.5 * BOUNCE_SPEED));
         arrivals.fold(f64::INFINITY, f64::min)
     }
 
-    /// Makes a part of a step with the one group that does not wait and in which something bounces after so many seconds.
+    /// Makes a substep with the one group that does not wait, in which something bounces after `after` seconds.
     pub(crate) fn step_through_impact(&mut self, substep: Substep, after: f64) {
         let next = Substep { impact_count: substep.impact_count + 1, ..substep };
         if after >= substep.h * (1.0 - END_FRACTION) {
@@ -230,6 +234,7 @@ impl Dynamics {
         self.reserve_work(1.0 - after / substep.h);
         if after > BLOW_DURATION {
             self.scale_impulses(after / last);
+            // The middle of the blow is the time of the impact.
             // The middle of the blow is the time of the impact.
             (flight, last) = (self.refine_flight(next, after, substep.h) - 0.5 * BLOW_DURATION, after);
         }
@@ -255,8 +260,8 @@ impl Dynamics {
         self.scale_impulses(substep.h / last);
     }
 
-    /// The length of the flight to an impact that was found along the path of a longer one. What falls freely takes the same path;
-    /// what joints and contacts hold makes flights until one ends at the impact.
+    /// The length of the flight to an impact that was found along the path of a longer one. Free fall takes the same
+    /// path. Where joints and contacts hold, flights are made until one ends at the impact.
     fn refine_flight(&mut self, next: Substep, mut flight: f64, most: f64) -> f64 {
         let held =
             |tree: &Tree| tree.is_awake() && (tree.topology.links.len() > 1 || !tree.work.external_wrenches.is_empty());
@@ -284,7 +289,7 @@ impl Dynamics {
         flight
     }
 
-    /// Solves for the blows at this instant, and returns the seconds they took.
+    /// Solves for the blows at this instant. Returns their duration, s.
     fn solve_blows(&mut self, next: Substep) -> f64 {
         let (correction, mut seconds) = (self.scheme.correction, 0.0);
         let most = max_impacts(self.trees.iter().filter(|tree| tree.is_awake()).count());
@@ -310,6 +315,7 @@ impl Dynamics {
             }
         }
         (self.scheme.is_impact_instant, self.scheme.correction) = (false, correction);
+        // The impulses of a blow are no warm start, and what was hit may go anywhere.
         // Nothing that follows starts from the impulses of a blow, and what was hit may go anywhere.
         let trees = &self.trees;
         let struck = self.collider.contacts.iter_mut().filter(|contact| moves(contact, trees));
@@ -318,8 +324,8 @@ impl Dynamics {
         seconds
     }
 
-    /// Lets pass what has no part in the next blow of the group that does not wait. False if nothing strikes. When it has had the
-    /// most impacts that it may, or no work is left for more, all that strikes does so at once.
+    /// Defers what takes no part in the next blow of the group that does not wait. False if nothing strikes. After the
+    /// largest number of impacts, or without work for more, everything that strikes does so at once.
     fn select_blow(&mut self, most: usize) -> bool {
         let (trees, law) = (&self.trees, self.impacts.law);
         let has_arrived = |contact: &Contact| contact.gap < SKIN && contact.surface.stiffness.is_infinite();
@@ -343,7 +349,7 @@ impl Dynamics {
 }
 
 impl Tree {
-    /// Notes how its velocities changed in the substep that was just made.
+    /// Records the velocity changes of the substep just made.
     fn record_path(&mut self) {
         let mut along = std::mem::take(&mut self.work.attempt_dv);
         along.clear();
@@ -358,8 +364,8 @@ impl Tree {
         self.work.attempt_dv = along;
     }
 
-    /// Moves to where it was `t` seconds after the start of a substep of `h` seconds, as the scheme would in a step of that length with the
-    /// same forces.
+    /// Moves to the position `t` seconds after the start of a substep of `h` seconds, as the scheme would in a substep
+    /// of that length with the same forces.
     fn move_along_path(&mut self, t: f64, h: f64) {
         self.restore_position();
         self.state.v.clone_from(&self.work.substep_start.v);
@@ -370,8 +376,8 @@ impl Tree {
         self.drift(0.5 * t);
     }
 
-    /// Ends a blow, or goes back where there was none. Laws of coordinates, and the velocity that the next bias is extrapolated from, go
-    /// on as they were before, unless the tree was hit.
+    /// Ends a blow, or restores the start where there was none. Laws of coordinates, and the velocity from which the
+    /// next bias is extrapolated, continue as before unless the tree was hit.
     fn end_blow(&mut self, strikes: bool, gravity: DVec3) {
         self.work.impact_count += 1;
         if !strikes {

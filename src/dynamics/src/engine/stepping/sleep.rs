@@ -1,18 +1,18 @@
-//! Sleep: objects that have come to rest together are left as they are until something touches them. Their contacts and
-//! forces stay what they were, so nothing that is read changes.
+//! Sleep: single bodies that have come to rest together stay as they are until something touches them. Their contacts
+//! and forces stay unchanged, so all readings do too.
 
 use simpartner_model::Norm;
 
 use super::world::Dynamics;
 use crate::engine::state::tree::Tree;
 
-/// At rest is what moves more slowly than this, m/s and rad/s (the defaults of ODE's autoDisableFlag), for so long, s.
+/// A body is at rest below this speed, m/s and rad/s (the defaults of ODE's autoDisableFlag), for this time, s.
 const REST_SPEED: f64 = 0.01;
 const REST_TIME: f64 = 0.5;
-/// What is small moves more slowly yet: by less than this part of its size in a second.
+/// Rest speed of small bodies over their size, 1/s.
 const REST_SPEED_PER_SIZE: f64 = 0.1;
 
-/// The speed below which a tree is at rest whose smallest shape has this size, m/s.
+/// Speed below which a tree is at rest whose smallest shape has this size, m/s.
 pub(crate) fn rest_speed(size: f64) -> f64 {
     REST_SPEED.min(REST_SPEED_PER_SIZE * size)
 }
@@ -30,7 +30,7 @@ impl Tree {
 }
 
 impl Dynamics {
-    /// Islands whose trees have all been at rest long enough fall asleep together.
+    /// Lets islands fall asleep whose trees have all been at rest long enough.
     pub(crate) fn fall_asleep(&mut self) {
         if self.model.sleepers.iter().all(Option::is_none) {
             return;

@@ -21,13 +21,13 @@ use crate::{
     },
 };
 
-/// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
+/// An alarm that rounding can turn on and off is reported again only after it has been quiet for this time, s.
 const EPISODE_QUIET_S: f64 = 1.0;
-/// Shapes that do not part are told after so long, s: those of a pile may be held by each other for some steps.
+/// Shapes that do not separate are reported after this time, s. Those of a pile may hold each other for some steps.
 const UNSEPARATED_DELAY_S: f64 = 0.1;
 
 impl StepChecks {
-    /// Tells, once for each pair and step, that a step is made in parts because something sank in.
+    /// Reports, once for each pair and step, that a step is divided because a contact pressed too deep.
     pub(super) fn report_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
         let bodies = bodies_of_contact(trees, contact);
         let same = |notice: &Notice| notice.bodies.iter().eq(bodies.iter().flatten());
@@ -41,7 +41,7 @@ impl StepChecks {
         self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: depth });
     }
 
-    /// Tells once in a step what happened in several of its parts: the part with the largest figure.
+    /// Reports an event that occurs in several substeps once, with its largest figure.
     pub(super) fn report_worst(&mut self, notice: Notice) {
         let same = |other: &&mut Notice| (other.guard, &other.bodies) == (notice.guard, &notice.bodies);
         match self.notices.iter_mut().find(same) {
@@ -55,7 +55,8 @@ impl StepChecks {
         body.map_or("the ground", |body| self.names[body.index()].as_str())
     }
 
-    /// Tells which islands have no solution, or no sound state, and of which trees that the substep `counts` for the books do not balance.
+    /// Reports islands without a solution or with a state that is not finite, and trees whose forces do not balance in
+    /// a substep that `counts`.
     pub(crate) fn after_substep<'a>(
         &mut self,
         islands: impl Iterator<Item = &'a Island> + Clone,
@@ -111,7 +112,7 @@ impl StepChecks {
         }
     }
 
-    /// Tells that shapes in an island do not part, after they have not for a while.
+    /// Reports shapes of an island that do not separate, after they have not for a while.
     fn report_unseparated(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact]) {
         let Some((depth, contact)) = island.outcome.unseparated.map(|(depth, index)| (depth, &contacts[index])) else {
             return;
@@ -132,7 +133,7 @@ impl StepChecks {
         }
     }
 
-    /// Tells that an island was slowed down.
+    /// Reports that an island was slowed down.
     fn report_slowed(&mut self, island: &Island, trees: &[Tree]) {
         for (guard, key, value) in [
             (Guard::Energy, episode::ISLAND_ENERGY, island.outcome.energy_removed),
@@ -151,7 +152,7 @@ impl StepChecks {
         }
     }
 
-    /// Checks whether bodies have run away, speeds, penetrations, loops and energy.
+    /// Checks for runaway bodies, speeds, penetrations, loop joints, motors and energy.
     pub(crate) fn after_step(
         &mut self,
         trees: &[Tree],
@@ -169,11 +170,12 @@ impl StepChecks {
         self.active_alarms.dedup();
         self.memory.raised_alarms.clone_from(&self.active_alarms);
         self.check_energy(trees);
+        // Events that end a run come first.
         // What ends a run comes first.
         self.notices.sort_by_key(|notice| notice.guard != Guard::Divergence);
     }
 
-    /// Tells of bodies that have run away.
+    /// Reports runaway bodies.
     fn check_bounds(&mut self, trees: &[Tree], bodies: &[BodyPlace]) {
         if trees.iter().all(Tree::is_within_bounds) {
             return;
@@ -224,12 +226,14 @@ impl StepChecks {
             let Some((dof, limit)) = tree.motor_at_limit().filter(|_| tree.is_awake()) else { continue };
             if self.begins_episode((episode::MOTOR, index)) {
                 let is_moved = |link: &&Link| (link.dof..link.dof + link.joint.freedom()).contains(&dof);
+                // A link between two coordinates of a joint is no body; the body comes after it.
                 // A link between two coordinates of a joint is no body; that one stands behind it.
                 let moved = tree.topology.links.iter().skip_while(|link| !is_moved(link)).find_map(|link| link.body);
                 self.report_motor_limit(moved, limit, &tree.topology.laws[dof]);
             }
         }
         for (index, closure) in closures.iter().enumerate() {
+            // A sleeping joint has the limit with which it fell asleep; a snapshot does not hold it.
             // What sleeps has the limit that it fell asleep with, of which a snapshot says nothing.
             let sleeps = trees[closure.a.tree].state.asleep || trees[closure.b.tree].state.asleep;
             let Some((axis, limit)) = closure.motor_limit.filter(|_| !sleeps) else { continue };
@@ -264,8 +268,8 @@ impl StepChecks {
         }
     }
 
-    /// The energy of the links and of their trees' springs may grow by what motors gave, and springs and rotors of joints that
-    /// close loops; by nothing else.
+    /// The energy of links and springs may grow by the work of motors and by springs and rotors of loop joints; by
+    /// nothing else.
     fn check_energy(&mut self, trees: &[Tree]) {
         let add = |[energy, given]: [f64; 2], tree: &Tree| [energy + tree.work.energy, given + tree.work.step_work];
         let [energy, given] = trees.iter().fold([0.0; 2], add);
@@ -276,12 +280,12 @@ impl StepChecks {
         }
     }
 
-    /// Whether an alarm is the first of its episode, which lasts until it has been quiet for a while.
+    /// Whether an alarm is the first of its episode. An episode lasts until it has been quiet for a while.
     fn begins_episode(&mut self, key: Episode) -> bool {
         self.memory.episodes.insert(key, EPISODE_QUIET_S).is_none()
     }
 
-    /// Notes that an alarm holds in this step, and says whether it is to be given: it did not hold in the step before.
+    /// Records that an alarm holds in this step. True if it has to be reported: it did not hold in the step before.
     fn is_new_alarm(&mut self, alarm: Alarm) -> bool {
         self.active_alarms.push(alarm);
         let raised_alarms = &mut self.memory.raised_alarms;

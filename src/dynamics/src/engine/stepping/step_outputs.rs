@@ -1,4 +1,4 @@
-//! What can be read after a step: poses and twists at its end, forces as means over it.
+//! Step outputs: what can be read after a step. Poses and twists are those at its end, forces are means over it.
 
 use bevy_math::DVec3;
 use simpartner_model::BodyId;
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Dynamics {
-    /// Before the first substep.
+    /// Clears contacts and loads before the first substep.
     pub(crate) fn clear_outputs(&mut self) {
         self.contacts.clear();
         self.wrenches.fill(Wrench::default());
@@ -28,9 +28,8 @@ impl Dynamics {
         }
     }
 
-    /// Adds the contacts of a substep to the list, those that press, and to the bodies' wrenches, torques about the centres
-    /// of mass.
-    /// Of what sleeps, once a step.
+    /// Adds the pressing contacts of a substep to the list and to the wrenches of bodies, torques about centres of
+    /// mass. Contacts of sleeping bodies are added once a step.
     pub(crate) fn add_contacts(&mut self, groups: &RetryGroups, depth: u32) {
         let rate = self.scheme.time_fraction / self.scheme.h;
         let trees = &self.trees;
@@ -57,7 +56,7 @@ impl Dynamics {
         }
     }
 
-    /// Notes where the joints that close loops are now, and what those that are awake transmitted.
+    /// Updates the frames of loop joints, and the reported load of those that are awake.
     pub(crate) fn update_loop_joints(&mut self) {
         let sleeps = |side: Side| self.trees[side.tree].state.asleep;
         for closure in &mut self.closures {
@@ -68,7 +67,7 @@ impl Dynamics {
         }
     }
 
-    /// Works out what the joints of trees transmit that nothing can move, from what pushed on them in the step.
+    /// Computes the joint reactions of static structures from the wrenches on them in the step.
     pub(crate) fn compute_static_reactions(&mut self) {
         let gravity = self.scheme.gravity;
         if self.model.static_structures.is_empty() {
@@ -102,14 +101,14 @@ impl Dynamics {
         self.model.static_structures.iter().for_each(|&tree| self.trees[tree].set_static_reactions(gravity));
     }
 
-    /// Where a body is, how it moves, and what touched it.
+    /// Pose, twist and contact wrench of a body.
     pub(crate) fn body_state(&self, body: BodyId) -> BodyState {
         let place = &self.model.bodies[body.index()];
         let Wrench { force, torque } = self.wrenches[body.index()];
         BodyState { force, torque, ..read_body(&self.trees[place.tree], place) }
     }
 
-    /// Where a joint is, how it moves, and what it transmits. That of what sleeps goes on transmitting what it did.
+    /// Anchor, coordinates and loads of a joint. A sleeping joint keeps the loads it had.
     pub(crate) fn joint_state(&self, joint: usize) -> JointState {
         match &self.model.joints[joint] {
             JointPlace::Tree { tree, link, dofs, sign } => read_joint(&self.trees[*tree], *link, dofs, *sign),
@@ -117,7 +116,7 @@ impl Dynamics {
         }
     }
 
-    /// Takes up what a joint transmitted in the last step.
+    /// Restores the loads of a joint in the last step.
     pub(crate) fn restore_load(&mut self, joint: usize, load: Load) {
         let Load { effort, stop, passive, force, torque } = load;
         match self.model.joints[joint] {

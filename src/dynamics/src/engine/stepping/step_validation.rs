@@ -1,5 +1,4 @@
-//! Guards watch over a step: they divide steps in which something turns fast, reject substeps that went wrong, and tell what is out of
-//! the ordinary.
+//! Step validation: divides steps in which a joint turns fast, and rejects substeps that went wrong.
 
 use simpartner_model::{BodyId, Mechanism};
 
@@ -14,39 +13,43 @@ use crate::{
     },
 };
 
-/// A substep is divided when a joint turns by more than this times the angle that it may turn by: above 1, so that rates about the
-/// limit do not change the number of parts from step to step.
+/// A substep is divided when a joint turns by more than this multiple of the permitted angle. It is above 1, so that
+/// rates near the limit do not change the number of parts from step to step.
 const SPLIT_HYSTERESIS: f64 = 2.0;
-/// A contact that sinks in by more than this before it presses asks for smaller steps, metres; between small shapes by less
-/// ([`Contact::share_of_depth`]). What comes straight at a surface is stopped at it; what turns towards it fast, or slides over an
-/// edge, may come deeper. Objects alone, whose heaps would cost many times as much, ask when they come deeper than the penetration
-/// that is thought right.
+/// Depth at which a contact may first press, m; less between small shapes ([`Contact::share_of_depth`]). Deeper
+/// contacts ask for smaller substeps. A body that moves straight at a surface is stopped at it; one that turns towards
+/// it fast, or slides over an edge, may come deeper. Islands of single bodies use the permitted penetration instead,
+/// because their heaps would cost many times as much.
 const MAX_IMPACT_DEPTH: f64 = 1e-3;
-/// Part of the energy that nobody sees that a loop may gain in a substep: at rest it gains what rounding leaves of velocities.
+/// Fraction of the negligible energy that a loop may gain in a substep. At rest it gains what rounding leaves of
+/// velocities.
 const NEGLIGIBLE_FRACTION_IN_LOOPS: f64 = 1e-9;
-/// How often a substep is halved for a joint that turns fast, at most: with more than a hundred parts a runaway joint would only make
-/// the simulation stand still.
+/// Largest number of halvings for a fast joint. With more than a hundred parts, a runaway joint would only stop the
+/// simulation.
 const MAX_TURN_HALVINGS: u32 = 7;
-/// How many halvings what moves freely is spared ([`crate::engine::gauss`]): where a joint turns by g rad, the midpoint scheme errs by g²/24 of that, the
-/// method of fourth order by g⁴/4320, which at twice the g is a thousandth of it. What is spared more drifts, as parts of other lengths follow each other.
+/// Halvings that Gauss's method saves ([`crate::engine::gauss`]). At a joint rotation of g rad the midpoint scheme errs
+/// by the fraction g²/24, Gauss's method by g⁴/4320, a thousandth of that at twice the g. Saving more would let energy
+/// drift, because parts of different lengths follow each other.
 const HALVINGS_SPARED_BY_GAUSS: u32 = 1;
 
-/// A substep of more than this share of the timestep is halved where the stages of a long tree are not found: waves that are too fast for the whole are
-/// not for a quarter, and what is stiffer still is better left to the midpoint scheme at once.
+/// A substep longer than this fraction of the timestep is halved if the stages of a long tree are not found. Waves too
+/// fast for the whole step are often not too fast for a quarter; what is stiffer is left to the midpoint scheme at
+/// once.
 const MIN_TIME_FRACTION_FOR_STAGES: f64 = 0.25;
 
-/// All guards.
+/// The step checks and the events of the present step.
 pub(crate) struct StepChecks {
     pub(super) names: Vec<String>,
     /// Trees that have joints.
     pub(super) jointed_trees: Vec<usize>,
     pub(super) settings: DynamicsSettings,
     pub(super) memory: CheckMemory,
-    /// Alarms that hold in this step, in the order in which they were seen.
+    /// Alarms that hold in this step, in the order in which they were found.
     pub(super) active_alarms: Vec<Alarm>,
-    /// Energy of the world before the step.
+    /// Energy of the world before the step, J.
     pub(super) energy: f64,
-    /// Of each tree, how fast it turns, rad/s, and the body that does, and how often its substeps are halved at once for that.
+    /// Of each tree: its fastest joint rate, rad/s, and the body it moves; and the number of halvings that this
+    /// requires.
     pub(super) turning: Vec<(f64, Option<BodyId>)>,
     pub(super) halvings: Vec<u32>,
     pub(super) notices: Vec<Notice>,
@@ -80,7 +83,7 @@ impl StepChecks {
         self.notices.clear();
     }
 
-    /// How often the substeps of a tree are halved at once, which moves freely or does not.
+    /// Number of halvings that the fastest joint of a tree requires; `is_free` if Gauss's method moves it.
     pub(crate) fn required_halvings(&self, tree: usize, is_free: bool) -> u32 {
         self.halvings[tree].saturating_sub(if is_free { HALVINGS_SPARED_BY_GAUSS } else { 0 })
     }
@@ -90,9 +93,9 @@ impl StepChecks {
         self.halvings.iter().fold(0, |most, &depth| most.max(depth))
     }
 
-    /// Finds out how often the `least` substeps of the coming step are halved for each tree: where a joint turns far in a substep,
-    /// its axis in the middle stands for others. What touches nothing, of which nothing is lost that the scheme gains, is halved for the turning of
-    /// its root, too.
+    /// Determines how often the `least` substeps of the coming step are halved for each tree. Where a joint turns far
+    /// in a substep, its axis at the midpoint stands for others. Trees without contacts are also halved for the
+    /// rotation of their root, because friction does not hide what the scheme gains.
     pub(crate) fn begin_step(&mut self, trees: &[Tree], contacts: &[Contact], timestep: f64, least: usize) {
         self.notices.clear();
         self.memory.episodes.retain(|_, quiet| {
@@ -137,8 +140,9 @@ impl StepChecks {
         self.memory.substeps = if count == least { 0 } else { count };
     }
 
-    /// Whether a substep of an island must be repeated with half its length: its contacts have no solution, or sank in before they
-    /// could press, or something became faster than anything may be, or did not move as freely as it was to, or a linkage gained energy, or a hit set its joints turning too fast for its length.
+    /// Whether a substep of an island must be repeated at half its length. Reasons: its contacts have no solution, or
+    /// pressed too deep; something became too fast; the stages of a long tree were not found; a linkage gained energy;
+    /// or an impact set its joints turning too fast.
     pub(crate) fn rejects_island(
         &mut self,
         island: &Island,
