@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{ContactDimensions, FrictionDirection, FrictionRule, Material, Norm};
 
 use super::{Hit, geom::MARGIN};
-use crate::engine::state::addresses::Side;
+use crate::engine::state::addresses::LinkAddress;
 
 /// What a pair of surfaces is like.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -31,8 +31,8 @@ pub(crate) struct Surface {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Contact {
     /// The first side; `None` is the ground.
-    pub(crate) a: Option<Side>,
-    pub(crate) b: Side,
+    pub(crate) a: Option<LinkAddress>,
+    pub(crate) b: LinkAddress,
     pub(crate) point: DVec3,
     /// From a to b.
     pub(crate) normal: DVec3,
@@ -42,7 +42,7 @@ pub(crate) struct Contact {
     /// Which two shapes, in the order of the list.
     pub(crate) key: u64,
     /// What of b is in the soil of a, if that is soil ([`super::super::soil`]): then all of the soil's wrench is here.
-    pub(crate) print: Option<usize>,
+    pub(crate) soil_patch: Option<usize>,
     /// World impulse on b, and angular impulse of rolling and torsional resistance.
     pub(crate) impulse: DVec3,
     pub(crate) spin_impulse: DVec3,
@@ -50,7 +50,7 @@ pub(crate) struct Contact {
     pub(crate) slip: f64,
     /// The velocity of b past a at the end of the last substep, m/s, and the length of that, s; 0 if the surfaces parted in it.
     pub(crate) rate: DVec3,
-    pub(crate) pressed_for: f64,
+    pub(crate) contact_duration: f64,
     /// How far the point has moved since the last substep, m.
     #[serde(skip)]
     pub(crate) moved: DVec3,
@@ -123,7 +123,7 @@ impl Contact {
     }
 
     /// The links that take part, one or two.
-    pub(crate) fn sides(&self) -> impl Iterator<Item = Side> + use<> {
+    pub(crate) fn sides(&self) -> impl Iterator<Item = LinkAddress> + use<> {
         self.a.into_iter().chain([self.b])
     }
 
@@ -133,7 +133,7 @@ impl Contact {
     }
 
     /// By how much smaller a depth counts here than between large shapes.
-    pub(crate) fn share_of_depth(&self) -> f64 {
+    pub(crate) fn depth_fraction(&self) -> f64 {
         (self.size / LARGE).min(1.0)
     }
 
@@ -282,8 +282,8 @@ impl Pair {
     #[inline(always)]
     pub(super) fn contact(
         &self,
-        a: Option<Side>,
-        b: Side,
+        a: Option<LinkAddress>,
+        b: LinkAddress,
         hit: &Hit,
         tangents: [DVec3; 2],
         key: u64,
@@ -298,12 +298,12 @@ impl Pair {
             gap: hit.gap,
             surface: self.surface,
             key,
-            print: None,
+            soil_patch: None,
             impulse: DVec3::ZERO,
             spin_impulse: DVec3::ZERO,
             slip: 0.0,
             rate: DVec3::ZERO,
-            pressed_for: 0.0,
+            contact_duration: 0.0,
             moved: DVec3::ZERO,
             undistributed_change: f64::INFINITY,
             size: sizes.size,

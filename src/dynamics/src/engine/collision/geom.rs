@@ -10,7 +10,7 @@ use super::{
     narrow::Placed,
 };
 use crate::{
-    engine::state::{addresses::Side, tree::Tree},
+    engine::state::{addresses::LinkAddress, tree::Tree},
     parry::shape::SharedShape,
 };
 
@@ -65,7 +65,7 @@ impl Outline {
 
 /// A colliding shape on a link, as the model has it. Where it is now says its [`Placement`].
 pub(crate) struct Geom {
-    pub(crate) side: Side,
+    pub(crate) side: LinkAddress,
     pub(crate) body: BodyId,
     pub(crate) outline: Outline,
     pub(crate) shape: SharedShape,
@@ -163,7 +163,7 @@ impl Bounds {
 impl Geom {
     /// A shape on a link, in the link's frame.
     pub(crate) fn new(
-        side: Side,
+        side: LinkAddress,
         body: BodyId,
         outline: Outline,
         shape: SharedShape,

@@ -38,12 +38,12 @@ pub(crate) use self::{
     faces::Faces,
     geom::{Geom, MARGIN, Outline},
     ground::Ground,
-    renumber::NewNumbers,
+    renumber::NewShapeIndices,
 };
 use crate::{
     engine::{
-        soil::Footprints,
-        state::{addresses::Side, tree::Tree},
+        soil::SoilPatches,
+        state::{addresses::LinkAddress, tree::Tree},
     },
     rays::CurrentScene,
 };
@@ -117,8 +117,8 @@ pub(crate) struct Collider {
     memory: Memory,
     rays: CurrentScene,
     /// What of each shape is in soil, and which of these are a shape's.
-    pub(crate) soil: Footprints,
-    prints: Vec<soil::Prints>,
+    pub(crate) soil: SoilPatches,
+    soil_patches: Vec<soil::Prints>,
 }
 
 impl Collider {
@@ -132,7 +132,7 @@ impl Collider {
         gravity: f64,
     ) -> Self {
         apart.sort_unstable();
-        let (soil, prints) = soil::footprints(&geoms, &grounds, gravity);
+        let (soil, soil_patches) = soil::footprints(&geoms, &grounds, gravity);
         let extents = geoms.iter().map(Geom::extent).collect();
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
@@ -143,7 +143,7 @@ impl Collider {
             old: Vec::new(),
             placed: false,
             sees_sleepers: false,
-            broad: BroadPhase::new(trees, prints.len()),
+            broad: BroadPhase::new(trees, soil_patches.len()),
             pairs: Vec::new(),
             merged: Vec::new(),
             clearances: Clearances::default(),
@@ -151,7 +151,7 @@ impl Collider {
             tangents: Tangents::default(),
             memory: Memory::default(),
             soil,
-            prints,
+            soil_patches,
         }
     }
 
@@ -184,7 +184,7 @@ impl Collider {
     }
 
     /// How far each shape reaches from the centre of mass of its link, m.
-    pub(crate) fn reaches(&self) -> impl Iterator<Item = (Side, f64)> {
+    pub(crate) fn reaches(&self) -> impl Iterator<Item = (LinkAddress, f64)> {
         self.model.geoms.iter().map(|geom| (geom.side, geom.offset.norm() + geom.size()))
     }
 
@@ -230,10 +230,10 @@ impl Collider {
         self.clearances.begin();
         pairs.iter().for_each(|&(a, b)| self.between(a, b, trees, h));
         self.pairs = pairs;
-        let awake = |side: Side| trees[side.tree].is_awake();
+        let awake = |side: LinkAddress| trees[side.tree].is_awake();
         let asleep = self.old.iter().filter(|contact| !awake(contact.b) && !contact.a.is_some_and(awake));
         merge(&mut self.contacts, asleep, &mut self.merged);
-        self.take_up(trees, h);
+        self.warm_start(trees, h);
     }
 
     /// Moves the shapes of a tree to where its links are, and looks at what they have of the ground.
@@ -327,7 +327,7 @@ impl Collider {
 
     /// Each contact takes the impulse of the nearest old contact of the same pair, every old one at most once. Both lists
     /// stand in the order of their keys.
-    fn take_up(&mut self, trees: &[Tree], h: f64) {
+    fn warm_start(&mut self, trees: &[Tree], h: f64) {
         let (mut start, mut old_start) = (0, 0);
         while start < self.contacts.len() {
             let key = self.contacts[start].key;
@@ -351,7 +351,7 @@ impl Collider {
                     contact.impulse = old.impulse;
                     contact.spin_impulse = old.spin_impulse;
                     (contact.slip, contact.undistributed_change) = (old.slip, old.undistributed_change);
-                    contact.pressed_for = old.pressed_for;
+                    contact.contact_duration = old.contact_duration;
                     contact.rate = carried(old, contact, trees, h);
                     contact.moved = contact.point - old.point;
                 }
@@ -368,7 +368,7 @@ fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
     if old.rate == DVec3::ZERO {
         return DVec3::ZERO;
     }
-    let spin = |side: Side| trees[side.tree].work.links[side.link].velocity.angular().dot(contact.normal);
+    let spin = |side: LinkAddress| trees[side.tree].work.links[side.link].velocity.angular().dot(contact.normal);
     let (one, other) = (contact.a.map_or(0.0, spin), spin(contact.b));
     let slower = if one.abs() < other.abs() { one } else { other };
     let same = old.normal == contact.normal;
@@ -379,7 +379,7 @@ fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
 /// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
 fn add(
     pair: &Pair,
-    sides: (Option<Side>, Side),
+    sides: (Option<LinkAddress>, LinkAddress),
     key: u64,
     sizes: Sizes,
     hits: &[Hit],

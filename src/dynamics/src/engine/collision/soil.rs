@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Rut, RutChanges, RutTile, SoilReading,
     engine::{
-        soil::{Footprints, Form},
+        soil::{SoilPatches, SoilShapeModel},
         state::tree::Tree,
     },
 };
@@ -23,44 +23,44 @@ const AROUND: f64 = 0.5;
 pub(super) type Prints = Vec<Option<usize>>;
 
 /// The parts of all shapes in soil.
-pub(super) fn footprints(geoms: &[Geom], grounds: &[Ground], gravity: f64) -> (Footprints, Vec<Prints>) {
-    let mut footprints = Footprints::new(gravity);
+pub(super) fn footprints(geoms: &[Geom], grounds: &[Ground], gravity: f64) -> (SoilPatches, Vec<Prints>) {
+    let mut footprints = SoilPatches::new(gravity);
     let soil =
         |ground: &Ground| ground.material.soil.map(|soil| (footprints.add_ground(ground.is_steep_plane()), soil));
     let soils: Vec<_> = grounds.iter().map(soil).collect();
     if soils.iter().all(Option::is_none) {
         return (footprints, vec![Vec::new(); geoms.len()]);
     }
-    let prints = geoms.iter().map(|geom| {
-        let print = |soil: &Option<(usize, Soil)>| {
+    let soil_patches = geoms.iter().map(|geom| {
+        let soil_patch = |soil: &Option<(usize, Soil)>| {
             let (ground, soil) = soil.filter(|_| geom.may_touch_ground())?;
             let cylinder = match geom.outline {
                 Outline::Cylinder { radius, half } => Some([radius, half]),
                 _ => None,
             };
-            let form = Form { shape: &geom.shape, size: geom.size(), grousers: geom.material.grousers };
+            let form = SoilShapeModel { shape: &geom.shape, size: geom.size(), grousers: geom.material.grousers };
             Some(footprints.add(ground, soil, &form, cylinder))
         };
-        soils.iter().map(print).collect()
+        soils.iter().map(soil_patch).collect()
     });
-    let prints = prints.collect();
-    (footprints, prints)
+    let soil_patches = soil_patches.collect();
+    (footprints, soil_patches)
 }
 
 impl Collider {
     /// The contacts of a shape with all soils, in a substep of so many seconds.
     pub(super) fn on_soils(&mut self, index: usize, trees: &[Tree], h: f64) {
-        for number in 0..self.prints[index].len() {
-            if let Some(print) = self.prints[index][number] {
-                self.on_soil([index, number, print], trees, h);
+        for number in 0..self.soil_patches[index].len() {
+            if let Some(soil_patch) = self.soil_patches[index][number] {
+                self.on_soil([index, number, soil_patch], trees, h);
             }
         }
     }
 
     /// What soil does to a body that rolls in it: of the first of its shapes that does.
     pub(crate) fn soil_under(&self, body: BodyId) -> Option<SoilReading> {
-        let own = self.model.geoms.iter().zip(&self.prints).filter(|(geom, _)| geom.body == body);
-        own.flat_map(|(_, prints)| prints).flatten().find_map(|&print| self.soil.reading(print))
+        let own = self.model.geoms.iter().zip(&self.soil_patches).filter(|(geom, _)| geom.body == body);
+        own.flat_map(|(_, soil_patches)| soil_patches).flatten().find_map(|&soil_patch| self.soil.reading(soil_patch))
     }
 
     /// How a ground of the world was left.
@@ -82,8 +82,8 @@ impl Collider {
     /// A tree is somewhere else: it is in no soil that it remembers.
     pub(crate) fn forget_soil(&mut self, tree: usize) {
         let own = self.model.starts[tree]..self.model.starts[tree + 1];
-        for print in self.prints[own].iter().flatten().flatten() {
-            self.soil.forget(*print);
+        for soil_patch in self.soil_patches[own].iter().flatten().flatten() {
+            self.soil.forget(*soil_patch);
         }
     }
 
@@ -93,13 +93,13 @@ impl Collider {
             return;
         }
         let own = self.model.starts[tree]..self.model.starts[tree + 1];
-        for print in self.prints[own].iter().flatten().flatten() {
-            self.soil.settle(*print);
+        for soil_patch in self.soil_patches[own].iter().flatten().flatten() {
+            self.soil.settle(*soil_patch);
         }
     }
 
     /// The contact of a shape with a ground of soil.
-    fn on_soil(&mut self, [index, number, print]: [usize; 3], trees: &[Tree], h: f64) {
+    fn on_soil(&mut self, [index, number, soil_patch]: [usize; 3], trees: &[Tree], h: f64) {
         let (geom, ground) = (&self.model.geoms[index], &self.model.grounds[number]);
         let placement = &self.placements[index];
         let near = ground.meets(&placement.bounds);
@@ -107,14 +107,14 @@ impl Collider {
         let shape = Moving { geom, centre: placement.centre, tree: &trees[geom.side.tree] };
         let placed = shape.placed();
         let deep = plane.filter(|&plane| geom.reaches_below(plane, placement.centre, shape.tree));
-        let Some(plane) = deep else { return self.soil.lift(print) };
+        let Some(plane) = deep else { return self.soil.lift(soil_patch) };
         let comes_on = h * shape.velocity().norm();
-        let Some(touch) = self.soil.lay(print, (placed.centre, placed.rotation), plane, comes_on) else { return };
+        let Some(touch) = self.soil.lay(soil_patch, (placed.centre, placed.rotation), plane, comes_on) else { return };
         let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
         let sizes = Sizes { size: geom.size(), motion: 0.0 };
         let hit = Hit { point: touch.point, normal: touch.normal, gap: touch.gap };
         let key = ((index as u64) << GROUND_BITS) | number as u64;
         let contact = pair.contact(None, geom.side, &hit, pair.tangents(hit.normal), key, sizes);
-        self.contacts.push(Contact { print: Some(print), ..contact.on_soil() });
+        self.contacts.push(Contact { soil_patch: Some(soil_patch), ..contact.on_soil() });
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::{Constraints, Parts, Source, rows::Directions};
+use super::{Constraints, IslandParts, Source, rows::Directions};
 use crate::engine::{
     algebra::spatial::Spatial,
     collision::{Contact, Surface},
@@ -22,7 +22,7 @@ use crate::engine::{
         least_norm_distribution::STICKING_SPEED,
         problem::{Block, Law, PositionRule},
     },
-    state::addresses::Side,
+    state::addresses::LinkAddress,
 };
 
 /// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop
@@ -30,10 +30,10 @@ use crate::engine::{
 pub(crate) const BOUNCE_SPEED: f64 = 0.05;
 /// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
 /// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
-pub(crate) const SKIN: f64 = 1e-6;
+pub(crate) const CONTACT_MARGIN: f64 = 1e-6;
 /// What comes to rest does so at the edge of that, as near to it as the solver leaves velocities, and by so much, metres, it may be
 /// beyond. Taken as it is, such a surface would hover and bear nothing.
-const HOVER: f64 = 1e-9;
+const HOVER_DISTANCE: f64 = 1e-9;
 /// A contact rolls if its surfaces turn on each other and its point moves along both faster than this, m/s; what only settles shares its load
 /// to the end.
 const ROLLING_SPEED: f64 = 1e-3;
@@ -43,13 +43,13 @@ const ROLLING_SPEED: f64 = 1e-3;
 const ROLLING_CREEP: f64 = 2e-6;
 /// Creep of what bore hardly anything yields by this part of what the bodies themselves yield at most, and so does no less for a load that comes at once.
 const MOST_CREEP: f64 = 1e-3;
-/// Contacts of two shapes are of one face where the cosine of the angle between their normals is above this: a box of 10 cm that lies on its face within [`SKIN`] is
+/// Contacts of two shapes are of one face where the cosine of the angle between their normals is above this: a box of 10 cm that lies on its face within [`CONTACT_MARGIN`] is
 /// tilted by 1e-5 rad.
 const ONE_FACE: f64 = 1.0 - 1e-9;
 
 impl Constraints {
     /// Adds a contact, and its resistance to rolling and turning.
-    pub(super) fn add_contact(&mut self, parts: &mut Parts, index: usize, scheme: &Scheme, again: bool) {
+    pub(super) fn add_contact(&mut self, parts: &mut IslandParts, index: usize, scheme: &Scheme, again: bool) {
         let contacts = parts.contacts;
         let contact = &contacts[index];
         if contact.deferred {
@@ -110,7 +110,7 @@ impl Constraints {
 
     /// Has the points of a face arrive together. Two rigid faces that lie on each other have gaps that differ by rounding and by little
     /// tilts; where that tells points that have arrived from others, the first to arrive would bear alone, and a face on one point turns about it.
-    pub(super) fn level_faces(&mut self, contacts: &[Contact], scheme: &Scheme) {
+    pub(super) fn equalize_gaps(&mut self, contacts: &[Contact], scheme: &Scheme) {
         let mut first = 0;
         while first < self.sources.len() {
             let Source::Contact(index) = self.sources[first] else {
@@ -124,13 +124,13 @@ impl Constraints {
                 _ => false,
             };
             let end = first + self.sources[first..].iter().take_while(|source| same(source)).count();
-            self.level_face(first..end, contacts, scheme);
+            self.equalize_face(first..end, contacts, scheme);
             first = end;
         }
     }
 
     /// The same for the contacts of two shapes, which are these blocks.
-    fn level_face(&mut self, range: Range<usize>, contacts: &[Contact], scheme: &Scheme) {
+    fn equalize_face(&mut self, range: Range<usize>, contacts: &[Contact], scheme: &Scheme) {
         for place in range.clone() {
             let Some((contact, room)) = self.waiting(place, contacts) else { continue };
             let gap = self.problem.blocks[place].gap;
@@ -142,7 +142,7 @@ impl Constraints {
                     lead = nearer;
                 }
             }
-            if gap - lead < SKIN {
+            if gap - lead < CONTACT_MARGIN {
                 self.problem.blocks[place].bias[0] -= (room - self::room(lead)) / scheme.lookahead;
             }
         }
@@ -159,8 +159,8 @@ impl Constraints {
 
     /// Adds what surfaces that yield gave back to what came into the trees, J; what they took is negative, and the part that their
     /// dampers took is lost. Surfaces that move give what drives them.
-    pub(crate) fn count_surface_work(&self, parts: &mut Parts, h: f64) {
-        self.count_work_of_soil(parts, h);
+    pub(crate) fn add_surface_work(&self, parts: &mut IslandParts, h: f64) {
+        self.add_soil_work(parts, h);
         for (source, block) in self.blocks() {
             let Source::Contact(index) = source else { continue };
             let contact = &parts.contacts[index];
@@ -180,7 +180,7 @@ impl Constraints {
 
     /// How far a rigid contact penetrated before it could press, m, and its place in the list of contacts: the deepest for the size of
     /// its shapes. Contacts press from the middle of the step on; until then the surfaces approach as before.
-    pub(crate) fn deepest_sinking(&self, contacts: &[Contact], h: f64) -> Option<(f64, usize)> {
+    pub(crate) fn deepest_penetration(&self, contacts: &[Contact], h: f64) -> Option<(f64, usize)> {
         let (mut deepest, mut most) = (None, 0.0);
         for (source, block) in self.blocks() {
             let Source::Contact(index) = source else { continue };
@@ -188,7 +188,7 @@ impl Constraints {
             if !(depth > 0.0) {
                 continue;
             }
-            let relative = depth / contacts[index].share_of_depth();
+            let relative = depth / contacts[index].depth_fraction();
             if relative > most && !is_compliant(&contacts[index].surface) {
                 (deepest, most) = (Some((depth, index)), relative);
             }
@@ -213,8 +213,8 @@ fn is_closing(block: &Block, scheme: &Scheme) -> bool {
 
 /// How far the surfaces are from having arrived, m.
 fn room(gap: f64) -> f64 {
-    let beyond = gap - SKIN;
-    if beyond > HOVER { beyond } else { 0.0 }
+    let beyond = gap - CONTACT_MARGIN;
+    if beyond > HOVER_DISTANCE { beyond } else { 0.0 }
 }
 
 /// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
@@ -224,15 +224,16 @@ fn is_impact(block: &Block, scheme: &Scheme) -> bool {
 }
 
 /// Creep of a contact that rolls for each newton second that brakes it, m/(s N s), times its coefficient of friction.
-fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
+fn creep_of_rolling(parts: &IslandParts, contact: &Contact, scheme: &Scheme) -> f64 {
     let load = contact.start()[0];
-    let jointed = |side: Side| parts.tree(side).is_some_and(|tree| tree.topology.freedom > 0 && !tree.is_single_body());
+    let jointed =
+        |side: LinkAddress| parts.tree(side).is_some_and(|tree| tree.topology.freedom > 0 && !tree.is_single_body());
     let alone = !contact.a.is_some_and(jointed) && !jointed(contact.b);
-    if alone || contact.pressed_for == 0.0 || load == 0.0 {
+    if alone || contact.contact_duration == 0.0 || load == 0.0 {
         return 0.0;
     }
-    let motion = |side: Option<Side>| {
-        let of = |side: Side| Some(parts.tree(side)?.motion_at(side.link, contact.point));
+    let motion = |side: Option<LinkAddress>| {
+        let of = |side: LinkAddress| Some(parts.tree(side)?.motion_at(side.link, contact.point));
         side.and_then(of).unwrap_or(Spatial::ZERO)
     };
     let (a, b) = (motion(contact.a), motion(Some(contact.b)));
@@ -241,7 +242,7 @@ fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
     if turns.length_squared() < ROLLING_SPEED * ROLLING_SPEED {
         return 0.0;
     }
-    let along = contact.moved / (0.5 * (scheme.h + contact.pressed_for));
+    let along = contact.moved / (0.5 * (scheme.h + contact.contact_duration));
     let speed = (along - a.linear()).length_squared().min((along - b.linear()).length_squared()).sqrt();
     if speed > ROLLING_SPEED { ROLLING_CREEP * speed / load } else { 0.0 }
 }
@@ -251,10 +252,10 @@ fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
 /// by more than what bounces is another contact, and less than what the solver leaves is no motion: carried on, that would excite itself from
 /// step to step.
 fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
-    if contact.pressed_for == 0.0 || scheme.is_impact_instant {
+    if contact.contact_duration == 0.0 || scheme.is_impact_instant {
         return DVec3::ZERO;
     }
-    let share = scheme.h / (scheme.h + contact.pressed_for);
+    let share = scheme.h / (scheme.h + contact.contact_duration);
     let change = (contact.velocity_of(block.before) - contact.rate) * share;
     if (STICKING_SPEED..BOUNCE_SPEED).contains(&change.norm()) { change } else { DVec3::ZERO }
 }

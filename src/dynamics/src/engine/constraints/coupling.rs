@@ -1,7 +1,7 @@
 //! A coupling of two coordinates of a tree: v_f - ratio v_l = 0, and what they are off by is taken out over some steps. The
 //! coordinates are linear in the velocities, so a coupling that is kept stays kept to rounding.
 
-use super::{Constraints, Parts, Source, rows::to_index};
+use super::{Constraints, IslandParts, Source, rows::to_index};
 use crate::engine::{
     scheme::Scheme,
     solvers::problem::{Law, PositionRule},
@@ -33,7 +33,7 @@ impl Constraints {
     }
 
     /// Adds the work of what takes out errors to what came into the trees, J; a coupling that is kept does none.
-    pub(crate) fn count_coupling_work(&self, parts: &mut Parts) {
+    pub(crate) fn add_coupling_work(&self, parts: &mut IslandParts) {
         for (source, block) in self.blocks() {
             let Source::Coupling { tree, .. } = source else { continue };
             let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];

@@ -14,7 +14,7 @@ use crate::{
             axis_laws::AxisLaw,
             ball_joint::{self, StopRow, Stops},
         },
-        state::{addresses::Side, tree::Tree},
+        state::{addresses::LinkAddress, tree::Tree},
     },
     state::rotation_vector,
 };
@@ -27,11 +27,11 @@ pub(crate) const ROWS: usize = HELD_ROWS + 3 * AXIS_ROWS;
 
 /// A joint between two links that are connected otherwise too.
 #[derive(Debug, Clone)]
-pub(crate) struct Closure {
+pub(crate) struct LoopJoint {
     /// The model's parent.
-    pub(crate) a: Side,
+    pub(crate) a: LinkAddress,
     /// The model's child.
-    pub(crate) b: Side,
+    pub(crate) b: LinkAddress,
     /// `link_from_joint` on either side.
     pub(crate) frames: [Pose; 2],
     pub(crate) kind: JointKind,
@@ -41,14 +41,14 @@ pub(crate) struct Closure {
     /// Those of a ball joint; others have none.
     pub(crate) stops: Stops,
     /// Where its frames are.
-    pub(crate) place: Placement,
+    pub(crate) place: JointFrames,
     /// The coordinates of its axes: offsets, angles that count whole turns, or the rotation vector of a ball joint.
     pub(crate) coordinates: [f64; 3],
     /// The rows' impulses in the last step, by the rows' numbers.
     pub(crate) impulses: [f64; ROWS],
     /// What it transmitted, mean over the step; and over the last that it was awake in, which it goes on transmitting.
-    pub(crate) load: Load,
-    pub(crate) told: Load,
+    pub(crate) load: LoopLoad,
+    pub(crate) reported_load: LoopLoad,
     /// The mean rate in the last substep of each motor that gave its largest power in it, otherwise 0.
     pub(crate) power_means: [f64; 3],
     /// The axis whose motor was held back in the last substep, and by which of its bounds.
@@ -57,7 +57,7 @@ pub(crate) struct Closure {
 
 /// What a joint transmits on its child.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Load {
+pub(crate) struct LoopLoad {
     /// Of each axis: motor, stops, and spring, damping, dry friction and rotor.
     pub(crate) effort: [f64; 3],
     pub(crate) stop: [f64; 3],
@@ -69,7 +69,7 @@ pub(crate) struct Load {
 
 /// Where the two frames are.
 #[derive(Debug, Clone)]
-pub(crate) struct Placement {
+pub(crate) struct JointFrames {
     pub(crate) parent: Pose,
     pub(crate) child: Pose,
 }
@@ -93,12 +93,12 @@ pub(crate) struct Direction {
 
 /// Which row of a closure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum RowKind {
     Hold(usize),
     Axis(usize, AxisLaw),
 }
 
-impl Purpose {
+impl RowKind {
     /// The row's number.
     pub(crate) fn number(self) -> usize {
         match self {
@@ -108,7 +108,7 @@ impl Purpose {
     }
 }
 
-impl Placement {
+impl JointFrames {
     /// Offset and turn of the child's frame in the parent's.
     fn relative(&self) -> (DVec3, DQuat) {
         let turn = self.parent.rotation.inverse() * self.child.rotation;
@@ -148,24 +148,24 @@ impl Direction {
     }
 }
 
-impl Closure {
+impl LoopJoint {
     /// Adds what a row exerts, a share of the step's mean.
-    pub(crate) fn add_load(&mut self, purpose: Purpose, direction: &Direction, effort: f64) {
+    pub(crate) fn add_load(&mut self, kind: RowKind, direction: &Direction, effort: f64) {
         let force = direction.force(effort);
         let along = self.place.parent.rotation.inverse() * force.angular();
         let load = &mut self.load;
         load.force += force.linear();
         load.torque += force.angular();
-        match purpose {
-            Purpose::Hold(_) => {}
-            Purpose::Axis(_, law) if law.is_stop() && self.kind == JointKind::Ball => {
+        match kind {
+            RowKind::Hold(_) => {}
+            RowKind::Axis(_, law) if law.is_stop() && self.kind == JointKind::Ball => {
                 (0..3).for_each(|axis| load.stop[axis] += along[axis]);
             }
-            Purpose::Axis(axis, AxisLaw::LowerStop) => load.stop[axis] += effort,
+            RowKind::Axis(axis, AxisLaw::LowerStop) => load.stop[axis] += effort,
             // Its row points the other way.
-            Purpose::Axis(axis, AxisLaw::UpperStop) => load.stop[axis] -= effort,
-            Purpose::Axis(axis, AxisLaw::Motor) => load.effort[axis] += effort,
-            Purpose::Axis(axis, AxisLaw::Friction | AxisLaw::Passive) => load.passive[axis] += effort,
+            RowKind::Axis(axis, AxisLaw::UpperStop) => load.stop[axis] -= effort,
+            RowKind::Axis(axis, AxisLaw::Motor) => load.effort[axis] += effort,
+            RowKind::Axis(axis, AxisLaw::Friction | AxisLaw::Passive) => load.passive[axis] += effort,
         }
     }
 
@@ -203,12 +203,12 @@ impl Closure {
 
     /// Notes where its two frames are, and its coordinates.
     pub(crate) fn set_place(&mut self, trees: &[Tree]) {
-        let place = |side: Side, frame: &Pose| trees[side.tree].work.links[side.link].pose().then(frame);
-        self.move_to(Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) });
+        let place = |side: LinkAddress, frame: &Pose| trees[side.tree].work.links[side.link].pose().then(frame);
+        self.move_to(JointFrames { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) });
     }
 
     /// The same for frames that are there.
-    pub(crate) fn move_to(&mut self, place: Placement) {
+    pub(crate) fn move_to(&mut self, place: JointFrames) {
         self.place = place;
         let (offset, turn) = self.place.relative();
         self.coordinates = match self.kind {
@@ -274,7 +274,7 @@ impl Closure {
     }
 
     /// How far it would be off in the directions in which it holds if its two frames were elsewhere.
-    pub(crate) fn errors_at(&self, place: Placement) -> [f64; HELD_ROWS] {
+    pub(crate) fn errors_at(&self, place: JointFrames) -> [f64; HELD_ROWS] {
         let still = Motion { velocity: [Spatial::ZERO; 2], acceleration: [Spatial::ZERO; 2] };
         let moved = Self { place, ..self.clone() };
         moved.held(&still).map(|held| held.map_or(0.0, |(_, error)| error))

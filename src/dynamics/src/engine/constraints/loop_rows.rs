@@ -11,8 +11,8 @@ use std::ops::Index;
 use bevy_math::DVec3;
 
 use super::{
-    Constraints, Parts, Source,
-    loop_joint::{Closure, Direction, Placement, Purpose},
+    Constraints, IslandParts, Source,
+    loop_joint::{Direction, JointFrames, LoopJoint, RowKind},
     rows::Directions,
 };
 use crate::engine::{
@@ -23,7 +23,7 @@ use crate::engine::{
     },
     scheme::Scheme,
     solvers::problem::{Block, Law, PositionRule},
-    state::addresses::Side,
+    state::addresses::LinkAddress,
 };
 
 /// Part of a loop's error that is taken out in a step (Baumgarte 1972): it falls to a hundredth in 20 steps, and a fifth is far
@@ -31,22 +31,22 @@ use crate::engine::{
 const LOOP_CORRECTION: f64 = 0.2;
 
 /// Speed with which a loop may open beside that, m/s: 1e-10 m in a step of 1 ms, which the next takes out.
-const CLOSED: f64 = 1e-8;
+const CLOSED_TOLERANCE: f64 = 1e-8;
 
 /// What a row of a closure is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ClosureRow {
-    pub(super) closure: usize,
+pub(super) struct LoopRow {
+    pub(super) loop_joint: usize,
     /// Its place among those of the island.
     pub(super) place: usize,
-    pub(super) purpose: Purpose,
+    pub(super) kind: RowKind,
     pub(super) direction: Direction,
 }
 
 /// The rows of an island's closures, and the last row that was worked out.
 #[derive(Debug, Default)]
-pub(super) struct ClosureRows {
-    rows: Vec<ClosureRow>,
+pub(super) struct LoopRows {
+    rows: Vec<LoopRow>,
     last: Row,
 }
 
@@ -59,96 +59,95 @@ struct Row {
     before: f64,
 }
 
-impl ClosureRows {
+impl LoopRows {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
     }
 }
 
-impl Index<usize> for ClosureRows {
-    type Output = ClosureRow;
+impl Index<usize> for LoopRows {
+    type Output = LoopRow;
 
-    fn index(&self, row: usize) -> &ClosureRow {
+    fn index(&self, row: usize) -> &LoopRow {
         &self.rows[row]
     }
 }
 
 impl Constraints {
-    pub(super) fn add_closure(&mut self, parts: &Parts, place: usize, scheme: &Scheme) {
-        let index = parts.own_closures[place];
-        let (closure, h) = (&parts.closures[index], scheme.h);
-        let sides = [closure.a, closure.b].map(|side| parts.tree(side).map(|tree| (tree, side.link)));
-        let motion = closure.motion(sides, scheme.gravity);
+    pub(super) fn add_loop_joint(&mut self, parts: &IslandParts, place: usize, scheme: &Scheme) {
+        let index = parts.own_loop_joints[place];
+        let (loop_joint, h) = (&parts.loop_joints[index], scheme.h);
+        let sides = [loop_joint.a, loop_joint.b].map(|side| parts.tree(side).map(|tree| (tree, side.link)));
+        let motion = loop_joint.motion(sides, scheme.gravity);
         let closing = self.closing[place];
-        for (number, held) in closure.held(&motion).into_iter().enumerate() {
+        for (number, held) in loop_joint.held(&motion).into_iter().enumerate() {
             let Some((direction, error)) = held else { continue };
-            self.set_last_row(parts, closure, &direction, h);
+            self.set_last_row(parts, loop_joint, &direction, h);
             let law = Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
-            let mut block = self.closure_block(law, 1.0, 0.0);
+            let mut block = self.loop_block(law, 1.0, 0.0);
             let most = scheme.correction_speed;
             block.bias[0] += (error * LOOP_CORRECTION / h).clamp(-most, most) + closing[number];
             block.position = PositionRule::Held;
-            let purpose = Purpose::Hold(number);
-            block.impulse[0] = closure.impulses[purpose.number()];
-            self.push_closure_row(ClosureRow { closure: index, place, purpose, direction }, block);
+            let kind = RowKind::Hold(number);
+            block.impulse[0] = loop_joint.impulses[kind.number()];
+            self.push_loop_row(LoopRow { loop_joint: index, place, kind, direction }, block);
         }
-        let (motor_coordinates, power_means) = (closure.motor_coordinates(), self.power_means[place]);
+        let (motor_coordinates, power_means) = (loop_joint.motor_coordinates(), self.power_means[place]);
         let mut rates = [[0.0; 3]; 2];
-        for (axis, direction) in closure.free(&motion).into_iter().enumerate() {
-            let (Some(direction), Some(law)) = (direction, &closure.axes[axis]) else { continue };
-            self.set_last_row(parts, closure, &direction, h);
-            let (q, motor) = (closure.coordinates[axis], &closure.motors[axis]);
-            let Row { free, before, .. } = self.closure_rows.last;
+        for (axis, direction) in loop_joint.free(&motion).into_iter().enumerate() {
+            let (Some(direction), Some(law)) = (direction, &loop_joint.axes[axis]) else { continue };
+            self.set_last_row(parts, loop_joint, &direction, h);
+            let (q, motor) = (loop_joint.coordinates[axis], &loop_joint.motors[axis]);
+            let Row { free, before, .. } = self.loop_rows.last;
             [rates[0][axis], rates[1][axis]] = [before, free];
             let linear = [
                 motor_row(motor, law, motor_coordinates[axis], before, power_means[axis], h),
                 passive_row(law, q, before, h),
             ];
             let rows = stops_and_friction(law, q, free, h).into_iter().chain(linear);
-            rows.flatten().for_each(|row| self.add_axis_row(closure, [index, place], axis, &direction, &row));
+            rows.flatten().for_each(|row| self.add_axis_row(loop_joint, [index, place], axis, &direction, &row));
         }
-        for stop in closure.ball_stops(rates[0], rates[1], h).into_iter().flatten() {
-            let direction = closure.along_parent(&motion, stop.direction);
-            self.set_last_row(parts, closure, &direction, h);
-            self.add_axis_row(closure, [index, place], stop.axis, &direction, &stop.row);
+        for stop in loop_joint.ball_stops(rates[0], rates[1], h).into_iter().flatten() {
+            let direction = loop_joint.along_parent(&motion, stop.direction);
+            self.set_last_row(parts, loop_joint, &direction, h);
+            self.add_axis_row(loop_joint, [index, place], stop.axis, &direction, &stop.row);
         }
     }
 
     /// Adds a row of a law of an axis in the direction of the row that was worked out last.
     fn add_axis_row(
         &mut self,
-        closure: &Closure,
+        loop_joint: &LoopJoint,
         [index, place]: [usize; 2],
         axis: usize,
         direction: &Direction,
         row: &AxisRow,
     ) {
-        let mut block = self.closure_block(row.interval(), row.sign, row.compliance);
+        let mut block = self.loop_block(row.interval(), row.sign, row.compliance);
         block.bias[0] += row.offset;
         (block.gap, block.position) = (row.gap, row.position_rule());
-        let purpose = Purpose::Axis(axis, row.law);
-        block.impulse[0] = closure.impulses[purpose.number()].clamp(row.low, row.high);
+        let kind = RowKind::Axis(axis, row.law);
+        block.impulse[0] = loop_joint.impulses[kind.number()].clamp(row.low, row.high);
         let direction = Direction { vector: direction.vector * row.sign, ..*direction };
-        self.push_closure_row(ClosureRow { closure: index, place, purpose, direction }, block);
+        self.push_loop_row(LoopRow { loop_joint: index, place, kind, direction }, block);
     }
 
     /// Whether no motor of a closure gives more than its largest power. If one does, its row is another when the rows are assembled again.
     /// Where it `grows`, what is at its largest power stays there.
-    pub(crate) fn keeps_powers(&mut self, parts: &Parts, h: f64, grows: bool) -> bool {
+    pub(crate) fn power_limits_consistent(&mut self, parts: &IslandParts, h: f64, grows: bool) -> bool {
         let mut keeps = true;
         for (source, block) in self.sources.iter().zip(&self.problem.blocks) {
-            let &Source::Closure(row) = source else { continue };
-            let ClosureRow { closure, place, purpose: Purpose::Axis(axis, AxisLaw::Motor), .. } =
-                self.closure_rows.rows[row]
+            let &Source::LoopJoint(row) = source else { continue };
+            let LoopRow { loop_joint, place, kind: RowKind::Axis(axis, AxisLaw::Motor), .. } = self.loop_rows.rows[row]
             else {
                 continue;
             };
-            let closure = &parts.closures[closure];
-            let Some(law) = closure.axes[axis].as_ref().filter(|law| law.max_power.is_finite()) else { continue };
+            let loop_joint = &parts.loop_joints[loop_joint];
+            let Some(law) = loop_joint.axes[axis].as_ref().filter(|law| law.max_power.is_finite()) else { continue };
             let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
-            let (mean, q) = (0.5 * (block.before[0] + after), closure.motor_coordinates()[axis]);
+            let (mean, q) = (0.5 * (block.before[0] + after), loop_joint.motor_coordinates()[axis]);
             let last = &mut self.power_means[place][axis];
-            if !exceeds_power(law, bounded_effort(&closure.motors[axis], law, q, after, h), mean) {
+            if !exceeds_power(law, bounded_effort(&loop_joint.motors[axis], law, q, after, h), mean) {
                 keeps &= *last == 0.0 || grows;
                 *last = if grows { *last } else { 0.0 };
             } else if !same_mean(mean, *last) {
@@ -163,17 +162,17 @@ impl Constraints {
     /// Which bound the motor of a row was at.
     pub(super) fn motor_limit(
         &self,
-        row: &ClosureRow,
+        row: &LoopRow,
         block: &Block,
-        closure: &Closure,
+        loop_joint: &LoopJoint,
         h: f64,
     ) -> Option<(usize, MotorLimit)> {
-        let Purpose::Axis(axis, AxisLaw::Motor) = row.purpose else { return None };
-        let law = closure.axes[axis].as_ref()?;
+        let RowKind::Axis(axis, AxisLaw::Motor) = row.kind else { return None };
+        let law = loop_joint.axes[axis].as_ref()?;
         let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
         let limit = if self.power_means[row.place][axis] != 0.0 {
             MotorLimit::Power
-        } else if closure.motors[axis].max_effort == law.max_effort && block.impulse[0].abs() >= law.max_effort * h {
+        } else if loop_joint.motors[axis].max_effort == law.max_effort && block.impulse[0].abs() >= law.max_effort * h {
             MotorLimit::Effort
         } else if after.abs() > (1.0 - ON_TARGET) * law.max_rate {
             MotorLimit::Rate
@@ -185,56 +184,56 @@ impl Constraints {
 
     /// Whether the loops are closed at the middle of the next step, too, but for what was open at that of this one. If not, the
     /// rows get what is missing.
-    pub(crate) fn closes(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
+    pub(crate) fn loops_closed(&mut self, parts: &mut IslandParts, scheme: &Scheme) -> bool {
         let h = scheme.h;
         // A loop joint is between links of a tree that has joints, or one of it and a fixed body.
-        if !parts.own_closures.is_empty() {
+        if !parts.own_loop_joints.is_empty() {
             let linkages = parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1);
             linkages.for_each(|tree| tree.predict_links(h));
         }
         let mut closes = true;
-        for place in 0..parts.own_closures.len() {
-            let closure = &parts.closures[parts.own_closures[place]];
-            let (sides, now) = ([closure.a, closure.b], [closure.place.parent, closure.place.child]);
+        for place in 0..parts.own_loop_joints.len() {
+            let loop_joint = &parts.loop_joints[parts.own_loop_joints[place]];
+            let (sides, now) = ([loop_joint.a, loop_joint.b], [loop_joint.place.parent, loop_joint.place.child]);
             let ahead = [0, 1].map(|k| match parts.tree(sides[k]) {
-                Some(tree) => tree.work.ahead[sides[k].link].pose().then(&closure.frames[k]),
+                Some(tree) => tree.work.ahead[sides[k].link].pose().then(&loop_joint.frames[k]),
                 None => now[k],
             });
-            let after = closure.errors_at(Placement { parent: ahead[0], child: ahead[1] });
-            let before = closure.errors_at(closure.place.clone());
+            let after = loop_joint.errors_at(JointFrames { parent: ahead[0], child: ahead[1] });
+            let before = loop_joint.errors_at(loop_joint.place.clone());
             for (closing, (after, before)) in self.closing[place].iter_mut().zip(after.into_iter().zip(before)) {
                 let missing = (after - left_of(before, scheme.correction_speed * h)) / h;
                 *closing += missing;
-                closes &= missing.abs() <= CLOSED;
+                closes &= missing.abs() <= CLOSED_TOLERANCE;
             }
         }
         closes
     }
 
     /// Residual of a block's row at the present positions of the links, m or rad; `None` if the row belongs to no loop or coupling.
-    pub(crate) fn loop_error(&self, parts: &Parts, block: usize) -> Option<f64> {
-        let Source::Closure(row) = self.sources[block] else { return None };
-        let ClosureRow { closure, purpose: Purpose::Hold(number), .. } = self.closure_rows[row] else { return None };
-        let closure = &parts.closures[closure];
-        let pose = |side: Side| parts.tree(side).map(|tree| tree.work.links[side.link].pose());
-        let parent = pose(closure.a).map_or(closure.place.parent, |pose| pose.then(&closure.frames[0]));
-        let child = pose(closure.b).map_or(closure.place.child, |pose| pose.then(&closure.frames[1]));
-        Some(closure.errors_at(Placement { parent, child })[number])
+    pub(crate) fn loop_error(&self, parts: &IslandParts, block: usize) -> Option<f64> {
+        let Source::LoopJoint(row) = self.sources[block] else { return None };
+        let LoopRow { loop_joint, kind: RowKind::Hold(number), .. } = self.loop_rows[row] else { return None };
+        let loop_joint = &parts.loop_joints[loop_joint];
+        let pose = |side: LinkAddress| parts.tree(side).map(|tree| tree.work.links[side.link].pose());
+        let parent = pose(loop_joint.a).map_or(loop_joint.place.parent, |pose| pose.then(&loop_joint.frames[0]));
+        let child = pose(loop_joint.b).map_or(loop_joint.place.child, |pose| pose.then(&loop_joint.frames[1]));
+        Some(loop_joint.errors_at(JointFrames { parent, child })[number])
     }
 
     /// Works out the row of a direction between the two sides of a closure.
-    fn set_last_row(&mut self, parts: &Parts, closure: &Closure, direction: &Direction, h: f64) {
+    fn set_last_row(&mut self, parts: &IslandParts, loop_joint: &LoopJoint, direction: &Direction, h: f64) {
         let vectors = [direction.vector, DVec3::ZERO, DVec3::ZERO];
         let directions = Directions { vectors, angular: direction.angular };
         // Either both sides are links of one tree, or one is a second fixed body (`Graph::spanning_forest`), whose own tree may be in this
         // island as well.
         let moving =
-            [closure.a, closure.b].map(|side| parts.tree(side).filter(|tree| tree.chain_of(side.link).is_some()));
-        let links = [(moving[0], closure.a), (moving[1], closure.b)].map(|(tree, side)| tree.map(|_| side.link));
+            [loop_joint.a, loop_joint.b].map(|side| parts.tree(side).filter(|tree| tree.chain_of(side.link).is_some()));
+        let links = [(moving[0], loop_joint.a), (moving[1], loop_joint.b)].map(|(tree, side)| tree.map(|_| side.link));
         let Some(tree) = moving[0].or(moving[1]) else { return };
-        let (start, anchor) = (self.problem.columns.len(), closure.place.child.translation);
+        let (start, anchor) = (self.problem.columns.len(), loop_joint.place.child.translation);
         let (free, before) = self.add_columns_within(tree, links, anchor, &directions);
-        let (row, drifted) = (&mut self.closure_rows.last, 0.5 * h * direction.drift);
+        let (row, drifted) = (&mut self.loop_rows.last, 0.5 * h * direction.drift);
         row.columns.clear();
         row.columns.extend(self.problem.columns.drain(start..));
         row.index.clear();
@@ -243,8 +242,8 @@ impl Constraints {
     }
 
     /// A block of the row that was worked out last, the other way round if `sign` is -1.
-    fn closure_block(&mut self, law: Law, sign: f64, compliance: f64) -> Block {
-        let (problem, row) = (&mut self.problem, &self.closure_rows.last);
+    fn loop_block(&mut self, law: Law, sign: f64, compliance: f64) -> Block {
+        let (problem, row) = (&mut self.problem, &self.loop_rows.last);
         let start = problem.columns.len();
         problem.columns.extend(row.columns.iter().map(|column| column.map(|entry| sign * entry)));
         problem.index.extend_from_slice(&row.index);
@@ -252,23 +251,23 @@ impl Constraints {
         problem.block(law, start, [compliance, 0.0, 0.0], free, before)
     }
 
-    fn push_closure_row(&mut self, row: ClosureRow, block: Block) {
-        self.push_block(Source::Closure(self.closure_rows.rows.len()), block);
-        self.closure_rows.rows.push(row);
+    fn push_loop_row(&mut self, row: LoopRow, block: Block) {
+        self.push_block(Source::LoopJoint(self.loop_rows.rows.len()), block);
+        self.loop_rows.rows.push(row);
     }
 
     /// What the motors, springs and rotors of closures gave to the links, J. What dampers and friction took is lost.
-    fn closure_work(&self, closures: &[Closure], h: f64) -> f64 {
+    fn loop_work(&self, loop_joints: &[LoopJoint], h: f64) -> f64 {
         let work = |(source, block): (Source, &Block)| {
-            let Source::Closure(row) = source else { return 0.0 };
-            let ClosureRow { closure, purpose: Purpose::Axis(axis, law), .. } = self.closure_rows[row] else {
+            let Source::LoopJoint(row) = source else { return 0.0 };
+            let LoopRow { loop_joint, kind: RowKind::Axis(axis, law), .. } = self.loop_rows[row] else {
                 return 0.0;
             };
             let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
             let given = match law {
                 AxisLaw::Motor => block.impulse[0],
                 AxisLaw::Passive => {
-                    let damping = closures[closure].axes[axis].map_or(0.0, |law| law.damping);
+                    let damping = loop_joints[loop_joint].axes[axis].map_or(0.0, |law| law.damping);
                     block.impulse[0] + h * damping * after
                 }
                 AxisLaw::LowerStop | AxisLaw::UpperStop | AxisLaw::Friction => 0.0,
@@ -279,12 +278,12 @@ impl Constraints {
     }
 
     /// Adds that work to what the motors of the closures' trees gave.
-    pub(crate) fn count_closure_work(&self, parts: &mut Parts, h: f64) {
+    pub(crate) fn add_loop_work(&self, parts: &mut IslandParts, h: f64) {
         // Any tree of the island that has joints can keep the account of all its closures.
-        let Some(&closure) = parts.own_closures.first() else { return };
-        let Closure { a, b, .. } = parts.closures[closure];
+        let Some(&loop_joint) = parts.own_loop_joints.first() else { return };
+        let LoopJoint { a, b, .. } = parts.loop_joints[loop_joint];
         let keeper = if parts.tree(a).is_some() { a } else { b };
-        let given = self.closure_work(parts.closures, h);
+        let given = self.loop_work(parts.loop_joints, h);
         if let Some(tree) = parts.tree_mut(keeper) {
             tree.work.substep_work += given;
         }

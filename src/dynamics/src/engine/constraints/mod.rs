@@ -12,7 +12,7 @@
 //!
 //! The laws of one axis stand in [`crate::engine::joints::axis_laws`], once for trees and loop joints. A new law is a file here that adds blocks in
 //! [`Constraints::assemble`], a [`Source`] that says what they stand for, and what its impulse does in
-//! [`Constraints::push_links`] and [`Constraints::write_back`]. The solvers see a [`crate::engine::solvers::problem::Law`] and no more.
+//! [`Constraints::apply_contact_forces`] and [`Constraints::write_back`]. The solvers see a [`crate::engine::solvers::problem::Law`] and no more.
 
 pub(crate) mod contact;
 mod coordinate;
@@ -26,9 +26,9 @@ mod soil;
 use bevy_math::DVec3;
 
 use self::{
-    contact::SKIN,
-    loop_joint::{Closure, HELD_ROWS, Purpose},
-    loop_rows::ClosureRows,
+    contact::CONTACT_MARGIN,
+    loop_joint::{HELD_ROWS, LoopJoint, RowKind},
+    loop_rows::LoopRows,
     soil::SoilContacts,
 };
 use crate::engine::{
@@ -36,10 +36,10 @@ use crate::engine::{
     collision::Contact,
     joints::axis_laws::AxisLaw,
     scheme::Scheme,
-    soil::Footprints,
+    soil::SoilPatches,
     solvers::problem::{Block, Problem},
     state::{
-        addresses::Side,
+        addresses::LinkAddress,
         tree::{LANES, Tree},
     },
 };
@@ -60,8 +60,8 @@ enum Source {
     BallStop { tree: usize, dof: usize, law: AxisLaw, row: usize },
     /// A coupling of two coordinates: tree of the island, and its number there.
     Coupling { tree: usize, number: usize },
-    /// A row of a joint that closes a loop, by its place in [`ClosureRows`].
-    Closure(usize),
+    /// A row of a joint that closes a loop, by its place in [`LoopRows`].
+    LoopJoint(usize),
 }
 
 /// All constraints of an island. Kept from step to step for its memory only.
@@ -72,7 +72,7 @@ pub(crate) struct Constraints {
     sources: Vec<Source>,
     /// The solution before the last assembly: of each block its source, its impulse, and where the search for its slip ended.
     previous: Vec<(Source, [f64; 3], f64)>,
-    closure_rows: ClosureRows,
+    loop_rows: LoopRows,
     soil: SoilContacts,
     /// First degree of freedom of a ball joint, and the direction that a stop presses in, each along the axes of its tree.
     ball_stops: Vec<(usize, DVec3)>,
@@ -86,7 +86,7 @@ pub(crate) struct Constraints {
 }
 
 /// What an island is made of.
-pub(crate) struct Parts<'a, 'b> {
+pub(crate) struct IslandParts<'a, 'b> {
     pub(crate) trees: &'a mut [&'b mut Tree],
     /// For each tree of the world, its place in its island, and the number of that.
     pub(crate) slots: &'a [usize],
@@ -95,31 +95,31 @@ pub(crate) struct Parts<'a, 'b> {
     pub(crate) number: usize,
     pub(crate) contacts: &'a [Contact],
     /// What of each shape is in soil.
-    pub(crate) prints: &'a Footprints,
+    pub(crate) soil_patches: &'a SoilPatches,
     /// Those of this island.
     pub(crate) own_contacts: &'a [usize],
-    pub(crate) closures: &'a [Closure],
-    pub(crate) own_closures: &'a [usize],
+    pub(crate) loop_joints: &'a [LoopJoint],
+    pub(crate) own_loop_joints: &'a [usize],
 }
 
-impl Parts<'_, '_> {
+impl IslandParts<'_, '_> {
     /// The tree of a side in this island; `None` if nothing moves that side. It may then stand on a tree of another island.
     #[inline]
-    pub(crate) fn tree(&self, side: Side) -> Option<&Tree> {
+    pub(crate) fn tree(&self, side: LinkAddress) -> Option<&Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
         self.trees.get(slot).map(|tree| &**tree)
     }
 
     /// The same, to change it.
     #[inline]
-    fn tree_mut(&mut self, side: Side) -> Option<&mut Tree> {
+    fn tree_mut(&mut self, side: LinkAddress) -> Option<&mut Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
         self.trees.get_mut(slot).map(|tree| &mut **tree)
     }
 
     /// Adds a force on a link, about a point, to those that the reactions of its tree's joints must balance.
     #[inline]
-    fn push(&mut self, side: Side, force: Spatial, point: DVec3) {
+    fn push(&mut self, side: LinkAddress, force: Spatial, point: DVec3) {
         let Some(tree) = self.tree_mut(side) else { return };
         let lever = point - tree.work.origin;
         tree.work.links[side.link].external +=
@@ -129,31 +129,31 @@ impl Parts<'_, '_> {
 
 impl Constraints {
     /// Assembles all blocks at the midpoint. `again` keeps the impulses found so far.
-    pub(crate) fn assemble(&mut self, parts: &mut Parts, scheme: &Scheme, again: bool) {
+    pub(crate) fn assemble(&mut self, parts: &mut IslandParts, scheme: &Scheme, again: bool) {
         self.previous.clear();
         if again {
             let old = self.sources.iter().zip(&self.problem.blocks);
             self.previous.extend(old.map(|(&source, block)| (source, block.impulse, block.cone.slip)));
         }
         self.sources.clear();
-        self.closure_rows.clear();
+        self.loop_rows.clear();
         self.ball_stops.clear();
         self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
         self.problem.only_free_bodies = parts.trees.iter().all(|tree| tree.is_single_body());
         for &contact in parts.own_contacts {
-            if parts.contacts[contact].print.is_none() {
+            if parts.contacts[contact].soil_patch.is_none() {
                 self.add_contact(parts, contact, scheme, again);
             }
         }
-        self.level_faces(parts.contacts, scheme);
+        self.equalize_gaps(parts.contacts, scheme);
         if !again {
             self.closing.clear();
-            self.closing.resize(parts.own_closures.len(), [0.0; HELD_ROWS]);
+            self.closing.resize(parts.own_loop_joints.len(), [0.0; HELD_ROWS]);
             self.power_means.clear();
-            self.power_means.extend(parts.own_closures.iter().map(|&own| parts.closures[own].power_means));
+            self.power_means.extend(parts.own_loop_joints.iter().map(|&own| parts.loop_joints[own].power_means));
         }
-        for place in 0..parts.own_closures.len() {
-            self.add_closure(parts, place, scheme);
+        for place in 0..parts.own_loop_joints.len() {
+            self.add_loop_joint(parts, place, scheme);
         }
         for slot in 0..parts.trees.len() {
             if parts.trees[slot].topology.has_rows {
@@ -177,9 +177,9 @@ impl Constraints {
     }
 
     /// What each block of a closure does; `None` for the blocks of all else.
-    pub(crate) fn purposes(&self) -> impl Iterator<Item = Option<Purpose>> {
+    pub(crate) fn row_kinds(&self) -> impl Iterator<Item = Option<RowKind>> {
         self.sources.iter().map(|source| match source {
-            Source::Closure(row) => Some(self.closure_rows[*row].purpose),
+            Source::LoopJoint(row) => Some(self.loop_rows[*row].kind),
             _ => None,
         })
     }
@@ -205,12 +205,12 @@ impl Constraints {
 
     /// Gives the trees what the reactions of their joints and the next step need: the forces on their links, the impulses of
     /// their stops and dry friction.
-    pub(crate) fn push_links(&self, parts: &mut Parts, h: f64) {
+    pub(crate) fn apply_contact_forces(&self, parts: &mut IslandParts, h: f64) {
         // Single bodies have no joints, and no stops.
         if self.problem.only_free_bodies {
             return;
         }
-        let (rate, contacts, closures) = (1.0 / h, parts.contacts, parts.closures);
+        let (rate, contacts, loop_joints) = (1.0 / h, parts.contacts, parts.loop_joints);
         for tree in parts.trees.iter_mut() {
             if tree.topology.has_rows {
                 tree.state.row_impulses.fill([0.0; 4]);
@@ -231,12 +231,12 @@ impl Constraints {
                         parts.push(a, -force, contact.point);
                     }
                 }
-                Source::Closure(row) => {
-                    let row = &self.closure_rows[row];
-                    let closure = &closures[row.closure];
-                    let (force, anchor) = (row.direction.force(l[0] * rate), closure.place.child.translation);
-                    parts.push(closure.b, force, anchor);
-                    parts.push(closure.a, -force, anchor);
+                Source::LoopJoint(row) => {
+                    let row = &self.loop_rows[row];
+                    let loop_joint = &loop_joints[row.loop_joint];
+                    let (force, anchor) = (row.direction.force(l[0] * rate), loop_joint.place.child.translation);
+                    parts.push(loop_joint.b, force, anchor);
+                    parts.push(loop_joint.a, -force, anchor);
                 }
                 Source::Coordinate { tree, dof, law } => parts.trees[tree].state.row_impulses[dof][law] = l[0],
                 Source::BallStop { tree, row, .. } => {
@@ -255,11 +255,11 @@ impl Constraints {
     pub(crate) fn write_back(
         &self,
         contacts: &mut [Contact],
-        prints: &mut Footprints,
-        closures: &mut [Closure],
+        soil_patches: &mut SoilPatches,
+        loop_joints: &mut [LoopJoint],
         scheme: &Scheme,
     ) {
-        self.write_back_soil(contacts, prints, scheme);
+        self.write_back_soil(contacts, soil_patches, scheme);
         for (source, block) in self.blocks() {
             let l = block.impulse;
             match source {
@@ -271,21 +271,21 @@ impl Constraints {
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contact.rate = contact.velocity_of(after);
                     // All points of a face that stays, or those that bear nothing would ask for another motion than their neighbours.
-                    let stays = l[0] > 0.0 || u[0] * scheme.lookahead < SKIN;
-                    contact.pressed_for = if stays && !scheme.is_impact_instant { scheme.h } else { 0.0 };
+                    let stays = l[0] > 0.0 || u[0] * scheme.lookahead < CONTACT_MARGIN;
+                    contact.contact_duration = if stays && !scheme.is_impact_instant { scheme.h } else { 0.0 };
                 }
                 Source::Rolling(index) | Source::Torsion(index) => {
                     let contact = &mut contacts[index];
                     contact.spin_impulse += rolling::angular_impulse(source, contact, l);
                 }
-                Source::Closure(row) => {
-                    let row = &self.closure_rows[row];
-                    let closure = &mut closures[row.closure];
-                    closure.impulses[row.purpose.number()] = l[0];
-                    closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.time_fraction);
-                    closure.power_means = self.power_means[row.place];
-                    if let Some(limit) = self.motor_limit(row, block, closure, scheme.h) {
-                        closure.motor_limit = Some(limit);
+                Source::LoopJoint(row) => {
+                    let row = &self.loop_rows[row];
+                    let loop_joint = &mut loop_joints[row.loop_joint];
+                    loop_joint.impulses[row.kind.number()] = l[0];
+                    loop_joint.add_load(row.kind, &row.direction, l[0] / scheme.h * scheme.time_fraction);
+                    loop_joint.power_means = self.power_means[row.place];
+                    if let Some(limit) = self.motor_limit(row, block, loop_joint, scheme.h) {
+                        loop_joint.motor_limit = Some(limit);
                     }
                 }
                 Source::Coordinate { .. } | Source::BallStop { .. } | Source::Coupling { .. } => {}

@@ -3,12 +3,12 @@
 
 use bevy_math::DVec3;
 
-use super::{Constraints, Parts, Source, rows::Directions};
+use super::{Constraints, IslandParts, Source, rows::Directions};
 use crate::engine::{collision::Contact, solvers::problem::Law};
 
 impl Constraints {
     /// Adds what a contact has of both; `normal` is the place of its own block.
-    pub(super) fn add_rolling(&mut self, parts: &Parts, index: usize, normal: usize) {
+    pub(super) fn add_rolling(&mut self, parts: &IslandParts, index: usize, normal: usize) {
         let contact = &parts.contacts[index];
         if !(contact.surface.rolling > 0.0 || contact.surface.torsion > 0.0) {
             return;

@@ -6,8 +6,8 @@ use std::ops::Range;
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::{Constraints, Parts};
-use crate::engine::state::{addresses::Side, tree::Tree};
+use super::{Constraints, IslandParts};
+use crate::engine::state::{addresses::LinkAddress, tree::Tree};
 
 /// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an error of
 /// some 1e-16 for each operation on the way there.
@@ -78,8 +78,8 @@ impl Constraints {
     #[inline(always)]
     pub(super) fn add_columns(
         &mut self,
-        parts: &Parts,
-        [a, b]: [Option<Side>; 2],
+        parts: &IslandParts,
+        [a, b]: [Option<LinkAddress>; 2],
         point: DVec3,
         directions: &Directions,
     ) -> Velocities {

@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use bevy_math::DVec3;
 
-use super::{Constraints, Contact, Parts};
+use super::{Constraints, Contact, IslandParts};
 use crate::engine::{
     algebra::spatial::Spatial,
     equations::damping::{MotionSubspace, Vector6},
     scheme::Scheme,
-    soil::{Answer, Footprints, Found},
+    soil::{Answer, Found, SoilPatches},
 };
 
 /// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it: over a step that is
@@ -34,7 +34,7 @@ const FASTER: f64 = 100.0;
 #[derive(Debug, Clone)]
 struct SoilContact {
     contact: usize,
-    print: usize,
+    soil_patch: usize,
     /// What moves its link, as a range of the tree's chains.
     chain: Range<usize>,
     answer: Answer,
@@ -120,7 +120,7 @@ impl SoilContact {
 
 impl Constraints {
     /// Puts what soil does to the trees into their equations of motion; `again` with the guesses that were found.
-    pub(crate) fn press_soil(&mut self, parts: &mut Parts, scheme: &Scheme, again: bool) {
+    pub(crate) fn update_soil(&mut self, parts: &mut IslandParts, scheme: &Scheme, again: bool) {
         let soil = &mut self.soil;
         if !again {
             soil.find(parts, scheme.h);
@@ -132,7 +132,7 @@ impl Constraints {
             parts.trees.iter_mut().for_each(|tree| tree.clear_damping());
         }
         for contact in &mut soil.contacts {
-            let patch = parts.prints.patch(contact.print);
+            let patch = parts.soil_patches.patch(contact.soil_patch);
             let place = (patch.point, patch.size);
             if std::mem::take(&mut contact.is_new) {
                 contact.answer = patch.respond(&contact.before, &contact.guess, scheme.h, true);
@@ -156,12 +156,12 @@ impl Constraints {
 
     /// Whether soil presses as was assumed; otherwise what was found is the next guess. Where something else does not `stand`, the search
     /// begins anew from there.
-    pub(crate) fn soil_settles(&mut self, parts: &Parts, scheme: &Scheme, stands: bool) -> bool {
+    pub(crate) fn soil_converged(&mut self, parts: &IslandParts, scheme: &Scheme, stands: bool) -> bool {
         let SoilContacts { contacts, searches } = &mut self.soil;
         let mut settles = true;
         for (contact, search) in contacts.iter_mut().zip(searches) {
             let Some(tree) = parts.tree(parts.contacts[contact.contact].b) else { continue };
-            let (patch, work, v) = (parts.prints.patch(contact.print), &tree.work, &tree.state.v);
+            let (patch, work, v) = (parts.soil_patches.patch(contact.soil_patch), &tree.work, &tree.state.v);
             contact.after = tree.twist_at(contact.chain.clone(), (patch.point, patch.size), |dof| {
                 v[dof] + work.dv_free[dof] + work.dv_impulse[dof]
             });
@@ -212,10 +212,10 @@ impl Constraints {
         settles
     }
 
-    /// What soil did to the links, for [`Constraints::push_links`].
-    pub(super) fn push_by_soil(&self, parts: &mut Parts) {
+    /// What soil did to the links, for [`Constraints::apply_contact_forces`].
+    pub(super) fn push_by_soil(&self, parts: &mut IslandParts) {
         for soil in &self.soil.contacts {
-            let patch = parts.prints.patch(soil.print);
+            let patch = parts.soil_patches.patch(soil.soil_patch);
             let ((force, moment), point) = (soil.force(patch.size), patch.point);
             parts.push(parts.contacts[soil.contact].b, Spatial::new(moment, force), point);
         }
@@ -228,7 +228,7 @@ impl Constraints {
 
     /// Adds the work of soil to what came into the trees, J: it takes, and gives back no more than it held when the substep began. What is
     /// more comes from nowhere.
-    pub(super) fn count_work_of_soil(&self, parts: &mut Parts, h: f64) {
+    pub(super) fn add_soil_work(&self, parts: &mut IslandParts, h: f64) {
         for soil in &self.soil.contacts {
             let work = soil.works(&soil.wrench, h)[0].min(soil.answer.found.gives[0]);
             if let Some(tree) = parts.tree_mut(parts.contacts[soil.contact].b) {
@@ -238,22 +238,22 @@ impl Constraints {
     }
 
     /// Gives contacts their impulses, and lets the soil go on.
-    pub(super) fn write_back_soil(&self, contacts: &mut [Contact], prints: &mut Footprints, scheme: &Scheme) {
+    pub(super) fn write_back_soil(&self, contacts: &mut [Contact], soil_patches: &mut SoilPatches, scheme: &Scheme) {
         for soil in &self.soil.contacts {
-            let (contact, patch) = (&mut contacts[soil.contact], prints.patch(soil.print));
+            let (contact, patch) = (&mut contacts[soil.contact], soil_patches.patch(soil.soil_patch));
             let (force, moment) = soil.force(patch.size);
             // A contact's moment is about its own point.
             let spin = moment + (patch.point - contact.point).cross(force);
             (contact.impulse, contact.spin_impulse) = (force * scheme.h, spin * scheme.h);
             let works = soil.works(&soil.wrench, scheme.h);
-            prints.advance(
-                soil.print,
+            soil_patches.advance(
+                soil.soil_patch,
                 [&soil.before, &soil.after],
                 [force, moment],
                 (&soil.answer.found, [works, soil.next_drag(works, scheme.h)]),
                 [scheme.h, scheme.time_fraction],
             );
-            prints.keep(soil.print, &soil.answer, soil.is_good, soil.seen);
+            soil_patches.keep(soil.soil_patch, &soil.answer, soil.is_good, soil.seen);
         }
     }
 }
@@ -306,14 +306,14 @@ pub(super) struct SoilContacts {
 
 impl SoilContacts {
     /// Finds them, how they move, to the end of the substep as in the last one, for a first guess, and how soil answers that.
-    fn find(&mut self, parts: &Parts, h: f64) {
+    fn find(&mut self, parts: &IslandParts, h: f64) {
         let Self { contacts, searches } = self;
         contacts.clear();
         for &index in parts.own_contacts {
             let contact = &parts.contacts[index];
-            let Some((print, tree)) = contact.print.zip(parts.tree(contact.b)) else { continue };
+            let Some((soil_patch, tree)) = contact.soil_patch.zip(parts.tree(contact.b)) else { continue };
             let Some(chain) = tree.chain_of(contact.b.link) else { continue };
-            let (patch, v, last) = (parts.prints.patch(print), &tree.state.v, &tree.state.last_dv);
+            let (patch, v, last) = (parts.soil_patches.patch(soil_patch), &tree.state.v, &tree.state.last_dv);
             let place = (patch.point, patch.size);
             let before = tree.twist_at(chain.clone(), place, |dof| v[dof]);
             let guess = tree.twist_at(chain.clone(), place, |dof| v[dof] + last[dof]);
@@ -330,7 +330,7 @@ impl SoilContacts {
             }
             contacts.push(SoilContact {
                 contact: index,
-                print,
+                soil_patch,
                 chain,
                 answer,
                 is_new: false,

@@ -14,7 +14,7 @@ use crate::engine::{
 
 /// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
 /// explain.
-pub(crate) const IMBALANCE: f64 = 1e-6;
+pub(crate) const MAX_IMBALANCE: f64 = 1e-6;
 
 impl Tree {
     /// Where the links are at the present coordinates, their axes, and how they move at the velocity `work.bias_velocity`: all
@@ -104,7 +104,7 @@ impl Tree {
     /// the external forces: the equations are linear in both. Each joint's reaction is `told` with that of the substep.
     ///
     /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads. `work.imbalance` is by how much they do not,
-    /// where that may be more than [`IMBALANCE`].
+    /// where that may be more than [`MAX_IMBALANCE`].
     pub(crate) fn add_to_forces(
         &mut self,
         acceleration: &[f64],
@@ -130,7 +130,7 @@ impl Tree {
             let (axis, [motor, stop, passive]) = (axes[dof], loads[dof]);
             let off = (axis.dot(force) - (motor + stop + passive)).abs();
             // A share of something larger than 1.
-            if !(off <= IMBALANCE) {
+            if !(off <= MAX_IMBALANCE) {
                 let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + force.linear().abs().element_sum();
                 most = if off <= most * size { most } else { off / size };
             }

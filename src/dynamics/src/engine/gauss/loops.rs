@@ -16,8 +16,8 @@ use simpartner_model::Norm;
 use crate::engine::{
     algebra::{semidefinite::System, spatial::Spatial},
     constraints::{
-        Parts,
-        loop_joint::{Closure, Direction, Placement, Purpose},
+        IslandParts,
+        loop_joint::{Direction, JointFrames, LoopJoint, RowKind},
         rows::is_rounding,
     },
     joints::axis_laws::AxisLaw,
@@ -37,10 +37,10 @@ const CLOSED_TOLERANCE: f64 = 1e-11;
 
 /// The joints that close the loops of a tree, and their rows where the tree was looked at last. Kept from step to step for its memory only.
 #[derive(Debug, Default)]
-pub(crate) struct Loops {
+pub(crate) struct LoopConstraints {
     /// Whether the last step was made here.
-    pub(crate) made: bool,
-    closures: Vec<Closure>,
+    pub(crate) used: bool,
+    loop_joints: Vec<LoopJoint>,
     /// Of each, the links of the tree on either side; `None` for what nothing moves.
     links: Vec<[Option<usize>; 2]>,
     rows: Vec<Row>,
@@ -59,13 +59,13 @@ pub(crate) struct Loops {
 /// A row of a closure.
 #[derive(Debug, Clone, Copy)]
 struct Row {
-    closure: usize,
-    purpose: Purpose,
+    loop_joint: usize,
+    kind: RowKind,
     direction: Direction,
     /// Where its force acts.
     anchor: DVec3,
     /// How far it is off, m or rad, and the rate of its coordinate, of an axis.
-    off: f64,
+    error: f64,
     rate: f64,
     /// What it resists with beside all else: nothing of it, a rotor's reciprocal inertia, or nothing at all if that is infinite.
     compliance: f64,
@@ -74,21 +74,21 @@ struct Row {
     effort: f64,
 }
 
-impl Loops {
+impl LoopConstraints {
     /// Takes the joints of an island of one tree. False if one of them has another law than to hold, a spring, a damper and a rotor, by the rows that it
     /// has in this step.
-    pub(crate) fn begin(&mut self, parts: &Parts, mut purposes: impl Iterator<Item = Option<Purpose>>) -> bool {
-        self.made = false;
-        self.closures.clear();
+    pub(crate) fn begin(&mut self, parts: &IslandParts, mut row_kinds: impl Iterator<Item = Option<RowKind>>) -> bool {
+        self.used = false;
+        self.loop_joints.clear();
         self.links.clear();
-        let smooth = |purpose| matches!(purpose, Some(Purpose::Hold(_) | Purpose::Axis(_, AxisLaw::Passive)));
-        if !purposes.all(smooth) {
+        let smooth = |kind| matches!(kind, Some(RowKind::Hold(_) | RowKind::Axis(_, AxisLaw::Passive)));
+        if !row_kinds.all(smooth) {
             return false;
         }
-        for &own in parts.own_closures {
-            let closure = &parts.closures[own];
-            self.links.push([closure.a, closure.b].map(|side| parts.tree(side).map(|_| side.link)));
-            self.closures.push(closure.clone());
+        for &own in parts.own_loop_joints {
+            let loop_joint = &parts.loop_joints[own];
+            self.links.push([loop_joint.a, loop_joint.b].map(|side| parts.tree(side).map(|_| side.link)));
+            self.loop_joints.push(loop_joint.clone());
         }
         true
     }
@@ -96,33 +96,33 @@ impl Loops {
     /// Whether there are none.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.closures.is_empty()
+        self.loop_joints.is_empty()
     }
 
     /// Sets the rows where the links of the tree are, and how they move.
-    fn look(&mut self, tree: &Tree, gravity: DVec3) {
+    fn update(&mut self, tree: &Tree, gravity: DVec3) {
         self.rows.clear();
-        for (index, (closure, links)) in self.closures.iter_mut().zip(&self.links).enumerate() {
-            let fixed = [closure.place.parent, closure.place.child];
+        for (index, (loop_joint, links)) in self.loop_joints.iter_mut().zip(&self.links).enumerate() {
+            let fixed = [loop_joint.place.parent, loop_joint.place.child];
             let [parent, child] = [0, 1].map(|side| {
-                links[side].map_or(fixed[side], |link| tree.work.links[link].pose().then(&closure.frames[side]))
+                links[side].map_or(fixed[side], |link| tree.work.links[link].pose().then(&loop_joint.frames[side]))
             });
-            closure.move_to(Placement { parent, child });
-            let motion = closure.motion(links.map(|link| link.map(|link| (tree, link))), gravity);
-            let row = |purpose, direction| Row::new(index, purpose, direction, closure.place.child.translation);
-            for (number, held) in closure.held(&motion).into_iter().enumerate() {
-                let Some((direction, off)) = held else { continue };
-                self.rows.push(Row { off, ..row(Purpose::Hold(number), direction) });
+            loop_joint.move_to(JointFrames { parent, child });
+            let motion = loop_joint.motion(links.map(|link| link.map(|link| (tree, link))), gravity);
+            let row = |kind, direction| Row::new(index, kind, direction, loop_joint.place.child.translation);
+            for (number, held) in loop_joint.held(&motion).into_iter().enumerate() {
+                let Some((direction, error)) = held else { continue };
+                self.rows.push(Row { error, ..row(RowKind::Hold(number), direction) });
             }
-            let rates = closure.rates(&motion);
-            for (axis, direction) in closure.free(&motion).into_iter().enumerate() {
-                let (Some(direction), Some(law)) = (direction, &closure.axes[axis]) else { continue };
+            let rates = loop_joint.rates(&motion);
+            for (axis, direction) in loop_joint.free(&motion).into_iter().enumerate() {
+                let (Some(direction), Some(law)) = (direction, &loop_joint.axes[axis]) else { continue };
                 if law.stiffness == 0.0 && law.damping == 0.0 && law.armature == 0.0 {
                     continue;
                 }
-                let stretch = law.spring_position - closure.coordinates[axis];
+                let stretch = law.spring_position - loop_joint.coordinates[axis];
                 let given = law.stiffness * stretch - law.damping * rates[axis];
-                let row = row(Purpose::Axis(axis, AxisLaw::Passive), direction);
+                let row = row(RowKind::Axis(axis, AxisLaw::Passive), direction);
                 self.rows.push(Row { rate: rates[axis], compliance: 1.0 / law.armature, given, effort: given, ..row });
             }
         }
@@ -140,7 +140,7 @@ impl Loops {
             let wrench = row.wrench(1.0, tree.work.origin);
             let sizes = [wrench.angular().norm(), wrench.linear().norm()];
             let mut terms = 0.0;
-            for (link, sign) in self.links[row.closure].into_iter().zip([-1.0, 1.0]) {
+            for (link, sign) in self.links[row.loop_joint].into_iter().zip([-1.0, 1.0]) {
                 let Some(chain) = link.and_then(|link| tree.chain_of(link)) else { continue };
                 for &dof in &tree.topology.chain[chain] {
                     let axis = tree.work.axis[dof as usize];
@@ -214,7 +214,7 @@ impl Loops {
     fn push(&self, stage: usize, tree: &mut Tree) {
         for row in &self.stages[stage] {
             let wrench = row.wrench(row.effort, tree.work.origin);
-            for (link, sign) in self.links[row.closure].into_iter().zip([-1.0, 1.0]) {
+            for (link, sign) in self.links[row.loop_joint].into_iter().zip([-1.0, 1.0]) {
                 if let Some(link) = link {
                     tree.work.links[link].external += wrench * sign;
                 }
@@ -224,30 +224,30 @@ impl Loops {
 
     /// The power of springs and rotors at a stage, W.
     fn power(&self, stage: usize) -> f64 {
-        let power = |row: &Row| match row.purpose {
-            Purpose::Axis(axis, _) => {
-                let damping = self.closures[row.closure].axes[axis].map_or(0.0, |law| law.damping);
+        let power = |row: &Row| match row.kind {
+            RowKind::Axis(axis, _) => {
+                let damping = self.loop_joints[row.loop_joint].axes[axis].map_or(0.0, |law| law.damping);
                 (row.effort + damping * row.rate) * row.rate
             }
-            Purpose::Hold(_) => 0.0,
+            RowKind::Hold(_) => 0.0,
         };
         self.stages[stage].iter().map(power).sum()
     }
 
     /// Gives the joints of the island, which these are, what they exerted: the means of the stages.
-    pub(crate) fn write_back(&self, own: &[usize], closures: &mut [Closure], scheme: &Scheme) {
+    pub(crate) fn write_back(&self, own: &[usize], loop_joints: &mut [LoopJoint], scheme: &Scheme) {
         for row in self.stages.iter().flatten() {
-            let (closure, mean) = (&mut closures[own[row.closure]], 0.5 * row.effort);
-            closure.impulses[row.purpose.number()] += mean * scheme.h;
-            closure.add_load(row.purpose, &row.direction, mean * scheme.time_fraction);
+            let (loop_joint, mean) = (&mut loop_joints[own[row.loop_joint]], 0.5 * row.effort);
+            loop_joint.impulses[row.kind.number()] += mean * scheme.h;
+            loop_joint.add_load(row.kind, &row.direction, mean * scheme.time_fraction);
         }
     }
 }
 
 impl Row {
     /// One that exerts nothing yet.
-    fn new(closure: usize, purpose: Purpose, direction: Direction, anchor: DVec3) -> Self {
-        Self { closure, purpose, direction, anchor, off: 0.0, rate: 0.0, compliance: 0.0, given: 0.0, effort: 0.0 }
+    fn new(loop_joint: usize, kind: RowKind, direction: Direction, anchor: DVec3) -> Self {
+        Self { loop_joint, kind, direction, anchor, error: 0.0, rate: 0.0, compliance: 0.0, given: 0.0, effort: 0.0 }
     }
 
     /// Its wrench on the child's side about a point, where it exerts this much.
@@ -259,15 +259,15 @@ impl Row {
 
 impl Tree {
     /// Sets the rows of loops where the links are, and adds what their springs and dampers exert.
-    pub(super) fn update_loop_rows(&self, loops: &mut Loops, gravity: DVec3, efforts: &mut [f64]) {
+    pub(super) fn update_loop_rows(&self, loops: &mut LoopConstraints, gravity: DVec3, efforts: &mut [f64]) {
         if !loops.is_empty() {
-            loops.look(self, gravity);
+            loops.update(self, gravity);
             loops.add_given(efforts);
         }
     }
 
     /// Adds to an acceleration what keeps the loops closed at a stage.
-    pub(super) fn constrain_loops(&mut self, loops: &mut Loops, stage: usize, a: &mut [f64]) {
+    pub(super) fn constrain_loops(&mut self, loops: &mut LoopConstraints, stage: usize, a: &mut [f64]) {
         if !loops.is_empty() {
             loops.constrain(self, a);
             loops.stages[stage].clone_from(&loops.rows);
@@ -275,7 +275,7 @@ impl Tree {
     }
 
     /// Pushes the links with what the loops exerted at a stage. Returns the power of their springs and rotors.
-    pub(super) fn apply_loop_forces(&mut self, loops: &Loops, stage: usize) -> f64 {
+    pub(super) fn apply_loop_forces(&mut self, loops: &LoopConstraints, stage: usize) -> f64 {
         if loops.is_empty() {
             return 0.0;
         }
@@ -284,7 +284,7 @@ impl Tree {
     }
 
     /// Closes the loops at the end of a step, in the metric of the last stage. False if that does not succeed: near a dead point, say.
-    pub(super) fn close_loops(&mut self, loops: &mut Loops, memory: &mut Stage, gravity: DVec3) -> bool {
+    pub(super) fn close_loops(&mut self, loops: &mut LoopConstraints, memory: &mut Stage, gravity: DVec3) -> bool {
         if loops.is_empty() {
             return true;
         }
@@ -293,20 +293,20 @@ impl Tree {
         for _ in 0..MAX_ROUNDS {
             self.work.bias_velocity.copy_from_slice(&self.state.v);
             self.set_motion();
-            loops.look(self, gravity);
-            loops.factorise(self, |row| matches!(row.purpose, Purpose::Hold(_)));
+            loops.update(self, gravity);
+            loops.factorise(self, |row| matches!(row.kind, RowKind::Hold(_)));
             let v = std::mem::take(&mut self.state.v);
-            let velocity = |loops: &Loops, row: usize| match loops.rows[row].purpose {
-                Purpose::Hold(_) => -loops.velocity(row, &v),
-                Purpose::Axis(..) => 0.0,
+            let velocity = |loops: &LoopConstraints, row: usize| match loops.rows[row].kind {
+                RowKind::Hold(_) => -loops.velocity(row, &v),
+                RowKind::Axis(..) => 0.0,
             };
             let opens = (0..loops.rows.len()).map(|row| velocity(loops, row).abs()).fold(0.0, f64::max);
-            let open = loops.rows.iter().map(|row| row.off.abs()).fold(0.0, f64::max);
+            let open = loops.rows.iter().map(|row| row.error.abs()).fold(0.0, f64::max);
             loops.solve(self, velocity);
             self.state.v = v;
             let changes = self.state.v.iter_mut().zip(&mut self.state.last_dv).zip(&loops.change);
             changes.for_each(|((v, last), change)| (*v, *last) = (*v + change, *last + change));
-            loops.solve(self, |loops, row| -loops.rows[row].off);
+            loops.solve(self, |loops, row| -loops.rows[row].error);
             self.drift_at(&loops.change, 1.0);
             closed = open.max(opens) <= CLOSED_TOLERANCE;
             if closed {
@@ -314,7 +314,7 @@ impl Tree {
             }
         }
         self.swap_stage(memory);
-        loops.made = closed;
+        loops.used = closed;
         closed
     }
 }

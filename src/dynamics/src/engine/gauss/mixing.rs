@@ -14,7 +14,7 @@ use std::mem;
 
 use bevy_math::DVec3;
 
-use super::Loops;
+use super::LoopConstraints;
 use crate::engine::state::{
     tree::Tree,
     workspace::{Mixing, Stage},
@@ -109,7 +109,7 @@ impl Tree {
     pub(super) fn find_stages_by_mixing(
         &mut self,
         stages: &mut [Stage; 2],
-        loops: &mut Loops,
+        loops: &mut LoopConstraints,
         h: f64,
         gravity: DVec3,
     ) -> bool {

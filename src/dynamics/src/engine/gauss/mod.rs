@@ -20,7 +20,7 @@ use std::mem;
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use self::loops::Loops;
+use self::loops::LoopConstraints;
 use crate::{
     engine::{
         algebra::{
@@ -82,7 +82,7 @@ impl Tree {
 
     /// Makes the whole step from what [`Tree::predict`] kept: motion, loads and reactions. False if the stages are not found;
     /// then the midpoint scheme finds everything as it was.
-    pub(crate) fn step_gauss(&mut self, loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
+    pub(crate) fn step_gauss(&mut self, loops: &mut LoopConstraints, h: f64, gravity: DVec3) -> bool {
         let (mut stages, middle) = (mem::take(&mut self.work.stages), self.work.origin);
         self.begin_stages(&mut stages, loops, h);
         let mut found = self.find_stages(&mut stages, loops, h, gravity);
@@ -111,7 +111,7 @@ impl Tree {
     }
 
     /// The first guess of the stages: the acceleration at the middle, which changes as it did since the last step; with loops, that of the last step.
-    fn begin_stages(&self, stages: &mut [Stage; 2], loops: &Loops, h: f64) {
+    fn begin_stages(&self, stages: &mut [Stage; 2], loops: &LoopConstraints, h: f64) {
         let (topology, work, spread) = (&self.topology, &self.work, FAR - 0.25);
         for (stage, side) in stages.iter_mut().zip([-spread, spread]) {
             let now = if loops.is_empty() { &work.dv_free } else { &work.substep_start.last_dv };
@@ -127,7 +127,7 @@ impl Tree {
         }
     }
 
-    fn find_stages(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
+    fn find_stages(&mut self, stages: &mut [Stage; 2], loops: &mut LoopConstraints, h: f64, gravity: DVec3) -> bool {
         if self.topology.is_long() && loops.is_empty() {
             return self.find_stages_by_mixing(stages, loops, h, gravity);
         }
@@ -156,7 +156,13 @@ impl Tree {
 
     /// Evaluates the accelerations of both stages once. Returns the largest change of a velocity, and the largest velocity.
     #[inline]
-    fn evaluate_stages(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> [f64; 2] {
+    fn evaluate_stages(
+        &mut self,
+        stages: &mut [Stage; 2],
+        loops: &mut LoopConstraints,
+        h: f64,
+        gravity: DVec3,
+    ) -> [f64; 2] {
         let mut change = 0.0f64;
         for which in 0..2 {
             self.set_velocities(stages, h);
@@ -214,7 +220,13 @@ impl Tree {
     }
 
     /// Works out the acceleration at a stage, which the coordinates are at. Returns its largest change.
-    fn accelerate(&mut self, stages: &mut [Stage; 2], which: usize, loops: &mut Loops, gravity: DVec3) -> f64 {
+    fn accelerate(
+        &mut self,
+        stages: &mut [Stage; 2],
+        which: usize,
+        loops: &mut LoopConstraints,
+        gravity: DVec3,
+    ) -> f64 {
         let stage = &mut stages[which];
         self.swap_stage(stage);
         self.work.bias_velocity.copy_from_slice(&stage.v);
@@ -255,7 +267,7 @@ impl Tree {
     }
 
     /// Loads and reactions: the mean of those at the stages, each of which balances.
-    fn set_mean_loads(&mut self, stages: &mut [Stage; 2], loops: &Loops, h: f64, gravity: DVec3) {
+    fn set_mean_loads(&mut self, stages: &mut [Stage; 2], loops: &LoopConstraints, h: f64, gravity: DVec3) {
         self.work.substep_work = 0.0;
         self.work.imbalance = 0.0;
         self.work.substep_loads.fill([0.0; 3]);

@@ -10,10 +10,10 @@ use crate::{
     BuildError, MassProperties, Servo,
     engine::{
         collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline},
-        constraints::loop_joint::{Closure, Load, Placement, ROWS, duals},
+        constraints::loop_joint::{JointFrames, LoopJoint, LoopLoad, ROWS, duals},
         joints::ball_joint::{self, Ball},
         state::{
-            addresses::{BodyPlace, JointPlace},
+            addresses::{BodyAddress, JointAddress},
             tree::{self, Link, LinkJoint, Tree},
         },
     },
@@ -29,9 +29,9 @@ const PARTICLE_RADIUS: f64 = 1e-4;
 pub(crate) struct Built {
     pub(crate) trees: Vec<Tree>,
     pub(crate) collider: Collider,
-    pub(crate) closures: Vec<Closure>,
-    pub(crate) bodies: Vec<BodyPlace>,
-    pub(crate) joints: Vec<JointPlace>,
+    pub(crate) loop_joints: Vec<LoopJoint>,
+    pub(crate) bodies: Vec<BodyAddress>,
+    pub(crate) joints: Vec<JointAddress>,
 }
 
 /// Builds everything at step 0.
@@ -41,23 +41,23 @@ pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
         let refuse = |what| BuildError { place: body.source.clone(), what };
         masses.push(if body.fixed { MassProperties::ZERO } else { mass_properties(body).map_err(refuse)? });
     }
-    let nowhere = BodyPlace::new(0, 0, Pose::IDENTITY);
+    let nowhere = BodyAddress::new(0, 0, Pose::IDENTITY);
     let mut builder = Builder {
         mechanism,
         masses,
         trees: Vec::new(),
         bodies: vec![nowhere; mechanism.bodies.len()],
-        joints: vec![JointPlace::Closure(0); mechanism.joints.len()],
-        closures: Vec::new(),
+        joints: vec![JointAddress::LoopJoint(0); mechanism.joints.len()],
+        loop_joints: Vec::new(),
     };
     let forest = Graph::new(&mechanism.bodies, &mechanism.joints).canonical_forest(&mechanism.couplings);
     forest.trees.iter().for_each(|span| builder.add_tree(span));
     for &joint in forest.trees.iter().flat_map(|span| &span.loops) {
-        builder.add_closure(joint);
+        builder.add_loop_joint(joint);
     }
     builder.add_couplings()?;
     let collider = builder.collider()?;
-    let Builder { mut trees, bodies, joints, mut closures, .. } = builder;
+    let Builder { mut trees, bodies, joints, mut loop_joints, .. } = builder;
     for (side, reach) in collider.reaches() {
         let own = &mut trees[side.tree].topology.reach[side.link];
         *own = own.max(reach);
@@ -65,17 +65,17 @@ pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
     for tree in &mut trees {
         tree.update_kinematics(mechanism.gravity);
     }
-    closures.iter_mut().for_each(|closure| closure.set_place(&trees));
-    Ok(Built { trees, collider, closures, bodies, joints })
+    loop_joints.iter_mut().for_each(|loop_joint| loop_joint.set_place(&trees));
+    Ok(Built { trees, collider, loop_joints, bodies, joints })
 }
 
 struct Builder<'a> {
     mechanism: &'a Mechanism,
     masses: Vec<MassProperties>,
     trees: Vec<Tree>,
-    bodies: Vec<BodyPlace>,
-    joints: Vec<JointPlace>,
-    closures: Vec<Closure>,
+    bodies: Vec<BodyAddress>,
+    joints: Vec<JointAddress>,
+    loop_joints: Vec<LoopJoint>,
 }
 
 /// One axis of a joint on its way into a tree.
@@ -94,7 +94,7 @@ impl Builder<'_> {
         let root = self.mechanism.body(span.root);
         let joint = if root.fixed { LinkJoint::Weld } else { LinkJoint::Free };
         let (link, pose, frame) = self.link(span.root, None, joint);
-        self.bodies[span.root.index()] = BodyPlace::new(number, tree.push(link), frame);
+        self.bodies[span.root.index()] = BodyAddress::new(number, tree.push(link), frame);
         poses.push(pose);
         tree.state.root_position = pose.translation;
         tree.state.root_rotation = pose.rotation;
@@ -173,14 +173,14 @@ impl Builder<'_> {
         }
         let outer = push(tree, poses, link, last, joint, pose);
         poses[outer] = initial_pose;
-        self.bodies[edge.outer.index()] = BodyPlace::new(number, outer, frame);
+        self.bodies[edge.outer.index()] = BodyAddress::new(number, outer, frame);
         let dof = tree.topology.links[outer].dof;
         if ball {
             dofs = [0, 1, 2].map(|axis| Some(dof + axis));
         } else if let Some(&(index, _)) = free.last() {
             dofs[index] = Some(dof);
         }
-        self.joints[edge.joint.index()] = JointPlace::Tree { tree: number, link: outer, dofs, sign };
+        self.joints[edge.joint.index()] = JointAddress::Tree { tree: number, link: outer, dofs, sign };
         self.set_laws(tree, self.mechanism.joint(edge.joint), edge.joint, sign);
     }
 
@@ -189,8 +189,8 @@ impl Builder<'_> {
         let (parent, child) = (self.mechanism.body(joint.parent), self.mechanism.body(joint.child));
         let turning = child.angular_velocity - parent.angular_velocity;
         let dofs = match self.joints[id.index()] {
-            JointPlace::Tree { dofs, .. } => dofs,
-            JointPlace::Closure(_) => return,
+            JointAddress::Tree { dofs, .. } => dofs,
+            JointAddress::LoopJoint(_) => return,
         };
         let at_anchor =
             |id: BodyId, body: &Body| body.velocity_at(joint.anchor, self.masses[id.index()].centre_of_mass);
@@ -210,7 +210,7 @@ impl Builder<'_> {
     fn add_couplings(&mut self) -> Result<(), BuildError> {
         for coupling in &self.mechanism.couplings {
             let place = |JointAxis { joint, axis }: JointAxis| match self.joints[joint.index()] {
-                JointPlace::Tree { tree, dofs, sign, .. } if self.mechanism.joint(joint).kind.has_axes() => {
+                JointAddress::Tree { tree, dofs, sign, .. } if self.mechanism.joint(joint).kind.has_axes() => {
                     dofs[axis].map(|dof| (tree, dof, sign))
                 }
                 _ => None,
@@ -239,7 +239,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn add_closure(&mut self, id: JointId) {
+    fn add_loop_joint(&mut self, id: JointId) {
         let joint = self.mechanism.joint(id);
         let carried = joint.frames();
         let ends = [joint.parent, joint.child].map(|body| (self.bodies[body.index()], body));
@@ -249,8 +249,8 @@ impl Builder<'_> {
             world_from_link.inverse().then(&carried[end])
         };
         let frames = [frame(0), frame(1)];
-        self.joints[id.index()] = JointPlace::Closure(self.closures.len());
-        self.closures.push(Closure {
+        self.joints[id.index()] = JointAddress::LoopJoint(self.loop_joints.len());
+        self.loop_joints.push(LoopJoint {
             a: ends[0].0.side(),
             b: ends[1].0.side(),
             frames,
@@ -258,11 +258,11 @@ impl Builder<'_> {
             axes: joint.axes.map(|axis| axis.free().map(|free| law(joint, free, 1.0))),
             stops: ball_joint::Stops::new(joint),
             motors: [Servo::OFF; 3],
-            place: Placement { parent: carried[0], child: carried[1] },
+            place: JointFrames { parent: carried[0], child: carried[1] },
             coordinates: joint.axes.map(|axis| axis.free().map_or(0.0, |free| free.initial_position)),
             impulses: [0.0; ROWS],
-            load: Load::default(),
-            told: Load::default(),
+            load: LoopLoad::default(),
+            reported_load: LoopLoad::default(),
             power_means: [0.0; 3],
             motor_limit: None,
         });

@@ -17,7 +17,7 @@ use crate::{
         islands::island::Islands,
         scheme::Scheme,
         state::{
-            addresses::JointPlace,
+            addresses::JointAddress,
             workspace::{ExternalWrench, Work},
         },
         stepping::{
@@ -72,7 +72,7 @@ impl Dynamics {
             // The copies of its lists stand one after the other, so that many trees take less time to read: as built, they grew here and there.
             trees: built.trees.clone(),
             collider: built.collider,
-            closures: built.closures,
+            loop_joints: built.loop_joints,
             contacts: Vec::new(),
             pushed: Vec::new(),
             pool: threads(settings.dynamics.threads),
@@ -104,16 +104,16 @@ impl Engine for Dynamics {
     fn drive(&mut self, joint: JointId, axis: usize, motor: crate::Motor) {
         let motor = bounded_servo(motor.servo(Gains::EXACT));
         match self.model.joints[joint.index()] {
-            JointPlace::Tree { tree, dofs, sign, .. } => {
+            JointAddress::Tree { tree, dofs, sign, .. } => {
                 if let Some(dof) = dofs[axis] {
                     self.trees[tree].set_motor(dof, motor.signed(sign));
                 }
             }
-            JointPlace::Closure(closure) => {
-                let closure = &mut self.closures[closure];
-                if closure.drive(axis, motor) {
-                    self.trees[closure.a.tree].wake();
-                    self.trees[closure.b.tree].wake();
+            JointAddress::LoopJoint(loop_joint) => {
+                let loop_joint = &mut self.loop_joints[loop_joint];
+                if loop_joint.drive(axis, motor) {
+                    self.trees[loop_joint.a.tree].wake();
+                    self.trees[loop_joint.b.tree].wake();
                 }
             }
         }
@@ -150,12 +150,12 @@ impl Engine for Dynamics {
     }
 
     fn obstacle_to_placing(&self, body: BodyId) -> Option<&'static str> {
-        self.held_by(body)
+        self.pose_override_obstacle(body)
     }
 
     fn place(&mut self, body: BodyId, pose: &Pose, linear_velocity: DVec3, angular_velocity: DVec3) {
-        if self.held_by(body).is_none() {
-            self.put(body, pose, linear_velocity, angular_velocity);
+        if self.pose_override_obstacle(body).is_none() {
+            self.set_state(body, pose, linear_velocity, angular_velocity);
         }
     }
 
@@ -185,7 +185,7 @@ impl Engine for Dynamics {
     }
 
     fn snapshot(&self) -> Snapshot {
-        self.save()
+        self.snapshot_bytes()
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
@@ -198,7 +198,7 @@ impl Engine for Dynamics {
 
     fn carry_over(&mut self, from: &dyn Engine, kept: &Kept) -> bool {
         let old = from.as_any().and_then(|engine| engine.downcast_ref::<Self>());
-        old.into_iter().for_each(|old| self.go_on_from(old, kept));
+        old.into_iter().for_each(|old| self.take_state_of(old, kept));
         old.is_some()
     }
 }

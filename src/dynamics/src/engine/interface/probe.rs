@@ -10,7 +10,7 @@ use crate::{
         collision::Collider,
         joints::axis_laws,
         state::{
-            addresses::{BodyPlace, JointPlace, Side},
+            addresses::{BodyAddress, JointAddress, LinkAddress},
             tree::Tree,
         },
     },
@@ -20,8 +20,8 @@ use crate::{
 pub struct Probe {
     trees: Vec<Tree>,
     collider: Collider,
-    places: Vec<BodyPlace>,
-    joints: Vec<JointPlace>,
+    places: Vec<BodyAddress>,
+    joints: Vec<JointAddress>,
     gravity: DVec3,
     /// Whether joints close loops, or couplings tie coordinates: then the equations of the trees are not all of them.
     is_tied: bool,
@@ -45,8 +45,8 @@ impl Probe {
     /// # Errors
     /// When something in it cannot be built.
     pub fn new(mechanism: &Mechanism) -> Result<Self, BuildError> {
-        let build::Built { trees, collider, bodies, joints, closures } = build::build(mechanism)?;
-        let is_tied = !closures.is_empty() || !mechanism.couplings.is_empty();
+        let build::Built { trees, collider, bodies, joints, loop_joints } = build::build(mechanism)?;
+        let is_tied = !loop_joints.is_empty() || !mechanism.couplings.is_empty();
         Ok(Self { trees, collider, places: bodies, joints, gravity: mechanism.gravity, is_tied })
     }
 
@@ -65,7 +65,7 @@ impl Probe {
         let mut first = 0;
         for (number, tree) in self.trees.iter_mut().enumerate() {
             for (id, place) in self.joints.iter().enumerate() {
-                let JointPlace::Tree { tree, dofs, sign, .. } = place else { continue };
+                let JointAddress::Tree { tree, dofs, sign, .. } = place else { continue };
                 for (axis, dof) in dofs.iter().enumerate().filter(|_| *tree == number) {
                     let Some(dof) = dof else { continue };
                     (all.freedoms[first + dof], signs[first + dof]) = (Some((JointId::new(id), axis)), *sign);
@@ -90,7 +90,7 @@ impl Probe {
     /// Where bodies touch or overlap, as far as they collide at all. No forces act yet.
     pub fn contacts(&mut self) -> Vec<ContactPoint> {
         let trees = &self.trees;
-        let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+        let body = |side: LinkAddress| trees[side.tree].topology.links[side.link].body;
         let point = |contact: &crate::engine::collision::Contact| ContactPoint {
             bodies: [contact.a.and_then(body), body(contact.b)],
             point: contact.point,

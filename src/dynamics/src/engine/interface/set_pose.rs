@@ -39,13 +39,13 @@ impl Tree {
 
 impl Dynamics {
     /// Why a body cannot be put elsewhere, if it cannot.
-    pub(crate) fn held_by(&self, body: BodyId) -> Option<&'static str> {
+    pub(crate) fn pose_override_obstacle(&self, body: BodyId) -> Option<&'static str> {
         let place = &self.model.bodies[body.index()];
         (!self.trees[place.tree].is_floating()).then_some("it is static, or joints tie it to something that is")
     }
 
     /// Puts a body that floats, and what is tied to it, where it has this pose and this velocity of its centre of mass and angular velocity.
-    pub(crate) fn put(&mut self, body: BodyId, pose: &Pose, linear: DVec3, angular: DVec3) {
+    pub(crate) fn set_state(&mut self, body: BodyId, pose: &Pose, linear: DVec3, angular: DVec3) {
         let place = self.model.bodies[body.index()];
         let tree = &mut self.trees[place.tree];
         let BodyState { pose: old_pose, linear_velocity: old_linear, angular_velocity: old_angular, .. } =
@@ -66,13 +66,15 @@ impl Dynamics {
         tree.update_kinematics(self.scheme.gravity);
         self.collider.outdate_rays();
         self.forget_neighbours(place.tree);
-        self.place_closures(place.tree);
+        self.update_loop_joints_of(place.tree);
     }
 
     /// Notes where the joints are that close loops with a tree.
-    fn place_closures(&mut self, tree: usize) {
-        for closure in self.closures.iter_mut().filter(|closure| closure.a.tree == tree || closure.b.tree == tree) {
-            closure.set_place(&self.trees);
+    fn update_loop_joints_of(&mut self, tree: usize) {
+        for loop_joint in
+            self.loop_joints.iter_mut().filter(|loop_joint| loop_joint.a.tree == tree || loop_joint.b.tree == tree)
+        {
+            loop_joint.set_place(&self.trees);
         }
     }
 
@@ -84,8 +86,10 @@ impl Dynamics {
         }
         self.collider.contacts.retain(|contact| !touches(contact));
         self.collider.forget_soil(tree);
-        for closure in self.closures.iter_mut().filter(|closure| closure.a.tree == tree || closure.b.tree == tree) {
-            (closure.impulses, closure.power_means) = ([0.0; ROWS], [0.0; 3]);
+        for loop_joint in
+            self.loop_joints.iter_mut().filter(|loop_joint| loop_joint.a.tree == tree || loop_joint.b.tree == tree)
+        {
+            (loop_joint.impulses, loop_joint.power_means) = ([0.0; ROWS], [0.0; 3]);
         }
     }
 }

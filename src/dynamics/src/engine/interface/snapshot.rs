@@ -8,7 +8,7 @@ use crate::{
     ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench,
     engine::{
         collision::Contact,
-        constraints::loop_joint::{Closure, Load, ROWS},
+        constraints::loop_joint::{LoopJoint, LoopLoad, ROWS},
         soil::SavedSoil,
         state::tree::State,
         stepping::{check_memory::CheckMemory, world::Dynamics},
@@ -23,11 +23,11 @@ pub(crate) struct Saved {
     /// The velocity of the surface of each shape.
     pub(crate) surfaces: Vec<DVec3>,
     pub(crate) soil: SavedSoil,
-    pub(crate) closures: Vec<SavedClosure>,
+    pub(crate) loop_joints: Vec<SavedLoopJoint>,
     pub(crate) check_memory: CheckMemory,
     /// Contact force and torque of each body.
     pub(crate) wrenches: Vec<[DVec3; 2]>,
-    pub(crate) loads: Vec<Load>,
+    pub(crate) loads: Vec<LoopLoad>,
     pub(crate) points: Vec<SavedPoint>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Saved {
 pub(crate) type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct SavedClosure {
+pub(crate) struct SavedLoopJoint {
     motors: [Servo; 3],
     power_means: [f64; 3],
     coordinates: [f64; 3],
@@ -43,26 +43,26 @@ pub(crate) struct SavedClosure {
 }
 
 impl Dynamics {
-    pub(crate) fn save(&self) -> Snapshot {
-        Snapshot(postcard::to_stdvec(&self.saved()).expect("plain numbers always serialise"))
+    pub(crate) fn snapshot_bytes(&self) -> Snapshot {
+        Snapshot(postcard::to_stdvec(&self.state_to_save()).expect("plain numbers always serialise"))
     }
 
     /// The state.
-    pub(crate) fn saved(&self) -> Saved {
+    pub(crate) fn state_to_save(&self) -> Saved {
         let loads = (0..self.model.joints.len()).map(|joint| {
             let joint = self.joint_state(joint);
             let JointLoad { stop, passive, reaction } = joint.load.unwrap_or_default();
-            Load { effort: joint.effort, stop, passive, force: reaction.force, torque: reaction.torque }
+            LoopLoad { effort: joint.effort, stop, passive, force: reaction.force, torque: reaction.torque }
         });
-        let closures = self.closures.iter();
+        let loop_joints = self.loop_joints.iter();
         Saved {
             h: self.scheme.h,
             trees: self.trees.iter().map(|tree| tree.state.clone()).collect(),
             contacts: self.collider.contacts.clone(),
             surfaces: self.collider.surface_velocities(),
             soil: self.collider.soil.save(),
-            closures: closures
-                .map(|&Closure { motors, power_means, coordinates, impulses, .. }| SavedClosure {
+            loop_joints: loop_joints
+                .map(|&LoopJoint { motors, power_means, coordinates, impulses, .. }| SavedLoopJoint {
                     motors,
                     power_means,
                     coordinates,
@@ -80,7 +80,7 @@ impl Dynamics {
         let saved: Saved = postcard::from_bytes(&snapshot.0).map_err(|error| SnapshotError(error.to_string()))?;
         let mut states = saved.trees.iter().zip(&self.trees);
         let fits = saved.trees.len() == self.trees.len()
-            && saved.closures.len() == self.closures.len()
+            && saved.loop_joints.len() == self.loop_joints.len()
             && saved.surfaces.len() == self.collider.surface_velocities().len()
             && saved.wrenches.len() == self.wrenches.len()
             && self.collider.soil.fits(&saved.soil)
@@ -89,12 +89,12 @@ impl Dynamics {
         if !fits {
             return Err(SnapshotError("it holds other bodies".into()));
         }
-        self.take_up(saved);
+        self.restore_state(saved);
         Ok(())
     }
 
     /// Goes on from a state of this world.
-    pub(crate) fn take_up(&mut self, saved: Saved) {
+    pub(crate) fn restore_state(&mut self, saved: Saved) {
         for (tree, state) in self.trees.iter_mut().zip(saved.trees) {
             tree.state = state;
             tree.update_kinematics(self.scheme.gravity);
@@ -104,12 +104,12 @@ impl Dynamics {
         self.collider.restore(saved.contacts);
         self.collider.restore_surfaces(&saved.surfaces);
         self.collider.soil.restore(saved.soil);
-        for (closure, saved) in self.closures.iter_mut().zip(saved.closures) {
-            (closure.motors, closure.coordinates) = (saved.motors, saved.coordinates);
-            (closure.power_means, closure.impulses) = (saved.power_means, saved.impulses);
+        for (loop_joint, saved) in self.loop_joints.iter_mut().zip(saved.loop_joints) {
+            (loop_joint.motors, loop_joint.coordinates) = (saved.motors, saved.coordinates);
+            (loop_joint.power_means, loop_joint.impulses) = (saved.power_means, saved.impulses);
         }
         self.checks.restore(saved.check_memory);
-        self.closures.iter_mut().for_each(|closure| closure.set_place(&self.trees));
+        self.loop_joints.iter_mut().for_each(|loop_joint| loop_joint.set_place(&self.trees));
         for (wrench, [force, torque]) in self.wrenches.iter_mut().zip(saved.wrenches) {
             *wrench = Wrench { force, torque };
         }

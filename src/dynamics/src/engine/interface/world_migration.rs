@@ -8,19 +8,19 @@ use simpartner_model::BodyId;
 use super::snapshot::Saved;
 use crate::{
     Kept,
-    engine::{collision::NewNumbers, state::addresses::JointPlace, stepping::world::Dynamics},
+    engine::{collision::NewShapeIndices, state::addresses::JointAddress, stepping::world::Dynamics},
 };
 
 /// For everything that the world had, its number in the next one; `None` for what is gone.
-struct Numbers {
+struct NewIndices {
     trees: Vec<Option<usize>>,
     bodies: Vec<Option<usize>>,
     joints: Vec<Option<usize>>,
-    closures: Vec<Option<usize>>,
-    shapes: NewNumbers,
+    loop_joints: Vec<Option<usize>>,
+    shapes: NewShapeIndices,
 }
 
-impl Numbers {
+impl NewIndices {
     fn new(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Self {
         let trees = trees(old, new, kept);
         let mut bodies = vec![None; old.model.bodies.len()];
@@ -28,18 +28,18 @@ impl Numbers {
             let before = before.filter(|before| trees[old.model.bodies[before.index()].tree].is_some());
             before.into_iter().for_each(|before| bodies[before.index()] = Some(number));
         }
-        let (mut joints, mut closures) = (vec![None; old.model.joints.len()], vec![None; old.closures.len()]);
+        let (mut joints, mut loop_joints) = (vec![None; old.model.joints.len()], vec![None; old.loop_joints.len()]);
         for (number, before) in kept.joints.iter().enumerate() {
             let Some(before) = before.map(simpartner_model::JointId::index) else { continue };
             match (old.model.joints[before], new.model.joints[number]) {
-                (JointPlace::Closure(old), JointPlace::Closure(new)) => closures[old] = Some(new),
-                (JointPlace::Tree { tree, .. }, JointPlace::Tree { .. }) if trees[tree].is_some() => {}
+                (JointAddress::LoopJoint(old), JointAddress::LoopJoint(new)) => loop_joints[old] = Some(new),
+                (JointAddress::Tree { tree, .. }, JointAddress::Tree { .. }) if trees[tree].is_some() => {}
                 _ => continue,
             }
             joints[before] = Some(number);
         }
-        let shapes = old.collider.numbers_in(&new.collider, &trees);
-        Self { trees, bodies, joints, closures, shapes }
+        let shapes = old.collider.new_indices(&new.collider, &trees);
+        Self { trees, bodies, joints, loop_joints, shapes }
     }
 }
 
@@ -62,16 +62,16 @@ fn trees(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Vec<Option<usize>> {
 
 impl Dynamics {
     /// Goes on from the state of another world, as far as this one has it.
-    pub(crate) fn go_on_from(&mut self, old: &Self, kept: &Kept) {
-        let numbers = Numbers::new(old, self, kept);
-        let mut state = self.saved();
-        state.carry_over(old.saved(), &numbers);
-        self.take_up(state);
+    pub(crate) fn take_state_of(&mut self, old: &Self, kept: &Kept) {
+        let numbers = NewIndices::new(old, self, kept);
+        let mut state = self.state_to_save();
+        state.carry_over(old.state_to_save(), &numbers);
+        self.restore_state(state);
     }
 }
 
 /// Puts each of the old in its place among the new.
-fn put<T>(new: &mut [T], old: Vec<T>, numbers: &[Option<usize>]) {
+fn move_entries<T>(new: &mut [T], old: Vec<T>, numbers: &[Option<usize>]) {
     for (old, number) in old.into_iter().zip(numbers) {
         if let Some(number) = number {
             new[*number] = old;
@@ -80,16 +80,16 @@ fn put<T>(new: &mut [T], old: Vec<T>, numbers: &[Option<usize>]) {
 }
 
 impl Saved {
-    fn carry_over(&mut self, old: Self, numbers: &Numbers) {
-        let Numbers { trees, bodies, joints, closures, shapes } = numbers;
+    fn carry_over(&mut self, old: Self, numbers: &NewIndices) {
+        let NewIndices { trees, bodies, joints, loop_joints, shapes } = numbers;
         self.h = old.h;
-        put(&mut self.trees, old.trees, trees);
-        put(&mut self.surfaces, old.surfaces, &shapes.shapes);
-        put(&mut self.closures, old.closures, closures);
-        put(&mut self.wrenches, old.wrenches, bodies);
-        put(&mut self.loads, old.loads, joints);
-        self.soil.carry_over(old.soil, &shapes.prints);
-        self.check_memory = old.check_memory.renumbered(bodies, trees, closures);
+        move_entries(&mut self.trees, old.trees, trees);
+        move_entries(&mut self.surfaces, old.surfaces, &shapes.shapes);
+        move_entries(&mut self.loop_joints, old.loop_joints, loop_joints);
+        move_entries(&mut self.wrenches, old.wrenches, bodies);
+        move_entries(&mut self.loads, old.loads, joints);
+        self.soil.carry_over(old.soil, &shapes.soil_patches);
+        self.check_memory = old.check_memory.renumbered(bodies, trees, loop_joints);
         let mut is_kept = vec![false; self.trees.len()];
         trees.iter().flatten().for_each(|&tree| is_kept[tree] = true);
         // Those that the newcomers begin with, and those that there were.

@@ -2,7 +2,7 @@
 //! energy to what the island had and was given.
 
 use super::island::Island;
-use crate::engine::{constraints::Parts, scheme::Scheme};
+use crate::engine::{constraints::IslandParts, scheme::Scheme};
 
 /// Fraction of the permitted speed that is left after clamping, so that rounding does not exceed it again.
 const SPEED_MARGIN: f64 = 0.99;
@@ -11,8 +11,8 @@ impl Island {
     /// Measures the overspeed of the island. An attempt with overspeed is repeated in parts. If it is accepted
     /// unconverged, the island stays at its initial position, and all its velocities are scaled so that nothing is too
     /// fast, neither as it became nor at the same joint rates where it stays.
-    pub(crate) fn limit_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        let fastest = |parts: &Parts| parts.trees.iter().map(|tree| tree.overspeed()).fold(0.0, f64::max);
+    pub(crate) fn limit_speeds(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
+        let fastest = |parts: &IslandParts| parts.trees.iter().map(|tree| tree.overspeed()).fold(0.0, f64::max);
         self.outcome.overspeed = fastest(parts);
         if !(self.outcome.overspeed > 1.0) {
             self.outcome.overspeed = 0.0;
@@ -31,7 +31,7 @@ impl Island {
 
     /// Slows the island down until it has the energy that it had and was given. If heights and springs alone hold more,
     /// it stays where it was, at rest.
-    pub(crate) fn remove_energy(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    pub(crate) fn remove_energy(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         self.outcome.energy_removed = self.outcome.energy_error;
         let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();
         let share = 1.0 - self.outcome.energy_error / kinetic;
@@ -47,7 +47,7 @@ impl Island {
     }
 
     /// Restores the positions at the start of the substep, at rest.
-    pub(crate) fn restore_at_rest(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    pub(crate) fn restore_at_rest(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         for tree in parts.trees.iter_mut() {
             tree.restore_at_rest();
             tree.update_kinematics(scheme.gravity);

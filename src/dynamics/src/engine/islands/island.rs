@@ -15,12 +15,12 @@ use crate::{
     Integrator,
     engine::{
         collision::Contact,
-        constraints::{Constraints, Parts, loop_joint::Closure},
-        gauss::loops::Loops,
+        constraints::{Constraints, IslandParts, loop_joint::LoopJoint},
+        gauss::loops::LoopConstraints,
         scheme::Scheme,
-        soil::Footprints,
+        soil::SoilPatches,
         solvers::solver::Solver,
-        state::{addresses::Side, tree::Tree},
+        state::{addresses::LinkAddress, tree::Tree},
     },
 };
 
@@ -40,9 +40,9 @@ const FREE_BODY: usize = usize::MAX - 1;
 pub(crate) struct Island {
     trees: Vec<usize>,
     contacts: Vec<usize>,
-    closures: Vec<usize>,
+    loop_joints: Vec<usize>,
     pub(crate) constraints: Constraints,
-    loops: Loops,
+    loops: LoopConstraints,
     pub(crate) solver: Solver,
     pub(crate) separation: Separation,
     pub(crate) options: IslandOptions,
@@ -70,13 +70,13 @@ pub(crate) struct Islands {
 impl Islands {
     /// Groups the trees that contacts and loop joints couple. Trees that nothing moves, that sleep, or that are in free
     /// flight are in no island.
-    pub(crate) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure], scheme: &Scheme) {
-        let moves = |side: Side| trees[side.tree].topology.leaf[side.link].is_some();
-        self.mark_constrained(trees.len(), contacts, closures);
+    pub(crate) fn find(&mut self, trees: &[Tree], contacts: &[Contact], loop_joints: &[LoopJoint], scheme: &Scheme) {
+        let moves = |side: LinkAddress| trees[side.tree].topology.leaf[side.link].is_some();
+        self.mark_constrained(trees.len(), contacts, loop_joints);
         self.parent.clear();
         self.parent.extend(0..trees.len());
         let ties = first_of_each_pair(contacts).filter_map(|contact| Some((contact.a?, contact.b)));
-        for (a, b) in ties.chain(closures.iter().map(|closure| (closure.a, closure.b))) {
+        for (a, b) in ties.chain(loop_joints.iter().map(|loop_joint| (loop_joint.a, loop_joint.b))) {
             if moves(a) && moves(b) {
                 let (a, b) = (self.find_root(a.tree), self.find_root(b.tree));
                 self.parent[a.max(b)] = a.min(b);
@@ -105,7 +105,7 @@ impl Islands {
             self.slots[index] = island.trees.len();
             island.trees.push(index);
         }
-        let of = |side: Side| if moves(side) { self.number[side.tree] } else { NO_ISLAND };
+        let of = |side: LinkAddress| if moves(side) { self.number[side.tree] } else { NO_ISLAND };
         let mut first = 0;
         for pair in contacts.chunk_by(|one, other| one.key == other.key) {
             let number = of(pair[0].b).min(pair[0].a.map_or(NO_ISLAND, of));
@@ -114,19 +114,19 @@ impl Islands {
             }
             first += pair.len();
         }
-        for (index, closure) in closures.iter().enumerate() {
-            let number = of(closure.b).min(of(closure.a));
+        for (index, loop_joint) in loop_joints.iter().enumerate() {
+            let number = of(loop_joint.b).min(of(loop_joint.a));
             if number != NO_ISLAND {
-                self.islands[number].closures.push(index);
+                self.islands[number].loop_joints.push(index);
             }
         }
     }
 
-    fn mark_constrained(&mut self, trees: usize, contacts: &[Contact], closures: &[Closure]) {
+    fn mark_constrained(&mut self, trees: usize, contacts: &[Contact], loop_joints: &[LoopJoint]) {
         self.constrained.clear();
         self.constrained.resize(trees, false);
         let ends = first_of_each_pair(contacts).flat_map(Contact::sides);
-        for side in ends.chain(closures.iter().flat_map(|closure| [closure.a, closure.b])) {
+        for side in ends.chain(loop_joints.iter().flat_map(|loop_joint| [loop_joint.a, loop_joint.b])) {
             self.constrained[side.tree] = true;
         }
     }
@@ -143,7 +143,7 @@ impl Islands {
         let island = &mut self.islands[self.count];
         island.trees.clear();
         island.contacts.clear();
-        island.closures.clear();
+        island.loop_joints.clear();
         self.count += 1;
     }
 
@@ -169,22 +169,31 @@ impl Islands {
         &mut self,
         trees: &mut [Tree],
         contacts: &[Contact],
-        prints: &Footprints,
-        closures: &[Closure],
+        soil_patches: &SoilPatches,
+        loop_joints: &[LoopJoint],
         pool: Option<&rayon::ThreadPool>,
-        work: impl Fn(&mut Island, &mut Parts) + Sync + Send,
+        work: impl Fn(&mut Island, &mut IslandParts) + Sync + Send,
     ) {
         let mut free: Vec<Option<&mut Tree>> = reuse_allocation(std::mem::take(&mut self.free));
         free.extend(trees.iter_mut().map(Some));
         let (slots, numbers) = (&self.slots, &self.number);
         let work = |island: &mut Island, trees: &mut [&mut Tree]| {
             let number = numbers[island.trees[0]];
-            let kept = (std::mem::take(&mut island.contacts), std::mem::take(&mut island.closures));
-            let (own_contacts, own_closures) = (&kept.0, &kept.1);
-            let mut parts =
-                Parts { trees, slots, numbers, number, contacts, prints, own_contacts, closures, own_closures };
+            let kept = (std::mem::take(&mut island.contacts), std::mem::take(&mut island.loop_joints));
+            let (own_contacts, own_loop_joints) = (&kept.0, &kept.1);
+            let mut parts = IslandParts {
+                trees,
+                slots,
+                numbers,
+                number,
+                contacts,
+                soil_patches,
+                own_contacts,
+                loop_joints,
+                own_loop_joints,
+            };
             work(island, &mut parts);
-            (island.contacts, island.closures) = kept;
+            (island.contacts, island.loop_joints) = kept;
         };
         let islands = self.islands[..self.count].iter_mut();
         match pool {
@@ -244,14 +253,14 @@ impl Island {
     ///
     /// Reads the prediction: poses and velocities of links, contacts, loop joints. Writes mass matrices, biases,
     /// factors and free velocities of the trees, and the constraint problem.
-    pub(crate) fn assemble(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    pub(crate) fn assemble(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         let mut base = 0;
         for tree in parts.trees.iter_mut() {
             tree.work.base = base;
             base += tree.topology.freedom;
             tree.assemble(scheme.gravity);
         }
-        self.constraints.press_soil(parts, scheme, false);
+        self.constraints.update_soil(parts, scheme, false);
         parts.trees.iter_mut().for_each(|tree| tree.set_free_velocity(scheme.h));
         self.constraints.assemble(parts, scheme, false);
     }
@@ -260,7 +269,7 @@ impl Island {
     ///
     /// Reads the constraint problem. Writes its impulses and the outcome; of each tree the velocity changes, motor
     /// efforts, and motors at their limits.
-    pub(crate) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    pub(crate) fn solve(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         self.outcome = IslandOutcome::UNSOLVED;
         let mut budget = WorkBudget::begin(parts, scheme, &self.constraints.problem);
         if !self.step_by_gauss(parts, scheme) {
@@ -269,11 +278,11 @@ impl Island {
         budget.end(parts);
     }
 
-    fn solve_in_passes(&mut self, parts: &mut Parts, scheme: &Scheme, budget: &mut WorkBudget) {
+    fn solve_in_passes(&mut self, parts: &mut IslandParts, scheme: &Scheme, budget: &mut WorkBudget) {
         let bounded = |axis: &FreeAxis| axis.max_power.is_finite();
         let has_powers = parts.trees.iter().any(|tree| tree.topology.has_powers)
-            || parts.own_closures.iter().any(|&own| parts.closures[own].axes.iter().flatten().any(bounded));
-        let on_soil = parts.own_contacts.iter().any(|&own| parts.contacts[own].print.is_some());
+            || parts.own_loop_joints.iter().any(|&own| parts.loop_joints[own].axes.iter().flatten().any(bounded));
+        let on_soil = parts.own_contacts.iter().any(|&own| parts.contacts[own].soil_patch.is_some());
         let passes = match (has_powers, on_soil) {
             (true, _) => MAX_PASSES_WITH_POWER_LIMITS,
             (false, true) => MAX_PASSES_ON_SOIL,
@@ -282,7 +291,7 @@ impl Island {
         for pass in 1..=passes {
             if pass > 1 {
                 budget.add_pass();
-                self.constraints.press_soil(parts, scheme, true);
+                self.constraints.update_soil(parts, scheme, true);
                 self.constraints.assemble(parts, scheme, true);
                 self.constraints.problem.previous_residual = self.outcome.solve.residual;
             }
@@ -293,9 +302,9 @@ impl Island {
             }
             let last = if budget.can_retry() { passes } else { pass };
             let settled = self.apply_impulses(parts, scheme, [pass, last]);
-            let keeps = self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes);
-            let presses = self.constraints.soil_settles(parts, scheme, settled && keeps);
-            if settled && keeps && presses && self.constraints.closes(parts, scheme) {
+            let keeps = self.constraints.power_limits_consistent(parts, scheme.h, 2 * pass > passes);
+            let presses = self.constraints.soil_converged(parts, scheme, settled && keeps);
+            if settled && keeps && presses && self.constraints.loops_closed(parts, scheme) {
                 break;
             }
             if last < passes {
@@ -306,19 +315,19 @@ impl Island {
     }
 
     /// Whether the work budget allows to repeat the substep in two halves.
-    pub(crate) fn can_split(&self, parts: &Parts, scheme: &Scheme) -> bool {
+    pub(crate) fn can_split(&self, parts: &IslandParts, scheme: &Scheme) -> bool {
         parts.trees.iter().all(|tree| scheme.can_split(tree))
     }
 
     /// Makes the substep by Gauss's method if only loop joints constrain the island and nothing in it is stiff. False
     /// if the midpoint scheme has to make it.
-    fn step_by_gauss(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
-        self.loops.made = false;
+    fn step_by_gauss(&mut self, parts: &mut IslandParts, scheme: &Scheme) -> bool {
+        self.loops.used = false;
         let own = parts.own_contacts.iter().map(|&contact| &parts.contacts[contact]);
         if !matches!(&*parts.trees, [tree] if allows_gauss(tree, own, scheme)) {
             return false;
         }
-        let smooth = self.loops.begin(parts, self.constraints.purposes());
+        let smooth = self.loops.begin(parts, self.constraints.row_kinds());
         let [tree] = &mut *parts.trees else { return false };
         tree.work.is_complete = smooth && tree.step_gauss(&mut self.loops, scheme.h, scheme.gravity);
         if tree.work.is_complete {
@@ -332,9 +341,9 @@ impl Island {
     ///
     /// Reads the impulses. Writes the state of each tree, the poses of its links, reactions, loads and energies, and
     /// the outcome.
-    pub(crate) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    pub(crate) fn finish(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         self.compute_reactions(parts, scheme);
-        self.outcome.max_penetration = self.constraints.deepest_sinking(parts.contacts, scheme.h);
+        self.outcome.max_penetration = self.constraints.deepest_penetration(parts.contacts, scheme.h);
         for tree in parts.trees.iter_mut() {
             tree.record_midpoint();
             if !tree.work.is_complete {
@@ -355,13 +364,13 @@ impl Island {
     }
 
     /// Energy error that is accepted in the last attempt at a substep, J.
-    fn accepted_gain(&self, parts: &Parts, scheme: &Scheme) -> f64 {
-        let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
+    fn accepted_gain(&self, parts: &IslandParts, scheme: &Scheme) -> f64 {
+        let ties = [!parts.own_contacts.is_empty(), !parts.own_loop_joints.is_empty()];
         let unseen = if self.outcome.solve.converged { negligible_energy(trees(parts)) } else { 0.0 };
         scheme.time_fraction * self.allowed_gain(trees(parts), ties, scheme) + unseen
     }
 
-    pub(crate) fn update_energy_error(&mut self, parts: &Parts) {
+    pub(crate) fn update_energy_error(&mut self, parts: &IslandParts) {
         self.outcome.energy_error = parts.trees.iter().map(|tree| tree.energy_error()).sum();
     }
 
@@ -386,7 +395,7 @@ impl Island {
     }
 
     /// Applies the impulses to every tree. False if the island has to be solved again; that is then prepared.
-    fn apply_impulses(&self, parts: &mut Parts, scheme: &Scheme, [pass, passes]: [usize; 2]) -> bool {
+    fn apply_impulses(&self, parts: &mut IslandParts, scheme: &Scheme, [pass, passes]: [usize; 2]) -> bool {
         let (mut settled, touches) = (true, !parts.own_contacts.is_empty());
         for tree in parts.trees.iter_mut() {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
@@ -417,8 +426,8 @@ impl Island {
     }
 
     /// Computes the joint reactions of its trees.
-    fn compute_reactions(&self, parts: &mut Parts, scheme: &Scheme) {
-        self.constraints.push_links(parts, scheme.h);
+    fn compute_reactions(&self, parts: &mut IslandParts, scheme: &Scheme) {
+        self.constraints.apply_contact_forces(parts, scheme.h);
         for tree in parts.trees.iter_mut().filter(|tree| !tree.work.is_complete) {
             if tree.topology.links.len() > 1 {
                 tree.set_loads(scheme.h);
@@ -428,32 +437,32 @@ impl Island {
             }
             tree.work.substep_work += tree.external_work(scheme.h);
         }
-        self.constraints.count_closure_work(parts, scheme.h);
-        self.constraints.count_surface_work(parts, scheme.h);
-        self.constraints.count_coupling_work(parts);
+        self.constraints.add_loop_work(parts, scheme.h);
+        self.constraints.add_surface_work(parts, scheme.h);
+        self.constraints.add_coupling_work(parts);
     }
 
     /// Stores the impulses in contacts and loop joints: the warm start of the next step, and the reported loads.
     pub(crate) fn write_back(
         &self,
         contacts: &mut [Contact],
-        prints: &mut Footprints,
-        closures: &mut [Closure],
+        soil_patches: &mut SoilPatches,
+        loop_joints: &mut [LoopJoint],
         scheme: &Scheme,
     ) {
         for &contact in &self.contacts {
             (contacts[contact].impulse, contacts[contact].spin_impulse) = (DVec3::ZERO, DVec3::ZERO);
-            contacts[contact].pressed_for = 0.0;
+            contacts[contact].contact_duration = 0.0;
         }
-        for &closure in &self.closures {
-            closures[closure].impulses.fill(0.0);
-            (closures[closure].power_means, closures[closure].motor_limit) = ([0.0; 3], None);
+        for &loop_joint in &self.loop_joints {
+            loop_joints[loop_joint].impulses.fill(0.0);
+            (loop_joints[loop_joint].power_means, loop_joints[loop_joint].motor_limit) = ([0.0; 3], None);
         }
-        if self.loops.made && !self.outcome.non_finite {
-            self.loops.write_back(&self.closures, closures, scheme);
+        if self.loops.used && !self.outcome.non_finite {
+            self.loops.write_back(&self.loop_joints, loop_joints, scheme);
         }
         if !self.outcome.non_finite {
-            self.constraints.write_back(contacts, prints, closures, scheme);
+            self.constraints.write_back(contacts, soil_patches, loop_joints, scheme);
         }
     }
 
@@ -469,7 +478,7 @@ impl Island {
 
     /// Whether it has contacts, and whether it has loop joints.
     pub(crate) fn couplings(&self) -> [bool; 2] {
-        [!self.contacts.is_empty(), !self.closures.is_empty()]
+        [!self.contacts.is_empty(), !self.loop_joints.is_empty()]
     }
 
     /// Its trees.
@@ -478,6 +487,6 @@ impl Island {
     }
 }
 
-fn trees<'a>(parts: &'a Parts) -> impl Iterator<Item = &'a Tree> + Clone {
+fn trees<'a>(parts: &'a IslandParts) -> impl Iterator<Item = &'a Tree> + Clone {
     parts.trees.iter().map(|tree| &**tree)
 }

@@ -20,7 +20,7 @@ use super::{island::Island, work_budget::separation_work};
 use crate::engine::{
     algebra::spatial::Spatial,
     collision::MARGIN,
-    constraints::{Constraints, Parts},
+    constraints::{Constraints, IslandParts},
     joints::ball_joint::Ball,
     scheme::Scheme,
     solvers::{
@@ -65,13 +65,13 @@ pub(crate) struct Separation {
 
 impl Island {
     /// Removes a part of the penetration, after the substep has come to its end.
-    pub(crate) fn separate(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    pub(crate) fn separate(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         let (problem, correction) = (&self.constraints.problem, &mut self.solver.correction);
         if !problem.correct_positions(correction, scheme) {
             return;
         }
         // Contacts beyond the margin are unknown.
-        let farthest = if parts.own_closures.is_empty() { MARGIN } else { MAX_MOVE_IN_LOOPS };
+        let farthest = if parts.own_loop_joints.is_empty() { MARGIN } else { MAX_MOVE_IN_LOOPS };
         let limit = scheme.correction_speed.min(farthest / scheme.h);
         let review = correction.review(problem, scheme);
         let [mut fastest, mut turn] = set_pseudo_velocities(parts, &correction.w);
@@ -89,7 +89,7 @@ impl Island {
         let share = stops.min(limit / fastest.max(limit)).min(most_turn / turn.max(most_turn));
         self.separation.record_errors(&self.constraints, &self.solver.correction, parts);
         parts.trees.iter_mut().for_each(|tree| tree.move_by_pseudo(share, scheme));
-        if constrained && !parts.own_closures.is_empty() {
+        if constrained && !parts.own_loop_joints.is_empty() {
             self.close_loops(parts, scheme);
         }
         let contact = |(depth, block)| Some((depth, self.constraints.contact_of(block)?));
@@ -98,7 +98,7 @@ impl Island {
 
     /// Restores the closure of loops: rows are tangents, and moving along them opens a loop by the square of the
     /// motion.
-    fn close_loops(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    fn close_loops(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         let Self { constraints, solver, separation, .. } = self;
         let problem = &mut separation.problem;
         problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
@@ -121,7 +121,7 @@ impl Island {
 
 /// Sets the pseudo-velocities of all trees. Returns the largest speed of a point, m/s, and the largest angular speed,
 /// rad/s.
-fn set_pseudo_velocities(parts: &mut Parts, whitened: &[f64]) -> [f64; 2] {
+fn set_pseudo_velocities(parts: &mut IslandParts, whitened: &[f64]) -> [f64; 2] {
     let each = parts.trees.iter_mut().map(|tree| {
         let base = tree.work.base;
         tree.set_pseudo(&whitened[base..]);
@@ -136,16 +136,16 @@ fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
 
 impl Separation {
     /// Stores the residuals of the rows of loops and couplings, m or rad.
-    fn record_errors(&mut self, constraints: &Constraints, correction: &PositionCorrection, parts: &Parts) {
+    fn record_errors(&mut self, constraints: &Constraints, correction: &PositionCorrection, parts: &IslandParts) {
         self.errors.clear();
-        if !parts.own_closures.is_empty() {
+        if !parts.own_loop_joints.is_empty() {
             let held = correction.rows.iter().filter(|row| row.held);
             self.errors.extend(held.map(|row| constraints.loop_error(parts, row.block).unwrap_or(0.0)));
         }
     }
 
     /// Finds the pseudo-velocities, with no point faster than `limit`, within `work` sweeps. Returns the cost.
-    fn solve(&mut self, correction: &mut PositionCorrection, parts: &mut Parts, limit: f64, work: f64) -> f64 {
+    fn solve(&mut self, correction: &mut PositionCorrection, parts: &mut IslandParts, limit: f64, work: f64) -> f64 {
         let problem = &mut self.problem;
         let deepest =
             correction.rows.iter().filter(|row| !row.is_stop).fold(0.0, |most: f64, row| most.max(row.target));
@@ -185,7 +185,12 @@ fn add_row(problem: &mut Problem, columns: &[(f64, u32)], low: f64, target: f64,
 }
 
 /// Largest speed of a point of any body at the pseudo-velocities from a unit impulse of a row.
-fn fastest_point_of_row(problem: &Problem, columns: &[(f64, u32)], parts: &mut Parts, whitened: &mut Vec<f64>) -> f64 {
+fn fastest_point_of_row(
+    problem: &Problem,
+    columns: &[(f64, u32)],
+    parts: &mut IslandParts,
+    whitened: &mut Vec<f64>,
+) -> f64 {
     whitened.clear();
     whitened.resize(problem.w.len(), 0.0);
     columns.iter().for_each(|&(y, index)| whitened[index as usize] += y);

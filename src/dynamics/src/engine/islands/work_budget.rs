@@ -20,7 +20,7 @@
 //! When it is too small for a pass, the last pass counts. The budget is exceeded by one attempt per open level of
 //! division at most, about ten.
 
-use crate::engine::{constraints::Parts, scheme::Scheme, solvers::problem::Problem, state::tree::Tree};
+use crate::engine::{constraints::IslandParts, scheme::Scheme, solvers::problem::Problem, state::tree::Tree};
 
 /// Cost of setting up the rows of all constraints, in sweeps over them: Jacobians and columns. Measured: 7 to 20.
 const ROW_SETUP_SWEEPS: f64 = 10.0;
@@ -60,7 +60,7 @@ pub(crate) struct WorkBudget {
 
 impl WorkBudget {
     /// Starts an attempt at an island whose rows are set up.
-    pub(crate) fn begin(parts: &Parts, scheme: &Scheme, problem: &Problem) -> Self {
+    pub(crate) fn begin(parts: &IslandParts, scheme: &Scheme, problem: &Problem) -> Self {
         let before = parts.trees.iter().map(|tree| tree.work.used_work).fold(0.0, f64::max);
         let left = (scheme.budget - before).max(0.0);
         let own = parts.trees.iter().map(|tree| tree.remaining_work(scheme.budget)).fold(left, f64::min);
@@ -107,13 +107,13 @@ impl WorkBudget {
     }
 
     /// Stores the cost of the attempt in its trees.
-    pub(crate) fn end(&self, parts: &mut Parts) {
+    pub(crate) fn end(&self, parts: &mut IslandParts) {
         parts.trees.iter_mut().for_each(|tree| tree.work.used_work = self.before + self.spent);
     }
 }
 
 /// Work that the separation of overlaps may use after the solves, up to `most`, in sweeps.
-pub(crate) fn separation_work(parts: &Parts, scheme: &Scheme, most: f64) -> f64 {
+pub(crate) fn separation_work(parts: &IslandParts, scheme: &Scheme, most: f64) -> f64 {
     let own = parts.trees.iter().map(|tree| tree.remaining_work(scheme.budget)).fold(scheme.budget, f64::min);
     most.min(MIN_FRACTION * own)
 }

@@ -38,7 +38,7 @@ use crate::{
 const GROUSERS: f64 = 0.5;
 
 /// A shape that may press on a ground of soil.
-struct Footprint {
+struct SoilShape {
     /// Which ground.
     ground: usize,
     patch: Patch,
@@ -56,8 +56,8 @@ struct Footprint {
 
 /// Everything that presses on soil.
 #[derive(Default)]
-pub(crate) struct Footprints {
-    prints: Vec<Footprint>,
+pub(crate) struct SoilPatches {
+    soil_patches: Vec<SoilShape>,
     ruts: Vec<Ruts>,
     /// How things fall, m/s².
     gravity: f64,
@@ -66,7 +66,7 @@ pub(crate) struct Footprints {
 /// What of it a snapshot holds.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct SavedSoil {
-    prints: Vec<SavedPrint>,
+    soil_patches: Vec<SavedPrint>,
     ruts: Vec<Ruts>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct SavedSoil {
 type SavedPrint = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<Kept>);
 
 /// What soil has to know of a shape.
-pub(crate) struct Form<'a> {
+pub(crate) struct SoilShapeModel<'a> {
     pub(crate) shape: &'a SharedShape,
     /// The largest distance of a point of it from its centre, m.
     pub(crate) size: f64,
@@ -92,8 +92,8 @@ pub(crate) struct Touch {
 impl SavedSoil {
     /// Takes over what another world's shapes and soils remember. The numbers are those of its shapes' parts here; its soils are the same.
     pub(crate) fn carry_over(&mut self, old: Self, numbers: &[Option<usize>]) {
-        for (old, number) in old.prints.into_iter().zip(numbers) {
-            number.iter().for_each(|&number| self.prints[number] = old.clone());
+        for (old, number) in old.soil_patches.into_iter().zip(numbers) {
+            number.iter().for_each(|&number| self.soil_patches[number] = old.clone());
         }
         if self.ruts.len() == old.ruts.len() {
             self.ruts = old.ruts;
@@ -101,14 +101,14 @@ impl SavedSoil {
     }
 }
 
-impl Footprints {
+impl SoilPatches {
     /// Whether no shape may be in soil.
     pub(crate) fn is_empty(&self) -> bool {
-        self.prints.is_empty()
+        self.soil_patches.is_empty()
     }
 
     pub(crate) fn new(gravity: f64) -> Self {
-        Self { prints: Vec::new(), ruts: Vec::new(), gravity }
+        Self { soil_patches: Vec::new(), ruts: Vec::new(), gravity }
     }
 
     /// Adds a ground of soil, which may be a steep plane; its number.
@@ -118,11 +118,17 @@ impl Footprints {
     }
 
     /// Adds a shape that may press on a ground; its number. `cylinder` is its radius and half its length.
-    pub(crate) fn add(&mut self, ground: usize, soil: Soil, form: &Form, cylinder: Option<[f64; 2]>) -> usize {
+    pub(crate) fn add(
+        &mut self,
+        ground: usize,
+        soil: Soil,
+        form: &SoilShapeModel,
+        cylinder: Option<[f64; 2]>,
+    ) -> usize {
         let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
         let patch = Patch::new(Law::new(soil, GROUSERS * form.grousers, self.gravity));
         let plate = Plate::new(form.shape, form.size);
-        self.prints.push(Footprint {
+        self.soil_patches.push(SoilShape {
             ground,
             patch,
             wheel,
@@ -133,19 +139,19 @@ impl Footprints {
             inside: false,
             unread: true,
         });
-        self.prints.len() - 1
+        self.soil_patches.len() - 1
     }
 
     /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep in which it
     /// comes on by so much, m; `None` if nothing is.
     pub(crate) fn lay(
         &mut self,
-        print: usize,
+        soil_patch: usize,
         place: (DVec3, DQuat),
         plane: (DVec3, f64),
         comes_on: f64,
     ) -> Option<Touch> {
-        let Footprint { ground, patch, wheel, plate, laid, rolls, .. } = &mut self.prints[print];
+        let SoilShape { ground, patch, wheel, plate, laid, rolls, .. } = &mut self.soil_patches[soil_patch];
         let ruts = &self.ruts[*ground];
         patch.clear(plane);
         *rolls = wheel.is_some() && Wheel::rolls(place.1, plane.0);
@@ -159,25 +165,25 @@ impl Footprints {
     }
 
     /// All of a shape is above the ground in this substep.
-    pub(crate) fn lift(&mut self, print: usize) {
-        let Footprint { wheel, laid, .. } = &mut self.prints[print];
+    pub(crate) fn lift(&mut self, soil_patch: usize) {
+        let SoilShape { wheel, laid, .. } = &mut self.soil_patches[soil_patch];
         *laid = false;
         wheel.iter_mut().for_each(Wheel::lift);
     }
 
     /// A substep counts: a shape that was out of the soil in it forgets it.
-    pub(crate) fn settle(&mut self, print: usize) {
-        let Footprint { wheel, laid, rolls, .. } = &mut self.prints[print];
+    pub(crate) fn settle(&mut self, soil_patch: usize) {
+        let SoilShape { wheel, laid, rolls, .. } = &mut self.soil_patches[soil_patch];
         if !*laid {
             let edges = wheel.as_ref().filter(|_| *rolls).map(Wheel::edges).unwrap_or_default();
-            self.forget(print);
-            self.prints[print].wheel.iter_mut().for_each(|wheel| wheel.set_edges(edges));
+            self.forget(soil_patch);
+            self.soil_patches[soil_patch].wheel.iter_mut().for_each(|wheel| wheel.set_edges(edges));
         }
     }
 
     /// A shape knows nothing of the soil any more.
-    pub(crate) fn forget(&mut self, print: usize) {
-        let Footprint { patch, wheel, plate, inside, unread, .. } = &mut self.prints[print];
+    pub(crate) fn forget(&mut self, soil_patch: usize) {
+        let SoilShape { patch, wheel, plate, inside, unread, .. } = &mut self.soil_patches[soil_patch];
         wheel.iter_mut().for_each(|wheel| wheel.set_edges(Default::default()));
         if std::mem::take(inside) {
             wheel.iter_mut().for_each(Wheel::forget);
@@ -191,30 +197,31 @@ impl Footprints {
 
     /// Begins a step: what is read of it is a mean over all of it.
     pub(crate) fn begin_step(&mut self) {
-        self.prints.iter_mut().for_each(|print| print.unread = true);
+        self.soil_patches.iter_mut().for_each(|soil_patch| soil_patch.unread = true);
     }
 
     /// What soil does to a shape that rolls in it.
-    pub(crate) fn reading(&self, print: usize) -> Option<SoilReading> {
-        self.prints[print].wheel.as_ref()?.reading()
+    pub(crate) fn reading(&self, soil_patch: usize) -> Option<SoilReading> {
+        self.soil_patches[soil_patch].wheel.as_ref()?.reading()
     }
 
     /// What of a shape is in the soil.
-    pub(crate) fn patch(&self, print: usize) -> &Patch {
-        &self.prints[print].patch
+    pub(crate) fn patch(&self, soil_patch: usize) -> &Patch {
+        &self.soil_patches[soil_patch].patch
     }
 
     /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end.
     /// Force and moment on it about its patch's point were these; the work that they did on its motions, J, and what may brake these in the next substep, N s/m.
     pub(crate) fn advance(
         &mut self,
-        print: usize,
+        soil_patch: usize,
         [before, after]: [&Vector6; 2],
         [force, moment]: [DVec3; 2],
         (found, work): (&Found, [[f64; 2]; 2]),
         [h, share]: [f64; 2],
     ) {
-        let Footprint { ground, patch, wheel, plate, rolls, rolled, inside, unread, .. } = &mut self.prints[print];
+        let SoilShape { ground, patch, wheel, plate, rolls, rolled, inside, unread, .. } =
+            &mut self.soil_patches[soil_patch];
         *inside = true;
         // The one law begins anew where the other held before.
         if std::mem::replace(rolled, *rolls) != *rolls {
@@ -238,8 +245,8 @@ impl Footprints {
 
     /// Keeps how soil answered a shape for its next step, if that was `good` enough: what was found anew, or what was kept before. It was `seen` to be
     /// off by so much for each unit of velocity from the guess, N s/m, if that was looked at.
-    pub(crate) fn keep(&mut self, print: usize, answer: &Answer, good: bool, seen: Option<f64>) {
-        let kept = &mut self.prints[print].patch.kept;
+    pub(crate) fn keep(&mut self, soil_patch: usize, answer: &Answer, good: bool, seen: Option<f64>) {
+        let kept = &mut self.soil_patches[soil_patch].patch.kept;
         match (good, answer.kept) {
             (false, _) => *kept = None,
             (true, Some(anew)) => *kept = Some(anew),
@@ -278,41 +285,41 @@ impl Footprints {
 
     /// How many shapes may press on a soil, counted for each soil.
     pub(crate) fn len(&self) -> usize {
-        self.prints.len()
+        self.soil_patches.len()
     }
 
     pub(crate) fn save(&self) -> SavedSoil {
-        let state = |print: &Footprint| {
-            let wheel = print.wheel.as_ref().map(|wheel| wheel.state.clone());
-            let Patch { held, stored, drag, kept, .. } = print.patch;
-            (wheel, print.plate.states.clone(), [held, stored, drag], kept)
+        let state = |soil_patch: &SoilShape| {
+            let wheel = soil_patch.wheel.as_ref().map(|wheel| wheel.state.clone());
+            let Patch { held, stored, drag, kept, .. } = soil_patch.patch;
+            (wheel, soil_patch.plate.states.clone(), [held, stored, drag], kept)
         };
-        SavedSoil { prints: self.prints.iter().map(state).collect(), ruts: self.ruts.clone() }
+        SavedSoil { soil_patches: self.soil_patches.iter().map(state).collect(), ruts: self.ruts.clone() }
     }
 
     /// Whether it was saved from the same shapes and grounds.
     pub(crate) fn fits(&self, saved: &SavedSoil) -> bool {
-        let fits = |(print, (wheel, states, held, _)): (&Footprint, &SavedPrint)| {
-            print.wheel.is_some() == wheel.is_some()
+        let fits = |(soil_patch, (wheel, states, held, _)): (&SoilShape, &SavedPrint)| {
+            soil_patch.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)
-                && print.plate.states.len() == states.len()
+                && soil_patch.plate.states.len() == states.len()
                 && held.iter().flatten().all(|energy| energy.is_finite())
         };
-        saved.prints.len() == self.prints.len()
+        saved.soil_patches.len() == self.soil_patches.len()
             && saved.ruts.len() == self.ruts.len()
             && saved.ruts.iter().all(Ruts::fits)
-            && self.prints.iter().zip(&saved.prints).all(fits)
+            && self.soil_patches.iter().zip(&saved.soil_patches).all(fits)
     }
 
     pub(crate) fn restore(&mut self, saved: SavedSoil) {
-        for (print, (wheel, states, held, kept)) in self.prints.iter_mut().zip(saved.prints) {
-            if let (Some(wheel), Some(state)) = (&mut print.wheel, wheel) {
+        for (soil_patch, (wheel, states, held, kept)) in self.soil_patches.iter_mut().zip(saved.soil_patches) {
+            if let (Some(wheel), Some(state)) = (&mut soil_patch.wheel, wheel) {
                 wheel.state = state;
             }
-            print.plate.states = states;
-            let ([held, stored, drag], patch) = (held, &mut print.patch);
+            soil_patch.plate.states = states;
+            let ([held, stored, drag], patch) = (held, &mut soil_patch.patch);
             (patch.held, patch.stored, patch.drag, patch.kept) = (held, stored, drag, kept);
-            print.inside = true;
+            soil_patch.inside = true;
         }
         self.ruts = saved.ruts;
     }

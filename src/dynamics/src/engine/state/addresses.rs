@@ -5,14 +5,14 @@ use simpartner_model::Pose;
 
 /// A link that takes part in a contact or closes a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Side {
+pub(crate) struct LinkAddress {
     pub(crate) tree: usize,
     pub(crate) link: usize,
 }
 
 /// Where a body of the model is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BodyPlace {
+pub(crate) struct BodyAddress {
     pub(crate) tree: usize,
     pub(crate) link: usize,
     /// `link_from_body`.
@@ -21,22 +21,22 @@ pub(crate) struct BodyPlace {
     pub(crate) is_link: bool,
 }
 
-impl BodyPlace {
+impl BodyAddress {
     pub(crate) fn new(tree: usize, link: usize, frame: Pose) -> Self {
         Self { tree, link, frame, is_link: frame == Pose::IDENTITY }
     }
 
-    pub(crate) fn side(&self) -> Side {
-        Side { tree: self.tree, link: self.link }
+    pub(crate) fn side(&self) -> LinkAddress {
+        LinkAddress { tree: self.tree, link: self.link }
     }
 }
 
 /// Where a joint of the model is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum JointPlace {
+pub(crate) enum JointAddress {
     /// Links of a tree; `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was walked
     /// from child to parent.
     Tree { tree: usize, link: usize, dofs: [Option<usize>; 3], sign: f64 },
     /// A closure.
-    Closure(usize),
+    LoopJoint(usize),
 }

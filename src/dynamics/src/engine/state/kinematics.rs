@@ -4,7 +4,7 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{BodyId, Norm, Pose};
 
 use super::{
-    addresses::BodyPlace,
+    addresses::BodyAddress,
     tree::{Link, LinkJoint, State, Tree},
     workspace::LinkWork,
 };
@@ -272,7 +272,7 @@ impl Tree {
 }
 
 /// Where a body is and how it moves.
-pub(crate) fn read_body(tree: &Tree, place: &BodyPlace) -> BodyState {
+pub(crate) fn read_body(tree: &Tree, place: &BodyAddress) -> BodyState {
     let link = &tree.work.links[place.link];
     // Most bodies have their origin in their centre of mass.
     let pose = if place.is_link { link.pose() } else { link.pose().then(&place.frame) };

@@ -8,11 +8,11 @@ use crate::engine::joints::ball_joint::Ball;
 /// A tree is long if the squares of the lengths of its chains are larger than this in the mean, as those of a chain of 20 hinges or of seven ball joints.
 /// Measured for chains in free motion: at 45 both factors cost the same, at 140 this one costs two thirds of packed rows. The chains of robots with legs and
 /// arms have 70 to 110; the constraints of their contacts are made from packed rows, too.
-const LONG: usize = 140;
+const MEAN_SQUARE_CHAIN: usize = 140;
 
 /// The largest ratio of masses in a tree that articulated-body inertias factor. The inertia of a light link is what is left of a difference of two
 /// heavy ones, so it loses the digits of that ratio: at 10,000 the reactions of a whirling chain of 13 ball joints missed the balance of forces by 2e-6.
-const MASS_RATIO: f64 = 1000.0;
+const MAX_MASS_RATIO: f64 = 1000.0;
 
 /// Two degrees of freedom of a tree in a fixed ratio: follower = ratio leader + offset.
 #[derive(Debug, Clone, Copy)]
@@ -88,8 +88,8 @@ impl Topology {
     /// Whether its mass matrix is factored by articulated-body inertias (see above), not as packed rows.
     #[inline]
     pub(crate) fn is_long(&self) -> bool {
-        self.squares > LONG * self.freedom
-            && self.mass_range.is_none_or(|[lightest, heaviest]| heaviest <= MASS_RATIO * lightest)
+        self.squares > MEAN_SQUARE_CHAIN * self.freedom
+            && self.mass_range.is_none_or(|[lightest, heaviest]| heaviest <= MAX_MASS_RATIO * lightest)
     }
 
     /// The number of entries in packed rows, fillings included.

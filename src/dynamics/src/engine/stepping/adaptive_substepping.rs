@@ -9,7 +9,7 @@
 use super::{step_validation::StepChecks, world::Dynamics};
 use crate::engine::{
     collision::Collider,
-    constraints::loop_joint::Closure,
+    constraints::loop_joint::LoopJoint,
     islands::island::Islands,
     scheme::Scheme,
     state::{tree::Tree, workspace::Pending},
@@ -69,12 +69,12 @@ pub(crate) struct RetryGroups {
 
 impl RetryGroups {
     /// Groups the trees that move.
-    pub(crate) fn find(&mut self, trees: &[Tree], collider: &Collider, closures: &[Closure]) {
+    pub(crate) fn find(&mut self, trees: &[Tree], collider: &Collider, loop_joints: &[LoopJoint]) {
         self.parent.clear();
         self.parent.extend(0..trees.len());
         self.pending.clear();
         self.pending.resize(trees.len(), Pending::Nothing);
-        let ties = closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
+        let ties = loop_joints.iter().map(|loop_joint| (loop_joint.a.tree, loop_joint.b.tree));
         for (a, b) in collider.neighbours().chain(ties) {
             if trees[a].is_awake() && trees[b].is_awake() {
                 let (a, b) = (self.root(a), self.root(b));
@@ -87,8 +87,8 @@ impl RetryGroups {
         self.parent.iter().for_each(|&root| self.size[root] += 1);
         self.has_loops.clear();
         self.has_loops.resize(trees.len(), false);
-        for closure in closures {
-            for tree in [closure.a.tree, closure.b.tree] {
+        for loop_joint in loop_joints {
+            for tree in [loop_joint.a.tree, loop_joint.b.tree] {
                 self.has_loops[self.parent[tree]] = true;
             }
         }
@@ -173,7 +173,7 @@ impl Dynamics {
         self.set_substep(substep);
         self.predict();
         let mut groups = std::mem::take(&mut self.groups);
-        groups.find(&self.trees, &self.collider, &self.closures);
+        groups.find(&self.trees, &self.collider, &self.loop_joints);
         self.defer_to_impact(&groups, substep);
         let is_free =
             |tree: usize| self.islands.may_use_gauss(tree, &self.trees, &self.collider.contacts, &self.scheme);
@@ -207,7 +207,7 @@ impl Dynamics {
             self.set_substep(substep);
             // The islands of its last part may be only some of them.
             // Those of its last part may be some of them only.
-            self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
+            self.islands.find(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
         }
     }
 
@@ -289,8 +289,10 @@ impl Dynamics {
         for contact in contacts.filter(|contact| moves(contact.b.tree) || contact.a.is_some_and(|a| moves(a.tree))) {
             contact.scale(ratio);
         }
-        for closure in self.closures.iter_mut().filter(|closure| moves(closure.a.tree) || moves(closure.b.tree)) {
-            closure.impulses.iter_mut().for_each(|impulse| *impulse *= ratio);
+        for loop_joint in
+            self.loop_joints.iter_mut().filter(|loop_joint| moves(loop_joint.a.tree) || moves(loop_joint.b.tree))
+        {
+            loop_joint.impulses.iter_mut().for_each(|impulse| *impulse *= ratio);
         }
         for tree in self.trees.iter_mut().filter(|tree| tree.is_awake()) {
             let state = &mut tree.state;

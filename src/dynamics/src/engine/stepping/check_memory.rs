@@ -47,14 +47,14 @@ impl CheckMemory {
         self,
         bodies: &[Option<usize>],
         trees: &[Option<usize>],
-        closures: &[Option<usize>],
+        loop_joints: &[Option<usize>],
     ) -> Self {
         let body = |number: usize| if number == usize::MAX { Some(number) } else { bodies[number] };
         let raised_alarms = self.raised_alarms.into_iter().filter_map(|(kind, first, second)| {
             Some(match kind {
                 alarm::SPEED => (kind, body(first)?, second),
                 alarm::PENETRATION => (kind, body(first)?, body(second)?),
-                _ => (kind, closures[first]?, second),
+                _ => (kind, loop_joints[first]?, second),
             })
         });
         let mut raised_alarms: Vec<Alarm> = raised_alarms.collect();
@@ -62,7 +62,7 @@ impl CheckMemory {
         let episodes = self.episodes.into_iter().filter_map(|((kind, number), quiet)| {
             let number = match kind {
                 episode::WORLD_ENERGY => number,
-                episode::LOOP_MOTOR => closures[number]?,
+                episode::LOOP_MOTOR => loop_joints[number]?,
                 _ => trees[number]?,
             };
             Some(((kind, number), quiet))

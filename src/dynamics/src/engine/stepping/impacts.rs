@@ -31,8 +31,8 @@ use crate::{
     ImpactLaw,
     engine::{
         collision::Contact,
-        constraints::contact::{BOUNCE_SPEED, SKIN},
-        state::{addresses::Side, tree::Tree, workspace::Pending},
+        constraints::contact::{BOUNCE_SPEED, CONTACT_MARGIN},
+        state::{addresses::LinkAddress, tree::Tree, workspace::Pending},
     },
 };
 
@@ -90,7 +90,7 @@ fn moves(contact: &Contact, trees: &[Tree]) -> bool {
 
 /// Approach speed of the surfaces of a contact, m/s; for single bodies at the start of the substep.
 fn approach_speed(contact: &Contact, trees: &[Tree]) -> f64 {
-    let velocity = |side: Side| {
+    let velocity = |side: LinkAddress| {
         let tree = &trees[side.tree];
         if tree.is_single_body() {
             Tree::root_motion(&tree.state.v).at(contact.point - tree.work.origin)
@@ -107,7 +107,7 @@ fn approach_speed(contact: &Contact, trees: &[Tree]) -> f64 {
 /// back before they meet.
 fn leaves_to_impact(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
     let speed = approach_speed(contact, trees);
-    let falls = |side: Side| trees[side.tree].is_single_body();
+    let falls = |side: LinkAddress| trees[side.tree].is_single_body();
     if contact.sides().any(|side| !falls(side) && trees[side.tree].topology.freedom > 0) {
         return speed > BOUNCE_SPEED || speed < -(BOUNCE_SPEED + 2.0 * gravity.norm() * h);
     }
@@ -139,7 +139,7 @@ impl Dynamics {
         supported.resize(trees.len(), false);
         for contact in &mut self.collider.contacts {
             contact.deferred = flying(contact).is_some() && leaves_to_impact(contact, trees, h, self.scheme.gravity);
-            if !contact.deferred && contact.gap < SKIN {
+            if !contact.deferred && contact.gap < CONTACT_MARGIN {
                 contact.sides().for_each(|side| supported[side.tree] = true);
             }
         }
@@ -273,7 +273,7 @@ impl Dynamics {
             self.set_substep(Substep { h: flight, ..next });
             self.predict();
             let mut groups = std::mem::take(&mut self.groups);
-            groups.find(&self.trees, &self.collider, &self.closures);
+            groups.find(&self.trees, &self.collider, &self.loop_joints);
             self.defer_to_impact(&groups, Substep { h: flight, ..next });
             self.solve_islands(&groups, false);
             self.groups = groups;
@@ -298,7 +298,7 @@ impl Dynamics {
             self.set_substep(Substep { h: BLOW_DURATION, ..next });
             self.predict();
             let mut groups = std::mem::take(&mut self.groups);
-            groups.find(&self.trees, &self.collider, &self.closures);
+            groups.find(&self.trees, &self.collider, &self.loop_joints);
             let strikes = self.select_blow(most);
             if strikes {
                 self.solve_islands(&groups, true);
@@ -328,7 +328,7 @@ impl Dynamics {
     /// largest number of impacts, or without work for more, everything that strikes does so at once.
     fn select_blow(&mut self, most: usize) -> bool {
         let (trees, law) = (&self.trees, self.impacts.law);
-        let has_arrived = |contact: &Contact| contact.gap < SKIN && contact.surface.stiffness.is_infinite();
+        let has_arrived = |contact: &Contact| contact.gap < CONTACT_MARGIN && contact.surface.stiffness.is_infinite();
         let speed = |contact: &Contact| {
             let may_strike = contact.bounces() && has_arrived(contact) && moves(contact, trees);
             if may_strike { approach_speed(contact, trees) } else { 0.0 }

@@ -71,8 +71,8 @@ impl Dynamics {
         while changed {
             changed = false;
             let contacts = self.collider.contacts.iter().filter_map(|contact| Some((contact.a?.tree, contact.b.tree)));
-            let closures = self.closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
-            for (a, b) in contacts.chain(closures) {
+            let loop_joints = self.loop_joints.iter().map(|loop_joint| (loop_joint.a.tree, loop_joint.b.tree));
+            for (a, b) in contacts.chain(loop_joints) {
                 for (one, other) in [(a, b), (b, a)] {
                     if self.trees[one].is_awake() && self.trees[other].state.asleep {
                         self.trees[other].wake();

@@ -10,11 +10,11 @@ use crate::{
     Guard, Notice,
     engine::{
         collision::Contact,
-        constraints::loop_joint::Closure,
-        equations::{mass_and_bias::IMBALANCE, motors::MotorLimit},
+        constraints::loop_joint::LoopJoint,
+        equations::{mass_and_bias::MAX_IMBALANCE, motors::MotorLimit},
         islands::island::Island,
         state::{
-            addresses::{BodyPlace, Side},
+            addresses::{BodyAddress, LinkAddress},
             kinematics::read_body,
             tree::{Link, Tree},
         },
@@ -101,7 +101,7 @@ impl StepChecks {
         for place in 0..self.jointed_trees.len() {
             let index = self.jointed_trees[place];
             let tree = &trees[index];
-            let off = tree.is_awake() && counts(index) && tree.work.imbalance > IMBALANCE;
+            let off = tree.is_awake() && counts(index) && tree.work.imbalance > MAX_IMBALANCE;
             if !(off && self.begins_episode((episode::IMBALANCE, index))) {
                 continue;
             }
@@ -157,15 +157,15 @@ impl StepChecks {
         &mut self,
         trees: &[Tree],
         contacts: &[Contact],
-        closures: &[Closure],
-        bodies: &[BodyPlace],
+        loop_joints: &[LoopJoint],
+        bodies: &[BodyAddress],
     ) {
         self.active_alarms.clear();
         self.check_bounds(trees, bodies);
         self.check_speeds(trees, bodies);
         self.check_penetration(trees, contacts);
-        self.check_joints(trees, closures);
-        self.check_motors(trees, closures);
+        self.check_joints(trees, loop_joints);
+        self.check_motors(trees, loop_joints);
         self.active_alarms.sort_unstable();
         self.active_alarms.dedup();
         self.memory.raised_alarms.clone_from(&self.active_alarms);
@@ -176,7 +176,7 @@ impl StepChecks {
     }
 
     /// Reports runaway bodies.
-    fn check_bounds(&mut self, trees: &[Tree], bodies: &[BodyPlace]) {
+    fn check_bounds(&mut self, trees: &[Tree], bodies: &[BodyAddress]) {
         if trees.iter().all(Tree::is_within_bounds) {
             return;
         }
@@ -188,7 +188,7 @@ impl StepChecks {
         }
     }
 
-    fn check_speeds(&mut self, trees: &[Tree], bodies: &[BodyPlace]) {
+    fn check_speeds(&mut self, trees: &[Tree], bodies: &[BodyAddress]) {
         let limit = self.settings.max_speed_m_per_s;
         if !trees.iter().any(|tree| tree.work.largest_squares[0] > limit * limit) {
             return;
@@ -219,7 +219,7 @@ impl StepChecks {
         }
     }
 
-    fn check_motors(&mut self, trees: &[Tree], closures: &[Closure]) {
+    fn check_motors(&mut self, trees: &[Tree], loop_joints: &[LoopJoint]) {
         for place in 0..self.jointed_trees.len() {
             let index = self.jointed_trees[place];
             let tree = &trees[index];
@@ -232,15 +232,15 @@ impl StepChecks {
                 self.report_motor_limit(moved, limit, &tree.topology.laws[dof]);
             }
         }
-        for (index, closure) in closures.iter().enumerate() {
+        for (index, loop_joint) in loop_joints.iter().enumerate() {
             // A sleeping joint has the limit with which it fell asleep; a snapshot does not hold it.
             // What sleeps has the limit that it fell asleep with, of which a snapshot says nothing.
-            let sleeps = trees[closure.a.tree].state.asleep || trees[closure.b.tree].state.asleep;
-            let Some((axis, limit)) = closure.motor_limit.filter(|_| !sleeps) else { continue };
-            if let Some(law) = &closure.axes[axis]
+            let sleeps = trees[loop_joint.a.tree].state.asleep || trees[loop_joint.b.tree].state.asleep;
+            let Some((axis, limit)) = loop_joint.motor_limit.filter(|_| !sleeps) else { continue };
+            if let Some(law) = &loop_joint.axes[axis]
                 && self.begins_episode((episode::LOOP_MOTOR, index))
             {
-                self.report_motor_limit(trees[closure.b.tree].topology.links[closure.b.link].body, limit, law);
+                self.report_motor_limit(trees[loop_joint.b.tree].topology.links[loop_joint.b.link].body, limit, law);
             }
         }
     }
@@ -255,12 +255,12 @@ impl StepChecks {
         self.notices.push(Notice { guard: Guard::Motor, bodies: moved.into_iter().collect(), text, value });
     }
 
-    fn check_joints(&mut self, trees: &[Tree], closures: &[Closure]) {
-        for (index, closure) in closures.iter().enumerate() {
-            let error = closure.error();
+    fn check_joints(&mut self, trees: &[Tree], loop_joints: &[LoopJoint]) {
+        for (index, loop_joint) in loop_joints.iter().enumerate() {
+            let error = loop_joint.error();
             if error > self.settings.max_joint_error_m && self.is_new_alarm((alarm::LOOP_JOINT, index, 0)) {
-                let body = |side: Side| trees[side.tree].topology.links[side.link].body;
-                let bodies: Vec<BodyId> = [body(closure.b), body(closure.a)].into_iter().flatten().collect();
+                let body = |side: LinkAddress| trees[side.tree].topology.links[side.link].body;
+                let bodies: Vec<BodyId> = [body(loop_joint.b), body(loop_joint.a)].into_iter().flatten().collect();
                 let name = bodies.first().map_or("", |body| self.names[body.index()].as_str());
                 let text = format!("the joint that ties '{name}' into a loop is open by {error:.2e} m");
                 self.notices.push(Notice { guard: Guard::JointError, bodies, text, value: error });
@@ -296,7 +296,7 @@ impl StepChecks {
 }
 /// The bodies of a contact, the moving one first; `None` is the ground.
 pub(super) fn bodies_of_contact(trees: &[Tree], contact: &Contact) -> [Option<BodyId>; 2] {
-    let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+    let body = |side: LinkAddress| trees[side.tree].topology.links[side.link].body;
     [body(contact.b), contact.a.and_then(body)]
 }
 

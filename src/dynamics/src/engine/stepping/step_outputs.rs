@@ -9,9 +9,9 @@ use crate::{
     engine::{
         algebra::spatial::Spatial,
         collision::Contact,
-        constraints::loop_joint::{Closure, Load, Motion},
+        constraints::loop_joint::{LoopJoint, LoopLoad, Motion},
         state::{
-            addresses::{JointPlace, Side},
+            addresses::{JointAddress, LinkAddress},
             kinematics::read_body,
             tree::Tree,
         },
@@ -23,8 +23,8 @@ impl Dynamics {
     pub(crate) fn clear_outputs(&mut self) {
         self.contacts.clear();
         self.wrenches.fill(Wrench::default());
-        for closure in &mut self.closures {
-            closure.load = Load::default();
+        for loop_joint in &mut self.loop_joints {
+            loop_joint.load = LoopLoad::default();
         }
     }
 
@@ -33,7 +33,7 @@ impl Dynamics {
     pub(crate) fn add_contacts(&mut self, groups: &RetryGroups, depth: u32) {
         let rate = self.scheme.time_fraction / self.scheme.h;
         let trees = &self.trees;
-        let counts = |side: Side| {
+        let counts = |side: LinkAddress| {
             let tree = &trees[side.tree];
             tree.is_awake() && !groups.rejects(side.tree) || tree.state.asleep && depth == 0
         };
@@ -41,7 +41,7 @@ impl Dynamics {
         let pressing = self.collider.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO);
         for contact in pressing.filter(counts) {
             let (force, torque) = (contact.impulse * rate, contact.spin_impulse * rate);
-            let mut body = |side: Side, sign: f64| {
+            let mut body = |side: LinkAddress, sign: f64| {
                 let tree = &self.trees[side.tree];
                 let id = tree.topology.links[side.link].body?;
                 let lever = contact.point - tree.work.links[side.link].middle;
@@ -58,11 +58,11 @@ impl Dynamics {
 
     /// Updates the frames of loop joints, and the reported load of those that are awake.
     pub(crate) fn update_loop_joints(&mut self) {
-        let sleeps = |side: Side| self.trees[side.tree].state.asleep;
-        for closure in &mut self.closures {
-            closure.set_place(&self.trees);
-            if !sleeps(closure.a) && !sleeps(closure.b) {
-                closure.told = closure.load;
+        let sleeps = |side: LinkAddress| self.trees[side.tree].state.asleep;
+        for loop_joint in &mut self.loop_joints {
+            loop_joint.set_place(&self.trees);
+            if !sleeps(loop_joint.a) && !sleeps(loop_joint.b) {
+                loop_joint.reported_load = loop_joint.load;
             }
         }
     }
@@ -92,11 +92,11 @@ impl Dynamics {
                 }
             }
         }
-        for closure in &self.closures {
-            let wrench = Wrench { force: closure.load.force, torque: closure.load.torque };
-            let anchor = closure.place.child.translation;
-            push(closure.a.tree, closure.a.link, wrench, anchor, -1.0);
-            push(closure.b.tree, closure.b.link, wrench, anchor, 1.0);
+        for loop_joint in &self.loop_joints {
+            let wrench = Wrench { force: loop_joint.load.force, torque: loop_joint.load.torque };
+            let anchor = loop_joint.place.child.translation;
+            push(loop_joint.a.tree, loop_joint.a.link, wrench, anchor, -1.0);
+            push(loop_joint.b.tree, loop_joint.b.link, wrench, anchor, 1.0);
         }
         self.model.static_structures.iter().for_each(|&tree| self.trees[tree].set_static_reactions(gravity));
     }
@@ -111,16 +111,16 @@ impl Dynamics {
     /// Anchor, coordinates and loads of a joint. A sleeping joint keeps the loads it had.
     pub(crate) fn joint_state(&self, joint: usize) -> JointState {
         match &self.model.joints[joint] {
-            JointPlace::Tree { tree, link, dofs, sign } => read_joint(&self.trees[*tree], *link, dofs, *sign),
-            JointPlace::Closure(closure) => read_closure(&self.closures[*closure], &self.trees),
+            JointAddress::Tree { tree, link, dofs, sign } => read_joint(&self.trees[*tree], *link, dofs, *sign),
+            JointAddress::LoopJoint(loop_joint) => read_loop_joint(&self.loop_joints[*loop_joint], &self.trees),
         }
     }
 
     /// Restores the loads of a joint in the last step.
-    pub(crate) fn restore_load(&mut self, joint: usize, load: Load) {
-        let Load { effort, stop, passive, force, torque } = load;
+    pub(crate) fn restore_load(&mut self, joint: usize, load: LoopLoad) {
+        let LoopLoad { effort, stop, passive, force, torque } = load;
         match self.model.joints[joint] {
-            JointPlace::Tree { tree, link, dofs, sign } => {
+            JointAddress::Tree { tree, link, dofs, sign } => {
                 let work = &mut self.trees[tree].work;
                 for (axis, dof) in dofs.iter().enumerate() {
                     if let Some(dof) = *dof {
@@ -129,7 +129,7 @@ impl Dynamics {
                 }
                 work.reactions[link] = Spatial::new(torque * sign, force * sign);
             }
-            JointPlace::Closure(closure) => self.closures[closure].told = load,
+            JointAddress::LoopJoint(loop_joint) => self.loop_joints[loop_joint].reported_load = load,
         }
     }
 }
@@ -150,16 +150,18 @@ fn read_joint(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64) ->
     JointState { load: Some(load), ..state }
 }
 
-fn read_closure(closure: &Closure, trees: &[Tree]) -> JointState {
-    let anchor = closure.place.child.translation;
-    let velocity = |side: Side| {
+fn read_loop_joint(loop_joint: &LoopJoint, trees: &[Tree]) -> JointState {
+    let anchor = loop_joint.place.child.translation;
+    let velocity = |side: LinkAddress| {
         let work = &trees[side.tree].work;
         work.links[side.link].velocity.shifted(anchor - work.origin)
     };
-    let motion = Motion { velocity: [velocity(closure.a), velocity(closure.b)], acceleration: [Spatial::ZERO; 2] };
-    let (rates, coordinates) = (closure.rates(&motion), closure.coordinates);
-    let free = |numbers: [f64; 3]| [0, 1, 2].map(|axis| if closure.axes[axis].is_some() { numbers[axis] } else { 0.0 });
-    let Load { effort, stop, passive, force, torque } = closure.told;
+    let motion =
+        Motion { velocity: [velocity(loop_joint.a), velocity(loop_joint.b)], acceleration: [Spatial::ZERO; 2] };
+    let (rates, coordinates) = (loop_joint.rates(&motion), loop_joint.coordinates);
+    let free =
+        |numbers: [f64; 3]| [0, 1, 2].map(|axis| if loop_joint.axes[axis].is_some() { numbers[axis] } else { 0.0 });
+    let LoopLoad { effort, stop, passive, force, torque } = loop_joint.reported_load;
     let load = Some(JointLoad { stop, passive, reaction: Wrench { force, torque } });
     JointState { anchor, position: free(coordinates), rate: free(rates), effort, load }
 }

@@ -16,7 +16,7 @@ use crate::{
 /// A substep is divided when a joint turns by more than this multiple of the permitted angle. It is above 1, so that
 /// rates near the limit do not change the number of parts from step to step.
 const SPLIT_HYSTERESIS: f64 = 2.0;
-/// Depth at which a contact may first press, m; less between small shapes ([`Contact::share_of_depth`]). Deeper
+/// Depth at which a contact may first press, m; less between small shapes ([`Contact::depth_fraction`]). Deeper
 /// contacts ask for smaller substeps. A body that moves straight at a surface is stopped at it; one that turns towards
 /// it fast, or slides over an edge, may come deeper. Islands of single bodies use the permitted penetration instead,
 /// because their heaps would cost many times as much.
@@ -157,7 +157,7 @@ impl StepChecks {
             return true;
         }
         if let Some((depth, contact)) = outcome.max_penetration.map(|(depth, index)| (depth, &contacts[index]))
-            && depth > self.allowed_depth(island, trees) * contact.share_of_depth()
+            && depth > self.allowed_depth(island, trees) * contact.depth_fraction()
         {
             self.report_sinking(trees, contact, depth);
             return true;

@@ -11,14 +11,14 @@ use crate::{
     ContactPoint, Wrench,
     engine::{
         collision::Collider,
-        constraints::loop_joint::Closure,
+        constraints::loop_joint::LoopJoint,
         islands::{
             energy_bound,
             island::{Island, Islands},
         },
         scheme::Scheme,
         state::{
-            addresses::{BodyPlace, JointPlace},
+            addresses::{BodyAddress, JointAddress},
             tree::Tree,
         },
     },
@@ -30,7 +30,7 @@ pub(crate) struct Dynamics {
     pub(crate) scheme: Scheme,
     pub(crate) trees: Vec<Tree>,
     pub(crate) collider: Collider,
-    pub(crate) closures: Vec<Closure>,
+    pub(crate) loop_joints: Vec<LoopJoint>,
     pub(crate) islands: Islands,
     pub(crate) groups: RetryGroups,
     pub(crate) impacts: Impacts,
@@ -51,8 +51,8 @@ pub(crate) struct Model {
     /// For each tree that may sleep, the speed below which it is at rest, m/s.
     pub(crate) sleepers: Vec<Option<f64>>,
     /// Addresses of the bodies and joints of the mechanism.
-    pub(crate) bodies: Vec<BodyPlace>,
-    pub(crate) joints: Vec<JointPlace>,
+    pub(crate) bodies: Vec<BodyAddress>,
+    pub(crate) joints: Vec<JointAddress>,
     /// Trees of several links that nothing can move.
     pub(crate) static_structures: Vec<usize>,
 }
@@ -74,22 +74,29 @@ impl Dynamics {
         self.fall_asleep();
         self.update_loop_joints();
         self.compute_static_reactions();
-        self.checks.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.model.bodies);
+        self.checks.after_step(&self.trees, &self.collider.contacts, &self.loop_joints, &self.model.bodies);
     }
 
     /// Second to fourth phase of every island that is not rejected: equations of motion and rows, impulses, state at
     /// the end. The `last` attempt is accepted unconverged, and so is one whose budget does not allow halves.
     pub(crate) fn solve_islands(&mut self, groups: &RetryGroups, last: bool) {
-        let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
-        let prints = &self.collider.soil;
-        self.islands.for_each(&mut self.trees, contacts, prints, closures, self.pool.as_ref(), |island, parts| {
-            if !groups.rejects(island.trees()[0]) {
-                island.assemble(parts, scheme);
-                island.solve(parts, scheme);
-                island.options.accept_unconverged = last || !island.can_split(parts, scheme);
-                island.finish(parts, scheme);
-            }
-        });
+        let (scheme, contacts, loop_joints) = (&self.scheme, &self.collider.contacts, &self.loop_joints);
+        let soil_patches = &self.collider.soil;
+        self.islands.for_each(
+            &mut self.trees,
+            contacts,
+            soil_patches,
+            loop_joints,
+            self.pool.as_ref(),
+            |island, parts| {
+                if !groups.rejects(island.trees()[0]) {
+                    island.assemble(parts, scheme);
+                    island.solve(parts, scheme);
+                    island.options.accept_unconverged = last || !island.can_split(parts, scheme);
+                    island.finish(parts, scheme);
+                }
+            },
+        );
         let Self { islands, trees, scheme, .. } = self;
         let flies = |index: usize| islands.is_free_body(index) && !groups.rejects(index);
         let fly = |tree: &mut Tree| tree.step_free_flight(scheme.h, scheme.gravity);
@@ -108,10 +115,10 @@ impl Dynamics {
         self.for_each_tree(|tree| tree.predict(h));
         self.collider.collide(&self.trees, lookahead);
         self.wake_touched();
-        for closure in &mut self.closures {
-            closure.set_place(&self.trees);
+        for loop_joint in &mut self.loop_joints {
+            loop_joint.set_place(&self.trees);
         }
-        self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
+        self.islands.find(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
     }
 
     /// Makes the substep count for all trees that are not rejected: warm starts, energy, loads, contacts and events.
@@ -120,7 +127,7 @@ impl Dynamics {
         let accepted = |island: &&Island| !groups.rejects(island.trees()[0]);
         for island in self.islands.all().iter().filter(accepted) {
             let Collider { contacts, soil, .. } = &mut self.collider;
-            island.write_back(contacts, soil, &mut self.closures, &self.scheme);
+            island.write_back(contacts, soil, &mut self.loop_joints, &self.scheme);
             energy_bound::bound_accumulated_gain(
                 island.trees(),
                 island.outcome.energy_error,
