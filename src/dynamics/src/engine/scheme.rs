@@ -1,30 +1,31 @@
-//! The parameters of a substep that all floors above read.
+//! The parameters of a substep, read by all floors above.
 
 use bevy_math::DVec3;
 
 use crate::Integrator;
 
-/// The part of a step's settings that the assembly needs.
+/// Parameters of a substep.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scheme {
-    /// Seconds of the step.
+    /// Length, s.
     pub(crate) h: f64,
-    /// What part of the timestep that is.
+    /// Its fraction of the timestep.
     pub(crate) time_fraction: f64,
-    /// From the middle of the substep to that of the next, s.
+    /// From the midpoint of the substep to that of the next, s.
     pub(crate) lookahead: f64,
-    /// True if it is no step but the instant of an impact.
+    /// True for the instant of an impact, which takes no time.
     pub(crate) is_impact_instant: bool,
     pub(crate) gravity: DVec3,
-    /// Part of a position error that is taken out in a step.
+    /// Fraction of a position error that is removed in a step.
     pub(crate) correction: f64,
-    /// Largest speed at which penetration is taken out, m/s.
+    /// Largest speed at which penetration is removed, m/s.
     pub(crate) correction_speed: f64,
-    /// Penetration that is left alone, m.
+    /// Penetration that is left uncorrected, m.
     pub(crate) surface_layer: f64,
-    /// Work that a step may cost an island, in sweeps; what part of what is left of it falls to the length of the substep.
+    /// Work budget of an island in a step, in sweeps; and the fraction of its rest that corresponds to the length of
+    /// the substep.
     pub(crate) budget: f64,
     pub(crate) budget_fraction: f64,
-    /// The scheme of what moves freely.
+    /// The integrator of free motion.
     pub(crate) integrator: Integrator,
 }

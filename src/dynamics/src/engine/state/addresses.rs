@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use simpartner_model::Pose;
 
-/// A link that takes part in a contact or closes a loop.
+/// A link of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LinkAddress {
     pub(crate) tree: usize,
@@ -17,7 +17,7 @@ pub(crate) struct BodyAddress {
     pub(crate) link: usize,
     /// `link_from_body`.
     pub(crate) frame: Pose,
-    /// True if the body's frame is the link's.
+    /// True if the frames of body and link are the same.
     pub(crate) is_link: bool,
 }
 
@@ -34,9 +34,9 @@ impl BodyAddress {
 /// Where a joint of the model is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum JointAddress {
-    /// Links of a tree; `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was walked
-    /// from child to parent.
+    /// Links of a tree. `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was
+    /// built from child to parent.
     Tree { tree: usize, link: usize, dofs: [Option<usize>; 3], sign: f64 },
-    /// A closure.
+    /// A loop joint.
     LoopJoint(usize),
 }

@@ -1,20 +1,22 @@
-//! The structure of a kinematic tree, which no step changes: links, packed rows, laws of its axes, couplings.
+//! The structure of a kinematic tree, which no step changes: links, packed rows, laws of axes, couplings.
 
 use simpartner_model::FreeAxis;
 
 use super::tree::{Link, LinkJoint};
 use crate::engine::joints::ball_joint::Ball;
 
-/// A tree is long if the squares of the lengths of its chains are larger than this in the mean, as those of a chain of 20 hinges or of seven ball joints.
-/// Measured for chains in free motion: at 45 both factors cost the same, at 140 this one costs two thirds of packed rows. The chains of robots with legs and
-/// arms have 70 to 110; the constraints of their contacts are made from packed rows, too.
+/// A tree is long if the mean square of the lengths of its chains exceeds this: from a chain of 20 hinges or of seven
+/// ball joints on. Measured for chains in free motion: at 45 both factors cost the same, at 140 the articulated-body
+/// one costs two thirds of packed rows. Chains of robots with legs and arms have 70 to 110, and the constraints of
+/// their contacts use packed rows too.
 const MEAN_SQUARE_CHAIN: usize = 140;
 
-/// The largest ratio of masses in a tree that articulated-body inertias factor. The inertia of a light link is what is left of a difference of two
-/// heavy ones, so it loses the digits of that ratio: at 10,000 the reactions of a whirling chain of 13 ball joints missed the balance of forces by 2e-6.
+/// Largest ratio of masses in a tree that articulated-body inertias factor. The inertia of a light link is the
+/// difference of two heavy ones, so it loses the digits of that ratio. At 10,000 the reactions of a whirling chain of
+/// 13 ball joints missed the balance of forces by 2e-6.
 const MAX_MASS_RATIO: f64 = 1000.0;
 
-/// Two degrees of freedom of a tree in a fixed ratio: follower = ratio leader + offset.
+/// Two degrees of freedom in a fixed ratio: follower = ratio leader + offset.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Coupling {
     pub(crate) leader: usize,
@@ -29,29 +31,29 @@ pub(crate) struct Topology {
     pub(crate) links: Vec<Link>,
     /// Number of degrees of freedom.
     pub(crate) freedom: usize,
-    /// The mass of all links.
+    /// Mass of all links, kg.
     pub(crate) mass: f64,
-    /// The mass of each moving link with all links welded to it, kg. A welded link has 0 here: the link that carries it has its mass.
+    /// Mass of each moving link with all links welded to it, kg; 0 for a welded link, whose mass its carrier has.
     pub(crate) rigid_masses: Vec<f64>,
-    /// The smallest and the largest of the `rigid_masses` above 0, kg; `None` before there is one.
+    /// Smallest and largest of the `rigid_masses` above 0, kg; `None` if there is none.
     pub(crate) mass_range: Option<[f64; 2]>,
-    /// Ancestors of each degree of freedom.
+    /// Number of ancestors of each degree of freedom.
     pub(crate) depth: Vec<usize>,
-    /// Where its packed row starts.
+    /// Start of its packed row.
     pub(crate) row: Vec<usize>,
-    /// The ancestors, root first, itself last, and where the packed row of each starts. Rows are filled up to whole groups of
-    /// [`LANES`].
+    /// The ancestors, root first, itself last, and the start of the packed row of each. Rows are padded to whole groups
+    /// of [`LANES`](super::tree::LANES).
     pub(crate) chain: Vec<u32>,
     pub(crate) rows: Vec<u32>,
-    /// How far the shapes of each link reach from its centre of mass, m.
+    /// Largest distance of a point of the shapes of each link from its centre of mass, m.
     pub(crate) reach: Vec<f64>,
-    /// The sum of the squares of the lengths of these chains.
+    /// Sum of the squares of the lengths of these chains.
     pub(crate) squares: usize,
     /// The link whose joint has each degree of freedom.
     pub(crate) mover: Vec<usize>,
     /// The last degree of freedom that moves each link, if any.
     pub(crate) leaf: Vec<Option<usize>>,
-    /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
+    /// Stops, losses, spring and rotor of each degree of freedom, with the signs of the tree.
     pub(crate) laws: Vec<FreeAxis>,
     pub(crate) couplings: Vec<Coupling>,
     /// True if any axis has stops, dry friction or a coupling, or any ball joint has stops.
@@ -65,7 +67,8 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// Adds the mass of the newest link, kg, to the link whose joint moves it. A link that is welded to a fixed root counts nowhere.
+    /// Adds the mass of the newest link, kg, to the link whose joint moves it. A link welded to a fixed root counts
+    /// nowhere.
     pub(crate) fn add_mass(&mut self, mass: f64) {
         self.mass += mass;
         self.rigid_masses.push(0.0);
@@ -78,21 +81,21 @@ impl Topology {
         });
     }
 
-    /// The axes at the beginning of each chain that are unit vectors: those of a free root, along which it moves and about which it turns. They have
-    /// no motors, springs or stops.
+    /// Number of unit axes at the start of each chain: six for a free root, along which it moves and about which it
+    /// turns. They have no motors, springs or stops.
     #[inline]
     pub(crate) fn free_axes(&self) -> usize {
         if self.links[0].joint == LinkJoint::Free { 6 } else { 0 }
     }
 
-    /// Whether its mass matrix is factored by articulated-body inertias (see above), not as packed rows.
+    /// Whether its mass matrix is factored by articulated-body inertias instead of packed rows.
     #[inline]
     pub(crate) fn is_long(&self) -> bool {
         self.squares > MEAN_SQUARE_CHAIN * self.freedom
             && self.mass_range.is_none_or(|[lightest, heaviest]| heaviest <= MAX_MASS_RATIO * lightest)
     }
 
-    /// The number of entries in packed rows, fillings included.
+    /// Number of entries in packed rows, padding included.
     pub(crate) fn entries(&self) -> usize {
         if self.is_long() { 0 } else { self.chain.len() }
     }

@@ -1,14 +1,15 @@
-//! One kinematic tree in reduced coordinates: its links, its state, and where everything is.
+//! One kinematic tree in reduced coordinates: its links and its state.
 //!
-//! A tree hangs on a free root with six degrees of freedom (world linear velocity of its centre of mass, world angular
-//! velocity) or on a body that nothing moves. Each link's frame stands in its centre of mass along its principal axes. A
-//! joint with several axes is a chain of hinges and sliders over links without mass; a ball joint has three degrees of freedom, the
-//! relative angular velocity along the joint's axes as the model's parent carries them ([`ball`](crate::engine::joints::ball_joint)).
+//! A tree has a free root with six degrees of freedom (world linear velocity of its centre of mass, world angular
+//! velocity) or hangs on a body that nothing moves. The frame of each link is at its centre of mass along its principal
+//! axes. A joint with several axes is a chain of hinges and sliders over massless links. A ball joint has three degrees
+//! of freedom: the relative angular velocity along the joint's axes as the model's parent carries them
+//! ([`ball_joint`](crate::engine::joints::ball_joint)).
 //!
-//! Degrees of freedom are numbered root outwards, so each one's ancestors form a chain. Matrices over a tree keep only the
-//! entries of a row's ancestors, ordered by depth, the diagonal last: [`Topology::row`] says where row i starts,
-//! `chain[row[i]..]` lists the ancestors. Since a row is indexed by depth, and so is every ancestor's, the factorisation in
-//! `factor` runs over contiguous memory without any index.
+//! Degrees of freedom are numbered from the root outwards, so the ancestors of each form a chain. Matrices over a tree
+//! store only the entries of a row's ancestors, ordered by depth, the diagonal last. [`Topology::row`] says where row i
+//! starts; `chain[row[i]..]` lists the ancestors. Because every row is indexed by depth, the factorisation in
+//! [`mass_factor`](crate::engine::equations::mass_factor) runs over contiguous memory without any index.
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub(crate) use super::topology::{Coupling, Topology};
 use super::workspace::{LinkWork, Work};
 use crate::{Servo, engine::algebra::spatial::Spatial};
 
-/// Entries of packed rows that are worked on at once.
+/// Number of entries of packed rows that are processed at once.
 pub(crate) const LANES: usize = 4;
 
 /// The spatial axes of a free root.
@@ -31,24 +32,24 @@ const FREE_AXES: [Spatial; 6] = [
     Spatial::new(DVec3::Z, DVec3::ZERO),
 ];
 
-/// How a link may move relative to its parent.
+/// How a link can move relative to its parent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum LinkJoint {
-    /// A root that floats.
+    /// A floating root.
     Free,
-    /// Not at all; as a root, a body that nothing moves.
+    /// Fixed; as a root, a body that nothing moves.
     Weld,
-    /// Turns about an axis, given in the parent's frame.
+    /// Rotation about an axis in the parent's frame.
     Revolute(DVec3),
-    /// Slides along an axis, given in the parent's frame.
+    /// Translation along an axis in the parent's frame.
     Prismatic(DVec3),
-    /// Turns any way; the number is its place among the tree's ball joints. Its axes are carried by the link itself where the tree was walked
-    /// backwards, from the model's child, otherwise by the link it hangs on.
+    /// Any rotation. `number` is its index among the tree's ball joints. Its axes are carried by the link itself if the
+    /// tree was built `backwards`, from the model's child; otherwise by the parent link.
     Spherical { number: usize, backwards: bool },
 }
 
 impl LinkJoint {
-    /// Degrees of freedom.
+    /// Number of degrees of freedom.
     pub(crate) fn freedom(self) -> usize {
         match self {
             Self::Free => 6,
@@ -66,49 +67,50 @@ pub(crate) struct Link {
     pub(crate) joint: LinkJoint,
     /// Its first degree of freedom.
     pub(crate) dof: usize,
-    /// The joint's origin in the parent's frame and in its own.
+    /// Origin of the joint in the parent's frame and in its own.
     pub(crate) anchor_in_parent: DVec3,
     pub(crate) anchor: DVec3,
-    /// `parent_from_link` at coordinate zero, and that after a turn by pi about its own axis: of a hinge,
-    /// `parent_from_link` is the one times the cosine of half its angle and the other times the sine. Of a ball joint `joint_from_link` and
-    /// `parent_from_joint`.
+    /// `parent_from_link` at coordinate zero, and that after a turn by pi about its own axis. For a hinge,
+    /// `parent_from_link` is the first times the cosine of half its angle plus the second times the sine. For a ball
+    /// joint: `joint_from_link` and `parent_from_joint`.
     pub(crate) turn: DQuat,
     pub(crate) half_turn: DQuat,
     pub(crate) mass: f64,
-    /// Principal moments of inertia.
+    /// Principal moments of inertia, kg m².
     pub(crate) principal: DVec3,
-    /// The body it is; `None` for a link between two hinges or sliders of one joint.
+    /// Its body; `None` for a link between two hinges or sliders of one joint.
     pub(crate) body: Option<BodyId>,
-    /// The link that carries the joint's origin, and the point there: the model's child. It is where the reaction's moment is told
-    /// about. `None` for `anchor`, which this link carries itself.
+    /// The link that carries the joint's origin, the model's child, and the point there. The moment of the reaction is
+    /// about it. `None` for `anchor`, which this link carries itself.
     pub(crate) origin: Option<(usize, DVec3)>,
 }
 
-/// What a snapshot holds.
+/// What a snapshot holds of a tree.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) root_position: DVec3,
     pub(crate) root_rotation: DQuat,
-    /// Joint coordinates, of ball joints their rotation vectors; those of the free root are not used.
+    /// Joint coordinates; rotation vectors for ball joints. Those of the free root are not used.
     pub(crate) q: Vec<f64>,
-    /// How far each ball joint is turned: the joint's frame as the link carries it, in that as the link carries it that it hangs on.
+    /// Rotation of each ball joint: the joint's frame as the link carries it, in that as its parent link carries it.
     pub(crate) balls: Vec<DQuat>,
     pub(crate) v: Vec<f64>,
-    /// Change of velocity in the last step, zero after an impact.
+    /// Velocity change in the last substep, zero after an impact.
     pub(crate) last_dv: Vec<f64>,
     pub(crate) motors: Vec<Servo>,
     /// -1 or 1 for a motor at its limit.
     pub(crate) saturation: Vec<i8>,
-    /// The mean rate in the last substep of each motor that gave its largest power in it, otherwise 0
-    /// ([`crate::engine::joints::axis_laws::motor_at_power`]).
+    /// Mean rate in the last substep of each motor at its largest power, otherwise 0
+    /// ([`motor_at_power`](crate::engine::joints::axis_laws::motor_at_power)).
     pub(crate) power_means: Vec<f64>,
-    /// Impulses of lower stop, upper stop, dry friction and couplings in the last step; those of a ball joint's stops are components of one
-    /// vector, in place of lower stops.
+    /// Impulses of lower stop, upper stop, dry friction and couplings in the last substep. For the stops of a ball
+    /// joint: components of one vector, in place of lower stops.
     pub(crate) row_impulses: Vec<[f64; 4]>,
-    /// What it has gained in all that nothing gave, and its largest kinetic energy of late, J ([`crate::engine::islands::energy_bound`]).
+    /// Accumulated energy gain, and largest recent kinetic energy, J
+    /// ([`energy_bound`](crate::engine::islands::energy_bound)).
     pub(crate) accumulated_gain: f64,
     pub(crate) recent_max_kinetic: f64,
-    /// Seconds it has been at rest.
+    /// Time at rest, s.
     pub(crate) rest: f64,
     pub(crate) asleep: bool,
 }
@@ -120,7 +122,7 @@ impl State {
         self.rest = 0.0;
     }
 
-    /// Whether it is one of the same tree.
+    /// Whether it is a state of the same tree.
     pub(crate) fn fits(&self, other: &Self) -> bool {
         let counts = |state: &Self| {
             let State { q, balls, v, last_dv, motors, saturation, power_means, row_impulses, .. } = state;
@@ -131,7 +133,7 @@ impl State {
     }
 }
 
-/// A tree.
+/// A kinematic tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     pub(crate) topology: Topology,
@@ -140,7 +142,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Adds a link, `link.dof` excepted, and returns its number.
+    /// Adds a link and returns its index; `link.dof` is set here.
     pub(crate) fn push(&mut self, mut link: Link) -> usize {
         let topology = &mut self.topology;
         let index = topology.links.len();
@@ -220,30 +222,30 @@ impl Tree {
         work.pseudo_twists.resize(links, Spatial::ZERO);
     }
 
-    /// True if its root floats.
+    /// Whether its root floats.
     #[inline]
     pub(crate) fn is_floating(&self) -> bool {
         self.topology.links[0].joint == LinkJoint::Free
     }
 
-    /// True for a single body that floats.
+    /// Whether it is a single floating body.
     #[inline]
     pub(crate) fn is_single_body(&self) -> bool {
         self.topology.links.len() == 1 && self.is_floating()
     }
 
-    /// True for several links that nothing can move.
+    /// Whether it has several links and nothing can move it.
     pub(crate) fn is_static_structure(&self) -> bool {
         self.topology.freedom == 0 && self.topology.links.len() > 1
     }
 
-    /// False for a tree that nothing moves, and for one that sleeps, or waits.
+    /// False for a tree that nothing moves, that sleeps, or that is suspended.
     #[inline]
     pub(crate) fn is_awake(&self) -> bool {
         self.topology.freedom > 0 && !self.state.asleep && !self.is_suspended()
     }
 
-    /// Whether it is at the end of a substep that others make again.
+    /// Whether it waits at the end of a substep that others repeat.
     #[inline]
     pub(crate) fn is_suspended(&self) -> bool {
         self.work.suspended_level.is_some()
@@ -254,7 +256,7 @@ impl Tree {
         self.state.wake();
     }
 
-    /// The six rates of a free root.
+    /// The twist of a free root.
     #[inline]
     pub(crate) fn root_motion(v: &[f64]) -> Spatial {
         Spatial::new(DVec3::new(v[3], v[4], v[5]), DVec3::new(v[0], v[1], v[2]))

@@ -13,131 +13,135 @@ use crate::{
     engine::algebra::spatial::{ArticulatedInertia, Spatial, SpatialInertia},
 };
 
-/// What a step computes of a link on the way. Each begins a line of the cache, so that the same fields share lines in every link.
+/// Workspace of a link. Each starts a cache line, so that the same fields share lines in every link.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(crate) struct LinkWork {
-    /// Its pose, and the world position of its joint's origin.
+    /// Pose, and world position of the joint's origin.
     pub(crate) position: DVec3,
     pub(crate) rotation: DQuat,
     pub(crate) matrix: DMat3,
     pub(crate) anchor: DVec3,
-    /// Where it was before it was last placed: at the end of a step, at its middle.
+    /// Position at the midpoint of the substep.
     pub(crate) middle: DVec3,
     pub(crate) velocity: Spatial,
     pub(crate) acceleration: Spatial,
     pub(crate) force: Spatial,
-    /// Contact forces on it about the common point, for the reactions.
+    /// Contact forces about the common point, for the reactions.
     pub(crate) external: Spatial,
     pub(crate) inertia: SpatialInertia,
     pub(crate) composite: SpatialInertia,
 }
 
-/// What a step computes on the way.
+/// Workspace of a tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
-    /// The common point of all spatial quantities: the root at the middle of the step.
+    /// The common point of all spatial quantities: the root at the midpoint.
     pub(crate) origin: DVec3,
     pub(crate) links: Vec<LinkWork>,
-    /// Where the links are at the middle of the next step.
+    /// The links at the midpoint of the next substep.
     pub(crate) ahead: Vec<LinkWork>,
-    /// Sine and cosine of half of each coordinate where links were last placed.
+    /// Sine and cosine of half of each coordinate at the last update of poses.
     pub(crate) turns: Vec<(f64, f64)>,
     /// Spatial axis of each degree of freedom.
     pub(crate) axis: Vec<Spatial>,
-    /// The mass matrix and its factor, packed rows; what a long tree has in place of them.
+    /// The mass matrix and its factor in packed rows; `long` takes their place in a long tree.
     pub(crate) mass: Vec<f64>,
     pub(crate) factor: Vec<f64>,
     pub(crate) long: LongTree,
-    /// Reciprocals of the pivots and their square roots.
+    /// Reciprocals of the pivots, and their square roots.
     pub(crate) pivot: Vec<f64>,
     pub(crate) root_pivot: Vec<f64>,
     pub(crate) bias: Vec<f64>,
-    /// The velocity the bias was taken at; after an impact, the second of two.
+    /// The velocity at which the bias was evaluated; after an impact the second of two.
     pub(crate) bias_velocity: Vec<f64>,
-    /// The bias and the links' forces at the velocity before an impact.
+    /// Bias and link forces at the velocity before an impact.
     pub(crate) first_bias: Vec<f64>,
     pub(crate) first_force: Vec<Spatial>,
-    /// Change of velocity without impulses, and that of the impulses.
+    /// Velocity change without impulses; that of the impulses is `dv_impulse`.
     pub(crate) dv_free: Vec<f64>,
-    /// Whether anything resists that is in the mass matrix beside motors and damping ([`crate::engine::equations::damping`]): h Jᵀ K J as the mass matrix
-    /// is laid out, and the effort at the velocity at the start.
+    /// Whether [`damping`](crate::engine::equations::damping) adds to the mass matrix beside motors: h Jᵀ K J in packed
+    /// rows, and the effort at the initial velocity.
     pub(crate) has_damping: bool,
     pub(crate) damping: Vec<f64>,
     pub(crate) damping_effort: Vec<f64>,
     pub(crate) dv_impulse: Vec<f64>,
     pub(crate) v_free: Vec<f64>,
     pub(crate) effort: Vec<f64>,
-    /// What the motors take for the coordinates at the middle of the substep, where the tree has ball joints ([`crate::engine::joints::ball_joint`]).
+    /// Coordinates that motors see at the midpoint, where the tree has ball joints
+    /// ([`ball_joint`](crate::engine::joints::ball_joint)).
     pub(crate) motor_coordinates: Vec<f64>,
-    /// Velocities that only move, to take out penetration.
+    /// Pseudo-velocities that separate overlaps.
     pub(crate) pseudo: Vec<f64>,
-    /// How the links move at these, about the root where it was at the middle of the step.
+    /// Twists of the links at these, about the root at the midpoint.
     pub(crate) pseudo_twists: Vec<Spatial>,
     pub(crate) scratch: Vec<f64>,
     pub(crate) impact: bool,
-    /// Whether [`Tree::step_gauss`] or [`Tree::step_free_flight`] has made the whole substep, and the memory of the former.
+    /// Whether [`Tree::step_gauss`](super::tree::Tree::step_gauss) or
+    /// [`Tree::step_free_flight`](super::tree::Tree::step_free_flight) has made the whole substep.
     pub(crate) is_complete: bool,
     pub(crate) stages: [Stage; 2],
-    /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
+    /// Means over the step: effort of motor, stops and the rest for each degree of freedom; reaction of each joint,
     /// moment about its anchor.
     pub(crate) loads: Vec<[f64; 3]>,
     pub(crate) reactions: Vec<Spatial>,
-    /// The same of the last substep alone.
+    /// The same for the last substep alone.
     pub(crate) substep_loads: Vec<[f64; 3]>,
     pub(crate) substep_reactions: Vec<Spatial>,
-    /// The loads of a stage that the links' forces there must balance ([`crate::engine::gauss`]).
+    /// Loads at a stage of Gauss's method, which the link forces there must balance ([`gauss`](crate::engine::gauss)).
     pub(crate) stage_loads: Vec<[f64; 3]>,
-    /// How far the reactions along the axes are from what is exerted there, as a share of it.
+    /// Largest relative difference between the reaction along an axis and the efforts there.
     pub(crate) imbalance: f64,
-    /// What came in in the step and in the last substep, and the energy after it, J: the work of motors and pushes, of springs and
-    /// rotors of the joints that close the island's loops, and of surfaces that yield; what taking out penetration changed.
+    /// Energy input of the step and of the last substep, and the energy after it, J. Inputs are the work of motors and
+    /// external wrenches, of springs and rotors of loop joints, of compliant surfaces, and of the separation of
+    /// overlaps.
     pub(crate) step_work: f64,
     pub(crate) substep_work: f64,
     pub(crate) energy: f64,
-    /// The largest rate of any of its joints that turns, rad/s, and the body it moves.
+    /// Largest rate of its turning joints, rad/s, and the body that the joint moves.
     pub(crate) fastest_joint: (f64, Option<BodyId>),
-    /// The squares of the speed of the fastest of its links' centres of mass, m²/s², of its fastest turn, rad²/s², and of how far the farthest is
-    /// from the origin, m².
+    /// Squares of the largest speed of a centre of mass, m²/s², of the largest angular speed, rad²/s², and of the
+    /// largest distance from the origin, m².
     pub(crate) largest_squares: [f64; 3],
-    /// The kinetic part of the energy.
+    /// Kinetic energy, J.
     pub(crate) kinetic: f64,
-    /// What the last substep started from.
+    /// State at the start of the last substep.
     pub(crate) substep_start: State,
     pub(crate) energy_at_start: f64,
-    /// What pushes its links in this step.
+    /// External wrenches on its links in this step.
     pub(crate) external_wrenches: Vec<ExternalWrench>,
-    /// The links that these push, and their sum on each about the common point.
+    /// Their sum on each link about the common point.
     pub(crate) link_wrenches: Vec<(usize, Spatial)>,
-    /// Work that was spent on it in this step, in sweeps over its island's constraints.
+    /// Work spent on it in this step, in sweeps over its island's constraints.
     pub(crate) used_work: f64,
-    /// What of the step's work is reserved for later parts, and what was before each of the divisions that are being made ([`crate::engine::islands::work_budget`]).
+    /// Work reserved for later parts of the step, and the values before each open division
+    /// ([`work_budget`](crate::engine::islands::work_budget)).
     pub(crate) reserved_work: f64,
     pub(crate) reserved_stack: Vec<f64>,
     /// First of its unknowns in its island.
     pub(crate) base: usize,
-    /// In which depth of division it waits, and what for.
+    /// Refinement level at which it waits, and what it has to repeat.
     pub(crate) suspended_level: Option<u32>,
     pub(crate) pending: Pending,
-    /// How many parts of this step impacts have made so far.
+    /// Number of parts of this step made by impacts.
     pub(crate) impact_count: usize,
-    /// Change of the velocities in the last attempt at a substep, along which its path is taken.
+    /// Velocity change in the last attempt at a substep, which defines its path.
     pub(crate) attempt_dv: Vec<f64>,
 }
 
-/// What remains to be made of a substep.
+/// What has to be repeated of a substep.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) enum Pending {
     #[default]
     Nothing,
     /// Both halves.
     TwoHalves,
-    /// Everything, with an impact after so many seconds; and the group that it is in.
+    /// All of it, with an impact after `after` seconds, in this group.
     Impact { after: f64, group: usize },
 }
 
 impl LinkWork {
-    /// Where its joint has its origin, which one of the tree's links carries.
+    /// World position of its joint's origin, which one of the tree's links carries.
     #[inline(always)]
     pub(crate) fn joint_origin(&self, joint: &Link, links: &[Self]) -> DVec3 {
         match joint.origin {
@@ -146,7 +150,7 @@ impl LinkWork {
         }
     }
 
-    /// What its joint transmits, the moment about the joint's origin, where spatial quantities are about `common`.
+    /// Wrench that its joint transmits, the moment about the joint's origin; spatial quantities are about `common`.
     #[inline(always)]
     pub(crate) fn reaction(&self, joint: &Link, links: &[Self], common: DVec3) -> Spatial {
         let (angular, linear) = (self.force.angular(), self.force.linear());
@@ -155,57 +159,57 @@ impl LinkWork {
     }
 }
 
-/// A stage.
+/// A stage of Gauss's method.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stage {
     pub(crate) v: Vec<f64>,
     pub(crate) a: Vec<f64>,
-    /// What springs and dampers exert.
+    /// Efforts of springs and dampers.
     pub(crate) passive: Vec<f64>,
-    /// Rotation vectors since the start of the step, and their rates: of the root, then of each ball joint.
+    /// Rotation vectors since the start of the substep, and their rates: of the root, then of each ball joint.
     pub(crate) turns: Vec<Turn>,
-    /// What [`Tree::set_motion`] and [`Tree::set_mass_and_bias`] found there.
+    /// Links and axes at the stage.
     pub(crate) links: Vec<LinkWork>,
     pub(crate) axis: Vec<Spatial>,
     pub(crate) origin: DVec3,
 }
 
-/// How far something has turned, and the rate of that.
+/// A rotation vector and its rate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Turn {
     pub(crate) vector: DVec3,
     pub(crate) rate: DVec3,
 }
 
-/// What only long trees have: the factor of the mass matrix, and the memory to find it and to solve with it.
+/// The factor of the mass matrix of a long tree, and the buffers to find it and to solve with it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LongTree {
     /// A row for each degree of freedom.
     pub(crate) rows: Vec<LongRow>,
-    /// Of each link the inertia, with all that moves freely beyond it, and the force that it takes, about its joint's origin.
+    /// Of each link the inertia, with everything that moves freely beyond it, and its force, about its joint's origin.
     pub(crate) inertias: Vec<ArticulatedInertia>,
     pub(crate) forces: Vec<Spatial>,
-    /// The accelerations of links, or the forces at degrees of freedom, while they are worked out.
+    /// Accelerations of links, or forces at degrees of freedom, while they are computed.
     pub(crate) motions: Vec<Spatial>,
     /// The rounds in which the stages of free motion are found.
     pub(crate) mixing: Mixing,
-    /// What resists the motion of links, about the common point ([`crate::engine::equations::damping`]).
+    /// Damping of links, about the common point ([`damping`](crate::engine::equations::damping)).
     pub(crate) resistances: Vec<(usize, ArticulatedInertia)>,
 }
 
 /// One row of the factor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LongRow {
-    /// The axis s and the share g, about the joint's origin.
+    /// The axis s and the quotient g, about the joint's origin.
     pub(crate) axis: Spatial,
     pub(crate) time_fraction: Spatial,
-    /// The degree of freedom before it on its chain; itself if there is none.
+    /// The preceding degree of freedom on its chain; itself if there is none.
     pub(crate) parent: usize,
     /// From the joint's origin of that to its own, m.
     pub(crate) lever: DVec3,
 }
 
-/// The memory of the rounds. x is the accelerations of both stages.
+/// Buffers of the rounds. x is the accelerations of both stages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Mixing {
     pub(crate) x: Vec<f64>,
