@@ -1,12 +1,12 @@
-//! What resists the motion of a link in proportion to its velocity at the end of a substep: it goes into the mass matrix of its tree, as
-//! motors and damping do.
+//! Damping of links: wrenches proportional to the velocity at the end of a substep. They enter the mass matrix of the
+//! tree, as motors and joint damping do.
 //!
 //! ```text
 //! W = W_0 - K (u - u_0),  u = J (v + dv)                      the wrench on the link, near a guess u_0
 //! (M + h D + h Jᵀ K J) dv = h (tau_0 - b + Jᵀ (W_0 - K (J v - u_0)))
 //! ```
 //!
-//! J has entries only for what moves the link, which is a chain: nothing fills in.
+//! J has entries only for the chain that moves the link, so nothing fills in.
 
 use std::ops::Range;
 
@@ -21,23 +21,23 @@ use crate::engine::{
 /// A force and a moment over a length, or a velocity and an angular velocity times that length.
 pub(crate) type Vector6 = [f64; 6];
 
-/// A wrench that falls with the velocity that it meets.
+/// A wrench that falls with the velocity.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DampedWrench {
     /// The wrench at the guess.
     pub(crate) wrench: Vector6,
-    /// How much less of it there is for each unit of velocity: no direction is pushed along.
+    /// Its decrease for each unit of velocity; positive semidefinite.
     pub(crate) matrix: Symmetric,
 }
 
 impl DampedWrench {
-    /// The wrench at a velocity that differs by this from the guess.
+    /// The wrench at a velocity that differs by `change` from the guess.
     pub(crate) fn wrench_at(&self, change: &Vector6) -> Vector6 {
         let less = self.matrix.times(change);
         std::array::from_fn(|row| self.wrench[row] - less[row])
     }
 
-    /// Drags a motion as well, by so much force for each unit of the mean of two velocities, of which it was found for the one at the end.
+    /// Adds a drag on a motion: force per unit of the mean of two velocities, the second of which is the guess.
     pub(crate) fn drag(&mut self, drag: f64, motion: &MotionSubspace, [before, after]: [&Vector6; 2]) {
         let mean = motion.of(&std::array::from_fn(|row| 0.5 * (before[row] + after[row])));
         self.wrench = std::array::from_fn(|row| self.wrench[row] - drag * mean[row]);
@@ -51,7 +51,7 @@ impl DampedWrench {
     }
 }
 
-/// A part of how a shape moves.
+/// A subspace of the motion of a shape.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum MotionSubspace {
     All,
@@ -62,7 +62,7 @@ pub(crate) enum MotionSubspace {
 }
 
 impl MotionSubspace {
-    /// What of a twist it is.
+    /// The part of a twist in it.
     pub(crate) fn of(&self, six: &Vector6) -> Vector6 {
         let &[x, y, z, ..] = six;
         match *self {
@@ -76,7 +76,7 @@ impl MotionSubspace {
     }
 }
 
-/// A symmetric matrix of six rows: its blocks of force for velocity, moment for velocity, and moment for angular velocity.
+/// A symmetric matrix of six rows, as blocks of force by velocity, moment by velocity, and moment by angular velocity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Symmetric([DMat3; 3]);
 

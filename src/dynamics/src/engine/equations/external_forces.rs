@@ -1,4 +1,4 @@
-//! External forces on links: what a thruster, a wind or a hand exerts. They act in the step that follows, at a point that moves with
+//! External wrenches on links, as of a thruster, wind or hand. They act during the next step at a point that moves with
 //! the link, and are part of the bias b of the equations of motion, like weight.
 
 use bevy_math::DVec3;
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Tree {
-    /// Pushes a link during the next step; the tree wakes up.
+    /// Adds an external wrench for the next step; the tree wakes up.
     pub(crate) fn add_external_wrench(&mut self, push: ExternalWrench) {
         let Wrench { force, torque } = push.wrench;
         if self.topology.freedom > 0 && (force != DVec3::ZERO || torque != DVec3::ZERO) {
@@ -18,7 +18,7 @@ impl Tree {
         }
     }
 
-    /// Sums the pushes on each link about the common point, where the links now are.
+    /// Sums the external wrenches on each link about the common point, at the present poses.
     pub(crate) fn sum_external_wrenches(&mut self) {
         let (external_wrenches, links, origin) = (&self.work.external_wrenches, &self.work.links, self.work.origin);
         let placed = &mut self.work.link_wrenches;
@@ -32,7 +32,7 @@ impl Tree {
         }
     }
 
-    /// Takes the pushes off the forces that the links need for the bias.
+    /// Subtracts the external wrenches from the link forces of the bias.
     pub(crate) fn subtract_external_wrenches(&mut self) {
         for &(link, force) in &self.work.link_wrenches {
             let own = &mut self.work.links[link];
@@ -40,7 +40,7 @@ impl Tree {
         }
     }
 
-    /// The work of the pushes in a substep: force times mean velocity, J.
+    /// Work of the external wrenches in a substep, J: force times mean velocity.
     pub(crate) fn external_work(&self, h: f64) -> f64 {
         let (topology, work, state) = (&self.topology, &self.work, &self.state);
         let mean = |dof: usize| state.v[dof] + 0.5 * (work.dv_free[dof] + work.dv_impulse[dof]);
@@ -59,7 +59,7 @@ impl Tree {
         h * power
     }
 
-    /// Forgets the pushes of the step that was made.
+    /// Removes the external wrenches after the step.
     pub(crate) fn clear_external_wrenches(&mut self) {
         self.work.external_wrenches.clear();
         self.work.link_wrenches.clear();

@@ -1,8 +1,9 @@
-//! Single bodies, which most trees of a heap are: what is simpler for them, to the same bits.
+//! Single bodies, the most frequent trees of a heap: simpler code with the same bits.
 //!
-//! Their axes are unit vectors that never change, they have no coordinates but their pose, and about their centre of mass what moves them has
-//! nothing to do with what turns them. One that nothing touches, ties or pushes has no constraints: weight moves it, and it turns by itself
-//! ([`crate::engine::equations::free_rotation`]). It needs neither island nor mass matrix, and nothing in its substep can fail ([`Tree::is_free_flight`]).
+//! Their axes are constant unit vectors, their only coordinates are their pose, and about the centre of mass
+//! translation and rotation are independent. A single body without contacts, joints and external wrenches has no
+//! constraints: weight moves it and it rotates freely ([`free_rotation`](super::free_rotation)). It needs neither
+//! island nor mass matrix, and its substep cannot fail ([`Tree::is_free_flight`]).
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -15,15 +16,16 @@ use crate::{
     state::{RUNAWAY_SPEED, RUNAWAY_SPIN},
 };
 
-/// The first degree of freedom that turns it.
+/// First angular degree of freedom.
 const ANGULAR: usize = 3;
-/// What flies alone is this many times slower than anything may be, and falls by no more in a substep.
+/// A body in free flight is this many times slower than the runaway limits, and gains no more than that by falling in a
+/// substep.
 const RUNAWAY_MARGIN: f64 = 10.0;
-/// It is no farther away than this along each axis, m: numbers of that size are far from overflow.
+/// Largest coordinate of a body in free flight, m: far from overflow.
 const MAX_COORDINATE: f64 = 1e12;
 
 impl Tree {
-    /// Where a single body is at its present pose, and how it moves at the velocity extrapolated to the middle of the step.
+    /// Pose at the present state, and twist extrapolated to the midpoint.
     pub(crate) fn set_single_body_motion(&mut self) {
         let (link, state, work) = (&self.topology.links[0], &self.state, &mut self.work);
         work.origin = state.root_position;
@@ -34,8 +36,8 @@ impl Tree {
         }
     }
 
-    /// Whether it may fly if nothing touches or ties it: a single body that nobody pushes, so slow that it cannot run away in a substep of `h`
-    /// seconds. What turns freely turns at most as much faster as its energy lets it about its lightest axis.
+    /// Whether a single body without external wrenches is so slow that it cannot run away in a substep of `h` seconds.
+    /// A free rotation speeds up at most as far as its energy lets it about its lightest axis.
     pub(crate) fn is_free_flight(&self, h: f64, gravity: DVec3) -> bool {
         if !self.is_single_body() || !self.work.external_wrenches.is_empty() {
             return false;
@@ -50,10 +52,10 @@ impl Tree {
             && state.root_rotation.is_finite()
     }
 
-    /// Makes the whole substep after [`Tree::predict`] of what may fly and does.
+    /// Makes the whole substep after [`Tree::predict`] for a body in free flight.
     pub(crate) fn step_free_flight(&mut self, h: f64, gravity: DVec3) {
         let link = &self.topology.links[0];
-        // The effort less the bias, which is the weight, by the pivots of the mass matrix.
+        // The effort less the bias, which is the weight, over the pivots of the mass matrix.
         let dv = (DVec3::ZERO + gravity * link.mass) * h * (1.0 / link.mass);
         let (state, work) = (&mut self.state, &mut self.work);
         (work.impact, work.is_complete, work.substep_work) = (false, true, 0.0);
@@ -64,7 +66,7 @@ impl Tree {
         self.update_single_body(gravity);
     }
 
-    /// [`Tree::update_kinematics`] of a single body.
+    /// [`Tree::update_kinematics`] for a single body.
     pub(crate) fn update_single_body(&mut self, gravity: DVec3) {
         let (link, state, work) = (&self.topology.links[0], &self.state, &mut self.work);
         work.origin = state.root_position;
@@ -78,7 +80,8 @@ impl Tree {
         (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * kinetic - gravity.dot(own.position * link.mass));
     }
 
-    /// [`Tree::set_free_velocity`] of what [`Tree::is_decoupled`]: its mass, and the rows that turn it, are factored apart.
+    /// [`Tree::set_free_velocity`] for a tree that [`Tree::is_decoupled`]: its mass and its angular rows are factored
+    /// separately.
     pub(crate) fn set_decoupled_velocity(&mut self, h: f64) {
         let starts = self.angular_rows();
         let Work { mass, factor, pivot, root_pivot, bias, dv_free, .. } = &mut self.work;
@@ -105,19 +108,19 @@ impl Tree {
         self.work.dv_free = dv;
     }
 
-    /// [`Tree::solve_lower`] of what [`Tree::is_decoupled`].
+    /// [`Tree::solve_lower`] for a tree that [`Tree::is_decoupled`].
     pub(crate) fn solve_decoupled(&self, x: &mut [f64]) {
         let (factor, [_, y, z]) = (&self.work.factor, self.angular_rows());
         x[4] -= factor[y] * x[3];
         x[5] = x[5] - factor[z] * x[3] - factor[z + 1] * x[4];
     }
 
-    /// Where the entries begin, in the packed rows that turn a free root, of what turns it.
+    /// Start of the angular entries in the packed angular rows of a free root.
     fn angular_rows(&self) -> [usize; 3] {
         [3, 4, 5].map(|dof| self.topology.row[dof] + ANGULAR)
     }
 
-    /// What it gained in the last substep beyond what came in, J.
+    /// Energy gained in the last substep beyond its work input, J.
     pub(crate) fn energy_error(&self) -> f64 {
         self.work.energy - self.work.energy_at_start - self.work.substep_work
     }

@@ -1,28 +1,31 @@
-//! How a body turns that no moment acts on (Euler's equations): angular momentum and kinetic energy stay to rounding.
+//! Free rotation of a body (Euler's equations): angular momentum and kinetic energy are kept to rounding.
 //!
-//! In the body's principal axes its angular momentum l obeys l' = l x w with w = I⁻¹ l. Gauss and Legendre's method of two stages keeps
-//! l² and l · w, which are quadratic, exactly (Cooper 1987; Hairer, Lubich and Wanner 2006, IV.2.1). The orientation follows from w by
-//! Magnus's series to the fourth order; a last small turn brings the angular momentum in world axes to where it was.
+//! In the principal axes, the angular momentum l obeys l' = l x w with w = I⁻¹ l. Gauss and Legendre's method of two
+//! stages keeps l² and l · w, which are quadratic, exactly (Cooper 1987; Hairer, Lubich and Wanner 2006, IV.2.1). The
+//! orientation follows from w by Magnus's series to fourth order. A last small rotation restores the angular momentum
+//! in world axes.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
 
 use crate::engine::algebra::{gauss_legendre::STAGES, spatial::rotation_by};
 
-/// Rounds of the fixed point that finds the stages. Each takes the part h w of the error: at 1 ms and 10 rad/s seven reach rounding.
+/// Largest number of rounds of the fixed point for the stages. Each leaves the fraction h w of the error: at 1 ms and
+/// 10 rad/s seven reach rounding.
 const MAX_ROUNDS: usize = 16;
-/// The stages are found when a round changes none by more than this share: four times the spacing of doubles.
+/// The rounds end when one changes no stage by more than this fraction: four times the spacing of doubles.
 const STAGE_TOLERANCE: f64 = 1e-15;
 
-/// What turns further than this, rad, turns in parts, of which there are so many at most: stages are found up to about 1 rad. What turns by
-/// more than 32 rad is too fast for any timestep; where it then points is by chance, but angular momentum and energy are what they were.
+/// Rotation, rad, above which the step is divided, and largest number of parts: stages are found up to about 1 rad. A
+/// body that turns by more than 32 rad is too fast for any timestep. Its orientation is then arbitrary, but angular
+/// momentum and energy are kept.
 const MAX_TURN: f64 = 0.5;
 const MAX_PARTS: f64 = 64.0;
 
-/// What turns by less than this, rad, has all that its step can tell in the first order: the second is the square of it, below rounding.
+/// Rotation, rad, below which the first order suffices: the second is its square, below rounding.
 const SMALL_TURN: f64 = 1e-9;
 
-/// Orientation and angular velocity, world axes, after `h` seconds of what has these principal moments of inertia.
+/// Orientation and angular velocity, world axes, after `h` seconds, for these principal moments of inertia.
 pub(crate) fn rotate_freely(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
     let turn = velocity.norm() * h;
     if turn < SMALL_TURN {
@@ -41,30 +44,32 @@ fn rotate_freely_once(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64
     let momentum = rotate(rotation, l);
     let turned = (rotation * rotation_by(rotation_vector(principal, w, h))).normalized();
     let there = rotate(turned.inverse(), momentum);
-    // Where its stages are not found, it stays what it was in the body, and so does the energy.
+    // If the stages are not found, the angular momentum stays constant in the body, and so does the energy.
     let now = if l.cross(w) == DVec3::ZERO { there } else { momentum_after(principal, l, h).unwrap_or(l) };
-    // Both are as long as the angular momentum, so this turn takes the one onto the other.
+    // Both have the length of the angular momentum, so this rotation takes one onto the other.
     let (from, to) = (now.normalized_or_zero(), there.normalized_or_zero());
     let axis = from.cross(to);
     let onto = DQuat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + from.dot(to));
-    // Half a turn is one about any axis across.
+    // Half a turn is one about any perpendicular axis.
     let onto = if onto.length_squared() > 1e-6 { onto } else { DQuat::from_rotation_arc(from, to) };
     let turned = (turned * onto.normalized()).normalized();
     let velocity = rotate(turned, now / principal);
-    // Rounding would lengthen the angular momentum by half the spacing of doubles in each step. What the next step reads is as long as this one's.
+    // Rounding would lengthen the angular momentum by half the spacing of doubles in each step. Here the next step
+    // reads the same length.
     let next = principal * rotate(turned.inverse(), velocity);
     let size = l.length_squared().max(f64::MIN_POSITIVE);
     (turned, velocity + velocity * (0.5 * (l.length_squared() - next.length_squared()) / size))
 }
 
-/// Turns a vector. Quaternions are of length 1 but for rounding, which would change the vector's length step by step in one direction.
-/// A quotient beside 1 would do so, too: doubles are twice as dense below 1.
+/// Rotates a vector. Quaternions have length 1 only up to rounding, which would change the vector's length step by step
+/// in one direction. So would a quotient beside 1: doubles are twice as dense below 1.
 fn rotate(rotation: DQuat, vector: DVec3) -> DVec3 {
     let turned = rotation * vector;
     turned + turned * ((1.0 - rotation.w * rotation.w) - rotation.xyz().length_squared())
 }
 
-/// The angular momentum in the body's axes after `h` seconds. `None` where it turns so fast that the stages are not found.
+/// Angular momentum in the body's axes after `h` seconds. `None` if the rotation is so fast that the stages are not
+/// found.
 fn momentum_after(principal: DVec3, l: DVec3, h: f64) -> Option<DVec3> {
     let rate = |l: DVec3| l.cross(l / principal);
     let mut rates = [rate(l); 2];
@@ -84,8 +89,8 @@ fn momentum_after(principal: DVec3, l: DVec3, h: f64) -> Option<DVec3> {
     None
 }
 
-/// The rotation vector, in its own axes, of what turns freely for `h` seconds from the angular velocity `w`: four terms of its Taylor
-/// series by Euler's equations, I w' = l x w and l' = l x w (Magnus 1954).
+/// Rotation vector, in its own axes, of a free rotation for `h` seconds from the angular velocity `w`: four terms of
+/// its Taylor series by Euler's equations, I w' = l x w and l' = l x w (Magnus 1954).
 fn rotation_vector(principal: DVec3, w: DVec3, h: f64) -> DVec3 {
     let l = principal * w;
     let l1 = l.cross(w);

@@ -1,4 +1,4 @@
-//! A tree through one step of Moreau's midpoint scheme (Moreau 1988; Jean 1999):
+//! One substep of a tree by Moreau's midpoint scheme (Moreau 1988; Jean 1999):
 //!
 //! ```text
 //! q_m  = q + h/2 v                                    drift, everything below is evaluated once, at q_m
@@ -6,10 +6,11 @@
 //! v' = v + dv,   q' = q_m + h/2 v'                    drift
 //! ```
 //!
-//! Since q' = q + h (v + v')/2, constant acceleration is exact, and q and v belong to the same instant. The midpoints follow
-//! semi-implicit Euler, so implicit motors and contacts are as robust as they are there. The scheme is of second order for
-//! smooth motion; b is taken at (v + v')/2, which makes it the same backwards. That is a fixed point, found from the velocity
-//! extrapolated to the middle of the step, v + dv_last/2; among constraints that one stands where it is near enough.
+//! Because q' = q + h (v + v')/2, constant acceleration is exact, and q and v belong to the same instant. The midpoints
+//! follow semi-implicit Euler, so implicit motors and contacts are as robust as there. The scheme is of second order
+//! for smooth motion. The bias b is taken at (v + v')/2, which makes the scheme symmetric in time. That is a fixed
+//! point, found from the velocity extrapolated to the midpoint, v + dv_last/2; among constraints the extrapolated one
+//! is kept where it is near enough.
 
 use bevy_math::DVec3;
 
@@ -22,22 +23,23 @@ use crate::{
     state::{RUNAWAY_DISTANCE, RUNAWAY_SPEED, RUNAWAY_SPIN},
 };
 
-/// Rounds in which the bias of a tree without impulses finds its mean velocity. Each brings the part h w of the error of the one
-/// before, where w is the rate at which joints turn: 5 do at 1 ms, 9 at 10 ms and 10 rad/s.
+/// Largest number of rounds in which the bias of a tree without impulses finds its mean velocity. Each leaves the
+/// fraction h w of the error, where w is the rate at which joints turn: 5 rounds suffice at 1 ms, 9 at 10 ms and 10
+/// rad/s.
 const MAX_BIAS_ROUNDS: usize = 12;
-/// It has found it when a round changes no velocity by more than this share of the largest: over the 6e5 steps of ten minutes
-/// at 1 ms that is 1e-6 of it at worst.
+/// The rounds end when one changes no velocity by more than this fraction of the largest: 1e-6 of it at worst over the
+/// 6e5 steps of ten minutes at 1 ms.
 const BIAS_TOLERANCE: f64 = 1e-12;
-/// Constraints have to be solved anew for another bias. That is done where the old one would give or take more than this share
-/// of the kinetic energy in a step: a thousandth in a minute of steps of 1 ms.
+/// Constraints have to be solved again for another bias. That is done where the old one would give or take more than
+/// this fraction of the kinetic energy in a step: a thousandth in a minute of steps of 1 ms.
 const BIAS_POWER_TOLERANCE: f64 = 1e-8;
 
-/// What touches something loses more by friction than a bias that is extrapolated gives or takes while its joints turn by less than
-/// this in a step, rad: the cube of it is a part of 1e-6 of the kinetic energy. Looking costs seven hundredths of a robot's step.
+/// Joint rotation in a step, rad, below which an extrapolated bias is good enough for a tree with contacts: it errs by
+/// the cube, 1e-6 of the kinetic energy, less than friction takes. The check costs 7 % of a robot's step.
 const SMALL_JOINT_TURN: f64 = 0.01;
 
 impl Tree {
-    /// Drifts half a step: where everything is at the midpoint, and how it moves.
+    /// Drifts half a substep: poses and velocities at the midpoint.
     pub(crate) fn predict(&mut self, h: f64) {
         self.record_start();
         self.drift(0.5 * h);
@@ -49,14 +51,14 @@ impl Tree {
         }
     }
 
-    /// The bias is taken at the velocity extrapolated to the middle of the step.
+    /// Extrapolates the velocity of the bias to the midpoint.
     fn extrapolate_velocity(&mut self) {
         for ((out, v), last) in self.work.bias_velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
             *out = v + 0.5 * last;
         }
     }
 
-    /// Assembles the equations of motion at the midpoint, all but the velocity without impulses.
+    /// Assembles the equations of motion at the midpoint, except the velocity without impulses.
     pub(crate) fn assemble(&mut self, gravity: DVec3) {
         if self.is_single_body() {
             self.extrapolate_velocity();
@@ -68,7 +70,7 @@ impl Tree {
         self.clear_damping();
     }
 
-    /// Notes the bias, and the forces of the links for it.
+    /// Records the bias and the link forces of it.
     fn record_bias(&mut self) {
         let work = &mut self.work;
         work.first_bias.clone_from(&work.bias);
@@ -76,8 +78,8 @@ impl Tree {
         work.first_force.extend(work.links.iter().map(|link| link.force));
     }
 
-    /// After an impact the bias is the mean of those at the velocities before and after: half a step each. That keeps the
-    /// momentum to second order.
+    /// After an impact the bias is the mean of those at the velocities before and after. That keeps momentum to second
+    /// order.
     pub(crate) fn average_bias(&mut self, gravity: DVec3) {
         self.work.bias_velocity.copy_from_slice(&self.state.v);
         self.set_bias(gravity);
@@ -96,8 +98,8 @@ impl Tree {
         }
     }
 
-    /// Takes the bias at the mean of the velocities before and after the step, which it itself changes: a fixed point, found from
-    /// the change of velocity that the last step had. Without impulses.
+    /// Takes the bias at the mean of the velocities before and after the substep, without impulses. The bias itself
+    /// changes that mean: a fixed point, found from the velocity change of the last substep.
     pub(crate) fn iterate_bias(&mut self, h: f64, gravity: DVec3) {
         if !self.topology.has_velocity_bias {
             return;
@@ -111,6 +113,8 @@ impl Tree {
             }
             self.solve(&mut change);
             let largest = max_abs(&change);
+            // Rounds that do not converge have reached rounding. If the first round would change more than there is,
+            // the body turns too far in the substep for any round to converge.
             // What does not come nearer any more has come as near as it does. Where the first round would change more than there is, the body turns
             // too far in the step for any round to come nearer.
             if !(largest < last.min(max_abs(&self.work.bias_velocity))) {
@@ -130,19 +134,20 @@ impl Tree {
         self.work.scratch = change;
     }
 
-    /// Whether the velocities that the step would end with are any that a bias can be taken at: it grows with their squares.
+    /// Whether the velocities at the end are small enough to evaluate a bias, which grows with their squares.
     pub(crate) fn end_is_finite(&self) -> bool {
         let changes = self.work.dv_free.iter().zip(&self.work.dv_impulse);
         let mut ends = self.state.v.iter().zip(changes).map(|(v, (free, impulse))| v + free + impulse);
         ends.all(|v| v.abs() <= RUNAWAY_SPIN)
     }
 
-    /// Whether its joints turn so little in a step that the extrapolated bias is good enough for what touches something.
+    /// Whether its joints turn so little in a substep that the extrapolated bias is good enough with contacts.
     pub(crate) fn is_slowly_turning(&self, h: f64) -> bool {
         self.work.fastest_joint.0 * h < SMALL_JOINT_TURN
     }
 
-    /// The same among constraints, once. False if nothing has to be solved anew for the new bias, and then the old one stands.
+    /// Takes the bias at the mean velocity among constraints, once. False if nothing has to be solved again for it;
+    /// then the old one stays.
     pub(crate) fn update_mean_bias(&mut self, h: f64, gravity: DVec3) -> bool {
         if !self.topology.has_velocity_bias {
             return false;
@@ -158,7 +163,7 @@ impl Tree {
         counts
     }
 
-    /// Takes the bias again that was noted.
+    /// Takes the recorded bias again.
     fn revert_bias(&mut self) {
         let work = &mut self.work;
         std::mem::swap(&mut work.bias, &mut work.first_bias);
@@ -167,7 +172,7 @@ impl Tree {
         }
     }
 
-    /// Takes the bias at the mean of the velocities before and after the step, and notes the one before.
+    /// Takes the bias at the mean of the velocities before and after the substep, and records the previous one.
     fn set_bias_at_mean(&mut self, gravity: DVec3) {
         self.record_bias();
         let (work, v) = (&mut self.work, &self.state.v);
@@ -178,7 +183,7 @@ impl Tree {
         self.set_bias(gravity);
     }
 
-    /// Motors, damping and what else resists go into the mass matrix, and the velocity without impulses follows.
+    /// Adds motors, springs and damping to the mass matrix, factors it, and solves for the velocity without impulses.
     pub(crate) fn set_free_velocity(&mut self, h: f64) {
         if self.is_decoupled() {
             return self.set_decoupled_velocity(h);
@@ -187,7 +192,7 @@ impl Tree {
         let mut damping = std::mem::take(&mut self.work.scratch);
         let mut dv = std::mem::take(&mut self.work.dv_free);
         let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
-        // Slices of one length are checked once.
+        // Slices of one length need one bounds check.
         let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
         let (q, v, motors) = (&state.q[..freedom], &state.v[..freedom], &state.motors[..freedom]);
         let (sides, means) = (&state.saturation[..freedom], &state.power_means[..freedom]);
@@ -218,8 +223,8 @@ impl Tree {
         self.work.scratch = damping;
     }
 
-    /// Takes the whitened impulses of its island and reads the motors' efforts. False if another set of motors is at its
-    /// limit than was assumed ([`Tree::update_motor`]).
+    /// Applies the whitened impulses of its island and reads the motors' efforts. False if another set of motors is at
+    /// its limit than was assumed ([`Tree::update_motor`]).
     pub(crate) fn apply_impulses(&mut self, whitened: &[f64], h: f64, grows: bool) -> bool {
         let mut dv = std::mem::take(&mut self.work.dv_impulse);
         if whitened.is_empty() {
@@ -238,7 +243,7 @@ impl Tree {
         unchanged
     }
 
-    /// Forgets the loads of the last step, and what it cost.
+    /// Clears loads and work of the last step.
     pub(crate) fn begin_step(&mut self) {
         if self.topology.links.len() > 1 {
             self.work.loads.fill([0.0; 3]);
@@ -250,7 +255,7 @@ impl Tree {
         self.work.reserved_stack.clear();
     }
 
-    /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. Before
+    /// Computes the efforts of motors, stops and the rest of each axis, and the work of motors. Before
     /// [`Tree::set_reactions`].
     pub(crate) fn set_loads(&mut self, h: f64) {
         let (state, work, rate) = (&self.state, &mut self.work, 1.0 / h);
@@ -272,7 +277,7 @@ impl Tree {
         work.substep_work = h * power;
     }
 
-    /// Adds the loads of a substep that counts, a `share` of the step's means.
+    /// Adds the loads of an accepted substep, the fraction `share` of the step's means.
     pub(crate) fn add_loads(&mut self, share: f64) {
         let work = &mut self.work;
         work.step_work += work.substep_work;
@@ -294,12 +299,13 @@ impl Tree {
         }
     }
 
-    /// Keeps everything that the step starts from.
+    /// Records everything that the substep starts from.
     fn record_start(&mut self) {
         let (state, start) = (&self.state, &mut self.work.substep_start);
         (start.root_position, start.root_rotation) = (state.root_position, state.root_rotation);
         start.v.clone_from(&state.v);
         start.last_dv.clone_from(&state.last_dv);
+        // A single body has no joint coordinates and motors.
         // A single body has no coordinates and motors.
         if self.topology.links.len() > 1 {
             start.q.clone_from(&state.q);
@@ -315,7 +321,7 @@ impl Tree {
         self.work.energy_at_start = self.work.energy;
     }
 
-    /// Moves back to where the step started.
+    /// Restores the position at the start of the substep.
     pub(crate) fn restore_position(&mut self) {
         let (state, start) = (&mut self.state, &self.work.substep_start);
         (state.root_position, state.root_rotation) = (start.root_position, start.root_rotation);
@@ -327,7 +333,7 @@ impl Tree {
         }
     }
 
-    /// Goes back to what the step started from.
+    /// Restores the state at the start of the substep.
     pub(crate) fn restore_start(&mut self) {
         self.restore_position();
         let (state, start) = (&mut self.state, &self.work.substep_start);
@@ -343,8 +349,8 @@ impl Tree {
         self.work.energy = self.work.energy_at_start;
     }
 
-    /// False if any number of the state is none, or any rate beyond what the state of a body may be: then a body has run away, and
-    /// what follows is only more so.
+    /// Whether all numbers of the state are finite and all rates below the runaway limit. Beyond it, the state means
+    /// nothing any more.
     pub(crate) fn is_finite_state(&self) -> bool {
         let state = &self.state;
         let slow = state.v.iter().all(|rate| rate.abs() <= RUNAWAY_SPIN);
@@ -353,7 +359,7 @@ impl Tree {
             && state.root_rotation.is_finite()
     }
 
-    /// Whether none of its bodies can have run away: then none of them has to be looked at.
+    /// Whether certainly none of its bodies has run away, so that none has to be checked.
     pub(crate) fn is_within_bounds(&self) -> bool {
         // At half of the distance no body's origin, which is beside its centre of mass, is beyond all of it.
         let limits = [RUNAWAY_SPEED, RUNAWAY_SPIN, 0.5 * RUNAWAY_DISTANCE].map(|limit| limit * limit);
@@ -361,25 +367,25 @@ impl Tree {
         within && self.work.energy.is_finite()
     }
 
-    /// The fastest of its bodies and joints, in terms of what counts as having run away.
+    /// Largest speed of its bodies and joints over the runaway limits.
     pub(crate) fn overspeed(&self) -> f64 {
         let [speed, spin, _] = self.work.largest_squares.map(f64::sqrt);
         (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN).max(max_abs(&self.state.v) / RUNAWAY_SPIN)
     }
 
-    /// Stays where it was at the start of the substep, with the velocity at its end. Nothing came in.
+    /// Restores the position at the start of the substep but keeps the velocity. No work was done then.
     pub(crate) fn restore_position_without_work(&mut self) {
         self.restore_position();
         self.work.substep_work = 0.0;
     }
 
-    /// Moves at this share of its velocity, as after an impact.
+    /// Scales the velocity, as after an impact.
     pub(crate) fn scale_velocity(&mut self, share: f64) {
         self.state.v.iter_mut().for_each(|v| *v *= share);
         self.state.last_dv.fill(0.0);
     }
 
-    /// Stands still where it was at the start of the step, after it came to no finite state.
+    /// Restores the start of the substep at rest, after the state was not finite.
     pub(crate) fn restore_at_rest(&mut self) {
         self.restore_start();
         let (state, work) = (&mut self.state, &mut self.work);
@@ -393,7 +399,7 @@ impl Tree {
         work.substep_work = 0.0;
     }
 
-    /// Ends the step: kicks, and drifts the second half.
+    /// Ends the substep: kicks, and drifts the second half.
     pub(crate) fn finish(&mut self, h: f64) {
         let (state, work) = (&mut self.state, &self.work);
         let changes = work.dv_free.iter().zip(&work.dv_impulse);
@@ -405,9 +411,10 @@ impl Tree {
         self.drift(0.5 * h);
     }
 
-    /// What each link's joint transmits, moments about the joint's origin, from the parent on the link: Newton and Euler at the
-    /// midpoint with the step's own bias, acceleration and contact forces (`external`), so that the component along an
-    /// axis is what motor, stop and friction exert there to rounding. After [`Tree::set_loads`], with which they are compared, and before [`Tree::finish`].
+    /// Computes the wrench that each joint transmits from parent to link, moments about the joint's origin. It is
+    /// Newton-Euler at the midpoint with the step's own bias, acceleration and contact forces (`external`), so its
+    /// component along an axis equals the efforts there to rounding. After [`Tree::set_loads`], with which it is
+    /// compared, and before [`Tree::finish`].
     pub(crate) fn set_reactions(&mut self, h: f64) {
         let mut acceleration = std::mem::take(&mut self.work.scratch);
         let loads = std::mem::take(&mut self.work.substep_loads);
@@ -420,8 +427,7 @@ impl Tree {
         (self.work.scratch, self.work.substep_loads) = (acceleration, loads);
     }
 
-    /// Sets the reactions of a tree that nothing can move: its weight, and what pushes on it, which the links' `external` forces
-    /// hold.
+    /// Computes the reactions of a static structure: its weight, and the `external` forces on its links.
     pub(crate) fn set_static_reactions(&mut self, gravity: DVec3) {
         let origin = self.work.origin;
         for (joint, link) in self.topology.links.iter().zip(&mut self.work.links) {
@@ -434,7 +440,7 @@ impl Tree {
     }
 }
 
-/// The largest of numbers, whatever their signs.
+/// The largest absolute value.
 fn max_abs(numbers: &[f64]) -> f64 {
     numbers.iter().fold(0.0, |largest, number| largest.max(number.abs()))
 }

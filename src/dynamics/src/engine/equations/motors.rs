@@ -1,7 +1,8 @@
-//! Motors of a tree: what they are told, what they exert, and which of their bounds they are at.
+//! Motors of a tree: commands, efforts, and the limits they are at.
 //!
-//! A substep is solved with an assumption about each motor: it follows its law, or is at its largest effort, or gives its largest power.
-//! After that its law at the rate found says whether that was right; if not, the substep is solved again.
+//! A substep is solved with an assumption about each motor: it follows its law, is at its largest effort, or is at its
+//! largest power. Afterwards its law at the resulting rate says whether that was right. If not, the substep is solved
+//! again.
 
 use crate::{
     Servo,
@@ -11,14 +12,14 @@ use crate::{
     },
 };
 
-/// How far beyond its limit, as a share of it, a motor's law must be to count as saturated: more than rounding, so that a motor at
-/// its limit does not change sides from pass to pass.
+/// Relative excess over its limit from which a motor's law counts as saturated: above rounding, so that a motor at its
+/// limit does not change sides from pass to pass.
 const SATURATION_MARGIN: f64 = 1e-12;
 
-/// A motor that is at the largest rate is off it by no more than this share: exact motors are on target but for 1e-8 of it.
+/// A motor at the largest rate misses it by no more than this fraction; exact motors miss their target by 1e-8 of it.
 pub(crate) const ON_TARGET: f64 = 1e-6;
 
-/// Which bound of an axis holds its motor back.
+/// The limit that holds a motor back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MotorLimit {
     Effort,
@@ -27,7 +28,7 @@ pub(crate) enum MotorLimit {
 }
 
 impl Tree {
-    /// The first motor that its axis holds back, if any does.
+    /// The first motor at a limit of its axis, if there is one.
     pub(crate) fn motor_at_limit(&self) -> Option<(usize, MotorLimit)> {
         let (state, laws) = (&self.state, &self.topology.laws);
         let limit = |dof: usize| match &state.motors[dof] {
@@ -54,7 +55,7 @@ impl Tree {
         self.wake();
     }
 
-    /// Reads what the motors exerted if all of them follow their laws, below all of their bounds, as was assumed. False otherwise.
+    /// Reads the efforts of all motors if all follow their laws below all limits, as was assumed. False otherwise.
     pub(crate) fn read_unsaturated_motors(&mut self, h: f64) -> bool {
         let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
         let mut efforts = std::mem::take(&mut self.work.effort);
@@ -160,7 +161,7 @@ impl Tree {
 }
 
 impl Tree {
-    /// Works out [`Tree::motor_coordinate`] at the middle of the substep.
+    /// Computes [`Tree::motor_coordinate`] at the midpoint.
     pub(crate) fn set_motor_coordinates(&mut self) {
         if self.topology.balls.is_empty() {
             return;
@@ -178,12 +179,13 @@ impl Tree {
         }
     }
 
-    /// The same of all degrees of freedom.
+    /// The coordinates that the motors of all degrees of freedom see.
     pub(crate) fn motor_coordinates(&self) -> &[f64] {
         if self.topology.balls.is_empty() { &self.state.q } else { &self.work.motor_coordinates }
     }
 
-    /// What the motor of a degree of freedom takes for its coordinate: of a ball joint what the motor asks for less the way there.
+    /// The coordinate that the motor of a degree of freedom sees; for a ball joint its target less the remaining
+    /// rotation.
     pub(crate) fn motor_coordinate(&self, dof: usize) -> f64 {
         self.motor_coordinates()[dof]
     }

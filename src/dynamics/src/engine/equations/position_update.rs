@@ -1,4 +1,4 @@
-//! Integration of coordinates: positions and rotations after some time at given velocities.
+//! Integration of positions: coordinates after some time at constant velocities.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Tree {
-    /// Moves on for `h` seconds at its velocity.
+    /// Moves for `h` seconds at the present velocity.
     pub(crate) fn drift(&mut self, h: f64) {
         if self.is_single_body() {
             self.drift_single(h);
@@ -25,17 +25,17 @@ impl Tree {
         }
     }
 
-    /// Moves on for `h` seconds at the pseudo-velocity that takes out penetration.
+    /// Moves for `h` seconds at the pseudo-velocity that separates overlaps.
     pub(crate) fn drift_pseudo(&mut self, h: f64) {
         integrate(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
     }
 
-    /// Moves on for `h` seconds at the velocities `v`.
+    /// Moves for `h` seconds at the velocities `v`.
     pub(crate) fn drift_at(&mut self, v: &[f64], h: f64) {
         integrate(&self.topology, &mut self.state, Some(v), h);
     }
 
-    /// The half step of a single body turns it as one that no moment acts on. The kick then has no gyroscopic term.
+    /// A single body rotates freely in the half substep. The kick then has no gyroscopic term.
     fn drift_single(&mut self, h: f64) {
         let principal = self.topology.links[0].principal;
         let state = &mut self.state;

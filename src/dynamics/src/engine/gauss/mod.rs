@@ -1,16 +1,20 @@
-//! Free motion to fourth order: Gauss and Legendre's method of two stages (Hairer, Lubich and Wanner 2006, II.1.3; rotations by
-//! Munthe-Kaas, IV.8).
+//! Gauss and Legendre's method of two stages for free motion, of fourth order (Hairer, Lubich and Wanner 2006, II.1.3;
+//! rotations by Munthe-Kaas, IV.8).
 //!
 //! ```text
-//! a_i = M(q_i)⁻¹ (tau(q_i, v_i) - b(q_i, v_i))        i = 1, 2: at c_i = 1/2 -+ √3/6 of the step
+//! a_i = M(q_i)⁻¹ (tau(q_i, v_i) - b(q_i, v_i))        i = 1, 2: at c_i = 1/2 -+ √3/6 of the substep
 //! v_i = v + h sum_j A_ij a_j,   q_i = q + h sum_j A_ij v_j
 //! v'  = v + h/2 (a_1 + a_2),    q'  = q + h/2 (v_1 + v_2)
 //! ```
 //!
-//! The method is symmetric in time, so energy swings and does not drift. The stages are a fixed point, found from the
-//! acceleration at the middle of the step. Where nothing in a step is stiff, a round takes the part (h w)²/12 or h d/(4 m) of the
-//! error; where it does not converge, the midpoint scheme, which is stable for any stiffness, has the step. Rounds of long trees, whose waves are
-//! stiffer, are mixed ([`mixing`]). Loops are closed at the stages and at the end ([`loops`]).
+//! **Takes** a tree without contacts, its loop joints, and the start of a substep. **Gives** its state, loads and
+//! reactions at the end; or false, and the midpoint scheme, which is stable for any stiffness, makes the substep.
+//! **Does not know** islands, impulses or step checks.
+//!
+//! The method is symmetric in time, so energy oscillates and does not drift. The stages are a fixed point, found from
+//! the acceleration at the midpoint. Where nothing is stiff, a round leaves the fraction (h w)²/12 or h d/(4 m) of the
+//! error. Rounds of long trees, whose waves are stiffer, are mixed ([`mixing`]). Loops are closed at the stages and at
+//! the end ([`loops`]).
 
 pub(crate) mod loops;
 pub(crate) mod mixing;
@@ -35,34 +39,36 @@ use crate::{
     state::rotation_vector,
 };
 
-/// The stages are found when a round changes no velocity by more than this share of the largest. It is what is lost in a step at
-/// most, and as a rule a part h w of it: 1e-9 of the energy in a minute of steps of 1 ms.
+/// The stages are found when a round changes no velocity by more than this fraction of the largest. It is lost in a
+/// step at most, usually a fraction h w of it: 1e-9 of the energy in a minute of steps of 1 ms.
 const STAGE_TOLERANCE: f64 = 1e-10;
-/// What is looked for with loops, down to rounding, so that it shows to rounding alone where they were cut; what comes no nearer than the above is found, too.
+/// The tolerance with loops, near rounding, so that it does not show where they were cut. Stages that only reach the
+/// tolerance above are accepted too.
 const STAGE_TOLERANCE_IN_LOOPS: f64 = 1e-14;
-/// What the next round would change must seem this many times smaller still: what is left over adds up over all steps.
+/// The change by the next round must be this many times smaller still, because what is left adds up over all steps.
 const STAGE_SAFETY: f64 = 1e3;
-/// Rounds at most. Two or three do at 1 ms, twice as many at 10 ms; more say that something is stiff.
+/// Largest number of rounds. Two or three suffice at 1 ms, twice as many at 10 ms; more mean that something is stiff.
 const MAX_ROUNDS: usize = 10;
 const MAX_ROUNDS_IN_LOOPS: usize = 20;
 
 impl Turn {
-    /// The rate of the rotation vector at an angular velocity: the inverse of the exponential's derivative, to the order of the
-    /// method. `side` is -1 where the velocity is counted along axes that turn with it.
+    /// Sets the rate of the rotation vector at an angular velocity: the inverse of the exponential's derivative, to the
+    /// order of the method. `side` is -1 if the velocity is along axes that rotate with it.
     fn set_rate(&mut self, velocity: DVec3, side: f64) {
         let change = self.vector.cross(velocity);
         self.rate = velocity - 0.5 * side * change + self.vector.cross(change) / 12.0;
     }
 }
 
-/// What a step of `h` seconds adds of a quantity that has these rates at the stages.
+/// Change of a quantity in a substep of `h` seconds, from its rates at the stages.
 fn add<T: std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>>([a, b]: [f64; 2], h: f64, rates: [T; 2]) -> T {
     let [first, second] = rates;
     first * (h * a) + second * (h * b)
 }
 
 impl Tree {
-    /// Whether its motion is smooth while it touches nothing: no motor follows anything, nothing rubs, and nobody pushes.
+    /// Whether its free motion is smooth: no motor follows a target, no joint has dry friction, and no external wrench
+    /// acts.
     pub(crate) fn is_smooth(&self) -> bool {
         self.topology.links.len() > 1
             && self.work.external_wrenches.is_empty()
@@ -70,7 +76,7 @@ impl Tree {
             && self.topology.laws.iter().all(|law| law.friction == 0.0)
     }
 
-    /// Whether every motor exerts the same whatever its axis does, far from the rate that it stops driving at and from its largest power.
+    /// Whether every motor exerts a constant effort, far from its largest rate and power.
     fn motors_are_steady(&self) -> bool {
         let state = &self.state;
         let mut motors = state.motors.iter().zip(&state.v).zip(&self.topology.laws);
@@ -80,8 +86,8 @@ impl Tree {
         })
     }
 
-    /// Makes the whole step from what [`Tree::predict`] kept: motion, loads and reactions. False if the stages are not found;
-    /// then the midpoint scheme finds everything as it was.
+    /// Makes the whole substep from what [`Tree::predict`] recorded: motion, loads and reactions. False if the stages
+    /// are not found; everything is then as before.
     pub(crate) fn step_gauss(&mut self, loops: &mut LoopConstraints, h: f64, gravity: DVec3) -> bool {
         let (mut stages, middle) = (mem::take(&mut self.work.stages), self.work.origin);
         self.begin_stages(&mut stages, loops, h);
@@ -95,12 +101,14 @@ impl Tree {
                 state.last_dv[dof] = add(END, h, [stages[0].a[dof], stages[1].a[dof]]);
                 *now = v[dof] + state.last_dv[dof];
             }
+            // A change that is NaN is larger than none, so finiteness is checked here.
             // No change is larger than one that is no number.
             found =
                 self.is_finite_state() && self.motors_are_steady() && self.close_loops(loops, &mut stages[0], gravity);
         }
         (self.work.stages, self.work.origin) = (stages, middle);
         if !found {
+            // The stages overwrote mass matrix and bias.
             // The stages have left their mass matrix and bias.
             self.restore_start();
             self.predict(h);
@@ -110,7 +118,8 @@ impl Tree {
         found
     }
 
-    /// The first guess of the stages: the acceleration at the middle, which changes as it did since the last step; with loops, that of the last step.
+    /// First guess of the stages: the acceleration at the midpoint, changing as since the last substep; with loops that
+    /// of the last substep.
     fn begin_stages(&self, stages: &mut [Stage; 2], loops: &LoopConstraints, h: f64) {
         let (topology, work, spread) = (&self.topology, &self.work, FAR - 0.25);
         for (stage, side) in stages.iter_mut().zip([-spread, spread]) {
@@ -154,7 +163,7 @@ impl Tree {
         !loops.is_empty() && size.is_finite() && last <= STAGE_TOLERANCE * size
     }
 
-    /// Evaluates the accelerations of both stages once. Returns the largest change of a velocity, and the largest velocity.
+    /// Evaluates the accelerations of both stages once. Returns the largest velocity change, and the largest velocity.
     #[inline]
     fn evaluate_stages(
         &mut self,
@@ -172,7 +181,7 @@ impl Tree {
         [change, stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()))]
     }
 
-    /// The velocities of both stages from their accelerations, and the rates of what turns freely.
+    /// The velocities of both stages from their accelerations, and the rates of rotation vectors.
     fn set_velocities(&self, stages: &mut [Stage; 2], h: f64) {
         let [one, two] = stages;
         for (dof, v) in self.work.substep_start.v.iter().enumerate() {
@@ -189,8 +198,8 @@ impl Tree {
         }
     }
 
-    /// The first degree of freedom of what turns freely, and the side that its rates are counted on: the root is number 0, if it floats,
-    /// then come the ball joints.
+    /// First degree of freedom of a rotation, and its side: number 0 is the root, if it floats, then come the ball
+    /// joints.
     fn rotation_dof(&self, number: usize) -> Option<(usize, f64)> {
         match number.checked_sub(1) {
             None => self.is_floating().then_some((3, 1.0)),
@@ -198,7 +207,7 @@ impl Tree {
         }
     }
 
-    /// Moves from where the step starts by what it adds with these weights of the stages.
+    /// Sets the coordinates from the start and the stages with these weights.
     fn set_positions(&mut self, stages: &[Stage; 2], weights: [f64; 2], h: f64) {
         let ([one, two], state, kept) = (stages, &mut self.state, &self.work.substep_start);
         let turn = |number: usize| rotation_by(add(weights, h, [one.turns[number].rate, two.turns[number].rate]));
@@ -219,7 +228,7 @@ impl Tree {
         }
     }
 
-    /// Works out the acceleration at a stage, which the coordinates are at. Returns its largest change.
+    /// Computes the acceleration at a stage, at whose coordinates the tree is. Returns its largest change.
     fn accelerate(
         &mut self,
         stages: &mut [Stage; 2],

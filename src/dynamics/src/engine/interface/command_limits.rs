@@ -1,23 +1,23 @@
-//! Limits of what commands may say: numbers that are too large, or no numbers, are bounded before they reach the state.
+//! Limits of commands: NaN becomes zero and large numbers are clamped before they reach the state.
 
 use bevy_math::DVec3;
 
 use crate::{Servo, Wrench, state::RUNAWAY_SPEED};
 
-/// No number of a command counts as larger than this: the next number is an eighth away there, and products of some of them are finite.
+/// Largest number of a command. There the next double is an eighth away, and products of some of them are finite.
 const MAX_NUMBER: f64 = 1e15;
 
-/// What is no number counts as nothing.
+/// Clamps a number; NaN becomes zero.
 fn bounded(number: f64, most: f64) -> f64 {
     if number.is_nan() { 0.0 } else { number.clamp(-most, most) }
 }
 
-/// A point or a direction of a command.
+/// A point or direction of a command.
 pub(crate) fn bounded_vector(vector: DVec3) -> DVec3 {
     DVec3::from(vector.to_array().map(|number| bounded(number, MAX_NUMBER)))
 }
 
-/// The velocity of a surface: no faster than anything may be.
+/// The velocity of a surface: at most the permitted speed.
 pub(crate) fn bounded_velocity(velocity: DVec3) -> DVec3 {
     DVec3::from(velocity.to_array().map(|number| bounded(number, RUNAWAY_SPEED)))
 }

@@ -69,7 +69,8 @@ impl Dynamics {
             impacts: Impacts::new(settings.dynamics.impact_law),
             checks: StepChecks::new(mechanism, &settings.dynamics, &built.trees),
             wrenches: vec![Wrench::default(); mechanism.bodies.len()],
-            // The copies of its lists stand one after the other, so that many trees take less time to read: as built, they grew here and there.
+            // The copies of the lists are contiguous, which makes many trees faster to read; as built they are
+            // scattered.
             trees: built.trees.clone(),
             collider: built.collider,
             loop_joints: built.loop_joints,
@@ -77,7 +78,7 @@ impl Dynamics {
             pushed: Vec::new(),
             pool: threads(settings.dynamics.threads),
         };
-        // What flies fast is seen from the first step on.
+        // Fast bodies are seen from the first step on.
         engine.collider.collide(&engine.trees, timestep.seconds());
         Ok(engine)
     }
@@ -203,12 +204,12 @@ impl Engine for Dynamics {
     }
 }
 
-/// Part of a penetration that is taken out in a substep (ODE's default of its error reduction parameter): nine tenths are gone after
-/// ten of them.
+/// Fraction of a penetration that is removed in a substep (ODE's default of its error reduction parameter): nine tenths
+/// are gone after ten of them.
 const CORRECTION: f64 = 0.2;
 
-/// The threads to share islands between, the present one included; one needs none. Where the system gives no more threads
-/// the same work is done on one.
+/// The threads to share islands between, including the present one; `None` for one thread. If the system gives no more
+/// threads, the same work is done on one.
 fn threads(count: usize) -> Option<rayon::ThreadPool> {
     if count < 2 {
         return None;

@@ -1,16 +1,17 @@
-//! A body is put somewhere else, between two steps: no motion, so nothing pushes it there and no energy is accounted for.
+//! A body is given another pose and twist between two steps. It is no motion: nothing pushes it there, and no energy is
+//! accounted for.
 //!
-//! All that joints tie to it comes along as one rigid piece, velocities included. Then the difference to the twist that the body is to have
-//! is added as the motion of a rigid piece, so that joint coordinates and their rates stay what they are:
+//! Everything that joints tie to it moves along as one rigid piece, velocities included. Then the difference to the
+//! requested twist is added as a rigid motion, so joint coordinates and their rates stay as they are:
 //!
 //! ```text
-//! T = X' X⁻¹                                    from where the body was to where it is put
+//! T = X' X⁻¹                                    from the old pose of the body to the new one
 //! w_root' = w' + R (w_root - w)                 w, v: angular velocity, and velocity of the centre of mass; R: the rotation of T
 //! v_root' = v' + R (v_root - v) + (w' - R w) x (c_root' - c')
 //! ```
 //!
-//! What the solver remembered of it would be about another place: contacts with their impulses, impulses of stops and of joints that close
-//! loops, the last change of velocity. What it touched wakes up, since it may have leaned there.
+//! Warm starts would belong to another place, so they are dropped: contacts with their impulses, impulses of stops and
+//! loop joints, the last velocity change. What it touched wakes up, because it may have leaned there.
 
 use bevy_math::DVec3;
 use simpartner_model::{BodyId, Norm, Pose};
@@ -26,7 +27,7 @@ use crate::{
 };
 
 impl Tree {
-    /// Forgets what its last step has left for the solver to begin with.
+    /// Drops all warm starts.
     fn forget_last_step(&mut self) {
         self.wake();
         let state = &mut self.state;
@@ -38,13 +39,13 @@ impl Tree {
 }
 
 impl Dynamics {
-    /// Why a body cannot be put elsewhere, if it cannot.
+    /// Why a body cannot be given another pose, if it cannot.
     pub(crate) fn pose_override_obstacle(&self, body: BodyId) -> Option<&'static str> {
         let place = &self.model.bodies[body.index()];
         (!self.trees[place.tree].is_floating()).then_some("it is static, or joints tie it to something that is")
     }
 
-    /// Puts a body that floats, and what is tied to it, where it has this pose and this velocity of its centre of mass and angular velocity.
+    /// Gives a floating body, and what is tied to it, this pose, velocity of its centre of mass, and angular velocity.
     pub(crate) fn set_state(&mut self, body: BodyId, pose: &Pose, linear: DVec3, angular: DVec3) {
         let place = self.model.bodies[body.index()];
         let tree = &mut self.trees[place.tree];
@@ -78,7 +79,7 @@ impl Dynamics {
         }
     }
 
-    /// Forgets contacts and impulses of loops of a tree, and wakes what it touched.
+    /// Removes contacts and warm starts of loop joints of a tree, and wakes what it touched.
     fn forget_neighbours(&mut self, tree: usize) {
         let touches = |contact: &Contact| contact.sides().any(|side| side.tree == tree);
         for side in self.collider.contacts.iter().filter(|contact| touches(contact)).flat_map(Contact::sides) {

@@ -1,4 +1,4 @@
-//! The state as bytes: everything that a step starts from and everything that was reported of the last one.
+//! The state as bytes: everything that a step starts from, and everything reported of the last one.
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub(crate) struct Saved {
     pub(crate) h: f64,
     pub(crate) trees: Vec<State>,
     pub(crate) contacts: Vec<Contact>,
-    /// The velocity of the surface of each shape.
+    /// Velocity of the surface of each shape.
     pub(crate) surfaces: Vec<DVec3>,
     pub(crate) soil: SavedSoil,
     pub(crate) loop_joints: Vec<SavedLoopJoint>,
@@ -31,7 +31,7 @@ pub(crate) struct Saved {
     pub(crate) points: Vec<SavedPoint>,
 }
 
-/// The numbers of the bodies; point, normal, force and torque; gap.
+/// Indices of the bodies; point, normal, force and torque; gap.
 pub(crate) type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
 
 #[derive(Serialize, Deserialize)]
@@ -93,7 +93,7 @@ impl Dynamics {
         Ok(())
     }
 
-    /// Goes on from a state of this world.
+    /// Continues from a state of this world.
     pub(crate) fn restore_state(&mut self, saved: Saved) {
         for (tree, state) in self.trees.iter_mut().zip(saved.trees) {
             tree.state = state;

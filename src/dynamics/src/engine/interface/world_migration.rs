@@ -1,7 +1,8 @@
-//! A world goes on in another one, in which some of its trees are gone and others are new: what both have keeps its state to the last bit.
+//! World migration: an edited world continues from the state of the one before it. Trees in both keep their state to
+//! the last bit.
 //!
-//! Trees, shapes, closures, bodies and joints have other numbers there. They stand in the same order, so contacts stay sorted by their keys. What
-//! leaned on something that is gone wakes up.
+//! Trees, shapes, loop joints, bodies and joints have other indices in the new world but the same order, so contacts
+//! stay sorted by their keys. What leaned on something that is gone wakes up.
 
 use simpartner_model::BodyId;
 
@@ -11,7 +12,7 @@ use crate::{
     engine::{collision::NewShapeIndices, state::addresses::JointAddress, stepping::world::Dynamics},
 };
 
-/// For everything that the world had, its number in the next one; `None` for what is gone.
+/// For everything in the old world its index in the new one; `None` if it is gone.
 struct NewIndices {
     trees: Vec<Option<usize>>,
     bodies: Vec<Option<usize>>,
@@ -43,7 +44,7 @@ impl NewIndices {
     }
 }
 
-/// For each old tree the new one that has the same bodies at the same links, if there is one.
+/// For each old tree the new one with the same bodies at the same links, if there is one.
 fn trees(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Vec<Option<usize>> {
     let mut found = vec![None; old.trees.len()];
     for (number, tree) in new.trees.iter().enumerate() {
@@ -61,7 +62,7 @@ fn trees(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Vec<Option<usize>> {
 }
 
 impl Dynamics {
-    /// Goes on from the state of another world, as far as this one has it.
+    /// Continues from the state of another world, as far as this one has it.
     pub(crate) fn take_state_of(&mut self, old: &Self, kept: &Kept) {
         let numbers = NewIndices::new(old, self, kept);
         let mut state = self.state_to_save();
@@ -70,7 +71,7 @@ impl Dynamics {
     }
 }
 
-/// Puts each of the old in its place among the new.
+/// Moves each old entry to its new index.
 fn move_entries<T>(new: &mut [T], old: Vec<T>, numbers: &[Option<usize>]) {
     for (old, number) in old.into_iter().zip(numbers) {
         if let Some(number) = number {
@@ -92,6 +93,7 @@ impl Saved {
         self.check_memory = old.check_memory.renumbered(bodies, trees, loop_joints);
         let mut is_kept = vec![false; self.trees.len()];
         trees.iter().flatten().for_each(|&tree| is_kept[tree] = true);
+        // Contacts of new trees, and the old ones.
         // Those that the newcomers begin with, and those that there were.
         self.contacts.retain(|contact| !contact.sides().all(|side| is_kept[side.tree]));
         for contact in &old.contacts {
