@@ -1,12 +1,12 @@
-//! A contact: two surfaces may not cross (Signorini), and what presses brakes (Coulomb).
+//! Contacts: two surfaces may not cross (Signorini), and pressing surfaces have friction (Coulomb).
 //!
-//! A rigid surface is not crossed before the next midpoint. One that bounces flies until it arrives ([`crate::engine::stepping::impacts`]), and
-//! then obeys Newton's law of impact. A compliant one presses with
-//! -k g' - d u, taken at the end of the step, where the gap is g' = g + h u. Slip adds compliance to the tangents.
+//! A rigid surface is not crossed before the next midpoint. A surface with restitution is deferred until it arrives
+//! ([`crate::engine::stepping::impacts`]), and then obeys Newton's law of impact. A compliant one presses with -k g' -
+//! d u, taken at the end of the step, where the gap is g' = g + h u. Slip adds compliance to the tangents.
 //!
-//! Rows are those of the point of contact in the middle of the step, and laws speak of its velocity at the end. What tips or rolls
-//! has another point, or another place of it, there. As far as it shows from step to step ([`change_to_end`]), that is allowed for, so that
-//! contacts that last are of second order and neither take nor give energy.
+//! Rows are those of the contact point at the midpoint, but laws hold for its velocity at the end. A body that tips or
+//! rolls has another contact point then. The difference is extrapolated from step to step ([`change_to_end`]), so
+//! lasting contacts are of second order and neither take nor give energy.
 
 use std::ops::Range;
 
@@ -25,30 +25,31 @@ use crate::engine::{
     state::addresses::LinkAddress,
 };
 
-/// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop
-/// on what rounding leaves.
+/// Slowest approach that bounces, m/s: the speed after a fall of 0.13 mm. Without it a body at rest would hop on
+/// rounding.
 pub(crate) const BOUNCE_SPEED: f64 = 0.05;
-/// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
-/// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
+/// A surface nearer than this has arrived, m. Gaps of points of one face that are zero up to rounding then ask for the
+/// same. Taken as they are, they contradict each other by rounding over h, and no impulses can satisfy all.
 pub(crate) const CONTACT_MARGIN: f64 = 1e-6;
-/// What comes to rest does so at the edge of that, as near to it as the solver leaves velocities, and by so much, metres, it may be
-/// beyond. Taken as it is, such a surface would hover and bear nothing.
+/// Additional gap of a surface that comes to rest, m. It rests at the edge of [`CONTACT_MARGIN`], as near as the
+/// solver's tolerance allows. Without this allowance it would hover and bear nothing.
 const HOVER_DISTANCE: f64 = 1e-9;
-/// A contact rolls if its surfaces turn on each other and its point moves along both faster than this, m/s; what only settles shares its load
-/// to the end.
+/// A contact rolls if its surfaces rotate on each other and its point moves along both faster than this, m/s. Settling
+/// contacts share their load to the end.
 const ROLLING_SPEED: f64 = 1e-3;
-/// How fast a surface that rolls creeps when it brakes as much as it can, in terms of how fast it rolls. Steel wheels on rails creep by
-/// some 1e-3 (Carter 1926). Without any, wheels whose axles are parallel but for what joints are exact to, 1e-8 rad, brake each
-/// other as much as they can. What has no joints rolls without creep.
+/// Creep of a rolling surface at full braking, as a fraction of its rolling speed. Steel wheels on rails creep by some
+/// 1e-3 (Carter 1926). Without creep, wheels whose axles are parallel up to the accuracy of joints, 1e-8 rad, brake
+/// each other as much as they can. Bodies without joints roll without creep.
 const ROLLING_CREEP: f64 = 2e-6;
-/// Creep of what bore hardly anything yields by this part of what the bodies themselves yield at most, and so does no less for a load that comes at once.
+/// Largest compliance by creep, as a fraction of that of the bodies themselves; it holds for contacts that bore hardly
+/// anything and for a sudden load.
 const MOST_CREEP: f64 = 1e-3;
-/// Contacts of two shapes are of one face where the cosine of the angle between their normals is above this: a box of 10 cm that lies on its face within [`CONTACT_MARGIN`] is
-/// tilted by 1e-5 rad.
+/// Contacts of two shapes belong to one face if the cosine of the angle between their normals is above this. A box of
+/// 10 cm that lies on its face within [`CONTACT_MARGIN`] is tilted by 1e-5 rad.
 const ONE_FACE: f64 = 1.0 - 1e-9;
 
 impl Constraints {
-    /// Adds a contact, and its resistance to rolling and turning.
+    /// Adds a contact, with its rolling and torsional resistance.
     pub(super) fn add_contact(&mut self, parts: &mut IslandParts, index: usize, scheme: &Scheme, again: bool) {
         let contacts = parts.contacts;
         let contact = &contacts[index];
@@ -108,8 +109,9 @@ impl Constraints {
         }
     }
 
-    /// Has the points of a face arrive together. Two rigid faces that lie on each other have gaps that differ by rounding and by little
-    /// tilts; where that tells points that have arrived from others, the first to arrive would bear alone, and a face on one point turns about it.
+    /// Lets the points of a face arrive together. The gaps of two rigid faces that lie on each other differ by rounding
+    /// and small tilts. If that separated points that have arrived from others, the first would bear alone, and a face
+    /// on one point turns about it.
     pub(super) fn equalize_gaps(&mut self, contacts: &[Contact], scheme: &Scheme) {
         let mut first = 0;
         while first < self.sources.len() {
@@ -148,7 +150,7 @@ impl Constraints {
         }
     }
 
-    /// A contact that has not arrived and does not bounce, and how far it is from that.
+    /// Whether a contact has not arrived and does not bounce, and its remaining distance, m.
     fn waiting<'a>(&self, place: usize, contacts: &'a [Contact]) -> Option<(&'a Contact, f64)> {
         let Source::Contact(index) = self.sources[place] else { return None };
         let block = &self.problem.blocks[place];
@@ -157,8 +159,8 @@ impl Constraints {
         waits.then(|| (&contacts[index], room))
     }
 
-    /// Adds what surfaces that yield gave back to what came into the trees, J; what they took is negative, and the part that their
-    /// dampers took is lost. Surfaces that move give what drives them.
+    /// Adds the work that compliant surfaces gave back to the work input of the trees, J. Work they took is negative,
+    /// and the part of their dampers is lost. Moving surfaces give the work of their drive.
     pub(crate) fn add_surface_work(&self, parts: &mut IslandParts, h: f64) {
         self.add_soil_work(parts, h);
         for (source, block) in self.blocks() {
@@ -178,8 +180,8 @@ impl Constraints {
         }
     }
 
-    /// How far a rigid contact penetrated before it could press, m, and its place in the list of contacts: the deepest for the size of
-    /// its shapes. Contacts press from the middle of the step on; until then the surfaces approach as before.
+    /// Depth at which a rigid contact first pressed, m, and its index: the deepest relative to the size of its shapes.
+    /// Contacts press from the midpoint on; until then the surfaces approach as before.
     pub(crate) fn deepest_penetration(&self, contacts: &[Contact], h: f64) -> Option<(f64, usize)> {
         let (mut deepest, mut most) = (None, 0.0);
         for (source, block) in self.blocks() {
@@ -201,29 +203,29 @@ fn is_compliant(surface: &Surface) -> bool {
     surface.stiffness.is_finite()
 }
 
-/// What a compliant surface presses back with for each m/s at the end of the step, N s/m.
+/// Force of a compliant surface per unit of velocity at the end of the step, N s/m.
 fn rigidity(surface: &Surface, h: f64) -> f64 {
     h * surface.stiffness + surface.damping
 }
 
-/// Whether the surfaces would cross before the middle of the next step if nothing stopped them.
+/// Whether the surfaces would cross before the middle of the next step.
 fn is_closing(block: &Block, scheme: &Scheme) -> bool {
     room(block.gap) + scheme.lookahead * block.free[0] < 0.0
 }
 
-/// How far the surfaces are from having arrived, m.
+/// Distance to the arrival of the surfaces, m.
 fn room(gap: f64) -> f64 {
     let beyond = gap - CONTACT_MARGIN;
     if beyond > HOVER_DISTANCE { beyond } else { 0.0 }
 }
 
-/// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
+/// Whether it is an impact: faster than weight makes a surface approach in two steps.
 fn is_impact(block: &Block, scheme: &Scheme) -> bool {
     let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.norm() * scheme.h;
     is_closing(block, scheme) && block.before[0] < -speed
 }
 
-/// Creep of a contact that rolls for each newton second that brakes it, m/(s N s), times its coefficient of friction.
+/// Creep of a rolling contact per braking impulse, m/(s N s), times its coefficient of friction.
 fn creep_of_rolling(parts: &IslandParts, contact: &Contact, scheme: &Scheme) -> f64 {
     let load = contact.start()[0];
     let jointed =
@@ -247,10 +249,10 @@ fn creep_of_rolling(parts: &IslandParts, contact: &Contact, scheme: &Scheme) -> 
     if speed > ROLLING_SPEED { ROLLING_CREEP * speed / load } else { 0.0 }
 }
 
-/// What the velocity at the contact changes by from the middle of the step to its end because the contact itself moves on, m/s. Between
-/// the middle of the last step and that of this one it changed from `rate` to `before`, and it goes on like that. What changes
-/// by more than what bounces is another contact, and less than what the solver leaves is no motion: carried on, that would excite itself from
-/// step to step.
+/// Velocity change at the contact from the midpoint to the end because the contact itself moves, m/s. It changed from
+/// `rate` to `before` between the last midpoint and this one, and continues. A change above the bounce speed belongs to
+/// another contact. One below the solver's tolerance is no motion: extrapolated, it would excite itself from step to
+/// step.
 fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     if contact.contact_duration == 0.0 || scheme.is_impact_instant {
         return DVec3::ZERO;
@@ -260,7 +262,7 @@ fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     if (STICKING_SPEED..BOUNCE_SPEED).contains(&change.norm()) { change } else { DVec3::ZERO }
 }
 
-/// Adds that change to what the laws ask of the velocity at the end.
+/// Adds that change to the velocity that the laws ask for.
 fn move_on(block: &mut Block, contact: &Contact, change: DVec3) {
     let [first, second] = contact.surface.friction;
     let rows = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
@@ -278,9 +280,9 @@ fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     };
 }
 
-/// Newton's law of impact on the velocity at the start of the step, which is the instant of the impact unless a step has too many
-/// of them; else the surface must not be crossed before the next midpoint. What forces slow down within the step to less than what
-/// bounces does not bounce.
+/// Newton's law of impact for the velocity at the start of the step. That is the instant of the impact, unless a step
+/// has too many. Otherwise the surface must not be crossed before the next midpoint. An approach that forces slow down
+/// within the step below the bounce speed does not bounce.
 fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
     let room = room(block.gap) / scheme.lookahead;

@@ -1,5 +1,5 @@
-//! Joints that close a loop: where their two frames are, how they move relative to each other, what they transmit. What holds
-//! them together are rows of the constraint problem, not missing coordinates.
+//! Loop joints: joints that close a loop of links. Their frames, relative motion and loads. What holds them together
+//! are rows of the constraint problem, not missing coordinates.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -19,13 +19,13 @@ use crate::{
     state::rotation_vector,
 };
 
-/// Rows that hold a joint together at most, and rows of the laws of an axis.
+/// Largest number of rows that hold a joint together, and number of rows of the laws of an axis.
 pub(crate) const HELD_ROWS: usize = 6;
 pub(crate) const AXIS_ROWS: usize = 5;
-/// All rows that a joint can have, each with a number of its own.
+/// Number of all rows that a joint can have, each with a number of its own.
 pub(crate) const ROWS: usize = HELD_ROWS + 3 * AXIS_ROWS;
 
-/// A joint between two links that are connected otherwise too.
+/// A joint between two links that are also connected otherwise.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopJoint {
     /// The model's parent.
@@ -38,44 +38,44 @@ pub(crate) struct LoopJoint {
     /// The laws of its free axes.
     pub(crate) axes: [Option<FreeAxis>; 3],
     pub(crate) motors: [Servo; 3],
-    /// Those of a ball joint; others have none.
+    /// Stops of a ball joint; others have none.
     pub(crate) stops: Stops,
-    /// Where its frames are.
+    /// World frames of the joint on either side.
     pub(crate) place: JointFrames,
     /// The coordinates of its axes: offsets, angles that count whole turns, or the rotation vector of a ball joint.
     pub(crate) coordinates: [f64; 3],
-    /// The rows' impulses in the last step, by the rows' numbers.
+    /// Impulses of the rows in the last step, by their numbers.
     pub(crate) impulses: [f64; ROWS],
-    /// What it transmitted, mean over the step; and over the last that it was awake in, which it goes on transmitting.
+    /// Load as mean over the step, and reported load: that of the last step in which the joint was awake.
     pub(crate) load: LoopLoad,
     pub(crate) reported_load: LoopLoad,
-    /// The mean rate in the last substep of each motor that gave its largest power in it, otherwise 0.
+    /// Mean rate in the last substep of each motor at its largest power, otherwise 0.
     pub(crate) power_means: [f64; 3],
-    /// The axis whose motor was held back in the last substep, and by which of its bounds.
+    /// The axis whose motor was at a limit in the last substep, and which limit.
     pub(crate) motor_limit: Option<(usize, MotorLimit)>,
 }
 
-/// What a joint transmits on its child.
+/// What a joint transmits to its child.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct LoopLoad {
-    /// Of each axis: motor, stops, and spring, damping, dry friction and rotor.
+    /// Of each axis: motor, stops, and the sum of spring, damping, dry friction and rotor.
     pub(crate) effort: [f64; 3],
     pub(crate) stop: [f64; 3],
     pub(crate) passive: [f64; 3],
-    /// All of it; the torque about the anchor.
+    /// Total force and torque; the torque about the anchor.
     pub(crate) force: DVec3,
     pub(crate) torque: DVec3,
 }
 
-/// Where the two frames are.
+/// World frames of the joint on the parent and on the child.
 #[derive(Debug, Clone)]
 pub(crate) struct JointFrames {
     pub(crate) parent: Pose,
     pub(crate) child: Pose,
 }
 
-/// How the two sides move at the joint's anchor, which is the origin of the child's frame: the velocities, and the
-/// accelerations that they have while the rates of all coordinates stay what they are.
+/// Twists of the two sides at the joint's anchor, the origin of the child's frame, and their accelerations at constant
+/// rates of all coordinates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Motion {
     pub(crate) velocity: [Spatial; 2],
@@ -87,11 +87,11 @@ pub(crate) struct Motion {
 pub(crate) struct Direction {
     pub(crate) vector: DVec3,
     pub(crate) angular: bool,
-    /// What the velocity in this direction gains in a second while the rates of all coordinates stay what they are.
+    /// Rate of change of the velocity in this direction at constant rates of all coordinates.
     pub(crate) drift: f64,
 }
 
-/// Which row of a closure.
+/// Which row of a loop joint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowKind {
     Hold(usize),
@@ -99,7 +99,7 @@ pub(crate) enum RowKind {
 }
 
 impl RowKind {
-    /// The row's number.
+    /// Number of the row.
     pub(crate) fn number(self) -> usize {
         match self {
             Self::Hold(number) => number,
@@ -109,7 +109,7 @@ impl RowKind {
 }
 
 impl JointFrames {
-    /// Offset and turn of the child's frame in the parent's.
+    /// Offset and rotation of the child's frame in the parent's.
     fn relative(&self) -> (DVec3, DQuat) {
         let turn = self.parent.rotation.inverse() * self.child.rotation;
         (self.parent.rotation.inverse() * (self.child.translation - self.parent.translation), turn)
@@ -126,14 +126,14 @@ impl Motion {
         (velocity, Spatial::new(drift.angular(), drift.linear() + carried))
     }
 
-    /// A direction that turns with the angular velocity `spin`.
+    /// Translation along a direction that rotates with the angular velocity `spin`.
     fn along(&self, vector: DVec3, spin: DVec3) -> Direction {
         let (velocity, drift) = self.relative();
         let drift = vector.dot(drift.linear()) + spin.cross(vector).dot(velocity.linear());
         Direction { vector, angular: false, drift }
     }
 
-    /// The same for a turn about a direction that changes by `change` in a second.
+    /// Rotation about a direction whose rate of change is `change`.
     fn about(&self, vector: DVec3, change: DVec3) -> Direction {
         let (velocity, drift) = self.relative();
         Direction { vector, angular: true, drift: vector.dot(drift.angular()) + change.dot(velocity.angular()) }
@@ -141,7 +141,7 @@ impl Motion {
 }
 
 impl Direction {
-    /// The force, or the moment, of an effort along it.
+    /// The force or moment of an effort along it.
     pub(crate) fn force(&self, effort: f64) -> Spatial {
         let vector = self.vector * effort;
         if self.angular { Spatial::new(vector, DVec3::ZERO) } else { Spatial::new(DVec3::ZERO, vector) }
@@ -149,7 +149,7 @@ impl Direction {
 }
 
 impl LoopJoint {
-    /// Adds what a row exerts, a share of the step's mean.
+    /// Adds the effort of a row, a fraction of the step's mean.
     pub(crate) fn add_load(&mut self, kind: RowKind, direction: &Direction, effort: f64) {
         let force = direction.force(effort);
         let along = self.place.parent.rotation.inverse() * force.angular();
@@ -169,12 +169,12 @@ impl LoopJoint {
         }
     }
 
-    /// What a coordinate counts, if it is free.
+    /// The unit of a coordinate, if it is free.
     fn coordinate(&self, index: usize) -> Option<Coordinate> {
         self.kind.coordinate(index).filter(|_| self.axes[index].is_some())
     }
 
-    /// The axis of the parent's frame that a coordinate slides along.
+    /// The axis of the parent's frame along which a coordinate slides.
     fn sliding_axis(&self, index: usize) -> Option<usize> {
         self.coordinate(index).filter(|coordinate| coordinate.linear).map(|coordinate| coordinate.axis)
     }
@@ -184,7 +184,7 @@ impl LoopJoint {
         (0..3).all(|index| self.sliding_axis(index) != Some(axis))
     }
 
-    /// How far it is open, m.
+    /// Opening of the joint, m.
     pub(crate) fn error(&self) -> f64 {
         let (offset, _) = self.place.relative();
         (0..3).filter(|&axis| self.holds_offset(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
@@ -201,13 +201,13 @@ impl LoopJoint {
         changes
     }
 
-    /// Notes where its two frames are, and its coordinates.
+    /// Updates its two frames and its coordinates.
     pub(crate) fn set_place(&mut self, trees: &[Tree]) {
         let place = |side: LinkAddress, frame: &Pose| trees[side.tree].work.links[side.link].pose().then(frame);
         self.move_to(JointFrames { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) });
     }
 
-    /// The same for frames that are there.
+    /// The same for given frames.
     pub(crate) fn move_to(&mut self, place: JointFrames) {
         self.place = place;
         let (offset, turn) = self.place.relative();
@@ -222,14 +222,14 @@ impl LoopJoint {
         }
     }
 
-    /// The axes that it turns about, in order. A coordinate that turns has the number of its axis.
+    /// The axes of rotation, in order. A rotational coordinate has the number of its axis.
     fn turning(&self) -> [Option<usize>; 3] {
         let turns = |axis| self.coordinate(axis).is_some_and(|coordinate| !coordinate.linear);
         let mut turning = (0..3).filter(|&axis| turns(axis));
         [turning.next(), turning.next(), turning.next()]
     }
 
-    /// How its sides move, which are these links of trees; `None` does not move.
+    /// Motion of its sides, which are these links of trees; `None` does not move.
     pub(crate) fn motion(&self, sides: [Option<(&Tree, usize)>; 2], gravity: DVec3) -> Motion {
         let anchor = self.place.child.translation;
         let [a, b] = sides.map(|side| {
@@ -273,15 +273,14 @@ impl LoopJoint {
         angles
     }
 
-    /// How far it would be off in the directions in which it holds if its two frames were elsewhere.
+    /// Errors in the held directions for other frames, m or rad.
     pub(crate) fn errors_at(&self, place: JointFrames) -> [f64; HELD_ROWS] {
         let still = Motion { velocity: [Spatial::ZERO; 2], acceleration: [Spatial::ZERO; 2] };
         let moved = Self { place, ..self.clone() };
         moved.held(&still).map(|held| held.map_or(0.0, |(_, error)| error))
     }
 
-    /// The directions in which it holds its two frames together, by the numbers of their rows, and how far they are off there,
-    /// m or rad.
+    /// The directions in which it holds its frames together, by the numbers of their rows, and the errors, m or rad.
     pub(crate) fn held(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
         let (offset, turn) = self.place.relative();
         let units = self.parent_axes();
@@ -311,8 +310,8 @@ impl LoopJoint {
         held
     }
 
-    /// The directions of its free coordinates, by their numbers: the velocity in each is the rate of that coordinate alone, and an
-    /// effort there acts on it alone. Those of a ball joint are the parent's axes.
+    /// The directions of its free coordinates, by their numbers. The velocity in each is the rate of that coordinate
+    /// alone, and an effort there acts on it alone. For a ball joint they are the parent's axes.
     pub(crate) fn free(&self, motion: &Motion) -> [Option<Direction>; 3] {
         let [parent, child] = [self.place.parent.rotation, self.place.child.rotation];
         let spin = motion.velocity[0].angular();
@@ -352,7 +351,7 @@ impl LoopJoint {
         free
     }
 
-    /// What its motors take for its coordinates.
+    /// The coordinates that its motors see.
     pub(crate) fn motor_coordinates(&self) -> [f64; 3] {
         match self.kind {
             JointKind::Ball => ball_joint::motor_coordinates(&self.motors, self.place.relative().1),
@@ -365,7 +364,7 @@ impl LoopJoint {
         self.stops.rows(self.place.relative().1, DVec3::from_array(before), DVec3::from_array(free), h)
     }
 
-    /// A turn about a direction that the parent carries, given in the joint's frame there.
+    /// A rotation about a direction that the parent carries, given in the joint's frame there.
     pub(crate) fn along_parent(&self, motion: &Motion, direction: DVec3) -> Direction {
         let vector = self.place.parent.rotation * direction;
         motion.about(vector, motion.velocity[0].angular().cross(vector))
@@ -387,8 +386,8 @@ impl LoopJoint {
     }
 }
 
-/// The vectors along each of which only one of three others has a component, and that is one. At right angles they are the
-/// others themselves; where the three lie in a plane there are none.
+/// The dual vectors of three vectors: along each only one of the three has a component, which is one. At right angles
+/// they are the vectors themselves; for three vectors in a plane there are none.
 pub(crate) fn duals(a: DVec3, b: DVec3, c: DVec3) -> [DVec3; 3] {
     let volume = a.dot(b.cross(c));
     let scale = if volume.abs() > 1e-9 { 1.0 / volume } else { 0.0 };

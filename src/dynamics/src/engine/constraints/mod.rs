@@ -1,4 +1,8 @@
-//! What constrains an island in a step, as blocks of rows for the solvers: one file for each kind.
+//! Constraints of an island in a substep, as blocks of rows for the solvers.
+//!
+//! **Takes** trees, contacts, loop joints and soil patches at the midpoint. **Gives** the constraint problem with warm
+//! starts, and afterwards the forces on links, the warm starts of the next step and the reported loads. **Does not
+//! know** how the problem is solved, nor whether the substep is repeated.
 //!
 //! | file | what it constrains |
 //! |---|---|
@@ -7,12 +11,14 @@
 //! | `rolling` | a contact resists rolling, and turning about its normal |
 //! | `coordinate` | stops and dry friction of the axes of trees, stops of their ball joints |
 //! | `coupling` | gears and mimic joints: two coordinates of a tree in a fixed ratio |
-//! | `closure` | joints that close loops: what they hold, and the axes that they leave free |
+//! | `loop_joint` | a joint that closes a loop: its frames, coordinates, directions and loads |
+//! | `loop_rows` | its rows: what it holds, and the axes that it leaves free |
 //! | `rows` | the builder: Jacobians of links and coordinates, whitened |
 //!
-//! The laws of one axis stand in [`crate::engine::joints::axis_laws`], once for trees and loop joints. A new law is a file here that adds blocks in
-//! [`Constraints::assemble`], a [`Source`] that says what they stand for, and what its impulse does in
-//! [`Constraints::apply_contact_forces`] and [`Constraints::write_back`]. The solvers see a [`crate::engine::solvers::problem::Law`] and no more.
+//! The laws of one axis are in [`crate::engine::joints::axis_laws`], once for trees and loop joints. A new law is a
+//! file here that adds blocks in [`Constraints::assemble`], a [`Source`] that says what they stand for, and the effect
+//! of its impulse in [`Constraints::apply_contact_forces`] and [`Constraints::write_back`]. The solvers see only a
+//! [`crate::engine::solvers::problem::Law`].
 
 pub(crate) mod contact;
 mod coordinate;
@@ -47,56 +53,56 @@ use crate::engine::{
 /// What a block stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// A contact, by its place in the list of contacts.
+    /// A contact, by its index.
     Contact(usize),
-    /// The resistance of a contact to rolling, likewise.
+    /// Rolling resistance of a contact, by its index.
     Rolling(usize),
-    /// The resistance of a contact to turning about its normal, likewise.
+    /// Torsional resistance of a contact, by its index.
     Torsion(usize),
-    /// A law of a coordinate: tree of the island, degree of freedom, and the law's number.
+    /// A law of a coordinate: tree of the island, degree of freedom, and number of the law.
     Coordinate { tree: usize, dof: usize, law: usize },
-    /// A stop of a ball joint: tree of the island, degree of freedom and law of the axis that it counts as, and its place in
-    /// [`Constraints::ball_stops`].
+    /// A stop of a ball joint: tree of the island, degree of freedom and law of the axis that it counts as, and its
+    /// index in [`Constraints::ball_stops`].
     BallStop { tree: usize, dof: usize, law: AxisLaw, row: usize },
     /// A coupling of two coordinates: tree of the island, and its number there.
     Coupling { tree: usize, number: usize },
-    /// A row of a joint that closes a loop, by its place in [`LoopRows`].
+    /// A row of a loop joint, by its index in [`LoopRows`].
     LoopJoint(usize),
 }
 
-/// All constraints of an island. Kept from step to step for its memory only.
+/// All constraints of an island. Kept between steps for its memory only.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
     pub(crate) problem: Problem,
     /// What each block of the problem stands for.
     sources: Vec<Source>,
-    /// The solution before the last assembly: of each block its source, its impulse, and where the search for its slip ended.
+    /// The solution before the last assembly: of each block its source, impulse and slip.
     previous: Vec<(Source, [f64; 3], f64)>,
     loop_rows: LoopRows,
     soil: SoilContacts,
-    /// First degree of freedom of a ball joint, and the direction that a stop presses in, each along the axes of its tree.
+    /// First degree of freedom of a ball joint, and the direction of a stop, along the axes of its tree.
     ball_stops: Vec<(usize, DVec3)>,
-    /// Of each closure, the velocities in the directions that it holds that close it at the middle of the next step.
+    /// Of each loop joint, the velocities in its held directions that close it at the middle of the next step.
     closing: Vec<[f64; HELD_ROWS]>,
-    /// And the mean rates at which its motors give their largest power, otherwise 0.
+    /// Of each loop joint, the mean rates at which its motors are at their largest power, otherwise 0.
     power_means: Vec<[f64; 3]>,
     scratch: Vec<[f64; 4]>,
     /// Memory for [`Tree::whiten_all`].
     forces: Vec<[Spatial; LANES]>,
 }
 
-/// What an island is made of.
+/// The parts of an island.
 pub(crate) struct IslandParts<'a, 'b> {
     pub(crate) trees: &'a mut [&'b mut Tree],
-    /// For each tree of the world, its place in its island, and the number of that.
+    /// For each tree of the world, its index in its island, and the number of that island.
     pub(crate) slots: &'a [usize],
     pub(crate) numbers: &'a [usize],
     /// The number of this island.
     pub(crate) number: usize,
     pub(crate) contacts: &'a [Contact],
-    /// What of each shape is in soil.
+    /// The soil patches of all shapes.
     pub(crate) soil_patches: &'a SoilPatches,
-    /// Those of this island.
+    /// Contacts of this island; loop joints likewise.
     pub(crate) own_contacts: &'a [usize],
     pub(crate) loop_joints: &'a [LoopJoint],
     pub(crate) own_loop_joints: &'a [usize],
@@ -110,14 +116,14 @@ impl IslandParts<'_, '_> {
         self.trees.get(slot).map(|tree| &**tree)
     }
 
-    /// The same, to change it.
+    /// The tree of a side in this island, mutable.
     #[inline]
     fn tree_mut(&mut self, side: LinkAddress) -> Option<&mut Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
         self.trees.get_mut(slot).map(|tree| &mut **tree)
     }
 
-    /// Adds a force on a link, about a point, to those that the reactions of its tree's joints must balance.
+    /// Adds a force on a link, about a point, to those that the joint reactions must balance.
     #[inline]
     fn push(&mut self, side: LinkAddress, force: Spatial, point: DVec3) {
         let Some(tree) = self.tree_mut(side) else { return };
@@ -176,7 +182,7 @@ impl Constraints {
         self.problem.blocks.push(block);
     }
 
-    /// What each block of a closure does; `None` for the blocks of all else.
+    /// Of each block its kind if it is a row of a loop joint.
     pub(crate) fn row_kinds(&self) -> impl Iterator<Item = Option<RowKind>> {
         self.sources.iter().map(|source| match source {
             Source::LoopJoint(row) => Some(self.loop_rows[*row].kind),
@@ -184,7 +190,7 @@ impl Constraints {
         })
     }
 
-    /// The contact of a block, by its place in the list.
+    /// The contact of a block, by its index.
     pub(crate) fn contact_of(&self, block: usize) -> Option<usize> {
         match self.sources[block] {
             Source::Contact(index) => Some(index),
@@ -192,7 +198,7 @@ impl Constraints {
         }
     }
 
-    /// Leaves all to the trees, which have found what is constrained by themselves.
+    /// Removes all blocks: Gauss's method has solved the constraints by itself.
     pub(crate) fn clear(&mut self) {
         self.sources.clear();
         self.problem.blocks.clear();
@@ -203,8 +209,8 @@ impl Constraints {
         self.sources.iter().copied().zip(&self.problem.blocks)
     }
 
-    /// Gives the trees what the reactions of their joints and the next step need: the forces on their links, the impulses of
-    /// their stops and dry friction.
+    /// Gives the trees the forces on their links and the impulses of their stops and dry friction, for reactions and
+    /// the next step.
     pub(crate) fn apply_contact_forces(&self, parts: &mut IslandParts, h: f64) {
         // Single bodies have no joints, and no stops.
         if self.problem.only_free_bodies {
@@ -251,7 +257,7 @@ impl Constraints {
         self.push_by_soil(parts);
     }
 
-    /// Gives contacts and closures their impulses: where the next step starts, and what they report.
+    /// Stores impulses in contacts and loop joints: the warm start of the next step, and the reported loads.
     pub(crate) fn write_back(
         &self,
         contacts: &mut [Contact],
