@@ -1,8 +1,12 @@
-//! Which shapes meet, and where: bounding boxes ([`broad`]), then the narrow phase, then each contact takes up the impulse
-//! it had in the last step.
+//! Collision: which shapes meet, and where.
 //!
-//! Distances are looked for as far ahead as the bodies could come in a step, so a fast body is stopped at the surface
-//! before it is through. Nothing here outlives a step except the contacts, and candidates of pairs, which change no result.
+//! **Takes** trees with their links at the midpoint, grounds and shapes of the model. **Gives** contacts with warm
+//! starts from the last step, in an order that the model gives, the soil patches of shapes, and a scene for rays.
+//! **Does not know** forces, constraints or solvers.
+//!
+//! Bounding boxes come first ([`broad`]), then the narrow phase. The search reaches as far ahead as bodies can come in
+//! a step, so a fast body is stopped at the surface. Nothing here outlives a step except contacts and candidate pairs,
+//! which change no result.
 
 mod arrival;
 mod broad;
@@ -60,7 +64,7 @@ struct Hit {
 
 /// Bits of a contact's key that say which ground it is with.
 const GROUND_BITS: u32 = 8;
-/// How many grounds a world may have.
+/// Largest number of grounds of a world.
 pub(crate) const MAX_GROUNDS: usize = 1 << GROUND_BITS;
 
 /// What can collide, as the model has it.
@@ -101,28 +105,28 @@ pub(crate) struct Collider {
     pub(crate) contacts: Vec<Contact>,
     /// Those of the last step.
     pub(crate) old: Vec<Contact>,
-    /// Where each shape is, and false until all are where their links are.
+    /// Pose and box of each shape; `placed` is false until all are up to date.
     placements: Vec<Placement>,
     placed: bool,
-    /// Whether anything slept when contacts were last looked for.
+    /// Whether anything slept in the last search.
     pub(crate) sees_sleepers: bool,
     broad: BroadPhase,
     /// Pairs of shapes whose boxes meet.
     pairs: Vec<(usize, usize)>,
-    /// Where the contacts of this step and those that sleep are merged.
+    /// Scratch buffer for merging new contacts with those of sleeping bodies.
     merged: Vec<Contact>,
     clearances: Clearances,
     hits: Vec<Hit>,
     tangents: Tangents,
     memory: Memory,
     rays: CurrentScene,
-    /// What of each shape is in soil, and which of these are a shape's.
+    /// The soil patches, and which of them each shape has.
     pub(crate) soil: SoilPatches,
     soil_patches: Vec<soil::Prints>,
 }
 
 impl Collider {
-    /// Of these shapes, which stand in the order of their trees.
+    /// From shapes in the order of their trees.
     pub(crate) fn new(
         geoms: Vec<Geom>,
         trees: usize,
@@ -170,7 +174,7 @@ impl Collider {
         self.model.geoms.iter().map(|geom| geom.material.surface_velocity).collect()
     }
 
-    /// Takes up such velocities.
+    /// Restores these velocities.
     pub(crate) fn restore_surfaces(&mut self, velocities: &[DVec3]) {
         for (geom, velocity) in self.model.geoms.iter_mut().zip(velocities) {
             geom.material.surface_velocity = *velocity;
@@ -183,12 +187,12 @@ impl Collider {
         geoms.iter().map(Geom::size).fold(f64::INFINITY, f64::min)
     }
 
-    /// How far each shape reaches from the centre of mass of its link, m.
+    /// Largest distance of a point of each shape from the centre of mass of its link, m.
     pub(crate) fn reaches(&self) -> impl Iterator<Item = (LinkAddress, f64)> {
         self.model.geoms.iter().map(|geom| (geom.side, geom.offset.norm() + geom.size()))
     }
 
-    /// Takes up the contacts of a snapshot.
+    /// Restores the contacts of a snapshot.
     pub(crate) fn restore(&mut self, contacts: Vec<Contact>) {
         self.contacts.clear();
         let model = &self.model;
@@ -203,8 +207,8 @@ impl Collider {
         self.pairs.iter().map(move |&(a, b)| (tree(a), tree(b)))
     }
 
-    /// Finds all contacts at the present poses; `h` is how many seconds to look ahead. Between what sleeps and what nothing
-    /// moves they stay as they are.
+    /// Finds all contacts at the present poses, looking `h` seconds ahead. Contacts between sleeping and fixed bodies
+    /// stay as they are.
     pub(crate) fn collide(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
@@ -236,7 +240,7 @@ impl Collider {
         self.warm_start(trees, h);
     }
 
-    /// Moves the shapes of a tree to where its links are, and looks at what they have of the ground.
+    /// Moves the shapes of a tree to their links, and finds their contacts with grounds.
     fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
         let tree = &trees[index];
         let (is_awake, has_soil) = (tree.is_awake(), !self.soil.is_empty());
@@ -255,7 +259,7 @@ impl Collider {
         }
     }
 
-    /// Contacts of a shape with the firm grounds that are near it.
+    /// Contacts of a shape with the firm grounds near it.
     fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
         let Model { geoms, grounds, .. } = &self.model;
         let placement = &mut self.placements[index];
@@ -325,8 +329,8 @@ impl Collider {
         add(&pair, sides, key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
     }
 
-    /// Each contact takes the impulse of the nearest old contact of the same pair, every old one at most once. Both lists
-    /// stand in the order of their keys.
+    /// Gives each contact the impulse of the nearest old contact of the same pair, each old one at most once. Both
+    /// lists are in the order of their keys.
     fn warm_start(&mut self, trees: &[Tree], h: f64) {
         let (mut start, mut old_start) = (0, 0);
         while start < self.contacts.len() {
@@ -352,7 +356,7 @@ impl Collider {
                     contact.spin_impulse = old.spin_impulse;
                     (contact.slip, contact.undistributed_change) = (old.slip, old.undistributed_change);
                     contact.contact_duration = old.contact_duration;
-                    contact.rate = carried(old, contact, trees, h);
+                    contact.rate = carried_velocity(old, contact, trees, h);
                     contact.moved = contact.point - old.point;
                 }
             }
@@ -362,9 +366,10 @@ impl Collider {
     }
 }
 
-/// The velocity that an old contact ended with in the axes of the new one, which have turned with the normal, and about it with the slower of the two
-/// sides. Without that the points of a face that turns would remember velocities that no rigid motion has, and sticking friction would resist them.
-fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
+/// The final velocity of an old contact in the axes of the new one. The axes have rotated with the normal, and about it
+/// with the slower of the two sides. Without that, points of a rotating face would keep velocities that no rigid motion
+/// has, and sticking friction would resist them.
+fn carried_velocity(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
     if old.rate == DVec3::ZERO {
         return DVec3::ZERO;
     }
@@ -394,7 +399,7 @@ fn add(
     }));
 }
 
-/// Merges contacts that stand in the order of their keys with others that do too; `memory` is where.
+/// Merges two lists of contacts in the order of their keys, in the buffer `memory`.
 fn merge<'a>(contacts: &mut Vec<Contact>, others: impl Iterator<Item = &'a Contact>, memory: &mut Vec<Contact>) {
     let mut others = others.peekable();
     if others.peek().is_none() {

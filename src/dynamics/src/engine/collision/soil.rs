@@ -83,7 +83,7 @@ impl Collider {
     pub(crate) fn forget_soil(&mut self, tree: usize) {
         let own = self.model.starts[tree]..self.model.starts[tree + 1];
         for soil_patch in self.soil_patches[own].iter().flatten().flatten() {
-            self.soil.forget(*soil_patch);
+            self.soil.reset(*soil_patch);
         }
     }
 
@@ -94,7 +94,7 @@ impl Collider {
         }
         let own = self.model.starts[tree]..self.model.starts[tree + 1];
         for soil_patch in self.soil_patches[own].iter().flatten().flatten() {
-            self.soil.settle(*soil_patch);
+            self.soil.commit_substep(*soil_patch);
         }
     }
 
@@ -107,9 +107,12 @@ impl Collider {
         let shape = Moving { geom, centre: placement.centre, tree: &trees[geom.side.tree] };
         let placed = shape.placed();
         let deep = plane.filter(|&plane| geom.reaches_below(plane, placement.centre, shape.tree));
-        let Some(plane) = deep else { return self.soil.lift(soil_patch) };
+        let Some(plane) = deep else { return self.soil.leave_ground(soil_patch) };
         let comes_on = h * shape.velocity().norm();
-        let Some(touch) = self.soil.lay(soil_patch, (placed.centre, placed.rotation), plane, comes_on) else { return };
+        let Some(touch) = self.soil.update_geometry(soil_patch, (placed.centre, placed.rotation), plane, comes_on)
+        else {
+            return;
+        };
         let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
         let sizes = Sizes { size: geom.size(), motion: 0.0 };
         let hit = Hit { point: touch.point, normal: touch.normal, gap: touch.gap };

@@ -66,7 +66,7 @@ impl Dynamics {
     pub(crate) fn take_state_of(&mut self, old: &Self, kept: &Kept) {
         let numbers = NewIndices::new(old, self, kept);
         let mut state = self.state_to_save();
-        state.carry_over(old.state_to_save(), &numbers);
+        state.migrate(old.state_to_save(), &numbers);
         self.restore_state(state);
     }
 }
@@ -81,7 +81,7 @@ fn move_entries<T>(new: &mut [T], old: Vec<T>, numbers: &[Option<usize>]) {
 }
 
 impl Saved {
-    fn carry_over(&mut self, old: Self, numbers: &NewIndices) {
+    fn migrate(&mut self, old: Self, numbers: &NewIndices) {
         let NewIndices { trees, bodies, joints, loop_joints, shapes } = numbers;
         self.h = old.h;
         move_entries(&mut self.trees, old.trees, trees);
@@ -89,7 +89,7 @@ impl Saved {
         move_entries(&mut self.loop_joints, old.loop_joints, loop_joints);
         move_entries(&mut self.wrenches, old.wrenches, bodies);
         move_entries(&mut self.loads, old.loads, joints);
-        self.soil.carry_over(old.soil, &shapes.soil_patches);
+        self.soil.migrate(old.soil, &shapes.soil_patches);
         self.check_memory = old.check_memory.renumbered(bodies, trees, loop_joints);
         let mut is_kept = vec![false; self.trees.len()];
         trees.iter().flatten().for_each(|&tree| is_kept[tree] = true);

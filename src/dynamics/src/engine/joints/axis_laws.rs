@@ -1,21 +1,22 @@
-//! The laws of one axis of a joint: stops, dry friction, motor, spring, damper and rotor.
+//! Laws of one joint axis: stops, dry friction, motor, spring, damper and rotor.
 //!
-//! An axis of a tree is a coordinate, one of a loop joint is a direction between two links. Both obey these laws, as functions
-//! of the axis's coordinate q at the middle of the step and of its rates v at the start and v' at the end. Stops and dry
-//! friction are inequalities and always become rows. Springs, dampers, rotors and motors are linear in v': a tree adds them to
-//! its mass matrix, a loop joint makes rows with compliance of them.
+//! An axis of a tree is a coordinate; one of a loop joint is a direction between two links. Both obey these laws, as
+//! functions of the coordinate q at the midpoint and the rates v at the start and v' at the end. Stops and dry friction
+//! are inequalities and always become rows. Springs, dampers, rotors and motors are linear in v': a tree adds them to
+//! its mass matrix, a loop joint makes compliant rows of them.
 
 use simpartner_model::FreeAxis;
 
 use crate::Servo;
 
-/// A stop gets a row when its axis could come nearer to it than this in the step, rad or m. Any length does that is far above
-/// rounding: the row of a stop that is not reached has no impulse.
+/// Distance to a stop, rad or m, that the axis may come below in the substep to get a row. Any length far above
+/// rounding does: a stop that is not reached has no impulse.
 const STOP_MARGIN: f64 = 1e-3;
 
-/// How far beyond its largest power a motor must be to count, as a share of it: more than rounding.
+/// Relative excess over the largest power from which a motor counts as beyond it: above rounding.
 const POWER_MARGIN: f64 = 1e-9;
-/// A tangent at a mean rate that differs by this share is below the largest power by the square of it.
+/// Relative change of a mean rate that counts as none. A tangent at such a mean is below the largest power by its
+/// square.
 const MEAN_FOUND: f64 = 1e-4;
 
 /// What a row of an axis stands for.

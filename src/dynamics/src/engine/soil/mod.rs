@@ -1,10 +1,15 @@
-//! Soil under shapes: what each of them remembers of the soil it is in, and the ruts that are left.
+//! Soil under shapes: the memory of each shape of the soil it is in, and the ruts that are left.
 //!
-//! A shape on soil has one contact with it, whose wrench is the sum of the stresses over the surface between them ([`patch`]):
-//! Wong and Reece's under the rim of a cylinder that rolls ([`wheel`]), the plate law under everything else ([`plate`]). The
-//! stresses follow from how deep the surface is and how far it has slid, both taken in the middle of the substep, which depends on the
-//! velocity at its end: the wrench is linear in that, a part of the mass matrix ([`crate::engine::equations::damping`]), and made again where the soil turns out
-//! to be pressed where it was let up ([`crate::engine::constraints`]). What the shape and the soil remember moves on when a substep counts.
+//! **Takes** the pose of a shape, a ground plane, soil parameters, and twists. **Gives** a contact point, a wrench that
+//! is linear in the velocity at the end of the substep, readings of wheels, and ruts. **Does not know** trees, the
+//! contact search or solvers.
+//!
+//! A shape on soil has one contact with it, whose wrench is the sum of the stresses over the common surface
+//! ([`patch`]): Wong and Reece's under the rim of a rolling cylinder ([`wheel`]), the plate law under everything else
+//! ([`plate`]). The stresses follow from depth and shear displacement at the midpoint, which depend on the velocity at
+//! the end. So the wrench is linear in that velocity and enters the mass matrix
+//! ([`crate::engine::equations::damping`]). It is linearised again where soil turns out to be loaded instead of
+//! unloaded, or the reverse ([`crate::engine::constraints`]). The memory advances when a substep is committed.
 
 mod lanes;
 mod law;
@@ -33,65 +38,68 @@ use crate::{
     rays::RutDepths,
 };
 
-/// Part of their height by which grousers make the radius larger at which a wheel shears soil: they stand apart from each other, and half is
-/// what models of rovers' wheels take (Ding et al. 2011).
-const GROUSERS: f64 = 0.5;
+/// Fraction of the height of grousers that is added to the radius at which a wheel shears soil. Grousers stand apart
+/// from each other; models of rovers' wheels take half (Ding et al. 2011).
+const GROUSER_FRACTION: f64 = 0.5;
 
 /// A shape that may press on a ground of soil.
 struct SoilShape {
-    /// Which ground.
+    /// Index of the ground.
     ground: usize,
     patch: Patch,
-    /// Of a cylinder.
+    /// For a cylinder.
     wheel: Option<Wheel>,
     plate: Plate,
     /// True if any of it is in the soil in this substep, and if it rolls there.
     laid: bool,
     rolls: bool,
-    /// True if it rolled in the last substep that counted; if it has come to know anything of the soil; and if nothing was read yet in this step.
+    /// True if it rolled in the last committed substep; if it has any memory of the soil; and if nothing was read yet
+    /// in this step.
     rolled: bool,
     inside: bool,
     unread: bool,
 }
 
-/// Everything that presses on soil.
+/// All shapes that may press on soil, and the ruts.
 #[derive(Default)]
 pub(crate) struct SoilPatches {
     soil_patches: Vec<SoilShape>,
     ruts: Vec<Ruts>,
-    /// How things fall, m/s².
+    /// Gravity, m/s².
     gravity: f64,
 }
 
-/// What of it a snapshot holds.
+/// What a snapshot holds of the soil.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct SavedSoil {
-    soil_patches: Vec<SavedPrint>,
+    soil_patches: Vec<SavedPatch>,
     ruts: Vec<Ruts>,
 }
 
-/// Of a shape: its wheel, the pieces of its surface, what energy it has put in and what the stresses held, J, what brakes it, and how soil answered.
-type SavedPrint = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<Kept>);
+/// Of a shape: its wheel, the pieces of its surface, its energy input and the energy that the stresses hold, J, its
+/// drag, and the last linearisation.
+type SavedPatch = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<Kept>);
 
-/// What soil has to know of a shape.
+/// Properties of a shape that matter for soil.
 pub(crate) struct SoilShapeModel<'a> {
     pub(crate) shape: &'a SharedShape,
-    /// The largest distance of a point of it from its centre, m.
+    /// Largest distance of a point of it from its centre, m.
     pub(crate) size: f64,
-    /// The height of its grousers, m.
+    /// Height of its grousers, m.
     pub(crate) grousers: f64,
 }
 
-/// Where a shape touches soil, for its contact.
-pub(crate) struct Touch {
+/// Contact point of a shape with soil.
+pub(crate) struct SoilTouch {
     pub(crate) point: DVec3,
     pub(crate) normal: DVec3,
     pub(crate) gap: f64,
 }
 
 impl SavedSoil {
-    /// Takes over what another world's shapes and soils remember. The numbers are those of its shapes' parts here; its soils are the same.
-    pub(crate) fn carry_over(&mut self, old: Self, numbers: &[Option<usize>]) {
+    /// Takes over the memory of another world's shapes and soils. `numbers` has the index of each old shape here; the
+    /// soils are the same.
+    pub(crate) fn migrate(&mut self, old: Self, numbers: &[Option<usize>]) {
         for (old, number) in old.soil_patches.into_iter().zip(numbers) {
             number.iter().for_each(|&number| self.soil_patches[number] = old.clone());
         }
@@ -111,13 +119,13 @@ impl SoilPatches {
         Self { soil_patches: Vec::new(), ruts: Vec::new(), gravity }
     }
 
-    /// Adds a ground of soil, which may be a steep plane; its number.
+    /// Adds a ground of soil, which may be a steep plane. Returns its index.
     pub(crate) fn add_ground(&mut self, steep: bool) -> usize {
         self.ruts.push(Ruts::new(steep));
         self.ruts.len() - 1
     }
 
-    /// Adds a shape that may press on a ground; its number. `cylinder` is its radius and half its length.
+    /// Adds a shape that may press on a ground. Returns its index. `cylinder` is its radius and half its length, m.
     pub(crate) fn add(
         &mut self,
         ground: usize,
@@ -126,7 +134,7 @@ impl SoilPatches {
         cylinder: Option<[f64; 2]>,
     ) -> usize {
         let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
-        let patch = Patch::new(Law::new(soil, GROUSERS * form.grousers, self.gravity));
+        let patch = Patch::new(Law::new(soil, GROUSER_FRACTION * form.grousers, self.gravity));
         let plate = Plate::new(form.shape, form.size);
         self.soil_patches.push(SoilShape {
             ground,
@@ -142,70 +150,70 @@ impl SoilPatches {
         self.soil_patches.len() - 1
     }
 
-    /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep in which it
-    /// comes on by so much, m; `None` if nothing is.
-    pub(crate) fn lay(
+    /// Finds the part of a shape in the soil below a plane, at its pose at the midpoint. `advance_m` is its advance in
+    /// the substep, m. `None` if nothing is in the soil.
+    pub(crate) fn update_geometry(
         &mut self,
         soil_patch: usize,
         place: (DVec3, DQuat),
         plane: (DVec3, f64),
-        comes_on: f64,
-    ) -> Option<Touch> {
+        advance_m: f64,
+    ) -> Option<SoilTouch> {
         let SoilShape { ground, patch, wheel, plate, laid, rolls, .. } = &mut self.soil_patches[soil_patch];
         let ruts = &self.ruts[*ground];
         patch.clear(plane);
         *rolls = wheel.is_some() && Wheel::rolls(place.1, plane.0);
         let deepest = match wheel.as_mut().filter(|_| *rolls) {
-            Some(wheel) => wheel.lay(patch, place, plane, comes_on, ruts, self.gravity),
-            None => plate.lay(patch, place, plane, ruts, self.gravity),
+            Some(wheel) => wheel.update_geometry(patch, place, plane, advance_m, ruts, self.gravity),
+            None => plate.update_geometry(patch, place, plane, ruts, self.gravity),
         };
         *laid = deepest.is_some();
         let deepest = deepest?;
-        Some(Touch { point: patch.middle, normal: plane.0, gap: -deepest })
+        Some(SoilTouch { point: patch.middle, normal: plane.0, gap: -deepest })
     }
 
-    /// All of a shape is above the ground in this substep.
-    pub(crate) fn lift(&mut self, soil_patch: usize) {
+    /// Marks a shape as above the ground in this substep.
+    pub(crate) fn leave_ground(&mut self, soil_patch: usize) {
         let SoilShape { wheel, laid, .. } = &mut self.soil_patches[soil_patch];
         *laid = false;
-        wheel.iter_mut().for_each(Wheel::lift);
+        wheel.iter_mut().for_each(Wheel::leave_ground);
     }
 
-    /// A substep counts: a shape that was out of the soil in it forgets it.
-    pub(crate) fn settle(&mut self, soil_patch: usize) {
+    /// Commits a substep: a shape that was out of the soil loses its memory.
+    pub(crate) fn commit_substep(&mut self, soil_patch: usize) {
         let SoilShape { wheel, laid, rolls, .. } = &mut self.soil_patches[soil_patch];
         if !*laid {
             let edges = wheel.as_ref().filter(|_| *rolls).map(Wheel::edges).unwrap_or_default();
-            self.forget(soil_patch);
+            self.reset(soil_patch);
             self.soil_patches[soil_patch].wheel.iter_mut().for_each(|wheel| wheel.set_edges(edges));
         }
     }
 
-    /// A shape knows nothing of the soil any more.
-    pub(crate) fn forget(&mut self, soil_patch: usize) {
+    /// Clears the memory of a shape.
+    pub(crate) fn reset(&mut self, soil_patch: usize) {
         let SoilShape { patch, wheel, plate, inside, unread, .. } = &mut self.soil_patches[soil_patch];
         wheel.iter_mut().for_each(|wheel| wheel.set_edges(Default::default()));
         if std::mem::take(inside) {
-            wheel.iter_mut().for_each(Wheel::forget);
+            wheel.iter_mut().for_each(Wheel::reset);
             if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {
                 wheel.state.reading = None;
             }
             (patch.held, patch.stored, patch.drag, patch.kept) = ([0.0; 2], [0.0; 2], [0.0; 2], None);
-            plate.forget();
+            plate.reset();
         }
     }
 
-    /// Begins a step: what is read of it is a mean over all of it.
+    /// Starts a step: readings are means over it.
     pub(crate) fn begin_step(&mut self) {
         self.soil_patches.iter_mut().for_each(|soil_patch| soil_patch.unread = true);
     }
 
-    /// What soil does to a shape that rolls in it.
+    /// Reading of a shape that rolls in soil.
     pub(crate) fn reading(&self, soil_patch: usize) -> Option<SoilReading> {
         self.soil_patches[soil_patch].wheel.as_ref()?.reading()
     }
 
-    /// What of a shape is in the soil.
+    /// The part of a shape in the soil.
     pub(crate) fn patch(&self, soil_patch: usize) -> &Patch {
         &self.soil_patches[soil_patch].patch
     }
@@ -226,8 +234,8 @@ impl SoilPatches {
         // The one law begins anew where the other held before.
         if std::mem::replace(rolled, *rolls) != *rolls {
             match wheel.as_mut().filter(|_| !*rolls) {
-                Some(wheel) => wheel.forget(),
-                None => plate.forget(),
+                Some(wheel) => wheel.reset(),
+                None => plate.reset(),
             }
         }
         patch.put_in(found, work);
@@ -255,17 +263,17 @@ impl SoilPatches {
         kept.iter_mut().for_each(|kept| kept.age(seen));
     }
 
-    /// How a ground of soil was left.
+    /// Depths of the ruts of a ground.
     pub(crate) fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.ruts[ground].cells().collect()
     }
 
-    /// How deep each ground of soil was pressed, by its number.
+    /// Rut depths of each ground of soil, by its index.
     pub(crate) fn depths(&self) -> impl Iterator<Item = RutDepths> {
         self.ruts.iter().map(|ruts| ruts.depths().clone())
     }
 
-    /// Adds the tiles of ruts that have changed; the ground of number k is the world's `grounds[k]`.
+    /// Adds the tiles of ruts that have changed. Ground k of soil is the world's `grounds[k]`.
     pub(crate) fn take_changed_ruts(
         &mut self,
         grounds: impl Iterator<Item = usize>,
@@ -283,7 +291,7 @@ impl SoilPatches {
         RutChanges { anew, more }
     }
 
-    /// How many shapes may press on a soil, counted for each soil.
+    /// Number of pairs of a shape and a soil that may touch.
     pub(crate) fn len(&self) -> usize {
         self.soil_patches.len()
     }
@@ -299,7 +307,7 @@ impl SoilPatches {
 
     /// Whether it was saved from the same shapes and grounds.
     pub(crate) fn fits(&self, saved: &SavedSoil) -> bool {
-        let fits = |(soil_patch, (wheel, states, held, _)): (&SoilShape, &SavedPrint)| {
+        let fits = |(soil_patch, (wheel, states, held, _)): (&SoilShape, &SavedPatch)| {
             soil_patch.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)
                 && soil_patch.plate.states.len() == states.len()

@@ -77,7 +77,7 @@ impl Plate {
     }
 
     /// Lays the pieces of what is in the soil below the plane n x = `distance`; the depth of the deepest, m. `None` if nothing is.
-    pub(super) fn lay(
+    pub(super) fn update_geometry(
         &mut self,
         patch: &mut Patch,
         (centre, rotation): (DVec3, DQuat),
@@ -158,7 +158,7 @@ impl Plate {
     }
 
     /// Knows nothing of any soil any more.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.states.fill(PieceState::default());
         self.inside.clear();
     }

@@ -186,7 +186,7 @@ impl Wheel {
 
     /// Lays the rim's part in the soil below the plane n x = `distance`; the depth of the deepest place, m. `None` if there is none. Its
     /// centre moves by so much in the substep, m.
-    pub(super) fn lay(
+    pub(super) fn update_geometry(
         &mut self,
         patch: &mut Patch,
         (centre, rotation): (DVec3, DQuat),
@@ -308,7 +308,7 @@ impl Wheel {
         let velocity = mean.at(self.centre - patch.point);
         let (travelled, rolled) = (h * velocity.dot(self.forward), h * self.radius * mean.angular().dot(self.axle));
         if self.strips.iter().all(Option::is_none) {
-            self.forget();
+            self.reset();
             return;
         }
         let sunk = self.strips.iter().flatten().fold(0.0f64, |most, strip| most.max(strip.arc.sinkage));
@@ -346,7 +346,7 @@ impl Wheel {
     }
 
     /// All of it is above the ground.
-    pub(super) fn lift(&mut self) {
+    pub(super) fn leave_ground(&mut self) {
         self.seen = [None; STRIPS];
     }
 
@@ -420,7 +420,7 @@ impl Wheel {
     }
 
     /// Knows nothing of any soil any more.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset(&mut self) {
         let state = &mut self.state;
         (state.slip, state.way, state.unmarked) = (0.0, 0.0, 0.0);
         (state.travel, state.heading) = (Travel::default(), 1.0);
