@@ -14,7 +14,7 @@ pub struct Device {
     pub robot: RobotId,
     /// Its TCP port, the robot's port offset included.
     pub port: Port,
-    /// What it is.
+    /// Sensor or actuator, with its settings.
     pub spec: DeviceSpec,
     /// `file:line:column` of its element, for messages.
     pub source: String,
@@ -23,24 +23,24 @@ pub struct Device {
 /// The two sorts of device.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeviceSpec {
-    /// It reads.
+    /// A device that measures.
     Sensor(Sensor),
-    /// It drives a joint.
+    /// A device that drives a joint or pushes a body.
     Actuator(Actuator),
 }
 
 /// A sensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sensor {
-    /// What it reads; a kind that is no actuator.
+    /// Its kind, which is not that of an actuator.
     pub kind: DeviceKind,
-    /// What it sits on: a body or a joint, as its kind says.
+    /// Its mount: a body or a joint, as its kind says.
     pub mount: Mount,
     /// Options of its kind for how it reads.
     pub options: SensorOptions,
     /// Fresh readings per second of simulated time; `None` is one every step.
     pub rate_hz: Option<f64>,
-    /// How long a reading is under way, seconds.
+    /// Latency of readings, seconds.
     pub latency_s: f64,
     /// Probability that a reading is lost.
     pub dropout: f64,
@@ -48,7 +48,7 @@ pub struct Sensor {
     pub noise: Vec<Noise>,
 }
 
-/// How far a quantity's readings are off. Figures are in the quantity's unit; those of a quaternion in radians about the
+/// Measurement errors of a quantity, in its unit; for a quaternion in radians about the
 /// sensor's axes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Noise {
@@ -62,7 +62,7 @@ pub struct Noise {
     pub quantisation: f64,
 }
 
-/// What a sensor or an actuator sits on.
+/// Mount of a sensor or an actuator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mount {
     /// A body, at a place on it.
@@ -76,7 +76,7 @@ pub enum Mount {
     Joint(JointId),
 }
 
-/// How a sensor reads. [`DeviceKind`] says which of these a kind uses; the others have no effect.
+/// Options of a sensor. [`DeviceKind`] says which of these a kind uses; the others have no effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SensorOptions {
     /// The axes of its vectors.
@@ -90,13 +90,13 @@ pub struct SensorOptions {
 /// The axes in which a vector is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame {
-    /// Those of the world.
+    /// World axes.
     World,
-    /// Those of the sensor, or of the place on a body where an actuator is mounted.
+    /// Axes of the sensor, or of an actuator's mount on its body.
     Sensor,
-    /// Those of the body of a joint that carries its axes.
+    /// Axes of the joint's parent body, which carries the joint's axes.
     Parent,
-    /// Those of the body that moves.
+    /// Axes of the joint's child body.
     Child,
 }
 
@@ -155,13 +155,13 @@ impl Default for Scanner {
 /// An actuator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Actuator {
-    /// What it drives.
+    /// The driven joint or body.
     pub mount: Mount,
-    /// How it drives it.
+    /// Its control law.
     pub law: Law,
     /// The limits of its motor; `None` is one that exerts whatever is commanded.
     pub motor: Option<MotorLimits>,
-    /// What becomes of it when nobody commands it any more.
+    /// Its watchdog, for the time when no command arrives any more.
     pub watchdog: Option<Watchdog>,
 }
 
@@ -178,16 +178,16 @@ pub struct MotorLimits {
     pub efficiency: f64,
 }
 
-/// What becomes of an actuator that has had a command and then none for a while.
+/// Watchdog of an actuator that has had a command and then none for a while.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Watchdog {
-    /// How long it waits, seconds of simulated time.
+    /// Time limit, seconds of simulated time.
     pub timeout_s: f64,
-    /// What it does then, until the next command.
+    /// Reaction, until the next command.
     pub action: OnTimeout,
 }
 
-/// What a watchdog makes an actuator do.
+/// Reaction of a watchdog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnTimeout {
     /// Stay where it is.
@@ -209,7 +209,7 @@ impl OnTimeout {
     }
 }
 
-/// How an actuator drives its joint, or its body.
+/// Control law of an actuator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
     /// At a given velocity.
@@ -226,7 +226,7 @@ pub enum Law {
     Surface(DVec3),
 }
 
-/// How an actuator pushes a body until its first command.
+/// Push on a body until the first command.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Push {
     /// The axes in which its commands are.
@@ -333,7 +333,7 @@ impl From<Actuator> for DeviceSpec {
 }
 
 impl DeviceSpec {
-    /// What kind it is.
+    /// Its kind.
     pub fn kind(&self) -> DeviceKind {
         match self {
             Self::Sensor(sensor) => sensor.kind,
@@ -365,7 +365,7 @@ impl DeviceSpec {
         self
     }
 
-    /// What it sits on.
+    /// Its mount.
     pub fn mount(&self) -> Mount {
         match self {
             Self::Sensor(sensor) => sensor.mount,

@@ -1,7 +1,7 @@
-//! What a user describes: a world of mechanisms with robots, devices and their ports, and sequences of commands. [`xml`] reads
+//! The description of a simulation: a world of mechanisms with robots, devices and their ports, and sequences of commands. [`xml`] reads
 //! them from files.
 //!
-//! What stands in a [`World`] has been checked; nobody who reads it checks it again. The crate knows nothing of physics engines,
+//! The content of a [`World`] has been checked; its readers need not check it again. The crate knows nothing of physics engines,
 //! running devices and sockets.
 
 pub mod dem;
@@ -41,7 +41,7 @@ pub struct World {
     pub devices: Vec<Device>,
     /// The files that the world was read from, the world file first; they go into the log with the run.
     pub sources: Vec<SourceFile>,
-    /// What is right by its form but hardly meant.
+    /// Warnings: the file is valid, but this is probably a mistake.
     pub warnings: Vec<Warning>,
 }
 

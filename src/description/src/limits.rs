@@ -9,7 +9,7 @@ pub(crate) const MAX_ALL_FILES: usize = 64 << 20;
 pub(crate) const MAX_ALL_KEPT: usize = 256 << 20;
 /// Files that a world may name, those of its robots included.
 pub(crate) const MAX_FILE_COUNT: usize = 1_000;
-/// How deep elements may be nested. The format itself needs ten; `<repeat>` may be nested at will.
+/// Nesting depth of elements. The format itself needs ten; `<repeat>` may be nested at will.
 pub(crate) const MAX_DEPTH: usize = 64;
 /// Elements of a file, and of a robot with all its assemblies placed: about 60 MB as a tree.
 pub(crate) const MAX_ELEMENTS: usize = 200_000;
@@ -21,7 +21,7 @@ pub(crate) const MAX_ATTRIBUTES: usize = 64;
 pub(crate) const MAX_NAME: usize = 128;
 /// Bytes of any other value: what a port takes as one message, and the longest path.
 pub(crate) const MAX_VALUE: usize = 4096;
-/// How deep assemblies may be placed in assemblies.
+/// Nesting depth of assemblies in assemblies.
 pub(crate) const MAX_NESTED_ASSEMBLIES: usize = 32;
 /// Bytes that placing assemblies may make of a robot's file: 300 for each of its most elements.
 pub(crate) const MAX_EXPANDED: usize = 64 << 20;
@@ -59,7 +59,7 @@ pub(crate) const MAX_UNROLLED: u64 = 1_000_000;
 pub(crate) const MAX_UNROLLED_BYTES: u64 = 64 << 20;
 
 /// The bounds as the reference page tells them.
-pub(crate) const STATED: &[(&str, u64, &str)] = &[
+pub(crate) const STATED_LIMITS: &[(&str, u64, &str)] = &[
     ("an XML file", MAX_FILE as u64, "bytes"),
     ("all XML files that belong to a world", MAX_ALL_FILES as u64, "bytes"),
     ("all meshes of a world, as text", MAX_ALL_KEPT as u64, "bytes"),

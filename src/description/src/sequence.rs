@@ -7,7 +7,7 @@ use simpartner_model::{Moment, Timestep};
 /// A sequence as written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sequence {
-    /// What to do, in order.
+    /// The items, in order.
     pub items: Vec<SequenceItem>,
 }
 
@@ -29,19 +29,19 @@ pub enum SequenceItem {
     Until(Arc<Condition>),
     /// Do the same several times.
     Repeat {
-        /// How often.
+        /// Number of repetitions.
         count: u32,
-        /// What.
+        /// The repeated items.
         items: Vec<SequenceItem>,
     },
 }
 
-/// How a sequence names a device.
+/// Reference of a sequence to a device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeviceReference {
-    /// By its port in the model.
+    /// The device's port in the model.
     Port(u16),
-    /// By its name, as `robot/device` where several robots have one of that name.
+    /// The device's name, as `robot/device` where several robots have one of that name.
     Name(Arc<str>),
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for DeviceReference {
     }
 }
 
-/// What a sequence waits for: a field of a sensor's reading beyond a bound.
+/// Condition that a sequence waits for: a field of a sensor's reading beyond a bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     /// The sensor, as `device` or `robot/device`.
@@ -95,7 +95,7 @@ impl Comparison {
     /// All of them, those of two characters first.
     pub const ALL: [Self; 4] = [Self::AtLeast, Self::AtMost, Self::Above, Self::Below];
 
-    /// How it is written.
+    /// The operator as written.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Above => ">",
@@ -105,7 +105,7 @@ impl Comparison {
         }
     }
 
-    /// Whether a reading is on that side of a bound.
+    /// True if a reading is on that side of a bound.
     pub fn holds(self, reading: f64, bound: f64) -> bool {
         match self {
             Self::Above => reading > bound,
@@ -132,8 +132,8 @@ pub struct Section {
     pub commands: Vec<TimelineCommand>,
     /// Length in steps: the pause after the last command counts.
     pub steps: u64,
-    /// What is waited for at its end. It is looked at after each step from that one on, and at the earliest after the first step in which the
-    /// section's commands act. The last section has none.
+    /// Condition that ends the section; `None` for the last one. It is evaluated after each step from that one on, at the earliest after the
+    /// first step in which the section's commands act.
     pub until: Option<Arc<Condition>>,
 }
 
@@ -175,7 +175,7 @@ impl Timeline {
 }
 
 impl Sequence {
-    /// How many commands, pauses and conditions it unrolls to, saturating.
+    /// Number of commands, pauses and conditions that it unrolls to, saturating.
     pub fn unrolled_len(&self) -> u64 {
         unrolled_sum(&self.items, &|_| 1)
     }
@@ -187,7 +187,7 @@ impl Sequence {
         devices
     }
 
-    /// How many bytes the texts of all commands have that it unrolls to, saturating.
+    /// Bytes of the texts of all commands that it unrolls to, saturating.
     pub fn unrolled_bytes(&self) -> u64 {
         unrolled_sum(&self.items, &|item| match item {
             SequenceItem::Command { text, .. } => text.len() as u64,

@@ -9,9 +9,9 @@ use serde::Serialize;
 pub struct Warning {
     /// `file:line:column` of the element.
     pub place: String,
-    /// What there is, and what comes of it.
+    /// The finding and its consequence.
     pub what: String,
-    /// What to do about it.
+    /// The suggested change.
     pub help: String,
 }
 
@@ -30,7 +30,7 @@ pub struct SourceFile {
     pub content: Content,
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Text.

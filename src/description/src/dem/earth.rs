@@ -1,4 +1,4 @@
-//! How long a degree is.
+//! Length of a degree of longitude and of latitude.
 
 use libm::{cos, sin, sqrt};
 

@@ -22,24 +22,24 @@ use crate::{
 };
 
 /// Bytes of the largest sample.
-const SAMPLE: usize = 8;
+const MAX_SAMPLE_BYTES: usize = 8;
 /// Keys of a GeoKeyDirectory, and what they say here.
 const MODEL_TYPE: u16 = 1024;
-const PROJECTED: u16 = 1;
-const GEOGRAPHIC: u16 = 2;
+const PROJECTED_MODEL: u16 = 1;
+const GEOGRAPHIC_MODEL: u16 = 2;
 const LINEAR_UNITS: u16 = 3076;
 const VERTICAL_UNITS: u16 = 4099;
 /// Metres of the units of length by their EPSG codes: metre, international foot, US survey foot.
-const UNITS: [(u16, f64); 3] = [(9001, 1.0), (9002, 0.3048), (9003, 1200.0 / 3937.0)];
-/// What GDAL writes for NaN, in the tag of the value without data.
-const NOTHING: &str = "nan";
+const LENGTH_UNITS: [(u16, f64); 3] = [(9001, 1.0), (9002, 0.3048), (9003, 1200.0 / 3937.0)];
+/// GDAL's spelling of NaN, in the tag of the value without data.
+const GDAL_NAN: &str = "nan";
 
 type File<'a> = Decoder<Cursor<&'a [u8]>>;
 
 pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
     let mut limits = Limits::default();
-    limits.decoding_buffer_size = MAX_SAMPLES * SAMPLE;
-    limits.intermediate_buffer_size = MAX_SAMPLES * SAMPLE;
+    limits.decoding_buffer_size = MAX_SAMPLES * MAX_SAMPLE_BYTES;
+    limits.intermediate_buffer_size = MAX_SAMPLES * MAX_SAMPLE_BYTES;
     limits.ifd_value_size = MAX_HEIGHTS_FILE;
     let mut file = Decoder::new(Cursor::new(bytes)).map_err(refuse)?.with_limits(limits);
     let (columns, rows) = file.dimensions().map_err(refuse)?;
@@ -113,7 +113,7 @@ fn key(keys: &[(u16, u16)], wanted: u16) -> Option<u16> {
 /// Metres for each unit of length.
 fn unit(keys: &[(u16, u16)], wanted: u16) -> Option<f64> {
     let code = key(keys, wanted)?;
-    UNITS.iter().find(|(known, _)| *known == code).map(|(_, metres)| *metres)
+    LENGTH_UNITS.iter().find(|(known, _)| *known == code).map(|(_, metres)| *metres)
 }
 
 /// Metres from pixel to pixel, if the file says where they are.
@@ -140,11 +140,11 @@ fn spacing(file: &mut File, keys: &[(u16, u16)], rows: usize) -> Result<Option<[
         return Err(problem(0, format!("the distances of pixels are above 0, not {along:?}")));
     }
     Ok(match key(keys, MODEL_TYPE) {
-        Some(GEOGRAPHIC) => middle.filter(|middle| middle.abs() < 90.0).map(|middle| {
+        Some(GEOGRAPHIC_MODEL) => middle.filter(|middle| middle.abs() < 90.0).map(|middle| {
             let [across, north] = metres_per_degree(middle);
             [along[0] * across, along[1] * north]
         }),
-        Some(PROJECTED) | None => {
+        Some(PROJECTED_MODEL) | None => {
             let metres = unit(keys, LINEAR_UNITS).unwrap_or(1.0);
             Some(along.map(|length| length * metres))
         }
@@ -158,7 +158,7 @@ fn text(file: &mut File, tag: Tag) -> Result<Option<String>, DemProblem> {
     Ok(value.and_then(|value| value.into_string().ok()).map(|text| text.trim_end_matches('\0').to_owned()))
 }
 
-/// What a sample means: scale and offset in GDAL's metadata.
+/// Scale and offset of samples, from GDAL's metadata.
 fn band_scale(file: &mut File) -> Result<[f64; 2], DemProblem> {
     let mut band = [1.0, 0.0];
     let Some(text) = text(file, Tag::Unknown(GDAL_METADATA))? else { return Ok(band) };
@@ -195,9 +195,9 @@ fn write_into(file: &mut Cursor<Vec<u8>>, dem: &Dem, raster: &[f64]) -> Result<(
         tags.write_tag(Tag::ModelPixelScaleTag, &[dx, dz, 0.0][..])?;
         tags.write_tag(Tag::ModelTiepointTag, &[0.0; 6][..])?;
         // Version 1.1.0 and two keys: a projected model, whose pixels are points.
-        let keys: [u16; 12] = [1, 1, 0, 2, MODEL_TYPE, 0, 1, PROJECTED, 1025, 0, 1, 2];
+        let keys: [u16; 12] = [1, 1, 0, 2, MODEL_TYPE, 0, 1, PROJECTED_MODEL, 1025, 0, 1, 2];
         tags.write_tag(Tag::GeoKeyDirectoryTag, &keys[..])?;
     }
-    tags.write_tag(Tag::GdalNodata, NOTHING)?;
+    tags.write_tag(Tag::GdalNodata, GDAL_NAN)?;
     image.write_data(raster)
 }

@@ -22,12 +22,12 @@ pub struct Dem {
     pub heights: Vec<f64>,
 }
 
-/// What is wrong with a file.
+/// A problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemProblem {
     /// Where in a text file, bytes; 0 in any other.
     pub offset: usize,
-    /// What, in a sentence.
+    /// The problem, as a sentence.
     pub what: String,
 }
 
@@ -113,7 +113,7 @@ impl Dem {
         missing.map(|missing| *missing = height).count()
     }
 
-    /// Of lines from north to south, each from west to east, as maps have them.
+    /// A grid from lines in map order: from north to south, each from west to east.
     pub(super) fn from_raster(columns: usize, rows: usize, spacing: Option<[f64; 2]>, raster: &[f64]) -> Self {
         let heights = (0..columns).flat_map(|i| (0..rows).map(move |j| raster[j * columns + i])).collect();
         Self { points_x: columns, points_z: rows, spacing, white: None, heights }

@@ -6,14 +6,14 @@ use super::{
 };
 
 /// Samples along longitude and latitude of the tiles there are: 3 and 1 arc seconds, and 2 by 1 in the far north.
-const SIZES: [[usize; 2]; 3] = [[1201, 1201], [3601, 3601], [1801, 3601]];
+const TILE_SIZES: [[usize; 2]; 3] = [[1201, 1201], [3601, 3601], [1801, 3601]];
 /// The value of a sample without data.
-const VOID: i16 = i16::MIN;
+const VOID_SAMPLE: i16 = i16::MIN;
 
 /// The spacing is that in the middle of the tile; it is not known if the file's name does not say where it is.
 pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Dem, DemProblem> {
-    let Some([columns, rows]) = SIZES.into_iter().find(|[columns, rows]| 2 * columns * rows == bytes.len()) else {
-        let sizes = SIZES.map(|[columns, rows]| format!("{columns} x {rows}")).join(", ");
+    let Some([columns, rows]) = TILE_SIZES.into_iter().find(|[columns, rows]| 2 * columns * rows == bytes.len()) else {
+        let sizes = TILE_SIZES.map(|[columns, rows]| format!("{columns} x {rows}")).join(", ");
         return Err(problem(
             0,
             format!("an .hgt file holds {sizes} samples of 2 bytes; this one has {} bytes", bytes.len()),
@@ -24,7 +24,7 @@ pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Dem, DemProblem> {
         [across / (columns - 1) as f64, along / (rows - 1) as f64]
     });
     let sample = |pair: &[u8]| match i16::from_be_bytes([pair[0], pair[1]]) {
-        VOID => f64::NAN,
+        VOID_SAMPLE => f64::NAN,
         height => f64::from(height),
     };
     let raster: Vec<f64> = bytes.chunks_exact(2).map(sample).collect();

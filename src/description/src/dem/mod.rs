@@ -44,7 +44,7 @@ use crate::{
 
 /// The endings of the names of files that can be read.
 pub const ENDINGS: [&str; 8] = ["csv", "asc", "tif", "tiff", "png", "hgt", "dem", "wrl"];
-/// Those that can be written.
+/// Endings of the names of files that can be written.
 pub const WRITTEN: [&str; 6] = ["csv", "asc", "tif", "png", "obj", "stl"];
 
 impl Dem {

@@ -1,4 +1,4 @@
-//! What terrain is like: extent, heights and slopes.
+//! Figures of terrain: extent, heights and slopes.
 
 use libm::{atan, hypot};
 use serde::Serialize;
@@ -19,9 +19,9 @@ pub struct Survey {
     pub range_m: Option<[f64; 2]>,
     /// Mean height of the samples, metres.
     pub mean_m: Option<f64>,
-    /// How many samples are without data.
+    /// Number of samples without data.
     pub no_data: usize,
-    /// How many cells lack a surface, because one of their corners is without data.
+    /// Number of cells without a surface, because a corner is without data.
     pub holes: usize,
     /// Mean over the surface as seen from above, degrees.
     pub slope_mean_deg: Option<f64>,

@@ -28,7 +28,7 @@ pub(super) fn read_csv(text: &str) -> Result<Dem, DemProblem> {
     Ok(Dem { points_x: lines, points_z: columns, spacing: None, white: None, heights })
 }
 
-/// What the header of an ASCII grid says.
+/// Header of an ASCII grid.
 #[derive(Default)]
 struct Header {
     columns: usize,

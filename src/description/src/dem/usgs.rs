@@ -6,16 +6,16 @@ use super::{
     grid::{Dem, DemProblem, check_size, problem},
 };
 
-const BLOCK: usize = 1024;
+const BLOCK_BYTES: usize = 1024;
 /// Characters of a profile's header, and of each of its elevations.
 const PROFILE_HEADER: usize = 144;
-const ELEVATION: usize = 6;
+const ELEVATION_CHARACTERS: usize = 6;
 /// Elevations in the first block of a profile and in each further one.
 const IN_FIRST: usize = 146;
 const IN_FURTHER: usize = 170;
 /// Elevations of nothing: those of the standard and of older files.
-const VOID: [i64; 2] = [-32_767, -32_768];
-const FOOT: f64 = 0.3048;
+const VOID_ELEVATIONS: [i64; 2] = [-32_767, -32_768];
+const FOOT_IN_METRES: f64 = 0.3048;
 
 /// Fields by their columns in the standard, counted from 1.
 struct Record<'a> {
@@ -50,7 +50,7 @@ impl Record<'_> {
     }
 }
 
-/// What record A says.
+/// Record A: the header of the file.
 struct Head {
     /// True if coordinates are arc seconds.
     geographic: bool,
@@ -68,15 +68,15 @@ struct Profile {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
-    let head = head(&Record { bytes: &bytes[..bytes.len().min(BLOCK)], start: 0 })?;
-    let (mut at, mut profiles, mut samples) = (BLOCK, Vec::new(), 0usize);
+    let head = head(&Record { bytes: &bytes[..bytes.len().min(BLOCK_BYTES)], start: 0 })?;
+    let (mut at, mut profiles, mut samples) = (BLOCK_BYTES, Vec::new(), 0usize);
     for _ in 0..head.profiles {
         let profile = Record { bytes: bytes.get(at..).unwrap_or_default(), start: at };
         let (read, blocks) = read_profile(&profile, &head)?;
         samples += read.heights.len();
         check_size(2, samples)?;
         profiles.push(read);
-        at += blocks * BLOCK;
+        at += blocks * BLOCK_BYTES;
     }
     let starts = profiles.iter().map(|profile| profile.start[1]);
     let south = starts.fold(f64::INFINITY, f64::min);
@@ -106,7 +106,7 @@ fn head(record: &Record) -> Result<Head, DemProblem> {
     let ground = record.whole(529, 534, "the unit of the ground's coordinates")?;
     let heights = record.whole(535, 540, "the unit of the elevations")?;
     let (geographic, metres) = match ground {
-        1 => (false, FOOT),
+        1 => (false, FOOT_IN_METRES),
         2 => (false, 1.0),
         3 => (true, 1.0),
         _ => {
@@ -117,7 +117,7 @@ fn head(record: &Record) -> Result<Head, DemProblem> {
         }
     };
     let elevation_metres = match heights {
-        1 => FOOT,
+        1 => FOOT_IN_METRES,
         2 => 1.0,
         _ => return Err(problem(534, format!("the unit of elevations is 1 (feet) or 2 (metres), not {heights}"))),
     };
@@ -138,7 +138,7 @@ fn head(record: &Record) -> Result<Head, DemProblem> {
 /// A profile, and how many blocks it takes.
 fn read_profile(record: &Record, head: &Head) -> Result<(Profile, usize), DemProblem> {
     let count = record.whole(13, 18, "the number of elevations of a profile")?;
-    let count = usize::try_from(count).ok().filter(|count| count * ELEVATION <= record.bytes.len());
+    let count = usize::try_from(count).ok().filter(|count| count * ELEVATION_CHARACTERS <= record.bytes.len());
     let count = count
         .ok_or_else(|| problem(0, format!("the profile at byte {} has more elevations than the file", record.start)))?;
     let start = [record.real(25, 48, "where a profile begins")?, record.real(49, 72, "where a profile begins")?];
@@ -147,12 +147,12 @@ fn read_profile(record: &Record, head: &Head) -> Result<(Profile, usize), DemPro
     let mut heights = Vec::with_capacity(count);
     for index in 0..count {
         let place = match index.checked_sub(IN_FIRST) {
-            None => PROFILE_HEADER + index * ELEVATION,
-            Some(further) => BLOCK * (1 + further / IN_FURTHER) + further % IN_FURTHER * ELEVATION,
+            None => PROFILE_HEADER + index * ELEVATION_CHARACTERS,
+            Some(further) => BLOCK_BYTES * (1 + further / IN_FURTHER) + further % IN_FURTHER * ELEVATION_CHARACTERS,
         };
-        let value = record.whole(place + 1, place + ELEVATION, "an elevation")?;
+        let value = record.whole(place + 1, place + ELEVATION_CHARACTERS, "an elevation")?;
         let height = (datum + value as f64 * head.resolution[2]) * head.elevation_metres;
-        heights.push(if VOID.contains(&value) { f64::NAN } else { height });
+        heights.push(if VOID_ELEVATIONS.contains(&value) { f64::NAN } else { height });
     }
     Ok((Profile { start, heights }, blocks))
 }

@@ -17,7 +17,7 @@ use crate::text::{
     tree::{Node, child, parse as parse_tree},
 };
 
-/// How deep nodes may stand in, or name, each other. Those that people draw need five; one that names itself has no end.
+/// Nesting depth of nodes, references included. Drawn scenes need five; a node that names itself has no end.
 const MAX_DEPTH: usize = 32;
 
 /// Reads a document.
@@ -136,7 +136,7 @@ impl<'t> Document<'t> {
         Ok(())
     }
 
-    /// What the transformations of a node come to, the first the outermost.
+    /// Product of the transformations of a node, the first the outermost.
     fn transformation(&self, node: &Node) -> Result<DAffine3, MeshProblem> {
         let mut placed = DAffine3::IDENTITY;
         for element in &node.children {

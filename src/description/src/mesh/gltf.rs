@@ -12,23 +12,23 @@ use super::{
     work::{Work, check_size},
 };
 
-/// How deep nodes may stand in each other: glTF forbids circles, and a file may have one.
+/// Nesting depth of nodes: glTF forbids circles, and a file may have one.
 const MAX_DEPTH: usize = 64;
 /// Bytes of all buffers of a file together: a file of the largest size that is read beside a binary one.
 const MAX_BUFFERS: usize = 128 << 20;
-/// What a binary file begins with, and the types of its two chunks.
-const MAGIC: &[u8] = b"glTF";
+/// Magic number of a binary file, and the types of its two chunks.
+const GLB_MAGIC: &[u8] = b"glTF";
 const JSON_CHUNK: &[u8] = b"JSON";
 const BINARY_CHUNK: &[u8] = b"BIN\0";
 /// Component types, by the numbers of OpenGL.
-const BYTE: u32 = 5121;
-const SHORT: u32 = 5123;
-const INT: u32 = 5125;
-const FLOAT: u32 = 5126;
+const BYTE_TYPE: u32 = 5121;
+const SHORT_TYPE: u32 = 5123;
+const INT_TYPE: u32 = 5125;
+const FLOAT_TYPE: u32 = 5126;
 /// Primitives of triangles; smaller numbers are points and lines.
-const TRIANGLES: u32 = 4;
-const STRIP: u32 = 5;
-const FAN: u32 = 6;
+const TRIANGLES_MODE: u32 = 4;
+const STRIP_MODE: u32 = 5;
+const FAN_MODE: u32 = 6;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -123,9 +123,9 @@ struct Buffer {
 
 /// Reads a file of either form; `beside` reads the files of numbers that it names.
 pub(super) fn read(bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
-    let (json, mut binary) = if bytes.starts_with(MAGIC) { chunks(bytes)? } else { (bytes, None) };
+    let (json, mut binary) = if bytes.starts_with(GLB_MAGIC) { chunks(bytes)? } else { (bytes, None) };
     let document: Document = serde_json::from_slice(json).map_err(|error| {
-        let line = (!bytes.starts_with(MAGIC)).then(|| error.line());
+        let line = (!bytes.starts_with(GLB_MAGIC)).then(|| error.line());
         problem(line, format!("not glTF: {error}"))
     })?;
     let mut buffers = Vec::new();
@@ -206,21 +206,23 @@ impl Reader<'_> {
 
     fn add_primitive(&mut self, primitive: &Primitive, placed: &DMat4) -> Result<(), MeshProblem> {
         self.work.visit(0)?;
-        let (mode, Some(position)) = (primitive.mode.unwrap_or(TRIANGLES), primitive.attributes.position) else {
+        let (mode, Some(position)) = (primitive.mode.unwrap_or(TRIANGLES_MODE), primitive.attributes.position) else {
             return Ok(());
         };
-        if ![TRIANGLES, STRIP, FAN].contains(&mode) {
+        if ![TRIANGLES_MODE, STRIP_MODE, FAN_MODE].contains(&mode) {
             return Ok(());
         }
-        let points = self.elements(position, "VEC3", &[(FLOAT, 12)], |_, bytes| {
+        let points = self.elements(position, "VEC3", &[(FLOAT_TYPE, 12)], |_, bytes| {
             let number =
                 |at: usize| f64::from(f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
             placed.transform_point3(DVec3::new(number(0), number(4), number(8)))
         })?;
         let indices: Vec<u32> = match primitive.indices {
-            Some(indices) => self.elements(indices, "SCALAR", &[(BYTE, 1), (SHORT, 2), (INT, 4)], |size, bytes| {
-                bytes[..size].iter().rev().fold(0, |index, byte| index << 8 | u32::from(*byte))
-            })?,
+            Some(indices) => {
+                self.elements(indices, "SCALAR", &[(BYTE_TYPE, 1), (SHORT_TYPE, 2), (INT_TYPE, 4)], |size, bytes| {
+                    bytes[..size].iter().rev().fold(0, |index, byte| index << 8 | u32::from(*byte))
+                })?
+            }
             None => (0..points.len() as u32).collect(),
         };
         if let Some(wrong) = indices.iter().find(|index| **index as usize >= points.len()) {
@@ -241,7 +243,7 @@ impl Reader<'_> {
         check_size(&self.mesh)
     }
 
-    /// What an accessor counts up, each made of the bytes it has; `sizes` are the bytes of an element for each component type it may have.
+    /// Elements of an accessor, each decoded from its bytes; `sizes` are the bytes of an element for each permitted component type.
     fn elements<T>(
         &self,
         index: usize,
@@ -287,8 +289,8 @@ fn color_of(material: &Material) -> Color {
 /// The triangles that the indices stand for.
 fn triangles(mode: u32, indices: &[u32]) -> Vec<[u32; 3]> {
     match mode {
-        STRIP => strip(indices),
-        FAN => fan(indices),
+        STRIP_MODE => strip(indices),
+        FAN_MODE => fan(indices),
         _ => indices.chunks_exact(3).map(|three| [three[0], three[1], three[2]]).collect(),
     }
 }

@@ -58,7 +58,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     })
 }
 
-/// What stands behind the first word of a line.
+/// The rest of a line behind its first word.
 fn rest(content: &str) -> &str {
     content.trim().split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim())
 }

@@ -7,28 +7,28 @@ use bevy_math::DVec3;
 use super::triangles::{Mesh, MeshProblem, any_text, coordinates, problem};
 
 /// Bytes of a binary file before its triangles, and of each of these.
-const HEADER: usize = 84;
-const TRIANGLE: usize = 50;
+const HEADER_BYTES: usize = 84;
+const TRIANGLE_BYTES: usize = 50;
 
 /// Reads a file of either form.
 pub(super) fn read(bytes: &[u8]) -> Result<Mesh, MeshProblem> {
     if is_binary(bytes) { Ok(read_binary(bytes)) } else { read_text(&any_text(bytes)) }
 }
 
-/// Whether the length is what the number of triangles in a binary file's header asks for; text may begin like either.
+/// True if the length fits the number of triangles in a binary file's header; text may begin like either.
 fn is_binary(bytes: &[u8]) -> bool {
-    let fits = |count: usize| HEADER + TRIANGLE * count <= bytes.len();
+    let fits = |count: usize| HEADER_BYTES + TRIANGLE_BYTES * count <= bytes.len();
     count_of(bytes).is_some_and(fits) && (!bytes.starts_with(b"solid") || std::str::from_utf8(bytes).is_err())
 }
 
 fn count_of(bytes: &[u8]) -> Option<usize> {
-    let count = bytes.get(HEADER - 4..HEADER)?;
+    let count = bytes.get(HEADER_BYTES - 4..HEADER_BYTES)?;
     Some(u32::from_le_bytes(count.try_into().ok()?) as usize)
 }
 
 fn read_binary(bytes: &[u8]) -> Mesh {
     let (count, mut corners) = (count_of(bytes).unwrap_or(0), Corners::default());
-    for triangle in bytes[HEADER..].chunks_exact(TRIANGLE).take(count) {
+    for triangle in bytes[HEADER_BYTES..].chunks_exact(TRIANGLE_BYTES).take(count) {
         // Behind the normal.
         let numbers =
             triangle[12..48].chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]));
@@ -64,7 +64,7 @@ fn read_text(text: &str) -> Result<Mesh, MeshProblem> {
 
 /// A binary file.
 pub(super) fn write(mesh: &Mesh) -> Vec<u8> {
-    let mut bytes = vec![0; HEADER - 4];
+    let mut bytes = vec![0; HEADER_BYTES - 4];
     bytes.extend((mesh.triangles.len() as u32).to_le_bytes());
     for corners in &mesh.triangles {
         let [a, b, c] = corners.map(|corner| mesh.vertices[corner as usize]);
@@ -81,7 +81,7 @@ pub(super) fn write(mesh: &Mesh) -> Vec<u8> {
 #[derive(Default)]
 struct Corners {
     mesh: Mesh,
-    /// Of the triangle that is not complete, how many there are.
+    /// Corners of the incomplete triangle.
     open: usize,
     corner: [u32; 3],
     places: HashMap<[u64; 3], u32>,

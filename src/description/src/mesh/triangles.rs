@@ -16,7 +16,7 @@ pub struct Mesh {
     pub triangles: Vec<[u32; 3]>,
     /// The index of the first triangle of each colour, and that colour, in the order of the triangles; those before the first have none.
     pub(super) colors: Vec<(usize, Option<Color>)>,
-    /// What its file says and means nothing here, in a sentence.
+    /// A statement of its file that has no effect here, as a sentence.
     pub(super) remark: Option<&'static str>,
 }
 
@@ -27,12 +27,12 @@ impl PartialEq for Mesh {
     }
 }
 
-/// What is wrong with a mesh file.
+/// A problem of a mesh file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeshProblem {
     /// The line, counted from 1; of a binary file `None`.
     pub line: Option<usize>,
-    /// What, in a sentence.
+    /// The problem, as a sentence.
     pub what: String,
 }
 
@@ -42,7 +42,7 @@ impl Mesh {
         Self { vertices, triangles, ..Self::default() }
     }
 
-    /// What its file says and means nothing here, in a sentence.
+    /// A statement of its file that has no effect here, as a sentence.
     pub fn remark(&self) -> Option<&str> {
         self.remark
     }

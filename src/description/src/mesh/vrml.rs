@@ -68,7 +68,7 @@ impl Reader {
     }
 }
 
-/// What a Transform does to its children: T C R SR S -SR -C of its translation, centre, rotation, scale and the scale's axes.
+/// Affine map of a Transform: T C R SR S -SR -C of its translation, centre, rotation, scale and the scale's axes.
 fn transform(node: &Node) -> DAffine3 {
     let vector = |name: &str, default: DVec3| match *node.numbers(name) {
         [x, y, z] => DVec3::new(x, y, z),

@@ -1,4 +1,4 @@
-//! How much work reading one mesh file may take. Nodes of a scene can name each other again and again, so that a short file may ask for
+//! Work budget for reading one mesh file. Nodes of a scene can name each other again and again, so that a short file may ask for
 //! any amount of it.
 
 use std::cell::Cell;
@@ -7,24 +7,24 @@ use super::triangles::{Mesh, MeshProblem, problem, too_many_triangles};
 use crate::limits::MAX_TRIANGLES;
 
 /// Units of work that a file may take, about two seconds. The largest files that are read have 16 million numbers.
-const MOST: usize = 40_000_000;
-/// What visiting a node costs, in numbers that could be read meanwhile: a million of them are half of [`MOST`].
-const NODE: usize = 20;
+const MAX_WORK: usize = 40_000_000;
+/// Cost of visiting a node, in numbers read: a million visits are half of [`MAX_WORK`].
+const NODE_COST: usize = 20;
 
-/// What has been done for a file so far.
+/// Work done for a file so far.
 #[derive(Debug, Default)]
 pub(super) struct Work(Cell<usize>);
 
 impl Work {
     /// Counts a node that is visited, however often it was before, and its children, which are looked through.
     pub(super) fn visit(&self, children: usize) -> Result<(), MeshProblem> {
-        self.read(NODE.saturating_add(children))
+        self.read(NODE_COST.saturating_add(children))
     }
 
     /// Counts numbers that are read.
     pub(super) fn read(&self, numbers: usize) -> Result<(), MeshProblem> {
         self.0.set(self.0.get().saturating_add(numbers));
-        match self.0.get() <= MOST {
+        match self.0.get() <= MAX_WORK {
             true => Ok(()),
             false => {
                 let what =

@@ -25,7 +25,7 @@ use crate::{
 /// The largest file, bytes, as for our own.
 const MAX_FILE: usize = 16 << 20;
 /// A matrix whose columns are off by more than this is no rotation.
-const SQUARE: f64 = 1e-3;
+const ROTATION_TOLERANCE: f64 = 1e-3;
 
 /// A file of grasp tasks.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,11 +70,11 @@ pub struct RwSubtask {
 pub struct RwTarget {
     /// Where the tool is to go.
     pub pose: Pose,
-    /// What came of it.
+    /// Its result.
     pub result: Option<RwResult>,
 }
 
-/// What came of a target. Poses are `object_from_tcp`.
+/// Result of a target. Poses are `object_from_tcp`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RwResult {
     /// A number of RobWork's `GraspResult`.
@@ -98,7 +98,7 @@ pub struct RwResult {
 }
 
 /// The names of the poses of a result; the first is spelled as RobWork spells it.
-const POSES: [&str; 4] = ["ObjectTtcptTarget", "ObjectTtcpApproach", "ObjectTtcpGrasp", "ObjectTtcpLift"];
+const POSE_NAMES: [&str; 4] = ["ObjectTtcptTarget", "ObjectTtcpApproach", "ObjectTtcpGrasp", "ObjectTtcpLift"];
 
 /// Reads a file.
 ///
@@ -212,10 +212,10 @@ impl File<'_> {
                 quality: self.list(node, "QualityBeforeLifting")?,
                 quality_after: self.list(node, "QualityAfterLifting")?,
                 poses: [
-                    self.transform(node, POSES[0])?,
-                    self.transform(node, POSES[1])?,
-                    self.transform(node, POSES[2])?,
-                    self.transform(node, POSES[3])?,
+                    self.transform(node, POSE_NAMES[0])?,
+                    self.transform(node, POSE_NAMES[1])?,
+                    self.transform(node, POSE_NAMES[2])?,
+                    self.transform(node, POSE_NAMES[3])?,
                 ],
                 contacts: self.contacts(node, "ContactsGrasp")?,
                 contacts_after: self.contacts(node, "ContactsLift")?,
@@ -280,7 +280,7 @@ impl File<'_> {
         let matrix = DMat3::from_cols_array(&rows).transpose();
         let off = matrix.transpose() * matrix - DMat3::IDENTITY;
         let off = off.to_cols_array().into_iter().fold(0.0, |most: f64, entry| most.max(entry.abs()));
-        if off > SQUARE || matrix.determinant() < 0.0 {
+        if off > ROTATION_TOLERANCE || matrix.determinant() < 0.0 {
             let what =
                 "the matrix is no rotation: its rows are to be unit vectors, square to each other and right-handed";
             return Err(self.problem(Some(node), what));

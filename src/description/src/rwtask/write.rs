@@ -5,12 +5,12 @@ use std::fmt::Write;
 use bevy_math::DMat3;
 use simpartner_model::Pose;
 
-use super::{POSES, RwResult, RwSubtask, RwTarget, RwTask};
+use super::{POSE_NAMES, RwResult, RwSubtask, RwTarget, RwTask};
 
 /// RobWork's numbers of a lift that was held, and of one that was not.
-const HELD: i64 = 1;
-const DROPPED: i64 = 4;
-const SLIPPED: i64 = 5;
+const HELD_STATUS: i64 = 1;
+const DROPPED_STATUS: i64 = 4;
+const SLIPPED_STATUS: i64 = 5;
 
 /// The text of a file, its elements in the order in which RobWork writes them.
 pub fn write(task: &RwTask) -> String {
@@ -121,7 +121,7 @@ impl Text {
         self.list("GripperConfigurationPost", "Q", result.configuration_after.clone());
         self.list("QualityBeforeLifting", "Q", result.quality.clone());
         self.list("QualityAfterLifting", "Q", result.quality_after.clone());
-        for (name, pose) in POSES.iter().zip(&result.poses) {
+        for (name, pose) in POSE_NAMES.iter().zip(&result.poses) {
             if let Some(pose) = pose {
                 self.pose(name, pose);
             }
@@ -131,7 +131,7 @@ impl Text {
         }
         self.list("ContactsGrasp", "DoubleList", result.contacts.concat());
         self.list("ContactsLift", "DoubleList", result.contacts_after.concat());
-        let lift = if [HELD, SLIPPED].contains(&result.status) { HELD } else { DROPPED };
+        let lift = if [HELD_STATUS, SLIPPED_STATUS].contains(&result.status) { HELD_STATUS } else { DROPPED_STATUS };
         self.property("LiftStatus", "Integer", &lift.to_string());
     }
 }

@@ -1,13 +1,13 @@
-//! What is wrong with a file, and where.
+//! Problems of files, each with its place.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How many characters of a line are shown before the place of a problem, and from it on.
+/// Characters of a line that are shown before the place of a problem, and from it on.
 const SHOWN_BEFORE: usize = 90;
 const SHOWN_BEHIND: usize = 60;
-/// How many characters of a message and of a hint are kept: six lines of a terminal.
+/// Characters of a message and of a hint, at most: six lines of a terminal.
 const MAX_MESSAGE: usize = 600;
 
 /// One problem, at one place of one file.
@@ -19,7 +19,7 @@ pub struct Diagnostic {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The line of the file, of a long one the part around the place; empty if there is no such line.
     pub source_line: Box<str>,
@@ -27,11 +27,11 @@ pub struct Diagnostic {
     pub source_column: usize,
     /// Where the assembly it stands in is placed, `path:line:column`, from the inside out; empty outside of assemblies.
     pub placed_at: Box<[String]>,
-    /// What would put it right, if that can be guessed.
+    /// A suggested correction, if there is one.
     pub help: Option<Box<str>>,
 }
 
-/// Where an offset is in a text.
+/// Line and column of an offset in a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Location {
     /// From 1.
@@ -47,7 +47,7 @@ pub(crate) struct Location {
 pub struct Diagnostics {
     /// The first problems, at most [`Diagnostics::SHOWN`].
     pub problems: Vec<Diagnostic>,
-    /// How many more there were.
+    /// Number of further problems.
     pub more: usize,
 }
 

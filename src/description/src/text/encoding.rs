@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// What helps where a text cannot be decoded.
-pub(crate) const HELP: &str = "save it as UTF-8, or name its encoding in an XML declaration";
+/// Help for a text that cannot be decoded.
+pub(crate) const ENCODING_HELP: &str = "save it as UTF-8, or name its encoding in an XML declaration";
 /// Bytes from the start of a file in which its XML declaration has to end.
-const DECLARATION: usize = 200;
+const MAX_DECLARATION_BYTES: usize = 200;
 
-/// What is wrong with an encoding.
+/// A problem of an encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EncodingProblem {
     /// The byte from which on the text cannot be decoded.
     pub(crate) offset: usize,
-    /// What, in a sentence.
+    /// The problem, as a sentence.
     pub(crate) what: String,
 }
 
@@ -43,7 +43,7 @@ fn declared(bytes: &[u8]) -> Result<&'static Encoding, EncodingProblem> {
         [0, b'<', ..] => return Ok(UTF_16BE),
         _ => {}
     }
-    let start = bytes[..bytes.len().min(DECLARATION)].trim_ascii_start();
+    let start = bytes[..bytes.len().min(MAX_DECLARATION_BYTES)].trim_ascii_start();
     let Some(label) = label(start) else { return Ok(UTF_8) };
     let offset = label.as_ptr() as usize - bytes.as_ptr() as usize;
     match Encoding::for_label(label) {
@@ -57,7 +57,7 @@ fn declared(bytes: &[u8]) -> Result<&'static Encoding, EncodingProblem> {
     }
 }
 
-/// What `encoding="..."` of an XML declaration names.
+/// The encoding that `encoding="..."` of an XML declaration names.
 fn label(start: &[u8]) -> Option<&[u8]> {
     let declaration = start.strip_prefix(b"<?xml")?;
     let declaration = &declaration[..declaration.windows(2).position(|two| two == b"?>")?];

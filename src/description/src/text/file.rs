@@ -41,7 +41,7 @@ pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
     let bytes = read_bytes(path, limit)?;
     encoding::decode(&bytes).map(Cow::into_owned).map_err(|problem| {
         let valid = String::from_utf8_lossy(&bytes[..problem.offset]).into_owned();
-        Diagnostic::at(path, &valid, valid.len(), problem.what).with_help(encoding::HELP)
+        Diagnostic::at(path, &valid, valid.len(), problem.what).with_help(encoding::ENCODING_HELP)
     })
 }
 

@@ -12,7 +12,7 @@ use simpartner_wire::signal::ControlCharacter;
 use super::{diagnostic::Diagnostic, numbers::shorten};
 use crate::limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS, MAX_NAME};
 
-const ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers are known";
+const KNOWN_ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers are known";
 
 /// An element as written. `C` is the context that a reader adds to it.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Node<C = ()> {
     pub(crate) children: Vec<Self>,
     /// All its text, entities resolved.
     pub(crate) text: String,
-    /// Whether any of the text is not blank.
+    /// True if any of the text is not blank.
     pub(crate) has_text: bool,
     /// Byte offset of the text's first character that is not blank.
     pub(crate) text_offset: usize,
@@ -80,7 +80,7 @@ pub(crate) fn child<'n, C>(node: &'n Node<C>, tag: &str) -> Option<&'n Node<C>> 
 pub(crate) struct Parsed<C = ()> {
     /// The top-level elements: one in a document, several in a fragment.
     pub(crate) roots: Vec<Node<C>>,
-    /// How many elements there are in all.
+    /// Number of elements in all.
     pub(crate) elements: usize,
 }
 
@@ -186,7 +186,7 @@ impl<C: Default> Builder<'_, C> {
             let Some(value) = unescape(&attribute.value) else {
                 let value = shorten(&attribute.value);
                 let message = format!("attribute '{name}' holds an entity that is not known: {value}");
-                return Err(self.problem(offset, message).with_help(ENTITIES));
+                return Err(self.problem(offset, message).with_help(KNOWN_ENTITIES));
             };
             if let Some(found) = ControlCharacter::find(&value) {
                 return Err(self.refused(offset, found));

@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, rc::Rc};
 
-/// How deep nodes may stand in each other: far deeper than any modeller writes, and far from the end of the stack.
+/// Nesting depth of nodes: far deeper than any modeller writes, and far from the end of the stack.
 const MAX_DEPTH: usize = 64;
 
 /// A node with its fields in the order of the file.
@@ -16,7 +16,7 @@ pub(crate) struct Node {
     fields: Vec<(String, Value)>,
 }
 
-/// What stands behind the name of a field.
+/// Value of a field.
 #[derive(Debug, Clone)]
 enum Value {
     Numbers(Vec<f64>),
@@ -26,7 +26,7 @@ enum Value {
     False,
 }
 
-/// What is wrong, and where, bytes.
+/// A problem: its offset in bytes, and a sentence.
 pub(crate) type Problem = (usize, String);
 
 impl Node {
@@ -51,7 +51,7 @@ impl Node {
         }
     }
 
-    /// Whether a field is there and says FALSE.
+    /// True if a field is there and says FALSE.
     pub(crate) fn is_false(&self, name: &str) -> bool {
         matches!(self.field(name), Some(Value::False))
     }
@@ -120,7 +120,7 @@ impl<'t> Parser<'t> {
         word
     }
 
-    /// What stands behind ROUTE: an event, TO, and another.
+    /// Skips a ROUTE: an event, TO, and another.
     fn skip_route(&mut self) {
         for _ in 0..3 {
             let _ = self.next();

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The parameter that names the body an assembly hangs on.
-const ON: &str = "on";
+const ON_PARAMETER: &str = "on";
 
 /// A robot with all its assemblies placed.
 pub(super) struct Expanded {
@@ -41,7 +41,7 @@ struct Definition {
     node: Node,
     /// Its parameters and their defaults.
     defaults: BTreeMap<String, Option<String>>,
-    /// Whether `${on}` stands anywhere in it.
+    /// True if `${on}` stands anywhere in it.
     needs_on: bool,
     /// Bytes of a copy of it.
     size: usize,
@@ -114,9 +114,9 @@ impl<'r, 'a> Library<'r, 'a> {
             }
         }
         let mut declared: BTreeSet<&str> = defaults.keys().map(String::as_str).collect();
-        declared.insert(ON);
+        declared.insert(ON_PARAMETER);
         check_placeholders(self.reading, &node.children, &declared);
-        let needs_on = placeholders_below(node).any(|(_, used)| used == ON);
+        let needs_on = placeholders_below(node).any(|(_, used)| used == ON_PARAMETER);
         let definition = Definition { node: node.clone(), defaults, needs_on, size: size(node) };
         self.definitions.insert(name.to_owned(), definition);
     }
@@ -133,7 +133,7 @@ impl<'r, 'a> Library<'r, 'a> {
         };
         let parsed = self.reading.parse(&path, &text);
         let file = Rc::new(SourceFile::new(path.as_str(), text));
-        let start = self.reading.origins.include(file.clone());
+        let start = self.reading.source_map.include(file.clone());
         self.sources.insert(path.clone(), file);
         let mut roots = match parsed {
             Ok(roots) => roots,
@@ -238,7 +238,7 @@ impl Expansion<'_, '_, '_> {
         self.has_ended = true;
     }
 
-    /// What one `<place>` stands for. `None` if something in it is wrong.
+    /// Members of one `<place>`. `None` if something in it is wrong.
     fn place(&mut self, place: &Node, outer: &Values) -> Option<Vec<Node>> {
         let name = self.reading.text(place, "assembly")?;
         let where_named = self.reading.place(place, "assembly");
@@ -259,14 +259,14 @@ impl Expansion<'_, '_, '_> {
             self.end(where_named, message);
             return None;
         }
-        let around: usize = outer.iter().map(|(name, value)| OVERHEAD + name.len() + value.len()).sum();
+        let around: usize = outer.iter().map(|(name, value)| ELEMENT_OVERHEAD + name.len() + value.len()).sum();
         if !self.take(definition.size + around) {
             self.end(place.offset, too_large());
             return None;
         }
         let values = self.values(place, definition, outer)?;
         let mut copy = definition.node.clone();
-        copy.shift(self.reading.origins.copy(definition.node.offset, place.offset));
+        copy.shift(self.reading.source_map.copy(definition.node.offset, place.offset));
         let frame =
             place.context.frame.placed(&optional_pose(self.reading, place)?, signs(self.reading.text(place, "mirror")));
         self.open.push(name.to_owned());
@@ -282,7 +282,7 @@ impl Expansion<'_, '_, '_> {
     fn values(&self, place: &Node, definition: &Definition, outer: &Values) -> Option<Values> {
         // What is around goes through to the assemblies within, whether or not this one has such a parameter.
         let mut values = outer.clone();
-        values.remove(ON);
+        values.remove(ON_PARAMETER);
         let name = self.reading.text(&definition.node, "name").unwrap_or_default();
         for (parameter, default) in &definition.defaults {
             if let (false, Some(default)) = (values.contains_key(parameter), default) {
@@ -298,10 +298,10 @@ impl Expansion<'_, '_, '_> {
             }
             values.insert(parameter.to_owned(), self.reading.text(given, "value")?.to_owned());
         }
-        if let Some(on) = self.reading.text(place, ON) {
-            values.insert(ON.to_owned(), on.to_owned());
+        if let Some(on) = self.reading.text(place, ON_PARAMETER) {
+            values.insert(ON_PARAMETER.to_owned(), on.to_owned());
         }
-        let missing = definition.defaults.keys().map(String::as_str).chain(definition.needs_on.then_some(ON));
+        let missing = definition.defaults.keys().map(String::as_str).chain(definition.needs_on.then_some(ON_PARAMETER));
         let missing: Vec<&str> = missing.filter(|parameter| !values.contains_key(*parameter)).collect();
         if missing.is_empty() {
             return Some(values);
@@ -322,7 +322,7 @@ fn signs(mirror: Option<&str>) -> DVec3 {
     }
 }
 
-/// Whether elements of this name are copied with an assembly: all that it may hold, but for its parameters.
+/// True if elements of this name are copied with an assembly: all permitted ones except its parameters.
 fn is_member(name: &str) -> bool {
     let mut children = Element::by_id("assembly").children().iter();
     name != "parameter" && children.any(|child| Element::by_id(child.id).tag == name)
@@ -439,14 +439,14 @@ fn fill(text: &mut String, values: &Values, left: &Cell<usize>) -> bool {
 }
 
 /// Bytes that an element or a parameter costs beside its texts.
-const OVERHEAD: usize = 64;
+const ELEMENT_OVERHEAD: usize = 64;
 
 /// Bytes of a copy of a node.
 fn size(node: &Node) -> usize {
     let mut bytes = 0;
     node.walk(&mut |node| {
-        let attributes = node.attributes.iter().map(|given| OVERHEAD + given.name.len() + given.value.len());
-        bytes += OVERHEAD + node.name.len() + node.text.len() + attributes.sum::<usize>();
+        let attributes = node.attributes.iter().map(|given| ELEMENT_OVERHEAD + given.name.len() + given.value.len());
+        bytes += ELEMENT_OVERHEAD + node.name.len() + node.text.len() + attributes.sum::<usize>();
     });
     bytes
 }

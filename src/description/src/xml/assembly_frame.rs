@@ -26,7 +26,7 @@ impl Frame {
         Self { pose: self.pose.then(pose), signs: self.signs * signs }
     }
 
-    /// Whether left becomes right.
+    /// True if the frame is mirrored.
     pub(super) fn is_mirrored(&self) -> bool {
         self.signs.x * self.signs.y * self.signs.z < 0.0
     }

@@ -9,14 +9,15 @@ use simpartner_model::{
 use super::{
     assembly_frame::Frame,
     node::Node,
-    points::{read_colored_mesh, read_hull, read_mesh},
+    point_shapes::{read_colored_mesh, read_hull, read_mesh},
     reading::Reading,
 };
 use crate::text::tree::child;
 
-/// How far a rotation matrix in a file may be from a rotation, in each product of two of its columns.
+/// Tolerance for a rotation matrix in a file: error of each product of two of its columns.
 const ROTATION_TOLERANCE: f64 = 1e-3;
-const SHAPES: [&str; 8] = ["box", "sphere", "cylinder", "capsule", "cone", "convexHull", "triangleMesh", "compound"];
+const SHAPE_TAGS: [&str; 8] =
+    ["box", "sphere", "cylinder", "capsule", "cone", "convexHull", "triangleMesh", "compound"];
 
 /// Reads an `<object>` or a `<body>`, placed in the frame of its file. `None` if something in it is wrong.
 pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
@@ -120,7 +121,7 @@ fn read_part_material(reading: &Reading, part: &Node, node: &Node) -> Option<Mat
 }
 
 fn is_shape(node: &Node) -> bool {
-    SHAPES.contains(&node.name.as_str())
+    SHAPE_TAGS.contains(&node.name.as_str())
 }
 
 fn read_filter(reading: &Reading, node: &Node) -> Option<CollisionFilter> {
@@ -128,7 +129,7 @@ fn read_filter(reading: &Reading, node: &Node) -> Option<CollisionFilter> {
     Some(CollisionFilter { category: bits("category")?, collides_with: bits("collidesWith")? })
 }
 
-/// What is seen: a mesh file with several colours is a visual for each of them.
+/// Visuals; a mesh file with several colours is a visual for each of them.
 fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>> {
     let mut visuals = Vec::new();
     for visual in node.children.iter().filter(|child| child.name == "visual") {
@@ -279,7 +280,7 @@ fn friction_direction(word: &str, frame: &Frame) -> FrictionDirection {
 
 /// The single shape among a node's children: `Some(None)` without one, `None` if it is wrong or there are several.
 fn one_shape(reading: &Reading, node: &Node, whose: &str) -> Option<Option<Placed>> {
-    let mut shapes = node.children.iter().filter(|child| SHAPES.contains(&child.name.as_str()));
+    let mut shapes = node.children.iter().filter(|child| SHAPE_TAGS.contains(&child.name.as_str()));
     let Some(first) = shapes.next() else { return Some(None) };
     if let Some(second) = shapes.next() {
         let help = "put them into a <compound>";
@@ -320,7 +321,7 @@ fn along(axis: &str) -> Pose {
 }
 
 fn read_parts(reading: &Reading, node: &Node) -> Option<Vec<Placed>> {
-    let shapes: Vec<&Node> = node.children.iter().filter(|child| SHAPES.contains(&child.name.as_str())).collect();
+    let shapes: Vec<&Node> = node.children.iter().filter(|child| SHAPE_TAGS.contains(&child.name.as_str())).collect();
     if shapes.is_empty() {
         reading.problem(node.offset, "<compound> holds no shape");
     }

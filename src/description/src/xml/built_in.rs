@@ -1,6 +1,6 @@
 //! The worlds, robots and grasps that are built into the program, so that it runs alone in any folder.
 //!
-//! Their paths begin with the folder [`FOLDER`], which need not be anywhere. A file of the same path in the file system comes
+//! Their paths begin with the folder [`BUILT_IN_FOLDER`], which need not be anywhere. A file of the same path in the file system comes
 //! first, so a user who writes one is never overruled.
 
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::text::diagnostic::Diagnostic;
 pub struct BuiltIn {
     /// Where it lies in a project folder, such as `worlds/flat.xml`.
     pub path: &'static str,
-    /// What it holds.
+    /// Its content.
     pub text: &'static str,
 }
 
@@ -38,7 +38,7 @@ impl BuiltIn {
 }
 
 /// The folder that the paths of built-in files begin with.
-pub(super) const FOLDER: &str = "built-in";
+pub(super) const BUILT_IN_FOLDER: &str = "built-in";
 
 macro_rules! files {
     ($($path:literal)*) => {
@@ -118,19 +118,19 @@ pub const BUILT_IN: &[BuiltIn] = files! {
 /// this name.
 pub fn locate(path: &Path) -> PathBuf {
     match folded(path) {
-        Some(name) if !path.exists() && named(&name).is_some() => Path::new(FOLDER).join(name),
+        Some(name) if !path.exists() && named(&name).is_some() => Path::new(BUILT_IN_FOLDER).join(name),
         _ => path.to_owned(),
     }
 }
 
-/// Whether this path, as a file names another or as [`locate`] gives it, is that of a built-in file.
+/// True if this path, as written in a file or returned by [`locate`], is that of a built-in file.
 pub fn is_built_in(path: &str) -> bool {
     find(path).is_some() && !Path::new(path).exists()
 }
 
-/// The built-in file of a path that begins with [`FOLDER`].
+/// The built-in file of a path that begins with [`BUILT_IN_FOLDER`].
 pub(super) fn find(path: &str) -> Option<&'static BuiltIn> {
-    named(folded(Path::new(path))?.strip_prefix(FOLDER)?.strip_prefix('/')?)
+    named(folded(Path::new(path))?.strip_prefix(BUILT_IN_FOLDER)?.strip_prefix('/')?)
 }
 
 /// Names the built-in file that may be meant by the path of a file that is not there.

@@ -3,13 +3,13 @@
 use simpartner_model::{Coupling, Joint, JointAxis, JointId};
 
 use super::{
+    name_table::NameTable,
     node::Node,
     reading::{Reading, is_given},
-    scope::Scope,
 };
 
 /// Reads a `<coupling>` between joints of the same file. `None` if something is wrong.
-pub(super) fn read(reading: &Reading, node: &Node, joints: (&Scope, &[Joint])) -> Option<Coupling> {
+pub(super) fn read(reading: &Reading, node: &Node, joints: (&NameTable, &[Joint])) -> Option<Coupling> {
     let leader = joint_axis(reading, node, joints, "leader", "leaderAxis");
     let follower = joint_axis(reading, node, joints, "follower", "followerAxis");
     let (leader, follower) = (leader?, follower?);
@@ -30,7 +30,7 @@ pub(super) fn read(reading: &Reading, node: &Node, joints: (&Scope, &[Joint])) -
 pub(super) fn joint_axis(
     reading: &Reading,
     node: &Node,
-    (names, joints): (&Scope, &[Joint]),
+    (names, joints): (&NameTable, &[Joint]),
     joint: &str,
     axis: &str,
 ) -> Option<JointAxis> {

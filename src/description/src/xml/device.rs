@@ -8,10 +8,10 @@ use simpartner_wire::signal::{DeviceKind, MountedOn, NoiseLaw, Port};
 
 use super::{
     body::{optional_pose, vector},
+    mechanism_parts::MechanismParts,
+    name_table::NameTable,
     node::Node,
-    parts::Parts,
     reading::{Reading, is_given},
-    scope::Scope,
 };
 use crate::{
     device::{
@@ -23,8 +23,8 @@ use crate::{
 };
 
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.
-pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut Parts) -> Vec<Device> {
-    let mut names = Scope::new("device");
+pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut MechanismParts) -> Vec<Device> {
+    let mut names = NameTable::new("device");
     let mut devices: Vec<Device> = Vec::new();
     // The device of each port.
     let mut ports = HashMap::new();
@@ -69,7 +69,7 @@ fn device(reading: &Reading, node: &Node, spec: DeviceSpec) -> Option<Device> {
     })
 }
 
-fn sensor(reading: &Reading, node: &Node, parts: &Parts) -> Option<Sensor> {
+fn sensor(reading: &Reading, node: &Node, parts: &MechanismParts) -> Option<Sensor> {
     let kind = kind(reading, node)?;
     let mount = mount(reading, node, parts, kind)?;
     let options = options(reading, node, kind)?;
@@ -132,7 +132,7 @@ fn article(kind: DeviceKind) -> &'static str {
     if kind.name().starts_with(['A', 'E', 'I']) { "an" } else { "a" }
 }
 
-fn mount(reading: &Reading, node: &Node, parts: &Parts, kind: DeviceKind) -> Option<Mount> {
+fn mount(reading: &Reading, node: &Node, parts: &MechanismParts, kind: DeviceKind) -> Option<Mount> {
     let (word, names) = match kind.description().mounted_on {
         MountedOn::Body => ("body", &parts.body_names),
         MountedOn::Joint => ("joint", &parts.joint_names),
@@ -230,7 +230,7 @@ fn rays(reading: &Reading, node: &Node) -> Option<Scanner> {
     Some(scanner)
 }
 
-fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuator> {
+fn actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> Option<Actuator> {
     let kind = kind(reading, node)?;
     let mount = mount(reading, node, parts, kind)?;
     let watchdog = watchdog(reading, node)?;

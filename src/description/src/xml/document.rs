@@ -13,7 +13,7 @@ use super::{
     import::{self, Format, ImportOptions, Wanted},
     node::Node,
     reading::{Placeholders, Reading},
-    robot::{self, Draft, Placement, Taken},
+    robot::{self, Occupancy, Placement, RobotDraft},
     schema::{ASSEMBLIES, Element, GRASP, GRASP_TASK, GRAVITY, ROBOT, SEQUENCE, WORLD},
     sequence,
     session::Session,
@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Clone)]
 pub enum Document {
     /// A world with its robots.
@@ -140,7 +140,7 @@ pub fn read_kept_grasp_task(sources: &[SourceFile]) -> Result<GraspTaskFile, Dia
     }
 }
 
-/// What a file is to hold.
+/// Expected content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
     Anything,
@@ -164,7 +164,7 @@ impl Expected {
         }
     }
 
-    /// What is made of a file of another format. A model of MJCF is a world wherever that will do: it says itself whether it has a ground.
+    /// Target of an import. A model of MJCF becomes a world wherever that is accepted: it says itself whether it has a ground.
     fn of_format(self, format: Format) -> Wanted {
         match self {
             Self::World => Wanted::World,
@@ -265,7 +265,7 @@ pub(super) fn read_element(reading: &Reading, expected: Expected, fixed_base: bo
 }
 
 /// A robot at the origin of an empty world.
-pub(super) fn place_alone(reading: &Reading, root: &Node, draft: &Draft) -> World {
+pub(super) fn place_alone(reading: &Reading, root: &Node, draft: &RobotDraft) -> World {
     let own = SourceFile::new(reading.path, reading.text);
     let mut world = World {
         name: draft.model.clone(),
@@ -281,7 +281,7 @@ pub(super) fn place_alone(reading: &Reading, root: &Node, draft: &Draft) -> Worl
         source: reading.source(root),
         initial: Vec::new(),
     };
-    robot::place(reading, root.offset, draft, placement, &mut world, &mut Taken::default());
+    robot::place(reading, root.offset, draft, placement, &mut world, &mut Occupancy::default());
     world
 }
 
@@ -300,7 +300,7 @@ fn single_root(reading: &Reading, mut roots: Vec<Node>) -> Result<Node, Diagnost
         return Ok(wrapped(WORLD, "name", &stem.replace(|c: char| c.is_whitespace(), "_"), roots));
     }
     if all(&["command", "repeat"]) {
-        return Ok(wrapped(SEQUENCE, "version", sequence::VERSION, roots));
+        return Ok(wrapped(SEQUENCE, "version", sequence::NEWEST_VERSION, roots));
     }
     match roots.len() {
         1 => Ok(roots.remove(0)),

@@ -30,29 +30,29 @@ use crate::{
 /// Robots whose ports would be those of others get the next offset of this size, as the shipped worlds have it.
 const OFFSET_STEP: u16 = 100;
 /// The name of a robot that is read by itself.
-const ALONE: &str = "alone";
+const PROBE_NAME: &str = "alone";
 /// The folder, beside the world, that texts which clients have given seem to lie in.
-const GIVEN: &str = "given";
-const OBJECT: &str = "object";
+const GIVEN_FOLDER: &str = "given";
+const OBJECT_TAG: &str = "object";
 
 /// A robot that comes to a world.
 #[derive(Debug, Clone)]
 pub struct Newcomer<'a> {
     /// Its name; without one that of its model.
     pub name: Option<&'a str>,
-    /// Whether it gets another name, with a number, if there is a robot or an object of its name.
+    /// True to number its name if a robot or an object has it already.
     pub may_rename: bool,
-    /// What it is.
+    /// Its source.
     pub file: NewcomerFile<'a>,
     /// `world_from_robot`.
     pub pose: Pose,
-    /// Whether the root of an imported robot is fixed, although it could move.
+    /// True to fix the root of an imported robot that could move.
     pub fixed_base: bool,
-    /// What is added to its ports.
+    /// Offset of its ports.
     pub port_offset: PortOffset,
 }
 
-/// What a newcomer is read from.
+/// Source of a newcomer.
 #[derive(Debug, Clone, Copy)]
 pub enum NewcomerFile<'a> {
     /// A file beside the world, in `robots` beside its folder, or built in, by its name from there.
@@ -61,7 +61,7 @@ pub enum NewcomerFile<'a> {
     Text(&'a str),
 }
 
-/// What is added to the ports of a newcomer.
+/// Offset of the ports of a newcomer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortOffset {
     /// The first multiple of 100 with which no port is taken.
@@ -94,9 +94,9 @@ pub fn add_robot(world: &World, newcomer: &Newcomer<'_>, taken: &[u16]) -> Resul
     let renewed = Renewed { kept: &world.sources, new: text.as_ref(), folder: Some(folder) };
     let files = Files::Renewed(&renewed);
     let element = |name: &str, offset: i64| element(newcomer, &file, name, offset);
-    let probe = format!("<world name=\"{ALONE}\">{}</world>", element(ALONE, 0));
+    let probe = format!("<world name=\"{PROBE_NAME}\">{}</world>", element(PROBE_NAME, 0));
     let alone = read_world(&own.path, &probe, files)?;
-    let model = alone.mechanism.robots.first().map_or(ALONE, |robot| robot.model.as_str());
+    let model = alone.mechanism.robots.first().map_or(PROBE_NAME, |robot| robot.model.as_str());
     let wanted = newcomer.name.unwrap_or(model);
     let name = if newcomer.may_rename { free_name(world, wanted) } else { wanted.to_owned() };
     check_is_free(world, own, &name)?;
@@ -126,7 +126,7 @@ pub fn remove_entity(world: &World, name: &str) -> Result<World, Diagnostics> {
     let found = match robot {
         Some(robot) => elements.iter().filter(|node| node.name == ROBOT).nth(robot),
         None => elements.iter().find(|node| {
-            node.name == OBJECT && node.attributes.iter().any(|given| given.name == "name" && given.value == name)
+            node.name == OBJECT_TAG && node.attributes.iter().any(|given| given.name == "name" && given.value == name)
         }),
     };
     let Some(node) = found else {
@@ -162,15 +162,15 @@ pub fn spawnable_robots(world: &str) -> Vec<String> {
 
 fn is_robot_file(path: &Path) -> bool {
     /// Longer ones are no robots that anybody wrote, and a folder may hold many.
-    const MOST: u64 = 4 << 20;
+    const MAX_ROBOT_BYTES: u64 = 4 << 20;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let is_short = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST);
+    let is_short = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_ROBOT_BYTES);
     ["xml", "urdf", "sdf"].contains(&ending)
         && is_short
-        && read_file(&path.to_string_lossy(), MOST as usize).is_ok_and(|text| holds_robot(&text))
+        && read_file(&path.to_string_lossy(), MAX_ROBOT_BYTES as usize).is_ok_and(|text| holds_robot(&text))
 }
 
-/// Whether the first element is that of a robot in one of the formats.
+/// True if the first element is that of a robot in one of the formats.
 fn holds_robot(text: &str) -> bool {
     let mut rest = text;
     while let Some(start) = rest.find('<') {
@@ -190,7 +190,7 @@ fn own_text(world: &World) -> Result<&SourceFile, Diagnostics> {
     let refuse = |path: &str, what: &str, help: &str| Err(Diagnostic::at(path, "", 0, what).with_help(help).into());
     let Some(own) = world.sources.first() else { return refuse("", "the world has no text", "read it from a file") };
     let roots = tree::parse::<()>(&own.path, own.text()).map_err(Diagnostics::from)?.roots;
-    match roots.iter().all(|root| [WORLD, OBJECT, "soil"].contains(&root.name.as_str())) {
+    match roots.iter().all(|root| [WORLD, OBJECT_TAG, "soil"].contains(&root.name.as_str())) {
         true => Ok(own),
         false => refuse(
             &own.path,
@@ -216,7 +216,8 @@ fn given_file(world: &World, text: &str) -> SourceFile {
     let folder = world.sources.first().and_then(|own| Path::new(&own.path).parent()).unwrap_or(Path::new(""));
     // A file of URDF is known by its ending alone.
     let ending = if is_urdf(text) { "urdf" } else { "xml" };
-    let path = |number: u32| folder.join(GIVEN).join(format!("{number}.{ending}")).to_string_lossy().into_owned();
+    let path =
+        |number: u32| folder.join(GIVEN_FOLDER).join(format!("{number}.{ending}")).to_string_lossy().into_owned();
     let mut paths = (1..).map(path);
     let is_free = |path: &String| world.sources.iter().all(|file| file.path != *path);
     SourceFile::new(paths.find(is_free).expect("there are more numbers than files"), text)
@@ -309,10 +310,10 @@ fn free_offset(world: &World, alone: &World, taken: &[u16]) -> Option<i64> {
 
 fn names(world: &World) -> String {
     /// More are no help to anybody.
-    const MOST: usize = 20;
+    const MAX_LISTED: usize = 20;
     let Mechanism { robots, bodies, .. } = &world.mechanism;
     let objects = bodies.iter().filter(|body| body.robot.is_none()).map(|body| body.name.as_str());
-    let all: Vec<&str> = robots.iter().map(|robot| robot.name.as_str()).chain(objects).take(MOST).collect();
+    let all: Vec<&str> = robots.iter().map(|robot| robot.name.as_str()).chain(objects).take(MAX_LISTED).collect();
     if all.is_empty() { "the world has neither".into() } else { format!("it has {}", all.join(", ")) }
 }
 

@@ -31,7 +31,7 @@ pub(super) enum Files<'a> {
     Disk,
     /// Here, under the paths they once had.
     Kept(&'a [SourceFile]),
-    /// Those of a world that is read anew with something changed.
+    /// The files of a world that is read again after a change.
     Renewed(&'a Renewed<'a>),
 }
 
@@ -50,7 +50,7 @@ impl<'a> Renewed<'a> {
         self.kept.iter().chain(self.new).find(|file| file.path == path)
     }
 
-    /// Whether a file that it does not have may be read: one that lies in the folders by its path, and also by the links that it follows.
+    /// True if a file that is not kept may be read: it lies in the folders by its path, and by the links that it follows.
     fn allows(&self, path: &str) -> bool {
         let Some(folder) = self.folder else { return true };
         if built_in::is_built_in(path) {
@@ -163,7 +163,7 @@ impl<'a> Files<'a> {
         if self.kept().iter().any(|file| file.path == text) { text } else { path.to_owned() }
     }
 
-    /// Whether there is a file of this path.
+    /// True if there is a file of this path.
     pub(super) fn has(self, path: &str) -> bool {
         match self.source(path) {
             Ok(None) => Path::new(path).exists() || built_in::find(path).is_some(),
@@ -195,7 +195,7 @@ impl<'a> Files<'a> {
     /// `folder`, if there is one.
     pub(super) fn beside(self, file: &str, path: &str, folder: &str) -> String {
         let beside = beside(file, path);
-        let built_in = format!("{}/{folder}/{path}", built_in::FOLDER);
+        let built_in = format!("{}/{folder}/{path}", built_in::BUILT_IN_FOLDER);
         self.first(&[&beside, &built_in]).map_or(beside.clone(), str::to_owned)
     }
 }
@@ -214,7 +214,7 @@ fn beside(file: &str, path: &str) -> String {
 pub(super) fn robot_candidates(world: &str, file: &str) -> [String; 3] {
     let folder = Path::new(world).parent();
     let robots: PathBuf = folder.unwrap_or(Path::new("")).join("..").join("robots");
-    [join(folder, file), join(Some(&robots), file), format!("{}/robots/{file}", built_in::FOLDER)]
+    [join(folder, file), join(Some(&robots), file), format!("{}/robots/{file}", built_in::BUILT_IN_FOLDER)]
 }
 
 fn join(folder: Option<&Path>, path: &str) -> String {

@@ -8,7 +8,7 @@ use super::schema::{
     ASSEMBLIES, Attribute, Content, ELEMENTS, EXAMPLES, Element, GRASP, GRASP_TASK, Kind, Occurs, Presence, ROBOT,
     SEQUENCE, WORLD, bound,
 };
-use crate::limits::STATED;
+use crate::limits::STATED_LIMITS;
 
 /// `worlds/world.dtd`
 pub fn world_dtd() -> String {
@@ -97,7 +97,7 @@ fn dtd_presence(attribute: &Attribute) -> String {
 }
 
 /// The parts of the reference page and the roots of their files.
-const PARTS: [(&str, &str); 5] = [
+const PAGE_PARTS: [(&str, &str); 5] = [
     ("World files", WORLD),
     ("Robot files", ROBOT),
     ("Sequence files", SEQUENCE),
@@ -117,8 +117,8 @@ pub fn reference() -> String {
          A robot built step by step: [TUTORIAL.md](TUTORIAL.md).\n",
     );
     write_contents(&mut text);
-    text.push_str(FRAMES);
-    for (title, root) in PARTS {
+    text.push_str(FRAMES_SECTION);
+    for (title, root) in PAGE_PARTS {
         let _ = write!(text, "\n## {title}\n");
         for element in described(root) {
             write_element(element, &mut text);
@@ -144,7 +144,7 @@ fn described(root: &str) -> impl Iterator<Item = &'static Element> {
     elements_below(root).into_iter().filter(move |element| !shared.iter().any(|known| known.id == element.id))
 }
 
-const FRAMES: &str = "
+const FRAMES_SECTION: &str = "
 ## Frames
 
 All frames are right-handed, with y up in the world: seen along x, z is to the right. Without a `<geographicOrigin>` x is north and z east.
@@ -173,7 +173,7 @@ on an axis along z rolls towards -x at a positive rate, towards x at a negative 
 fn write_contents(text: &mut String) {
     text.push_str("\n## Contents\n\n- [Frames](#frames)\n");
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (title, root) in PARTS {
+    for (title, root) in PAGE_PARTS {
         let anchor = title.to_lowercase().replace(' ', "-");
         let links = described(root).map(|element| {
             let anchor = element.tag.to_lowercase();
@@ -193,7 +193,7 @@ fn write_limits(text: &mut String) {
         "\n## Limits\n\nWhat is larger is refused, with its place. Only files are read: no folders, devices or pipes. Control\n\
          characters, but for line breaks and tabs, stand in no file.\n\n| of | at most | |\n|---|---|---|\n",
     );
-    for (of, most, unit) in STATED {
+    for (of, most, unit) in STATED_LIMITS {
         let _ = writeln!(text, "| {of} | {most} | {unit} |");
     }
 }

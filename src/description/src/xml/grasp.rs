@@ -18,7 +18,7 @@ const MAX_CONTACTS: usize = 1000;
 /// A patch's x axis is the object's y where the normal's part along x is above this.
 const ALONG_X: f64 = 0.9;
 /// Angles of a pose that count as none.
-const UPRIGHT: f64 = 1e-12;
+const ANGLE_TOLERANCE: f64 = 1e-12;
 
 /// Reads the root of a grasp file. `None` if something in it is wrong.
 pub(super) fn read(reading: &Reading, root: &Node) -> Option<Grasp> {
@@ -132,7 +132,7 @@ fn read_frame(reading: &Reading, node: &Node) -> Option<Pose> {
         reading.problem(normal.offset, "the normal has no direction");
         return None;
     }
-    if pose.rotation.xyz().length() > UPRIGHT {
+    if pose.rotation.xyz().length() > ANGLE_TOLERANCE {
         let help = "leave the normal out, or the angles of the pose";
         reading.problem_with_help(normal.offset, "the normal and the pose both say how the contact is turned", help);
         return None;

@@ -64,10 +64,10 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<GraspTaskFile> {
         approach: vector("approach", DVec3::Z * 0.05)?,
         retract,
         acceleration: vector("acceleration", DVec3::ZERO)?,
-        drive: child(root, "drive").map_or(Some(DRIVE), |node| read_drive(reading, node))?,
+        drive: child(root, "drive").map_or(Some(DEFAULT_DRIVE), |node| read_drive(reading, node))?,
         conditions: child(root, "conditions")
             .map_or_else(|| Some(Conditions::default()), |node| read_conditions(reading, node))?,
-        sampling: child(root, "sampling").map_or(Some(SAMPLING), |node| read_sampling(reading, node))?,
+        sampling: child(root, "sampling").map_or(Some(DEFAULT_SAMPLING), |node| read_sampling(reading, node))?,
         targets: targets.into_iter().map(|node| body::pose_of(reading, node)).collect::<Option<_>>()?,
         timestep: Timestep::from_seconds(reading.real(root, "timestep")?)
             .map_err(|error| reading.problem(reading.place(root, "timestep"), error.to_string()))
@@ -78,9 +78,9 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<GraspTaskFile> {
 }
 
 /// RobWork's defaults.
-const DRIVE: Drive = Drive { kind: DriveKind::Kinematic, speed: 0.5, acceleration: 1.0 };
+const DEFAULT_DRIVE: Drive = Drive { kind: DriveKind::Kinematic, speed: 0.5, acceleration: 1.0 };
 /// Without a `<sampling>`, as the table's defaults have it.
-const SAMPLING: Sampling = Sampling {
+const DEFAULT_SAMPLING: Sampling = Sampling {
     mode: SamplingMode::Surface,
     distance: [0.02, 0.02],
     rotation_fault: false,
@@ -291,7 +291,7 @@ fn read_sampling(reading: &Reading, node: &Node) -> Option<Sampling> {
         mode,
         distance,
         rotation_fault: reading.text(node, "rotationFault")? == "true",
-        tilt: if is_given(node, "tilt") { real("tilt")? } else { SAMPLING.tilt },
+        tilt: if is_given(node, "tilt") { real("tilt")? } else { DEFAULT_SAMPLING.tilt },
         approach,
         friction: real("friction")?,
         opening: real("opening")?,

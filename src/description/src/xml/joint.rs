@@ -7,9 +7,9 @@ use simpartner_model::{Axis, Body, FreeAxis, Joint, JointKind};
 
 use super::{
     body::vector,
+    name_table::NameTable,
     node::Node,
     reading::{Reading, is_given},
-    scope::Scope,
 };
 use crate::text::tree::child;
 
@@ -20,7 +20,7 @@ const NOT_OF_A_BALL: [&str; 4] = ["axis", "springPosition", "initialPosition", "
 const SQUARE_TOLERANCE: f64 = 1e-3;
 
 /// Reads a `<joint>` between bodies of the same file, whose ids are indices into `bodies`. `None` if something is wrong.
-pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body]) -> Option<Joint> {
+pub(super) fn read(reading: &Reading, node: &Node, scope: &NameTable, bodies: &[Body]) -> Option<Joint> {
     let name = reading.text(node, "name")?.to_owned();
     let kind = JointKind::named(reading.text(node, "type")?)?;
     let laws = read_laws(reading, node, kind, &name);
@@ -102,7 +102,7 @@ fn frame_of(first: DVec3, third: DVec3) -> DQuat {
     DQuat::from_mat3(&DMat3::from_cols(second.cross(third), second, third)).normalize()
 }
 
-/// What its coordinates may do, and the swing of a ball joint.
+/// Axes of a joint, and the swing limit of a ball joint.
 fn read_laws(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Option<([Axis; 3], f64)> {
     if kind == JointKind::Ball {
         read_ball(reading, node, name)

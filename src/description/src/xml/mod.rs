@@ -20,21 +20,21 @@ mod grasp_task;
 mod heightfield;
 mod import;
 mod joint;
+mod mechanism_parts;
 mod move_robot;
+mod name_table;
 mod node;
 mod objects;
-mod origin;
-mod parts;
-mod points;
+mod point_shapes;
 mod reading;
 mod robot;
+mod robot_on_ground;
 mod rocks;
 mod schema;
-mod scope;
 mod sequence;
 mod session;
 mod soil;
-mod stand;
+mod source_map;
 mod synonyms;
 mod world;
 
@@ -55,8 +55,8 @@ pub use grasp::write as write_grasp;
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
 pub use move_robot::move_robot;
 pub use objects::write as write_objects;
+pub use robot_on_ground::read_world_or_robot;
 pub use schema::describe_name;
-pub use stand::read_world_or_robot;
 
 #[cfg(test)]
 mod tests {

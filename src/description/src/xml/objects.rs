@@ -13,7 +13,7 @@ use super::{
 use crate::World;
 
 /// Where an element stands that comes from no file.
-const NOWHERE: usize = 0;
+const NO_OFFSET: usize = 0;
 
 /// The file of a world whose bodies are objects: with their shapes, inertias, friction and filters, and joints that are fixed or slide. All
 /// numbers have their full digits; angles of poses are exact but for rounding.
@@ -31,8 +31,8 @@ pub fn write(world: &World, comment: &str) -> Result<String, String> {
     if let Some((_, what)) = lacks.iter().find(|(is_there, _)| *is_there) {
         return Err(format!("a file of objects cannot be written of a world with {what}"));
     }
-    let mut root = node("world", NOWHERE, &[("name", world.name.clone())]);
-    root.children.push(node("gravity", NOWHERE, &exact(mechanism.gravity)));
+    let mut root = node("world", NO_OFFSET, &[("name", world.name.clone())]);
+    root.children.push(node("gravity", NO_OFFSET, &exact(mechanism.gravity)));
     for body in &mechanism.bodies {
         root.children.push(object(body)?);
     }
@@ -48,10 +48,10 @@ fn exact(vector: DVec3) -> Vec<(&'static str, String)> {
 }
 
 fn object(body: &Body) -> Result<Node, String> {
-    let mut object = node("object", NOWHERE, &[("name", body.name.clone())]);
+    let mut object = node("object", NO_OFFSET, &[("name", body.name.clone())]);
     let children = &mut object.children;
-    children.push(value("mass", NOWHERE, body.mass));
-    children.extend(pose_element(&body.pose, NOWHERE));
+    children.push(value("mass", NO_OFFSET, body.mass));
+    children.extend(pose_element(&body.pose, NO_OFFSET));
     if let Some(shape) = &body.shape {
         children.push(shape_element(shape));
     }
@@ -59,7 +59,7 @@ fn object(body: &Body) -> Result<Node, String> {
         let CollisionFilter { category, collides_with } = body.filter;
         let mut collision = node(
             "collision",
-            NOWHERE,
+            NO_OFFSET,
             &[("category", category.to_string()), ("collidesWith", collides_with.to_string())],
         );
         collision.children.extend(body.collision.as_ref().map(shape_element));
@@ -67,7 +67,7 @@ fn object(body: &Body) -> Result<Node, String> {
     }
     for visual in &body.visuals {
         let color: Vec<_> = visual.color.iter().map(|color| ("color", color.to_string())).collect();
-        let mut seen = node("visual", NOWHERE, &color);
+        let mut seen = node("visual", NO_OFFSET, &color);
         seen.children.push(shape_element(&visual.placed));
         children.push(seen);
     }
@@ -77,10 +77,10 @@ fn object(body: &Body) -> Result<Node, String> {
         let tensor = [("ixx", x.x), ("iyy", y.y), ("izz", z.z), ("ixy", x.y), ("ixz", x.z), ("iyz", y.z)];
         let mut attributes = exact(inertia.centre_of_mass);
         attributes.extend(tensor.map(|(name, value)| (name, value.to_string())));
-        children.push(node("inertia", NOWHERE, &attributes));
+        children.push(node("inertia", NO_OFFSET, &attributes));
     }
     if body.fixed {
-        children.push(value("static", NOWHERE, true));
+        children.push(value("static", NO_OFFSET, true));
     }
     Ok(object)
 }
@@ -93,55 +93,55 @@ fn material(body: &Body) -> Result<Node, String> {
         return Err(format!("a file of objects has friction and torsional friction alone, and '{}' more", body.name));
     }
     let attributes = [("friction", friction.to_string()), ("torsionalFriction", torsional_friction.to_string())];
-    Ok(node("material", NOWHERE, &attributes))
+    Ok(node("material", NO_OFFSET, &attributes))
 }
 
 fn shape_element(placed: &Placed) -> Node {
     let round = |name, radius: &f64, length: &f64| {
-        node(name, NOWHERE, &[("radius", radius.to_string()), ("length", length.to_string())])
+        node(name, NO_OFFSET, &[("radius", radius.to_string()), ("length", length.to_string())])
     };
     let points = |points: &[DVec3]| {
         points.iter().map(|point| format!("{} {} {}", point.x, point.y, point.z)).collect::<Vec<_>>().join(", ")
     };
     let name = placed.shape.name();
     let mut element = match &placed.shape {
-        Shape::Box { size } => node(name, NOWHERE, &exact(*size)),
-        Shape::Sphere { radius } => node(name, NOWHERE, &[("radius", radius.to_string())]),
+        Shape::Box { size } => node(name, NO_OFFSET, &exact(*size)),
+        Shape::Sphere { radius } => node(name, NO_OFFSET, &[("radius", radius.to_string())]),
         Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length } => {
             round(name, radius, length)
         }
         Shape::ConvexHull { points: corners } => {
-            let mut hull = node(name, NOWHERE, &[]);
-            hull.children.push(value("vertices", NOWHERE, points(corners)));
+            let mut hull = node(name, NO_OFFSET, &[]);
+            hull.children.push(value("vertices", NO_OFFSET, points(corners)));
             hull
         }
         Shape::TriangleMesh { vertices, triangles } => {
-            let mut mesh = node(name, NOWHERE, &[]);
+            let mut mesh = node(name, NO_OFFSET, &[]);
             let corners = triangles.iter().map(|[a, b, c]| format!("{a} {b} {c}"));
-            mesh.children.push(value("vertices", NOWHERE, points(vertices)));
-            mesh.children.push(value("triangles", NOWHERE, corners.collect::<Vec<_>>().join(", ")));
+            mesh.children.push(value("vertices", NO_OFFSET, points(vertices)));
+            mesh.children.push(value("triangles", NO_OFFSET, corners.collect::<Vec<_>>().join(", ")));
             mesh
         }
         Shape::Compound { parts } => {
-            let mut compound = node(name, NOWHERE, &[]);
+            let mut compound = node(name, NO_OFFSET, &[]);
             compound.children.extend(parts.iter().map(shape_element));
             compound
         }
     };
-    element.children.extend(pose_element(&placed.pose, NOWHERE));
+    element.children.extend(pose_element(&placed.pose, NO_OFFSET));
     element
 }
 
 fn joint_element(mechanism: &Mechanism, joint: &Joint) -> Result<Node, String> {
     let attributes = [("type", joint.kind.name().to_owned()), ("name", joint.name.clone())];
-    let mut element = node("joint", NOWHERE, &attributes);
-    element.children.push(value("parent", NOWHERE, &mechanism.body(joint.parent).name));
-    element.children.push(value("child", NOWHERE, &mechanism.body(joint.child).name));
-    element.children.push(node("anchor", NOWHERE, &exact(joint.anchor)));
+    let mut element = node("joint", NO_OFFSET, &attributes);
+    element.children.push(value("parent", NO_OFFSET, &mechanism.body(joint.parent).name));
+    element.children.push(value("child", NO_OFFSET, &mechanism.body(joint.child).name));
+    element.children.push(node("anchor", NO_OFFSET, &exact(joint.anchor)));
     match joint.kind {
         JointKind::Fixed => {}
         JointKind::Slider => {
-            element.children.push(node("axis", NOWHERE, &exact(joint.frame * DVec3::Z)));
+            element.children.push(node("axis", NO_OFFSET, &exact(joint.frame * DVec3::Z)));
             if let Some(free) = joint.axes[2].free() {
                 let values = [
                     ("stiffness", free.stiffness),
@@ -149,7 +149,7 @@ fn joint_element(mechanism: &Mechanism, joint: &Joint) -> Result<Node, String> {
                     ("friction", free.friction),
                     ("damping", free.damping),
                 ];
-                element.children.push(node("free", NOWHERE, &values.map(|(name, value)| (name, value.to_string()))));
+                element.children.push(node("free", NO_OFFSET, &values.map(|(name, value)| (name, value.to_string()))));
             }
         }
         other => return Err(format!("a file of objects has no joints of the kind {}", other.name())),

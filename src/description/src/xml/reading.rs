@@ -12,9 +12,9 @@ use simpartner_wire::near;
 use super::{
     files::Files,
     node::Node,
-    origin::{Origins, Place},
     schema::{Content, Element, Kind, Occurs, Presence},
     session::Session,
+    source_map::{SourceMap, SourcePlace},
     synonyms::synonym,
 };
 use crate::{
@@ -35,18 +35,18 @@ pub(super) struct Reading<'a> {
     pub(super) path: &'a str,
     pub(super) text: &'a str,
     /// The texts that offsets mean: the file, then what assemblies bring in.
-    pub(super) origins: Origins<'a>,
+    pub(super) source_map: SourceMap<'a>,
     /// Where the files are that it names.
     pub(super) files: Files<'a>,
     pub(super) session: &'a Session,
-    /// Whether an importer has made the tree. The paths in it are seen from the main file's folder then, whichever file they stand in.
+    /// True if an importer has made the tree. Paths in it are then relative to the main file's folder, whichever file they stand in.
     pub(super) is_imported: Cell<bool>,
 }
 
-/// Whether `${name}` may stand in place of a value.
+/// Permission for `${name}` in place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placeholders {
-    /// It may: what takes its place is checked once it has, and assemblies tell of those that nothing fills.
+    /// Permitted: the value is checked once it is filled in, and assemblies report placeholders that nothing fills.
     Allowed,
     /// Nothing here would fill them.
     Unknown,
@@ -54,7 +54,7 @@ pub(super) enum Placeholders {
 
 impl<'a> Reading<'a> {
     pub(super) fn new(path: &'a str, text: &'a str, files: Files<'a>, session: &'a Session) -> Self {
-        Self { path, text, origins: Origins::new(path, text), files, session, is_imported: Cell::new(false) }
+        Self { path, text, source_map: SourceMap::new(path, text), files, session, is_imported: Cell::new(false) }
     }
 
     /// Another file whose problems go into the same list.
@@ -114,7 +114,7 @@ impl<'a> Reading<'a> {
             problems.more += 1;
             return;
         }
-        let problem = self.origins.diagnostic(offset, message);
+        let problem = self.source_map.diagnostic(offset, message);
         problems.push(match help {
             Some(help) => problem.with_help(help),
             None => problem,
@@ -124,7 +124,7 @@ impl<'a> Reading<'a> {
     /// True the first time that this is said of this place in its file.
     fn is_new(&self, offset: usize, message: &str) -> bool {
         let mut hasher = DefaultHasher::new();
-        self.origins.in_file(offset, |path, offset| (path, offset, message).hash(&mut hasher));
+        self.source_map.in_file(offset, |path, offset| (path, offset, message).hash(&mut hasher));
         self.session.is_new(hasher.finish())
     }
 
@@ -164,18 +164,18 @@ impl<'a> Reading<'a> {
 
     /// The file from whose folder the paths of an element are seen.
     pub(super) fn base_of_paths(&self, node: &Node) -> String {
-        if self.is_imported.get() { self.path.to_owned() } else { self.origins.place(node.offset).path }
+        if self.is_imported.get() { self.path.to_owned() } else { self.source_map.place(node.offset).path }
     }
 
     /// `path:line:column` of a node.
     pub(super) fn source(&self, node: &Node) -> String {
-        self.origins.place(node.offset).to_string()
+        self.source_map.place(node.offset).to_string()
     }
 
     /// `line n`, with its path where that is another file.
     pub(super) fn line(&self, offset: usize) -> String {
-        match self.origins.place(offset) {
-            Place { path, line, .. } if path == self.path => format!("line {line}"),
+        match self.source_map.place(offset) {
+            SourcePlace { path, line, .. } if path == self.path => format!("line {line}"),
             elsewhere => elsewhere.to_string(),
         }
     }
@@ -292,16 +292,16 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Notes what is right by its form but hardly meant.
+    /// Adds a warning: the file is valid, but this is probably a mistake.
     pub(super) fn warn(&self, offset: usize, what: String, help: String) {
         let mut warnings = self.session.warnings.borrow_mut();
         if warnings.len() < Diagnostics::SHOWN && self.is_new(offset, &what) {
-            let place = self.origins.place(offset).to_string();
+            let place = self.source_map.place(offset).to_string();
             warnings.push(Warning { place, what, help });
         }
     }
 
-    /// The same of what is to be told once, however many places it has.
+    /// Adds a warning once, however many places it has.
     pub(super) fn warn_once(&self, offset: usize, what: String, help: String) {
         let mut hasher = DefaultHasher::new();
         what.hash(&mut hasher);
@@ -363,7 +363,7 @@ impl<'a> Reading<'a> {
     /// The numbers in an element's text, each with the offset it stands at. A part that is no number is a problem.
     pub(super) fn numbers(&self, node: &Node) -> Option<Vec<f64>> {
         // With entities in the text offsets within it mean nothing; then the whole text is the place.
-        let verbatim = self.origins.text_at(node.text_offset, |text| text.starts_with(node.text.trim_start()));
+        let verbatim = self.source_map.text_at(node.text_offset, |text| text.starts_with(node.text.trim_start()));
         let start = verbatim.then_some(node.text_offset);
         read_numbers(node.text.trim_start(), usize::MAX)
             .map_err(|(at, problem)| {
@@ -386,7 +386,7 @@ fn in_radians(degrees: f64) -> String {
     format!("angles are in radians: {degrees} degrees are {}", radians(degrees))
 }
 
-/// Whether an attribute stands in the file, or only its default.
+/// True if the file gives an attribute; false if only its default holds.
 pub(super) fn is_given(node: &Node, name: &str) -> bool {
     node.attributes.iter().any(|attribute| attribute.name == name)
 }

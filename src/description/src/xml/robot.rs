@@ -11,11 +11,10 @@ use simpartner_wire::signal::Port;
 use super::{
     assembly::{self, Expanded},
     coupling::joint_axis,
-    device,
+    device, mechanism_parts,
+    name_table::NameTable,
     node::Node,
-    parts,
     reading::{Reading, is_given},
-    scope::Scope,
 };
 use crate::{
     World,
@@ -26,12 +25,12 @@ use crate::{
 
 /// A robot as its file describes it, in its own frame, ids counted within it.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct RobotDraft {
     pub(super) model: String,
     self_collision: bool,
     bodies: Vec<Body>,
     joints: Vec<Joint>,
-    pub(super) joint_names: Scope,
+    pub(super) joint_names: NameTable,
     couplings: Vec<Coupling>,
     apart: Vec<[BodyId; 2]>,
     devices: Vec<Device>,
@@ -41,14 +40,14 @@ pub(super) struct Draft {
 }
 
 /// Reads the root of a robot file. `None` if its name is missing; other problems leave things out.
-pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
+pub(super) fn read(reading: &Reading, root: &Node) -> Option<RobotDraft> {
     let Expanded { members, sources } = assembly::expand(reading, root);
-    let mut parts = parts::read(reading, &members, "body");
+    let mut parts = mechanism_parts::read(reading, &members, "body");
     let devices = device::read_all(reading, &members, &mut parts);
     if parts.complete {
         check_connected(reading, root, &parts);
     }
-    Some(Draft {
+    Some(RobotDraft {
         model: reading.text(root, "name")?.to_owned(),
         self_collision: reading.text(root, "selfCollision")? == "true",
         totals: Totals::of(&parts.bodies, &parts.joints, &devices),
@@ -63,7 +62,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
 }
 
 /// A robot is complete if joints connect all its bodies (thesis 3.6).
-fn check_connected(reading: &Reading, root: &Node, parts: &parts::Parts) {
+fn check_connected(reading: &Reading, root: &Node, parts: &mechanism_parts::MechanismParts) {
     let trees = Graph::new(&parts.bodies, &parts.joints).spanning_forest().trees;
     match &trees[..] {
         [] => reading.problem(root.offset, "the robot has no body"),
@@ -77,7 +76,7 @@ fn check_connected(reading: &Reading, root: &Node, parts: &parts::Parts) {
     }
 }
 
-/// Where a robot stands and how it is called.
+/// Pose, name and ports of a robot in a world.
 pub(super) struct Placement {
     pub(super) name: String,
     pub(super) pose: Pose,
@@ -88,7 +87,7 @@ pub(super) struct Placement {
     pub(super) initial: Vec<Initial>,
 }
 
-/// Where an axis begins.
+/// Initial position and rate of an axis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Initial {
     pub(super) axis: JointAxis,
@@ -96,9 +95,9 @@ pub(super) struct Initial {
     pub(super) rate: Option<f64>,
 }
 
-/// What a world has been filled with so far.
+/// Names, ports and totals in use in a world.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct Occupancy {
     /// Names of robots.
     pub(super) names: HashSet<String>,
     /// Whose each port is.
@@ -106,7 +105,7 @@ pub(super) struct Taken {
     pub(super) totals: Totals,
 }
 
-/// What costs memory and time in a world.
+/// Totals of a world that cost memory and time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Totals {
     bodies: usize,
@@ -146,7 +145,7 @@ impl Totals {
         }
     }
 
-    /// What there is too much of: its name, how much there is and may be.
+    /// The first total beyond its bound: its name, its value and the bound.
     fn excess(&self) -> Option<(&'static str, usize, usize)> {
         let bounds = [
             ("bodies", self.bodies, MAX_BODIES),
@@ -159,7 +158,7 @@ impl Totals {
         bounds.into_iter().find(|(_, count, most)| count > most)
     }
 
-    /// Tells of what there is too much of, at an offset; false if there is.
+    /// Reports a total beyond its bound as a problem at `offset`; false if there is one.
     pub(super) fn check(&self, reading: &Reading, offset: usize) -> bool {
         let excess = self.excess();
         if let Some((what, count, most)) = excess {
@@ -169,7 +168,7 @@ impl Totals {
     }
 }
 
-impl Draft {
+impl RobotDraft {
     /// The `<initial>` elements of a placement.
     pub(super) fn read_initial(&self, reading: &Reading, node: &Node) -> Vec<Initial> {
         let read = |given: &Node| {
@@ -236,10 +235,10 @@ pub(super) fn move_to_initial_positions(
 pub(super) fn place(
     reading: &Reading,
     offset: usize,
-    draft: &Draft,
+    draft: &RobotDraft,
     placement: Placement,
     world: &mut World,
-    taken: &mut Taken,
+    taken: &mut Occupancy,
 ) {
     let totals = taken.totals.with(&draft.totals);
     if !totals.check(reading, offset) {
@@ -290,7 +289,7 @@ pub(super) fn place(
 }
 
 /// A port that two want is a problem.
-fn claim(reading: &Reading, offset: usize, port: Port, whose: String, help: &'static str, taken: &mut Taken) {
+fn claim(reading: &Reading, offset: usize, port: Port, whose: String, help: &'static str, taken: &mut Occupancy) {
     if port != Port::ANY
         && let Some(first) = taken.ports.insert(port.number(), whose.clone())
     {

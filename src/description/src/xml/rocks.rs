@@ -11,7 +11,7 @@ use crate::limits::MAX_BODIES;
 /// Random tries of a field of rocks: a tenth of a second.
 const MAX_TRIES: f64 = 1e6;
 /// A loose rock begins this part of its diameter above the ground, since the ground may be higher between its corners than below them.
-const LIFT: f64 = 0.01;
+const INITIAL_LIFT: f64 = 0.01;
 
 /// Adds the rocks of every `<rocks>` to the objects of a mechanism that has its grounds.
 pub(super) fn scatter(reading: &Reading, root: &Node, mechanism: &mut Mechanism) {
@@ -90,7 +90,7 @@ fn read(reading: &Reading, node: &Node, grounds: &[Ground]) -> Option<Vec<Body>>
     Some(layer.lay(reading.text(node, "name")?, field))
 }
 
-/// How rocks are laid on the ground.
+/// Placement of rocks on the ground.
 struct Layer<'g> {
     grounds: &'g [Ground],
     /// x and z of the middle of the field.
@@ -100,7 +100,7 @@ struct Layer<'g> {
     height_ratio: f64,
     loose_below: f64,
     density: f64,
-    /// What all rocks have in common.
+    /// Properties that all rocks share.
     like: Body,
 }
 
@@ -152,7 +152,7 @@ impl Layer<'_> {
         }
         let corners = rock.corners(half, half);
         let over = corners.iter().map(|corner| Some(self.height(x + corner.x, z + corner.z)? - corner.y));
-        let lowest = over.flatten().fold(ground, f64::max) + LIFT * rock.diameter;
+        let lowest = over.flatten().fold(ground, f64::max) + INITIAL_LIFT * rock.diameter;
         Some((Pose { translation: DVec3::new(x, lowest, z), ..Pose::IDENTITY }, corners))
     }
 

@@ -17,23 +17,23 @@ use crate::{
 };
 
 /// The newest version of the language.
-pub(super) const VERSION: &str = "2";
+pub(super) const NEWEST_VERSION: &str = "2";
 
 /// The version without `<set>` and `<wait>`, whose files read as ever.
 const FIRST_VERSION: &str = "1";
 
 /// The longest pause and the longest wait, s.
-const LONGEST: f64 = 1e9;
+const LONGEST_WAIT: f64 = 1e9;
 
 /// Reads the root of a sequence file. What cannot be read is left out; then there are problems.
 pub(super) fn read(reading: &Reading, root: &Node) -> Sequence {
-    let version = reading.text(root, "version").unwrap_or(VERSION);
-    if ![FIRST_VERSION, VERSION].contains(&version) {
+    let version = reading.text(root, "version").unwrap_or(NEWEST_VERSION);
+    if ![FIRST_VERSION, NEWEST_VERSION].contains(&version) {
         let message = format!("sequence language version '{}' is not known", shorten(version));
         reading.problem_with_help(
             reading.place(root, "version"),
             message,
-            format!("this program knows versions {FIRST_VERSION} and {VERSION}"),
+            format!("this program knows versions {FIRST_VERSION} and {NEWEST_VERSION}"),
         );
     }
     let sequence = Sequence { items: read_items(reading, root, version == FIRST_VERSION) };
@@ -59,7 +59,7 @@ fn read_items(reading: &Reading, node: &Node, is_first_version: bool) -> Vec<Seq
         }),
         "set" | "wait" if is_first_version => {
             let message = format!("<{}> is not known in version {FIRST_VERSION} of the sequence language", child.name);
-            reading.problem_with_help(child.offset, message, format!("write <sequence version=\"{VERSION}\">"));
+            reading.problem_with_help(child.offset, message, format!("write <sequence version=\"{NEWEST_VERSION}\">"));
             None
         }
         "set" => Some(SequenceItem::Command {
@@ -85,7 +85,7 @@ fn read_command(reading: &Reading, node: &Node) -> Option<SequenceItem> {
         let device = DeviceReference::Port(port);
         return Some(SequenceItem::Command { device, text: text.into(), source: reading.source(node).into() });
     }
-    match read_real(text).filter(|seconds| (0.0..=LONGEST).contains(seconds)) {
+    match read_real(text).filter(|seconds| (0.0..=LONGEST_WAIT).contains(seconds)) {
         Some(seconds) => Some(SequenceItem::Pause(Moment::of_seconds(seconds))),
         None => {
             let place = child(node, "commandString").map_or(node.offset, |child| child.text_offset);
@@ -132,7 +132,7 @@ fn read_wait(reading: &Reading, node: &Node) -> Option<SequenceItem> {
 fn read_time(reading: &Reading, node: &Node, name: &str) -> Option<Moment> {
     let text = reading.text(node, name)?;
     let time = Moment::or_seconds(text.trim()).and_then(|time| {
-        let is_short = time.nanoseconds(simpartner_model::Timestep::MILLISECOND) as f64 <= LONGEST * 1e9;
+        let is_short = time.nanoseconds(simpartner_model::Timestep::MILLISECOND) as f64 <= LONGEST_WAIT * 1e9;
         is_short.then_some(time).ok_or_else(|| "expected at most 1e9 s".into())
     });
     match time {

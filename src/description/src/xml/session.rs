@@ -43,12 +43,12 @@ impl Meshes {
     }
 }
 
-/// What one reading has found wrong and used up so far, shared by all files that take part in it.
+/// Problems found and resources used in one reading, shared by all files that take part in it.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) problems: RefCell<Diagnostics>,
     pub(super) warnings: RefCell<Vec<Warning>>,
-    /// What was read beside the XML files.
+    /// Files read beside the XML files.
     pub(super) sources: RefCell<Vec<SourceFile>>,
     pub(super) meshes: Meshes,
     /// Hashes of the problems found so far, each with its place in its file.
@@ -110,7 +110,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether two names of these lengths may still be compared.
+    /// True while the budget allows a comparison of two names of these lengths.
     pub(super) fn may_compare(&self, first: usize, second: usize) -> bool {
         let fresh = self.comparisons.get().saturating_add(first.saturating_mul(second));
         let may = fresh <= MAX_NAME_COMPARISONS;

@@ -10,10 +10,11 @@ use super::{
     body::{optional_pose, read_material, vector},
     files, heightfield,
     import::{self, ImportOptions, Wanted},
+    mechanism_parts,
     node::Node,
-    parts, points,
+    point_shapes,
     reading::{Placeholders, Reading},
-    robot::{self, Draft, Placement, Taken, Totals},
+    robot::{self, Occupancy, Placement, RobotDraft, Totals},
     rocks,
     schema::{Element, GRAVITY, ROBOT},
     soil,
@@ -32,7 +33,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
 }
 
 /// The same with a robot file that has been read already: its path and text, and the robot.
-pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Option<(SourceFile, Draft)>) -> World {
+pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Option<(SourceFile, RobotDraft)>) -> World {
     let mut world = World {
         name: reading.text(root, "name").unwrap_or_default().to_owned(),
         mechanism: Mechanism {
@@ -46,7 +47,7 @@ pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Opti
         ..World::default()
     };
     world.mechanism.grounds = read_grounds(reading, root, &mut world.sources);
-    let parts = parts::read(reading, &root.children, "object");
+    let parts = mechanism_parts::read(reading, &root.children, "object");
     world.mechanism.bodies = parts.bodies;
     world.mechanism.joints = parts.joints;
     let Mechanism { bodies, joints, .. } = &mut world.mechanism;
@@ -57,7 +58,7 @@ pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Opti
     let totals = Totals::of(&world.mechanism.bodies, &world.mechanism.joints, &[]);
     totals.check(reading, root.offset);
     let mut drafts = HashMap::new();
-    let mut taken = Taken { totals, ..Taken::default() };
+    let mut taken = Occupancy { totals, ..Occupancy::default() };
     for node in root.children.iter().filter(|child| child.name == "robot") {
         place_robot(reading, node, &mut drafts, &mut prepared, &mut world, &mut taken);
     }
@@ -107,7 +108,9 @@ fn read_grounds(reading: &Reading, root: &Node, sources: &mut Vec<SourceFile>) -
 /// Triangles, where the element's pose places them.
 fn read_ground_mesh(reading: &Reading, node: &Node) -> Option<GroundMesh> {
     let element = child(node, "triangleMesh")?;
-    let Shape::TriangleMesh { mut vertices, triangles } = points::read_mesh(reading, element)? else { return None };
+    let Shape::TriangleMesh { mut vertices, triangles } = point_shapes::read_mesh(reading, element)? else {
+        return None;
+    };
     let pose = optional_pose(reading, element)?;
     vertices.iter_mut().for_each(|vertex| *vertex = pose.point(*vertex));
     let material = read_material(reading, node)?;
@@ -127,10 +130,10 @@ fn read_plane(reading: &Reading, node: &Node) -> Option<Plane> {
 fn place_robot<'n>(
     reading: &Reading,
     node: &'n Node,
-    drafts: &mut HashMap<(String, Option<&'n str>), Option<Draft>>,
-    prepared: &mut Option<(SourceFile, Draft)>,
+    drafts: &mut HashMap<(String, Option<&'n str>), Option<RobotDraft>>,
+    prepared: &mut Option<(SourceFile, RobotDraft)>,
     world: &mut World,
-    taken: &mut Taken,
+    taken: &mut Occupancy,
 ) {
     let (Some(pose), Some(port_offset), Some(combined_port)) =
         (optional_pose(reading, node), reading.whole(node, "portOffset"), reading.whole(node, "combinedPort"))
@@ -165,7 +168,7 @@ fn place_robot<'n>(
 }
 
 /// A robot whose parts stand in the world file.
-fn read_own_robot(reading: &Reading, node: &Node) -> Option<Draft> {
+fn read_own_robot(reading: &Reading, node: &Node) -> Option<RobotDraft> {
     if !node.children.iter().any(|child| child.name == "body") {
         let help = "name the file of a robot, or give it a <body>";
         reading.problem_with_help(node.offset, "<robot> has neither a file nor a body", help);
@@ -181,12 +184,12 @@ fn read_robot_file(
     reading: &Reading,
     node: &Node,
     file: &str,
-    prepared: &mut Option<(SourceFile, Draft)>,
+    prepared: &mut Option<(SourceFile, RobotDraft)>,
     sources: &mut Vec<SourceFile>,
-) -> Option<Draft> {
+) -> Option<RobotDraft> {
     let place = reading.place(node, "file");
-    const PARTS: [&str; 6] = ["body", "joint", "coupling", "exclude", "sensor", "actuator"];
-    if let Some(part) = node.children.iter().find(|child| PARTS.contains(&child.name.as_str())) {
+    const ROBOT_PARTS: [&str; 6] = ["body", "joint", "coupling", "exclude", "sensor", "actuator"];
+    if let Some(part) = node.children.iter().find(|child| ROBOT_PARTS.contains(&child.name.as_str())) {
         reading.problem(part.offset, format!("<{}> stands in a <robot> that has a file; leave one out", part.name));
         return None;
     }

@@ -11,22 +11,22 @@ use super::{
 };
 
 /// All categories. A ground has them.
-pub(super) const ALL: u32 = u16::MAX as u32;
+pub(super) const ALL_CATEGORIES: u32 = u16::MAX as u32;
 
 /// Robots that have a bit of their own: as many as leave one bit to all others.
-const BITS: usize = u16::BITS as usize - 1;
+const ROBOT_BITS: usize = u16::BITS as usize - 1;
 
 /// Category and affinity. Bodies of a robot that do not collide with each other have a bit of their own, which none of them is open to.
 pub(super) fn masks(mechanism: &Mechanism, body: &Body) -> [u32; 2] {
     match body.robot.and_then(|robot| own_bit(mechanism, robot)) {
-        Some(bit) => [bit, ALL & !bit],
+        Some(bit) => [bit, ALL_CATEGORIES & !bit],
         None => [u32::from(body.filter.category), u32::from(body.filter.collides_with)],
     }
 }
 
 /// The bit of a robot whose bodies do not collide with each other, while there is one and none of them has a filter.
 fn own_bit(mechanism: &Mechanism, robot: RobotId) -> Option<u32> {
-    let is_apart = !mechanism.robot(robot).self_collision && robot.index() < BITS;
+    let is_apart = !mechanism.robot(robot).self_collision && robot.index() < ROBOT_BITS;
     // Against a filter with few bits another mask would be another answer.
     let is_free = || mechanism.bodies.iter().all(|body| body.filter == CollisionFilter::default());
     (is_apart && is_free()).then(|| 1 << robot.index())

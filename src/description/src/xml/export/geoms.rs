@@ -11,8 +11,8 @@ use super::{
 };
 
 /// Groups of geoms: MuJoCo shows the second one, and the third on request.
-const SEEN: &str = "2";
-const HIDDEN: &str = "3";
+const VISIBLE_GROUP: &str = "2";
+const HIDDEN_GROUP: &str = "3";
 
 /// Adds all geoms of a body, the points of its meshes to the assets.
 pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &mut Node) {
@@ -28,7 +28,7 @@ pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &
         push(&mut geom, "contype", category.to_string());
         push(&mut geom, "conaffinity", collides_with.to_string());
         if !is_seen_so {
-            push(&mut geom, "group", HIDDEN.into());
+            push(&mut geom, "group", HIDDEN_GROUP.into());
         }
         element.children.push(geom);
     }
@@ -65,7 +65,7 @@ fn visual(part: &Simple, pose: &Pose, color: Option<Color>, asset: &mut Node) ->
         // One that encloses nothing has no volume to be filled.
         push(mesh, "inertia", "shell".into());
     }
-    for (name, value) in [("contype", "0"), ("conaffinity", "0"), ("group", SEEN)] {
+    for (name, value) in [("contype", "0"), ("conaffinity", "0"), ("group", VISIBLE_GROUP)] {
         push(&mut geom, name, value.into());
     }
     if let Some(color) = color {

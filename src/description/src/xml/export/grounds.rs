@@ -5,7 +5,7 @@ use simpartner_model::{Ground, Heightfield, Plane};
 
 use super::{
     super::{import::element::node, node::Node},
-    filters::ALL,
+    filters::ALL_CATEGORIES,
     geoms::set_surface,
     mjcf_element::{push, z_up_vector},
     writer::{Writer, join},
@@ -32,10 +32,10 @@ pub(super) fn add(writer: &mut Writer, asset: &mut Node, bodies: &mut Node) {
     }
 }
 
-/// What collides with it: everything, whatever its category.
+/// Lets every category collide with it.
 fn open(geom: &mut Node) {
-    push(geom, "contype", ALL.to_string());
-    push(geom, "conaffinity", ALL.to_string());
+    push(geom, "contype", ALL_CATEGORIES.to_string());
+    push(geom, "conaffinity", ALL_CATEGORIES.to_string());
 }
 
 fn of_plane(writer: &Writer, plane: &Plane) -> Node {

@@ -158,7 +158,7 @@ fn ball(writer: &mut Writer, chain: &Chain, anchor: String) -> Node {
     element
 }
 
-/// What of losses, spring and rotor is not 0.
+/// Adds losses, spring and rotor inertia that are not 0.
 fn push_losses(law: &FreeAxis, element: &mut Node) {
     let losses = [
         ("damping", law.damping),

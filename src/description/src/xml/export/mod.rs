@@ -38,7 +38,7 @@ pub enum ExportFormat {
 pub struct Exported {
     /// The file.
     pub text: String,
-    /// What is not in it as we have it.
+    /// Differences from the world.
     pub warnings: Vec<Warning>,
     /// Mesh files that the file names: the path of each, seen from the file's folder, and its text (Wavefront OBJ).
     pub meshes: Vec<(String, String)>,
@@ -76,7 +76,7 @@ fn frictions(mechanism: &Mechanism) -> Vec<f64> {
     all
 }
 
-/// What stands at the head of a file.
+/// Comment at the head of a file.
 fn comment(warnings: &[Warning]) -> String {
     let mut text = String::from("Written by SimPartner. Metres, kilograms, seconds, radians; z is up.");
     if !warnings.is_empty() {

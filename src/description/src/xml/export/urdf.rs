@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The way that a slider without stops gets in a format that has none, metres.
-const FARTHEST: f64 = 1e6;
+const UNLIMITED_TRAVEL: f64 = 1e6;
 
 /// The `<robot>` element.
 pub(super) fn root(writer: &mut Writer, world: &World, mesh_folder: &str) -> Result<Node, String> {
@@ -196,7 +196,10 @@ fn joint_element(
     element.children.push(node("axis", 0, &[("xyz", join(&axis.to_array()))]));
     let mut limit = Vec::new();
     if is_limited || step.linear {
-        limit.extend([("lower", lower.max(-FARTHEST).to_string()), ("upper", upper.min(FARTHEST).to_string())]);
+        limit.extend([
+            ("lower", lower.max(-UNLIMITED_TRAVEL).to_string()),
+            ("upper", upper.min(UNLIMITED_TRAVEL).to_string()),
+        ]);
     }
     limit.extend([("effort", max_effort.to_string()), ("velocity", max_rate.to_string())]);
     element.children.push(node("limit", 0, &limit));
@@ -224,7 +227,7 @@ fn joint_element(
     element
 }
 
-/// What couples a coordinate to one that it follows.
+/// The `<mimic>` of a coordinate that follows another.
 fn mimic(writer: &Writer, chain: &Chain, step: &Step) -> Option<Node> {
     let mechanism = writer.mechanism;
     let is_own = |coupling: &&Coupling| {

@@ -4,7 +4,7 @@ use simpartner_model::{Body, Mechanism};
 
 use crate::source::Warning;
 
-/// What is being written.
+/// State of an export: the mechanism, warnings and mesh files.
 pub(super) struct Writer<'w> {
     pub(super) mechanism: &'w Mechanism,
     /// All frictions that surfaces have, each once; none where each has the rule of the larger one.
@@ -14,7 +14,7 @@ pub(super) struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    /// Tells what the format does not hold, once a thing.
+    /// Warns once of a property that the format does not have.
     pub(super) fn tell(&mut self, source: &str, what: impl Into<String>, help: &str) {
         let warning = Warning { place: source.to_owned(), what: what.into(), help: help.to_owned() };
         if !self.warnings.iter().any(|known| known.what == warning.what && known.place == warning.place) {
@@ -22,7 +22,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What surfaces have that neither format does.
+    /// Warns of surface properties that neither format has.
     pub(super) fn tell_surface(&mut self, body: &Body) {
         let material = &body.material;
         let given = [

@@ -3,8 +3,8 @@
 use super::super::{node::Node, reading::Reading};
 use crate::text::numbers::{read_spaced_numbers, shorten};
 
-/// How a number is written.
-pub(super) const SPELLING: &str =
+/// Accepted spelling of a number.
+pub(super) const NUMBER_SPELLING: &str =
     "numbers have a point before their decimals, nothing between their digits, and blanks between them";
 
 pub(super) fn name_of(reading: &Reading, node: &Node) -> Option<String> {
@@ -27,7 +27,7 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str
     let Some(first) = numbers.as_ref().and_then(|numbers| numbers.first_chunk::<N>()) else {
         let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
         let message = format!("attribute '{name}': expected {what}, got '{}'", shorten(value));
-        reading.problem_with_help(place, message, SPELLING);
+        reading.problem_with_help(place, message, NUMBER_SPELLING);
         return None;
     };
     if numbers.as_ref().is_some_and(|numbers| numbers.len() > N) {
@@ -41,7 +41,7 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str
 pub(super) fn list(reading: &Reading, node: &Node, name: &str) -> Option<Vec<f64>> {
     let value = attribute(node, name)?;
     let tell = |(_, what)| {
-        reading.problem_with_help(reading.place(node, name), format!("attribute '{name}': {what}"), SPELLING);
+        reading.problem_with_help(reading.place(node, name), format!("attribute '{name}': {what}"), NUMBER_SPELLING);
     };
     read_spaced_numbers(value, usize::MAX).map_err(tell).ok()
 }
@@ -53,7 +53,7 @@ pub(super) fn first_numbers<const N: usize>(reading: &Reading, node: &Node, name
     if first.is_none() {
         let got = shorten(attribute(node, name).unwrap_or_default());
         let message = format!("attribute '{name}': expected {N} finite numbers, got '{got}'");
-        reading.problem_with_help(reading.place(node, name), message, SPELLING);
+        reading.problem_with_help(reading.place(node, name), message, NUMBER_SPELLING);
     }
     first
 }

@@ -7,7 +7,7 @@ use super::super::node::Node;
 use crate::text::tree::Attribute;
 
 /// Coordinates below this are what is left of a right angle, metres: a thousandth of an atom.
-pub(super) const NOTHING: f64 = 1e-13;
+pub(super) const NEGLIGIBLE_COORDINATE: f64 = 1e-13;
 
 pub(in crate::xml) fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
     let attribute = |(name, value): &(&str, String)| Attribute { name: (*name).into(), value: value.clone(), offset };
@@ -26,13 +26,15 @@ pub(in crate::xml) fn value(name: &str, offset: usize, text: impl ToString) -> N
 /// The attributes x, y and z, without those that are 0.
 pub(super) fn coordinates(vector: DVec3) -> Vec<(&'static str, String)> {
     let all = ["x", "y", "z"].into_iter().zip(vector.to_array());
-    all.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))).collect()
+    all.filter(|(_, value)| value.abs() > NEGLIGIBLE_COORDINATE).map(|(name, value)| (name, digits(value))).collect()
 }
 
 /// A `<pose>`, unless it is the identity.
 pub(in crate::xml) fn pose_element(pose: &Pose, offset: usize) -> Option<Node> {
     let angles = ["roll", "pitch", "yaw"].into_iter().zip(pose.roll_pitch_yaw().to_array());
     let mut attributes = coordinates(pose.translation);
-    attributes.extend(angles.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))));
+    attributes.extend(
+        angles.filter(|(_, value)| value.abs() > NEGLIGIBLE_COORDINATE).map(|(name, value)| (name, digits(value))),
+    );
     (!attributes.is_empty()).then(|| node("pose", offset, &attributes))
 }

@@ -5,7 +5,7 @@ use bevy_math::{DMat3, DVec3};
 use super::model::Form;
 use crate::mesh::Mesh;
 
-/// How much of it there is, and where: volume in m³ (of a shell, area in m²), and the tensor about the centre for a density of 1.
+/// Volume in m³ (area in m² for a shell), centre, and inertia tensor about the centre for a density of 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     pub(super) amount: f64,
@@ -13,19 +13,19 @@ pub(super) struct Extent {
     pub(super) tensor: DMat3,
 }
 
-/// How a mesh is filled, as MuJoCo names it.
+/// Mass distribution of a mesh, as MuJoCo names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum MeshInertia {
     /// As if each triangle were seen from the middle of the surface, which counts the hollows of a mesh as if they were filled.
     #[default]
     Legacy,
-    /// What the surface encloses.
+    /// The enclosed volume.
     Exact,
     /// The surface alone.
     Shell,
 }
 
-/// Of a shape that has a formula; `None` for the others.
+/// Extent of a shape with a closed formula; `None` for the others.
 pub(super) fn extent(form: &Form, is_shell: bool) -> Option<Extent> {
     use std::f64::consts::PI;
     let (amount, moments) = match (form, is_shell) {
@@ -109,7 +109,7 @@ fn box_shell(size: DVec3) -> (f64, DVec3) {
     (area, moments)
 }
 
-/// Of a mesh. `None` if it encloses nothing.
+/// Extent of a mesh. `None` if it encloses nothing.
 pub(super) fn mesh_extent(mesh: &Mesh, filled: MeshInertia) -> Option<Extent> {
     let corners = |triangle: &[u32; 3]| triangle.map(|corner| mesh.vertices[corner as usize]);
     let all = || mesh.triangles.iter().map(corners);

@@ -111,7 +111,7 @@ impl Model {
     }
 }
 
-/// What hangs on each link.
+/// Joints and devices of each link.
 struct Ends {
     /// Joints of the tree by their places, and those that close loops behind them.
     joints: Vec<Vec<usize>>,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{limits::MAX_MESH_FILE, mesh::Mesh, text::diagnostic::Diagnostic};
 
-/// What is gathered, each file under the name it had or one like it.
+/// The gathered files, each under its own name or one like it.
 pub(super) struct MeshFolder<'r> {
     reading: &'r Reading<'r>,
     /// The folder, seen from the robot file.

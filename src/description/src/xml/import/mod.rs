@@ -21,7 +21,7 @@ mod meshes;
 mod mjcf;
 mod model;
 mod names;
-mod notes;
+mod omissions;
 mod options;
 mod robot;
 mod scene;

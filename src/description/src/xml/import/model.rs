@@ -23,7 +23,7 @@ pub(super) struct Model {
     pub(super) apart: Vec<Apart>,
     /// The link that no joint carries.
     pub(super) root: usize,
-    /// Whether links of it collide with each other.
+    /// True if its links collide with each other.
     pub(super) self_collision: bool,
 }
 
@@ -34,16 +34,16 @@ pub(super) struct Link {
     pub(super) offset: usize,
     /// In the file's frame while all coordinates are 0, once [`Model::place`] has set it.
     pub(super) pose: Pose,
-    /// Whether nothing moves it.
+    /// True if it is fixed.
     pub(super) is_fixed: bool,
-    /// Whether it may have no mass, since it is there to carry what has: a link between several joints of the same two bodies.
+    /// True if it may have no mass: a carrier link between several joints of the same two bodies.
     pub(super) is_carrier: bool,
     pub(super) mass: Option<MassOf>,
-    /// What collides, and what is seen.
+    /// Collision shapes and visuals.
     pub(super) solids: Vec<Solid>,
     pub(super) visuals: Vec<Solid>,
     pub(super) surface: Surface,
-    /// What it counts as in collisions, and with what it collides, a bit each.
+    /// Collision category and mask, one bit each.
     pub(super) filter: Option<[u16; 2]>,
     /// True for one that has become part of another.
     pub(super) is_merged: bool,
@@ -62,7 +62,7 @@ pub(super) struct MassOf {
 const FRAME_MASS: f64 = 1e-6;
 
 impl Link {
-    /// Whether it is no more than a frame, which has next to no mass and nothing can touch.
+    /// True if it is only a frame: next to no mass, no collision shape.
     pub(super) fn is_frame(&self) -> bool {
         self.solids.is_empty() && self.mass.as_ref().is_none_or(|mass| mass.mass < FRAME_MASS)
     }
@@ -71,11 +71,11 @@ impl Link {
 /// A shape in its link.
 #[derive(Debug, Clone)]
 pub(super) struct Solid {
-    /// What its surface says of contacts, where that is not what its link's says.
+    /// Its contact properties, where they differ from its link's.
     pub(super) surface: Option<Surface>,
     pub(super) pose: Pose,
     pub(super) form: Form,
-    /// Of what is seen, where the file gives it.
+    /// Colour of a visual, where the file gives it.
     pub(super) color: Option<Color>,
     pub(super) offset: usize,
 }
@@ -125,7 +125,7 @@ impl Form {
     }
 }
 
-/// What the surface of a link says of contacts, in our terms.
+/// Contact properties of a link's surface, in our terms.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Surface {
     pub(super) friction: Option<f64>,
@@ -136,7 +136,7 @@ pub(super) struct Surface {
     pub(super) rolling_friction: Option<f64>,
     pub(super) stiffness: Option<f64>,
     pub(super) damping: Option<f64>,
-    /// Whether of two frictions a pair has the larger one.
+    /// True if a pair of surfaces has the larger of their frictions.
     pub(super) takes_larger: bool,
     pub(super) priority: i32,
     pub(super) dimensions: Option<ContactDimensions>,
@@ -158,7 +158,7 @@ pub(super) struct Across {
     pub(super) direction: DVec3,
 }
 
-/// How a link moves against its parent.
+/// Motion of a link relative to its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Motion {
     Fixed,
@@ -172,7 +172,7 @@ pub(super) enum Motion {
     Free,
 }
 
-/// What a joint's drive is told.
+/// Command quantity of a joint's drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DriveKind {
     Position,
@@ -180,7 +180,7 @@ pub(super) enum DriveKind {
     Effort,
 }
 
-/// What drives a joint.
+/// Drive of a joint.
 #[derive(Debug, Clone)]
 pub(super) struct Drive {
     pub(super) kind: DriveKind,
@@ -195,7 +195,7 @@ pub(super) struct Joint {
     pub(super) name: String,
     pub(super) offset: usize,
     pub(super) motion: Motion,
-    /// Whether the two links stay bodies of their own although they cannot move against each other.
+    /// True to keep the two links as separate bodies although they cannot move relative to each other.
     pub(super) keeps_links: bool,
     pub(super) parent: usize,
     pub(super) child: usize,
@@ -204,13 +204,13 @@ pub(super) struct Joint {
     /// Unit vector in the child's frame, and a point there that it goes through.
     pub(super) axis: DVec3,
     pub(super) anchor: DVec3,
-    /// Of a ball joint those of its twist.
+    /// Limits; for a ball joint those of its twist.
     pub(super) limits: Option<[f64; 2]>,
-    /// Of a ball joint: how far it may lean, the half angle of a cone.
+    /// Swing limit of a ball joint: the half angle of a cone, rad.
     pub(super) swing: Option<f64>,
     /// Where it begins, as far as its stops allow.
     pub(super) initial: f64,
-    /// What drives it exerts so much at most, and no more where it is that fast.
+    /// Largest effort of its motor, and the rate above which the motor exerts none.
     pub(super) max_effort: Option<f64>,
     pub(super) max_rate: Option<f64>,
     pub(super) damping: f64,
@@ -257,7 +257,7 @@ pub(super) struct Device {
     pub(super) name: String,
     pub(super) offset: usize,
     pub(super) mount: Mount,
-    /// What else its element says.
+    /// Its other attributes.
     pub(super) attributes: Vec<(&'static str, String)>,
     /// Standard deviation of the noise of a quantity, or of all.
     pub(super) noise: Vec<Noise>,
@@ -270,7 +270,7 @@ pub(super) enum Mount {
     Joint(usize),
 }
 
-/// How far readings of a quantity, or of all where none is named, are off.
+/// Noise of a quantity, or of all where none is named.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noise {
     pub(super) of: Option<&'static str>,
@@ -302,7 +302,7 @@ impl MassOf {
         Self { centre: pose.point(self.centre), tensor: turn * self.tensor * turn.transpose(), ..*self }
     }
 
-    /// Of two as one.
+    /// The masses of two bodies as those of one.
     pub(super) fn with(&self, other: &Self) -> Self {
         let mass = self.mass + other.mass;
         let centre = (self.centre * self.mass + other.centre * other.mass) / mass;

@@ -6,7 +6,7 @@ use crate::text::numbers::shorten;
 /// Names as our files take them, each once.
 pub(super) struct Names {
     pub(super) links: Vec<String>,
-    /// Of the joints of the tree, then of those that close its loops.
+    /// Names of the joints of the tree, then of those that close its loops.
     pub(super) joints: Vec<String>,
 }
 

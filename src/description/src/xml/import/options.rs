@@ -2,12 +2,12 @@
 
 use crate::{mesh::Mesh, source::Warning};
 
-/// What an importer may decide where the format leaves it open.
+/// Options where a format leaves the choice open.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
-    /// Whether the root is fixed to the world, although it could move.
+    /// True to fix the root to the world although it could move.
     pub fixed_base: bool,
-    /// Whether links that do not move against each other stay bodies of their own.
+    /// True to keep links that cannot move relative to each other as separate bodies.
     pub keep_fixed_joints: bool,
     /// The port of the first device; the others follow. 0 for free ones.
     pub first_port: u16,
@@ -18,11 +18,11 @@ pub struct ImportOptions {
     pub decompose: Option<fn(&Mesh) -> Vec<Mesh>>,
     /// The keyframe of an MJCF file that its robots begin in; without one they begin where the file has them.
     pub keyframe: Option<String>,
-    /// Whether the robot, the world, or what fits the file is wanted.
+    /// The result: the robot, the world, or whichever fits the file.
     pub wanted: Wanted,
 }
 
-/// What is to be made of a file.
+/// Result of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wanted {
     /// A robot if that is all that the file holds, else a world.
@@ -53,7 +53,7 @@ impl Default for ImportOptions {
 pub struct Imported {
     /// The robot file.
     pub text: String,
-    /// What is not as the other format has it: where, what, and what it means for the simulation.
+    /// Differences from the other format: place, finding, and effect on the simulation.
     pub warnings: Vec<Warning>,
     /// The mesh files that belong into the mesh folder.
     pub meshes: Vec<MeshFile>,
@@ -64,6 +64,6 @@ pub struct Imported {
 pub struct MeshFile {
     /// Its path seen from the robot file.
     pub path: String,
-    /// What it holds.
+    /// Its content.
     pub contents: Vec<u8>,
 }

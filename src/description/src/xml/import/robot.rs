@@ -7,9 +7,9 @@ use bevy_math::{DMat3, DVec3};
 use simpartner_model::{ContactDimensions, Pose};
 
 use super::{
-    super::{node::Node, points::spans_space, reading::Reading},
+    super::{node::Node, point_shapes::spans_space, reading::Reading},
     devices,
-    element::{NOTHING, coordinates, digits, node, pose_element, value},
+    element::{NEGLIGIBLE_COORDINATE, coordinates, digits, node, pose_element, value},
     model::{Across, Form, Joint, Link, MassOf, Model, Motion, Solid, Surface},
     names::Names,
     text::clean,
@@ -19,10 +19,10 @@ use crate::mesh::Mesh;
 /// A link that moves and has no mass would move without bounds: it gets a gramme, and the inertia of a ball of that and 3 cm.
 const LEAST_MASS: f64 = 1e-3;
 const LEAST_INERTIA: f64 = 4e-7;
-/// Of a link between two joints of the same two bodies, which has none in the other format: a thousandth of a microgramme, far below what
+/// Mass in kg of a link between two joints of the same two bodies, which has none in the other format: far below what
 /// rounding leaves of any body beside it.
 const CARRIER_MASS: f64 = 1e-12;
-/// How far a direction may be off an axis, in the cosine.
+/// Tolerance for a direction along an axis, in the cosine.
 pub(super) const ON_AXIS: f64 = 1e-6;
 /// Parts of an ellipsoid's half circle from pole to pole: the hull is at most 2 % inside of it.
 const ELLIPSOID_CIRCLES: u32 = 8;
@@ -116,14 +116,14 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
     body
 }
 
-/// What is known of a surface on a link.
+/// Surface properties of a shape on a link, where known.
 fn all_of(reading: &Reading, link: &Link, surface: &Surface) -> Vec<(&'static str, String)> {
     let mut given = material(surface);
     given.extend(friction_across(reading, link, surface));
     given
 }
 
-/// What is known of a surface.
+/// Surface properties, where known.
 pub(super) fn material(surface: &Surface) -> Vec<(&'static str, String)> {
     let known = [
         ("friction", surface.friction),
@@ -226,7 +226,7 @@ fn one_shape(mut solids: Vec<Node>, offset: usize) -> Option<Node> {
     }
 }
 
-/// What a shape is for.
+/// Purpose of a shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Collision,
@@ -359,7 +359,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Whether the mesh can be used; what cannot is told and left out.
+/// True if the mesh can be used; one that cannot is left out with a warning.
 fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3, purpose: Purpose) -> Option<()> {
     let path = reading.files.beside(reading.path, file, "robots");
     let wrong = match reading.mesh(&path) {
@@ -390,7 +390,7 @@ fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3, purpos
     None
 }
 
-/// What a mesh file says and means nothing here, told once.
+/// Warns once of a statement in a mesh file that has no effect here.
 fn tell_remark(reading: &Reading, offset: usize, mesh: &Mesh) {
     if let Some(remark) = mesh.remark() {
         reading.warn_once(offset, remark.to_owned(), "save the mesh with Z_UP if it lies on its side".into());
@@ -412,8 +412,9 @@ fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> 
     let anchor = child.point(joint.anchor);
     // Without the element it is the middle of the child.
     let at = ["x", "y", "z"].into_iter().zip(anchor.to_array());
-    let at: Vec<_> =
-        at.map(|(name, value)| (name, if value.abs() > NOTHING { digits(value) } else { "0".into() })).collect();
+    let at: Vec<_> = at
+        .map(|(name, value)| (name, if value.abs() > NEGLIGIBLE_COORDINATE { digits(value) } else { "0".into() }))
+        .collect();
     element.children.push(node("anchor", joint.offset, &at));
     let direction = |tag, axis| node(tag, joint.offset, &coordinates(child.direction(axis)));
     match joint.motion {

@@ -12,7 +12,7 @@ use super::{
     text::{UniqueNames, clean},
 };
 
-/// What a file of another format holds, z up.
+/// Content of a file of another format, z up.
 #[derive(Debug, Default)]
 pub(super) struct Scene {
     pub(super) name: String,
@@ -21,7 +21,7 @@ pub(super) struct Scene {
     pub(super) gravity: Option<DVec3>,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
-    /// What nothing moves and no joint hangs on.
+    /// Fixed links without joints.
     pub(super) fixtures: Vec<Link>,
     pub(super) robots: Vec<Model>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Terrain {
 }
 
 impl Scene {
-    /// Of one robot, and nothing else.
+    /// A scene of one robot, and nothing else.
     pub(super) fn of(robot: Model) -> Self {
         Self { name: robot.name.clone(), offset: robot.offset, robots: vec![robot], ..Self::default() }
     }
@@ -102,7 +102,7 @@ impl Scene {
         scene
     }
 
-    /// Whether a `<robot>` says all of it.
+    /// True if a `<robot>` holds all of it.
     pub(super) fn is_one_robot(&self) -> bool {
         let is_alone = self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty();
         self.robots.len() == 1 && is_alone && self.own_gravity().is_none()
@@ -111,8 +111,8 @@ impl Scene {
     /// Gravity that is not the earth's, in whichever way that is rounded.
     fn own_gravity(&self) -> Option<DVec3> {
         /// From 9.80 to 9.81, m/s², and a rounding error.
-        const ROUNDED: f64 = 0.0101;
-        self.gravity.filter(|gravity| y_up(*gravity).distance(GRAVITY) > ROUNDED)
+        const GRAVITY_TOLERANCE: f64 = 0.0101;
+        self.gravity.filter(|gravity| y_up(*gravity).distance(GRAVITY) > GRAVITY_TOLERANCE)
     }
 
     /// The robot of it, without what belongs to a world.

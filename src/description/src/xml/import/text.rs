@@ -40,7 +40,7 @@ fn escape(value: &str) -> String {
 #[derive(Debug, Default)]
 pub(super) struct UniqueNames {
     taken: HashSet<String>,
-    /// How often each name was wanted.
+    /// Number of requests for each name.
     wanted: HashMap<String, usize>,
 }
 

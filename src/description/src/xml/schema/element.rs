@@ -15,7 +15,7 @@ pub(in crate::xml) struct Element {
     pub(in crate::xml) content: Content,
 }
 
-/// What stands inside an element.
+/// Content of an element.
 #[derive(Debug)]
 pub(in crate::xml) enum Content {
     /// Nothing.
@@ -36,7 +36,7 @@ pub(in crate::xml) struct Child {
     pub(in crate::xml) occurs: Occurs,
 }
 
-/// How often.
+/// Permitted number of occurrences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::xml) enum Occurs {
     Once,
@@ -55,13 +55,13 @@ pub(in crate::xml) struct Attribute {
     pub(in crate::xml) doc: &'static str,
 }
 
-/// What happens when an attribute is not given.
+/// Presence of an attribute, and its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::xml) enum Presence {
     Required,
-    /// It has no value then.
+    /// Without a value when not given.
     Optional,
-    /// It has this value then.
+    /// This value when not given.
     Default(&'static str),
 }
 

@@ -38,7 +38,7 @@ impl Kind {
     /// A flag. An element of this type that holds nothing is set.
     pub(in crate::xml) const BOOLEAN: Self = Self::Word(&["true", "false"]);
 
-    /// What is expected, in words.
+    /// The expected value, in words.
     pub(in crate::xml) fn expectation(self) -> String {
         match self {
             Self::Real => "a finite number".into(),
@@ -60,7 +60,7 @@ impl Kind {
         (self == Self::BOOLEAN).then_some("true")
     }
 
-    /// Whether a text, blanks around it taken off, is such a value.
+    /// True if a trimmed text is such a value.
     pub(in crate::xml) fn accepts(self, text: &str) -> bool {
         if text.len() > if self == Self::Name { MAX_NAME } else { MAX_VALUE } {
             return false;

@@ -20,7 +20,7 @@ const NAMES: [&str; Soil::NAMED.len()] = {
     names
 };
 
-/// What a ground is made of.
+/// The soil of a ground.
 pub(super) const OF_GROUND: Attribute = optional(
     "soil",
     Name,

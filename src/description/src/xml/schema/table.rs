@@ -18,7 +18,7 @@ use super::{
 };
 
 const MASS: Kind = Positive(1e9);
-/// Of a mesh's coordinates: from micrometres to megametres.
+/// Scale of a mesh's coordinates: from micrometres to megametres.
 const SCALE: Kind = Within(-1e6, 1e6);
 /// A body that is faster, or spins faster, counts as one that has run away. Gravity is bounded as speeds are.
 const SPEED: Kind = Within(-1e5, 1e5);

@@ -1,4 +1,4 @@
-//! What Gazebo says of devices and surfaces, in SDF files and in the `<gazebo>` elements of URDF files alike.
+//! Gazebo's devices and surfaces, in SDF files and in the `<gazebo>` elements of URDF files.
 //!
 //! | module | reads |
 //! |---|---|
@@ -16,9 +16,9 @@ use bevy_math::DVec3;
 
 use super::{
     super::{node::Node, reading::Reading},
-    attributes::SPELLING,
+    attributes::NUMBER_SPELLING,
     model::Model,
-    notes::Notes,
+    omissions::Omissions,
 };
 use crate::text::{
     numbers::{read_spaced_numbers, shorten},
@@ -30,7 +30,7 @@ pub(super) use surface::{friction_across, soft_contact};
 /// The model that devices are added to.
 pub(super) struct Gazebo<'m, 'r, 'a> {
     pub(super) reading: &'r Reading<'a>,
-    pub(super) notes: &'m Notes,
+    pub(super) notes: &'m Omissions,
     pub(super) model: &'m mut Model,
     /// Places of links by their names.
     pub(super) links: &'m HashMap<String, usize>,
@@ -73,7 +73,7 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<
             let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
             let place = if node.has_text { node.text_offset } else { node.offset };
             let message = format!("<{}>: expected {what}, got '{}'", node.name, shorten(node.text.trim()));
-            reading.problem_with_help(place, message, SPELLING);
+            reading.problem_with_help(place, message, NUMBER_SPELLING);
             None
         }
     }

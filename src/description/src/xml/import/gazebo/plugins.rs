@@ -16,8 +16,8 @@ use crate::{text::numbers::shorten, xml::node::Node};
 type Driven = (&'static [&'static str], DriveKind);
 
 const JOINT_NAME: &[&str] = &["joint_name"];
-const POSITION: &[Driven] = &[(JOINT_NAME, DriveKind::Position)];
-const WHEELS: &[Driven] = &[(
+const POSITION_DRIVE: &[Driven] = &[(JOINT_NAME, DriveKind::Position)];
+const WHEEL_DRIVES: &[Driven] = &[(
     &[
         "left_joint",
         "right_joint",
@@ -38,30 +38,30 @@ const WHEELS: &[Driven] = &[(
     ],
     DriveKind::Velocity,
 )];
-const STEERED: &[Driven] = &[
-    (WHEELS[0].0, DriveKind::Velocity),
+const STEERED_DRIVES: &[Driven] = &[
+    (WHEEL_DRIVES[0].0, DriveKind::Velocity),
     (
         &["left_steering_joint", "right_steering_joint", "steering_joint", "steeringJoint", "steering_wheel_joint"],
         DriveKind::Position,
     ),
 ];
 /// Parts of the names of plugins that drive joints, and which. The first one that fits counts.
-const DRIVING: [(&str, &[Driven]); 12] = [
-    ("positioncontroller", POSITION),
-    ("jointtrajectory", POSITION),
-    ("jointposetrajectory", POSITION),
-    ("diffdrive", WHEELS),
-    ("skidsteer", WHEELS),
-    ("mecanumdrive", WHEELS),
-    ("ackermannsteering", STEERED),
-    ("ackermanndrive", STEERED),
-    ("tricycledrive", STEERED),
-    ("trackedvehicle", WHEELS),
+const DRIVE_PLUGINS: [(&str, &[Driven]); 12] = [
+    ("positioncontroller", POSITION_DRIVE),
+    ("jointtrajectory", POSITION_DRIVE),
+    ("jointposetrajectory", POSITION_DRIVE),
+    ("diffdrive", WHEEL_DRIVES),
+    ("skidsteer", WHEEL_DRIVES),
+    ("mecanumdrive", WHEEL_DRIVES),
+    ("ackermannsteering", STEERED_DRIVES),
+    ("ackermanndrive", STEERED_DRIVES),
+    ("tricycledrive", STEERED_DRIVES),
+    ("trackedvehicle", WHEEL_DRIVES),
     ("jointcontroller", &[(JOINT_NAME, DriveKind::Velocity)]),
     ("applyjointforce", &[(JOINT_NAME, DriveKind::Effort)]),
 ];
-/// Those that put a device on a link, which they name by one of `ON_LINK`, or on a joint.
-const MOUNTED: [(&str, DeviceKind); 8] = [
+/// Plugins that put a device on a link, which they name by one of `ON_LINK`, or on a joint.
+const DEVICE_PLUGINS: [(&str, DeviceKind); 8] = [
     ("rosimu", DeviceKind::ImuSensor),
     ("rosp3d", DeviceKind::PoseSensor),
     ("rosgps", DeviceKind::GnssSensor),
@@ -74,7 +74,7 @@ const MOUNTED: [(&str, DeviceKind); 8] = [
 const ON_LINK: [&str; 5] = ["bodyName", "body_name", "frameName", "link_name", "linkName"];
 const ON_JOINT: [&str; 2] = ["jointName", "joint_name"];
 /// Ends of the names of those whose work the server does anyway: physics, clock, and the ports of sensors and joints.
-const SILENT: [&str; 19] = [
+const SILENT_PLUGINS: [&str; 19] = [
     "physics",
     "usercommands",
     "scenebroadcaster",
@@ -97,19 +97,19 @@ const SILENT: [&str; 19] = [
 ];
 
 impl Gazebo<'_, '_, '_> {
-    /// Whether a plugin of a model drives joints; then they have their drives.
+    /// Reads a plugin of a model. True if it drives joints, which then have their drives.
     pub(in super::super) fn read_plugin(&mut self, node: &Node) -> bool {
         let names = [attribute(node, "filename"), attribute(node, "name")].map(simplified);
         let is = |part: &str| names.iter().any(|name| name.contains(part));
-        if let Some((_, driven)) = DRIVING.iter().find(|(part, _)| is(part)) {
+        if let Some((_, driven)) = DRIVE_PLUGINS.iter().find(|(part, _)| is(part)) {
             self.drive(node, driven);
             return true;
         }
         if is("mimicjoint") {
             self.couple(node);
-        } else if let Some((_, kind)) = MOUNTED.iter().find(|(part, _)| is(part)) {
+        } else if let Some((_, kind)) = DEVICE_PLUGINS.iter().find(|(part, _)| is(part)) {
             self.mount(node, *kind);
-        } else if !SILENT.iter().any(|end| names[0].ends_with(end)) {
+        } else if !SILENT_PLUGINS.iter().any(|end| names[0].ends_with(end)) {
             self.tell_plugin(node);
         }
         false
@@ -117,7 +117,7 @@ impl Gazebo<'_, '_, '_> {
 
     pub(in super::super) fn tell_plugin(&self, node: &Node) {
         let names = [attribute(node, "filename"), attribute(node, "name")];
-        if SILENT.iter().any(|end| simplified(names[0]).ends_with(end)) {
+        if SILENT_PLUGINS.iter().any(|end| simplified(names[0]).ends_with(end)) {
             return;
         }
         let name = names[0].or(names[1]).unwrap_or("without a name");

@@ -102,7 +102,7 @@ impl Gazebo<'_, '_, '_> {
         joint.motion != Motion::Fixed || Some(joint.parent) != self.world
     }
 
-    /// What a sensor has plugins for it does by itself: it has a port.
+    /// Warns of a sensor's plugins: its port replaces them.
     fn tell_plugins(&self, node: &Node) {
         if let Some(plugin) = node.children.iter().find(|child| child.name == "plugin") {
             let meaning = "the sensor has a port of its own, and clients/ros2 publishes it under a topic of its name";
@@ -187,7 +187,7 @@ fn x_ahead(angle: f64) -> Pose {
     Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(0.0, 0.0, angle)).then(&Pose::from_matrix(turn, DVec3::ZERO))
 }
 
-/// What a sensor without a counterpart here is worth.
+/// Effect of leaving out a sensor that has no counterpart here.
 fn worth_of(kind: &str) -> &'static str {
     match kind {
         "camera"

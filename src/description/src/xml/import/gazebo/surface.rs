@@ -5,7 +5,7 @@ use bevy_math::DVec3;
 use super::{
     super::{
         model::{Across, Surface},
-        notes::Notes,
+        omissions::Omissions,
         robot::ON_AXIS,
     },
     vector,
@@ -13,15 +13,15 @@ use super::{
 use crate::xml::{node::Node, reading::Reading};
 
 /// From here on a contact is rigid, N/m: 10 kg on it would swing at 50 Hz, and Gazebo's step of first order takes that away within one swing.
-const RIGID: f64 = 1e6;
+const RIGID_STIFFNESS: f64 = 1e6;
 
 /// Gazebo's own stiffness, N/m.
-const DEFAULT: f64 = 1e12;
+const DEFAULT_STIFFNESS: f64 = 1e12;
 
 /// The friction across the first direction of the surface in `node`, where it differs from that along it. Ours needs that direction, and one
 /// along an axis of the link.
 pub(in super::super) fn friction_across(
-    (reading, notes): (&Reading, &Notes),
+    (reading, notes): (&Reading, &Omissions),
     node: &Node,
     along: f64,
     across: Option<f64>,
@@ -39,15 +39,15 @@ pub(in super::super) fn friction_across(
 
 /// Stiffness and damping of each point of contact, N/m and N s/m: `<kp>` and `<kd>`. Gazebo's own defaults stand for rigid ones.
 pub(in super::super) fn soft_contact(
-    (notes, node): (&Notes, &Node),
+    (notes, node): (&Omissions, &Node),
     stiffness: Option<f64>,
     damping: Option<f64>,
     surface: &mut Surface,
 ) {
-    if stiffness.is_some_and(|stiffness| (RIGID..DEFAULT).contains(&stiffness)) {
-        let what = format!("<kp> of {RIGID:e} N/m or more is left out, and its <kd>");
+    if stiffness.is_some_and(|stiffness| (RIGID_STIFFNESS..DEFAULT_STIFFNESS).contains(&stiffness)) {
+        let what = format!("<kp> of {RIGID_STIFFNESS:e} N/m or more is left out, and its <kd>");
         notes.add(node.offset, what, "a surface that stiff is rigid here");
     }
-    surface.stiffness = stiffness.filter(|stiffness| *stiffness > 0.0 && *stiffness < RIGID);
+    surface.stiffness = stiffness.filter(|stiffness| *stiffness > 0.0 && *stiffness < RIGID_STIFFNESS);
     surface.damping = surface.stiffness.and(damping).filter(|damping| *damping >= 0.0);
 }

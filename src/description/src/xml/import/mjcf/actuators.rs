@@ -7,22 +7,22 @@ use super::{
         attributes::{attribute, first_numbers, list, number, numbers},
         model::{Device, Drive, DriveKind, Motion, Mount},
     },
-    defaults::ACTUATORS,
+    defaults::ACTUATOR_TAGS,
     importer::Mjcf,
 };
 use crate::{text::numbers::shorten, xml::node::Node};
 
-/// What an actuator may act on, the first that is named.
-const ON: [&str; 7] = ["joint", "jointinparent", "tendon", "site", "slidersite", "cranksite", "body"];
+/// Attributes that name an actuator's target, in order of precedence.
+const TARGET_ATTRIBUTES: [&str; 7] = ["joint", "jointinparent", "tendon", "site", "slidersite", "cranksite", "body"];
 
 impl Mjcf<'_, '_> {
     pub(super) fn read_actuator(&mut self, node: &Node, root: &Node) {
         let name = node.name.as_str();
-        if !ACTUATORS.contains(&name) {
+        if !ACTUATOR_TAGS.contains(&name) {
             let what = format!("<{name}> of <actuator> is left out");
             return self.notes.add(node.offset, what, "nothing exerts its force");
         }
-        let Some(on) = ON.into_iter().find(|on| attribute(node, on).is_some()) else {
+        let Some(on) = TARGET_ATTRIBUTES.into_iter().find(|on| attribute(node, on).is_some()) else {
             return self.reading.problem(node.offset, format!("<{name}> names nothing that it drives"));
         };
         let Some(kind) = self.drive_kind(node) else {
@@ -137,7 +137,7 @@ impl Mjcf<'_, '_> {
         });
     }
 
-    /// What an actuator is told: by its name, or of a general one by its law.
+    /// Command quantity of an actuator: by its tag, or for `<general>` by its law.
     fn drive_kind(&self, node: &Node) -> Option<DriveKind> {
         let gain = |name: &str| list(self.reading, node, name).unwrap_or_default();
         let tell = |name: &str, meaning| {

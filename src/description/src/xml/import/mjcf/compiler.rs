@@ -17,9 +17,9 @@ pub(super) struct Compiler {
     euler_axes: [char; 3],
     mesh_folder: String,
     strips_paths: bool,
-    /// Whether a range that is given limits.
+    /// True if a given range is a limit.
     auto_limits: bool,
-    /// Whether inertia follows from geoms: always, never, or where no `<inertial>` stands.
+    /// Inertia from geoms: always, never, or where there is no `<inertial>`.
     pub(super) inertia_from_geoms: Option<bool>,
     /// Groups of geoms that count for inertia.
     pub(super) inertia_groups: [f64; 2],
@@ -115,7 +115,7 @@ impl Compiler {
         format!("{}/{file}", self.mesh_folder.trim_end_matches('/'))
     }
 
-    /// Whether a joint or actuator is limited by its range.
+    /// True if a joint or actuator is limited by its range.
     pub(super) fn is_limited(&self, reading: &Reading, node: &Node, flag: &str, range: &str) -> bool {
         match attribute(node, flag) {
             Some("true") => true,
@@ -135,7 +135,7 @@ impl Compiler {
         Pose { translation, rotation: self.rotation(reading, node) }
     }
 
-    /// How an element is turned: the identity where it does not say.
+    /// Rotation of an element: the identity where it gives none.
     pub(super) fn rotation(&self, reading: &Reading, node: &Node) -> DQuat {
         let ways = ["quat", "axisangle", "euler", "xyaxes", "zaxis"];
         let mut given = ways.into_iter().filter(|way| attribute(node, way).is_some());

@@ -13,11 +13,11 @@ use super::{
 };
 use crate::xml::node::Node;
 
-/// How soft contacts, stops and equalities are.
-const SOFTNESS: [&str; 8] =
+/// Attributes for the softness of contacts, stops and equalities.
+const SOFTNESS_ATTRIBUTES: [&str; 8] =
     ["solref", "solimp", "solreflimit", "solimplimit", "solreffriction", "solimpfriction", "o_solref", "o_solimp"];
-/// From how far away they act.
-const MARGIN: [&str; 3] = ["margin", "gap", "o_margin"];
+/// Attributes for the distance at which contacts act.
+const MARGIN_ATTRIBUTES: [&str; 3] = ["margin", "gap", "o_margin"];
 
 /// A pair, and the friction that it asks for.
 struct Pair {
@@ -33,7 +33,7 @@ pub(super) fn paired(root: &Node) -> HashSet<String> {
     pairs.filter(|node| node.name == "pair").flat_map(named).flatten().collect()
 }
 
-/// Whether a geom or a class of them has a contact dimension of more than sliding.
+/// True if a geom or a default class has a contact dimension of more than sliding.
 pub(super) fn have_torsional(root: &Node) -> bool {
     let mut found = false;
     root.walk(&mut |node| {
@@ -183,11 +183,11 @@ impl Mjcf<'_, '_> {
         root.walk(&mut |node| {
             for given in &node.attributes {
                 let name = given.name.as_str();
-                if SOFTNESS.contains(&name) {
+                if SOFTNESS_ATTRIBUTES.contains(&name) {
                     let meaning = "contacts, stops and equalities are rigid: nothing sinks in or gives way, and what meets \
                                    rebounds by its restitution alone";
                     self.notes.add(given.offset, "softness ('solref', 'solimp') is left out", meaning);
-                } else if MARGIN.contains(&name) && number(self.reading, node, name).is_some_and(|margin| margin != 0.0) {
+                } else if MARGIN_ATTRIBUTES.contains(&name) && number(self.reading, node, name).is_some_and(|margin| margin != 0.0) {
                     let meaning = "contacts and stops act where bodies touch and joints reach their bounds, not before";
                     self.notes.add(given.offset, "'margin' and 'gap' are left out", meaning);
                 }

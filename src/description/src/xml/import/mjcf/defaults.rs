@@ -7,11 +7,11 @@ use crate::{
 };
 
 /// The name of the outermost class.
-const MAIN: &str = "main";
+const MAIN_CLASS: &str = "main";
 /// Different ways to say how something is turned: who says one of them takes over none.
-const TURNS: [&str; 5] = ["quat", "axisangle", "euler", "xyaxes", "zaxis"];
+const ROTATION_ATTRIBUTES: [&str; 5] = ["quat", "axisangle", "euler", "xyaxes", "zaxis"];
 /// Actuators, which share their defaults.
-pub(super) const ACTUATORS: [&str; 11] = [
+pub(super) const ACTUATOR_TAGS: [&str; 11] = [
     "general",
     "motor",
     "position",
@@ -41,7 +41,7 @@ struct Class {
 impl Defaults {
     /// The classes in all `<default>` sections of a file.
     pub(super) fn read(reading: &Reading, root: &Node) -> Self {
-        let main = Class { name: MAIN.into(), parent: None, elements: Vec::new() };
+        let main = Class { name: MAIN_CLASS.into(), parent: None, elements: Vec::new() };
         let mut defaults = Self { classes: vec![main] };
         for section in root.children.iter().filter(|child| child.name == "default") {
             if let Some(name) = attribute(section, "class") {
@@ -80,7 +80,7 @@ impl Defaults {
         let wanted = attribute(node, "class").or(around);
         let place = match wanted {
             Some(name) => {
-                self.classes.iter().position(|class| class.name == name || name == MAIN && class.parent.is_none())
+                self.classes.iter().position(|class| class.name == name || name == MAIN_CLASS && class.parent.is_none())
             }
             None => Some(0),
         };
@@ -107,14 +107,15 @@ impl Defaults {
 }
 
 fn is_same(one: &str, other: &str) -> bool {
-    one == other || ACTUATORS.contains(&one) && ACTUATORS.contains(&other)
+    one == other || ACTUATOR_TAGS.contains(&one) && ACTUATOR_TAGS.contains(&other)
 }
 
 fn take_over(node: &mut Node, element: &Node) {
-    let is_turned = node.attributes.iter().any(|given| TURNS.contains(&given.name.as_str()));
+    let is_turned = node.attributes.iter().any(|given| ROTATION_ATTRIBUTES.contains(&given.name.as_str()));
     for given in &element.attributes {
         let name = given.name.as_str();
-        let has = node.attributes.iter().any(|own| own.name == name) || is_turned && TURNS.contains(&name);
+        let has =
+            node.attributes.iter().any(|own| own.name == name) || is_turned && ROTATION_ATTRIBUTES.contains(&name);
         if !has && name != "class" {
             node.attributes.push(given.clone());
         }

@@ -30,11 +30,11 @@ const ON_OBJECTS: [(&str, DeviceKind); 4] = [
     ("framelinvel", DeviceKind::VelocitySensor),
     ("frameangvel", DeviceKind::VelocitySensor),
 ];
-/// What the encoder and the drive of each joint tell anyway.
+/// Sensors whose values the encoder and the drive of each joint have already.
 const OF_JOINTS: [&str; 6] = ["jointpos", "jointvel", "ballquat", "ballangvel", "actuatorpos", "actuatorvel"];
 
 impl Mjcf<'_, '_> {
-    /// What drives joints, and what measures.
+    /// Reads actuators and sensors.
     pub(super) fn read_devices(&mut self, root: &Node) {
         let of = |name: &'static str| {
             root.children.iter().filter(move |child| child.name == name).flat_map(|section| &section.children)

@@ -22,14 +22,14 @@ use crate::{
 };
 
 /// MuJoCo's density where the file says nothing, kg/m³: that of water.
-const DENSITY: f64 = 1000.0;
+const DEFAULT_DENSITY: f64 = 1000.0;
 /// The last group of geoms that MuJoCo shows unless it is told otherwise.
 const LAST_SEEN_GROUP: f64 = 2.0;
 /// A plane beside the ground becomes a slab so thick, and where it has no size so wide, metres.
 const SLAB_THICKNESS: f64 = 1.0;
 const SLAB_WIDTH: f64 = 200.0;
 
-/// What a geom is.
+/// Shape of a geom.
 enum Kind {
     Solid(Box<Solid>, Option<Rc<MeshAsset>>),
     Plane { pose: Pose, size: [f64; 2] },
@@ -289,7 +289,7 @@ impl Mjcf<'_, '_> {
         own.or_else(|| attribute(node, "material").and_then(|name| self.assets.colors.get(name)).copied())
     }
 
-    /// Whether MuJoCo shows it unless it is told otherwise.
+    /// True if MuJoCo shows it by default.
     fn is_seen(&self, node: &Node) -> bool {
         number(self.reading, node, "group").unwrap_or(0.0) <= LAST_SEEN_GROUP
     }
@@ -335,7 +335,7 @@ impl Mjcf<'_, '_> {
         ["contype", "conaffinity"].map(|name| number(self.reading, node, name).map_or(1, |bits| bits as i64 as u32))
     }
 
-    /// Whether a pair makes it collide.
+    /// True if a pair makes it collide.
     fn is_paired(&self, node: &Node) -> bool {
         self.collides && attribute(node, "name").is_some_and(|name| self.paired.contains(name))
     }
@@ -367,7 +367,7 @@ impl Mjcf<'_, '_> {
         };
         let mass = match number(self.reading, node, "mass") {
             Some(mass) => mass,
-            None => number(self.reading, node, "density").unwrap_or(DENSITY) * spread.amount,
+            None => number(self.reading, node, "density").unwrap_or(DEFAULT_DENSITY) * spread.amount,
         };
         if mass < 0.0 {
             self.reading.problem(node.offset, format!("a mass of {mass} kg is below zero"));

@@ -12,7 +12,7 @@ use super::{
         attributes::attribute,
         mass::MeshInertia,
         model::{Form, Model},
-        notes::Notes,
+        omissions::Omissions,
         scene::{Ground, Terrain},
     },
     compiler::Compiler,
@@ -31,9 +31,9 @@ pub(super) struct Mjcf<'r, 'a> {
     pub(super) defaults: Defaults,
     pub(super) assets: Assets,
     pub(super) model: Model,
-    /// Whether anything collides at all.
+    /// True if anything collides at all.
     pub(super) collides: bool,
-    /// Whether any contact may resist turning about its normal. Where none does, that friction is not written.
+    /// True if any contact may resist turning about its normal. Otherwise that friction is not written.
     pub(super) has_torsional: bool,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
@@ -47,15 +47,15 @@ pub(super) struct Mjcf<'r, 'a> {
     /// Places of joints by their names, and all in the order of the coordinates of a keyframe, with the bodies of free ones.
     pub(super) joints: HashMap<String, usize>,
     pub(super) order: Vec<usize>,
-    pub(super) notes: Notes,
+    pub(super) notes: Omissions,
 }
 
-/// What geoms name.
+/// Assets that geoms refer to.
 #[derive(Debug, Default)]
 pub(super) struct Assets {
     pub(super) meshes: HashMap<String, Rc<MeshAsset>>,
     pub(super) fields: HashMap<String, Rc<Field>>,
-    /// Of materials.
+    /// Colours of materials.
     pub(super) colors: HashMap<String, Color>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Field {
     pub(super) heights: Vec<f64>,
 }
 
-/// What a geom of a pair is.
+/// Owner of a geom of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Collider {
     Ground,
@@ -93,7 +93,7 @@ impl Mjcf<'_, '_> {
         self.defaults.resolve(self.reading, node, class)
     }
 
-    /// What a name in an attribute means. A problem if it means nothing.
+    /// Looks up the name in an attribute. An unknown name is a problem.
     pub(super) fn named<T: Copy>(&self, node: &Node, name: &str, what: &str, known: &HashMap<String, T>) -> Option<T> {
         let Some(value) = attribute(node, name) else {
             self.reading.problem(node.offset, format!("<{}> lacks the attribute '{name}'", node.name));

@@ -57,7 +57,7 @@ fn read(reading: &Reading, node: &Node, taken: &mut Vec<String>) -> Option<Node>
     };
     let parsed = reading.parse(&path, &text);
     let file = Rc::new(SourceFile::new(path, text));
-    let start = reading.origins.include(Rc::clone(&file));
+    let start = reading.source_map.include(Rc::clone(&file));
     // It has been counted as it was read.
     reading.session.sources.borrow_mut().push((*file).clone());
     let mut roots = parsed.map_err(|problem: Diagnostic| reading.push(problem)).ok()?;

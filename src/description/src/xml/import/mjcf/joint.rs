@@ -151,7 +151,7 @@ impl Mjcf<'_, '_> {
     }
 }
 
-/// How a coordinate moves the child, in the child's frame at 0.
+/// Motion of the child by a coordinate, in the child's frame at 0.
 pub(super) fn motion_of(joint: &Joint, coordinate: f64) -> Pose {
     match joint.motion {
         Motion::Sliding => Pose { translation: joint.axis * coordinate, rotation: DQuat::IDENTITY },

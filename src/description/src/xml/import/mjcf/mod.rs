@@ -38,7 +38,7 @@ use super::{
     super::{node::Node, reading::Reading},
     attributes::{attribute, number, numbers},
     model::{Link, Model},
-    notes::Notes,
+    omissions::Omissions,
     options::ImportOptions,
     scene::{Scene, WORLD},
 };
@@ -47,7 +47,7 @@ use crate::text::tree::child;
 /// The root element.
 pub(super) const ROOT: &str = "mujoco";
 /// MuJoCo's gravity where the file says nothing, m/s².
-const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
+const MUJOCO_GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
 
 /// Reads a file.
 pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOptions) -> Option<Scene> {
@@ -78,7 +78,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         colliders: HashMap::new(),
         joints: HashMap::new(),
         order: Vec::new(),
-        notes: Notes::default(),
+        notes: Omissions::default(),
     };
     mjcf.assets = mjcf.read_assets(&root);
     for section in root.children.iter().filter(|child| child.name == "worldbody") {
@@ -122,7 +122,7 @@ impl Mjcf<'_, '_> {
 
     /// Gravity; what else `<option>` has is said.
     fn read_options(&self, root: &Node) -> DVec3 {
-        let mut gravity = GRAVITY;
+        let mut gravity = MUJOCO_GRAVITY;
         for node in root.children.iter().filter(|child| child.name == "option") {
             gravity = numbers::<3>(self.reading, node, "gravity").map_or(gravity, DVec3::from_array);
             for name in ["timestep", "density", "viscosity", "wind"] {
@@ -145,7 +145,7 @@ impl Mjcf<'_, '_> {
 
     /// Sections that the simulation does without.
     fn tell_other_sections(&self, root: &Node) {
-        const READ: [&str; 11] = [
+        const READ_SECTIONS: [&str; 11] = [
             "compiler",
             "default",
             "option",
@@ -158,10 +158,10 @@ impl Mjcf<'_, '_> {
             "sensor",
             "keyframe",
         ];
-        const SILENT: [&str; 4] = ["size", "visual", "statistic", "custom"];
+        const SILENT_SECTIONS: [&str; 4] = ["size", "visual", "statistic", "custom"];
         for node in &root.children {
             let name = node.name.as_str();
-            if READ.contains(&name) || SILENT.contains(&name) {
+            if READ_SECTIONS.contains(&name) || SILENT_SECTIONS.contains(&name) {
                 continue;
             }
             let meaning = match name {
@@ -174,7 +174,7 @@ impl Mjcf<'_, '_> {
     }
 }
 
-/// Whether a flag of the options switches something off.
+/// True if a flag of the options switches a feature off.
 fn is_disabled(root: &Node, flag: &str) -> bool {
     let options = root.children.iter().filter(|child| child.name == "option");
     options.filter_map(|option| child(option, "flag")).any(|flags| attribute(flags, flag) == Some("disable"))

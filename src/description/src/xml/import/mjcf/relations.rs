@@ -1,4 +1,4 @@
-//! What holds between bodies and joints beside the tree: equalities, tendons; and where a keyframe begins.
+//! Constraints between bodies and joints beside the tree: equalities and tendons; and the initial state of a keyframe.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Pose;
@@ -15,9 +15,9 @@ use super::{
 use crate::{text::numbers::shorten, xml::node::Node};
 
 /// Bodies that a loop holds together may be apart by so much at the start, metres: what rounding in a file with four digits leaves.
-const OPEN: f64 = 1e-3;
+const LOOP_TOLERANCE: f64 = 1e-3;
 
-/// What a tendon does by itself.
+/// Passive properties of a tendon.
 const TENDON_LAWS: [&str; 5] = ["range", "stiffness", "damping", "frictionloss", "armature"];
 
 impl Mjcf<'_, '_> {
@@ -102,7 +102,7 @@ impl Mjcf<'_, '_> {
         let gap = apart.translation.length();
         // Half the angle, for a small one.
         let turned = if motion == Motion::Fixed { 2.0 * apart.rotation.xyz().length() } else { 0.0 };
-        if gap > OPEN || turned > OPEN {
+        if gap > LOOP_TOLERANCE || turned > LOOP_TOLERANCE {
             let what = format!("a <{}> that is {gap:.2e} m and {turned:.2e} rad open is left out", node.name);
             self.notes.add(node.offset, what, "it is no loop that is closed at the start; move its bodies together");
             return None;

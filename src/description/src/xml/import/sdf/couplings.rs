@@ -10,14 +10,14 @@ use super::{
 use crate::{text::tree::child, xml::node::Node};
 
 /// Axes of a joint, and what is behind the names of the joints that two of them become.
-const AXES: [(&str, &str); 2] = [("axis", "_1"), ("axis2", "_2")];
+const AXIS_SUFFIXES: [(&str, &str); 2] = [("axis", "_1"), ("axis2", "_2")];
 
 impl Sdf<'_, '_> {
     /// Couples the joints of a model, which are those from a place on.
     pub(super) fn read_couplings(&mut self, node: &Node, first_joint: usize, scope: &Scope) {
         for joint in node.children.iter().filter(|child| child.name == "joint") {
             let name = attribute(joint, "name").unwrap_or_default();
-            for (tag, suffix) in AXES {
+            for (tag, suffix) in AXIS_SUFFIXES {
                 let Some(mimic) = child(joint, tag).and_then(|axis| child(axis, "mimic")) else { continue };
                 self.read_mimic(mimic, self.joint(first_joint, name, suffix), first_joint);
             }
@@ -36,8 +36,10 @@ impl Sdf<'_, '_> {
     /// follower = multiplier (leader - reference) + offset.
     fn read_mimic(&mut self, node: &Node, follower: Option<usize>, first_joint: usize) {
         let wanted = attribute(node, "joint").unwrap_or_default();
-        let suffix =
-            AXES.iter().find(|(tag, _)| attribute(node, "axis") == Some(tag)).map_or("_1", |(_, suffix)| suffix);
+        let suffix = AXIS_SUFFIXES
+            .iter()
+            .find(|(tag, _)| attribute(node, "axis") == Some(tag))
+            .map_or("_1", |(_, suffix)| suffix);
         let (Some(leader), Some(follower)) = (self.joint(first_joint, wanted, suffix), follower) else {
             let meaning = "it follows a joint that is not in its model, or closes a loop; it moves by itself";
             return self.notes.add(node.offset, "a <mimic> is left out", meaning);

@@ -11,7 +11,7 @@ use crate::{
     xml::{node::Node, reading::Reading},
 };
 
-/// What frames a model has by name.
+/// The named frames of a model.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     given: BTreeMap<String, Given>,
@@ -27,7 +27,7 @@ struct Given {
 }
 
 /// The model's own frame.
-const MODEL: &str = "__model__";
+const MODEL_FRAME: &str = "__model__";
 
 impl Frames {
     /// Takes up a link, frame, joint or model by its name and pose.
@@ -36,9 +36,9 @@ impl Frames {
             return reading.problem(node.offset, format!("<{}> lacks the attribute 'name'", node.name));
         };
         let default = match node.name.as_str() {
-            "frame" => attribute(node, "attached_to").filter(|frame| !frame.is_empty()).unwrap_or(MODEL),
-            "joint" => child(node, "child").map_or(MODEL, |child| child.text.trim()),
-            _ => MODEL,
+            "frame" => attribute(node, "attached_to").filter(|frame| !frame.is_empty()).unwrap_or(MODEL_FRAME),
+            "joint" => child(node, "child").map_or(MODEL_FRAME, |child| child.text.trim()),
+            _ => MODEL_FRAME,
         };
         let pose = child(node, "pose");
         let relative = pose.and_then(|pose| attribute(pose, "relative_to").or(attribute(pose, "frame")));
@@ -51,7 +51,7 @@ impl Frames {
 
     /// Says where a frame is in the model, and what link it is fixed to; false if there is one of that name already.
     pub(super) fn set(&mut self, name: &str, pose: Pose, link: Option<String>) -> bool {
-        let given = Given { frame: MODEL.into(), pose, link };
+        let given = Given { frame: MODEL_FRAME.into(), pose, link };
         self.given.insert(name.to_owned(), given).is_none()
     }
 
@@ -74,7 +74,7 @@ impl Frames {
             frame.is_some_and(|frame| !frame.is_empty() && frame != link)
         });
         match relative {
-            true => self.resolve(reading, node, link).inverse().then(&self.pose_of(reading, node, MODEL)),
+            true => self.resolve(reading, node, link).inverse().then(&self.pose_of(reading, node, MODEL_FRAME)),
             false => child(node, "pose").map_or(Pose::IDENTITY, |pose| read_pose(reading, pose)),
         }
     }
@@ -99,7 +99,7 @@ impl Frames {
 
     fn find(&self, name: &str) -> Option<Pose> {
         let (mut pose, mut at, mut seen) = (Pose::IDENTITY, name, BTreeSet::new());
-        while ![MODEL, "world", ""].contains(&at) {
+        while ![MODEL_FRAME, "world", ""].contains(&at) {
             if !seen.insert(at) {
                 return None;
             }
@@ -109,10 +109,10 @@ impl Frames {
         Some(pose)
     }
 
-    /// What a frame is fixed to, if that is no model: a link, or another frame.
+    /// The link or frame that a frame is fixed to; `None` for a model.
     pub(super) fn attached(&self, name: &str) -> Option<&str> {
         let given = self.given.get(name)?;
-        given.link.as_deref().or(Some(given.frame.as_str()).filter(|outer| *outer != MODEL))
+        given.link.as_deref().or(Some(given.frame.as_str()).filter(|outer| *outer != MODEL_FRAME))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     super::{
         gazebo,
         model::Model,
-        notes::Notes,
+        omissions::Omissions,
         scene::{Ground, Terrain},
     },
     frames::Frames,
@@ -18,18 +18,18 @@ use crate::{
     xml::{node::Node, reading::Reading},
 };
 
-/// How deep models may be nested in models: the format's own examples need three.
+/// Nesting depth of models in models: the format's own examples need three.
 pub(super) const MOST_NESTED: usize = 16;
 
 /// A file being read.
 pub(super) struct Sdf<'r, 'a> {
     pub(super) reading: &'r Reading<'a>,
-    /// Whether axes are told in the frame of the model unless the file says otherwise (before 1.5).
+    /// True if axes are in the frame of the model unless the file says otherwise (before 1.5).
     pub(super) axes_in_model: bool,
     pub(super) model: Model,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
-    pub(super) notes: Notes,
+    pub(super) notes: Omissions,
     /// Files that are being included, from the outside in.
     pub(super) open: Vec<String>,
 }

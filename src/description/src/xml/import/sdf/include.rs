@@ -20,17 +20,17 @@ use crate::{
 };
 
 /// Where Gazebo looks for models, in its several versions.
-const VARIABLES: [&str; 5] =
+const PATH_VARIABLES: [&str; 5] =
     ["GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "SDF_PATH", "GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH"];
 /// Folders above the file's that are looked into.
-const LEVELS: usize = 8;
+const MAX_LEVELS_UP: usize = 8;
 
 /// A model of another file, with the name and pose that it is included by.
 pub(super) struct Included {
     pub(super) model: Node,
     /// The path of its file.
     pub(super) path: String,
-    /// Whether its members become those of the model around it.
+    /// True if its members become those of the model around it.
     pub(super) is_merged: bool,
 }
 
@@ -84,7 +84,7 @@ impl Sdf<'_, '_> {
             self.reading.read_file(path).map_err(|problem| self.reading.problem(node.offset, problem.message)).ok()?;
         let parsed = self.reading.parse(path, &text);
         let file = Rc::new(SourceFile::new(path, text));
-        let start = self.reading.origins.include(Rc::clone(&file));
+        let start = self.reading.source_map.include(Rc::clone(&file));
         let mut sources = self.reading.session.sources.borrow_mut();
         if !sources.iter().any(|known| known.path == path) {
             sources.push((*file).clone());
@@ -140,14 +140,14 @@ impl Sdf<'_, '_> {
         let mut folders = Vec::new();
         for file in [self.open.last().map(String::as_str), Some(self.reading.path)].into_iter().flatten() {
             let mut folder = Path::new(file).parent().unwrap_or(Path::new("")).to_path_buf();
-            for _ in 0..LEVELS {
+            for _ in 0..MAX_LEVELS_UP {
                 folders.extend([folder.clone(), folder.join("models")]);
                 folder = folder.join("..");
             }
         }
         let folder = |file: &SourceFile| Some(Path::new(&file.path).parent()?.parent()?.to_path_buf());
         folders.extend(self.reading.files.kept().iter().filter_map(folder));
-        for variable in VARIABLES {
+        for variable in PATH_VARIABLES {
             let value = std::env::var_os(variable).unwrap_or_default();
             folders.extend(std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()));
         }

@@ -208,7 +208,7 @@ impl Sdf<'_, '_> {
         });
     }
 
-    /// Whether joints carry a link on another one.
+    /// True if joints carry a link on another one.
     fn carries(&self, inner: usize, outer: usize) -> bool {
         let mut at = outer;
         while at != inner {

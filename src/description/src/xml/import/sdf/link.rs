@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Density where an inertia is to follow from the shapes and nothing is said, kg/m³: that of water.
-const DENSITY: f64 = 1000.0;
+const DEFAULT_DENSITY: f64 = 1000.0;
 /// Corners of the base of a cone.
 const CONE_CORNERS: u32 = 24;
 /// A plane beside the ground becomes a slab so thick, and so wide where the file does not say, metres.
@@ -41,7 +41,7 @@ impl Sdf<'_, '_> {
         let density = child(node, "inertial").and_then(|inertial| self.number(inertial, "density"));
         for collision in node.children.iter().filter(|child| child.name == "collision") {
             let Some(mut solid) = self.read_solid(collision, &pose, at(collision)) else { continue };
-            let density = self.number(collision, "density").or(density).unwrap_or(DENSITY);
+            let density = self.number(collision, "density").or(density).unwrap_or(DEFAULT_DENSITY);
             if let Some(all) = extent(&solid.form, false) {
                 let own = MassOf {
                     mass: density * all.amount,
@@ -240,7 +240,7 @@ impl Sdf<'_, '_> {
         }
     }
 
-    /// What a collision of a link collides with: the link with what any of its own does.
+    /// Collision masks of a link: the union of those of its collisions.
     fn read_bits(&self, node: &Node, link: &mut Link) {
         let bits = child(node, "surface")
             .and_then(|surface| child(surface, "contact"))

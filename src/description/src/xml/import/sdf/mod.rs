@@ -31,7 +31,7 @@ use super::{
     attributes::attribute,
     gazebo::{self, Gazebo, is_true},
     model::{Drive, DriveKind, Joint, Link, Model, Motion},
-    notes::Notes,
+    omissions::Omissions,
     options::ImportOptions,
     scene::{Scene, WORLD},
 };
@@ -55,7 +55,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         model: Model { offset: root.offset, links: vec![world], root: WORLD, ..Model::default() },
         ground: None,
         terrain: None,
-        notes: Notes::default(),
+        notes: Omissions::default(),
         open: vec![reading.path.to_owned()],
     };
     let section = child(&root, "world").unwrap_or(&root);

@@ -1,20 +1,20 @@
-//! What drives joints: `<transmission>` of ROS 1, `<ros2_control>` of ROS 2.
+//! Drives of joints: `<transmission>` of ROS 1, `<ros2_control>` of ROS 2.
 
 use super::super::{
     attributes::attribute,
     gazebo::numbers,
     model::{DriveKind, Joint, Mimic, Model, Motion, UNCOUPLED},
-    notes::Notes,
+    omissions::Omissions,
 };
 use crate::{
     text::{numbers::shorten, tree::child},
     xml::{node::Node, reading::Reading},
 };
 
-/// What a driven joint is told.
-const NOT_THERE: &str = "nothing is driven by it";
+/// Effect of a drive without a joint of the model.
+const NO_JOINT: &str = "nothing is driven by it";
 
-pub(super) fn read_all(to: (&Reading, &Notes), root: &Node, model: &mut Model) {
+pub(super) fn read_all(to: (&Reading, &Omissions), root: &Node, model: &mut Model) {
     for node in &root.children {
         match node.name.as_str() {
             "transmission" => read_transmission(to, node, model),
@@ -25,18 +25,18 @@ pub(super) fn read_all(to: (&Reading, &Notes), root: &Node, model: &mut Model) {
 }
 
 /// The place of the joint that an element names.
-fn named((_, notes): (&Reading, &Notes), node: &Node, model: &Model) -> Option<usize> {
+fn named((_, notes): (&Reading, &Omissions), node: &Node, model: &Model) -> Option<usize> {
     let name = attribute(node, "name").unwrap_or_default().trim();
     let place = model.joints.iter().position(|joint| joint.name == name);
     if place.is_none() {
         let what = format!("'{}' is to be driven and is no joint", shorten(name));
-        notes.add(node.offset, what, NOT_THERE);
+        notes.add(node.offset, what, NO_JOINT);
     }
     place
 }
 
-/// How each joint of a transmission is commanded.
-fn read_transmission((reading, notes): (&Reading, &Notes), transmission: &Node, model: &mut Model) {
+/// Command interfaces of the joints of a transmission.
+fn read_transmission((reading, notes): (&Reading, &Omissions), transmission: &Node, model: &mut Model) {
     for node in transmission.children.iter().filter(|node| node.name == "joint") {
         let Some(place) = named((reading, notes), node, model) else { continue };
         let all = [node, transmission].into_iter().flat_map(|node| &node.children);
@@ -67,7 +67,7 @@ fn read_transmission((reading, notes): (&Reading, &Notes), transmission: &Node, 
     tell_reduction(notes, transmission, "mechanicalReduction");
 }
 
-fn tell_reduction(notes: &Notes, transmission: &Node, tag: &str) {
+fn tell_reduction(notes: &Omissions, transmission: &Node, tag: &str) {
     let ratio = [transmission].into_iter().chain(&transmission.children).filter_map(|node| child(node, tag)).next();
     if let Some(ratio) = ratio.filter(|ratio| !ratio.text.trim().is_empty() && ratio.text.trim().parse() != Ok(1.0)) {
         let help = "commands count at the joint; give its actuator a <motor gearRatio>";
@@ -76,7 +76,7 @@ fn tell_reduction(notes: &Notes, transmission: &Node, tag: &str) {
 }
 
 /// The joints of a hardware of ros2_control: each is driven by the first command that it takes, and by nothing if it takes none.
-fn read_control(to: (&Reading, &Notes), control: &Node, model: &mut Model) {
+fn read_control(to: (&Reading, &Omissions), control: &Node, model: &mut Model) {
     let (_, notes) = to;
     for node in &control.children {
         match node.name.as_str() {
@@ -99,7 +99,7 @@ fn read_control(to: (&Reading, &Notes), control: &Node, model: &mut Model) {
     }
 }
 
-fn read_control_joint((reading, notes): (&Reading, &Notes), node: &Node, place: usize, model: &mut Model) {
+fn read_control_joint((reading, notes): (&Reading, &Omissions), node: &Node, place: usize, model: &mut Model) {
     let interfaces = |tag: &'static str| node.children.iter().filter(move |child| child.name == tag);
     let name = |node: &Node| attribute(node, "name").unwrap_or_default().trim().to_owned();
     let kind = |interface: &Node| match name(interface).as_str() {

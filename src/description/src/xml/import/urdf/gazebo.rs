@@ -8,7 +8,7 @@ use super::super::{
     attributes::attribute,
     gazebo::{Gazebo, friction_across, is_true, number, soft_contact, text},
     model::{Apart, Model, Motion},
-    notes::Notes,
+    omissions::Omissions,
 };
 use crate::{
     text::{numbers::shorten, tree::child},
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Gazebo's materials of one colour: those that files use.
-const COLORS: [(&str, [f64; 3]); 18] = [
+const MATERIAL_COLORS: [(&str, [f64; 3]); 18] = [
     ("Black", [0.0, 0.0, 0.0]),
     ("FlatBlack", [0.1, 0.1, 0.1]),
     ("DarkGrey", [0.175, 0.175, 0.175]),
@@ -37,7 +37,7 @@ const COLORS: [(&str, [f64; 3]); 18] = [
     ("Indigo", [0.33, 0.0, 0.5]),
 ];
 /// Elements that say nothing of a simulation, or what is so here anyway.
-const SILENT: [&str; 14] = [
+const SILENT_TAGS: [&str; 14] = [
     "provideFeedback",
     "preserveFixedJoint",
     "disableFixedJointLumping",
@@ -56,7 +56,7 @@ const SILENT: [&str; 14] = [
 
 /// All `<gazebo>` elements of a robot.
 pub(super) fn read_all(
-    (reading, notes): (&Reading, &Notes),
+    (reading, notes): (&Reading, &Omissions),
     root: &Node,
     links: &HashMap<String, usize>,
     model: &mut Model,
@@ -83,7 +83,7 @@ pub(super) fn read_all(
     set_self_collision(reading, model, &collides);
 }
 
-/// Of `<mu1 value="1"/>` and `<mu1>1</mu1>` Gazebo takes either: here the second.
+/// The value of `<mu1 value="1"/>` or `<mu1>1</mu1>`; Gazebo accepts both.
 fn with_values_as_text(node: &Node) -> Node {
     let mut node = node.clone();
     for part in &mut node.children {
@@ -95,7 +95,7 @@ fn with_values_as_text(node: &Node) -> Node {
 }
 
 fn tell_lost(
-    (reading, notes): (&Reading, &Notes),
+    (reading, notes): (&Reading, &Omissions),
     node: &Node,
     reference: &str,
     links: &HashMap<String, usize>,
@@ -108,15 +108,15 @@ fn tell_lost(
 }
 
 fn devices<'m, 'r, 'a>(
-    (reading, notes): (&'r Reading<'a>, &'m Notes),
+    (reading, notes): (&'r Reading<'a>, &'m Omissions),
     links: &'m HashMap<String, usize>,
     model: &'m mut Model,
 ) -> Gazebo<'m, 'r, 'a> {
     Gazebo { reading, notes, model, links, world: None, first_joint: 0 }
 }
 
-/// What is said of the whole robot.
-fn read_robot(to: (&Reading, &Notes), node: &Node, links: &HashMap<String, usize>, model: &mut Model) {
+/// Settings of the whole robot.
+fn read_robot(to: (&Reading, &Omissions), node: &Node, links: &HashMap<String, usize>, model: &mut Model) {
     for part in &node.children {
         match part.name.as_str() {
             "plugin" => {
@@ -136,7 +136,7 @@ fn read_robot(to: (&Reading, &Notes), node: &Node, links: &HashMap<String, usize
 }
 
 fn read_link(
-    (reading, notes): (&Reading, &Notes),
+    (reading, notes): (&Reading, &Omissions),
     node: &Node,
     link: usize,
     links: &HashMap<String, usize>,
@@ -165,14 +165,14 @@ fn read_link(
                 let meaning = "nothing but its joints' damping slows it down";
                 notes.add(part.offset, "<dampingFactor> is left out", meaning);
             }
-            name if SILENT.contains(&name) => {}
+            name if SILENT_TAGS.contains(&name) => {}
             name => notes.add(part.offset, format!("<{name}> of <gazebo> is left out"), "nothing of it is simulated"),
         }
     }
 }
 
 /// Friction and stiffness of a link's contacts: what it says is in place of Bullet's.
-fn read_surface((reading, notes): (&Reading, &Notes), node: &Node, link: usize, model: &mut Model) {
+fn read_surface((reading, notes): (&Reading, &Omissions), node: &Node, link: usize, model: &mut Model) {
     let value = |tags: [&str; 2]| tags.into_iter().find_map(|tag| number(reading, node, tag));
     let surface = &mut model.links[link].surface;
     if let Some(along) = value(["mu1", "mu"]).filter(|friction| *friction >= 0.0) {
@@ -185,9 +185,9 @@ fn read_surface((reading, notes): (&Reading, &Notes), node: &Node, link: usize, 
 }
 
 /// The colour of what the robot itself gives none.
-fn set_color(notes: &Notes, node: &Node, link: usize, model: &mut Model) {
+fn set_color(notes: &Omissions, node: &Node, link: usize, model: &mut Model) {
     let name = node.text.trim();
-    let known = COLORS.iter().find(|(known, _)| name.strip_prefix("Gazebo/") == Some(known));
+    let known = MATERIAL_COLORS.iter().find(|(known, _)| name.strip_prefix("Gazebo/") == Some(known));
     let Some((_, [red, green, blue])) = known else {
         if !name.is_empty() {
             let what = format!("the material {} is left out", shorten(name));
@@ -202,7 +202,7 @@ fn set_color(notes: &Notes, node: &Node, link: usize, model: &mut Model) {
 }
 
 fn read_joint(
-    (reading, notes): (&Reading, &Notes),
+    (reading, notes): (&Reading, &Omissions),
     node: &Node,
     place: usize,
     links: &HashMap<String, usize>,
@@ -226,7 +226,7 @@ fn read_joint(
             | "cfm_damping" | "erp" | "cfm" => {
                 notes.add(part.offset, format!("<{}> is left out", part.name), "stops are rigid and inelastic");
             }
-            name if SILENT.contains(&name) => {}
+            name if SILENT_TAGS.contains(&name) => {}
             name => notes.add(part.offset, format!("<{name}> of <gazebo> is left out"), "nothing of it is simulated"),
         }
     }
@@ -235,16 +235,18 @@ fn read_joint(
 /// Links that collide with each other: those that both say so, where not the whole robot does.
 fn set_self_collision(reading: &Reading, model: &mut Model, collides: &[Option<bool>]) {
     /// Links with shapes of which some may collide with each other: each pair of others is an element.
-    const MOST: usize = 500;
+    const MAX_LINKS_WITH_SHAPES: usize = 500;
     if model.self_collision || !collides.contains(&Some(true)) {
         return;
     }
     model.self_collision = true;
     let solid = |link: &usize| !model.links[*link].solids.is_empty();
     let all: Vec<usize> = (0..model.links.len()).filter(solid).collect();
-    if all.len() > MOST {
-        let what =
-            format!("of {} links with shapes some collide with each other; at most {MOST} are told apart", all.len());
+    if all.len() > MAX_LINKS_WITH_SHAPES {
+        let what = format!(
+            "of {} links with shapes some collide with each other; at most {MAX_LINKS_WITH_SHAPES} are told apart",
+            all.len()
+        );
         return reading.problem_with_help(model.offset, what, "let all of the robot's links collide, or none");
     }
     for (index, &one) in all.iter().enumerate() {

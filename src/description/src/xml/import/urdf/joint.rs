@@ -11,7 +11,7 @@ use super::{
     super::{
         attributes::{attribute, name_of, number, numbers},
         model::{Drive, DriveKind, Joint, Mimic, Model, Motion, UNCOUPLED},
-        notes::Notes,
+        omissions::Omissions,
     },
     origin::read_origin,
 };
@@ -22,7 +22,7 @@ use crate::{
 
 /// The joints of a robot, and which of them follow others.
 pub(super) fn read_all(
-    (reading, notes): (&Reading, &Notes),
+    (reading, notes): (&Reading, &Omissions),
     root: &Node,
     links: &HashMap<String, usize>,
     model: &mut Model,
@@ -111,15 +111,15 @@ fn tell_missing_limits(reading: &Reading, node: &Node, name: &str) {
 }
 
 /// Elements that mean nothing here.
-fn tell_others(notes: &Notes, node: &Node) {
-    const KNOWN: [&str; 8] = ["parent", "child", "origin", "axis", "limit", "dynamics", "mimic", "calibration"];
-    for other in node.children.iter().filter(|other| !KNOWN.contains(&other.name.as_str())) {
+fn tell_others(notes: &Omissions, node: &Node) {
+    const KNOWN_TAGS: [&str; 8] = ["parent", "child", "origin", "axis", "limit", "dynamics", "mimic", "calibration"];
+    for other in node.children.iter().filter(|other| !KNOWN_TAGS.contains(&other.name.as_str())) {
         notes.add(other.offset, format!("<{}> of <joint> is left out", other.name), "nothing of it is simulated");
     }
 }
 
 fn read_joint(
-    (reading, notes): (&Reading, &Notes),
+    (reading, notes): (&Reading, &Omissions),
     node: &Node,
     name: String,
     motion: Motion,

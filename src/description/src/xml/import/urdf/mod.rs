@@ -22,12 +22,12 @@ use super::{
     super::{node::Node, reading::Reading},
     attributes::{attribute, name_of, number, numbers, required},
     model::{Form, Joint, Link, MassOf, Model, Solid, Surface, WORLD_LINK},
-    notes::Notes,
+    omissions::Omissions,
 };
 use crate::text::{numbers::read_spaced_numbers, tree::child};
 
 /// Elements that say nothing of a simulation.
-const SILENT: [&str; 3] = ["material", "verbose", "version"];
+const SILENT_TAGS: [&str; 3] = ["material", "verbose", "version"];
 
 /// Reads the robot of a URDF file.
 pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
@@ -47,14 +47,15 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
     let mut model = Model { name: name_of(reading, &root)?, offset: root.offset, ..Model::default() };
     let floating = take_floating_base(reading, &mut root);
     let links = read_links(reading, &root, &mut model);
-    let notes = Notes::default();
+    let notes = Omissions::default();
     joint::read_all((reading, &notes), &root, &links, &mut model);
     model.root = find_root(reading, &model)?;
     model.links[model.root].pose = floating.unwrap_or(Pose::IDENTITY);
     drives::read_all((reading, &notes), &root, &mut model);
     gazebo::read_all((reading, &notes), &root, &links, &mut model);
     let known = ["link", "joint", "transmission", "ros2_control", "gazebo"];
-    for other in root.children.iter().filter(|node| ![&known[..], &SILENT].concat().contains(&node.name.as_str())) {
+    for other in root.children.iter().filter(|node| ![&known[..], &SILENT_TAGS].concat().contains(&node.name.as_str()))
+    {
         notes.add(other.offset, format!("<{}> is left out", other.name), "nothing of it is simulated");
     }
     notes.tell(reading);

@@ -9,12 +9,12 @@ use super::{node::Node, reading::Reading};
 /// Names of one kind of thing in one file, and where they are defined. A thing that could not be read has its name here all
 /// the same, so that no message comes twice.
 #[derive(Debug)]
-pub(super) struct Scope {
+pub(super) struct NameTable {
     noun: &'static str,
     names: BTreeMap<String, (String, Option<usize>)>,
 }
 
-impl Scope {
+impl NameTable {
     /// An empty scope of, say, bodies.
     pub(super) fn new(noun: &'static str) -> Self {
         Self { noun, names: BTreeMap::new() }

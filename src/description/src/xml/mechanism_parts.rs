@@ -4,30 +4,30 @@ use std::collections::HashMap;
 
 use simpartner_model::{Body, BodyId, Coupling, Joint, Pose};
 
-use super::{body, coupling, joint, node::Node, reading::Reading, scope::Scope};
+use super::{body, coupling, joint, name_table::NameTable, node::Node, reading::Reading};
 use crate::limits::MAX_BODIES;
 
 /// Bodies, joints and couplings of a file, ids counted within it.
-pub(super) struct Parts {
+pub(super) struct MechanismParts {
     pub(super) bodies: Vec<Body>,
     pub(super) joints: Vec<Joint>,
     pub(super) couplings: Vec<Coupling>,
     pub(super) apart: Vec<[BodyId; 2]>,
-    pub(super) body_names: Scope,
-    pub(super) joint_names: Scope,
+    pub(super) body_names: NameTable,
+    pub(super) joint_names: NameTable,
     /// False if something could not be read, so that the rest may be incomplete.
     pub(super) complete: bool,
 }
 
 /// Reads all bodies (elements of this name), joints and couplings among the nodes.
-pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
-    let mut parts = Parts {
+pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> MechanismParts {
+    let mut parts = MechanismParts {
         bodies: Vec::new(),
         joints: Vec::new(),
         couplings: Vec::new(),
         apart: Vec::new(),
-        body_names: Scope::new(if body_tag == "object" { "object" } else { "body" }),
-        joint_names: Scope::new("joint"),
+        body_names: NameTable::new(if body_tag == "object" { "object" } else { "body" }),
+        joint_names: NameTable::new("joint"),
         complete: true,
     };
     for (count, node) in nodes.iter().filter(|child| child.name == body_tag).enumerate() {
@@ -78,22 +78,22 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
 }
 
 /// The name by which a joint has the world for its parent or child (URDF, SDF and MJCF say the same).
-const WORLD: &str = "world";
+const WORLD_NAME: &str = "world";
 
 /// A joint to the world is one to a fixed body without a shape, which stands where the file's frame does. A body of the file that has
 /// that name is meant before it.
-fn add_world(reading: &Reading, nodes: &[Node], parts: &mut Parts) {
-    let ends = |joint: &Node| ["parent", "child"].map(|end| reading.child_text(joint, end) == Some(WORLD));
+fn add_world(reading: &Reading, nodes: &[Node], parts: &mut MechanismParts) {
+    let ends = |joint: &Node| ["parent", "child"].map(|end| reading.child_text(joint, end) == Some(WORLD_NAME));
     let Some(node) = nodes.iter().find(|node| node.name == "joint" && ends(node).contains(&true)) else { return };
-    if parts.body_names.define_built_in(WORLD, parts.bodies.len()) {
+    if parts.body_names.define_built_in(WORLD_NAME, parts.bodies.len()) {
         let pose = node.context.frame.place(&Pose::IDENTITY);
         let source = reading.source(node);
-        parts.bodies.push(Body { name: WORLD.into(), fixed: true, mass: 0.0, pose, source, ..Body::default() });
+        parts.bodies.push(Body { name: WORLD_NAME.into(), fixed: true, mass: 0.0, pose, source, ..Body::default() });
     }
 }
 
 /// Reads the pairs of bodies that never collide.
-fn read_excluded(reading: &Reading, nodes: &[Node], parts: &mut Parts) {
+fn read_excluded(reading: &Reading, nodes: &[Node], parts: &mut MechanismParts) {
     for node in nodes.iter().filter(|child| child.name == "exclude") {
         let body = |name| parts.body_names.resolve(reading, reading.place(node, name), reading.text(node, name)?);
         let pair = body("body").zip(body("other"));

@@ -1,25 +1,25 @@
-//! What a file says and the simulation does without: told once a kind, with how often it is there.
+//! Statements of a file that the simulation leaves out: one warning for each kind, with its number of occurrences.
 
 use std::cell::RefCell;
 
 use super::super::reading::Reading;
 
-/// What has been left out so far.
+/// Omissions so far.
 #[derive(Debug, Default)]
-pub(super) struct Notes(RefCell<Vec<Note>>);
+pub(super) struct Omissions(RefCell<Vec<Note>>);
 
 #[derive(Debug)]
 struct Note {
     /// Where it was first.
     offset: usize,
     what: String,
-    /// What it means for the simulation.
+    /// Effect on the simulation.
     meaning: &'static str,
     count: usize,
 }
 
-impl Notes {
-    /// Notes something; where `what` has been noted before, only that it is there again.
+impl Omissions {
+    /// Omissions something; where `what` has been noted before, only that it is there again.
     pub(super) fn add(&self, offset: usize, what: impl Into<String>, meaning: &'static str) {
         let (what, mut notes) = (what.into(), self.0.borrow_mut());
         match notes.iter_mut().find(|note| note.what == what) {

@@ -13,11 +13,11 @@ use crate::{
 
 /// The texts that the offsets of one reading mean, laid end to end: the file itself from 0 on, then each text that is taken
 /// in. An assembly that is placed is read from a copy of its text, so that an offset also says which placement is meant.
-pub(super) struct Origins<'a> {
-    texts: RefCell<Vec<Origin<'a>>>,
+pub(super) struct SourceMap<'a> {
+    texts: RefCell<Vec<MappedText<'a>>>,
 }
 
-struct Origin<'a> {
+struct MappedText<'a> {
     /// The offset of its first byte.
     start: usize,
     file: File<'a>,
@@ -40,35 +40,35 @@ struct Lines(OnceCell<Index>);
 struct Index {
     /// Where each line begins.
     starts: Vec<usize>,
-    /// How many characters begin before each [`BLOCK`] of bytes.
+    /// Number of characters that begin before each [`BLOCK_BYTES`] of bytes.
     characters: Vec<usize>,
 }
 
 /// Bytes between two entries of the index of characters.
-const BLOCK: usize = 1024;
+const BLOCK_BYTES: usize = 1024;
 
 impl Index {
     fn new(text: &str) -> Self {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(newline, _)| newline + 1)).collect();
         let mut characters = vec![0];
-        for block in text.as_bytes().chunks(BLOCK) {
+        for block in text.as_bytes().chunks(BLOCK_BYTES) {
             characters.push(characters[characters.len() - 1] + begun(block));
         }
         Self { starts, characters }
     }
 
     fn characters_before(&self, text: &str, offset: usize) -> usize {
-        let block = offset / BLOCK;
-        self.characters[block] + begun(&text.as_bytes()[block * BLOCK..offset])
+        let block = offset / BLOCK_BYTES;
+        self.characters[block] + begun(&text.as_bytes()[block * BLOCK_BYTES..offset])
     }
 }
 
-/// How many characters begin in these bytes of a text.
+/// Number of characters that begin in these bytes of a text.
 fn begun(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
-impl Origin<'_> {
+impl MappedText<'_> {
     /// The line and column of an offset, both from 1, and where in the text the line begins.
     fn locate(&self, offset: usize) -> Location {
         let text = self.file.text();
@@ -99,7 +99,7 @@ impl File<'_> {
 
 /// A place in a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SourcePlace {
     pub(super) path: String,
     /// From 1.
     pub(super) line: usize,
@@ -107,15 +107,15 @@ pub(super) struct Place {
     pub(super) column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}:{}", self.path, self.line, self.column)
     }
 }
 
-impl<'a> Origins<'a> {
+impl<'a> SourceMap<'a> {
     pub(super) fn new(path: &'a str, text: &'a str) -> Self {
-        let own = Origin { start: 0, file: File::Own { path, text }, lines: Rc::default(), placed_at: None };
+        let own = MappedText { start: 0, file: File::Own { path, text }, lines: Rc::default(), placed_at: None };
         Self { texts: RefCell::new(vec![own]) }
     }
 
@@ -136,11 +136,11 @@ impl<'a> Origins<'a> {
         let mut texts = self.texts.borrow_mut();
         // One more than the length, for the offset of a text's end.
         let start = texts.last().map_or(0, |last| last.start + last.file.text().len() + 1);
-        texts.push(Origin { start, file, lines, placed_at });
+        texts.push(MappedText { start, file, lines, placed_at });
         start
     }
 
-    fn with<R>(&self, offset: usize, look: impl FnOnce(&Origin<'a>) -> R) -> R {
+    fn with<R>(&self, offset: usize, look: impl FnOnce(&MappedText<'a>) -> R) -> R {
         let texts = self.texts.borrow();
         let behind = texts.partition_point(|origin| origin.start <= offset);
         look(&texts[behind - 1])
@@ -152,10 +152,10 @@ impl<'a> Origins<'a> {
     }
 
     /// The place of an offset.
-    pub(super) fn place(&self, offset: usize) -> Place {
+    pub(super) fn place(&self, offset: usize) -> SourcePlace {
         self.with(offset, |origin| {
             let Location { line, column, .. } = origin.locate(offset);
-            Place { path: origin.file.path().to_owned(), line, column }
+            SourcePlace { path: origin.file.path().to_owned(), line, column }
         })
     }
 

@@ -150,7 +150,7 @@ fn read_triangles(reading: &Reading, node: &Node, count: usize) -> Option<Vec<[u
     Some(triangles.map(|corner| [corner[0] as u32, corner[second] as u32, corner[third] as u32]).collect())
 }
 
-/// Whether some four of the points form a tetrahedron of more than a rounding error's volume.
+/// True if some four of the points form a tetrahedron of more than a rounding error's volume.
 pub(super) fn spans_space(points: &[DVec3]) -> bool {
     let Some(&origin) = points.first() else { return false };
     let farthest =
