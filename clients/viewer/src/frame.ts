@@ -12,7 +12,7 @@ const GROUND = 0xffffffff;
 const MAGIC = 0x31565053; // "SPV1"
 
 export type State = "PAUSED" | "PLAYING" | "QUITTING" | "RECORDED";
-const STATES: State[] = ["PAUSED", "PLAYING", "QUITTING", "RECORDED"];
+const CLOCK_STATES: State[] = ["PAUSED", "PLAYING", "QUITTING", "RECORDED"];
 const MODES = ["realtime", "fast", "lockstep"];
 
 export interface Contact {
@@ -48,9 +48,9 @@ export class Frame {
   readonly numbers: Float32Array;
   /** The devices' fields. */
   readonly devices: Float64Array;
-  /** Those with the largest forces. */
+  /** Contacts with the largest forces. */
   readonly contacts: Contact[] = [];
-  /** How many there are, shown or not. */
+  /** Number of contacts, shown or not. */
   readonly touching: number;
 
   /** Reads the frame at `offset`, a multiple of 8. */
@@ -69,7 +69,7 @@ export class Frame {
     this.sequence = whole(56);
     this.epoch = whole(60);
     this.slips = whole(64);
-    this.state = STATES[view.getUint8(68)] ?? "PAUSED";
+    this.state = CLOCK_STATES[view.getUint8(68)] ?? "PAUSED";
     this.mode = MODES[view.getUint8(69)] ?? "";
     this.bodies = whole(72);
     this.joints = whole(76);

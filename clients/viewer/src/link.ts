@@ -6,7 +6,7 @@ import { RutMessage } from "./ruts";
 
 export type LinkState = "connecting" | "live" | "lost" | "token";
 
-/** What a link tells its owner. */
+/** Callbacks of a link. */
 export interface Listener {
   scene(scene: Scene): void;
   frame(frame: Frame): void;
@@ -18,7 +18,7 @@ export interface Listener {
 
 const TOKEN = "simpartner.token";
 const RETRY_MS = 1000;
-const PATIENCE_MS = 10_000;
+const REPLY_TIMEOUT_MS = 10_000;
 
 class Refused extends Error {}
 
@@ -78,17 +78,17 @@ export class Link {
     return this.ask({ control: text });
   }
 
-  /** How many frames a second the server shall send. */
+  /** Sets the frames a second that the server sends. */
   watch(hz: number): void {
     this.send({ watch: { hz } });
   }
 
-  /** How many messages of ruts a second the server may send. */
+  /** Sets the messages of ruts a second, at most. */
   watchRuts(hz: number): void {
     this.send({ ruts: { hz } });
   }
 
-  /** What the server shall do when this connection ends. */
+  /** Sets the server's reaction to the end of this connection. */
   onClose(commands: Command[]): void {
     this.send({ on_close: commands });
   }
@@ -110,18 +110,18 @@ export class Link {
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     socket.onopen = () => this.listener.state("live", "");
-    socket.onmessage = ({ data }) => (typeof data === "string" ? this.heard(data) : this.took(data as ArrayBuffer));
+    socket.onmessage = ({ data }) => (typeof data === "string" ? this.onText(data) : this.onBinary(data as ArrayBuffer));
     socket.onclose = () => this.lost("the server is gone; trying again");
   }
 
-  private took(data: ArrayBuffer): void {
+  private onBinary(data: ArrayBuffer): void {
     const taken = RutMessage.is(data) ? new RutMessage(data) : new Frame(data);
     if (taken instanceof RutMessage) this.listener.ruts(taken);
     else this.listener.frame(taken);
     this.send({ seen: taken.sequence });
   }
 
-  private heard(text: string): void {
+  private onText(text: string): void {
     const message = JSON.parse(text) as { to?: number; reply?: string; event?: Event; commands?: CommandCount[] };
     if (message.event) this.listener.event(message.event);
     if (message.commands) this.listener.commands(message.commands);
@@ -137,7 +137,7 @@ export class Link {
       this.waiting.set(id, resolve);
       window.setTimeout(() => {
         if (this.waiting.delete(id)) resolve("ERR no answer yet");
-      }, PATIENCE_MS);
+      }, REPLY_TIMEOUT_MS);
     });
   }
 

@@ -6,22 +6,22 @@ import { Driver } from "./drive/driver";
 import type { Frame } from "./frame";
 import { History } from "./history";
 import { Link, type LinkState } from "./link";
-import { Log } from "./log";
+import { EventLog } from "./eventlog";
 import { Player } from "./player";
 import { deviceStarts, fullName, type Run, type Scene } from "./protocol";
 import { RutMap, type RutMessage } from "./ruts";
 import { CAMERA_MODES } from "./scene/cameras";
-import { Stage } from "./scene/stage";
+import { SceneView } from "./scene/view";
 import { DARK, LIGHT } from "./scene/theme";
-import { bodySources, deviceSources, jointSources, type Signal, type Source } from "./signals";
+import { bodySources, deviceSources, jointSources, type Series, type Source } from "./series";
 import { commandLine } from "./ui/command";
-import { giveKeysBack, make, recall, remember, takesKey, write } from "./ui/dom";
+import { releaseKeys, make, recall, remember, takesKey, write } from "./ui/dom";
 import { DrivePage } from "./ui/drive";
 import { Events } from "./ui/events";
 import { Header, type Transport } from "./ui/header";
 import { Panel } from "./ui/panel";
 import { Plots } from "./ui/plots";
-import { Rows, type Extra } from "./ui/rows";
+import { DataTable, type Extra } from "./ui/datatable";
 import { Runs } from "./ui/runs";
 import { ScanPlot } from "./ui/scan";
 import { Timeline } from "./ui/timeline";
@@ -37,11 +37,11 @@ const NOTICE_MS = 6000;
 const FRAMES_HZ = 60;
 const RUTS_HZ = 5;
 /** Longest simulated leap of a playing run between two pictures, wall seconds. */
-const LEAP = 0.25;
+const MAX_TIME_JUMP = 0.25;
 
 class Viewer implements Transport {
   private readonly view = make("div", { className: "view", id: "view" });
-  private readonly stage = new Stage(this.view);
+  private readonly stage = new SceneView(this.view);
   private readonly link: Link;
   private readonly driver: Driver;
   private readonly header = new Header(this);
@@ -55,16 +55,16 @@ class Viewer implements Transport {
   private readonly forceNote = make("div", { className: "force-note", id: "force-note" });
   private readonly rutNote = make("div", { className: "rut-note", id: "rut-note" });
   private readonly token: TokenForm;
-  private readonly devices: Rows;
-  private readonly bodies: Rows;
-  private readonly joints: Rows;
+  private readonly devices: DataTable;
+  private readonly bodies: DataTable;
+  private readonly joints: DataTable;
   private readonly drive: DrivePage;
   private readonly runs: Runs;
   private readonly panel: Panel;
   private liveScene: Scene | null = null;
   private scene: Scene | null = null;
   private frame: Frame | null = null;
-  private liveLog = new Log();
+  private liveLog = new EventLog();
   private liveFrame: Frame | null = null;
   private liveRuts = new RutMap();
   private player: Player | null = null;
@@ -78,7 +78,7 @@ class Viewer implements Transport {
 
   constructor() {
     this.link = new Link({
-      scene: (scene) => this.tookScene(scene),
+      scene: (scene) => this.onScene(scene),
       frame: (frame) => this.tookFrame(frame),
       ruts: (message) => this.tookRuts(message),
       event: (event) => this.liveLog.add(event),
@@ -89,9 +89,9 @@ class Viewer implements Transport {
     this.drive = new DrivePage(this.driver);
     this.token = new TokenForm((token) => this.link.useToken(token));
     const plot = this.plots.add.bind(this.plots);
-    this.devices = new Rows("a device", { plot, brief: (source) => this.briefDevice(source), extra: (_, index) => this.deviceExtra(index) });
-    this.bodies = new Rows("a body", { plot, brief: (source) => source.signals.slice(0, 3), onToggle: (index, open) => (open ? this.stage.select(index) : this.stage.deselect(index)) });
-    this.joints = new Rows("a joint", { plot, brief: (source) => source.signals.slice(0, 1) });
+    this.devices = new DataTable("a device", { plot, brief: (source) => this.briefDevice(source), extra: (_, index) => this.deviceExtra(index) });
+    this.bodies = new DataTable("a body", { plot, brief: (source) => source.signals.slice(0, 3), onToggle: (index, open) => (open ? this.stage.select(index) : this.stage.deselect(index)) });
+    this.joints = new DataTable("a joint", { plot, brief: (source) => source.signals.slice(0, 1) });
     this.runs = new Runs(() => this.link.runs(), (run) => void this.openRun(run));
     this.panel = new Panel({
       Devices: this.devices.element,
@@ -141,11 +141,11 @@ class Viewer implements Transport {
     void this.link.control(text).then((reply) => reply.startsWith("ERR") && this.say(`${text}: ${reply}`));
   }
 
-  private tookScene(scene: Scene): void {
+  private onScene(scene: Scene): void {
     const same = this.liveScene?.id === scene.id;
     this.liveScene = scene;
     this.token.hide();
-    this.liveLog = new Log();
+    this.liveLog = new EventLog();
     if (!this.player) this.events.setLog(this.liveLog, scene, false);
     if (same) return;
     this.liveHistory.set([]);
@@ -265,14 +265,14 @@ class Viewer implements Transport {
   /** Driving does not wait for pictures: a slow one must not delay a stop. */
   private steer(): void {
     const now = performance.now();
-    const seconds = Math.min(LEAP, (now - this.steered) / 1000);
+    const seconds = Math.min(MAX_TIME_JUMP, (now - this.steered) / 1000);
     this.steered = now;
     if (!this.player && this.scene && this.frame && this.state === "live") this.driver.tick(seconds, this.scene, this.frame);
   }
 
   private tick(now: number): void {
     requestAnimationFrame((next) => this.tick(next));
-    const seconds = Math.min(LEAP, (now - this.before) / 1000);
+    const seconds = Math.min(MAX_TIME_JUMP, (now - this.before) / 1000);
     this.before = now;
     if (this.player) {
       const frame = this.player.tick(seconds);
@@ -289,8 +289,8 @@ class Viewer implements Transport {
     write(this.forceNote, this.stage.forceNote());
   }
 
-  /** What stands beside a device's name: a scanner's nearest distance, an actuator's targets, a sensor's first numbers. */
-  private briefDevice({ key, kind, signals }: Source): Signal[] {
+  /** Summary beside a device's name: a scanner's nearest distance, an actuator's targets, a sensor's first numbers. */
+  private briefDevice({ key, kind, signals }: Source): Series[] {
     if (kind === "ScannerSensor") {
       return [{ ...signals[0], read: (frame) => signals.reduce((least, signal) => Math.min(least, signal.read(frame)), Infinity) }];
     }
@@ -351,7 +351,7 @@ class Viewer implements Transport {
       if (this.driver.key(event.code, false)) this.steer();
       this.stage.cameras.key(event.code, false);
     });
-    giveKeysBack();
+    releaseKeys();
     window.addEventListener("blur", () => this.stage.cameras.releaseKeys());
     document.addEventListener("visibilitychange", () => this.watch());
   }

@@ -2,7 +2,7 @@
 
 import { Frame, frames } from "./frame";
 import type { Link } from "./link";
-import { groupOf, Log } from "./log";
+import { groupOf, EventLog } from "./eventlog";
 import { deviceStarts, type CommandCount, type Event, type Run, type Scene } from "./protocol";
 
 /** Frames of the whole run for the plots, and to show at once while scrubbing. */
@@ -18,8 +18,8 @@ export class Player {
   /** The place in the run, in steps; it runs on between logged steps. */
   step: number;
   overview: Frame[] = [];
-  /** What happened in it. */
-  readonly log = new Log();
+  /** Its events. */
+  readonly log = new EventLog();
   /** Events that have a mark on the timeline. */
   readonly marked: Event[];
   private readonly chunks = new Map<string, Promise<Frame[]>>();

@@ -12,7 +12,7 @@ export type Shape =
   | { kind: "compound"; parts: Placed[] };
 export type Placed = { position: Vector; rotation: Quaternion } & Shape;
 
-/** What is seen of a body in place of its shape. */
+/** Visuals of a body, in place of its shape. */
 export type Visual = { color: string | null; opacity: number } & Placed;
 
 export interface Body {
@@ -29,7 +29,7 @@ export interface Body {
 
 export interface Axis {
   axis: 1 | 2 | 3;
-  /** Whether it slides, in metres, or turns, in radians. */
+  /** True if it slides, in metres; false if it turns, in radians. */
   linear: boolean;
   direction: Vector;
   lower: number | null;
@@ -73,7 +73,7 @@ export interface Device {
   rays: Rays | null;
 }
 
-/** How the ruts of a ground are told; null for one that has none. */
+/** Cells of the ruts of a ground; null for one without ruts. */
 export interface RutCells {
   /** Side of a cell, metres, and cells along the side of a tile. */
   cell: number;

@@ -16,11 +16,11 @@ export interface RutTile {
 /** A message of ruts. It looks into the buffer it was read from. */
 export class RutMessage {
   readonly sequence: number;
-  /** Whether all that was told before is void. */
+  /** True if all earlier messages are void. */
   readonly anew: boolean;
   readonly tiles: RutTile[] = [];
 
-  /** Whether a binary message is one of ruts. */
+  /** True if a binary message is one of ruts. */
   static is(buffer: ArrayBuffer): boolean {
     return buffer.byteLength >= HEADER && new DataView(buffer).getUint32(0, true) === MAGIC;
   }

@@ -8,7 +8,7 @@ export interface Scan {
   /** Rays of each. */
   columns: number;
   range: number;
-  /** Of each ray: its angle about the fan's axis, positive to the left, and above the middle of the fans, radians. */
+  /** Angles of each ray: about the fan's axis, positive to the left, and above the middle of the fans, radians. */
   angles: Float64Array;
   elevations: Float64Array;
   /** The largest angle to either side. */
@@ -55,7 +55,7 @@ export function nearest(scan: Scan, distances: ArrayLike<number>): { ray: number
   return best;
 }
 
-/** How far a picture has to reach, metres: the range, or less where all that is met is near. A round number. */
+/** Radius of the picture, metres: the range, or less where all hits are near. A round number. */
 export function reach(scan: Scan, distances: ArrayLike<number>): number {
   let far = 0;
   for (let ray = 0; ray < scan.angles.length; ray += 1) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const { Log, groupOf } = await load("log");
+const { EventLog, groupOf } = await load("eventlog");
 const { scanOf, nearest, reach, roundUp } = await load("scan");
 
 const event = (step, kind, text = "", subject = "", epoch = 0) => ({ step, epoch, kind, subject, text, value: null });
@@ -12,7 +12,7 @@ const command = (step, device, count = 1, client = 1) => ({ step, epoch: 0, devi
 const all = () => true;
 
 test("clients that come and go by the hundred are one entry, and hide nothing", () => {
-  const log = new Log();
+  const log = new EventLog();
   log.add(event(1, "play"));
   for (let index = 0; index < 2000; index += 1) log.add(event(10 + index, index % 2 ? "disconnect" : "connect", `client ${index}`, "Position"));
   log.add(event(3000, "clockSlip", "the clock gave up 0.061 s"));
@@ -25,7 +25,7 @@ test("clients that come and go by the hundred are one entry, and hide nothing", 
 });
 
 test("commands of a device are one entry with their number and the latest, also where several devices take turns", () => {
-  const log = new Log();
+  const log = new EventLog();
   for (let step = 1; step <= 500; step += 1) for (const wheel of [1, 2, 3, 4]) log.addCommands(command(step, `R/Wheel${wheel}`, 3, step));
   const entries = log.entries(all);
   assert.deepEqual(entries.map(({ subject, count, first, last }) => [subject, count, first, last]), [4, 3, 2, 1].map((wheel) => [`R/Wheel${wheel}`, 1500, 1, 500]));
@@ -35,7 +35,7 @@ test("commands of a device are one entry with their number and the latest, also 
 });
 
 test("play and pause are told each time, problems of the same kind together, and a reset begins anew", () => {
-  const log = new Log();
+  const log = new EventLog();
   for (const step of [1, 2, 3]) for (const kind of ["play", "pause"]) log.add(event(step, kind));
   for (const step of [4, 5, 6]) log.add(event(step, "clockSlip", `the clock gave up 0.0${step} s`));
   log.add(event(7, "fault", "stuck", "R/Position"));
@@ -45,7 +45,7 @@ test("play and pause are told each time, problems of the same kind together, and
 });
 
 test("what is kept is bounded in each group", () => {
-  const log = new Log();
+  const log = new EventLog();
   for (let step = 0; step < 5000; step += 1) {
     log.add(event(step, step % 2 ? "play" : "pause"));
     log.addCommands(command(step, `R/Device${step}`));

@@ -51,7 +51,7 @@ export interface Mapping {
 /** Speed of a wheel's surface at full speed, m/s, and the largest angle of steering, rad. */
 const FULL_SPEED = 0.7;
 const FULL_ANGLE = 0.3;
-/** What a wheel's motor gets where its radius is not known, rad/s. */
+/** Rate of a wheel's motor where its radius is not known, rad/s. */
 const FULL_RATE = 3;
 const WHEEL = /wheel|drive|track|axle|sprocket/i;
 const STEER = /turn|steer/i;

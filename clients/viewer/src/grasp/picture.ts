@@ -26,7 +26,7 @@ const FAINT = 1e-6;
 const LEAST = 1e-6;
 const UP = new THREE.Vector3(0, 1, 0);
 
-/** What is drawn in which colour. */
+/** Colour of each drawn quantity. */
 export const COLOURS = { contact: 0xd98207, weight: 0x3b6fc4, load: 0x8b5cc7, excess: 0xd22f27, cone: 0x2f9e57 };
 
 const vector = (of: Vector): THREE.Vector3 => new THREE.Vector3(...of);

@@ -27,7 +27,7 @@ interface Wrench {
   torque: Vector;
 }
 
-/** What is known of one direction of gravity. */
+/** Result for one direction of gravity. */
 export type State = { weight: Vector } & (
   | { verdict: "holds"; margin: number; squeeze: number; forces: ContactForce[] }
   | { verdict: "impossible"; motion: { velocity: Vector; angular_velocity: Vector }; excess: Wrench }
@@ -37,9 +37,9 @@ export type State = { weight: Vector } & (
 export interface Chart {
   /** The largest tilt, radians. */
   tilt: number;
-  /** By tilt from none, then by azimuth; the first row is one direction. */
+  /** Directions by tilt from zero, then by azimuth; the first row is one direction. */
   rows: State[][];
-  /** Of each azimuth, the tilt up to which it holds. */
+  /** Largest stable tilt of each azimuth. */
   safe: number[];
   safe_tilt: number;
   solid_angle: number;

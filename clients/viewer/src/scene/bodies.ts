@@ -8,7 +8,7 @@ import { bodyColour, type Theme } from "./theme";
 
 type Part = THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
 
-const PARTICLE: Placed = { kind: "sphere", radius: 0.03, position: [0, 0, 0], rotation: [0, 0, 0, 1] };
+const SHAPELESS_BODY: Placed = { kind: "sphere", radius: 0.03, position: [0, 0, 0], rotation: [0, 0, 0, 1] };
 
 export class Bodies {
   readonly group = new THREE.Group();
@@ -123,7 +123,7 @@ export class Bodies {
   }
 
   private seen(body: Body): Part[] {
-    if (body.visuals.length === 0) return [this.part(body, body.shape ?? body.collision ?? PARTICLE)];
+    if (body.visuals.length === 0) return [this.part(body, body.shape ?? body.collision ?? SHAPELESS_BODY)];
     return body.visuals.map((visual) => {
       const part = this.part(body, visual);
       if (visual.color) part.material.color.set(visual.color);
@@ -155,7 +155,7 @@ export class Bodies {
     const key = placed.kind === "triangleMesh" ? placed : JSON.stringify({ ...placed, color: 0, opacity: 0 });
     const known = this.surfaces.get(key);
     if (known) return known;
-    const made = geometry(placed) ?? geometry({ ...PARTICLE, position, rotation }) ?? new THREE.BufferGeometry();
+    const made = geometry(placed) ?? geometry({ ...SHAPELESS_BODY, position, rotation }) ?? new THREE.BufferGeometry();
     this.surfaces.set(key, made);
     return made;
   }

@@ -14,7 +14,7 @@ const CHASE = new THREE.Vector3(-4.2, 1.7, 0);
 const NEAR = 2.5;
 const UP = new THREE.Vector3(0, 1, 0);
 
-/** How far one sees at least, metres. */
+/** Least far plane, metres. */
 const FAR = 3000;
 
 export class Cameras {

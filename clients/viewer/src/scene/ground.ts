@@ -9,7 +9,7 @@ import type { Theme } from "./theme";
 /** Half the extent of the plane's mesh, metres. It moves along with what is looked at. */
 const REACH = 300;
 /** The mesh moves by whole strong lines, metres. */
-const STRIDE = 10;
+const GRID_STEP = 10;
 
 interface GridUniforms {
   minorColour: { value: THREE.Color };
@@ -58,7 +58,7 @@ export class Ground {
   follow(point: THREE.Vector3): void {
     for (const plane of this.planes) {
       const local = plane.parent!.worldToLocal(point.clone());
-      plane.position.set(Math.round(local.x / STRIDE) * STRIDE, 0, Math.round(local.z / STRIDE) * STRIDE);
+      plane.position.set(Math.round(local.x / GRID_STEP) * GRID_STEP, 0, Math.round(local.z / GRID_STEP) * GRID_STEP);
     }
   }
 

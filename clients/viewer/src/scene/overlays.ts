@@ -19,7 +19,7 @@ const SPOT = 0.03;
 /** Forces below this part of the weight are not drawn. */
 const FAINT = 2e-4;
 const RAY_OPACITY = 0.55;
-/** Of more rays than these each is fainter, and those that meet nothing are left out: they would hide the scene. */
+/** Beyond this number of rays each is fainter, and those without a hit are left out: they would hide the scene. */
 const MANY_RAYS = 200;
 const UP = new THREE.Vector3(0, 1, 0);
 
@@ -66,7 +66,7 @@ class Lines {
 
 export class Overlays {
   readonly group = new THREE.Group();
-  /** How much longer than usual the arrows of forces are. */
+  /** Length factor of the force arrows. */
   longer = 1;
   /** The radius of what is looked at, metres. */
   size = 1;
@@ -84,7 +84,7 @@ export class Overlays {
   private readonly rayColour = new THREE.Color();
   private readonly scanners: { rays: Rays; start: number }[] = [];
   private readonly weight: number;
-  /** Whether rays that meet nothing are drawn. */
+  /** True to draw rays without a hit. */
   private readonly drawsIdleRays: boolean;
 
   constructor(private readonly scene: Scene) {

@@ -48,7 +48,7 @@ export class RutMask {
 
 function blank(width: number, height: number): THREE.DataTexture {
   const texture = new THREE.DataTexture(new Uint8Array(width * height), width, height, THREE.RedFormat);
-  // Rows are as long as they are.
+  // Rows of texels have no padding.
   texture.unpackAlignment = 1;
   texture.needsUpdate = true;
   return texture;

@@ -38,7 +38,7 @@ export class Ruts {
     this.add(message.tiles);
   }
 
-  /** How many tiles are drawn. */
+  /** Number of drawn tiles. */
   get count(): number {
     return [...this.places.values()].filter((place) => place !== null).length;
   }

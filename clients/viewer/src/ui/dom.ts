@@ -53,7 +53,7 @@ export function takesKey(target: EventTarget | null, code: string): boolean {
 
 /** Gives the keys back to the page: after a click on anything but a field for text, after a choice by pointer, and by Escape.
  * Who goes about by Tab keeps the place. */
-export function giveKeysBack(): void {
+export function releaseKeys(): void {
   let byPointer = false;
   const release = (target: EventTarget | null, what: string) => {
     if (byPointer && target instanceof Element) target.closest<HTMLElement>(what)?.blur();
@@ -69,7 +69,7 @@ export function giveKeysBack(): void {
   });
 }
 
-const PATHS: Record<string, string> = {
+const ICON_PATHS: Record<string, string> = {
   play: "M7 4.5v15l12-7.5z",
   pause: "M6.5 5h4v14h-4zM13.5 5h4v14h-4z",
   step: "M5 5v14l9-7zM16 5h3v14h-3z",
@@ -88,7 +88,7 @@ export function icon(name: string): SVGSVGElement {
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("class", "icon");
   const path = document.createElementNS(space, "path");
-  path.setAttribute("d", PATHS[name]);
+  path.setAttribute("d", ICON_PATHS[name]);
   svg.append(path);
   return svg;
 }
@@ -100,7 +100,7 @@ export function iconButton(name: string, title: string, onclick: () => void, cla
   return element;
 }
 
-/** What was kept in the browser under a key, or null. */
+/** Value stored in the browser under a key, or null. */
 export function recall<T>(key: string): T | null {
   try {
     return JSON.parse(localStorage.getItem(`simpartner.${key}`) ?? "null") as T | null;

@@ -1,13 +1,13 @@
 // The list of what has happened, newest first, with a switch for each group.
 
-import { GROUPS, Log, type Entry, type Group } from "../log";
+import { GROUPS, EventLog, type Entry, type Group } from "../eventlog";
 import type { Scene } from "../protocol";
-import { show } from "../signals";
+import { show } from "../series";
 import { make, recall, remember, toggle, write } from "./dom";
 
 /** More lines than these are not laid out. */
 const MOST = 300;
-const NAMES: Record<Group, [string, string]> = {
+const GROUP_NAMES: Record<Group, [string, string]> = {
   events: ["Events", "Play, pause, reset, faults, lockstep"],
   problems: ["Problems", "Slips, refused commands, limits, divergence"],
   commands: ["Commands", "What devices were told"],
@@ -21,9 +21,9 @@ export class Events {
   private readonly counts = new Map<Group, HTMLElement>();
   private readonly lines = new WeakMap<Entry, HTMLElement>();
   private readonly shown: Record<Group, boolean>;
-  private log = new Log();
+  private log = new EventLog();
   private timestep = 0.001;
-  /** What all names begin with, where there is one robot. */
+  /** Common prefix of all names, where there is one robot. */
   private prefix = "";
   private seekable = false;
   private version = -1;
@@ -31,7 +31,7 @@ export class Events {
   constructor(private readonly onSeek: (step: number) => void) {
     this.shown = { events: true, problems: true, commands: true, connections: true, ...recall<Record<Group, boolean>>("events") };
     const switches = GROUPS.map((group) => {
-      const [label, title] = NAMES[group];
+      const [label, title] = GROUP_NAMES[group];
       const made = toggle(label, title, this.shown[group], (on) => {
         this.shown[group] = on;
         remember("events", this.shown);
@@ -48,7 +48,7 @@ export class Events {
   }
 
   /** Shows a log; of a recorded run the times can be clicked. */
-  setLog(log: Log, scene: Scene, seekable: boolean): void {
+  setLog(log: EventLog, scene: Scene, seekable: boolean): void {
     [this.log, this.timestep, this.seekable, this.version] = [log, scene.timestep, seekable, -1];
     const robots = new Set(scene.devices.map((device) => device.robot));
     this.prefix = robots.size === 1 ? `${[...robots][0]}/` : "";

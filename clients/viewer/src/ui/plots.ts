@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import type { Frame } from "../frame";
 import type { History } from "../history";
-import { show, type Signal } from "../signals";
+import { show, type Series } from "../series";
 import { iconButton, make, recall, remember, write } from "./dom";
 
 const MOST_SERIES = 6;
@@ -14,7 +14,7 @@ const LIGHT = ["#2563eb", "#d97706", "#15935a", "#b5337f", "#7c53c9", "#0f8fa3"]
 const DARK = ["#7db0ff", "#ffb54a", "#5fd39a", "#ff86c0", "#b79bff", "#56d0e0"];
 
 interface Plot {
-  signals: Signal[];
+  signals: Series[];
   holder: HTMLElement;
   legend: HTMLElement;
   values: HTMLElement[];
@@ -39,7 +39,7 @@ export class Plots {
   }
 
   /** Shows the signals that were plotted when this scene was last seen. */
-  setScene(name: string, signals: Signal[]): void {
+  setScene(name: string, signals: Series[]): void {
     for (const plot of this.plots) plot.chart?.destroy();
     this.plots = [];
     this.sceneName = name;
@@ -57,7 +57,7 @@ export class Plots {
   }
 
   /** Adds a signal to a plot of the same unit and thing, or makes a new one. */
-  add(signal: Signal): void {
+  add(signal: Series): void {
     if (this.plots.some((plot) => plot.signals.some((other) => other.key === signal.key))) return;
     const host = this.plots.find(
       ({ signals }) => signals[0].unit === signal.unit && kindOf(signals[0]) === kindOf(signal) && signals.length < MOST_SERIES,
@@ -112,7 +112,7 @@ export class Plots {
     }
   }
 
-  private plot(signals: Signal[]): Plot {
+  private plot(signals: Series[]): Plot {
     return { signals, holder: make("div", { className: "plot" }), legend: make("div", { className: "legend" }), values: [], chart: null };
   }
 
@@ -219,7 +219,7 @@ export class Plots {
   }
 }
 
-const kindOf = (signal: Signal): string => signal.key.slice(0, signal.key.indexOf(":"));
+const kindOf = (signal: Series): string => signal.key.slice(0, signal.key.indexOf(":"));
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 /** A little room above and below; what hardly changes is not blown up to noise. */

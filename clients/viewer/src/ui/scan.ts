@@ -77,7 +77,7 @@ export class ScanPlot {
     if (this.image) this.drawImage(this.image, width, colours);
   }
 
-  /** What the rays of one fan have found free. */
+  /** Draws the free area of the rays of one fan. */
   private area(context: CanvasRenderingContext2D, scale: number, radius: number, colours: Colours): void {
     context.beginPath();
     // All around there is no edge to the middle.

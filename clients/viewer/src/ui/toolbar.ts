@@ -2,7 +2,7 @@
 
 import { CAMERA_MODES, type CameraMode } from "../scene/cameras";
 import type { Overlay } from "../scene/overlays";
-import type { Stage } from "../scene/stage";
+import type { SceneView } from "../scene/view";
 import { button, iconButton, make, recall, remember, toggle } from "./dom";
 
 const CAMERA_HELP: Record<CameraMode, string> = {
@@ -11,7 +11,7 @@ const CAMERA_HELP: Record<CameraMode, string> = {
   chase: "Keep up with a body and turn with it (3)",
   free: "Fly (4): W A S D, Q down, E up, drag looks, wheel sets the speed",
 };
-const OVERLAYS: [Overlay, string, string][] = [
+const OVERLAY_TOGGLES: [Overlay, string, string][] = [
   ["forces", "Forces", "Contact forces as arrows"],
   ["rays", "Rays", "Rays of scanners and where they meet something"],
   ["axes", "Joint axes", "Free axes of joints: first red, second green, third blue"],
@@ -23,14 +23,14 @@ export class Toolbar {
   readonly followed = make("select", { id: "followed", title: "The body to follow" });
   private readonly cameraButtons = new Map<CameraMode, HTMLButtonElement>();
 
-  constructor(private readonly stage: Stage, onTheme: () => void) {
+  constructor(private readonly stage: SceneView, onTheme: () => void) {
     const kept = recall<Record<string, boolean>>("shown") ?? {};
     const cameras = CAMERA_MODES.map((mode) => {
       const made = button(mode[0].toUpperCase() + mode.slice(1), CAMERA_HELP[mode], () => this.setCamera(mode), "toggle");
       this.cameraButtons.set(mode, made);
       return made;
     });
-    const overlays = OVERLAYS.map(([overlay, label, title]) => {
+    const overlays = OVERLAY_TOGGLES.map(([overlay, label, title]) => {
       const on = kept[overlay] ?? stage.shown[overlay];
       stage.show(overlay, on);
       const made = toggle(label, title, on, (next) => {

@@ -16,10 +16,10 @@ import { LIGHT, type Theme } from "./theme";
 /** Half the width of the square in which shadows are cast, for a robot that fits into a ball of one metre's radius. */
 const SHADOW_REACH = 5;
 /** Where fog begins and where nothing is seen any more, metres. */
-const FOG: [number, number] = [30, 220];
+const FOG_RANGE: [number, number] = [30, 220];
 const SUN = new THREE.Vector3(-0.45, 1, 0.35).normalize();
 
-export class Stage {
+export class SceneView {
   readonly element: HTMLCanvasElement;
   readonly cameras: Cameras;
   /** Called with the body that a click met, or -1. */
@@ -59,7 +59,7 @@ export class Stage {
     this.sun.shadow.radius = 3;
     this.setSize(1);
     this.scene.add(this.light, this.sun, this.sun.target);
-    this.scene.fog = new THREE.Fog(0, ...FOG);
+    this.scene.fog = new THREE.Fog(0, ...FOG_RANGE);
     this.cameras.fill(holder, this.renderer);
     this.watchClicks();
     requestAnimationFrame((now) => this.draw(now));
@@ -147,7 +147,7 @@ export class Stage {
     this.dirty = true;
   }
 
-  /** What is drawn of forces, in words. */
+  /** Description of the drawn forces. */
   forceNote(): string {
     if (!this.overlays || !this.frame || !this.shown.forces) return "";
     const { contacts, touching, state } = this.frame;
@@ -189,7 +189,7 @@ export class Stage {
     this.look(this.bodies?.bounds((id) => id === this.followed || (robot !== null && bodies[id].robot === robot)) ?? new THREE.Box3());
   }
 
-  /** What one sees first: all robots, or all that moves where there is none, or all. */
+  /** Initial view: all robots, or all moving bodies where there is none, or everything. */
   private frameFirst(): void {
     const bodies = this.description?.bodies ?? [];
     const robots = bodies.some((body) => body.robot !== null);
@@ -203,7 +203,7 @@ export class Stage {
     this.cameras.frame(box);
     const distance = this.cameras.camera.position.distanceTo(this.cameras.focus());
     const fog = this.scene.fog as THREE.Fog;
-    [fog.near, fog.far] = [Math.max(FOG[0], 2 * distance), Math.max(FOG[1], 12 * distance)];
+    [fog.near, fog.far] = [Math.max(FOG_RANGE[0], 2 * distance), Math.max(FOG_RANGE[1], 12 * distance)];
     this.dirty = true;
   }
 

@@ -3,10 +3,10 @@
 import { POSE, TWIST, WRENCH, type Frame } from "./frame";
 import { deviceStarts, fullName, type Scene } from "./protocol";
 
-export interface Signal {
+export interface Series {
   /** Unique in the scene. */
   key: string;
-  /** What it is of, such as a device. */
+  /** Source, such as a device. */
   of: string;
   name: string;
   unit: string;
@@ -19,7 +19,7 @@ export interface Source {
   title: string;
   robot: string;
   kind: string;
-  signals: Signal[];
+  signals: Series[];
 }
 
 const XYZ = ["x", "y", "z"];
@@ -42,7 +42,7 @@ export function deviceSources(scene: Scene): Source[] {
 export function bodySources(scene: Scene): Source[] {
   return scene.bodies.map((body, id) => {
     const short = body.name.slice(body.name.lastIndexOf("/") + 1);
-    const signal = (name: string, unit: string, read: (frame: Frame) => number): Signal => ({
+    const signal = (name: string, unit: string, read: (frame: Frame) => number): Series => ({
       key: `body:${body.name}:${name}`,
       of: short,
       name,

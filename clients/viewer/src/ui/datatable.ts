@@ -2,7 +2,7 @@
 // that plots it.
 
 import type { Frame } from "../frame";
-import { show, type Signal, type Source } from "../signals";
+import { show, type Series, type Source } from "../series";
 import { iconButton, make, write } from "./dom";
 
 /** More lines than these are not laid out; a search finds the others. */
@@ -16,12 +16,12 @@ export interface Extra {
 }
 
 export interface RowOptions {
-  /** What stands above the numbers of an open line. */
+  /** Items above the numbers of an open line. */
   extra?: (source: Source, index: number) => Extra[];
   /** The numbers that the summary shows. */
-  brief?: (source: Source) => Signal[];
+  brief?: (source: Source) => Series[];
   onToggle?: (index: number, open: boolean) => void;
-  plot: (signal: Signal) => void;
+  plot: (signal: Series) => void;
 }
 
 interface Row {
@@ -29,12 +29,12 @@ interface Row {
   index: number;
   details: HTMLDetailsElement;
   summary: HTMLElement;
-  brief: Signal[];
+  brief: Series[];
   cells: HTMLElement[] | null;
   extra: Extra[];
 }
 
-export class Rows {
+export class DataTable {
   readonly element: HTMLElement;
   private readonly list = make("div", { className: "rows" });
   private readonly search = make("input", { type: "search", placeholder: "Find", className: "search" });
@@ -131,5 +131,5 @@ export class Rows {
   }
 }
 
-/** What rounds to nothing is written so: a summary is for a glance. */
+/** Numbers that round to zero are written as zero: a summary is for a glance. */
 const brief = (value: number): string => show(Math.abs(value) < 1e-4 ? 0 : value);

@@ -16,18 +16,18 @@ export interface Entry {
   subject: string;
   text: string;
   value: number | null;
-  /** How many it stands for. */
+  /** Number of events that it stands for. */
   count: number;
 }
 
 /** More entries of a group than these are not kept. */
 const MOST = 300;
-/** What happens again joins its entry while that is among so many of the newest ones of its group. */
+/** A repeated event joins its entry while that is among this many newest ones of its group. */
 const NEAR = 8;
 
 const CONNECTIONS = new Set(["connect", "disconnect"]);
 const PROBLEMS = new Set(["divergence", "clockSlip", "commandRefused", "sequenceBrokenOff", "physicsLimit", "logLimit", "logOutage", "unconverged", "lockstepTimeout"]);
-/** What the person or the clock does is told each time. */
+/** Events of the user or the clock are listed each time. */
 const APART = new Set(["play", "pause", "reset"]);
 
 /** Where an event belongs. */
@@ -36,8 +36,8 @@ export function groupOf(kind: string): Group {
   return PROBLEMS.has(kind) ? "problems" : "events";
 }
 
-export class Log {
-  /** How often it has changed. */
+export class EventLog {
+  /** Number of changes. */
   version = 0;
   private readonly groups: Record<Group, { entry: Entry; key: string; order: number }[]> = { events: [], problems: [], commands: [], connections: [] };
   private added = 0;
@@ -48,7 +48,7 @@ export class Log {
     return all.sort((one, other) => other.order - one.order).map(({ entry }) => entry);
   }
 
-  /** How many things of a group have happened, as far as they are kept. */
+  /** Number of kept events of a group. */
   count(group: Group): number {
     return this.groups[group].reduce((sum, { entry }) => sum + entry.count, 0);
   }
