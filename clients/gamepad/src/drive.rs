@@ -18,14 +18,14 @@ use crate::{
     recording::{Acted, Recording},
 };
 
-/// How often events become commands.
-const TICK: Duration = Duration::from_millis(20);
+/// Period in which events become commands.
+const COMMAND_PERIOD: Duration = Duration::from_millis(20);
 /// Times between attempts to reach a server that was lost: the first, and the longest.
-const BACKOFF: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
-/// How long the robot is tried to be stopped at the end.
-const STOPPING: Duration = Duration::from_secs(3);
+const RECONNECT_PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
+/// Time limit for stopping the robot at the end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What was driven.
+/// Summary of a drive.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Driven {
     /// Commands that acted.
@@ -56,7 +56,7 @@ pub fn drive(
         pilot: Pilot::new(mapping),
         link: None,
         memory: None,
-        retry: (Duration::ZERO, BACKOFF[0]),
+        retry: (Duration::ZERO, RECONNECT_PAUSES[0]),
         tape: record.map(Tape::new),
         driven: Driven::default(),
         tell,
@@ -84,7 +84,7 @@ struct Driver<'a> {
     server: &'a Server,
     pilot: Pilot,
     link: Option<Link>,
-    /// What the link knew that was lost.
+    /// State of the lost link.
     memory: Option<Memory>,
     /// When the next attempt to connect is due, and how long the one after it will wait.
     retry: (Duration, Duration),
@@ -117,9 +117,9 @@ impl Driver<'_> {
                 if is_settled {
                     return Ok(());
                 }
-                ensure!(now < since + STOPPING, "the robot could not be stopped: {}", self.why_not());
+                ensure!(now < since + STOP_TIMEOUT, "the robot could not be stopped: {}", self.why_not());
             }
-            thread::sleep(TICK.saturating_sub(start.elapsed() - now));
+            thread::sleep(COMMAND_PERIOD.saturating_sub(start.elapsed() - now));
         }
     }
 
@@ -164,15 +164,15 @@ impl Driver<'_> {
             Broken::Reset => {
                 (self.tell)("the world was reset".into());
                 self.memory = self.link.take().map(Link::into_memory);
-                self.retry = (now, BACKOFF[0]);
+                self.retry = (now, RECONNECT_PAUSES[0]);
             }
             Broken::Lost(error) => match self.link.take() {
                 Some(link) => {
                     (self.tell)(format!("{error:#}; trying to get it back"));
                     self.memory = Some(link.into_memory());
-                    self.retry = (now + BACKOFF[0], BACKOFF[0] * 2);
+                    self.retry = (now + RECONNECT_PAUSES[0], RECONNECT_PAUSES[0] * 2);
                 }
-                None => self.retry = (now + self.retry.1, (self.retry.1 * 2).min(BACKOFF[1])),
+                None => self.retry = (now + self.retry.1, (self.retry.1 * 2).min(RECONNECT_PAUSES[1])),
             },
         }
         Ok(false)

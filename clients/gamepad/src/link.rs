@@ -18,12 +18,12 @@ use simpartner_wire::{
 
 use crate::{mapping::Mapping, pilot::Found, recording::Acted};
 
-/// How long the server may take to accept or to answer before it counts as lost.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time limit for the server to accept or to answer before it counts as lost.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The farthest that commands are sent ahead, in seconds on the wall.
 const LONGEST_LEAD_S: f64 = 0.5;
 /// Simulated seconds a wall second that a lead is made for at most.
-const FASTEST: f64 = 1e4;
+const MAX_RATE: f64 = 1e4;
 
 /// Whom to talk to.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Server {
     pub token: Option<String>,
     /// The robot to drive, where the world has several with such devices.
     pub robot: Option<String>,
-    /// How far ahead of a playing clock commands are sent, in seconds on the wall.
+    /// Lead of commands before a playing clock, in seconds of wall time.
     pub lead_s: f64,
 }
 
@@ -78,18 +78,18 @@ struct Device {
     refusal: Option<String>,
 }
 
-/// What became of commands.
+/// Outcome of commands.
 #[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Those that acted, or are certain to.
+    /// Commands that acted, or are certain to.
     pub acted: Vec<Acted>,
-    /// How many came too late to act.
+    /// Number of commands that came too late to act.
     pub late: u64,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// What a link that was lost knew.
+/// State of a lost link.
 #[derive(Debug)]
 pub struct Memory {
     step: StepIndex,
@@ -146,12 +146,12 @@ impl Link {
         Ok((link, found, missing))
     }
 
-    /// How many devices there are.
+    /// Number of devices.
     pub fn len(&self) -> usize {
         self.devices.len()
     }
 
-    /// Whether there is none, which is never so.
+    /// True if there is no device, which never happens.
     pub fn is_empty(&self) -> bool {
         self.devices.is_empty()
     }
@@ -171,7 +171,7 @@ impl Link {
         self.step.max(self.sent_for)
     }
 
-    /// Whether all commands have acted, or a clock that stands still keeps them from it.
+    /// True if all commands have acted, or a paused clock holds them back.
     pub fn is_at_rest(&self) -> bool {
         self.step >= self.sent_for || self.clock == Clock::Paused
     }
@@ -190,7 +190,7 @@ impl Link {
         if commands.is_empty() {
             return Ok(Outcome::default());
         }
-        let speed = state.speed.clamp(1e-3, FASTEST);
+        let speed = state.speed.clamp(1e-3, MAX_RATE);
         let lead = self.timestep.steps_in(self.lead_s * speed).max(1);
         // Never before commands sent earlier, should the clock have been slowed down: recordings are in order of time.
         self.sent_for = self.step.after(lead).max(self.sent_for);
@@ -245,7 +245,7 @@ impl Link {
         step.map(StepIndex).with_context(|| format!("expected 'DONE step pad', got '{answer}'"))
     }
 
-    /// What it knows, for the one that comes after it.
+    /// Its state, for the next link.
     pub fn into_memory(self) -> Memory {
         let Self { step, epoch, sent_for, mut under_way, devices, .. } = self;
         let mut command = |index: usize| {
@@ -295,7 +295,7 @@ impl Memory {
 }
 
 impl Device {
-    /// What to tell the user of a refusal, if it is a new one.
+    /// Notice of a refusal, if it is a new one.
     fn refuses(&mut self, answer: String) -> Option<String> {
         let is_new = self.refusal.as_ref() != Some(&answer);
         let notice = format!("'{}' answers: {answer}", self.name);
@@ -303,9 +303,9 @@ impl Device {
         is_new.then_some(notice)
     }
 
-    /// Whether it acts on these values once a step has been made that must have been made by now, or nearly so.
+    /// True if it acts on these values after a step that must have been made by now, or nearly so.
     fn acts_on(&mut self, values: &[f64], at: StepIndex) -> Result<bool> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + SERVER_TIMEOUT;
         loop {
             let answer = self.connection.ask("GET")?;
             if answer.starts_with("ERR ") {
@@ -321,7 +321,7 @@ impl Device {
 }
 
 fn open(address: &str, who: &str, token: Option<&str>) -> Result<Connection> {
-    Connection::open_within(address, who, token, PATIENCE, PATIENCE)
+    Connection::open_within(address, who, token, SERVER_TIMEOUT, SERVER_TIMEOUT)
 }
 
 fn state(control: &mut Connection) -> Result<State> {

@@ -18,7 +18,7 @@ pub const WORKPARTNER: &str = include_str!("../mappings/workpartner.toml");
 pub struct Mapping {
     /// The devices, in groups that get the same commands.
     pub groups: Vec<Group>,
-    /// What moves them.
+    /// The bindings that move them.
     pub bindings: Vec<Binding>,
 }
 
@@ -29,17 +29,17 @@ pub struct Group {
     pub name: String,
     /// The devices' names in the model.
     pub devices: Vec<String>,
-    /// What they are sent while no input moves a field.
+    /// Values while no input moves a field.
     pub frame: Vec<f64>,
-    /// What happens to them when pad or server are lost.
+    /// Reaction when pad or server are lost.
     pub on_loss: OnLoss,
 }
 
-/// What becomes of a device when nobody holds it any more.
+/// Reaction of a device when nobody holds it any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnLoss {
-    /// It keeps its last command.
+    /// Keep the last command.
     #[default]
     Hold,
     /// Its inputs count as let go: a wheel stops.
@@ -57,7 +57,7 @@ pub struct Binding {
     pub group: usize,
     /// The field of the group's devices.
     pub field: String,
-    /// How.
+    /// The effect.
     pub action: Action,
 }
 
@@ -70,7 +70,7 @@ pub enum Input {
     Button(Button),
 }
 
-/// How the travel of a stick becomes a number from -1 to 1:
+/// Response curve from the travel of a stick to a number from -1 to 1:
 ///
 /// u = (|x| - dead zone) / (1 - dead zone), not below 0; y = sign(x) ((1 - expo) u + expo u³)
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,7 +81,7 @@ pub struct Curve {
     pub expo: f64,
 }
 
-/// What an input does to a field.
+/// Effect of an input on a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Action {
     /// Adds so much at full travel, or while the button is down.
@@ -95,17 +95,17 @@ pub enum Action {
 /// A mapping file that does not hold together.
 #[derive(Debug, Error)]
 pub enum MappingError {
-    /// It is no TOML, or has keys, inputs or numbers where none of the kind may stand.
+    /// Not TOML, or keys, inputs or numbers where none of the kind may stand.
     #[error("{0}: {1}")]
     Toml(String, Box<toml::de::Error>),
-    /// What stands in it makes no sense.
+    /// A value without a meaning.
     #[error("{file}:{line}: {what}")]
     Sense {
         /// The file.
         file: String,
         /// The line.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a pad has and what happens on it, whoever makes it.
+//! Inputs and events of a pad of any make.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ use crate::{
 /// The longest time that a held button moves a field in one go: what a blocked client missed is not caught up.
 const LONGEST_MOVE: Duration = Duration::from_millis(100);
 /// A stick without a dead zone counts as at rest below this.
-const REST: f64 = 0.05;
+const REST_THRESHOLD: f64 = 0.05;
 
 /// A device of the mapping that the server has.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Found {
     pub present: Vec<f64>,
 }
 
-/// What came before the devices were found.
+/// Events before the devices were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     /// The client has just started.
@@ -51,7 +51,7 @@ pub struct Pilot {
     /// Sticks that have to come to rest before they count again.
     distrusted: BTreeSet<Axis>,
     buttons: BTreeSet<Button>,
-    /// Of each binding, whether it is switched on.
+    /// Toggle state of each binding.
     toggled: Vec<bool>,
     devices: Vec<Held>,
     last: Duration,
@@ -60,9 +60,9 @@ pub struct Pilot {
 #[derive(Debug)]
 struct Held {
     group: usize,
-    /// Of each binding, the place of its field in the frame; `None` for those of other groups.
+    /// Index of each binding's field in the frame; `None` for those of other groups.
     fields: Vec<Option<usize>>,
-    /// How far each field has been moved and left.
+    /// Value that each field has been moved to and left at.
     moved: Vec<f64>,
     /// Nobody has touched its inputs yet, or since the pad was lost.
     left_alone: bool,
@@ -95,7 +95,8 @@ impl Pilot {
     pub fn attach(&mut self, found: &[Found], after: After) -> Result<()> {
         if after != After::Start {
             self.buttons.clear();
-            self.distrusted = self.axes.iter().filter(|(_, value)| value.abs() > REST).map(|(axis, _)| *axis).collect();
+            self.distrusted =
+                self.axes.iter().filter(|(_, value)| value.abs() > REST_THRESHOLD).map(|(axis, _)| *axis).collect();
         }
         if after == After::NewWorld {
             self.toggled.fill(false);
@@ -194,7 +195,7 @@ impl Pilot {
         }
     }
 
-    /// What a device is to be sent, if it has something else in a field that inputs move; in the order it was attached in.
+    /// The frame for a device, if it differs in a field that inputs move; in the order it was attached in.
     pub fn wanted(&self, device: usize, present: &[f64]) -> Option<Vec<f64>> {
         let held = &self.devices[device];
         if held.left_alone {
@@ -239,7 +240,7 @@ impl Pilot {
         }
     }
 
-    /// Whether a binding counts with the buttons as they are: one that wants a button held hides those of the same input that
+    /// True if a binding is active with the present buttons: one that wants a button held hides those of the same input that
     /// want none.
     fn is_active(&self, binding: &Binding) -> bool {
         let is_held = |button| self.buttons.contains(&button);
@@ -268,10 +269,10 @@ impl Pilot {
             Input::Axis(of, curve) if of == axis => Some(curve),
             _ => None,
         });
-        value.abs() <= REST || curves.all(|curve| curve.bend(value) == 0.0)
+        value.abs() <= REST_THRESHOLD || curves.all(|curve| curve.bend(value) == 0.0)
     }
 
-    /// What the toggles that are on add to a field.
+    /// Sum that the active toggles add to a field.
     fn switched_on(&self, fields: &[Option<usize>], field: usize) -> f64 {
         let on = self.mapping.bindings.iter().zip(fields).zip(&self.toggled);
         let on = on.filter(|((_, place), on)| **place == Some(field) && **on);

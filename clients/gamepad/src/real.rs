@@ -21,12 +21,12 @@ impl RealPad {
     /// When this system has no pads, or there is none and none is waited for; the message says what to do.
     pub fn open(wait: bool) -> Result<Self> {
         if cfg!(target_os = "linux") && !Path::new("/dev/input").exists() {
-            bail!("this system has no input devices: there is no /dev/input, as in many containers\n{HELP}");
+            bail!("this system has no input devices: there is no /dev/input, as in many containers\n{NO_PAD_HELP}");
         }
         let built = GilrsBuilder::new().with_default_filters(false).set_update_state(false).build();
         let gilrs = built.map_err(|error| match error {
-            Error::NotImplemented(_) => anyhow!("there is no way to reach gamepads on this system\n{HELP}"),
-            error => anyhow!("cannot reach this system's input devices: {error}\n{HELP}"),
+            Error::NotImplemented(_) => anyhow!("there is no way to reach gamepads on this system\n{NO_PAD_HELP}"),
+            error => anyhow!("cannot reach this system's input devices: {error}\n{NO_PAD_HELP}"),
         })?;
         if gilrs.gamepads().next().is_none() && !wait {
             let looks_by_udev = cfg!(target_os = "linux") && env::var_os("GILRS_DISABLE_UDEV").is_none();
@@ -34,7 +34,7 @@ impl RealPad {
                 true => "\nhelp: no udev runs here to tell of pads; GILRS_DISABLE_UDEV=1 looks without it",
                 false => "",
             };
-            bail!("no gamepad is connected\nhelp: plug one in, or wait for it with --wait{udev}\n{HELP}");
+            bail!("no gamepad is connected\nhelp: plug one in, or wait for it with --wait{udev}\n{NO_PAD_HELP}");
         }
         Ok(Self { gilrs, pad: None })
     }
@@ -51,7 +51,7 @@ impl RealPad {
     }
 }
 
-const HELP: &str = "help: --script FILE drives without a pad; the client's README tells the format";
+const NO_PAD_HELP: &str = "help: --script FILE drives without a pad; the client's README tells the format";
 
 impl Backend for RealPad {
     fn poll(&mut self, _now: Duration, events: &mut Vec<Event>) -> Result<()> {

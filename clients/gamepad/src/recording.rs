@@ -1,4 +1,4 @@
-//! What was driven, as a sequence file (`robots/REFERENCE.md`): pauses in simulated time put every command into the step in
+//! Recording of a drive as a sequence file (`robots/REFERENCE.md`): pauses in simulated time put every command into the step in
 //! which it acted.
 //!
 //! The sequence counts from step 0 of the world, so it replays to the same bits in a fresh one, as long as nobody else has
@@ -18,7 +18,7 @@ use simpartner_wire::{
 
 /// The most commands and pauses a recording takes: a sequence may have a million.
 const MAX_ITEMS: u64 = 999_000;
-const END: &str = "</sequence>\n";
+const SEQUENCE_END: &str = "</sequence>\n";
 
 /// A command that took effect.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ impl Recording {
              -->\n<sequence version=\"1\">\n",
             timestep.seconds()
         );
-        file.write_all(format!("{head}{END}").as_bytes()).with_context(|| cannot_write(path))?;
+        file.write_all(format!("{head}{SEQUENCE_END}").as_bytes()).with_context(|| cannot_write(path))?;
         Ok(Self { path: path.to_owned(), file, timestep, paused_steps: 0, items: 0, commands: 0 })
     }
 
@@ -112,8 +112,8 @@ impl Recording {
     /// Puts text before the closing tag, which moves.
     fn append(&mut self, text: &str) -> Result<()> {
         let mut write = || {
-            self.file.seek(SeekFrom::End(-(END.len() as i64)))?;
-            self.file.write_all(format!("{text}{END}").as_bytes())
+            self.file.seek(SeekFrom::End(-(SEQUENCE_END.len() as i64)))?;
+            self.file.write_all(format!("{text}{SEQUENCE_END}").as_bytes())
         };
         write().with_context(|| cannot_write(&self.path))
     }

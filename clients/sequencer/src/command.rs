@@ -1,4 +1,4 @@
-//! What command lines share that play a sequence: a flag and the progress on standard error.
+//! Shared parts of command lines that play a sequence: a flag and the progress on standard error.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use simpartner_terminal::output;
 
 use crate::play::{Options, Progress, play};
 
-/// How often the progress is printed.
+/// Interval between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Plays a sequence and notes the progress.

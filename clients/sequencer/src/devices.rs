@@ -11,13 +11,13 @@ use simpartner_wire::near::did_you_mean;
 
 use crate::wire::{Connection, Device, word};
 
-/// How many devices or fields a message lists at most.
-const LISTED: usize = 20;
+/// Most devices or fields that a message lists.
+const MAX_LISTED: usize = 20;
 
 /// The devices of a timeline.
 pub struct Devices {
     connections: BTreeMap<DeviceReference, Connection>,
-    /// Of each sensor that is waited for the names of its fields.
+    /// Field names of each sensor in a condition.
     fields: BTreeMap<DeviceReference, Vec<String>>,
 }
 
@@ -65,7 +65,7 @@ impl Devices {
         self.connections.get_mut(device).expect("all devices of the timeline were connected to before").ask(line)
     }
 
-    /// Whether a condition holds.
+    /// Evaluates a condition.
     ///
     /// # Errors
     /// When there is no reading, or the condition does not hold and this is the last look.
@@ -90,7 +90,7 @@ impl Devices {
             fields.split(',').filter_map(|field| field.split('[').next()).map(str::to_owned).collect();
         if !names.iter().any(|name| *name == *condition.field) {
             let near = did_you_mean(&condition.field, names.iter().map(String::as_str));
-            let known = names.into_iter().take(LISTED).collect::<Vec<_>>().join(", ");
+            let known = names.into_iter().take(MAX_LISTED).collect::<Vec<_>>().join(", ");
             bail!("{source}: {sensor} reads {known}, not '{}'{near}", condition.field);
         }
         self.fields.insert(sensor, names);
@@ -120,7 +120,7 @@ fn find<'k>(known: &'k [Device], reference: &DeviceReference) -> Result<&'k Devi
             Err(format!("the server has no device '{name}'{near}"))
         }
         (several, reference) => {
-            let which = several.iter().take(LISTED).map(|device| full(device)).collect::<Vec<_>>().join(", ");
+            let which = several.iter().take(MAX_LISTED).map(|device| full(device)).collect::<Vec<_>>().join(", ");
             Err(format!("{reference} is one of {which}; say which"))
         }
     }

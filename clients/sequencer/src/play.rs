@@ -15,10 +15,10 @@ use crate::{
     wire::{Clock, Connection, State},
 };
 
-/// How far ahead of a running clock commands are sent, in simulated seconds.
+/// Lead of commands before a running clock, in simulated seconds.
 const HORIZON_S: f64 = 1.0;
-/// How often a running clock is looked at.
-const POLL: Duration = Duration::from_millis(5);
+/// Poll interval of a running clock.
+const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Where to play, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,13 +27,13 @@ pub struct Options {
     pub server: String,
     /// The token that a server requires on an address that other machines reach.
     pub token: Option<String>,
-    /// How far ahead of a running clock the sequence begins, in simulated time.
+    /// Delay from the present time of a running clock to the start of the sequence, in simulated time.
     pub lead: Moment,
-    /// Whether the server's run ends with the sequence.
+    /// True to end the server's run with the sequence.
     pub quit: bool,
 }
 
-/// How far it has come, or in the end: what was played.
+/// Progress, or in the end the summary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Commands sent.
@@ -101,7 +101,7 @@ struct Player<'a> {
     timestep: Timestep,
     /// The step after which the sequence begins.
     begin: StepIndex,
-    /// Of all pauses, in steps.
+    /// Length of all pauses, in steps.
     length: u64,
     sent: usize,
     show: &'a mut dyn FnMut(Progress),
@@ -197,7 +197,7 @@ impl Player<'_> {
                     None | Some(_) => {}
                 }
             }
-            thread::sleep(POLL);
+            thread::sleep(CLOCK_POLL_INTERVAL);
         }
     }
 

@@ -12,10 +12,10 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 pub use simpartner_wire::protocol::word;
 use simpartner_wire::signal::{StepIndex, Timestep};
 
-/// How long a server may take to accept a connection, unless the asker has less patience.
-const CONNECT: Duration = Duration::from_secs(10);
-/// How long an answer may take that waits for no step, unless the asker has less patience.
-const ANSWER: Duration = Duration::from_secs(60);
+/// Default time limit for a server to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Default time limit for an answer that needs no step.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest line that is read, in bytes: far above a scanner's reading, and a bound on what a stranger can make us store.
 const MAX_LINE: u64 = 1 << 20;
 
@@ -25,7 +25,7 @@ pub struct Connection {
     reader: BufReader<TcpStream>,
     /// Whom it talks to, in words.
     peer: String,
-    /// How long an answer may take that waits for no step.
+    /// Time limit for an answer that needs no step.
     patience: Duration,
 }
 
@@ -35,7 +35,7 @@ impl Connection {
     /// # Errors
     /// When nobody listens there.
     pub fn open(address: &str, who: &str, token: Option<&str>) -> Result<Self> {
-        Self::open_within(address, who, token, CONNECT, ANSWER)
+        Self::open_within(address, who, token, CONNECT_TIMEOUT, ANSWER_TIMEOUT)
     }
 
     /// The same for someone who waits no longer than this to be accepted, and than `patience` for an answer.
@@ -137,7 +137,7 @@ fn connect(addresses: impl Iterator<Item = SocketAddr>, patience: Duration) -> i
     Err(refusal)
 }
 
-/// Whether the server's clock runs.
+/// True if the server's clock runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// Steps are being made.
@@ -146,16 +146,16 @@ pub enum Clock {
     Paused,
 }
 
-/// What a player needs of `OK state=.. step=.. ..`.
+/// State of the server, from `OK state=.. step=.. ..`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct State {
-    /// Whether the clock runs.
+    /// True if the clock runs.
     pub clock: Clock,
     /// Steps made.
     pub step: StepIndex,
     /// Length of a step.
     pub timestep: Timestep,
-    /// How often the world was reset.
+    /// Number of resets of the world.
     pub epoch: u32,
     /// Simulated seconds a wall second: those it is set to in realtime, those it made in fast mode.
     pub speed: f64,
@@ -180,12 +180,12 @@ impl State {
     }
 }
 
-/// What a player needs of `DEVICE .. port=.. bound=..`.
+/// A device, from `DEVICE .. port=.. bound=..`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// Its name in the model.
     pub name: String,
-    /// What it is, such as `JointController`.
+    /// Kind of the device, such as `JointController`.
     pub kind: String,
     /// The robot it belongs to.
     pub robot: String,

@@ -24,27 +24,27 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long a line may take to be written. A controller that reads nothing is not waited for.
-const WRITING: Duration = Duration::from_secs(2);
+/// Time limit for writing a line. A controller that reads nothing is not waited for.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A request to a running bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Tell the times so far.
+pub enum BridgeRequest {
+    /// Report the times so far.
     Times,
     /// End.
     Stop,
 }
 
-/// What a running bridge tells.
+/// Status events of a running bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum BridgeEvent {
     /// The serial line is open; of a pseudo-terminal this is what the controller opens.
-    Serial(Option<String>),
+    SerialOpen(Option<String>),
     /// The robot is connected.
-    Robot,
-    /// A side is not there, and why. Another try follows.
-    Away(String),
+    RobotConnected,
+    /// A side is not reachable, with the reason. The bridge connects again.
+    Disconnected(String),
     /// The times so far.
     Times(Summary),
 }
@@ -60,8 +60,13 @@ enum End {
 ///
 /// # Errors
 /// When the serial line cannot be opened at the start, or the server refuses us or has no such robot.
-pub async fn run(wire: &Wire, robot: &Robot, orders: Receiver<Order>, tell: impl FnMut(News)) -> Result<Summary> {
-    let mut bridge = Bridge { orders, tell, times: Times::default() };
+pub async fn run(
+    wire: &Wire,
+    robot: &Robot,
+    requests: Receiver<BridgeRequest>,
+    on_event: impl FnMut(BridgeEvent),
+) -> Result<Summary> {
+    let mut bridge = Bridge { requests, on_event, times: Times::default() };
     let mut serial = Some(bridge.open(wire)?);
     let mut pause = FIRST_PAUSE;
     loop {
@@ -72,8 +77,8 @@ pub async fn run(wire: &Wire, robot: &Robot, orders: Receiver<Order>, tell: impl
                     pause = FIRST_PAUSE;
                     bridge.pump(line, stream).await
                 }
-                Some(Err(Failure::Away(why))) => End::Robot(format!("{why:#}")),
-                Some(Err(Failure::Hopeless(why))) => return Err(why),
+                Some(Err(Failure::Unreachable(why))) => End::Robot(format!("{why:#}")),
+                Some(Err(Failure::Refused(why))) => return Err(why),
             },
             None => match bridge.open(wire) {
                 Ok(line) => {
@@ -93,7 +98,7 @@ pub async fn run(wire: &Wire, robot: &Robot, orders: Receiver<Order>, tell: impl
             }
         };
         bridge.times.lost();
-        (bridge.tell)(News::Away(why));
+        (bridge.on_event)(BridgeEvent::Disconnected(why));
         if bridge.unless_stopped(sleep(pause)).await.is_none() {
             return Ok(bridge.times.summary());
         }
@@ -102,34 +107,34 @@ pub async fn run(wire: &Wire, robot: &Robot, orders: Receiver<Order>, tell: impl
 }
 
 struct Bridge<T> {
-    orders: Receiver<Order>,
-    tell: T,
+    requests: Receiver<BridgeRequest>,
+    on_event: T,
     times: Times,
 }
 
-impl<T: FnMut(News)> Bridge<T> {
+impl<T: FnMut(BridgeEvent)> Bridge<T> {
     fn open(&mut self, wire: &Wire) -> Result<Serial> {
         let serial = wire.open()?;
-        (self.tell)(News::Serial(serial.other_side.clone()));
+        (self.on_event)(BridgeEvent::SerialOpen(serial.other_side.clone()));
         Ok(serial)
     }
 
-    /// Waits for a future and carries out orders meanwhile; `None` when the order is to stop.
+    /// Waits for a future and answers requests meanwhile; `None` after a request to stop.
     async fn unless_stopped<F: Future>(&mut self, future: F) -> Option<F::Output> {
         tokio::pin!(future);
         loop {
             tokio::select! {
                 output = &mut future => return Some(output),
-                order = self.orders.recv() => if self.stops(order) { return None },
+                request = self.requests.recv() => if self.stops(request) { return None },
             }
         }
     }
 
-    fn stops(&mut self, order: Option<Order>) -> bool {
-        if order == Some(Order::Times) {
-            (self.tell)(News::Times(self.times.summary()));
+    fn stops(&mut self, request: Option<BridgeRequest>) -> bool {
+        if request == Some(BridgeRequest::Times) {
+            (self.on_event)(BridgeEvent::Times(self.times.summary()));
         }
-        order != Some(Order::Times)
+        request != Some(BridgeRequest::Times)
     }
 
     /// Passes lines on until one side ends.
@@ -138,7 +143,7 @@ impl<T: FnMut(News)> Bridge<T> {
         if let Err(error) = serial.stream.clear(ClearBuffer::All) {
             return End::Serial(error.to_string());
         }
-        (self.tell)(News::Robot);
+        (self.on_event)(BridgeEvent::RobotConnected);
         let (from_serial, mut to_serial) = split(&mut serial.stream);
         let (from_robot, mut to_robot) = stream.split();
         let (mut from_serial, mut from_robot) = (Lines::new(from_serial), Lines::new(from_robot));
@@ -168,14 +173,14 @@ impl<T: FnMut(News)> Bridge<T> {
                         return End::Robot(format!("{error:#}"));
                     }
                 }
-                order = self.orders.recv() => if self.stops(order) { return End::Stopped },
+                request = self.requests.recv() => if self.stops(request) { return End::Stopped },
             }
         }
     }
 }
 
 async fn write(to: &mut (impl AsyncWrite + Unpin), line: &[u8]) -> Result<()> {
-    timeout(WRITING, to.write_all(line))
+    timeout(WRITE_TIMEOUT, to.write_all(line))
         .await
         .context("nobody reads at the other side")?
         .context("it cannot be written")

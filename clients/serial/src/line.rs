@@ -24,9 +24,9 @@ pub enum Wire {
 /// A serial line that is open.
 #[derive(Debug)]
 pub struct Serial {
-    /// What is read and written.
+    /// The open line.
     pub stream: SerialStream,
-    /// What the controller opens, of a pseudo-terminal.
+    /// Path that the controller opens, for a pseudo-terminal.
     pub other_side: Option<String>,
     /// Kept open, so that a controller may come and go.
     _kept: Option<SerialStream>,
@@ -50,7 +50,7 @@ impl Wire {
     }
 }
 
-/// What lines there are, for somebody who has named one that cannot be opened.
+/// Lists the available lines, for the error about one that cannot be opened.
 fn present() -> String {
     let names: Vec<String> =
         tokio_serial::available_ports().unwrap_or_default().into_iter().map(|port| port.port_name).collect();

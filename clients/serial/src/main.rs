@@ -5,7 +5,7 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::Result;
 use clap::{ArgGroup, Parser};
 use simpartner_serial::{
-    bridge::{News, Order, run},
+    bridge::{BridgeEvent, BridgeRequest, run},
     line::Wire,
     server::Robot,
     times::Summary,
@@ -52,39 +52,41 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    output::exit(match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(bridge(arguments))) {
-        Ok(times) => {
-            output::line(times);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            output::note(format_args!("error: {error:#}"));
-            ExitCode::FAILURE
-        }
-    })
+    output::exit(
+        match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(run_bridge(arguments))) {
+            Ok(times) => {
+                output::line(times);
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                output::note(format_args!("error: {error:#}"));
+                ExitCode::FAILURE
+            }
+        },
+    )
 }
 
-async fn bridge(arguments: Arguments) -> Result<Summary> {
+async fn run_bridge(arguments: Arguments) -> Result<Summary> {
     let Arguments { server, token, robot, device, baud, every, .. } = arguments;
     let server = server.control()?;
     let wire = device.map_or(Wire::Pseudo, |path| Wire::Device { path, baud });
-    let (orders, ordered) = channel(1);
-    tokio::spawn(on_request(orders.clone()));
+    let (requests, requested) = channel(1);
+    tokio::spawn(report_on_signal(requests.clone()));
     if let Some(period) = every {
-        tokio::spawn(every_so_often(orders.clone(), period));
+        tokio::spawn(report_every(requests.clone(), period));
     }
-    tokio::spawn(on_end(orders));
-    run(&wire, &Robot { server, token, name: robot }, ordered, tell).await
+    tokio::spawn(stop_on_signal(requests));
+    run(&wire, &Robot { server, token, name: robot }, requested, report).await
 }
 
-fn tell(news: News) {
-    match news {
+fn report(event: BridgeEvent) {
+    match event {
         // A program that starts the controller reads this.
-        News::Serial(Some(name)) => output::line(format_args!("serial {name}")),
-        News::Serial(None) => output::note("the serial line is open"),
-        News::Robot => output::note("the robot is connected"),
-        News::Away(why) => output::note(format_args!("{why}; trying again")),
-        News::Times(times) => output::note(times),
+        BridgeEvent::SerialOpen(Some(name)) => output::line(format_args!("serial {name}")),
+        BridgeEvent::SerialOpen(None) => output::note("the serial line is open"),
+        BridgeEvent::RobotConnected => output::note("the robot is connected"),
+        BridgeEvent::Disconnected(why) => output::note(format_args!("{why}; trying again")),
+        BridgeEvent::Times(times) => output::note(times),
     }
 }
 
@@ -100,26 +102,26 @@ fn read_period(text: &str) -> Result<Duration, String> {
     period.ok_or_else(|| "expected a time from 10 ms on, as 5, 2.5s or 500ms".to_owned())
 }
 
-async fn every_so_often(orders: Sender<Order>, period: Duration) {
+async fn report_every(requests: Sender<BridgeRequest>, period: Duration) {
     loop {
         sleep(period).await;
-        if orders.send(Order::Times).await.is_err() {
+        if requests.send(BridgeRequest::Times).await.is_err() {
             return;
         }
     }
 }
 
 #[cfg(unix)]
-async fn on_request(orders: Sender<Order>) {
+async fn report_on_signal(requests: Sender<BridgeRequest>) {
     let Ok(mut signal) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::user_defined1()) else { return };
-    while signal.recv().await.is_some() && orders.send(Order::Times).await.is_ok() {}
+    while signal.recv().await.is_some() && requests.send(BridgeRequest::Times).await.is_ok() {}
 }
 
 #[cfg(not(unix))]
-async fn on_request(_orders: Sender<Order>) {}
+async fn report_on_signal(_requests: Sender<BridgeRequest>) {}
 
 /// Ctrl-C and SIGTERM end the bridge.
-async fn on_end(orders: Sender<Order>) {
+async fn stop_on_signal(requests: Sender<BridgeRequest>) {
     let interrupt = tokio::signal::ctrl_c();
     #[cfg(unix)]
     match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
@@ -129,5 +131,5 @@ async fn on_end(orders: Sender<Order>) {
     #[cfg(not(unix))]
     drop(interrupt.await);
     // The bridge may have ended by itself.
-    let _ = orders.send(Order::Stop).await;
+    let _ = requests.send(BridgeRequest::Stop).await;
 }

@@ -8,8 +8,8 @@ use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
 
 use crate::line::Lines;
 
-/// How long the server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for the server's answers.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where the robot is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub struct Robot {
 #[derive(Debug)]
 pub enum Failure {
     /// Trying again may help.
-    Away(anyhow::Error),
-    /// It will not.
-    Hopeless(anyhow::Error),
+    Unreachable(anyhow::Error),
+    /// The server refuses.
+    Refused(anyhow::Error),
 }
 
 impl Robot {
@@ -52,13 +52,13 @@ impl Robot {
                 }
             }
         };
-        let lines = timeout(PATIENCE, lines).await.context("the server does not answer").flatten();
-        let (host, lines) = lines.with_context(|| format!("at {}", self.server)).map_err(Failure::Away)?;
-        let port = find(&lines, &self.name).map_err(Failure::Hopeless)?;
+        let lines = timeout(SERVER_TIMEOUT, lines).await.context("the server does not answer").flatten();
+        let (host, lines) = lines.with_context(|| format!("at {}", self.server)).map_err(Failure::Unreachable)?;
+        let port = find(&lines, &self.name).map_err(Failure::Refused)?;
         let address = std::net::SocketAddr::new(host, port);
         let stream = TcpStream::connect(address).await.with_context(|| format!("at {address}"));
-        let mut stream = stream.map_err(Failure::Away)?;
-        self.introduce(&mut stream).await.map_err(Failure::Away)?;
+        let mut stream = stream.map_err(Failure::Unreachable)?;
+        self.introduce(&mut stream).await.map_err(Failure::Unreachable)?;
         Ok(stream)
     }
 

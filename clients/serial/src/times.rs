@@ -17,7 +17,7 @@ pub struct Times {
 /// Times in figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
-    /// How many answers.
+    /// Number of answers.
     pub count: u64,
     /// Median.
     pub p50: Duration,
@@ -48,7 +48,7 @@ impl Times {
         }
     }
 
-    /// What is on its way has been lost.
+    /// Messages under way have been lost.
     pub fn lost(&mut self) {
         self.sent = None;
     }

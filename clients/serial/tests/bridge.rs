@@ -11,7 +11,7 @@ use simpartner::{
 };
 use simpartner_description::xml::{self, Document};
 use simpartner_serial::{
-    bridge::{News, Order, run},
+    bridge::{BridgeEvent, BridgeRequest, run},
     line::Wire,
     server::Robot,
     times::Summary,
@@ -80,8 +80,8 @@ impl Rig {
 
 /// A bridge on a thread of its own.
 struct Bridge {
-    orders: tokio::sync::mpsc::Sender<Order>,
-    news: mpsc::Receiver<News>,
+    orders: tokio::sync::mpsc::Sender<BridgeRequest>,
+    news: mpsc::Receiver<BridgeEvent>,
     thread: thread::JoinHandle<Result<Summary, String>>,
 }
 
@@ -99,7 +99,7 @@ impl Bridge {
     }
 
     /// Waits for news of this kind.
-    fn wait<T>(&self, wanted: impl Fn(&News) -> Option<T>) -> T {
+    fn wait<T>(&self, wanted: impl Fn(&BridgeEvent) -> Option<T>) -> T {
         loop {
             let news = self.news.recv().expect("the bridge runs");
             if let Some(found) = wanted(&news) {
@@ -109,10 +109,10 @@ impl Bridge {
     }
 
     fn wait_for_robot(&self) {
-        self.wait(|news| (*news == News::Robot).then_some(()));
+        self.wait(|news| (*news == BridgeEvent::RobotConnected).then_some(()));
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: BridgeRequest) {
         self.orders.blocking_send(order).unwrap();
     }
 }
@@ -163,16 +163,16 @@ fn a_controller_on_a_serial_line_drives_a_robot_in_lockstep() {
     let drive = || {
         let rig = Rig::start(0);
         let bridge = Bridge::start(Wire::Pseudo, rig.control, "Spinner");
-        let name = bridge.wait(|news| if let News::Serial(name) = news { name.clone() } else { None });
+        let name = bridge.wait(|news| if let BridgeEvent::SerialOpen(name) = news { name.clone() } else { None });
         bridge.wait_for_robot();
         let mut controller = Controller::open(&name);
         controller.drive(&rig, STEPS);
-        bridge.order(Order::Times);
-        let times = bridge.wait(|news| if let News::Times(times) = news { Some(*times) } else { None });
+        bridge.order(BridgeRequest::Times);
+        let times = bridge.wait(|news| if let BridgeEvent::Times(times) = news { Some(*times) } else { None });
         // Every sample but the last has been answered.
         assert_eq!(times.count, STEPS);
         assert!(times.p50 <= times.p99 && times.p99 <= times.max && times.p50.as_nanos() > 0, "{times}");
-        bridge.order(Order::Stop);
+        bridge.order(BridgeRequest::Stop);
         assert_eq!(bridge.thread.join().unwrap(), Ok(times));
         let report = rig.end();
         (report.step.0, report.state_hash)
@@ -187,18 +187,18 @@ fn a_server_that_comes_back_is_connected_to_again() {
     let rig = Rig::start(0);
     let control = rig.control;
     let bridge = Bridge::start(Wire::Pseudo, control, "Spinner");
-    let name = bridge.wait(|news| if let News::Serial(name) = news { name.clone() } else { None });
+    let name = bridge.wait(|news| if let BridgeEvent::SerialOpen(name) = news { name.clone() } else { None });
     bridge.wait_for_robot();
     let mut controller = Controller::open(&name);
     controller.drive(&rig, 3);
     rig.end();
-    let why = bridge.wait(|news| if let News::Away(why) = news { Some(why.clone()) } else { None });
+    let why = bridge.wait(|news| if let BridgeEvent::Disconnected(why) = news { Some(why.clone()) } else { None });
     assert!(why.starts_with("robot: "), "{why}");
     let rig = Rig::start(control.port());
     bridge.wait_for_robot();
     controller.line("<");
     controller.drive(&rig, 3);
-    bridge.order(Order::Stop);
+    bridge.order(BridgeRequest::Stop);
     bridge.thread.join().unwrap().unwrap();
     assert_eq!(rig.end().step.0, 3);
 }
