@@ -12,15 +12,15 @@ use crate::{
 };
 
 /// Steps at most. Loops that close do so in about ten, those that slide along stops in a hundred.
-const STEPS: usize = 300;
+const MAX_STEPS: usize = 300;
 /// Loops are closed to this part of their size, and rad: rounding leaves less in a chain of a hundred bodies.
-const EXACT: f64 = 1e-12;
+const CLOSURE_TOLERANCE: f64 = 1e-12;
 /// Half the way of a central difference, rad or part of the loop's size: truncation and rounding are both about 1e-11.
-const DIFFERENCE: f64 = 1e-5;
+const DIFFERENCE_STEP: f64 = 1e-5;
 /// Damping of the first step, and bounds of all. The rows have entries of about 1; below the lower bound dependent rows (a planar
 /// loop has three) would divide rounding by rounding, above the upper bound no step is left.
 const FIRST_DAMPING: f64 = 1e-3;
-const DAMPING: [f64; 2] = [1e-10, 1e8];
+const DAMPING_BOUNDS: [f64; 2] = [1e-10, 1e8];
 
 /// Moves bodies and joints to the initial positions as [`take_initial_positions`](crate::take_initial_positions) does, and closes
 /// loops that the given positions leave open: joints that begin at 0 move first, where that is not enough all joints of these loops,
@@ -147,7 +147,7 @@ impl Posture {
         self.move_on(unknown, way);
     }
 
-    /// Whether a stop is in the way of a step.
+    /// True if a stop blocks a step.
     fn is_stopped(&self, unknown: Unknown, way: f64) -> bool {
         let Unknown::Axis(axis) = unknown else { return false };
         let FreeAxis { lower, upper, initial_position, .. } = self.free(axis);
@@ -226,7 +226,7 @@ impl<'a> Linkage<'a> {
     }
 }
 
-/// What may move in a joint of loops.
+/// Free coordinates of a joint in loops.
 fn unknowns(start: &Posture, loops: &[JointId], id: JointId, kept: Option<&Posture>) -> Vec<Unknown> {
     let joint = &start.joints[id.index()];
     if joint.kind == JointKind::Ball {
@@ -258,7 +258,7 @@ struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    /// How far loops are open, in the frames that their parents carry, and couplings off.
+    /// Residuals of loops, in the frames that their parents carry, and of couplings.
     fn errors(&self, posture: &Posture) -> Vec<f64> {
         let motions = posture.motions();
         let moved = self.linkage.moved(posture, &motions);
@@ -280,7 +280,7 @@ impl Problem<'_> {
         errors
     }
 
-    /// What one unit of a number is, m or rad.
+    /// Scale of an unknown, m or rad.
     fn unit(&self, posture: &Posture, unknown: Unknown) -> f64 {
         match unknown {
             Unknown::Axis(JointAxis { joint, axis }) if posture.joints[joint.index()].kind.is_linear(axis) => self.size,
@@ -288,7 +288,7 @@ impl Problem<'_> {
         }
     }
 
-    /// How the errors change with each number.
+    /// Jacobian of the residuals.
     fn columns(&self, posture: &Posture) -> Vec<Vec<f64>> {
         let column = |&unknown: &Unknown| {
             let at = |way: f64| {
@@ -296,8 +296,8 @@ impl Problem<'_> {
                 moved.move_on(unknown, way * self.unit(posture, unknown));
                 self.errors(&moved)
             };
-            let (ahead, behind) = (at(DIFFERENCE), at(-DIFFERENCE));
-            ahead.iter().zip(behind).map(|(ahead, behind)| (ahead - behind) / (2.0 * DIFFERENCE)).collect()
+            let (ahead, behind) = (at(DIFFERENCE_STEP), at(-DIFFERENCE_STEP));
+            ahead.iter().zip(behind).map(|(ahead, behind)| (ahead - behind) / (2.0 * DIFFERENCE_STEP)).collect()
         };
         self.unknowns.iter().map(column).collect()
     }
@@ -306,8 +306,8 @@ impl Problem<'_> {
     fn solve(&self, mut posture: Posture) -> Posture {
         let (mut errors, mut damping) = (self.errors(&posture), FIRST_DAMPING);
         let mut columns = self.columns(&posture);
-        for _ in 0..STEPS {
-            if errors.iter().all(|error| error.abs() < EXACT) || damping > DAMPING[1] {
+        for _ in 0..MAX_STEPS {
+            if errors.iter().all(|error| error.abs() < CLOSURE_TOLERANCE) || damping > DAMPING_BOUNDS[1] {
                 break;
             }
             let mut next = posture.clone();
@@ -316,7 +316,7 @@ impl Problem<'_> {
             }
             let left = self.errors(&next);
             if square(&left) < square(&errors) {
-                (posture, errors, damping) = (next, left, (damping * 0.1).max(DAMPING[0]));
+                (posture, errors, damping) = (next, left, (damping * 0.1).max(DAMPING_BOUNDS[0]));
                 columns = self.columns(&posture);
             } else {
                 damping *= 4.0;
@@ -367,7 +367,7 @@ fn solve_positive(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
         for j in 0..=i {
             let left = a[i][j] - dot(&a[i][..j], &a[j][..j]);
             // What rounding leaves of a dependent row is no less than its share of the damping.
-            a[i][j] = if i == j { left.max(DAMPING[0] * f64::EPSILON).sqrt() } else { left / a[j][j] };
+            a[i][j] = if i == j { left.max(DAMPING_BOUNDS[0] * f64::EPSILON).sqrt() } else { left / a[j][j] };
         }
         b[i] = (b[i] - dot(&a[i][..i], &b[..i])) / a[i][i];
     }

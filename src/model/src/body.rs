@@ -27,15 +27,15 @@ pub struct Body {
     pub inertia: Option<Inertia>,
     /// The shape it has: what mass is spread over, and what is seen where there are no visuals. `None` is a particle.
     pub shape: Option<Placed>,
-    /// What is seen of it, where that is not its shape.
+    /// Visuals, where they differ from its shape.
     pub visuals: Vec<Visual>,
     /// The shape it collides with, where it differs from `shape`.
     pub collision: Option<Placed>,
     /// With what its shape collides.
     pub filter: CollisionFilter,
-    /// What it is made of.
+    /// Surface material.
     pub material: Material,
-    /// What the parts of the compound that collides are made of, in their order; `None` for those that are as the body. Empty where all are.
+    /// Materials of the parts of a compound collision shape, in their order; `None` for the body's own. Empty where all have the body's.
     pub part_materials: Vec<Option<Material>>,
     /// `file:line:column` of its element, for messages.
     pub source: String,
@@ -70,13 +70,13 @@ impl Body {
         self.linear_velocity + self.angular_velocity.cross(point - self.pose.point(centre))
     }
 
-    /// What is seen of it, each shape with its colour: its visuals, or else its shape.
+    /// Visible shapes, each with its colour: its visuals, or else its shape.
     pub fn seen(&self) -> impl Iterator<Item = (&Placed, Option<Color>)> {
         let shape = self.shape.as_ref().filter(|_| self.visuals.is_empty());
         self.visuals.iter().map(|visual| (&visual.placed, visual.color)).chain(shape.map(|shape| (shape, None)))
     }
 
-    /// What a part of the shape that collides is made of, by its place among the parts of a compound.
+    /// Material of a part of the collision shape, by its index among the parts of a compound.
     pub fn material_of_part(&self, part: usize) -> &Material {
         self.part_materials.get(part).and_then(Option::as_ref).unwrap_or(&self.material)
     }
@@ -95,7 +95,7 @@ impl Body {
 /// Which shapes collide: two do if the category of one of them has a bit that the other collides with. A ground has all bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollisionFilter {
-    /// What it counts as, a bit each.
+    /// Categories that it belongs to, one bit each.
     pub category: u16,
     /// The categories that it collides with.
     pub collides_with: u16,
@@ -109,7 +109,7 @@ impl Default for CollisionFilter {
 }
 
 impl CollisionFilter {
-    /// Whether shapes of these two collide.
+    /// True if shapes of these two collide.
     #[inline]
     pub fn meets(self, other: Self) -> bool {
         (self.category & other.collides_with) | (other.category & self.collides_with) != 0
@@ -134,7 +134,7 @@ pub struct Material {
     pub friction: f64,
     /// The coefficient across that direction, if it is another one.
     pub across: Option<CrossFriction>,
-    /// How its friction and that of another surface make one.
+    /// Rule that combines its friction with that of another surface.
     pub friction_rule: FrictionRule,
     /// Which of two surfaces decides on friction: the one of the higher priority, both where they have the same.
     pub priority: i32,
@@ -156,13 +156,13 @@ pub struct Material {
     /// Velocity of the surface relative to its body, body axes, m/s: that of a conveyor's belt. Of a ground, world axes. Only its part in
     /// the surface counts.
     pub surface_velocity: DVec3,
-    /// How far grousers reach beyond a wheel's radius into soil, m.
+    /// Height of grousers beyond a wheel's radius, m.
     pub grousers: f64,
-    /// Of a ground that gives way: what presses on it sinks in. `None` for firm ground, and for every body.
+    /// Soil of a ground that bodies sink into. `None` for firm ground, and for every body.
     pub soil: Option<Soil>,
 }
 
-/// How the coefficients of friction of two surfaces make that of their contact.
+/// Rule that combines the coefficients of friction of two surfaces to that of their contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FrictionRule {
     /// The smaller one, unless the other surface has the rule of the larger one.

@@ -132,7 +132,7 @@ struct Span<'a> {
     graph: &'a Graph<'a>,
     /// The joints of each body, and where they lead.
     neighbours: Vec<Vec<(JointId, BodyId)>>,
-    /// Of each joint; none is if it is empty.
+    /// True for each coupled joint; empty if none is coupled.
     coupled: &'a [bool],
     reached: Vec<bool>,
     used: Vec<bool>,
@@ -194,7 +194,7 @@ impl Span<'_> {
     }
 }
 
-/// What hangs together by joints, through fixed bodies as well: each body leads towards one that stands for its part.
+/// Connected components by joints, through fixed bodies as well: each body leads towards the representative of its component.
 struct Parts {
     towards: Vec<usize>,
 }

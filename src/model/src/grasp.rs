@@ -11,17 +11,17 @@ pub struct Grasp {
     pub name: String,
     /// Gravity, world frame, m/s².
     pub gravity: DVec3,
-    /// What acts on the object beside its weight: a force through its centre of mass, world frame, N.
+    /// External force on the object beside its weight, through its centre of mass, world frame, N.
     pub force: DVec3,
     /// And a torque, world frame, N m.
     pub torque: DVec3,
-    /// What is grasped.
+    /// The grasped object.
     pub object: Body,
     /// The contacts, in the order of the file.
     pub contacts: Vec<Contact>,
-    /// How far gravity is tilted in a stability chart, radians.
+    /// Largest tilt of gravity in a stability chart, radians.
     pub tilt: f64,
-    /// What the original program calls its tolerance: how far a component of the sum of forces (N) or of torques (N m) may be off zero.
+    /// Tolerance of the original program for a component of the sum of forces (N) or of torques (N m).
     pub tolerance: f64,
 }
 
@@ -30,7 +30,7 @@ pub struct Grasp {
 pub struct Contact {
     /// Its name, unique in the grasp.
     pub name: String,
-    /// What it can do.
+    /// Contact model.
     pub kind: ContactKind,
     /// The frame of its patch, `object_from_patch`: z points out of the object.
     pub frame: Pose,
@@ -44,7 +44,7 @@ pub struct Contact {
     pub source: String,
 }
 
-/// What a contact can do.
+/// Contact model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ContactKind {
     /// Pushes along the normal.
@@ -109,7 +109,7 @@ pub struct Patch {
     pub y: f64,
     /// The constant, metres.
     pub constant: f64,
-    /// How far from its origin, along x and y, the patch reaches, metres.
+    /// Half extents of the patch along x and y, metres.
     pub range: f64,
 }
 
@@ -127,7 +127,7 @@ impl Patch {
             + self.constant
     }
 
-    /// How the surface rises along x and y.
+    /// Slopes of the surface along x and y.
     pub fn slope(&self, at: DVec2) -> DVec2 {
         DVec2::new(2.0 * self.xx * at.x + self.xy * at.y + self.x, 2.0 * self.yy * at.y + self.xy * at.x + self.y)
     }

@@ -4,12 +4,12 @@ use bevy_math::DVec3;
 
 use crate::{BodyId, JointAxis, Pose, RobotId, Timestep};
 
-/// What a gripper is to do with an object, again and again at other poses. Bodies and joints are those of a mechanism that goes with it.
+/// Task of a gripper with an object, repeated at many poses. Bodies and joints are those of the mechanism beside it.
 #[derive(Debug, Clone)]
 pub struct GraspTask {
     /// Its name.
     pub name: String,
-    /// What is grasped.
+    /// The object to grasp.
     pub object: BodyId,
     /// The robot that grasps it.
     pub gripper: RobotId,
@@ -17,7 +17,7 @@ pub struct GraspTask {
     pub tool: BodyId,
     /// The tool frame, `tool_from_tcp`: z points the way the gripper approaches, x is the line along which two jaws close.
     pub tcp: Pose,
-    /// What closes.
+    /// The closing joints.
     pub fingers: Vec<Finger>,
     /// A suction cup, if the gripper is one.
     pub suction: Option<Suction>,
@@ -25,13 +25,13 @@ pub struct GraspTask {
     pub approach: DVec3,
     /// The way from there that lifts, world frame, m.
     pub retract: DVec3,
-    /// What pulls at the object while it is lifted beside gravity: a force of mass times this through its centre of mass, world frame, m/s².
+    /// Acceleration on the object during the lift, beside gravity: a force of mass times this through its centre of mass, world frame, m/s².
     pub acceleration: DVec3,
-    /// How the hand is moved.
+    /// Motion law of the hand.
     pub drive: Drive,
     /// When a state ends.
     pub conditions: Conditions,
-    /// How targets are drawn where there are none.
+    /// Sampling of targets, where none are given.
     pub sampling: Sampling,
     /// Targets, `object_from_tcp`, in the order of the file.
     pub targets: Vec<Pose>,
@@ -60,14 +60,14 @@ pub struct Suction {
     pub cup: BodyId,
     /// The force, N: the cup's area times the vacuum.
     pub force: f64,
-    /// It is sealed while it touches the object in so many points.
+    /// Number of contact points with the object that seal it.
     pub points: usize,
 }
 
-/// How the three slides that carry the hand are moved along a straight line, at a speed that rises and falls evenly.
+/// Motion law of the three slides that carry the hand: a straight line with a trapezoidal speed profile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drive {
-    /// By which law.
+    /// Kind of the drive.
     pub kind: DriveKind,
     /// The largest speed, m/s.
     pub speed: f64,
@@ -90,7 +90,7 @@ pub enum DriveKind {
 /// When a state of a task ends. The defaults are those of RobWorkSim's GraspTaskSimulator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conditions {
-    /// How often conditions are looked at, s.
+    /// Interval at which conditions are evaluated, s.
     pub period: f64,
     /// The hand has arrived when it is so near to its target, m.
     pub arrival: f64,
@@ -141,7 +141,7 @@ impl Default for Conditions {
     }
 }
 
-/// How poses of the tool are drawn on the surface of an object.
+/// Sampling of tool poses on the surface of an object.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
     /// Which poses.
@@ -154,9 +154,9 @@ pub struct Sampling {
     pub tilt: f64,
     /// The tool's z axis is within the angle, rad, of a direction in the object's frame.
     pub approach: Option<(DVec3, f64)>,
-    /// Of antipodal poses: the coefficient of friction whose cone holds the line between the two points, at both.
+    /// Friction of antipodal poses: the coefficient whose cone holds the line between the two points, at both.
     pub friction: f64,
-    /// Of antipodal poses: the largest distance of the two points, m.
+    /// Opening of antipodal poses: the largest distance of the two points, m.
     pub opening: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What a world stands on.
+//! Grounds of a world.
 
 use bevy_math::DVec3;
 
@@ -22,7 +22,7 @@ pub struct Plane {
     pub normal: DVec3,
     /// Distance of the plane from the origin along the normal, in metres.
     pub distance: f64,
-    /// What it is made of.
+    /// Surface material.
     pub material: Material,
 }
 
@@ -33,12 +33,12 @@ pub struct GroundMesh {
     pub vertices: Vec<DVec3>,
     /// Indices of the corners of each triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// What it is made of.
+    /// Surface material.
     pub material: Material,
 }
 
 impl Ground {
-    /// What it is made of.
+    /// Surface material.
     pub fn material(&self) -> &Material {
         match self {
             Self::Plane(plane) => &plane.material,

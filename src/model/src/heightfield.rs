@@ -23,7 +23,7 @@ pub struct Heightfield {
     pub heights: Arc<[f64]>,
     /// `world_from_field`: its middle at height 0, and its heading, a turn about y.
     pub pose: Pose,
-    /// What the ground is made of.
+    /// Surface material.
     pub material: Material,
 }
 
@@ -69,7 +69,7 @@ impl Heightfield {
         Some(self.pose.translation.y + height)
     }
 
-    /// Whether the cell between grid points i and i + 1, j and j + 1 has a surface: all of its corners have heights.
+    /// True if the cell between grid points i and i + 1, j and j + 1 has a surface: all of its corners have heights.
     pub fn has_surface(&self, i: usize, j: usize) -> bool {
         [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].into_iter().all(|(i, j)| !self.height(i, j).is_nan())
     }

@@ -8,7 +8,7 @@ use bevy_math::DVec3;
 use crate::Norm;
 
 /// A point farther than this above a facet is outside of it, in parts of the largest coordinate: a thousand of its rounding errors.
-const OUTSIDE: f64 = 2e-13;
+const FACET_TOLERANCE: f64 = 2e-13;
 
 /// A triangle of the surface so far, counter-clockwise seen from outside.
 struct Facet {
@@ -40,7 +40,7 @@ struct Builder<'p> {
 /// The corners of the hull, which are some of the points, and its triangles: three numbers of corners each, counter-clockwise seen from outside. `None` where the points span no volume or rounding leaves no closed surface.
 pub fn quickhull(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
     let largest = points.iter().fold(DVec3::ZERO, |largest, point| largest.max(point.abs()));
-    let mut builder = Builder { points, facets: Vec::new(), within: OUTSIDE * largest.max_element() };
+    let mut builder = Builder { points, facets: Vec::new(), within: FACET_TOLERANCE * largest.max_element() };
     builder.begin()?;
     let mut next = 0;
     while next < builder.facets.len() {
@@ -61,7 +61,7 @@ impl Builder<'_> {
         Some(Facet { corners, beyond: [0; 3], normal, offset: normal.dot(a), outside, farthest, is_gone: false })
     }
 
-    /// How far a point is above a facet.
+    /// Distance of a point above a facet.
     fn height(&self, facet: u32, point: u32) -> f64 {
         let Facet { normal, offset, .. } = &self.facets[facet as usize];
         normal.dot(self.points[point as usize]) - offset

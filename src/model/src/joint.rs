@@ -21,10 +21,10 @@ pub struct Joint {
     pub anchor: DVec3,
     /// The joint's frame at step 0 as its parent carries it, `world_from_joint`: its three local axes are the columns of the rotation.
     pub frame: DQuat,
-    /// What may move in each of its three coordinates; [`JointKind::coordinate`] says along or about which local axis. The three axes of a
+    /// Axis laws of its three coordinates; [`JointKind::coordinate`] says along or about which local axis. The three axes of a
     /// ball joint have the same stiffness, which holds it where its coordinates are zero; the stops of the third are those of its twist.
     pub axes: [Axis; 3],
-    /// Of a ball joint the largest angle, rad, by which its third axis, as the child carries it, may lean away from where the parent
+    /// Swing limit of a ball joint: the largest angle, rad, by which its third axis, as the child carries it, may lean away from where the parent
     /// carries it; infinity without one. The twist is the turn about that axis which is left when the shortest turn has brought the two
     /// together.
     pub swing: f64,
@@ -54,7 +54,7 @@ pub enum JointKind {
     Fixed,
 }
 
-/// What a coordinate of a joint counts: the way along a local axis of the joint, or the angle about it.
+/// Meaning of a joint coordinate: the displacement along a local axis of the joint, or the angle about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coordinate {
     /// The local axis, 0 to 2.
@@ -106,7 +106,7 @@ impl JointKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// What its coordinates (0 to 2) count; `None` for one that it locks. They are made one after the other, the first on the
+    /// Meanings of its coordinates (0 to 2); `None` for one that it locks. They act one after the other, the first on the
     /// parent: the axis of each is carried by the coordinates before it. Those that slide come first, so that the child turns
     /// about its own origin, and one that turns has the number of its axis.
     pub fn coordinates(self) -> [Option<Coordinate>; 3] {
@@ -123,12 +123,12 @@ impl JointKind {
         }
     }
 
-    /// What a coordinate counts; `None` if the kind locks it.
+    /// Meaning of a coordinate; `None` if the kind locks it.
     pub fn coordinate(self, index: usize) -> Option<Coordinate> {
         self.coordinates().get(index).copied().flatten()
     }
 
-    /// Whether a coordinate is a way in metres.
+    /// True if a coordinate is a displacement in metres.
     pub fn is_linear(self, index: usize) -> bool {
         self.coordinate(index).is_some_and(|coordinate| coordinate.linear)
     }
@@ -154,7 +154,7 @@ impl JointKind {
 pub enum Axis {
     /// Nothing moves here.
     Locked,
-    /// It moves, within its stops.
+    /// A free axis, within its stops.
     Free(FreeAxis),
 }
 

@@ -57,7 +57,7 @@ use bevy_math::DVec3;
 pub struct Mechanism {
     /// Gravity, world frame, m/s².
     pub gravity: DVec3,
-    /// What the world stands on, in the order of its file.
+    /// Grounds of the world, in the order of its file.
     pub grounds: Vec<Ground>,
     /// The robots, in the order of their ids.
     pub robots: Vec<Robot>,

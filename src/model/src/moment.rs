@@ -17,7 +17,7 @@ pub struct Moment {
 }
 
 /// The latest step that is counted, far beyond that of any run.
-const LAST: f64 = u32::MAX as f64;
+const LATEST_STEP: f64 = u32::MAX as f64;
 
 impl Moment {
     /// Reads a time whose plain number is one of steps.
@@ -65,7 +65,7 @@ impl Moment {
     pub fn nanoseconds(self, timestep: Timestep) -> u64 {
         match self.unit {
             Unit::Seconds => (self.number * 1e9).round() as u64,
-            Unit::Steps => (self.number.min(LAST) as u64).saturating_mul(timestep.nanoseconds()),
+            Unit::Steps => (self.number.min(LATEST_STEP) as u64).saturating_mul(timestep.nanoseconds()),
         }
     }
 
@@ -75,14 +75,14 @@ impl Moment {
             Unit::Seconds => self.number / timestep.seconds(),
             Unit::Steps => self.number,
         };
-        steps.min(LAST).round() as u64
+        steps.min(LATEST_STEP).round() as u64
     }
 
     /// The same in seconds.
     pub fn seconds(self, timestep: Timestep) -> f64 {
         match self.unit {
             Unit::Seconds => self.number,
-            Unit::Steps => timestep.seconds_at(StepIndex(self.number.min(LAST) as u64)),
+            Unit::Steps => timestep.seconds_at(StepIndex(self.number.min(LATEST_STEP) as u64)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Mul;
 
 use bevy_math::{DQuat, DVec2, DVec3};
 
-/// What has a length.
+/// A vector with a length.
 pub trait Norm: Copy + Mul<f64, Output = Self> {
     /// Nothing.
     const NONE: Self;

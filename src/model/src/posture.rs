@@ -5,21 +5,21 @@ use bevy_math::{DQuat, DVec3};
 use crate::{Body, Graph, Joint, JointId, JointKind, Norm, Pose, SpanningForest};
 
 /// A loop is closed at the initial positions if it is open by less than this, m and rad: what a position with four digits leaves.
-const CLOSED: f64 = 1e-3;
+const LOOP_TOLERANCE: f64 = 1e-3;
 
 /// A joint that closes a loop, and is not closed at the initial positions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenLoop {
     /// The joint.
     pub joint: JointId,
-    /// How far its two frames are apart, m.
+    /// Distance of its two frames, m.
     pub distance: f64,
     /// And by which angle they are turned, rad.
     pub angle: f64,
 }
 
 impl Joint {
-    /// How the child's frame stands in the parent's at the initial positions of its coordinates: each is carried by those before it.
+    /// Pose of the child's frame in the parent's at the initial positions of its coordinates: each is carried by those before it.
     pub fn initial_motion(&self) -> Pose {
         let mut motion = Pose::IDENTITY;
         if !self.kind.has_axes() {
@@ -78,7 +78,7 @@ pub fn take_initial_positions(bodies: &mut [Body], joints: &mut [Joint]) -> Resu
     }
 }
 
-/// How each body moves from where all coordinates are zero, world frame, where each joint moves its child's frame in its parent's.
+/// Displacement of each body from where all coordinates are zero, world frame, where each joint moves its child's frame in its parent's.
 pub(crate) fn moved_bodies(forest: &SpanningForest, bodies: usize, joints: &[Joint], motions: &[Pose]) -> Vec<Pose> {
     let mut moved = vec![Pose::IDENTITY; bodies];
     let through = |joint: &Joint, motion: &Pose| {
@@ -99,14 +99,14 @@ pub(crate) fn ends_of_loop(joint: &Joint, motion: &Pose, moved: &[Pose]) -> [Pos
     [moved[joint.parent.index()].then(&frame).then(motion), moved[joint.child.index()].then(&frame)]
 }
 
-/// How far the loop at a joint is open, if it is.
+/// Gap of the loop at a joint, if it is open.
 pub(crate) fn open_loop(joints: &[Joint], closing: JointId, motions: &[Pose], moved: &[Pose]) -> Option<OpenLoop> {
     let joint = &joints[closing.index()];
     let [wanted, found] = ends_of_loop(joint, &motions[closing.index()], moved);
     let distance = found.translation.distance(wanted.translation);
     let angle = found.rotation.angle_between(wanted.rotation);
     // A ball joint takes any angle.
-    let is_open = distance > CLOSED || angle > CLOSED && joint.kind != JointKind::Ball;
+    let is_open = distance > LOOP_TOLERANCE || angle > LOOP_TOLERANCE && joint.kind != JointKind::Ball;
     is_open.then_some(OpenLoop { joint: closing, distance, angle })
 }
 

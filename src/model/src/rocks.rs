@@ -11,7 +11,7 @@ use bevy_math::DVec3;
 
 use super::random::Stream;
 
-/// How many rocks of which size there are.
+/// Size distribution of rocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RockSizes {
     /// The part k of the ground that all rocks cover, above 0 and at most 1. The model was fitted to landing sites of 0.05 to 0.4.
@@ -45,7 +45,7 @@ impl RockSizes {
 pub struct RockField {
     /// The seed of all chance in it.
     pub seed: u64,
-    /// How many rocks of which size there are.
+    /// Size distribution of rocks.
     pub sizes: RockSizes,
     /// The smallest diameter, m, above 0. It only leaves rocks out: those above it are the same for any smallest one.
     pub smallest: f64,
@@ -98,30 +98,30 @@ pub struct Rock {
 }
 
 /// Corners of a rock. With so many no two rocks look alike, and each is still seen to have faces.
-const CORNERS: usize = 18;
+const ROCK_CORNERS: usize = 18;
 /// The largest ratio of a rock's length to its width, before its corners are drawn.
-const LONGEST: f64 = 1.3;
+const MAX_ASPECT_RATIO: f64 = 1.3;
 /// A corner lies between this part of the way from the middle to the ellipsoid and the ellipsoid.
-const INNERMOST: f64 = 0.8;
+const MIN_CORNER_FRACTION: f64 = 0.8;
 
 impl Rock {
     /// Corners of which it is the convex hull: about an ellipsoid, irregular, `up` metres high above its middle and `down` metres deep
     /// below it. Its outline from above has the area of a circle of its diameter.
     pub fn corners(&self, up: f64, down: f64) -> Vec<DVec3> {
         let mut stream = Stream::from_number(self.seed);
-        let (length, heading) = (1.0 + (LONGEST - 1.0) * stream.uniform(), TAU * stream.uniform());
+        let (length, heading) = (1.0 + (MAX_ASPECT_RATIO - 1.0) * stream.uniform(), TAU * stream.uniform());
         let (sine, cosine) = libm::sincos(heading);
         // Heights that are uniform are uniform on a ball (Archimedes), and turns by the golden angle keep corners apart.
         let golden = PI * (3.0 - 5.0_f64.sqrt());
         let mut corner = |index: usize| {
-            let height = 1.0 - 2.0 * (index as f64 + stream.uniform()) / CORNERS as f64;
+            let height = 1.0 - 2.0 * (index as f64 + stream.uniform()) / ROCK_CORNERS as f64;
             let (side, front) = libm::sincos(golden * (index as f64 + 0.5 * stream.uniform()));
             let level = (1.0 - height * height).sqrt();
-            let out = INNERMOST + (1.0 - INNERMOST) * stream.uniform();
+            let out = MIN_CORNER_FRACTION + (1.0 - MIN_CORNER_FRACTION) * stream.uniform();
             let (x, z) = (length * level * front, level * side);
             DVec3::new(cosine * x - sine * z, height, sine * x + cosine * z) * out
         };
-        let mut corners: Vec<DVec3> = (0..CORNERS).map(&mut corner).collect();
+        let mut corners: Vec<DVec3> = (0..ROCK_CORNERS).map(&mut corner).collect();
         let wide = (FRAC_PI_4 * self.diameter * self.diameter / outline_area(&corners)).sqrt();
         let (low, high) = corners.iter().fold((0.0_f64, 0.0_f64), |(low, high), at| (low.min(at.y), high.max(at.y)));
         for at in &mut corners {

@@ -14,14 +14,14 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// How far it reaches from its body's origin along a direction, in the lengths of the direction.
+    /// Support distance from its body's origin along a direction, in lengths of the direction.
     pub fn reach(&self, direction: DVec3) -> f64 {
         let inside = self.pose.rotation.inverse() * direction;
         self.pose.translation.dot(direction) + self.shape.reach(inside)
     }
 }
 
-/// What is seen of a body in place of its shape. Nothing collides with it and it has no mass.
+/// Visual of a body, in place of its shape. It has no mass and nothing collides with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Visual {
     /// The shape and where it is, `body_from_shape`. A mesh of triangles need not be closed here.
@@ -98,7 +98,7 @@ impl Shape {
         }
     }
 
-    /// How far it reaches from its own origin along a direction, in the lengths of the direction.
+    /// Support distance from its own origin along a direction, in lengths of the direction.
     pub fn reach(&self, direction: DVec3) -> f64 {
         let across = DVec3::new(direction.x, 0.0, direction.z).norm();
         let farthest =
@@ -119,7 +119,7 @@ impl Shape {
         }
     }
 
-    /// How many points and triangles describe it, each part of a compound counted as one at least.
+    /// Number of points and triangles that describe it, at least one for each part of a compound.
     pub fn points(&self) -> usize {
         match self {
             Self::ConvexHull { points } => points.len(),

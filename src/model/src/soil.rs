@@ -25,11 +25,11 @@ pub enum PressureLaw {
 /// A homogeneous soil.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Soil {
-    /// How pressure grows with sinkage.
+    /// Pressure-sinkage law.
     pub pressure: PressureLaw,
     /// Exponent n of the sinkage, above 0.
     pub exponent: f64,
-    /// What full slip adds to the exponent: wheels that slip sink deeper. At least 0.
+    /// Increase of the exponent at full slip: wheels that slip sink deeper. At least 0.
     pub slip_exponent: f64,
     /// Cohesion c, Pa.
     pub cohesion: f64,
@@ -41,9 +41,9 @@ pub struct Soil {
     pub density: f64,
     /// Where the stress under a rolling wheel is largest, as a part of the entry angle: a0 + a1 slip.
     pub peak: [f64; 2],
-    /// By how much the pressure falls for each metre that pressed soil is let up, Pa/m.
+    /// Unloading stiffness: fall of the pressure per metre that pressed soil rises, Pa/m.
     pub elastic_stiffness: f64,
-    /// How pressed soil resists the rate at which it is let up or pressed again, Pa s/m.
+    /// Damping of pressed soil against its rate of unloading and reloading, Pa s/m.
     pub damping: f64,
 }
 
@@ -52,7 +52,7 @@ pub struct Soil {
 pub struct NamedSoil {
     /// Its name in files.
     pub name: &'static str,
-    /// What it is, and the source of its parameters.
+    /// Description, and the source of its parameters.
     pub description: &'static str,
     /// The soil.
     pub soil: Soil,

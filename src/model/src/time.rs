@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// How many steps have been made. The state after the first step is that of step 1; step 0 is the model as loaded.
+/// Number of steps made. The state after the first step is that of step 1; step 0 is the model as loaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StepIndex(pub u64);
 

@@ -4,7 +4,7 @@ use bevy_math::DVec3;
 
 use crate::{Axis, BodyId, FreeAxis, Joint, Mechanism, Placed, Shape};
 
-/// How far the axis of a round shape may turn from its axle, as a sine, and its middle lie off it, as a part of its radius: what is left
+/// Tolerance of a round shape's axis against its axle, as a sine, and of its centre, as a fraction of its radius: what is left
 /// of measuring a drawing.
 pub const AXLE_TOLERANCE: f64 = 0.05;
 
@@ -50,7 +50,7 @@ impl Mechanism {
 }
 
 impl crate::Body {
-    /// Whether a round shape of this body has a direction, world frame at step 0, as its axis; a sphere has every one.
+    /// True if a round shape of this body has a direction, world frame at step 0, as its axis; a sphere has every one.
     pub fn is_round_about(&self, placed: &Placed, axis: DVec3) -> bool {
         let is_sphere = matches!(placed.shape, Shape::Sphere { .. });
         is_sphere || (self.pose.rotation * placed.pose.rotation * DVec3::Y).cross(axis).length() < AXLE_TOLERANCE

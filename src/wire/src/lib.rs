@@ -1,4 +1,4 @@
-//! What travels between a server and its clients, without sockets: [`protocol`] turns bytes into requests and records into
+//! Messages between a server and its clients, without sockets: [`protocol`] turns bytes into requests and records into
 //! answers, [`signal`] is the vocabulary of both sides.
 //!
 //! A client links this crate instead of the server.

@@ -25,7 +25,7 @@ pub fn distance(name: &str, known: &str) -> Option<usize> {
     (distance <= most_slips(known) && distance < longest).then_some(distance)
 }
 
-/// Whether the lengths alone allow a name to be a slip for the other: as many letters as they differ by have to be put in or taken out.
+/// True if the lengths alone allow one name to be a misspelling of the other: their difference is the least number of insertions.
 pub fn is_as_long(name: &str, known: &str) -> bool {
     name.chars().count().abs_diff(known.chars().count()) <= most_slips(known)
 }

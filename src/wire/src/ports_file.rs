@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The longest file that is read, in bytes: a thousand times that of WorkPartner.
-const LONGEST: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Where everything of a running server listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct PortsFile {
 pub struct DevicePort {
     /// The device.
     pub name: String,
-    /// What it is, such as `PositionSensor`.
+    /// Kind of the device, such as `PositionSensor`.
     pub kind: String,
     /// Its robot.
     pub robot: String,
@@ -65,15 +65,15 @@ pub enum PortsFileError {
         path: PathBuf,
         /// `read` or `written`.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
-    /// It holds something else.
+    /// The file is no list of ports.
     #[error("'{}' is no file of ports: {why}", path.display())]
     Other {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem, as a sentence.
         why: String,
     },
 }
@@ -87,8 +87,8 @@ impl PortsFile {
         let system = |cause| PortsFileError::System { path: path.to_owned(), what: "read", cause };
         let other = |why: String| PortsFileError::Other { path: path.to_owned(), why };
         let metadata = fs::metadata(path).map_err(system)?;
-        if !metadata.is_file() || metadata.len() > LONGEST {
-            return Err(other(format!("expected a file of at most {LONGEST} bytes")));
+        if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
+            return Err(other(format!("expected a file of at most {MAX_FILE_BYTES} bytes")));
         }
         let bytes = fs::read(path).map_err(system)?;
         serde_json::from_slice(&bytes).map_err(|error| other(error.to_string()))

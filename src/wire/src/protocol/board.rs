@@ -46,7 +46,7 @@ pub struct Order {
     pub at: Option<StepIndex>,
     /// The text it was read from.
     pub text: String,
-    /// What it does.
+    /// Its action.
     pub action: Action,
 }
 

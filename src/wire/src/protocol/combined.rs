@@ -24,7 +24,7 @@ pub(super) enum RobotRequest {
     Info,
     /// `ACK [step[+count]]`, with commands for the next step or without.
     Acknowledge {
-        /// What it says of the steps.
+        /// Its steps.
         seen: Seen,
         /// Each command with its text.
         commands: Vec<RobotCommand>,
@@ -46,7 +46,7 @@ pub(super) struct RobotCommand {
     pub(super) action: Action,
 }
 
-const VERBS: &str = "a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., <>, GET, SUB n [all], INFO, SET @step and a frame, or ACK step and a frame";
+const COMBINED_VERBS: &str = "a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., <>, GET, SUB n [all], INFO, SET @step and a frame, or ACK step and a frame";
 
 pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Result<RobotRequest, Refusal> {
     let (verb, rest) = verb_and_rest(text);
@@ -78,7 +78,7 @@ fn read_commands(layout: &Layout, robot: RobotId, text: &str) -> Result<Vec<Robo
     }
     let actuators = &layout.robot_info(robot).actuators;
     if actuators.is_empty() || text.starts_with(|c: char| c.is_alphabetic()) {
-        return Err(Refusal::Verb { got: excerpt(text), known: VERBS });
+        return Err(Refusal::Verb { got: excerpt(text), known: COMBINED_VERBS });
     }
     let width = |&device: &DeviceId| layout.device_info(device).fields.len();
     let expected: usize = actuators.iter().map(width).sum();
@@ -121,7 +121,7 @@ fn read_command(layout: &Layout, device: DeviceId, numbers: &str) -> Result<Robo
     let text = numbers.trim().to_owned();
     match command(info, &text) {
         Ok(action @ Action::Drive(_)) => Ok(RobotCommand { device, text, action }),
-        Ok(_) => Err(Refusal::Verb { got: excerpt(&text), known: VERBS }),
+        Ok(_) => Err(Refusal::Verb { got: excerpt(&text), known: COMBINED_VERBS }),
         Err(refusal) => Err(Refusal::Of { device: info.name.clone(), refusal: Box::new(refusal) }),
     }
 }

@@ -1,16 +1,16 @@
-//! What a client may say on the control port.
+//! Requests of the control port.
 
 use simpartner_model::{DeviceId, RobotId};
 
 use super::{
     Refusal,
     device::whole_number,
-    fault::{FAULTS, read_fault},
+    fault::{FAULT_WORDS, read_fault},
     framing::{refuse_control_characters, verb_and_rest},
     number::{excerpt, read_numbers},
-    place::{PLACEMENT, read_placement},
+    place::{PLACEMENT_KEYS, read_placement},
     spawn::{Spawn, read_spawn},
-    unknown_name::{NAMED, unknown_name},
+    unknown_name::{MAX_LISTED_NAMES, unknown_name},
 };
 use crate::signal::{BodyPlacement, Fault, Layout, Member};
 
@@ -50,7 +50,7 @@ pub enum ControlRequest {
     Fault {
         /// The device, with its robot's name before it or without.
         device: String,
-        /// What is wrong with it from now on.
+        /// Its fault from now on.
         fault: Fault,
         /// The text as the device's own port would get it.
         text: String,
@@ -115,7 +115,7 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
             let (device, mode) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             if mode.is_empty() {
                 return Err(Refusal::Parameter(format!(
-                    "expected FAULT robot/device and {FAULTS}, got '{}'",
+                    "expected FAULT robot/device and {FAULT_WORDS}, got '{}'",
                     excerpt(rest)
                 )));
             }
@@ -126,7 +126,7 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
             let (name, placement) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             if name.is_empty() || name.contains('=') {
                 let got = excerpt(rest);
-                return Err(Refusal::Parameter(format!("expected PLACE, a name and {PLACEMENT}, got '{got}'")));
+                return Err(Refusal::Parameter(format!("expected PLACE, a name and {PLACEMENT_KEYS}, got '{got}'")));
             }
             let placement = read_placement(placement)?;
             ControlRequest::Place { name: name.to_owned(), placement, text: format!("PLACE {rest}") }
@@ -148,7 +148,7 @@ fn removed(name: &str) -> Result<String, Refusal> {
     Ok(name.to_owned())
 }
 
-/// What a logged `PLACE name ...` did; `None` for another text.
+/// Placement of a logged `PLACE name ...`; `None` for another text.
 pub fn placement_of(text: &str) -> Option<BodyPlacement> {
     match read_control(text) {
         Ok(ControlRequest::Place { placement, .. }) => Some(placement),
@@ -210,7 +210,7 @@ pub fn device_named(layout: &Layout, name: &str, others: &[&str]) -> Result<Devi
             Err(unknown_name(&known, name, "DEVICES"))
         }
         _ => {
-            let which: Vec<String> = found.into_iter().take(NAMED).map(full).collect();
+            let which: Vec<String> = found.into_iter().take(MAX_LISTED_NAMES).map(full).collect();
             Err(Refusal::Parameter(format!("'{}' is one of {}; say which", excerpt(name), which.join(", "))))
         }
     }

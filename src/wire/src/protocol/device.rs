@@ -29,18 +29,18 @@ pub enum DeviceRequest {
     Info,
     /// `ACK [step[+count]]`, with a command for the next step or without.
     Acknowledge {
-        /// What it says of the steps.
+        /// Its steps.
         seen: Seen,
         /// The command.
         command: Option<FrameCommand>,
     },
     /// A command: a frame, `SET @step`, `CFG` or `FAULT`.
     Command {
-        /// What it does.
+        /// Its action.
         action: Action,
         /// The step it is for; `None` is the next one.
         at: Option<StepIndex>,
-        /// How it is answered.
+        /// The form of its answer.
         answer: Answer,
     },
 }
@@ -50,7 +50,7 @@ pub enum DeviceRequest {
 pub struct Samples {
     /// Steps from one to the next; 0 for none.
     pub interval: u64,
-    /// Whether those that it is late for are sent all the same, in place of the newest only.
+    /// True to send a late client every sample, false for the newest only.
     pub all: bool,
 }
 
@@ -59,11 +59,11 @@ pub struct Samples {
 pub struct FrameCommand {
     /// The frame.
     pub text: String,
-    /// What it does.
+    /// Its action.
     pub action: Action,
 }
 
-/// How an accepted command is answered.
+/// Form of the answer to an accepted command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// With the state before it, as a frame.
@@ -103,7 +103,7 @@ pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refu
 }
 
 impl DeviceRequest {
-    /// Whether a device that is off can do nothing with it.
+    /// True if the request needs a device with power.
     pub fn wants_power(&self) -> bool {
         match self {
             Self::Subscribe(_) | Self::Info | Self::Acknowledge { command: None, .. } => false,
@@ -113,7 +113,7 @@ impl DeviceRequest {
     }
 }
 
-/// What a message has this device do, if it is a command.
+/// Action of a message for this device, if it is a command.
 pub fn action(info: &DeviceInfo, text: &str) -> Option<Action> {
     match read_request(info, text) {
         Ok(DeviceRequest::Command { action, .. }) => Some(action),
@@ -243,7 +243,7 @@ fn acknowledge(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> 
     Ok(DeviceRequest::Acknowledge { seen, command })
 }
 
-/// What stands behind `ACK`: the step, how many steps may be made, and the rest.
+/// Parameters of `ACK`: the step, the number of steps, and the rest of the line.
 pub(super) fn acknowledged(text: &str) -> Result<(Seen, &str), Refusal> {
     let (steps, frame) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let (step, count) = steps.split_once('+').map_or((steps, None), |(step, count)| (step, Some(count)));
@@ -273,7 +273,7 @@ pub fn write_sample(step: StepIndex, timestep: Timestep, values: &[f64], dropped
     text.push('\n');
 }
 
-/// What a device answers to a command, as a frame: an actuator its previous state, a device that keeps what it hears that very
+/// Answer of a device to a command, as a frame: an actuator its previous state, a device that keeps what it hears that very
 /// text. (`SET` tells its sender just `OK`.)
 pub fn reply(applied: &AppliedCommand) -> String {
     match &applied.command.action {

@@ -10,7 +10,7 @@ use crate::signal::Fault;
 const MAX_DELAY_S: f64 = 60.0;
 
 /// All faults, for errors.
-pub(super) const FAULTS: &str = "ok, off, stuck, garbage, delayed SECONDS or intermittent PROBABILITY";
+pub(super) const FAULT_WORDS: &str = "ok, off, stuck, garbage, delayed SECONDS or intermittent PROBABILITY";
 
 /// Reads what stands behind `FAULT`.
 ///
@@ -26,7 +26,7 @@ pub(super) fn read_fault(text: &str) -> Result<Fault, Refusal> {
         ("garbage", None, None) => Ok(Fault::Garbage),
         ("delayed", Some(value), None) => figure("delayed", value, MAX_DELAY_S).map(Fault::Delayed),
         ("intermittent", Some(value), None) => figure("intermittent", value, 1.0).map(Fault::Intermittent),
-        _ => Err(Refusal::Parameter(format!("expected {FAULTS}, got '{}'", excerpt(text)))),
+        _ => Err(Refusal::Parameter(format!("expected {FAULT_WORDS}, got '{}'", excerpt(text)))),
     }
 }
 

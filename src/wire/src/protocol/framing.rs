@@ -13,10 +13,10 @@ pub const MAX_COMBINED: usize = 65_536;
 /// The length of the longest verb, `SPAWNABLES`.
 const LONGEST_VERB: usize = 10;
 
-/// Whether a conversation goes on.
+/// Continuation of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// It does.
+    /// The session continues.
     Open,
     /// Close the connection, after sending what has been written.
     Close,
@@ -39,7 +39,7 @@ pub enum Message<'a> {
 #[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
-    /// Whether the buffer holds a message that is complete and has been handed over.
+    /// True if the buffer holds a complete message that has been returned already.
     complete: bool,
     inside: Inside,
     limit: usize,
@@ -67,7 +67,7 @@ enum Inside {
     LongFrame,
 }
 
-/// What a byte has completed.
+/// The message that a byte has completed.
 #[derive(Debug, Clone, Copy)]
 enum Found {
     /// The message in the buffer.
@@ -83,7 +83,7 @@ impl Decoder {
         Self { buffer: Vec::new(), complete: false, inside: Inside::default(), limit }
     }
 
-    /// What is said of a message over the limit.
+    /// Refusal of a message over the limit.
     pub fn too_long(&self) -> Refusal {
         Refusal::Message(format!("expected a message of at most {} bytes", self.limit))
     }
@@ -204,13 +204,13 @@ pub(super) fn refuse_control_characters(text: &str) -> Result<(), Refusal> {
     ControlCharacter::find(text).map_or(Ok(()), |found| Err(Refusal::Message(format!("expected text, got {found}"))))
 }
 
-/// Whether a line has just turned out to be that of an HTTP request: a method, a blank and the first byte of its target. Our
+/// True if a line has just turned out to be that of an HTTP request: a method, a blank and the first byte of its target. Our
 /// own `GET` stands alone on its line.
 fn opens_http(line: &[u8]) -> bool {
-    const METHODS: [&[u8]; 9] =
+    const HTTP_METHODS: [&[u8]; 9] =
         [b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"CONNECT", b"TRACE"];
     let [method @ .., b' ', target] = line else { return false };
-    !target.is_ascii_whitespace() && METHODS.contains(&method)
+    !target.is_ascii_whitespace() && HTTP_METHODS.contains(&method)
 }
 
 #[cfg(test)]

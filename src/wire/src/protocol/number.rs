@@ -48,7 +48,7 @@ pub fn read_number(part: &str, place: usize) -> Result<f64, Refusal> {
     number.ok_or_else(|| Refusal::NotANumber { place, got: excerpt(part) })
 }
 
-/// What is repeated of a client's text, in an answer to it or in an event: its first characters.
+/// First characters of a client's text, for an answer or an event that quotes it.
 pub fn excerpt(text: &str) -> String {
     const LENGTH: usize = 40;
     let mut excerpt: String = text.chars().take(LENGTH).map(|c| if c.is_control() { '?' } else { c }).collect();

@@ -9,16 +9,16 @@ use super::{
 };
 use crate::signal::{BodyPlacement, Layout};
 
-/// How far from the origin a body may be put, m: rounding there is still 1e-11 m, and a tenth of how far bodies may go.
+/// Largest coordinate of a placed body, m: rounding there is still 1e-11 m. A tenth of the engine's bound.
 const MAX_POSITION: f64 = 1e5;
-/// How fast it may then move, m/s and rad/s: a tenth and a hundredth of what the engine lets bodies reach, and what joints' axes allow by
+/// Largest velocity of a placed body, m/s and rad/s: a tenth and a hundredth of the engine's bounds, and the limit of joints' axes by
 /// default.
 const MAX_VELOCITY: f64 = 1e4;
-/// How far the length of a quaternion may be from 1: one with four decimals is nearer.
+/// Tolerance for the length of a unit quaternion: one with four decimals is nearer.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
-/// What stands behind the name, for errors.
-pub(super) const PLACEMENT: &str =
+/// The expected parameters, for errors.
+pub(super) const PLACEMENT_KEYS: &str =
     "one or more of position=X,Y,Z, orientation=QX,QY,QZ,QW, linearVelocity=X,Y,Z and angularVelocity=X,Y,Z, each once";
 
 /// The keys that say where something is, not how it moves.
@@ -50,7 +50,7 @@ pub(super) fn read_placement(text: &str) -> Result<BodyPlacement, Refusal> {
 }
 
 fn unexpected(got: &str) -> Refusal {
-    Refusal::Parameter(format!("expected {PLACEMENT}, got '{}'", excerpt(got)))
+    Refusal::Parameter(format!("expected {PLACEMENT_KEYS}, got '{}'", excerpt(got)))
 }
 
 /// Fills a place that must be empty with numbers in their range.
@@ -69,7 +69,7 @@ fn set<const N: usize>(
     }
     match place.replace(read) {
         None => Ok(()),
-        Some(_) => Err(Refusal::Parameter(format!("{key} is there twice; expected {PLACEMENT}"))),
+        Some(_) => Err(Refusal::Parameter(format!("{key} is there twice; expected {PLACEMENT_KEYS}"))),
     }
 }
 

@@ -9,23 +9,23 @@ use crate::near::did_you_mean;
 pub enum Refusal {
     /// 1: no such verb here.
     Verb {
-        /// What came.
+        /// The text received.
         got: String,
-        /// What would be understood.
+        /// The known verbs.
         known: &'static str,
     },
     /// 2: a frame with the wrong number of numbers.
     Count {
         /// The lengths this device takes, in words.
         expected: String,
-        /// How many came.
+        /// Number of values received.
         got: usize,
     },
     /// 3: something that is no finite decimal.
     NotANumber {
         /// Which one, from 1.
         place: usize,
-        /// What came.
+        /// The text received.
         got: String,
     },
     /// 4: a number out of its range.
@@ -34,7 +34,7 @@ pub enum Refusal {
         name: String,
         /// Its range, in words.
         expected: String,
-        /// What came.
+        /// The text received.
         got: f64,
     },
     /// 5: a message that is too long, or one that is not text.
@@ -53,7 +53,7 @@ pub enum Refusal {
     Of {
         /// Its name.
         device: String,
-        /// What is wrong.
+        /// The problem.
         refusal: Box<Refusal>,
     },
 }
@@ -85,7 +85,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// What is wrong, without the number of the wire.
+    /// The problem, without its code on the wire.
     pub fn explanation(&self) -> String {
         struct Explained<'r>(&'r Refusal);
         impl fmt::Display for Explained<'_> {

@@ -2,7 +2,7 @@
 
 use crate::signal::{Acknowledgement, Command};
 
-/// What a session asks of the physics thread, in the order in which the client sent it.
+/// Request of a session to the physics thread, in the order of the client's messages.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     /// Commands that act in the same step: all of them or none.
@@ -11,10 +11,10 @@ pub enum Request {
     Acknowledge(Acknowledgement, Vec<Command>),
 }
 
-/// What became of a request that was not refused.
+/// Result of a request that was not refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
-    /// It is on its way.
+    /// The request is in the queue.
     Queued,
     /// The client is a member of the lockstep from now on, and has to be sent the present step.
     Joined,

@@ -15,7 +15,7 @@ use crate::signal::{Acknowledgement, Action, ClientId, DeviceKind, Layout, Membe
 
 /// A client of a port that has readings or a state.
 pub trait Session {
-    /// What the port sends first.
+    /// Greeting of the port.
     fn greet(&self, record: &StepRecord, out: &mut String);
 
     /// Takes what the client has sent up to the end of the first message in it, and answers that. `send` puts a request in the

@@ -15,19 +15,19 @@ pub const MAX_GIVEN: usize = 4 << 20;
 pub struct Spawn {
     /// Its name; without one that of its model.
     pub name: Option<String>,
-    /// What it is read from.
+    /// Its source.
     pub source: SpawnSource,
     /// Where it stands: position and orientation, nothing else.
     pub placement: BodyPlacement,
-    /// What is added to its ports; without it what leaves all ports free.
+    /// Offset of its ports; by default one that avoids all ports in use.
     pub port_offset: Option<i64>,
-    /// Whether the root of an imported robot is fixed.
+    /// True to fix the root of an imported robot.
     pub fixed_base: bool,
-    /// Whether it gets another name where its own is taken.
+    /// True to rename it if its name is in use.
     pub may_rename: bool,
 }
 
-/// What a robot is read from.
+/// Source of a robot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SpawnSource {
     /// A file, named as in a world.
@@ -42,7 +42,7 @@ impl Default for SpawnSource {
     }
 }
 
-const EXPECTED: &str = "file=NAME or text=\"JSON string\", and then any of name=NAME, position=X,Y,Z, orientation=QX,QY,QZ,QW, \
+const EXPECTED_KEYS: &str = "file=NAME or text=\"JSON string\", and then any of name=NAME, position=X,Y,Z, orientation=QX,QY,QZ,QW, \
                         portOffset=N, fixedBase=true|false and rename=true|false, each once; text comes last";
 
 /// Reads what stands behind `SPAWN`.
@@ -50,7 +50,7 @@ const EXPECTED: &str = "file=NAME or text=\"JSON string\", and then any of name=
 /// # Errors
 /// When a key is unknown, missing or there twice, or its value does not fit.
 pub(super) fn read_spawn(text: &str) -> Result<Spawn, Refusal> {
-    let unexpected = |got: &str| Refusal::Parameter(format!("expected {EXPECTED}; got '{}'", excerpt(got)));
+    let unexpected = |got: &str| Refusal::Parameter(format!("expected {EXPECTED_KEYS}; got '{}'", excerpt(got)));
     let (words, given) =
         match text.find("text=\"").filter(|&at| at == 0 || text.as_bytes()[at - 1].is_ascii_whitespace()) {
             Some(at) => (&text[..at], Some(&text[at + "text=".len()..])),

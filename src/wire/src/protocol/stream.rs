@@ -14,9 +14,9 @@ struct Subscription {
     interval: u64,
     due: StepIndex,
     epoch: u32,
-    /// Whether the state after a reset is sent too: a member of the lockstep has to acknowledge it.
+    /// True to send the state after a reset too: a member of the lockstep has to acknowledge it.
     from_zero: bool,
-    /// Whether a client that is late is sent what it missed.
+    /// True to send a late client every sample that it missed.
     all: bool,
 }
 

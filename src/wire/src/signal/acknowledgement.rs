@@ -2,12 +2,12 @@
 
 use super::{ClientId, Member, StepIndex, StepRecord};
 
-/// What `ACK step+count` says of the steps.
+/// The steps of `ACK step+count`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// The step that it names.
     pub step: Option<StepIndex>,
-    /// How many steps may be made before the member is asked again, at least one.
+    /// Number of steps until the member is asked again, at least one.
     pub count: u64,
 }
 
@@ -18,16 +18,16 @@ pub struct Acknowledgement {
     pub member: Member,
     /// From whom.
     pub client: ClientId,
-    /// What it says.
+    /// Its steps.
     pub seen: Seen,
     /// The newest step that this client can have seen.
     pub present: StepIndex,
-    /// How often the world had been reset then.
+    /// Number of resets of the world until then.
     pub epoch: u32,
 }
 
 impl Acknowledgement {
-    /// What a client has said that has seen this record at most.
+    /// The acknowledgement of a client whose newest record is this one.
     pub fn of(member: Member, client: ClientId, seen: Seen, record: &StepRecord) -> Self {
         Self { member, client, seen, present: record.step, epoch: record.epoch }
     }

@@ -16,26 +16,26 @@ use std::{
 
 use super::ClientId;
 
-/// What a client may hold is the free amount and its own, divided by this.
-const SHARE: usize = 4;
+/// A client may hold the free amount and its own, divided by this.
+const SHARE_DIVISOR: usize = 4;
 
 /// An amount to reserve from.
 #[derive(Debug)]
 pub struct Budget {
     total: usize,
-    /// What one client may hold however little is free, and the most that it may hold however much is.
+    /// Least and greatest limit of one client, whatever is free.
     bounds: RangeInclusive<usize>,
     held: Arc<AtomicUsize>,
-    /// What each client holds. Clients that hold nothing may be missing.
+    /// Amount held by each client. Clients that hold nothing may be missing.
     clients: Mutex<HashMap<ClientId, Arc<AtomicUsize>>>,
 }
 
 /// A client asked for more than its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overdrawn {
-    /// What the client holds.
+    /// Amount that the client holds.
     pub held: usize,
-    /// What it may hold at present.
+    /// Its present limit.
     pub share: usize,
 }
 
@@ -99,20 +99,20 @@ impl Budget {
         Ok(Reservation { _held: Some(Arc::new(held)) })
     }
 
-    /// What a client may hold that holds so much.
+    /// Limit of a client that holds this amount.
     fn share(&self, held: usize) -> usize {
         let free = self.total.saturating_sub(self.held.load(Ordering::Relaxed));
-        ((free + held) / SHARE).clamp(*self.bounds.start(), *self.bounds.end())
+        ((free + held) / SHARE_DIVISOR).clamp(*self.bounds.start(), *self.bounds.end())
     }
 
-    /// Whether a client could reserve this amount now.
+    /// True if a client could reserve this amount now.
     pub fn has(&self, client: ClientId, amount: usize) -> bool {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let held = clients.get(&client).map_or(0, |held| held.load(Ordering::Relaxed));
         held.saturating_add(amount) <= self.share(held)
     }
 
-    /// What all clients hold together.
+    /// Amount held by all clients together.
     pub fn held(&self) -> usize {
         self.held.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What a client, a sequence or a replay asks of a device.
+//! Commands of a client, a sequence or a replay.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub enum Configuration {
     RateHz(f64),
     /// The largest distance a ranging sensor reads, in metres.
     RangeM(f64),
-    /// How long a reading is under way, in seconds.
+    /// Latency of readings, in seconds.
     LatencyS(f64),
     /// Probability that a reading is lost.
     Dropout(f64),
@@ -39,12 +39,12 @@ pub enum NoiseFigure {
     Quantisation,
 }
 
-/// What is wrong with a device.
+/// Fault of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Fault {
     /// Nothing.
     None,
-    /// It has no power: no reading and no answer, no effort and no command taken.
+    /// No power: no reading and no answer, no effort, and commands are refused.
     Off,
     /// The reading stays as it is; commands change nothing.
     Stuck,
@@ -91,7 +91,7 @@ pub struct BodyPlacement {
     pub angular_velocity: Option<[f64; 3]>,
 }
 
-/// What a command is for.
+/// Target of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// A device.
@@ -116,7 +116,7 @@ impl Target {
     }
 }
 
-/// What the command does.
+/// Action of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// New values for the last fields of an actuator, in order, already checked against its fields. The fields before them, and those that
@@ -147,7 +147,7 @@ pub fn set_fields(fields: &mut [f64], command: &[f64]) -> bool {
 /// A checked command on its way to the simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Command {
-    /// What it is for.
+    /// Its target.
     pub target: Target,
     /// The step in which it first acts; `None` is the next one.
     pub at: Option<StepIndex>,
@@ -158,7 +158,7 @@ pub struct Command {
     pub sequence: u64,
     /// The text as it came, without its frame.
     pub text: String,
-    /// What it does.
+    /// Its action.
     pub action: Action,
     /// The memory that its sender has reserved for it, until the log has taken it; none for commands that no client sent.
     pub memory: Reservation,

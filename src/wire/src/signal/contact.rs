@@ -2,7 +2,7 @@
 
 use super::BodyId;
 
-/// How many contact points of a step are kept.
+/// Number of contact points of a step that are kept.
 pub const MOST_CONTACTS: usize = 128;
 
 /// A point where a body was touched. Single precision, since it is only looked at.
@@ -10,7 +10,7 @@ pub const MOST_CONTACTS: usize = 128;
 pub struct Contact {
     /// The body that the force acts on: of the two the one that can move.
     pub body: BodyId,
-    /// What touches it; `None` is the ground.
+    /// The other body; `None` for the ground.
     pub other: Option<BodyId>,
     /// Where, world frame, metres.
     pub point: [f32; 3],
@@ -36,12 +36,12 @@ impl Contacts {
         Self { largest: Vec::with_capacity(2 * MOST_CONTACTS), total: 0 }
     }
 
-    /// Those kept, in an order that repeats.
+    /// The contact points kept, in a repeatable order.
     pub fn largest(&self) -> &[Contact] {
         &self.largest
     }
 
-    /// How many there were, kept or not.
+    /// Number of contact points, kept or not.
     pub fn total(&self) -> usize {
         self.total
     }

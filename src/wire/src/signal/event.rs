@@ -1,4 +1,4 @@
-//! What happened beside the plan: every one becomes a row of the `event` table.
+//! Events: each becomes a row of the `event` table.
 
 use super::StepIndex;
 

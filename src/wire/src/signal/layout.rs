@@ -1,4 +1,4 @@
-//! What can be read of a simulation, and where it stands in the flat record of a step.
+//! Layout of the flat record of a step: the readable quantities and their places.
 //!
 //! ```text
 //! [ bodies: pose 7 | twist 6 | wrench 6 ] [ joints: anchor 3 | position 3 | rate 3 | effort 3 | reaction 6 ]
@@ -24,7 +24,7 @@ pub const WRENCH_WIDTH: usize = 6;
 /// its three axes, a locked axis reads zero; force and torque about the anchor that the parent exerts on the child, in world
 /// axes, not a number where the engine cannot tell.
 pub const JOINT_WIDTH: usize = 18;
-/// How many numbers of a device stand in the flat record. A longer reading, 32 kB or more, would cost a step more to copy than a robot costs
+/// Most numbers of a device in the flat record. A longer reading, 32 kB or more, would cost a step more to copy than a robot costs
 /// to simulate, while it changes some ten times a second.
 pub const MOST_FIELDS_IN_RECORD: usize = 4096;
 const BODY_WIDTH: usize = POSE_WIDTH + TWIST_WIDTH + WRENCH_WIDTH;
@@ -42,7 +42,7 @@ pub struct Field {
     pub highest: f64,
 }
 
-/// What a device is fixed to, by name.
+/// Mount of a device, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attachment {
     /// A sensor sits on a body.
@@ -67,7 +67,7 @@ impl Attachment {
     }
 }
 
-/// What a client may know of a device.
+/// Device data for clients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceInfo {
     /// Name, unique in its robot.
@@ -103,7 +103,7 @@ pub struct RobotInfo {
     pub actuators: Vec<DeviceId>,
 }
 
-/// What a client may know of a body.
+/// Body data for clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BodyInfo {
     /// Its name; of a robot's body `robot/body`.
@@ -122,7 +122,7 @@ pub struct Layout {
     joints: usize,
     devices: Vec<DeviceInfo>,
     device_starts: Vec<usize>,
-    /// Of each device, its place among the long readings, if it has one.
+    /// Index of each device among the long readings, if it has one.
     long_readings: Vec<Option<usize>>,
     robots: Vec<RobotInfo>,
     body_infos: Vec<BodyInfo>,
@@ -189,12 +189,12 @@ impl Layout {
         self.world
     }
 
-    /// What the bodies are, in the order of their ids; nothing where only numbers matter.
+    /// The bodies, in the order of their ids; empty where only numbers matter.
     pub fn body_infos(&self) -> &[BodyInfo] {
         &self.body_infos
     }
 
-    /// How many numbers a record holds, besides long readings.
+    /// Number of values in a record, without long readings.
     pub fn len(&self) -> usize {
         self.device_starts[self.devices.len()]
     }
@@ -204,12 +204,12 @@ impl Layout {
         self.len() == 0
     }
 
-    /// How many bodies.
+    /// Number of bodies.
     pub fn bodies(&self) -> usize {
         self.bodies
     }
 
-    /// How many joints.
+    /// Number of joints.
     pub fn joints(&self) -> usize {
         self.joints
     }
@@ -234,7 +234,7 @@ impl Layout {
         &self.robots[robot.index()]
     }
 
-    /// What a member of the lockstep is called: `robot/device`, or the robot for its combined port.
+    /// Name of a lockstep member: `robot/device`, or the robot for its combined port.
     pub fn member_name(&self, member: Member) -> String {
         match member {
             Member::Device(device) => {
@@ -269,14 +269,14 @@ impl Layout {
         start..start + JOINT_WIDTH
     }
 
-    /// How many numbers a step brings, long readings counted by the share of the steps that have a fresh one.
+    /// Average number of values of a step; a long reading counts by the fraction of steps with a fresh one.
     pub fn numbers_per_step(&self) -> usize {
         let long = self.devices.iter().filter(|device| device.fields.len() > MOST_FIELDS_IN_RECORD);
         self.len()
             + long.map(|device| device.fields.len().div_ceil(device.interval_steps.max(1) as usize)).sum::<usize>()
     }
 
-    /// How many devices have long readings.
+    /// Number of devices with long readings.
     pub fn long_readings(&self) -> usize {
         self.long_readings.iter().flatten().count()
     }

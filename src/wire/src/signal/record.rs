@@ -12,11 +12,11 @@ use super::{AppliedCommand, Contacts, Event, Layout, StepIndex};
 pub struct StepTiming {
     /// Monotonic wall time since the run's start at which the step began, in nanoseconds.
     pub wall_ns: u64,
-    /// How long after its deadline the step began, in nanoseconds; 0 in `fast` mode.
+    /// Delay of the step's start after its deadline, in nanoseconds; 0 in `fast` mode.
     pub late_ns: u64,
-    /// How long the step took to compute, in nanoseconds.
+    /// Computing time of the step, in nanoseconds.
     pub compute_ns: u64,
-    /// For how long the clock had run when the step began, pauses left out, in nanoseconds.
+    /// Running time of the clock when the step began, without pauses, in nanoseconds.
     pub played_ns: u64,
 }
 
@@ -69,12 +69,12 @@ pub(super) fn bits(number: f64) -> u64 {
 pub struct StepRecord {
     /// The last step made; 0 before the first.
     pub step: StepIndex,
-    /// Whether that step is the record's own. A record that is of no step has commands that no step of its run has followed, and
+    /// True if the record is that of the step. A record of no step has commands that no step of its run has followed, and
     /// events, and no values.
     pub is_step: bool,
-    /// How often the run was reset before this step: step numbers start again after a reset.
+    /// Number of resets before this step: step numbers start again after a reset.
     pub epoch: u32,
-    /// How often something has come or gone since the start of the run: the number of the world, whose [`Layout`] has the same.
+    /// Number of the world: the changes of its entities since the start of the run. Its [`Layout`] has the same number.
     pub world: u32,
     /// Wall clock, which the server's module `realtime` fills in.
     pub timing: StepTiming,
@@ -92,7 +92,7 @@ pub struct StepRecord {
     pub contacts: Contacts,
     /// The commands that took effect at the start of the step [`acts_in`](Self::acts_in).
     pub commands: Vec<AppliedCommand>,
-    /// What happened beside the plan.
+    /// Events of the step.
     pub events: Vec<Event>,
     /// The whole state after this step, in steps that the log keeps one of.
     pub snapshot: Option<Arc<[u8]>>,

@@ -41,7 +41,7 @@ impl Renumbering {
         self.robots.get(robot.index()).copied().flatten()
     }
 
-    /// What a command is for.
+    /// Target of a command in the next world.
     pub fn target(&self, target: Target) -> Option<Target> {
         match target {
             Target::Device(device) => self.device(device).map(Target::Device),

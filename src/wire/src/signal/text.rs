@@ -28,7 +28,7 @@ impl ControlCharacter {
         found.map(|(at, character)| Self { at, character })
     }
 
-    /// Whether no text may hold this character.
+    /// True if no text may hold this character.
     pub fn is_refused(character: char) -> bool {
         character.is_control() && !matches!(character, '\t' | '\n' | '\r')
     }
@@ -52,7 +52,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character changes the direction of the text behind it, so that it reads as something else.
+/// True if a character changes the direction of the text behind it, so that it reads as something else.
 fn is_direction(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }

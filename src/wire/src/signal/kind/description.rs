@@ -1,21 +1,21 @@
 //! The description of a kind of device: names, mount, quantities with their units and ranges.
 
-/// What a kind of device is.
+/// Description of a kind of device.
 #[derive(Debug)]
 pub struct Description {
     /// Name in XML, in `INFO` and in the database.
     pub name: &'static str,
-    /// What it is mounted on.
+    /// Its mount: a body or a joint.
     pub mounted_on: MountedOn,
     /// True for a device that moves something.
     pub is_actuator: bool,
-    /// What it reads or does.
+    /// The measured or commanded quantity.
     pub doc: &'static str,
     /// The numbers of its frame, in order.
     pub quantities: &'static [Quantity],
-    /// What it reads where nothing moves.
+    /// Reading at rest.
     pub at_rest: &'static str,
-    /// What it reads in free fall.
+    /// Reading in free fall.
     pub in_free_fall: &'static str,
     /// Attributes in XML that only some kinds have.
     pub attributes: &'static [&'static str],
@@ -25,7 +25,7 @@ pub struct Description {
     pub command_lengths: &'static [usize],
 }
 
-/// What a device is mounted on.
+/// Mount of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MountedOn {
     /// A body.
@@ -49,18 +49,18 @@ pub struct Quantity {
     pub lowest: f64,
     /// Largest value.
     pub highest: f64,
-    /// How noise acts on it.
+    /// Its noise law.
     pub noise: NoiseLaw,
 }
 
-/// How noise acts on a quantity.
+/// Noise law of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoiseLaw {
-    /// It is added to each field.
+    /// Noise added to each field.
     Additive,
     /// The fields are a unit quaternion x, y, z, w; the noise is a small turn, its three angles about the sensor's own axes.
     Rotation,
-    /// It is added to an angle from 0 to 2 pi, which goes round.
+    /// Noise added to an angle from 0 to 2 pi, which wraps around.
     Angle,
     /// There is none: the quantity is a yes or no, or no reading at all.
     None,

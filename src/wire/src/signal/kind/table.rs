@@ -5,15 +5,15 @@
 use super::description::{Description, MountedOn, NoiseLaw, Quantity};
 
 /// Beyond this no coordinate of a world makes sense, metres.
-const WORLD: f64 = 1e9;
+const MAX_COORDINATE: f64 = 1e9;
 /// Beyond this no speed (m/s, rad/s) does; see the engine's own bound.
-const SPEED: f64 = 1e6;
+const MAX_SPEED: f64 = 1e6;
 /// Largest specific force, m/s².
 const SPECIFIC_FORCE: f64 = 1e9;
 /// Largest force, torque or effort, N or N m.
-const EFFORT: f64 = 1e9;
+const EFFORT_BOUND: f64 = 1e9;
 /// Largest rate, coordinate or gain that a command may ask for.
-const TARGET: f64 = 1e6;
+const MAX_TARGET: f64 = 1e6;
 
 const fn plain(name: &'static str, fields: &'static [&'static str], unit: &'static str, bound: f64) -> Quantity {
     Quantity { name, fields, unit, linear_unit: None, lowest: -bound, highest: bound, noise: NoiseLaw::Additive }
@@ -33,17 +33,17 @@ const fn from_zero(name: &'static str, fields: &'static [&'static str], unit: &'
     Quantity { lowest: 0.0, ..plain(name, fields, unit, highest) }
 }
 
-const POSITION: Quantity = plain("position", &["x", "y", "z"], "m", WORLD);
-const ORIENTATION: Quantity =
+const POSITION_QUANTITY: Quantity = plain("position", &["x", "y", "z"], "m", MAX_COORDINATE);
+const ORIENTATION_QUANTITY: Quantity =
     Quantity { noise: NoiseLaw::Rotation, ..plain("orientation", &["qx", "qy", "qz", "qw"], "1", 1.0) };
-const LINEAR_VELOCITY: Quantity = plain("linearVelocity", &["vx", "vy", "vz"], "m/s", SPEED);
-const ANGULAR_VELOCITY: Quantity = plain("angularVelocity", &["omega_x", "omega_y", "omega_z"], "rad/s", SPEED);
-const ACCELERATION: Quantity = plain("specificForce", &["fx", "fy", "fz"], "m/s²", SPECIFIC_FORCE);
-const FORCE: Quantity = plain("force", &["force_x", "force_y", "force_z"], "N", EFFORT);
-const TORQUE: Quantity = plain("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT);
-const DISTANCE: Quantity = from_zero("distance", &["distance"], "m", 1e6);
+const LINEAR_VELOCITY: Quantity = plain("linearVelocity", &["vx", "vy", "vz"], "m/s", MAX_SPEED);
+const ANGULAR_VELOCITY: Quantity = plain("angularVelocity", &["omega_x", "omega_y", "omega_z"], "rad/s", MAX_SPEED);
+const SPECIFIC_FORCE_QUANTITY: Quantity = plain("specificForce", &["fx", "fy", "fz"], "m/s²", SPECIFIC_FORCE);
+const FORCE_QUANTITY: Quantity = plain("force", &["force_x", "force_y", "force_z"], "N", EFFORT_BOUND);
+const TORQUE_QUANTITY: Quantity = plain("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT_BOUND);
+const DISTANCE_QUANTITY: Quantity = from_zero("distance", &["distance"], "m", 1e6);
 const MAX_EFFORT: Quantity =
-    command("maxForce", &["max_force_1", "max_force_2", "max_force_3"], "N m", "N", 0.0, EFFORT);
+    command("maxForce", &["max_force_1", "max_force_2", "max_force_3"], "N m", "N", 0.0, EFFORT_BOUND);
 
 const fn command(
     name: &'static str,
@@ -62,7 +62,7 @@ const fn setting(name: &'static str, fields: &'static [&'static str], unit: &'st
 }
 
 const fn gain(name: &'static str, fields: &'static [&'static str], unit: &'static str) -> Quantity {
-    setting(name, fields, unit, TARGET)
+    setting(name, fields, unit, MAX_TARGET)
 }
 
 /// A sensor on a body; entries change what differs. The name comes from the entry.
@@ -121,7 +121,7 @@ device_kinds! {
     PositionSensor: Description {
         at_rest: "its place",
         in_free_fall: ALIKE,
-        ..sensor("Position of its mount in world axes.", &[POSITION])
+        ..sensor("Position of its mount in world axes.", &[POSITION_QUANTITY])
     },
     PoseSensor: Description {
         at_rest: "its pose",
@@ -129,7 +129,7 @@ device_kinds! {
         ..sensor(
             "Position of its mount in world axes, and its orientation as the unit quaternion x, y, z, w that takes sensor axes \
              to world axes.",
-            &[POSITION, ORIENTATION],
+            &[POSITION_QUANTITY, ORIENTATION_QUANTITY],
         )
     },
     VelocitySensor: Description {
@@ -148,7 +148,7 @@ device_kinds! {
             "Specific force at its mount: the acceleration of that point less gravity, the mean over the last step, in the \
              sensor's axes as they stood in the middle of it. At step 0, before any step, it reads as if its velocity were \
              constant.",
-            &[ACCELERATION],
+            &[SPECIFIC_FORCE_QUANTITY],
         )
     },
     Gyroscope: Description {
@@ -161,7 +161,7 @@ device_kinds! {
         in_free_fall: "its orientation; the spin; 0",
         ..sensor(
             "Orientation as a PoseSensor has it, then what a Gyroscope and an Accelerometer in its place read.",
-            &[ORIENTATION, ANGULAR_VELOCITY, ACCELERATION],
+            &[ORIENTATION_QUANTITY, ANGULAR_VELOCITY, SPECIFIC_FORCE_QUANTITY],
         )
     },
     GnssSensor: Description {
@@ -175,7 +175,7 @@ device_kinds! {
             &[
                 plain("latitude", &["latitude"], "deg", 90.0),
                 plain("longitude", &["longitude"], "deg", 180.0),
-                plain("altitude", &["altitude"], "m", WORLD),
+                plain("altitude", &["altitude"], "m", MAX_COORDINATE),
             ],
         )
     },
@@ -199,7 +199,7 @@ device_kinds! {
         ..sensor(
             "Distance along the sensor's z axis to the first thing in its way, at most its range, which it reads where there is \
              nothing. The body it sits on does not stand in its way.",
-            &[DISTANCE],
+            &[DISTANCE_QUANTITY],
         )
     },
     ScannerSensor: Description {
@@ -212,7 +212,7 @@ device_kinds! {
              angle, and follow each other from the lowest. A ray that meets nothing reads the range, without noise. All rays see \
              the step that the reading is made in. A reading of more than 200 rays takes a while, as that of a scanner that turns once \
              in each period: it arrives one period (1/rate) after its step, or after its latency where that is longer.",
-            &[DISTANCE],
+            &[DISTANCE_QUANTITY],
         )
     },
     ContactSensor: Description {
@@ -222,7 +222,7 @@ device_kinds! {
         ..sensor(
             "Sum of the contact forces on its body and their torque about the body's centre of mass, means over the last step; \
              in world axes, or in the sensor's. 0 at step 0.",
-            &[FORCE, TORQUE],
+            &[FORCE_QUANTITY, TORQUE_QUANTITY],
         )
     },
     SoilSensor: Description {
@@ -235,11 +235,11 @@ device_kinds! {
              stress takes of the force forwards; and the torque against its turning. Means over the last step. 0 where it \
              touches no soil, and on the rapier engine's firm ground.",
             &[
-                from_zero("sinkage", &["sinkage"], "m", WORLD),
+                from_zero("sinkage", &["sinkage"], "m", MAX_COORDINATE),
                 plain("slip", &["slip"], "1", 1.0),
                 plain("slipAngle", &["slip_angle"], "rad", std::f64::consts::PI),
-                plain("force", &["normal_force", "drawbar_pull", "lateral_force", "resistance"], "N", EFFORT),
-                plain("torque", &["torque"], "N m", EFFORT),
+                plain("force", &["normal_force", "drawbar_pull", "lateral_force", "resistance"], "N", EFFORT_BOUND),
+                plain("torque", &["torque"], "N m", EFFORT_BOUND),
             ],
         )
     },
@@ -252,7 +252,7 @@ device_kinds! {
              which a body squeezed from two sides has both. It is pressed from the threshold on. 0 at step 0.",
             &[
                 Quantity { noise: NoiseLaw::None, ..from_zero("pressed", &["pressed"], "1", 1.0) },
-                from_zero("force", &["force"], "N", EFFORT),
+                from_zero("force", &["force"], "N", EFFORT_BOUND),
             ],
         )
     },
@@ -263,8 +263,8 @@ device_kinds! {
         ..sensor(
             "The three coordinates of a joint, 0 as the bodies are placed, and their rates. A locked one reads 0.",
             &[
-                on_joint("position", &["position_1", "position_2", "position_3"], "rad", "m", WORLD),
-                on_joint("rate", &["rate_1", "rate_2", "rate_3"], "rad/s", "m/s", SPEED),
+                on_joint("position", &["position_1", "position_2", "position_3"], "rad", "m", MAX_COORDINATE),
+                on_joint("rate", &["rate_1", "rate_2", "rate_3"], "rad/s", "m/s", MAX_SPEED),
             ],
         )
     },
@@ -277,14 +277,14 @@ device_kinds! {
             "Force that the parent exerts on the child through a joint, and its torque about the joint's anchor, motor and stops \
              included, means over the last step; in the axes of the child's body, of the parent's, or of the world. 0 at step \
              0. The rapier engine cannot tell and refuses it.",
-            &[FORCE, TORQUE],
+            &[FORCE_QUANTITY, TORQUE_QUANTITY],
         )
     },
     JointController: actuator(
         "Brings each axis of its joint to a velocity with at most the maximum force.",
         &[
             MAX_EFFORT,
-            command("velocity", &["velocity_1", "velocity_2", "velocity_3"], "rad/s", "m/s", -TARGET, TARGET),
+            command("velocity", &["velocity_1", "velocity_2", "velocity_3"], "rad/s", "m/s", -MAX_TARGET, MAX_TARGET),
         ],
         &[6],
     ),
@@ -295,7 +295,7 @@ device_kinds! {
              bounded force.",
             &[
                 MAX_EFFORT,
-                command("angle", &["angle_1", "angle_2", "angle_3"], "rad", "m", -TARGET, TARGET),
+                command("angle", &["angle_1", "angle_2", "angle_3"], "rad", "m", -MAX_TARGET, MAX_TARGET),
                 gain("p", &["p"], "1/s"),
                 gain("i", &["i"], "1/s²"),
                 gain("d", &["d"], "1"),
@@ -307,12 +307,12 @@ device_kinds! {
         "Holds each axis of its joint at a coordinate like a stiff spring of 1e5 N m/rad (N/m) with a damper of 1e3 N m s/rad \
          (N s/m), with at most the maximum force. Of a ball joint the position is a rotation vector, and the spring acts along the \
          shortest turn there.",
-        &[MAX_EFFORT, command("position", &["position_1", "position_2", "position_3"], "rad", "m", -TARGET, TARGET)],
+        &[MAX_EFFORT, command("position", &["position_1", "position_2", "position_3"], "rad", "m", -MAX_TARGET, MAX_TARGET)],
         &[3, 6],
     ),
     EffortController: actuator(
         "Exerts a torque or force about or along each axis of its joint.",
-        &[command("effort", &["effort_1", "effort_2", "effort_3"], "N m", "N", -EFFORT, EFFORT)],
+        &[command("effort", &["effort_1", "effort_2", "effort_3"], "N m", "N", -EFFORT_BOUND, EFFORT_BOUND)],
         &[3],
     ),
     ForceActuator: Description {
@@ -322,8 +322,8 @@ device_kinds! {
             "Pushes its body with a force at its mount, and a torque, until the next command: a thruster, a propeller, a wind, a \
              hand. In world axes, or in those of its mount, which turn with the body. Several on one body add up.",
             &[
-                setting("force", &["force_x", "force_y", "force_z"], "N", EFFORT),
-                setting("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT),
+                setting("force", &["force_x", "force_y", "force_z"], "N", EFFORT_BOUND),
+                setting("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT_BOUND),
             ],
             &[6],
         )
@@ -333,7 +333,7 @@ device_kinds! {
         ..actuator(
             "Moves the surface of its body at a velocity, in the body's axes, as a belt does: what touches it is rubbed along. Until its \
              first command it has the surfaceVelocity of the body's material. The rapier engine refuses it.",
-            &[setting("velocity", &["velocity_x", "velocity_y", "velocity_z"], "m/s", TARGET)],
+            &[setting("velocity", &["velocity_x", "velocity_y", "velocity_z"], "m/s", MAX_TARGET)],
             &[3],
         )
     },
