@@ -200,7 +200,7 @@ impl Sequence {
     pub fn timeline(&self, timestep: Timestep) -> Timeline {
         let mut unrolling =
             Unrolling { timestep, done: Timeline::default(), section: Section::default(), elapsed_ns: 0 };
-        unrolling.take(&self.items);
+        unrolling.count_items(&self.items);
         unrolling.finish_section(None);
         unrolling.done
     }
@@ -237,7 +237,7 @@ struct Unrolling {
 }
 
 impl Unrolling {
-    fn take(&mut self, items: &[SequenceItem]) {
+    fn count_items(&mut self, items: &[SequenceItem]) {
         for item in items {
             match item {
                 SequenceItem::Command { device, text, source } => self.section.commands.push(TimelineCommand {
@@ -254,7 +254,7 @@ impl Unrolling {
                 SequenceItem::Repeat { count, items } => {
                     for _ in 0..*count {
                         let before = self.progress();
-                        self.take(items);
+                        self.count_items(items);
                         if before == self.progress() {
                             // What did nothing the first time does nothing the millionth time.
                             break;

@@ -52,7 +52,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
     }
     let keys = keys(&mut file)?;
     let spacing = spacing(&mut file, &keys, rows)?;
-    let nothing = text(&mut file, Tag::GdalNodata)?.and_then(|text| text.trim().parse::<f64>().ok());
+    let nothing = read_text_tag(&mut file, Tag::GdalNodata)?.and_then(|text| text.trim().parse::<f64>().ok());
     let [scale, offset] = band_scale(&mut file)?;
     let metres = unit(&keys, VERTICAL_UNITS).unwrap_or(1.0);
     let samples = file.read_image().map_err(refuse)?;
@@ -152,7 +152,7 @@ fn spacing(file: &mut File, keys: &[(u16, u16)], rows: usize) -> Result<Option<[
     })
 }
 
-fn text(file: &mut File, tag: Tag) -> Result<Option<String>, DemProblem> {
+fn read_text_tag(file: &mut File, tag: Tag) -> Result<Option<String>, DemProblem> {
     let value = file.find_tag(tag).map_err(refuse)?;
     // GDAL ends it with a 0.
     Ok(value.and_then(|value| value.into_string().ok()).map(|text| text.trim_end_matches('\0').to_owned()))
@@ -161,7 +161,7 @@ fn text(file: &mut File, tag: Tag) -> Result<Option<String>, DemProblem> {
 /// Scale and offset of samples, from GDAL's metadata.
 fn band_scale(file: &mut File) -> Result<[f64; 2], DemProblem> {
     let mut band = [1.0, 0.0];
-    let Some(text) = text(file, Tag::Unknown(GDAL_METADATA))? else { return Ok(band) };
+    let Some(text) = read_text_tag(file, Tag::Unknown(GDAL_METADATA))? else { return Ok(band) };
     // Metadata that cannot be read say nothing about heights.
     let Ok(tree) = tree::parse::<()>("GDAL_METADATA", &text) else { return Ok(band) };
     for item in tree.roots.iter().flat_map(|root| &root.children).filter(|item| item.name == "Item") {

@@ -100,7 +100,7 @@ fn nothing(dem: &Dem) -> f64 {
 
 pub(super) fn write_csv(dem: &Dem) -> String {
     let nothing = nothing(dem);
-    lines(dem.heights.chunks(dem.points_z).map(<[f64]>::iter).map(Iterator::copied), ",", nothing)
+    write_lines(dem.heights.chunks(dem.points_z).map(<[f64]>::iter).map(Iterator::copied), ",", nothing)
 }
 
 pub(super) fn write_ascii_grid(dem: &Dem, [dx, dz]: [f64; 2]) -> Result<String, String> {
@@ -113,11 +113,11 @@ pub(super) fn write_ascii_grid(dem: &Dem, [dx, dz]: [f64; 2]) -> Result<String, 
         "ncols {}\nnrows {}\nxllcorner 0\nyllcorner 0\ncellsize {dx}\nNODATA_value {nothing}\n",
         dem.points_x, dem.points_z
     );
-    Ok(header + &lines(rows, " ", nothing))
+    Ok(header + &write_lines(rows, " ", nothing))
 }
 
 /// The shortest digits that give the same numbers when read.
-fn lines<L: Iterator<Item = f64>>(lines: impl Iterator<Item = L>, separator: &str, nothing: f64) -> String {
+fn write_lines<L: Iterator<Item = f64>>(lines: impl Iterator<Item = L>, separator: &str, nothing: f64) -> String {
     let mut text = String::new();
     for line in lines {
         for (place, height) in line.enumerate() {

@@ -25,26 +25,26 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    fn text(&self, first: usize, last: usize) -> Result<&str, DemProblem> {
+    fn field_text(&self, first: usize, last: usize) -> Result<&str, DemProblem> {
         let field = self.bytes.get(first - 1..last).and_then(|field| std::str::from_utf8(field).ok());
         field
             .map(str::trim)
             .ok_or_else(|| problem(0, format!("the file ends within the record at byte {}", self.start)))
     }
 
-    fn whole(&self, first: usize, last: usize, what: &str) -> Result<i64, DemProblem> {
-        let text = self.text(first, last)?;
-        text.parse().map_err(|_| self.wrong(first, what, text))
+    fn field_whole(&self, first: usize, last: usize, what: &str) -> Result<i64, DemProblem> {
+        let text = self.field_text(first, last)?;
+        text.parse().map_err(|_| self.field_problem(first, what, text))
     }
 
     /// Fortran writes exponents with a D.
-    fn real(&self, first: usize, last: usize, what: &str) -> Result<f64, DemProblem> {
-        let text = self.text(first, last)?;
+    fn field_real(&self, first: usize, last: usize, what: &str) -> Result<f64, DemProblem> {
+        let text = self.field_text(first, last)?;
         let number = text.replace(['D', 'd'], "E").parse().ok().filter(|number: &f64| number.is_finite());
-        number.ok_or_else(|| self.wrong(first, what, text))
+        number.ok_or_else(|| self.field_problem(first, what, text))
     }
 
-    fn wrong(&self, first: usize, what: &str, text: &str) -> DemProblem {
+    fn field_problem(&self, first: usize, what: &str, text: &str) -> DemProblem {
         let place = self.start + first - 1;
         problem(place, format!("expected {what} at byte {place}, got '{}'", crate::xml::shorten(text)))
     }
@@ -68,7 +68,7 @@ struct Profile {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
-    let head = head(&Record { bytes: &bytes[..bytes.len().min(BLOCK_BYTES)], start: 0 })?;
+    let head = read_head(&Record { bytes: &bytes[..bytes.len().min(BLOCK_BYTES)], start: 0 })?;
     let (mut at, mut profiles, mut samples) = (BLOCK_BYTES, Vec::new(), 0usize);
     for _ in 0..head.profiles {
         let profile = Record { bytes: bytes.get(at..).unwrap_or_default(), start: at };
@@ -102,9 +102,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
     Ok(Dem { points_x: profiles.len(), points_z: rows, spacing: Some(spacing), white: None, heights })
 }
 
-fn head(record: &Record) -> Result<Head, DemProblem> {
-    let ground = record.whole(529, 534, "the unit of the ground's coordinates")?;
-    let heights = record.whole(535, 540, "the unit of the elevations")?;
+fn read_head(record: &Record) -> Result<Head, DemProblem> {
+    let ground = record.field_whole(529, 534, "the unit of the ground's coordinates")?;
+    let heights = record.field_whole(535, 540, "the unit of the elevations")?;
     let (geographic, metres) = match ground {
         1 => (false, FOOT_IN_METRES),
         2 => (false, 1.0),
@@ -122,14 +122,14 @@ fn head(record: &Record) -> Result<Head, DemProblem> {
         _ => return Err(problem(534, format!("the unit of elevations is 1 (feet) or 2 (metres), not {heights}"))),
     };
     let resolution = [
-        record.real(817, 828, "the resolution along x")?,
-        record.real(829, 840, "the resolution along y")?,
-        record.real(841, 852, "the resolution of elevations")?,
+        record.field_real(817, 828, "the resolution along x")?,
+        record.field_real(829, 840, "the resolution along y")?,
+        record.field_real(841, 852, "the resolution of elevations")?,
     ];
     if resolution.iter().any(|length| *length <= 0.0) {
         return Err(problem(816, format!("resolutions are above 0, not {resolution:?}")));
     }
-    let profiles = record.whole(859, 864, "the number of profiles")?;
+    let profiles = record.field_whole(859, 864, "the number of profiles")?;
     let profiles = usize::try_from(profiles).ok().filter(|profiles| *profiles >= 2);
     let profiles = profiles.ok_or_else(|| problem(858, "a grid has at least 2 profiles"))?;
     Ok(Head { geographic, metres, elevation_metres, resolution, profiles })
@@ -137,12 +137,13 @@ fn head(record: &Record) -> Result<Head, DemProblem> {
 
 /// A profile, and how many blocks it takes.
 fn read_profile(record: &Record, head: &Head) -> Result<(Profile, usize), DemProblem> {
-    let count = record.whole(13, 18, "the number of elevations of a profile")?;
+    let count = record.field_whole(13, 18, "the number of elevations of a profile")?;
     let count = usize::try_from(count).ok().filter(|count| count * ELEVATION_CHARACTERS <= record.bytes.len());
     let count = count
         .ok_or_else(|| problem(0, format!("the profile at byte {} has more elevations than the file", record.start)))?;
-    let start = [record.real(25, 48, "where a profile begins")?, record.real(49, 72, "where a profile begins")?];
-    let datum = record.real(73, 96, "the datum of a profile")?;
+    let start =
+        [record.field_real(25, 48, "where a profile begins")?, record.field_real(49, 72, "where a profile begins")?];
+    let datum = record.field_real(73, 96, "the datum of a profile")?;
     let blocks = 1 + count.saturating_sub(IN_FIRST).div_ceil(IN_FURTHER);
     let mut heights = Vec::with_capacity(count);
     for index in 0..count {
@@ -150,7 +151,7 @@ fn read_profile(record: &Record, head: &Head) -> Result<(Profile, usize), DemPro
             None => PROFILE_HEADER + index * ELEVATION_CHARACTERS,
             Some(further) => BLOCK_BYTES * (1 + further / IN_FURTHER) + further % IN_FURTHER * ELEVATION_CHARACTERS,
         };
-        let value = record.whole(place + 1, place + ELEVATION_CHARACTERS, "an elevation")?;
+        let value = record.field_whole(place + 1, place + ELEVATION_CHARACTERS, "an elevation")?;
         let height = (datum + value as f64 * head.resolution[2]) * head.elevation_metres;
         heights.push(if VOID_ELEVATIONS.contains(&value) { f64::NAN } else { height });
     }

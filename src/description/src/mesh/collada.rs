@@ -61,7 +61,7 @@ fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
     node.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| attribute.value.trim())
 }
 
-fn named<'n>(node: &'n Node, tag: &'n str) -> impl Iterator<Item = &'n Node> {
+fn children_named<'n>(node: &'n Node, tag: &'n str) -> impl Iterator<Item = &'n Node> {
     node.children.iter().filter(move |child| child.name == tag)
 }
 
@@ -96,7 +96,7 @@ impl<'t> Document<'t> {
     }
 
     /// Counts an element whose children are looked through.
-    fn visit(&self, node: &Node) -> Result<(), MeshProblem> {
+    fn visit_node(&self, node: &Node) -> Result<(), MeshProblem> {
         self.work.visit(node.children.len()).map_err(|wrong| self.problem(node, wrong.what))
     }
 
@@ -105,7 +105,7 @@ impl<'t> Document<'t> {
         if depth > MAX_DEPTH {
             return Err(self.problem(parent, format!("nodes are nested more than {MAX_DEPTH} deep")));
         }
-        self.visit(parent)?;
+        self.visit_node(parent)?;
         for node in &parent.children {
             match node.name.as_str() {
                 "node" => {
@@ -168,7 +168,7 @@ impl<'t> Document<'t> {
     /// The colours of the materials that an instance binds, by the symbols that its geometry has for them.
     fn materials(&self, instance: &'t Node) -> HashMap<&'t str, Color> {
         let bound = child(instance, "bind_material").and_then(|bind| child(bind, "technique_common"));
-        let instances = bound.into_iter().flat_map(|common| named(common, "instance_material"));
+        let instances = bound.into_iter().flat_map(|common| children_named(common, "instance_material"));
         instances.filter_map(|material| Some((attribute(material, "symbol")?, self.color_of(material)?))).collect()
     }
 
@@ -191,9 +191,9 @@ impl<'t> Document<'t> {
         placed: DAffine3,
         materials: &HashMap<&str, Color>,
     ) -> Result<(), MeshProblem> {
-        self.visit(geometry)?;
+        self.visit_node(geometry)?;
         let Some(mesh) = child(geometry, "mesh") else { return Ok(()) };
-        self.visit(mesh)?;
+        self.visit_node(mesh)?;
         // Points that all primitives share are added once.
         let mut first_of: HashMap<&str, (u32, usize)> = HashMap::new();
         for primitive in &mesh.children {
@@ -234,7 +234,7 @@ impl<'t> Document<'t> {
     /// The source of a primitive's points, and which of the indices of a corner is that of its point.
     fn positions(&self, primitive: &'t Node) -> Result<Option<(&'t Node, usize)>, MeshProblem> {
         let of = |node: &'t Node, semantic: &str| {
-            named(node, "input").find(|input| attribute(input, "semantic") == Some(semantic))
+            children_named(node, "input").find(|input| attribute(input, "semantic") == Some(semantic))
         };
         let Some(input) = of(primitive, "VERTEX") else { return Ok(None) };
         let offset = attribute(input, "offset").and_then(|offset| offset.parse().ok()).unwrap_or(0);
@@ -268,10 +268,13 @@ impl<'t> Document<'t> {
 
     /// The corners of each polygon, strip or fan; triangles that stand in one list are one each.
     fn polygons(&self, primitive: &Node, offset: usize) -> Result<Vec<Vec<u32>>, MeshProblem> {
-        let inputs = named(primitive, "input").filter_map(|input| attribute(input, "offset")?.parse::<usize>().ok());
+        let inputs =
+            children_named(primitive, "input").filter_map(|input| attribute(input, "offset")?.parse::<usize>().ok());
         let stride = inputs.max().unwrap_or(0).saturating_add(1);
         let mut lists = Vec::new();
-        for list in named(primitive, "p").chain(named(primitive, "ph").filter_map(|hole| child(hole, "p"))) {
+        for list in
+            children_named(primitive, "p").chain(children_named(primitive, "ph").filter_map(|hole| child(hole, "p")))
+        {
             let indices: Vec<u32> = self.numbers(list)?;
             lists.push(indices.chunks(stride).filter_map(|corner| corner.get(offset).copied()).collect::<Vec<u32>>());
         }

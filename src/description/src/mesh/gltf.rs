@@ -169,7 +169,7 @@ fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), MeshProblem> {
     Ok((json, chunk(20 + json.len(), BINARY_CHUNK)))
 }
 
-fn missing(what: &str, index: usize) -> MeshProblem {
+fn missing_item(what: &str, index: usize) -> MeshProblem {
     problem(None, format!("there is no {what} {index}"))
 }
 
@@ -186,7 +186,7 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return Err(problem(None, format!("nodes are nested more than {MAX_DEPTH} deep")));
         }
-        let node = self.document.nodes.get(index).ok_or_else(|| missing("node", index))?;
+        let node = self.document.nodes.get(index).ok_or_else(|| missing_item("node", index))?;
         self.work.visit(node.children.len())?;
         let own = node.matrix.map_or_else(
             || {
@@ -198,7 +198,7 @@ impl Reader<'_> {
         );
         let placed = outer * own;
         if let Some(mesh) = node.mesh {
-            let mesh = self.document.meshes.get(mesh).ok_or_else(|| missing("mesh", mesh))?;
+            let mesh = self.document.meshes.get(mesh).ok_or_else(|| missing_item("mesh", mesh))?;
             mesh.primitives.iter().try_for_each(|primitive| self.add_primitive(primitive, &placed))?;
         }
         node.children.iter().try_for_each(|child| self.add_node(*child, placed, depth + 1))
@@ -233,7 +233,7 @@ impl Reader<'_> {
         check_size(&self.mesh)?;
         let material = primitive
             .material
-            .map(|index| self.document.materials.get(index).ok_or_else(|| missing("material", index)));
+            .map(|index| self.document.materials.get(index).ok_or_else(|| missing_item("material", index)));
         self.mesh.begin_color(material.transpose()?.map(color_of));
         let is_mirrored = placed.determinant() < 0.0;
         for [a, b, c] in triangles(mode, &indices) {
@@ -251,7 +251,7 @@ impl Reader<'_> {
         sizes: &[(u32, usize)],
         make: impl Fn(usize, &[u8]) -> T,
     ) -> Result<Vec<T>, MeshProblem> {
-        let accessor = self.document.accessors.get(index).ok_or_else(|| missing("accessor", index))?;
+        let accessor = self.document.accessors.get(index).ok_or_else(|| missing_item("accessor", index))?;
         let size = sizes.iter().find(|(component, _)| *component == accessor.component_type).map(|(_, size)| *size);
         let Some(size) = size.filter(|_| accessor.kind == kind && accessor.sparse.is_none()) else {
             let what = format!("accessor {index} holds no plain {kind} of a type that is read here");

@@ -43,9 +43,9 @@ impl Mesh {
         let mesh = match ending(path).as_str() {
             "obj" => obj::read(&any_text(bytes), beside)?,
             "stl" => stl::read(bytes)?,
-            "dae" => collada::read(&text(bytes)?)?,
+            "dae" => collada::read(&decode_text(bytes)?)?,
             "msh" => msh::read(bytes)?,
-            "wrl" => vrml::read(&text(bytes)?)?,
+            "wrl" => vrml::read(&decode_text(bytes)?)?,
             _ => gltf::read(bytes, beside)?,
         };
         match mesh.vertices.iter().position(|vertex| !vertex.is_finite()) {
@@ -73,7 +73,7 @@ pub(crate) fn check_ending(path: &str) -> Result<(), MeshProblem> {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<Cow<'_, str>, MeshProblem> {
+fn decode_text(bytes: &[u8]) -> Result<Cow<'_, str>, MeshProblem> {
     encoding::decode(bytes).map_err(|wrong| {
         let line = bytes[..wrong.offset].iter().filter(|byte| **byte == b'\n').count() + 1;
         problem(Some(line), wrong.what)

@@ -9,7 +9,7 @@ use super::triangles::{Mesh, MeshProblem, any_text, coordinates, fan, problem, s
 /// Points, faces and their materials; faces of more corners are fans of triangles, and everything else in the file is left out.
 pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
     let (mut mesh, mut materials) = (Mesh::default(), HashMap::new());
-    for (line, content) in lines(text) {
+    for (line, content) in logical_lines(text) {
         let content = content.as_ref();
         let mut words = content.split_ascii_whitespace();
         match words.next() {
@@ -24,11 +24,11 @@ pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Resu
             }
             // The colours of a mesh are no part of its form: without their file it has none.
             Some("mtllib") => {
-                let file = beside(rest(content));
+                let file = beside(rest_of_line(content));
                 materials.extend(file.iter().flat_map(|bytes| read_materials(&any_text(bytes))));
             }
             Some("usemtl") => {
-                let name = rest(content);
+                let name = rest_of_line(content);
                 mesh.begin_color(materials.get(name).copied().or_else(|| name.parse().ok()));
             }
             _ => {}
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Resu
 }
 
 /// The lines with their numbers from 1. One that ends with a backslash goes on in the next one, and has its own number.
-fn lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
+fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     let mut lines = text.lines().enumerate();
     std::iter::from_fn(move || {
         let (index, first) = lines.next()?;
@@ -59,7 +59,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
 }
 
 /// The rest of a line behind its first word.
-fn rest(content: &str) -> &str {
+fn rest_of_line(content: &str) -> &str {
     content.trim().split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim())
 }
 
@@ -81,10 +81,10 @@ fn index_of(line: usize, word: &str, count: usize) -> Result<u32, MeshProblem> {
 fn read_materials(text: &str) -> Vec<(String, Color)> {
     let mut materials: Vec<(String, [f64; 4])> = Vec::new();
     for content in text.lines() {
-        let numbers = || rest(content).split_ascii_whitespace().map_while(|word| word.parse::<f64>().ok());
+        let numbers = || rest_of_line(content).split_ascii_whitespace().map_while(|word| word.parse::<f64>().ok());
         let first = content.split_ascii_whitespace().next();
         match (first, materials.last_mut()) {
-            (Some("newmtl"), _) => materials.push((rest(content).to_owned(), [0.8, 0.8, 0.8, 1.0])),
+            (Some("newmtl"), _) => materials.push((rest_of_line(content).to_owned(), [0.8, 0.8, 0.8, 1.0])),
             (Some("Kd"), Some((_, color))) => color.iter_mut().zip(numbers().take(3)).for_each(|(to, from)| *to = from),
             (Some("d"), Some((_, color))) => color[3] = numbers().next().unwrap_or(1.0),
             (Some("Tr"), Some((_, color))) => color[3] = 1.0 - numbers().next().unwrap_or(0.0),

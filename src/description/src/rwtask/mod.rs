@@ -159,7 +159,7 @@ impl File<'_> {
             .map_err(|(_, what)| self.problem(Some(node), &format!("<{}>: {what}", node.name)))
     }
 
-    fn exactly<const N: usize>(&self, node: &Node) -> Result<[f64; N], Diagnostic> {
+    fn read_exactly<const N: usize>(&self, node: &Node) -> Result<[f64; N], Diagnostic> {
         let numbers = self.numbers(node)?;
         let count = numbers.len();
         numbers
@@ -172,7 +172,7 @@ impl File<'_> {
     }
 
     fn single(&self, node: &Node, name: &str) -> Result<Option<f64>, Diagnostic> {
-        self.property(node, name)?.map(|value| self.exactly::<1>(value).map(|[value]| value)).transpose()
+        self.property(node, name)?.map(|value| self.read_exactly::<1>(value).map(|[value]| value)).transpose()
     }
 
     fn transform(&self, node: &Node, name: &str) -> Result<Option<Pose>, Diagnostic> {
@@ -238,27 +238,27 @@ impl File<'_> {
         let mut pose = Pose::IDENTITY;
         for part in &node.children {
             match part.name.as_str() {
-                "Pos" => pose.translation = DVec3::from(self.exactly::<3>(part)?) * self.unit(part)?,
-                "Rotation3D" => pose.rotation = self.rotation(part, self.exactly(part)?)?,
+                "Pos" => pose.translation = DVec3::from(self.read_exactly::<3>(part)?) * self.unit(part)?,
+                "Rotation3D" => pose.rotation = self.rotation(part, self.read_exactly(part)?)?,
                 "Matrix" => {
-                    let [a, b, c, x, d, e, f, y, g, h, i, z] = self.exactly(part)?;
+                    let [a, b, c, x, d, e, f, y, g, h, i, z] = self.read_exactly(part)?;
                     pose.translation = DVec3::new(x, y, z);
                     pose.rotation = self.rotation(part, [a, b, c, d, e, f, g, h, i])?;
                 }
                 "RPY" => {
                     // About z, then y, then x, of axes that turn along.
-                    let [roll, pitch, yaw] = self.exactly::<3>(part)?;
+                    let [roll, pitch, yaw] = self.read_exactly::<3>(part)?;
                     let turn = DVec3::new(yaw, pitch, roll) * self.unit(part)?;
                     pose.rotation = Pose::from_xyz_rpy(DVec3::ZERO, turn).rotation;
                 }
                 "EAA" => {
-                    let vector = DVec3::from(self.exactly::<3>(part)?) * self.unit(part)?;
+                    let vector = DVec3::from(self.read_exactly::<3>(part)?) * self.unit(part)?;
                     let (angle, axis) = (vector.length(), vector.normalize_or_zero());
                     let (sine, cosine) = libm::sincos(angle / 2.0);
                     pose.rotation = DQuat::from_xyzw(axis.x * sine, axis.y * sine, axis.z * sine, cosine);
                 }
                 "Quaternion" => {
-                    let quaternion = DQuat::from_array(self.exactly(part)?);
+                    let quaternion = DQuat::from_array(self.read_exactly(part)?);
                     if quaternion.length() < f64::MIN_POSITIVE.sqrt() {
                         return Err(self.problem(Some(part), "a quaternion of zeros is no rotation"));
                     }

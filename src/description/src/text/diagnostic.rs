@@ -80,7 +80,7 @@ impl Diagnostic {
             path: path.to_owned(),
             line,
             column,
-            message: limited(message.into()),
+            message: limit_length(message.into()),
             source_line: shown[..end].into(),
             source_column: column - count,
             placed_at: Box::default(),
@@ -90,7 +90,7 @@ impl Diagnostic {
 
     /// The same with a hint.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(limited(help.into()).into());
+        self.help = Some(limit_length(help.into()).into());
         self
     }
 }
@@ -176,7 +176,7 @@ fn boundary(text: &str, offset: usize) -> usize {
 }
 
 /// A text cut to [`MAX_MESSAGE`] characters, without the control characters that a terminal would obey.
-fn limited(mut text: String) -> String {
+fn limit_length(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(MAX_MESSAGE) {
         text.truncate(end);
         text.push_str("...");

@@ -99,8 +99,8 @@ pub(crate) fn parse<C: Default>(path: &str, text: &str) -> Result<Parsed<C>, Dia
             builder.problem(offset, format!("not well-formed: {error}"))
         })?;
         let end = reader.buffer_position() as usize;
-        if !builder.take(event, start, end)? {
-            return builder.finish();
+        if !builder.handle_event(event, start, end)? {
+            return builder.into_parsed();
         }
     }
 }
@@ -124,7 +124,7 @@ impl<C: Default> Builder<'_, C> {
     }
 
     /// Takes an event that stands from `start` to `end`; false at the end of the text.
-    fn take(&mut self, event: Event<'_>, start: usize, end: usize) -> Result<bool, Diagnostic> {
+    fn handle_event(&mut self, event: Event<'_>, start: usize, end: usize) -> Result<bool, Diagnostic> {
         match event {
             Event::Start(tag) => self.open_element(&tag, start)?,
             Event::End(_) => self.close_element(end),
@@ -225,7 +225,7 @@ impl<C: Default> Builder<'_, C> {
         }
     }
 
-    fn finish(mut self) -> Result<Parsed<C>, Diagnostic> {
+    fn into_parsed(mut self) -> Result<Parsed<C>, Diagnostic> {
         if self.open.len() > 1 {
             let unclosed = &self.open[self.open.len() - 1];
             return Err(self.problem(unclosed.offset, format!("<{}> is never closed", unclosed.name)));

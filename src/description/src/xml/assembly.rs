@@ -99,16 +99,16 @@ impl<'r, 'a> Library<'r, 'a> {
     }
 
     fn define(&mut self, node: &Node) {
-        let Some(name) = self.reading.text(node, "name") else { return };
+        let Some(name) = self.reading.attribute_text(node, "name") else { return };
         if let Some(first) = self.definitions.get(name) {
             let line = self.reading.line(first.node.offset);
             let message = format!("assembly '{name}' is defined a second time; the first is in {line}");
-            return self.reading.problem(self.reading.place(node, "name"), message);
+            return self.reading.problem(self.reading.attribute_offset(node, "name"), message);
         }
         let mut defaults = BTreeMap::new();
         for parameter in node.children.iter().filter(|child| child.name == "parameter") {
-            let Some(name) = self.reading.text(parameter, "name") else { continue };
-            let value = self.reading.text(parameter, "value").map(str::to_owned);
+            let Some(name) = self.reading.attribute_text(parameter, "name") else { continue };
+            let value = self.reading.attribute_text(parameter, "value").map(str::to_owned);
             if defaults.insert(name.to_owned(), value).is_some() {
                 self.reading.problem(parameter.offset, format!("parameter '{name}' is declared a second time"));
             }
@@ -122,14 +122,14 @@ impl<'r, 'a> Library<'r, 'a> {
     }
 
     fn include(&mut self, path: &str, node: &Node) {
-        let Some(file) = self.reading.text(node, "file") else { return };
+        let Some(file) = self.reading.attribute_text(node, "file") else { return };
         let path = self.reading.files.beside(path, file, "robots");
         if self.sources.contains_key(&path) {
             return;
         }
         let text = match self.reading.read_file(&path) {
             Ok(text) => text,
-            Err(problem) => return self.reading.problem(self.reading.place(node, "file"), problem.message),
+            Err(problem) => return self.reading.problem(self.reading.attribute_offset(node, "file"), problem.message),
         };
         let parsed = self.reading.parse(&path, &text);
         let file = Rc::new(SourceFile::new(path.as_str(), text));
@@ -154,7 +154,9 @@ impl<'r, 'a> Library<'r, 'a> {
         let known = || self.definitions.values().flat_map(|definition| definition.defaults.keys());
         let all: BTreeSet<&String> = known().collect();
         for node in root.children.iter().filter(|child| child.name == "parameter") {
-            let (Some(name), Some(value)) = (self.reading.text(node, "name"), self.reading.text(node, "value")) else {
+            let (Some(name), Some(value)) =
+                (self.reading.attribute_text(node, "name"), self.reading.attribute_text(node, "value"))
+            else {
                 let message = "<parameter> of a robot lacks the attribute 'value'";
                 self.reading.problem(node.offset, message);
                 continue;
@@ -170,7 +172,7 @@ impl<'r, 'a> Library<'r, 'a> {
 
     fn refuse_parameter<'k>(&self, node: &Node, who: &str, name: &str, known: impl Iterator<Item = &'k String>) {
         let message = format!("{who} parameter '{name}'");
-        let place = self.reading.place(node, "name");
+        let place = self.reading.attribute_offset(node, "name");
         match self.reading.nearest(name, known.map(String::as_str)) {
             Some(near) => self.reading.problem_with_help(place, message, format!("did you mean '{near}'?")),
             None => self.reading.problem(place, message),
@@ -201,20 +203,20 @@ impl Expansion<'_, '_, '_> {
             if !is_member(&node.name) {
                 continue;
             }
-            let mut copied = self.take(size(node));
+            let mut copied = self.take_bytes(size(node));
             let mut node = node.clone();
             node.walk_mut(&mut |node| {
                 node.context.frame = frame;
                 self.elements += 1;
                 for text in node.attributes.iter_mut().map(|given| &mut given.value).chain([&mut node.text]) {
-                    copied &= fill(text, values, &self.left);
+                    copied &= fill_placeholders(text, values, &self.left);
                 }
             });
             if self.elements > MAX_ELEMENTS {
                 let message = format!("with all assemblies placed there are more than {MAX_ELEMENTS} elements");
-                self.end(node.offset, message);
+                self.stop_with(node.offset, message);
             } else if !copied {
-                self.end(node.offset, too_large());
+                self.stop_with(node.offset, too_large());
             }
             if node.name == "place" {
                 self.reading.check(&mut node, Element::by_id("place"), Placeholders::Allowed);
@@ -227,21 +229,21 @@ impl Expansion<'_, '_, '_> {
     }
 
     /// Counts bytes that are about to be made; false where that is too many.
-    fn take(&self, bytes: usize) -> bool {
+    fn take_bytes(&self, bytes: usize) -> bool {
         let left = self.left.get();
         self.left.set(left.saturating_sub(bytes));
         bytes <= left
     }
 
-    fn end(&mut self, offset: usize, message: String) {
+    fn stop_with(&mut self, offset: usize, message: String) {
         self.reading.problem(offset, message);
         self.has_ended = true;
     }
 
     /// Members of one `<place>`. `None` if something in it is wrong.
     fn place(&mut self, place: &Node, outer: &Values) -> Option<Vec<Node>> {
-        let name = self.reading.text(place, "assembly")?;
-        let where_named = self.reading.place(place, "assembly");
+        let name = self.reading.attribute_text(place, "assembly")?;
+        let where_named = self.reading.attribute_offset(place, "assembly");
         let Some(definition) = self.library.definitions.get(name) else {
             let message = format!("there is no assembly '{name}'");
             match self.reading.nearest(name, self.library.definitions.keys().map(String::as_str)) {
@@ -256,24 +258,26 @@ impl Expansion<'_, '_, '_> {
         }
         if self.open.len() == MAX_NESTED_ASSEMBLIES {
             let message = format!("assemblies are placed in assemblies more than {MAX_NESTED_ASSEMBLIES} deep");
-            self.end(where_named, message);
+            self.stop_with(where_named, message);
             return None;
         }
         let around: usize = outer.iter().map(|(name, value)| ELEMENT_OVERHEAD + name.len() + value.len()).sum();
-        if !self.take(definition.size + around) {
-            self.end(place.offset, too_large());
+        if !self.take_bytes(definition.size + around) {
+            self.stop_with(place.offset, too_large());
             return None;
         }
         let values = self.values(place, definition, outer)?;
         let mut copy = definition.node.clone();
         copy.shift(self.reading.source_map.copy(definition.node.offset, place.offset));
-        let frame =
-            place.context.frame.placed(&optional_pose(self.reading, place)?, signs(self.reading.text(place, "mirror")));
+        let frame = place
+            .context
+            .frame
+            .placed(&optional_pose(self.reading, place)?, mirror_signs(self.reading.attribute_text(place, "mirror")));
         self.open.push(name.to_owned());
         let mut members = self.members(&copy.children, &values, frame);
         self.open.pop();
-        rename(&mut members, self.reading.text(place, "suffix").unwrap_or_default());
-        shift_ports(&mut members, self.reading.whole(place, "portOffset")?);
+        rename(&mut members, self.reading.attribute_text(place, "suffix").unwrap_or_default());
+        shift_ports(&mut members, self.reading.attribute_whole(place, "portOffset")?);
         Some(members)
     }
 
@@ -283,22 +287,22 @@ impl Expansion<'_, '_, '_> {
         // What is around goes through to the assemblies within, whether or not this one has such a parameter.
         let mut values = outer.clone();
         values.remove(ON_PARAMETER);
-        let name = self.reading.text(&definition.node, "name").unwrap_or_default();
+        let name = self.reading.attribute_text(&definition.node, "name").unwrap_or_default();
         for (parameter, default) in &definition.defaults {
             if let (false, Some(default)) = (values.contains_key(parameter), default) {
                 values.insert(parameter.clone(), default.clone());
             }
         }
         for given in place.children.iter().filter(|child| child.name == "parameter") {
-            let parameter = self.reading.text(given, "name")?;
+            let parameter = self.reading.attribute_text(given, "name")?;
             if !definition.defaults.contains_key(parameter) {
                 let who = format!("assembly '{name}' has no");
                 self.library.refuse_parameter(given, &who, parameter, definition.defaults.keys());
                 return None;
             }
-            values.insert(parameter.to_owned(), self.reading.text(given, "value")?.to_owned());
+            values.insert(parameter.to_owned(), self.reading.attribute_text(given, "value")?.to_owned());
         }
-        if let Some(on) = self.reading.text(place, ON_PARAMETER) {
+        if let Some(on) = self.reading.attribute_text(place, ON_PARAMETER) {
             values.insert(ON_PARAMETER.to_owned(), on.to_owned());
         }
         let missing = definition.defaults.keys().map(String::as_str).chain(definition.needs_on.then_some(ON_PARAMETER));
@@ -313,7 +317,7 @@ impl Expansion<'_, '_, '_> {
     }
 }
 
-fn signs(mirror: Option<&str>) -> DVec3 {
+fn mirror_signs(mirror: Option<&str>) -> DVec3 {
     match mirror {
         Some("x") => DVec3::new(-1.0, 1.0, 1.0),
         Some("y") => DVec3::new(1.0, -1.0, 1.0),
@@ -419,7 +423,7 @@ fn placeholders(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
 
 /// Puts values in the place of placeholders, and takes their bytes off what may still be made; false where that is too
 /// little. A placeholder without a value stays; that has been reported by then.
-fn fill(text: &mut String, values: &Values, left: &Cell<usize>) -> bool {
+fn fill_placeholders(text: &mut String, values: &Values, left: &Cell<usize>) -> bool {
     let mut filled = String::new();
     let mut done = 0;
     for range in placeholders(text) {

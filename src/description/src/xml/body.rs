@@ -21,7 +21,7 @@ const SHAPE_TAGS: [&str; 8] =
 
 /// Reads an `<object>` or a `<body>`, placed in the frame of its file. `None` if something in it is wrong.
 pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
-    let name = reading.text(node, "name")?.to_owned();
+    let name = reading.attribute_text(node, "name")?.to_owned();
     let fixed = reading.child_text(node, "static") == Some("true");
     let mass = reading.child_real(node, "mass");
     if mass.is_none() && child(node, "mass").is_none() && !fixed {
@@ -47,7 +47,8 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     let part_materials = read_part_materials(reading, node)?;
     let round = collision.as_ref().or(shape.as_ref()).and_then(|placed| placed.shape.rolling_radius());
     if material.rolling_friction > 0.0 && round.is_none() {
-        let place = child(node, "material").map_or(node.offset, |material| reading.place(material, "rollingFriction"));
+        let place = child(node, "material")
+            .map_or(node.offset, |material| reading.attribute_offset(material, "rollingFriction"));
         reading.problem(place, format!("'{name}' cannot roll: rolling friction needs a sphere, cylinder or capsule"));
     }
     let visuals = read_visuals(reading, node)?;
@@ -108,14 +109,14 @@ fn read_part_materials(reading: &Reading, node: &Node) -> Option<Vec<Option<Mate
 
 /// The `<material>` of a body or of a shape.
 fn read_body_material(reading: &Reading, node: &Node) -> Option<Material> {
-    Some(Material { grousers: reading.real(node, "grousers")?, ..read_material(reading, node)? })
+    Some(Material { grousers: reading.attribute_real(node, "grousers")?, ..read_material(reading, node)? })
 }
 
 fn read_part_material(reading: &Reading, part: &Node, node: &Node) -> Option<Material> {
     let material = read_body_material(reading, node)?;
     if material.rolling_friction > 0.0 && !["sphere", "cylinder", "capsule"].contains(&part.name.as_str()) {
         let what = format!("a <{}> cannot roll: rolling friction needs a sphere, cylinder or capsule", part.name);
-        reading.problem(reading.place(node, "rollingFriction"), what);
+        reading.problem(reading.attribute_offset(node, "rollingFriction"), what);
     }
     Some(material)
 }
@@ -125,7 +126,7 @@ fn is_shape(node: &Node) -> bool {
 }
 
 fn read_filter(reading: &Reading, node: &Node) -> Option<CollisionFilter> {
-    let bits = |name| reading.whole(node, name).map(|bits| bits as u16);
+    let bits = |name| reading.attribute_whole(node, name).map(|bits| bits as u16);
     Some(CollisionFilter { category: bits("category")?, collides_with: bits("collidesWith")? })
 }
 
@@ -133,9 +134,9 @@ fn read_filter(reading: &Reading, node: &Node) -> Option<CollisionFilter> {
 fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>> {
     let mut visuals = Vec::new();
     for visual in node.children.iter().filter(|child| child.name == "visual") {
-        let color = reading.text(visual, "color").and_then(|color| color.parse().ok());
+        let color = reading.attribute_text(visual, "color").and_then(|color| color.parse().ok());
         let mesh = child(visual, "triangleMesh").filter(|_| color.is_none());
-        match mesh.and_then(|mesh| Some((mesh, reading.text(mesh, "file")?))) {
+        match mesh.and_then(|mesh| Some((mesh, reading.attribute_text(mesh, "file")?))) {
             Some((mesh, file)) => {
                 let pose = optional_pose(reading, mesh)?;
                 let parts = read_colored_mesh(reading, mesh, file)?;
@@ -174,14 +175,18 @@ pub(super) fn optional_pose(reading: &Reading, node: &Node) -> Option<Pose> {
 }
 
 fn read_pose(reading: &Reading, node: &Node) -> Option<Pose> {
-    let angle = |name| reading.real(node, name);
+    let angle = |name| reading.attribute_real(node, name);
     let rpy = DVec3::new(angle("roll")?, angle("pitch")?, angle("yaw")?);
     Some(node.context.frame.mirror_pose(&Pose::from_xyz_rpy(vector(reading, node)?, rpy)))
 }
 
 /// The attributes x, y and z.
 pub(super) fn vector(reading: &Reading, node: &Node) -> Option<DVec3> {
-    Some(DVec3::new(reading.real(node, "x")?, reading.real(node, "y")?, reading.real(node, "z")?))
+    Some(DVec3::new(
+        reading.attribute_real(node, "x")?,
+        reading.attribute_real(node, "y")?,
+        reading.attribute_real(node, "z")?,
+    ))
 }
 
 fn read_transformation(reading: &Reading, node: &Node) -> Option<Pose> {
@@ -230,37 +235,37 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
     let given = |name: &str| node.attributes.iter().any(|attribute| attribute.name == name);
     let across = match given("secondFriction") {
         true => Some(CrossFriction {
-            coefficient: reading.real(node, "secondFriction")?,
-            direction: friction_direction(reading.text(node, "frictionDirection")?, &node.context.frame),
+            coefficient: reading.attribute_real(node, "secondFriction")?,
+            direction: friction_direction(reading.attribute_text(node, "frictionDirection")?, &node.context.frame),
         }),
         false => None,
     };
-    let stiffness = if given("stiffness") { reading.real(node, "stiffness")? } else { f64::INFINITY };
-    let damping = reading.real(node, "damping")?;
+    let stiffness = if given("stiffness") { reading.attribute_real(node, "stiffness")? } else { f64::INFINITY };
+    let damping = reading.attribute_real(node, "damping")?;
     if damping > 0.0 && stiffness.is_infinite() {
         let message = "a rigid surface has no damping: give it a stiffness, or leave the damping out";
-        reading.problem(reading.place(node, "damping"), message);
+        reading.problem(reading.attribute_offset(node, "damping"), message);
         return None;
     }
     Some(Material {
-        friction: reading.real(node, "friction")?,
+        friction: reading.attribute_real(node, "friction")?,
         across,
-        friction_rule: match reading.text(node, "frictionRule")? {
+        friction_rule: match reading.attribute_text(node, "frictionRule")? {
             "larger" => FrictionRule::Larger,
             _ => FrictionRule::Smaller,
         },
-        priority: i32::try_from(reading.whole(node, "priority")?).ok()?,
-        dimensions: reading.text(node, "contactDimensions").and_then(ContactDimensions::from_word),
-        restitution: reading.real(node, "restitution")?,
-        rolling_friction: reading.real(node, "rollingFriction")?,
-        torsional_friction: reading.real(node, "torsionalFriction")?,
+        priority: i32::try_from(reading.attribute_whole(node, "priority")?).ok()?,
+        dimensions: reading.attribute_text(node, "contactDimensions").and_then(ContactDimensions::from_word),
+        restitution: reading.attribute_real(node, "restitution")?,
+        rolling_friction: reading.attribute_real(node, "rollingFriction")?,
+        torsional_friction: reading.attribute_real(node, "torsionalFriction")?,
         stiffness,
         damping,
-        slip: reading.real(node, "slip")?,
+        slip: reading.attribute_real(node, "slip")?,
         surface_velocity: node.context.frame.mirror(DVec3::new(
-            reading.real(node, "surfaceVelocityX")?,
-            reading.real(node, "surfaceVelocityY")?,
-            reading.real(node, "surfaceVelocityZ")?,
+            reading.attribute_real(node, "surfaceVelocityX")?,
+            reading.attribute_real(node, "surfaceVelocityY")?,
+            reading.attribute_real(node, "surfaceVelocityZ")?,
         )),
         grousers: 0.0,
         soil: None,
@@ -291,7 +296,7 @@ fn one_shape(reading: &Reading, node: &Node, whose: &str) -> Option<Option<Place
 }
 
 fn read_shape(reading: &Reading, node: &Node) -> Option<Placed> {
-    let real = |name| reading.real(node, name);
+    let real = |name| reading.attribute_real(node, name);
     let mut pose = optional_pose(reading, node)?;
     let shape = match node.name.as_str() {
         "box" => Shape::Box { size: vector(reading, node)? },
@@ -303,14 +308,14 @@ fn read_shape(reading: &Reading, node: &Node) -> Option<Placed> {
         "triangleMesh" => read_mesh(reading, node)?,
         _ => Shape::Compound { parts: read_parts(reading, node)? },
     };
-    if let Some(axis) = reading.text(node, "axis") {
-        pose = pose.then(&node.context.frame.mirror_pose(&along(axis)));
+    if let Some(axis) = reading.attribute_text(node, "axis") {
+        pose = pose.then(&node.context.frame.mirror_pose(&pose_along(axis)));
     }
     Some(Placed { pose, shape })
 }
 
 /// Turns a shape that stands along y to stand along another axis.
-fn along(axis: &str) -> Pose {
+fn pose_along(axis: &str) -> Pose {
     let quarter = std::f64::consts::FRAC_PI_2;
     let rpy = match axis {
         "x" => DVec3::new(0.0, 0.0, -quarter),
@@ -330,7 +335,7 @@ fn read_parts(reading: &Reading, node: &Node) -> Option<Vec<Placed>> {
 }
 
 fn read_inertia(reading: &Reading, node: &Node) -> Option<Inertia> {
-    let real = |name| reading.real(node, name);
+    let real = |name| reading.attribute_real(node, name);
     let (ixx, iyy, izz) = (real("ixx")?, real("iyy")?, real("izz")?);
     let (ixy, ixz, iyz) = (real("ixy")?, real("ixz")?, real("iyz")?);
     let matrix = nalgebra::Matrix3::new(ixx, ixy, ixz, ixy, iyy, iyz, ixz, iyz, izz);

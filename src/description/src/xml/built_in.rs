@@ -117,8 +117,8 @@ pub const BUILT_IN: &[BuiltIn] = files! {
 /// The path that is read where this one is asked for: itself, or, where no such file is there, that of the built-in file of
 /// this name.
 pub fn locate(path: &Path) -> PathBuf {
-    match folded(path) {
-        Some(name) if !path.exists() && named(&name).is_some() => Path::new(BUILT_IN_FOLDER).join(name),
+    match normalized(path) {
+        Some(name) if !path.exists() && find_by_path(&name).is_some() => Path::new(BUILT_IN_FOLDER).join(name),
         _ => path.to_owned(),
     }
 }
@@ -130,7 +130,7 @@ pub fn is_built_in(path: &str) -> bool {
 
 /// The built-in file of a path that begins with [`BUILT_IN_FOLDER`].
 pub(super) fn find(path: &str) -> Option<&'static BuiltIn> {
-    named(folded(Path::new(path))?.strip_prefix(BUILT_IN_FOLDER)?.strip_prefix('/')?)
+    find_by_path(normalized(Path::new(path))?.strip_prefix(BUILT_IN_FOLDER)?.strip_prefix('/')?)
 }
 
 /// Names the built-in file that may be meant by the path of a file that is not there.
@@ -156,12 +156,12 @@ pub(super) fn with_help(problem: Diagnostic) -> Diagnostic {
     Diagnostic { help: Some(help.into()), ..problem }
 }
 
-fn named(name: &str) -> Option<&'static BuiltIn> {
+fn find_by_path(name: &str) -> Option<&'static BuiltIn> {
     BUILT_IN.iter().find(|file| file.path == name)
 }
 
 /// A relative path without `.` and `..`, with slashes; `None` for one that leads out of its folder.
-fn folded(path: &Path) -> Option<String> {
+fn normalized(path: &Path) -> Option<String> {
     let mut parts = Vec::new();
     for component in path.components() {
         match component {

@@ -14,16 +14,22 @@ pub(super) fn read(reading: &Reading, node: &Node, joints: (&NameTable, &[Joint]
     let follower = joint_axis(reading, node, joints, "follower", "followerAxis");
     let (leader, follower) = (leader?, follower?);
     if leader == follower {
-        reading.problem(reading.place(node, "follower"), "an axis cannot follow itself");
+        reading.problem(reading.attribute_offset(node, "follower"), "an axis cannot follow itself");
         return None;
     }
-    let ratio = reading.real(node, "ratio")?;
+    let ratio = reading.attribute_real(node, "ratio")?;
     if ratio == 0.0 {
         let help = "a ratio of 0 would lock the follower; use a fixed joint";
-        reading.problem_with_help(reading.place(node, "ratio"), "attribute 'ratio' is 0", help);
+        reading.problem_with_help(reading.attribute_offset(node, "ratio"), "attribute 'ratio' is 0", help);
         return None;
     }
-    Some(Coupling { leader, follower, ratio, offset: reading.real(node, "offset")?, source: reading.source(node) })
+    Some(Coupling {
+        leader,
+        follower,
+        ratio,
+        offset: reading.attribute_real(node, "offset")?,
+        source: reading.source(node),
+    })
 }
 
 /// An axis of a joint: the one that is named, or the only one that is free.
@@ -34,8 +40,8 @@ pub(super) fn joint_axis(
     joint: &str,
     axis: &str,
 ) -> Option<JointAxis> {
-    let place = reading.place(node, joint);
-    let index = names.index(reading, place, reading.text(node, joint)?)?;
+    let place = reading.attribute_offset(node, joint);
+    let index = names.index(reading, place, reading.attribute_text(node, joint)?)?;
     let found = &joints[index];
     if !found.kind.has_axes() && found.kind.moves() {
         let message = format!(
@@ -47,7 +53,7 @@ pub(super) fn joint_axis(
         return None;
     }
     let free: Vec<usize> = (0..3).filter(|&axis| found.axes[axis].free().is_some()).collect();
-    let number = if is_given(node, axis) { Some(reading.whole(node, axis)? as usize - 1) } else { None };
+    let number = if is_given(node, axis) { Some(reading.attribute_whole(node, axis)? as usize - 1) } else { None };
     let axis = match (number, &free[..]) {
         (None, [only]) => *only,
         (Some(number), _) if free.contains(&number) => number,

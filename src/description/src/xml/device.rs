@@ -46,7 +46,7 @@ pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut MechanismP
         if let Some(first) = devices.get(first).filter(|_| device.port != Port::ANY) {
             let message = format!("port {} is that of '{}' already, {}", device.port, first.name, first.source);
             reading.problem_with_help(
-                reading.place(node, "port"),
+                reading.attribute_offset(node, "port"),
                 message,
                 "give each device its own, or 0 for a free one",
             );
@@ -57,11 +57,11 @@ pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut MechanismP
 }
 
 fn device(reading: &Reading, node: &Node, spec: DeviceSpec) -> Option<Device> {
-    let port = Port::new(reading.whole(node, "port")?)
-        .map_err(|error| reading.problem(reading.place(node, "port"), format!("attribute 'port': {error}")))
+    let port = Port::new(reading.attribute_whole(node, "port")?)
+        .map_err(|error| reading.problem(reading.attribute_offset(node, "port"), format!("attribute 'port': {error}")))
         .ok()?;
     Some(Device {
-        name: reading.text(node, "name")?.to_owned(),
+        name: reading.attribute_text(node, "name")?.to_owned(),
         robot: RobotId::new(0),
         port,
         spec,
@@ -73,16 +73,16 @@ fn sensor(reading: &Reading, node: &Node, parts: &MechanismParts) -> Option<Sens
     let kind = kind(reading, node)?;
     let mount = mount(reading, node, parts, kind)?;
     let options = options(reading, node, kind)?;
-    let rate_hz = if is_given(node, "rate") { Some(reading.real(node, "rate")?) } else { None };
-    let latency_s = reading.real(node, "latency")?;
-    let dropout = reading.real(node, "dropout")?;
+    let rate_hz = if is_given(node, "rate") { Some(reading.attribute_real(node, "rate")?) } else { None };
+    let latency_s = reading.attribute_real(node, "latency")?;
+    let dropout = reading.attribute_real(node, "dropout")?;
     let noise = noise(reading, node, kind)?;
     Some(Sensor { kind, mount, options, rate_hz, latency_s, dropout, noise })
 }
 
 /// The type, once all attributes are held against it.
 fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
-    let kind = DeviceKind::named(reading.text(node, "type")?)?;
+    let kind = DeviceKind::named(reading.attribute_text(node, "type")?)?;
     let frames = kind.description().frames;
     let refuse = |offset, name: &str, why: String| {
         reading.problem_with_help(offset, format!("attribute '{name}' does not belong here"), why);
@@ -110,9 +110,13 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
         refuse(attribute.offset, name, why);
         return None;
     }
-    if let Some(word) = reading.text(node, "frame").filter(|word| !frames.contains(word)) {
+    if let Some(word) = reading.attribute_text(node, "frame").filter(|word| !frames.contains(word)) {
         let message = format!("{} {kind} cannot read in the frame '{word}'", article(kind));
-        reading.problem_with_help(reading.place(node, "frame"), message, format!("it takes {}", frames.join(", ")));
+        reading.problem_with_help(
+            reading.attribute_offset(node, "frame"),
+            message,
+            format!("it takes {}", frames.join(", ")),
+        );
         return None;
     }
     Some(kind)
@@ -141,7 +145,7 @@ fn mount(reading: &Reading, node: &Node, parts: &MechanismParts, kind: DeviceKin
         reading.problem(node.offset, format!("<{}> lacks the attribute '{word}'", node.name));
         return None;
     }
-    let index = names.index(reading, reading.place(node, word), reading.text(node, word)?)?;
+    let index = names.index(reading, reading.attribute_offset(node, word), reading.attribute_text(node, word)?)?;
     if word == "body" {
         return Some(Mount::Body { body: BodyId::new(index), pose: optional_pose(reading, node)? });
     }
@@ -154,11 +158,11 @@ fn mount(reading: &Reading, node: &Node, parts: &MechanismParts, kind: DeviceKin
 
 /// The attributes that some kinds have; of the others they have their defaults.
 fn options(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<SensorOptions> {
-    let frame = reading.text(node, "frame").and_then(Frame::named);
+    let frame = reading.attribute_text(node, "frame").and_then(Frame::named);
     Some(SensorOptions {
         frame: frame.unwrap_or(SensorOptions::of(kind).frame),
         rays: rays(reading, node)?,
-        threshold: reading.real(node, "threshold")?,
+        threshold: reading.attribute_real(node, "threshold")?,
     })
 }
 
@@ -169,12 +173,12 @@ fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Vec<Noise>>
     let noisy = |index: usize| quantities[index].noise != NoiseLaw::None;
     for given in node.children.iter().filter(|child| child.name == "noise") {
         let figures = Noise {
-            standard_deviation: reading.real(given, "standardDeviation")?,
-            bias: reading.real(given, "bias")?,
-            drift: reading.real(given, "drift")?,
-            quantisation: reading.real(given, "quantisation")?,
+            standard_deviation: reading.attribute_real(given, "standardDeviation")?,
+            bias: reading.attribute_real(given, "bias")?,
+            drift: reading.attribute_real(given, "drift")?,
+            quantisation: reading.attribute_real(given, "quantisation")?,
         };
-        let of = if is_given(given, "of") { Some(reading.text(given, "of")?) } else { None };
+        let of = if is_given(given, "of") { Some(reading.attribute_text(given, "of")?) } else { None };
         let meant: Vec<usize> = (0..quantities.len())
             .filter(|&index| noisy(index) && of.is_none_or(|name| name == quantities[index].name))
             .collect();
@@ -185,9 +189,9 @@ fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Vec<Noise>>
             };
             let names: Vec<&str> = (0..quantities.len()).filter(|&i| noisy(i)).map(|i| quantities[i].name).collect();
             match names.is_empty() {
-                true => reading.problem(reading.place(given, "of"), message),
+                true => reading.problem(reading.attribute_offset(given, "of"), message),
                 false => reading.problem_with_help(
-                    reading.place(given, "of"),
+                    reading.attribute_offset(given, "of"),
                     message,
                     format!("it has {}", names.join(", ")),
                 ),
@@ -210,21 +214,21 @@ fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Vec<Noise>>
 
 fn rays(reading: &Reading, node: &Node) -> Option<Scanner> {
     let scanner = Scanner {
-        rays: reading.whole(node, "rays")? as usize,
-        half_angle: reading.real(node, "halfAngle")?,
-        layers: reading.whole(node, "layers")? as usize,
-        vertical_half_angle: reading.real(node, "verticalHalfAngle")?,
-        range: reading.real(node, "range")?,
+        rays: reading.attribute_whole(node, "rays")? as usize,
+        half_angle: reading.attribute_real(node, "halfAngle")?,
+        layers: reading.attribute_whole(node, "layers")? as usize,
+        vertical_half_angle: reading.attribute_real(node, "verticalHalfAngle")?,
+        range: reading.attribute_real(node, "range")?,
     };
     if scanner.layers > 1 && scanner.vertical_half_angle == 0.0 {
         let message = format!("{} layers lie in one plane", scanner.layers);
         let help = "give a verticalHalfAngle above 0";
-        reading.problem_with_help(reading.place(node, "layers"), message, help);
+        reading.problem_with_help(reading.attribute_offset(node, "layers"), message, help);
         return None;
     }
     if scanner.rays * scanner.layers > MAX_RAYS {
         let message = format!("{} layers of {} rays are more than {MAX_RAYS}", scanner.layers, scanner.rays);
-        reading.problem(reading.place(node, "layers"), message);
+        reading.problem(reading.attribute_offset(node, "layers"), message);
         return None;
     }
     Some(scanner)
@@ -245,11 +249,11 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> Optio
     }
     let Mount::Joint(id) = mount else {
         let part = |tag| child(node, tag).map_or(Some(DVec3::ZERO), |given| vector(reading, given));
-        let frame = reading.text(node, "frame").and_then(Frame::named).unwrap_or(Frame::World);
+        let frame = reading.attribute_text(node, "frame").and_then(Frame::named).unwrap_or(Frame::World);
         let law = Law::Force(Push { frame, force: part("force")?, torque: part("torque")? });
         return Some(Actuator { mount, law, motor: None, watchdog });
     };
-    let (place, index) = (reading.place(node, "joint"), id.index());
+    let (place, index) = (reading.attribute_offset(node, "joint"), id.index());
     let joint = &parts.joints[index];
     if !joint.kind.moves() {
         let message = format!("joint '{}' is {}, which has no motor", joint.name, joint.kind.name());
@@ -259,9 +263,9 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut MechanismParts) -> Optio
     }
     let law = match kind {
         DeviceKind::AngleController => Law::Angle(PidGains {
-            proportional: reading.real(node, "p")?,
-            integral: reading.real(node, "i")?,
-            derivative: reading.real(node, "d")?,
+            proportional: reading.attribute_real(node, "p")?,
+            integral: reading.attribute_real(node, "i")?,
+            derivative: reading.attribute_real(node, "d")?,
         }),
         DeviceKind::PositionController => Law::Position,
         DeviceKind::EffortController => Law::Effort,
@@ -284,7 +288,7 @@ fn conveyor(reading: &Reading, node: &Node, body: &Body, mount: Mount, watchdog:
     }
     if body.collision_shape().is_none() {
         let message = format!("body '{}' has no surface that could move", body.name);
-        reading.problem_with_help(reading.place(node, "body"), message, "give it a shape");
+        reading.problem_with_help(reading.attribute_offset(node, "body"), message, "give it a shape");
         sound = false;
     }
     let law = Law::Surface(body.material.surface_velocity);
@@ -295,23 +299,24 @@ fn watchdog(reading: &Reading, node: &Node) -> Option<Option<Watchdog>> {
     if !is_given(node, "watchdog") {
         if is_given(node, "onTimeout") {
             let message = "attribute 'onTimeout' does not belong here";
-            reading.problem_with_help(reading.place(node, "onTimeout"), message, "only with a watchdog");
+            reading.problem_with_help(reading.attribute_offset(node, "onTimeout"), message, "only with a watchdog");
             return None;
         }
         return Some(None);
     }
-    let action = match reading.text(node, "onTimeout")? {
+    let action = match reading.attribute_text(node, "onTimeout")? {
         "zero" => OnTimeout::Zero,
         "brake" => OnTimeout::Brake,
         _ => OnTimeout::Hold,
     };
-    Some(Some(Watchdog { timeout_s: reading.real(node, "watchdog")?, action }))
+    Some(Some(Watchdog { timeout_s: reading.attribute_real(node, "watchdog")?, action }))
 }
 
 /// The motor as the joint sees it; what of it turns with the joint goes into the joint's axes.
 fn read_motor(reading: &Reading, node: &Node, joint: &mut Joint) -> Option<MotorLimits> {
-    let ratio = reading.real(node, "gearRatio")?;
-    let (inertia, friction) = (reading.real(node, "rotorInertia")?, reading.real(node, "friction")?);
+    let ratio = reading.attribute_real(node, "gearRatio")?;
+    let (inertia, friction) =
+        (reading.attribute_real(node, "rotorInertia")?, reading.attribute_real(node, "friction")?);
     for axis in &mut joint.axes {
         if let Axis::Free(motion) = axis {
             motion.armature += ratio * ratio * inertia;
@@ -319,8 +324,8 @@ fn read_motor(reading: &Reading, node: &Node, joint: &mut Joint) -> Option<Motor
         }
     }
     Some(MotorLimits {
-        stall_effort: ratio * reading.real(node, "stallTorque")?,
-        no_load_rate: reading.real(node, "noLoadSpeed")? / ratio,
-        efficiency: reading.real(node, "efficiency")?,
+        stall_effort: ratio * reading.attribute_real(node, "stallTorque")?,
+        no_load_rate: reading.attribute_real(node, "noLoadSpeed")? / ratio,
+        efficiency: reading.attribute_real(node, "efficiency")?,
     })
 }

@@ -225,8 +225,8 @@ pub(super) fn read_root(path: &str, text: &str, files: Files<'_>, expected: Expe
     match document {
         Some(mut document) if problems.is_empty() => {
             match &mut document {
-                Document::World(world) | Document::Robot(world) => session.close(world),
-                Document::GraspTask(task) => session.close(&mut task.world),
+                Document::World(world) | Document::Robot(world) => session.finish(world),
+                Document::GraspTask(task) => session.finish(&mut task.world),
                 _ => {}
             }
             Ok(document)
@@ -281,7 +281,7 @@ pub(super) fn place_alone(reading: &Reading, root: &Node, draft: &RobotDraft) ->
         source: reading.source(root),
         initial: Vec::new(),
     };
-    robot::place(reading, root.offset, draft, placement, &mut world, &mut Occupancy::default());
+    robot::place_in_world(reading, root.offset, draft, placement, &mut world, &mut Occupancy::default());
     world
 }
 

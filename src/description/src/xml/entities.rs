@@ -272,7 +272,7 @@ fn bare<T>(own: &SourceFile) -> Result<T, Diagnostics> {
 
 /// The name, or with the first number behind it that nothing has.
 fn free_name(world: &World, wanted: &str) -> String {
-    let is_free = |name: &String| !has(world, name);
+    let is_free = |name: &String| !has_entity(world, name);
     let numbered = (1_u32..).map(|number| format!("{wanted}_{number}"));
     std::iter::once(wanted.to_owned())
         .chain(numbered)
@@ -280,13 +280,13 @@ fn free_name(world: &World, wanted: &str) -> String {
         .expect("a world has fewer names than there are numbers")
 }
 
-fn has(world: &World, name: &str) -> bool {
+fn has_entity(world: &World, name: &str) -> bool {
     let Mechanism { robots, bodies, .. } = &world.mechanism;
     robots.iter().any(|robot| robot.name == name) || bodies.iter().any(|body| body.robot.is_none() && body.name == name)
 }
 
 fn check_is_free(world: &World, own: &SourceFile, name: &str) -> Result<(), Diagnostics> {
-    match has(world, name) {
+    match has_entity(world, name) {
         true => {
             let what = format!("there is a robot or an object '{name}' already");
             Err(Diagnostic::at(&own.path, "", 0, what).with_help("give this one another name").into())

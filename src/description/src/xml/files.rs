@@ -56,10 +56,10 @@ impl<'a> Renewed<'a> {
         if built_in::is_built_in(path) {
             return true;
         }
-        let parts = folded(Path::new(path));
+        let parts = path_parts(Path::new(path));
         let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
         let is_below = |parts: &[Component<'_>], folder: &Path| {
-            parts.strip_prefix(&folded(folder)[..]).is_some_and(|rest| rest.iter().all(is_name))
+            parts.strip_prefix(&path_parts(folder)[..]).is_some_and(|rest| rest.iter().all(is_name))
         };
         let folders = [folder.to_owned(), folder.join("..").join("robots")];
         let here = |folder: &Path| if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
@@ -68,7 +68,7 @@ impl<'a> Renewed<'a> {
                 Ok(real) => folders
                     .iter()
                     .filter_map(|folder| here(folder).canonicalize().ok())
-                    .any(|folder| is_below(&folded(&real), &folder)),
+                    .any(|folder| is_below(&path_parts(&real), &folder)),
                 // There is no such file, and reading it tells so.
                 Err(_) => true,
             }
@@ -76,7 +76,7 @@ impl<'a> Renewed<'a> {
 }
 
 /// The parts of a path without `.` and, where it says what is left, without `..`.
-fn folded(path: &Path) -> Vec<Component<'_>> {
+fn path_parts(path: &Path) -> Vec<Component<'_>> {
     let mut parts = Vec::new();
     for part in path.components() {
         match (part, parts.last()) {

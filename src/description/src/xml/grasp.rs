@@ -34,28 +34,29 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<Grasp> {
         return None;
     }
     for (index, node) in nodes.iter().enumerate() {
-        let name = reading.text(node, "name");
-        let before = nodes[..index].iter().find(|other| name.is_some() && reading.text(other, "name") == name);
+        let name = reading.attribute_text(node, "name");
+        let before =
+            nodes[..index].iter().find(|other| name.is_some() && reading.attribute_text(other, "name") == name);
         if let Some((other, name)) = before.zip(name) {
             let message = format!("a contact '{name}' stands in {} already", reading.line(other.offset));
-            reading.problem(reading.place(node, "name"), message);
+            reading.problem(reading.attribute_offset(node, "name"), message);
         }
     }
     let contacts: Vec<_> = nodes.iter().filter_map(|node| read_contact(reading, root, node)).collect();
     let (force, torque) = child(root, "load").map_or(Some((DVec3::ZERO, DVec3::ZERO)), |load| {
-        let real = |name| reading.real(load, name);
+        let real = |name| reading.attribute_real(load, name);
         Some((body::vector(reading, load)?, DVec3::new(real("torqueX")?, real("torqueY")?, real("torqueZ")?)))
     })?;
     let complete = contacts.len() == nodes.len();
     Some(Grasp {
-        name: reading.text(root, "name")?.to_owned(),
+        name: reading.attribute_text(root, "name")?.to_owned(),
         gravity: child(root, "gravity").map_or(Some(GRAVITY), |node| body::vector(reading, node))?,
         force,
         torque,
         object: object?,
         contacts: complete.then_some(contacts)?,
-        tilt: reading.real(root, "tilt")?,
-        tolerance: reading.real(root, "tolerance")?,
+        tilt: reading.attribute_real(root, "tilt")?,
+        tolerance: reading.attribute_real(root, "tolerance")?,
     })
 }
 
@@ -63,20 +64,25 @@ fn read_contact(reading: &Reading, root: &Node, node: &Node) -> Option<Contact> 
     let kind = read_kind(reading, node);
     let frame = read_frame(reading, node);
     let patch = child(node, "patch").map_or(Some(Patch::PLANE), |patch| read_patch(reading, patch));
-    let limit = |name: &str| reading.real(if is_given(node, name) { node } else { root }, name);
+    let limit = |name: &str| reading.attribute_real(if is_given(node, name) { node } else { root }, name);
     let limits = [limit("minForce")?, limit("maxForce")?];
     if limits[0] > limits[1] {
         let place = if is_given(node, "minForce") { "minForce" } else { "maxForce" };
         let [lowest, highest] = limits;
-        reading.problem(reading.place(node, place), format!("minForce, {lowest} N, is above maxForce, {highest} N"));
+        reading.problem(
+            reading.attribute_offset(node, place),
+            format!("minForce, {lowest} N, is above maxForce, {highest} N"),
+        );
     }
-    let (patch, point) = (patch?, DVec2::new(reading.real(node, "atX")?, reading.real(node, "atY")?));
+    let (patch, point) =
+        (patch?, DVec2::new(reading.attribute_real(node, "atX")?, reading.attribute_real(node, "atY")?));
     if point.abs().max_element() > patch.range {
         let message = format!("the finger is beyond the patch, which reaches {} m along x and y", patch.range);
-        reading.problem(reading.place(node, if point.x.abs() > patch.range { "atX" } else { "atY" }), message);
+        reading
+            .problem(reading.attribute_offset(node, if point.x.abs() > patch.range { "atX" } else { "atY" }), message);
     }
     Some(Contact {
-        name: reading.text(node, "name")?.to_owned(),
+        name: reading.attribute_text(node, "name")?.to_owned(),
         kind: kind?,
         frame: frame?,
         patch,
@@ -87,7 +93,7 @@ fn read_contact(reading: &Reading, root: &Node, node: &Node) -> Option<Contact> 
 }
 
 fn read_kind(reading: &Reading, node: &Node) -> Option<ContactKind> {
-    let word = reading.text(node, "type")?;
+    let word = reading.attribute_text(node, "type")?;
     let taken: &[&str] = match word {
         "frictionless" => &[],
         "frictional" => &["friction"],
@@ -97,12 +103,14 @@ fn read_kind(reading: &Reading, node: &Node) -> Option<ContactKind> {
     for name in ["friction", "radius"] {
         match (taken.contains(&name), is_given(node, name)) {
             (true, false) => reading.problem(node.offset, format!("a {word} contact needs '{name}'")),
-            (false, true) => reading.problem(reading.place(node, name), format!("a {word} contact has no '{name}'")),
+            (false, true) => {
+                reading.problem(reading.attribute_offset(node, name), format!("a {word} contact has no '{name}'"))
+            }
             _ => continue,
         }
         sound = false;
     }
-    let real = |name| reading.real(node, name);
+    let real = |name| reading.attribute_real(node, name);
     match word {
         _ if !sound => None,
         "frictionless" => Some(ContactKind::Frictionless),
@@ -137,18 +145,18 @@ fn read_frame(reading: &Reading, node: &Node) -> Option<Pose> {
         reading.problem_with_help(normal.offset, "the normal and the pose both say how the contact is turned", help);
         return None;
     }
-    Some(facing(pose.translation, direction.normalize()))
+    Some(pose_facing(pose.translation, direction.normalize()))
 }
 
 /// The frame at a point whose z is against a unit normal.
-fn facing(point: DVec3, normal: DVec3) -> Pose {
+fn pose_facing(point: DVec3, normal: DVec3) -> Pose {
     let along = if normal.x.abs() > ALONG_X { DVec3::Y } else { DVec3::X };
     let x = (along - normal * along.dot(normal)).normalize();
     Pose::from_matrix(DMat3::from_cols(x, x.cross(normal), -normal), point)
 }
 
 fn read_patch(reading: &Reading, node: &Node) -> Option<Patch> {
-    let real = |name| reading.real(node, name);
+    let real = |name| reading.attribute_real(node, name);
     Some(Patch {
         xx: real("xx")?,
         yy: real("yy")?,

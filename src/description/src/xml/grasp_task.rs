@@ -31,8 +31,8 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<GraspTaskFile> {
     let suction = match child(root, "suction") {
         Some(node) => Some(Suction {
             cup: of_gripper(node)?,
-            force: reading.real(node, "force")?,
-            points: usize::try_from(reading.whole(node, "points")?).ok()?,
+            force: reading.attribute_real(node, "force")?,
+            points: usize::try_from(reading.attribute_whole(node, "points")?).ok()?,
         }),
         None => None,
     };
@@ -51,7 +51,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<GraspTaskFile> {
     let vector = |tag: &str, default: DVec3| child(root, tag).map_or(Some(default), |node| body::vector(reading, node));
     let retract = vector("retract", DVec3::Y * 0.1)?;
     let task = GraspTask {
-        name: reading.text(root, "name")?.to_owned(),
+        name: reading.attribute_text(root, "name")?.to_owned(),
         object,
         gripper,
         tool: of_gripper(tool)?,
@@ -69,8 +69,8 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<GraspTaskFile> {
             .map_or_else(|| Some(Conditions::default()), |node| read_conditions(reading, node))?,
         sampling: child(root, "sampling").map_or(Some(DEFAULT_SAMPLING), |node| read_sampling(reading, node))?,
         targets: targets.into_iter().map(|node| body::pose_of(reading, node)).collect::<Option<_>>()?,
-        timestep: Timestep::from_seconds(reading.real(root, "timestep")?)
-            .map_err(|error| reading.problem(reading.place(root, "timestep"), error.to_string()))
+        timestep: Timestep::from_seconds(reading.attribute_real(root, "timestep")?)
+            .map_err(|error| reading.problem(reading.attribute_offset(root, "timestep"), error.to_string()))
             .ok()?,
     };
     let sources = vec![SourceFile::new(reading.path, reading.text)];
@@ -92,11 +92,15 @@ const DEFAULT_SAMPLING: Sampling = Sampling {
 
 /// The world file that the tasks are for.
 fn read_world(reading: &Reading, root: &Node) -> Option<World> {
-    let given = reading.text(root, "world")?;
+    let given = reading.attribute_text(root, "world")?;
     let path = reading.files.beside(reading.path, given, "worlds");
     if !reading.files.has(&path) {
         let help = format!("looked for {path}");
-        reading.problem_with_help(reading.place(root, "world"), format!("there is no world file '{given}'"), help);
+        reading.problem_with_help(
+            reading.attribute_offset(root, "world"),
+            format!("there is no world file '{given}'"),
+            help,
+        );
         return None;
     }
     let refuse = |problem| reading.push(problem);
@@ -120,12 +124,12 @@ fn named(
     mechanism: &Mechanism,
     robot: Option<RobotId>,
 ) -> Option<BodyId> {
-    let name = reading.text(node, attribute)?;
+    let name = reading.attribute_text(node, attribute)?;
     let found = mechanism.body_named(robot, name);
     if found.is_none() {
         let of = robot.map_or("the world has no object", |_| "the gripper has no body");
         let known = mechanism.bodies.iter().filter(|body| body.robot == robot).map(|body| body.name.as_str());
-        unknown(reading, reading.place(node, attribute), format!("{of} '{name}'"), name, known);
+        unknown(reading, reading.attribute_offset(node, attribute), format!("{of} '{name}'"), name, known);
     }
     found
 }
@@ -150,14 +154,14 @@ fn unknown<'k>(
 
 fn read_gripper(reading: &Reading, root: &Node, mechanism: &Mechanism) -> Option<RobotId> {
     let robots = &mechanism.robots;
-    match reading.text(root, "gripper") {
+    match reading.attribute_text(root, "gripper") {
         Some(name) => {
             let found = robots.iter().position(|robot| robot.name == name);
             if found.is_none() {
                 let known = robots.iter().map(|robot| robot.name.as_str());
                 unknown(
                     reading,
-                    reading.place(root, "gripper"),
+                    reading.attribute_offset(root, "gripper"),
                     format!("the world has no robot '{name}'"),
                     name,
                     known,
@@ -175,7 +179,7 @@ fn read_gripper(reading: &Reading, root: &Node, mechanism: &Mechanism) -> Option
 }
 
 fn read_finger(reading: &Reading, node: &Node, mechanism: &Mechanism, gripper: RobotId) -> Option<Finger> {
-    let (name, place) = (reading.text(node, "joint")?, reading.place(node, "joint"));
+    let (name, place) = (reading.attribute_text(node, "joint")?, reading.attribute_offset(node, "joint"));
     let Some(id) = mechanism.joint_named(Some(gripper), name) else {
         let of = mechanism.joints.iter().filter(|joint| joint.robot == Some(gripper));
         unknown(
@@ -193,24 +197,28 @@ fn read_finger(reading: &Reading, node: &Node, mechanism: &Mechanism, gripper: R
         return None;
     }
     let free: Vec<usize> = joint.free_coordinates().map(|(axis, _)| axis).collect();
-    let number = if is_given(node, "axis") { Some(reading.whole(node, "axis")? as usize - 1) } else { None };
+    let number = if is_given(node, "axis") { Some(reading.attribute_whole(node, "axis")? as usize - 1) } else { None };
     let axis = match (number, &free[..]) {
         (None, [only]) => *only,
         (Some(number), free) if free.contains(&number) => number,
         _ => {
             let numbers: Vec<String> = free.iter().map(|axis| (axis + 1).to_string()).collect();
             let help = format!("give axis: {}", numbers.join(", "));
-            reading.problem_with_help(reading.place(node, "axis"), "which axis of the joint is meant?", help);
+            reading.problem_with_help(
+                reading.attribute_offset(node, "axis"),
+                "which axis of the joint is meant?",
+                help,
+            );
             return None;
         }
     };
     let free = joint.axes[axis].free()?;
     let within = |what: &str| {
-        let value = if is_given(node, what) { reading.real(node, what)? } else { free.initial_position };
+        let value = if is_given(node, what) { reading.attribute_real(node, what)? } else { free.initial_position };
         if !(free.lower..=free.upper).contains(&value) {
             let (lower, upper) = (free.lower, free.upper);
             reading.problem(
-                reading.place(node, what),
+                reading.attribute_offset(node, what),
                 format!("{what} is {value}, and the joint's stops are {lower} and {upper}"),
             );
         }
@@ -220,16 +228,16 @@ fn read_finger(reading: &Reading, node: &Node, mechanism: &Mechanism, gripper: R
         axis: JointAxis { joint: id, axis },
         open: within("open")?,
         closed: within("closed")?,
-        max_effort: reading.real(node, "maxEffort")?,
+        max_effort: reading.attribute_real(node, "maxEffort")?,
     })
 }
 
 fn read_drive(reading: &Reading, node: &Node) -> Option<Drive> {
-    let real = |name| reading.real(node, name);
-    let kind = match reading.text(node, "type")? {
+    let real = |name| reading.attribute_real(node, name);
+    let kind = match reading.attribute_text(node, "type")? {
         "kinematic" => {
             if is_given(node, "bandwidth") {
-                reading.problem(reading.place(node, "bandwidth"), "a kinematic drive has no bandwidth");
+                reading.problem(reading.attribute_offset(node, "bandwidth"), "a kinematic drive has no bandwidth");
             }
             DriveKind::Kinematic
         }
@@ -239,8 +247,8 @@ fn read_drive(reading: &Reading, node: &Node) -> Option<Drive> {
 }
 
 fn read_conditions(reading: &Reading, node: &Node) -> Option<Conditions> {
-    let real = |name| reading.real(node, name);
-    let whole = |name| reading.whole(node, name);
+    let real = |name| reading.attribute_real(node, name);
+    let whole = |name| reading.attribute_whole(node, name);
     Some(Conditions {
         period: real("period")?,
         arrival: real("arrival")?,
@@ -260,19 +268,19 @@ fn read_conditions(reading: &Reading, node: &Node) -> Option<Conditions> {
 }
 
 fn read_sampling(reading: &Reading, node: &Node) -> Option<Sampling> {
-    let real = |name| reading.real(node, name);
-    let mode = SamplingMode::named(reading.text(node, "mode")?)?;
+    let real = |name| reading.attribute_real(node, name);
+    let mode = SamplingMode::named(reading.attribute_text(node, "mode")?)?;
     let distance = [real("minDistance")?, real("maxDistance")?];
     if distance[0] > distance[1] {
         let [least, most] = distance;
         let message = format!("minDistance, {least} m, is above maxDistance, {most} m");
         let place = if is_given(node, "minDistance") { "minDistance" } else { "maxDistance" };
-        reading.problem(reading.place(node, place), message);
+        reading.problem(reading.attribute_offset(node, place), message);
     }
     let of_another_mode = |names: &[&str], wanted: SamplingMode| {
         for name in names.iter().filter(|name| mode != wanted && is_given(node, name)) {
             let word = SamplingMode::WORDS[wanted as usize];
-            reading.problem(reading.place(node, name), format!("only the mode {word} has '{name}'"));
+            reading.problem(reading.attribute_offset(node, name), format!("only the mode {word} has '{name}'"));
         }
     };
     of_another_mode(&["tilt"], SamplingMode::Surface);
@@ -290,7 +298,7 @@ fn read_sampling(reading: &Reading, node: &Node) -> Option<Sampling> {
     Some(Sampling {
         mode,
         distance,
-        rotation_fault: reading.text(node, "rotationFault")? == "true",
+        rotation_fault: reading.attribute_text(node, "rotationFault")? == "true",
         tilt: if is_given(node, "tilt") { real("tilt")? } else { DEFAULT_SAMPLING.tilt },
         approach,
         friction: real("friction")?,

@@ -24,17 +24,18 @@ const SAME_POINT: f64 = 1e-6;
 
 /// Reads a `<heightfield>`; a data file it names is added to `sources`.
 pub(super) fn read(reading: &Reading, node: &Node, sources: &mut Vec<SourceFile>) -> Option<Heightfield> {
-    let mut dem = match reading.text(node, "file") {
+    let mut dem = match reading.attribute_text(node, "file") {
         Some(file) => from_file(reading, node, file, sources)?,
         None => from_element(reading, node)?,
     };
     for (name, found) in [("rows", dem.points_x), ("columns", dem.points_z)] {
-        if let Some(said) = reading.whole(node, name).filter(|&said| said != found as i64) {
-            reading.problem(reading.place(node, name), format!("{name} is {said}, but the data hold {found}"));
+        if let Some(said) = reading.attribute_whole(node, name).filter(|&said| said != found as i64) {
+            reading
+                .problem(reading.attribute_offset(node, name), format!("{name} is {said}, but the data hold {found}"));
             return None;
         }
     }
-    if let Some(value) = reading.real(node, "noData") {
+    if let Some(value) = reading.attribute_real(node, "noData") {
         dem.without(value);
     }
     let extents = [
@@ -42,8 +43,8 @@ pub(super) fn read(reading: &Reading, node: &Node, sources: &mut Vec<SourceFile>
         extent(reading, node, "depth", dem.points_z, dem.spacing.map(|[_, along_z]| along_z)),
     ];
     let [width, depth] = [extents[0]?, extents[1]?];
-    let x = kept(reading, node, ["firstX", "lastX", "fromX", "toX"], dem.points_x, width)?;
-    let z = kept(reading, node, ["firstZ", "lastZ", "fromZ", "toZ"], dem.points_z, depth)?;
+    let x = kept_range(reading, node, ["firstX", "lastX", "fromX", "toX"], dem.points_x, width)?;
+    let z = kept_range(reading, node, ["firstZ", "lastZ", "fromZ", "toZ"], dem.points_z, depth)?;
     let part = |extent: f64, [first, last]: [usize; 2], points: usize| match last - first + 1 {
         all if all == points => extent,
         some => extent * (some - 1) as f64 / (points - 1) as f64,
@@ -64,7 +65,7 @@ pub(super) fn read(reading: &Reading, node: &Node, sources: &mut Vec<SourceFile>
 }
 
 fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<SourceFile>) -> Option<Dem> {
-    let place = reading.place(node, "file");
+    let place = reading.attribute_offset(node, "file");
     if !node.text.trim().is_empty() {
         reading.problem(node.text_offset, "the heights stand both here and in a file; leave one out");
         return None;
@@ -91,18 +92,20 @@ fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<Sourc
 
 /// The heights in the element: one line for each x, or so many rows and columns, broken into lines as one likes.
 fn from_element(reading: &Reading, node: &Node) -> Option<Dem> {
-    let (points_x, points_z, heights) = match (reading.whole(node, "rows"), reading.whole(node, "columns")) {
-        (Some(rows), Some(columns)) => {
-            let (values, wanted) = (reading.numbers(node)?, rows * columns);
-            if values.len() as i64 != wanted {
-                let message = format!("{rows} rows and {columns} columns make {wanted} heights, got {}", values.len());
-                reading.problem(node.offset, message);
-                return None;
+    let (points_x, points_z, heights) =
+        match (reading.attribute_whole(node, "rows"), reading.attribute_whole(node, "columns")) {
+            (Some(rows), Some(columns)) => {
+                let (values, wanted) = (reading.numbers(node)?, rows * columns);
+                if values.len() as i64 != wanted {
+                    let message =
+                        format!("{rows} rows and {columns} columns make {wanted} heights, got {}", values.len());
+                    reading.problem(node.offset, message);
+                    return None;
+                }
+                (rows as usize, columns as usize, values)
             }
-            (rows as usize, columns as usize, values)
-        }
-        _ => from_lines(reading, node)?,
-    };
+            _ => from_lines(reading, node)?,
+        };
     if points_x < 2 || points_z < 2 {
         let message = format!("a terrain has at least 2 x 2 heights, this one {points_x} x {points_z}");
         reading.problem(node.text_offset, message);
@@ -132,7 +135,7 @@ fn from_lines(reading: &Reading, node: &Node) -> Option<(usize, usize, Vec<f64>)
 
 /// The extent of all data along one side, metres: as given, or as the data have it.
 fn extent(reading: &Reading, node: &Node, name: &str, points: usize, spacing: Option<f64>) -> Option<f64> {
-    let given = reading.real(node, name);
+    let given = reading.attribute_real(node, name);
     let extent = given.or_else(|| spacing.map(|spacing| spacing * (points - 1) as f64));
     if extent.is_none() && !is_given(node, name) {
         reading.problem(node.offset, format!("<heightfield> lacks the attribute '{name}'"));
@@ -141,18 +144,18 @@ fn extent(reading: &Reading, node: &Node, name: &str, points: usize, spacing: Op
 }
 
 /// The first and the last grid point that are kept along one side, by their numbers or by their distances from the first one.
-fn kept(reading: &Reading, node: &Node, names: [&str; 4], points: usize, extent: f64) -> Option<[usize; 2]> {
+fn kept_range(reading: &Reading, node: &Node, names: [&str; 4], points: usize, extent: f64) -> Option<[usize; 2]> {
     let [first, last, from, to] = names;
     if let (Some(number), Some(length)) =
         ([first, last].iter().find(|name| is_given(node, name)), [from, to].iter().find(|name| is_given(node, name)))
     {
         let message = format!("{number} and {length} both say where to cut; leave one out");
-        reading.problem(reading.place(node, length), message);
+        reading.problem(reading.attribute_offset(node, length), message);
         return None;
     }
     // A distance that is a grid point's but for rounding means that point.
-    let cells = |name: &str| reading.real(node, name).map(|length| length / extent * (points - 1) as f64);
-    let number = |name: &str| reading.whole(node, name).map(|number| number as f64);
+    let cells = |name: &str| reading.attribute_real(node, name).map(|length| length / extent * (points - 1) as f64);
+    let number = |name: &str| reading.attribute_whole(node, name).map(|number| number as f64);
     let begin = number(first).or_else(|| cells(from).map(|cells| (cells - SAME_POINT).ceil())).unwrap_or(0.0).max(0.0);
     let end = number(last).or_else(|| cells(to).map(|cells| (cells + SAME_POINT).floor()));
     let end = end.unwrap_or(f64::INFINITY).min((points - 1) as f64);
@@ -167,10 +170,10 @@ fn kept(reading: &Reading, node: &Node, names: [&str; 4], points: usize, extent:
 
 /// The factor on the heights: as given, or from the height of white.
 fn factor(reading: &Reading, node: &Node, dem: &Dem) -> Option<f64> {
-    match (reading.real(node, "white"), dem.white) {
+    match (reading.attribute_real(node, "white"), dem.white) {
         (Some(_), _) if is_given(node, "scale") => {
             reading.problem(
-                reading.place(node, "white"),
+                reading.attribute_offset(node, "white"),
                 "white and scale both say how high the levels are; leave one out",
             );
             None
@@ -178,7 +181,7 @@ fn factor(reading: &Reading, node: &Node, dem: &Dem) -> Option<f64> {
         (Some(height), Some(level)) => Some(height / level),
         (Some(_), None) => {
             reading.problem(
-                reading.place(node, "white"),
+                reading.attribute_offset(node, "white"),
                 "only the levels of a PNG file have a white; give scale instead",
             );
             None
@@ -188,13 +191,13 @@ fn factor(reading: &Reading, node: &Node, dem: &Dem) -> Option<f64> {
             reading.warn(node.offset, what, "white=\"HEIGHT\" is the height of white in metres".into());
             Some(1.0)
         }
-        (None, _) => Some(reading.real(node, "scale").unwrap_or(1.0)),
+        (None, _) => Some(reading.attribute_real(node, "scale").unwrap_or(1.0)),
     }
 }
 
 /// Applies scale and offset to the heights, of which the first is that of these numbers in the file.
 fn scale(reading: &Reading, node: &Node, dem: &mut Dem, first: [usize; 2]) -> Option<()> {
-    let (scale, offset) = (factor(reading, node, dem)?, reading.real(node, "offset")?);
+    let (scale, offset) = (factor(reading, node, dem)?, reading.attribute_real(node, "offset")?);
     for (index, height) in dem.heights.iter_mut().enumerate().filter(|(_, height)| !height.is_nan()) {
         let scaled = *height * scale + offset;
         // What is not a number is not within bounds either.
@@ -213,8 +216,9 @@ fn scale(reading: &Reading, node: &Node, dem: &mut Dem, first: [usize; 2]) -> Op
 }
 
 fn read_pose(reading: &Reading, node: &Node) -> Option<Pose> {
-    let (x, y, z) = (reading.real(node, "x")?, reading.real(node, "y")?, reading.real(node, "z")?);
-    let half = 0.5 * reading.real(node, "heading")?;
+    let (x, y, z) =
+        (reading.attribute_real(node, "x")?, reading.attribute_real(node, "y")?, reading.attribute_real(node, "z")?);
+    let half = 0.5 * reading.attribute_real(node, "heading")?;
     // Clockwise as seen from above is against the right hand about y, which is up.
     let rotation = DQuat::from_xyzw(0.0, -libm::sin(half), 0.0, libm::cos(half));
     Some(Pose { translation: DVec3::new(x, y, z), rotation })
@@ -223,7 +227,7 @@ fn read_pose(reading: &Reading, node: &Node) -> Option<Pose> {
 /// With cells as large as `cell` says, if it does; refuses what has too many grid points, or no surface at all.
 fn resampled(reading: &Reading, node: &Node, field: Heightfield) -> Option<Heightfield> {
     let sides = [(field.width, field.points_x), (field.depth, field.points_z)];
-    let points = match reading.real(node, "cell") {
+    let points = match reading.attribute_real(node, "cell") {
         Some(cell) => sides.map(|(extent, _)| (extent / cell).round().max(1.0) + 1.0),
         None => sides.map(|(_, points)| points as f64),
     };

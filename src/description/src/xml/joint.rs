@@ -21,8 +21,8 @@ const SQUARE_TOLERANCE: f64 = 1e-3;
 
 /// Reads a `<joint>` between bodies of the same file, whose ids are indices into `bodies`. `None` if something is wrong.
 pub(super) fn read(reading: &Reading, node: &Node, scope: &NameTable, bodies: &[Body]) -> Option<Joint> {
-    let name = reading.text(node, "name")?.to_owned();
-    let kind = JointKind::named(reading.text(node, "type")?)?;
+    let name = reading.attribute_text(node, "name")?.to_owned();
+    let kind = JointKind::named(reading.attribute_text(node, "type")?)?;
     let laws = read_laws(reading, node, kind, &name);
     let frame = read_frame(reading, node, kind);
     let end = |tag: &str| {
@@ -127,7 +127,7 @@ fn read_ball(reading: &Reading, node: &Node, name: &str) -> Option<([Axis; 3], f
         let message = format!("<free> of a ball joint has no attribute '{attribute}'");
         let help =
             "damping, friction, spring and rotor are the same about all its axes; swing, lower and upper are its stops";
-        reading.problem_with_help(reading.place(free, attribute), message, help);
+        reading.problem_with_help(reading.attribute_offset(free, attribute), message, help);
         sound = false;
     }
     let twist = read_free(reading, free, false)?;
@@ -139,11 +139,11 @@ fn read_ball(reading: &Reading, node: &Node, name: &str) -> Option<([Axis; 3], f
     for (attribute, stop) in [("lower", twist.lower), ("upper", twist.upper)] {
         if stop.is_finite() && stop.abs() > PI {
             let message = format!("attribute '{attribute}': a twist is from -pi to pi, got {stop}");
-            reading.problem(reading.place(free, attribute), message);
+            reading.problem(reading.attribute_offset(free, attribute), message);
             sound = false;
         }
     }
-    let swing = if is_given(free, "swing") { reading.real(free, "swing")? } else { f64::INFINITY };
+    let swing = if is_given(free, "swing") { reading.attribute_real(free, "swing")? } else { f64::INFINITY };
     let rest = FreeAxis { lower: f64::NEG_INFINITY, upper: f64::INFINITY, ..twist };
     sound.then_some(([Axis::Free(rest), Axis::Free(rest), Axis::Free(twist)], swing))
 }
@@ -161,13 +161,13 @@ fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Opt
         if is_given(given, "swing") {
             let message = format!("<free> of a {} joint has no attribute 'swing'", kind.name());
             reading.problem_with_help(
-                reading.place(given, "swing"),
+                reading.attribute_offset(given, "swing"),
                 message,
                 "lower and upper are its stops; swing is a ball joint's",
             );
             sound = false;
         }
-        let number = match (reading.whole(given, "axis"), &numbers[..]) {
+        let number = match (reading.attribute_whole(given, "axis"), &numbers[..]) {
             (Some(number), _) if numbers.contains(&number) => number,
             (None, &[only]) => only,
             _ => {
@@ -195,22 +195,28 @@ fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Opt
 
 fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
     let stop = |name, none: f64| {
-        if is_given(node, name) { reading.real(node, name) } else { Some(none) }
+        if is_given(node, name) { reading.attribute_real(node, name) } else { Some(none) }
     };
     let (lower, upper) = (stop("lower", f64::NEG_INFINITY)?, stop("upper", f64::INFINITY)?);
     for (name, stop) in [("lower", lower), ("upper", upper)] {
         if stop.is_finite() && !linear {
-            reading.check_angle(reading.place(node, name), &format!("attribute '{name}'"), stop);
+            reading.check_angle(reading.attribute_offset(node, name), &format!("attribute '{name}'"), stop);
         }
     }
     if lower > upper {
-        reading
-            .problem(reading.place(node, "lower"), format!("the lower stop {lower} is above the upper one, {upper}"));
+        reading.problem(
+            reading.attribute_offset(node, "lower"),
+            format!("the lower stop {lower} is above the upper one, {upper}"),
+        );
         return None;
     }
-    let initial_position = reading.real(node, "initialPosition")?;
+    let initial_position = reading.attribute_real(node, "initialPosition")?;
     if !linear {
-        reading.check_angle(reading.place(node, "initialPosition"), "attribute 'initialPosition'", initial_position);
+        reading.check_angle(
+            reading.attribute_offset(node, "initialPosition"),
+            "attribute 'initialPosition'",
+            initial_position,
+        );
     }
     if !(lower..=upper).contains(&initial_position) {
         let message = match initial_position {
@@ -227,15 +233,19 @@ fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
     Some(FreeAxis {
         lower,
         upper,
-        damping: reading.real(node, "damping")?,
-        friction: reading.real(node, "friction")?,
-        stiffness: reading.real(node, "stiffness")?,
-        spring_position: reading.real(node, "springPosition")?,
-        armature: reading.real(node, "armature")?,
-        max_effort: reading.real(node, "maxEffort")?,
-        max_rate: reading.real(node, "maxRate")?,
-        max_power: if is_given(node, "maxPower") { reading.real(node, "maxPower")? } else { f64::INFINITY },
+        damping: reading.attribute_real(node, "damping")?,
+        friction: reading.attribute_real(node, "friction")?,
+        stiffness: reading.attribute_real(node, "stiffness")?,
+        spring_position: reading.attribute_real(node, "springPosition")?,
+        armature: reading.attribute_real(node, "armature")?,
+        max_effort: reading.attribute_real(node, "maxEffort")?,
+        max_rate: reading.attribute_real(node, "maxRate")?,
+        max_power: if is_given(node, "maxPower") { reading.attribute_real(node, "maxPower")? } else { f64::INFINITY },
         initial_position,
-        initial_rate: if is_given(node, "initialRate") { Some(reading.real(node, "initialRate")?) } else { None },
+        initial_rate: if is_given(node, "initialRate") {
+            Some(reading.attribute_real(node, "initialRate")?)
+        } else {
+            None
+        },
     })
 }

@@ -95,7 +95,9 @@ fn add_world(reading: &Reading, nodes: &[Node], parts: &mut MechanismParts) {
 /// Reads the pairs of bodies that never collide.
 fn read_excluded(reading: &Reading, nodes: &[Node], parts: &mut MechanismParts) {
     for node in nodes.iter().filter(|child| child.name == "exclude") {
-        let body = |name| parts.body_names.resolve(reading, reading.place(node, name), reading.text(node, name)?);
+        let body = |name| {
+            parts.body_names.resolve(reading, reading.attribute_offset(node, name), reading.attribute_text(node, name)?)
+        };
         let pair = body("body").zip(body("other"));
         parts.complete &= pair.is_some();
         parts.apart.extend(pair.map(|(one, other)| [one, other]));

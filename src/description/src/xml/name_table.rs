@@ -22,10 +22,10 @@ impl NameTable {
 
     /// Takes up the name of a node, defined at its line, with its index in the model's list if it could be read.
     pub(super) fn define(&mut self, reading: &Reading, node: &Node, index: Option<usize>) {
-        let Some(name) = reading.text(node, "name") else { return };
+        let Some(name) = reading.attribute_text(node, "name") else { return };
         let line = reading.line(node.offset);
         if let Some((first, _)) = self.names.get(name) {
-            let place = reading.place(node, "name");
+            let place = reading.attribute_offset(node, "name");
             reading.problem(place, format!("{} '{name}' is defined a second time; the first is in {first}", self.noun));
             return;
         }

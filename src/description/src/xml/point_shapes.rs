@@ -11,7 +11,7 @@ use crate::{
 
 /// Reads a `<convexHull>`.
 pub(super) fn read_hull(reading: &Reading, node: &Node) -> Option<Shape> {
-    let points = match reading.text(node, "file") {
+    let points = match reading.attribute_text(node, "file") {
         Some(file) => from_file(reading, node, file)?.vertices,
         None => read_vertices(reading, node)?,
     };
@@ -25,7 +25,7 @@ pub(super) fn read_hull(reading: &Reading, node: &Node) -> Option<Shape> {
 
 /// Reads a `<triangleMesh>`.
 pub(super) fn read_mesh(reading: &Reading, node: &Node) -> Option<Shape> {
-    let Some(file) = reading.text(node, "file") else {
+    let Some(file) = reading.attribute_text(node, "file") else {
         let vertices = read_vertices(reading, node)?;
         let triangles = read_triangles(reading, node, vertices.len())?;
         return Some(Shape::TriangleMesh { vertices, triangles });
@@ -68,7 +68,7 @@ fn used_of(vertices: &[DVec3], mut triangles: Vec<[u32; 3]>) -> (Vec<DVec3>, Vec
 fn triangles_from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
     let mesh = from_file(reading, node, file)?;
     if mesh.triangles.is_empty() {
-        reading.problem(reading.place(node, "file"), format!("'{file}' holds no triangles"));
+        reading.problem(reading.attribute_offset(node, "file"), format!("'{file}' holds no triangles"));
         return None;
     }
     Some(mesh)
@@ -76,7 +76,7 @@ fn triangles_from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mes
 
 /// The mesh of a file, scaled, and mirrored where its element is. Its text as OBJ becomes one of the world's sources.
 fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
-    let place = reading.place(node, "file");
+    let place = reading.attribute_offset(node, "file");
     if let Some(points) = child(node, "vertices").or(child(node, "triangles")) {
         reading.problem(points.offset, "the points stand both here and in a file; leave one out");
         return None;
@@ -88,8 +88,12 @@ fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
         reading.push(Diagnostic::at(reading.path, reading.text, place, what));
         return None;
     }
-    let whole = reading.real(node, "scale")?;
-    let scale = DVec3::new(reading.real(node, "scaleX")?, reading.real(node, "scaleY")?, reading.real(node, "scaleZ")?);
+    let whole = reading.attribute_real(node, "scale")?;
+    let scale = DVec3::new(
+        reading.attribute_real(node, "scaleX")?,
+        reading.attribute_real(node, "scaleY")?,
+        reading.attribute_real(node, "scaleZ")?,
+    );
     let scale = scale * whole;
     let mut mesh = (*mesh).clone();
     if scale.to_array().contains(&0.0) {

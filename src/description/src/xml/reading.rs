@@ -95,17 +95,17 @@ impl<'a> Reading<'a> {
 
     /// Notes a problem.
     pub(super) fn problem(&self, offset: usize, message: impl Into<String>) {
-        self.note(offset, message.into(), None);
+        self.add_problem(offset, message.into(), None);
     }
 
     /// Notes a problem with a way to put it right.
     pub(super) fn problem_with_help(&self, offset: usize, message: impl Into<String>, help: impl Into<String>) {
-        self.note(offset, message.into(), Some(help.into()));
+        self.add_problem(offset, message.into(), Some(help.into()));
     }
 
     /// An assembly's errors are reported once, however often it is placed; beyond [`Diagnostics::SHOWN`] problems are only
     /// counted.
-    fn note(&self, offset: usize, message: String, help: Option<String>) {
+    fn add_problem(&self, offset: usize, message: String, help: Option<String>) {
         if !self.is_new(offset, &message) {
             return;
         }
@@ -192,7 +192,7 @@ impl<'a> Reading<'a> {
             let Some(place) = allowed.iter().position(|candidate| Element::by_id(candidate.id).tag == child.name)
             else {
                 let tags: Vec<&str> = allowed.iter().map(|child| Element::by_id(child.id).tag).collect();
-                self.unknown(
+                self.unknown_name(
                     child.offset,
                     format!("<{}> does not belong into <{}>", child.name, element.tag),
                     &child.name,
@@ -219,7 +219,7 @@ impl<'a> Reading<'a> {
                 None => {
                     let names: Vec<&str> = element.attributes.iter().map(|attribute| attribute.name).collect();
                     let message = format!("<{}> has no attribute '{}'", element.tag, attribute.name);
-                    self.unknown(attribute.offset, message, &attribute.name, &names);
+                    self.unknown_name(attribute.offset, message, &attribute.name, &names);
                 }
                 Some(_) if placeholders == Placeholders::Allowed && attribute.value.contains("${") => {}
                 Some(known) => {
@@ -270,7 +270,7 @@ impl<'a> Reading<'a> {
         }
         let message = format!("{what}: expected {}, got '{}'", kind.expectation(), shorten(value));
         let word = match kind {
-            Kind::Word(words) => self.meant(value, words),
+            Kind::Word(words) => self.likely_name(value, words),
             _ => None,
         };
         match (angle.filter(|angle| kind.accepts(&radians(*angle))), word) {
@@ -281,7 +281,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The known name that is meant by another: that of another format, or one misspelt.
-    fn meant<'k>(&self, name: &str, known: &[&'k str]) -> Option<&'k str> {
+    fn likely_name<'k>(&self, name: &str, known: &[&'k str]) -> Option<&'k str> {
         synonym(name, known).or_else(|| self.nearest(name, known.iter().copied()))
     }
 
@@ -310,8 +310,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn unknown(&self, offset: usize, message: String, name: &str, known: &[&str]) {
-        match self.meant(name, known) {
+    fn unknown_name(&self, offset: usize, message: String, name: &str, known: &[&str]) {
+        match self.likely_name(name, known) {
             Some(near) => self.problem_with_help(offset, message, format!("did you mean '{near}'?")),
             None if known.is_empty() => self.problem(offset, message),
             None => self.problem_with_help(offset, message, format!("it takes {}", known.join(", "))),
@@ -319,7 +319,7 @@ impl<'a> Reading<'a> {
     }
 
     /// An attribute as given, or by default; `None` if it is wrong, missing or left out.
-    pub(super) fn text<'n>(&self, node: &'n Node, name: &str) -> Option<&'n str> {
+    pub(super) fn attribute_text<'n>(&self, node: &'n Node, name: &str) -> Option<&'n str> {
         let attribute = node.context.element?.attribute(name)?;
         let value = match node.attributes.iter().find(|given| given.name == name) {
             Some(given) => given.value.trim(),
@@ -331,12 +331,12 @@ impl<'a> Reading<'a> {
         attribute.kind.accepts(value).then_some(value)
     }
 
-    pub(super) fn real(&self, node: &Node, name: &str) -> Option<f64> {
-        self.text(node, name).and_then(read_real)
+    pub(super) fn attribute_real(&self, node: &Node, name: &str) -> Option<f64> {
+        self.attribute_text(node, name).and_then(read_real)
     }
 
-    pub(super) fn whole(&self, node: &Node, name: &str) -> Option<i64> {
-        self.text(node, name)?.parse().ok()
+    pub(super) fn attribute_whole(&self, node: &Node, name: &str) -> Option<i64> {
+        self.attribute_text(node, name)?.parse().ok()
     }
 
     /// The value in a child element.
@@ -356,7 +356,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Where an attribute stands, or the element if it is not given.
-    pub(super) fn place(&self, node: &Node, name: &str) -> usize {
+    pub(super) fn attribute_offset(&self, node: &Node, name: &str) -> usize {
         node.attributes.iter().find(|given| given.name == name).map_or(node.offset, |given| given.offset)
     }
 

@@ -48,8 +48,8 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<RobotDraft> {
         check_connected(reading, root, &parts);
     }
     Some(RobotDraft {
-        model: reading.text(root, "name")?.to_owned(),
-        self_collision: reading.text(root, "selfCollision")? == "true",
+        model: reading.attribute_text(root, "name")?.to_owned(),
+        self_collision: reading.attribute_text(root, "selfCollision")? == "true",
         totals: Totals::of(&parts.bodies, &parts.joints, &devices),
         bodies: parts.bodies,
         joints: parts.joints,
@@ -173,7 +173,8 @@ impl RobotDraft {
     pub(super) fn read_initial(&self, reading: &Reading, node: &Node) -> Vec<Initial> {
         let read = |given: &Node| {
             let axis = joint_axis(reading, given, (&self.joint_names, &self.joints), "joint", "axis")?;
-            let number = |name| if is_given(given, name) { reading.real(given, name).map(Some) } else { Some(None) };
+            let number =
+                |name| if is_given(given, name) { reading.attribute_real(given, name).map(Some) } else { Some(None) };
             Some(Initial { axis, position: number("position")?, rate: number("rate")? })
         };
         node.children.iter().filter(|child| child.name == "initial").filter_map(read).collect()
@@ -232,7 +233,7 @@ pub(super) fn move_to_initial_positions(
 }
 
 /// Puts a robot into the world. Ports that another robot has are problems at `offset`.
-pub(super) fn place(
+pub(super) fn place_in_world(
     reading: &Reading,
     offset: usize,
     draft: &RobotDraft,
@@ -274,22 +275,22 @@ pub(super) fn place(
         ..coupling.clone()
     }));
     for device in &draft.devices {
-        let Some(port) = shift(reading, offset, device, placement.port_offset) else { continue };
+        let Some(port) = shifted_port(reading, offset, device, placement.port_offset) else { continue };
         let whose = format!("'{}' of '{}'", device.name, placement.name);
-        claim(reading, offset, port, whose, "give the robots different values of portOffset", taken);
+        claim_port(reading, offset, port, whose, "give the robots different values of portOffset", taken);
         let spec = device.spec.clone().moved(body_id, joint_id);
         world.devices.push(Device { robot, port, spec, ..device.clone() });
     }
     let Placement { name, combined_port, source, .. } = placement;
     let whose = format!("combinedPort of '{name}'");
-    claim(reading, offset, combined_port, whose, "choose another port, or 0 for a free one", taken);
+    claim_port(reading, offset, combined_port, whose, "choose another port, or 0 for a free one", taken);
     let (model, self_collision) = (draft.model.clone(), draft.self_collision);
     world.mechanism.robots.push(Robot { name, model, self_collision, source });
     world.combined_ports.push(combined_port);
 }
 
 /// A port that two want is a problem.
-fn claim(reading: &Reading, offset: usize, port: Port, whose: String, help: &'static str, taken: &mut Occupancy) {
+fn claim_port(reading: &Reading, offset: usize, port: Port, whose: String, help: &'static str, taken: &mut Occupancy) {
     if port != Port::ANY
         && let Some(first) = taken.ports.insert(port.number(), whose.clone())
     {
@@ -299,7 +300,7 @@ fn claim(reading: &Reading, offset: usize, port: Port, whose: String, help: &'st
 }
 
 /// The device's port in this placement.
-fn shift(reading: &Reading, offset: usize, device: &Device, port_offset: i64) -> Option<Port> {
+fn shifted_port(reading: &Reading, offset: usize, device: &Device, port_offset: i64) -> Option<Port> {
     if device.port == Port::ANY {
         return Some(Port::ANY);
     }

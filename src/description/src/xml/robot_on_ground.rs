@@ -42,7 +42,7 @@ pub fn read_world_or_robot(path: &Path, fixed_base: bool) -> Result<World, Diagn
             let help = "this is for a robot file in place of a world; its <robot> has a fixedBase";
             return refuse("a world has no base to be fixed", help);
         }
-        return finish(&session, world::read(&reading, &root));
+        return finish_reading(&session, world::read(&reading, &root));
     }
     let draft = robot::read(&reading, &root);
     let alone = draft.as_ref().map(|draft| place_alone(&reading, &root, draft));
@@ -53,15 +53,15 @@ pub fn read_world_or_robot(path: &Path, fixed_base: bool) -> Result<World, Diagn
     let reading = Reading::new(&world_path, &world_text, Files::Disk, &session);
     let root = read_element(&reading, Expected::World, false)?;
     let prepared = (SourceFile::new(path.to_string(), text.clone()), draft);
-    finish(&session, world::read_with_robot(&reading, &root, Some(prepared)))
+    finish_reading(&session, world::read_with_robot(&reading, &root, Some(prepared)))
 }
 
-fn finish(session: &Session, mut world: World) -> Result<World, Diagnostics> {
+fn finish_reading(session: &Session, mut world: World) -> Result<World, Diagnostics> {
     let problems = session.problems.take();
     if !problems.is_empty() {
         return Err(problems);
     }
-    session.close(&mut world);
+    session.finish(&mut world);
     Ok(world)
 }
 

@@ -34,7 +34,11 @@ pub(super) fn scatter(reading: &Reading, root: &Node, mechanism: &mut Mechanism)
             }
             if !names.insert(rock.name.clone()) {
                 let message = format!("there is an object '{}' already", rock.name);
-                reading.problem_with_help(reading.place(node, "name"), message, "give these rocks another name");
+                reading.problem_with_help(
+                    reading.attribute_offset(node, "name"),
+                    message,
+                    "give these rocks another name",
+                );
                 return;
             }
             mechanism.bodies.push(rock);
@@ -44,9 +48,9 @@ pub(super) fn scatter(reading: &Reading, root: &Node, mechanism: &mut Mechanism)
 
 /// The rocks of an element.
 fn read(reading: &Reading, node: &Node, grounds: &[Ground]) -> Option<Vec<Body>> {
-    let real = |name| reading.real(node, name);
+    let real = |name| reading.attribute_real(node, name);
     let field = RockField {
-        seed: reading.whole(node, "seed")? as u64,
+        seed: reading.attribute_whole(node, "seed")? as u64,
         sizes: RockSizes { cover: real("cover")? },
         smallest: real("smallest")?,
         largest: real("largest")?,
@@ -56,7 +60,7 @@ fn read(reading: &Reading, node: &Node, grounds: &[Ground]) -> Option<Vec<Body>>
     if field.largest < field.smallest {
         let message =
             format!("the largest rock, {} m, is smaller than the smallest, {} m", field.largest, field.smallest);
-        reading.problem(reading.place(node, "largest"), message);
+        reading.problem(reading.attribute_offset(node, "largest"), message);
         return None;
     }
     if field.tries() > MAX_TRIES {
@@ -76,7 +80,13 @@ fn read(reading: &Reading, node: &Node, grounds: &[Ground]) -> Option<Vec<Body>>
     }
     let clear = node.children.iter().filter(|child| child.name == "clear");
     let clear: Option<Vec<[f64; 3]>> = clear
-        .map(|node| Some([reading.real(node, "x")?, reading.real(node, "z")?, reading.real(node, "radius")?]))
+        .map(|node| {
+            Some([
+                reading.attribute_real(node, "x")?,
+                reading.attribute_real(node, "z")?,
+                reading.attribute_real(node, "radius")?,
+            ])
+        })
         .collect();
     let layer = Layer {
         grounds,
@@ -87,7 +97,7 @@ fn read(reading: &Reading, node: &Node, grounds: &[Ground]) -> Option<Vec<Body>>
         density: real("density")?,
         like: Body { material: read_material(reading, node)?, source: reading.source(node), ..Body::default() },
     };
-    Some(layer.lay(reading.text(node, "name")?, field))
+    Some(layer.place_field(reading.attribute_text(node, "name")?, field))
 }
 
 /// Placement of rocks on the ground.
@@ -106,7 +116,7 @@ struct Layer<'g> {
 
 impl Layer<'_> {
     /// The rocks of a field that have ground below them and are not in the way; no more than a world may have, and one.
-    fn lay(&self, name: &str, field: RockField) -> Vec<Body> {
+    fn place_field(&self, name: &str, field: RockField) -> Vec<Body> {
         // x, z and reach of those that lie already.
         let mut lain: Vec<[f64; 3]> = Vec::new();
         let mut bodies = Vec::new();
@@ -115,7 +125,7 @@ impl Layer<'_> {
                 break;
             }
             let loose = rock.diameter < self.loose_below;
-            let Some((pose, corners)) = self.place(&rock, loose) else { continue };
+            let Some((pose, corners)) = self.place_rock(&rock, loose) else { continue };
             let reach = corners.iter().map(|corner| libm::hypot(corner.x, corner.z)).fold(0.0, f64::max);
             let at = pose.translation;
             let meets = |[x, z, radius]: &[f64; 3]| libm::hypot(at.x - x, at.z - z) < radius + reach;
@@ -142,7 +152,7 @@ impl Layer<'_> {
 
     /// Where a rock is and its corners; `None` where there is no ground. A fixed one is as deep below the ground as it is high above it,
     /// so that none of it hangs in the air on a slope; a loose one stands on the highest ground below its corners.
-    fn place(&self, rock: &Rock, loose: bool) -> Option<(Pose, Vec<DVec3>)> {
+    fn place_rock(&self, rock: &Rock, loose: bool) -> Option<(Pose, Vec<DVec3>)> {
         let [x, z] = [self.middle[0] + rock.place[0], self.middle[1] + rock.place[1]];
         let ground = self.height(x, z)?;
         let height = self.height_ratio * rock.diameter;

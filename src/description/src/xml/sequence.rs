@@ -27,11 +27,11 @@ const LONGEST_WAIT: f64 = 1e9;
 
 /// Reads the root of a sequence file. What cannot be read is left out; then there are problems.
 pub(super) fn read(reading: &Reading, root: &Node) -> Sequence {
-    let version = reading.text(root, "version").unwrap_or(NEWEST_VERSION);
+    let version = reading.attribute_text(root, "version").unwrap_or(NEWEST_VERSION);
     if ![FIRST_VERSION, NEWEST_VERSION].contains(&version) {
         let message = format!("sequence language version '{}' is not known", shorten(version));
         reading.problem_with_help(
-            reading.place(root, "version"),
+            reading.attribute_offset(root, "version"),
             message,
             format!("this program knows versions {FIRST_VERSION} and {NEWEST_VERSION}"),
         );
@@ -54,7 +54,7 @@ fn read_items(reading: &Reading, node: &Node, is_first_version: bool) -> Vec<Seq
     let items = node.children.iter().filter_map(|child| match child.name.as_str() {
         "command" => read_command(reading, child),
         "repeat" => Some(SequenceItem::Repeat {
-            count: u32::try_from(reading.whole(child, "count")?).ok()?,
+            count: u32::try_from(reading.attribute_whole(child, "count")?).ok()?,
             items: read_items(reading, child, is_first_version),
         }),
         "set" | "wait" if is_first_version => {
@@ -63,7 +63,7 @@ fn read_items(reading: &Reading, node: &Node, is_first_version: bool) -> Vec<Seq
             None
         }
         "set" => Some(SequenceItem::Command {
-            device: DeviceReference::Name(reading.text(child, "device")?.into()),
+            device: DeviceReference::Name(reading.attribute_text(child, "device")?.into()),
             text: child.text.trim().into(),
             source: reading.source(child).into(),
         }),
@@ -115,14 +115,14 @@ fn read_wait(reading: &Reading, node: &Node) -> Option<SequenceItem> {
         }
         (false, true, true) => {
             let timeout = read_time(reading, node, "timeout")?;
-            let condition = read_condition(reading.text(node, "until")?, timeout, reading.source(node));
+            let condition = read_condition(reading.attribute_text(node, "until")?, timeout, reading.source(node));
             if condition.is_none() {
-                let got = reading.text(node, "until").unwrap_or_default();
+                let got = reading.attribute_text(node, "until").unwrap_or_default();
                 let message = format!(
                     "attribute 'until': expected SENSOR.FIELD, one of > >= < <= and a number, as 'Position.x > 2', got '{}'",
                     shorten(got)
                 );
-                reading.problem(reading.place(node, "until"), message);
+                reading.problem(reading.attribute_offset(node, "until"), message);
             }
             condition.map(|condition| SequenceItem::Until(condition.into()))
         }
@@ -130,7 +130,7 @@ fn read_wait(reading: &Reading, node: &Node) -> Option<SequenceItem> {
 }
 
 fn read_time(reading: &Reading, node: &Node, name: &str) -> Option<Moment> {
-    let text = reading.text(node, name)?;
+    let text = reading.attribute_text(node, name)?;
     let time = Moment::or_seconds(text.trim()).and_then(|time| {
         let is_short = time.nanoseconds(simpartner_model::Timestep::MILLISECOND) as f64 <= LONGEST_WAIT * 1e9;
         is_short.then_some(time).ok_or_else(|| "expected at most 1e9 s".into())
@@ -139,7 +139,7 @@ fn read_time(reading: &Reading, node: &Node, name: &str) -> Option<Moment> {
         Ok(time) => Some(time),
         Err(expected) => {
             let message = format!("attribute '{name}': {expected}, got '{}'", shorten(text));
-            reading.problem(reading.place(node, name), message);
+            reading.problem(reading.attribute_offset(node, name), message);
             None
         }
     }

@@ -78,7 +78,7 @@ impl Session {
     }
 
     /// Gives a world what it is to know of its reading.
-    pub(super) fn close(&self, world: &mut World) {
+    pub(super) fn finish(&self, world: &mut World) {
         world.warnings = self.warnings.take();
         world.sources.append(&mut self.sources.take());
     }

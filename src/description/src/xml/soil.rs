@@ -10,22 +10,30 @@ pub(super) struct Soils(pub(super) Vec<(String, Option<Soil>)>);
 /// Reads every `<soil>` of a world.
 pub(super) fn read(reading: &Reading, root: &Node) -> Soils {
     let nodes = root.children.iter().filter(|child| child.name == "soil");
-    Soils(nodes.filter_map(|node| Some((reading.text(node, "name")?.to_owned(), read_soil(reading, node)))).collect())
+    Soils(
+        nodes
+            .filter_map(|node| Some((reading.attribute_text(node, "name")?.to_owned(), read_soil(reading, node))))
+            .collect(),
+    )
 }
 
 fn read_soil(reading: &Reading, node: &Node) -> Option<Soil> {
-    let like = Soil::named(reading.text(node, "like")?)?;
-    let real = |name: &str, otherwise: f64| reading.real(node, name).unwrap_or(otherwise);
+    let like = Soil::named(reading.attribute_text(node, "like")?)?;
+    let real = |name: &str, otherwise: f64| reading.attribute_real(node, name).unwrap_or(otherwise);
     let (cohesive, frictional) = match like.pressure {
         PressureLaw::Bekker { cohesive, frictional } | PressureLaw::Reece { cohesive, frictional } => {
             (cohesive, frictional)
         }
     };
-    let reece = reading.text(node, "law") == Some("reece");
+    let reece = reading.attribute_text(node, "law") == Some("reece");
     let given = |name: &str| node.attributes.iter().any(|attribute| attribute.name == name);
     if reece && !(given("cohesionModulus") && given("frictionModulus")) {
         let message = "Reece's law has moduli without a unit, which no soil that ships has";
-        reading.problem_with_help(reading.place(node, "law"), message, "give cohesionModulus and frictionModulus");
+        reading.problem_with_help(
+            reading.attribute_offset(node, "law"),
+            message,
+            "give cohesionModulus and frictionModulus",
+        );
         return None;
     }
     let (cohesive, frictional) = (real("cohesionModulus", cohesive), real("frictionModulus", frictional));
@@ -58,7 +66,7 @@ fn read_soil(reading: &Reading, node: &Node) -> Option<Soil> {
 impl Soils {
     /// The soil that a ground is made of; `None` for firm ground.
     pub(super) fn of(&self, reading: &Reading, node: &Node) -> Option<Soil> {
-        let name = reading.text(node, "soil")?;
+        let name = reading.attribute_text(node, "soil")?;
         if let Some((_, own)) = self.0.iter().find(|(own, _)| own == name) {
             return *own;
         }
@@ -66,7 +74,11 @@ impl Soils {
         if soil.is_none() {
             let ships = Soil::NAMED.map(|named| named.name).join(", ");
             let help = format!("it is the name of a <soil> of this world, or one of: {ships}");
-            reading.problem_with_help(reading.place(node, "soil"), format!("there is no soil '{name}'"), &help);
+            reading.problem_with_help(
+                reading.attribute_offset(node, "soil"),
+                format!("there is no soil '{name}'"),
+                &help,
+            );
         }
         soil
     }

@@ -52,19 +52,19 @@ impl Index {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(newline, _)| newline + 1)).collect();
         let mut characters = vec![0];
         for block in text.as_bytes().chunks(BLOCK_BYTES) {
-            characters.push(characters[characters.len() - 1] + begun(block));
+            characters.push(characters[characters.len() - 1] + characters_begun(block));
         }
         Self { starts, characters }
     }
 
     fn characters_before(&self, text: &str, offset: usize) -> usize {
         let block = offset / BLOCK_BYTES;
-        self.characters[block] + begun(&text.as_bytes()[block * BLOCK_BYTES..offset])
+        self.characters[block] + characters_begun(&text.as_bytes()[block * BLOCK_BYTES..offset])
     }
 }
 
 /// Number of characters that begin in these bytes of a text.
-fn begun(bytes: &[u8]) -> usize {
+fn characters_begun(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
@@ -128,7 +128,7 @@ impl<'a> SourceMap<'a> {
     /// the copy so much later.
     pub(super) fn copy(&self, offset: usize, placed_at: usize) -> usize {
         let (start, file, lines) =
-            self.with(offset, |origin| (origin.start, origin.file.clone(), Rc::clone(&origin.lines)));
+            self.with_text(offset, |origin| (origin.start, origin.file.clone(), Rc::clone(&origin.lines)));
         self.append(file, lines, Some(placed_at)) - start
     }
 
@@ -140,7 +140,7 @@ impl<'a> SourceMap<'a> {
         start
     }
 
-    fn with<R>(&self, offset: usize, look: impl FnOnce(&MappedText<'a>) -> R) -> R {
+    fn with_text<R>(&self, offset: usize, look: impl FnOnce(&MappedText<'a>) -> R) -> R {
         let texts = self.texts.borrow();
         let behind = texts.partition_point(|origin| origin.start <= offset);
         look(&texts[behind - 1])
@@ -148,12 +148,12 @@ impl<'a> SourceMap<'a> {
 
     /// Shows the text from an offset on.
     pub(super) fn text_at<R>(&self, offset: usize, look: impl FnOnce(&str) -> R) -> R {
-        self.with(offset, |origin| look(&origin.file.text()[offset - origin.start..]))
+        self.with_text(offset, |origin| look(&origin.file.text()[offset - origin.start..]))
     }
 
     /// The place of an offset.
     pub(super) fn place(&self, offset: usize) -> SourcePlace {
-        self.with(offset, |origin| {
+        self.with_text(offset, |origin| {
             let Location { line, column, .. } = origin.locate(offset);
             SourcePlace { path: origin.file.path().to_owned(), line, column }
         })
@@ -161,12 +161,12 @@ impl<'a> SourceMap<'a> {
 
     /// Shows the path of the file that an offset lies in, and where in that file it is.
     pub(super) fn in_file(&self, offset: usize, look: impl FnOnce(&str, usize)) {
-        self.with(offset, |origin| look(origin.file.path(), offset - origin.start));
+        self.with_text(offset, |origin| look(origin.file.path(), offset - origin.start));
     }
 
     /// A problem at an offset, with the placements that lead to it.
     pub(super) fn diagnostic(&self, offset: usize, message: String) -> Diagnostic {
-        let (mut problem, mut placed_at) = self.with(offset, |origin| {
+        let (mut problem, mut placed_at) = self.with_text(offset, |origin| {
             let (path, text) = (origin.file.path(), origin.file.text());
             let problem = Diagnostic::located(path, text, origin.locate(offset), offset - origin.start, message);
             (problem, origin.placed_at)
@@ -174,7 +174,7 @@ impl<'a> SourceMap<'a> {
         let mut places = Vec::new();
         while let Some(place) = placed_at {
             places.push(self.place(place).to_string());
-            placed_at = self.with(place, |origin| origin.placed_at);
+            placed_at = self.with_text(place, |origin| origin.placed_at);
         }
         problem.placed_at = places.into();
         problem

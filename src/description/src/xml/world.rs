@@ -35,7 +35,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
 /// The same with a robot file that has been read already: its path and text, and the robot.
 pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Option<(SourceFile, RobotDraft)>) -> World {
     let mut world = World {
-        name: reading.text(root, "name").unwrap_or_default().to_owned(),
+        name: reading.attribute_text(root, "name").unwrap_or_default().to_owned(),
         mechanism: Mechanism {
             gravity: child(root, "gravity").and_then(|node| vector(reading, node)).unwrap_or(GRAVITY),
             ..Mechanism::default()
@@ -68,10 +68,10 @@ pub(super) fn read_with_robot(reading: &Reading, root: &Node, mut prepared: Opti
 
 fn read_origin(reading: &Reading, node: &Node) -> Option<GeographicOrigin> {
     Some(GeographicOrigin {
-        latitude: reading.real(node, "latitude")?.to_radians(),
-        longitude: reading.real(node, "longitude")?.to_radians(),
-        altitude: reading.real(node, "altitude")?,
-        heading: reading.real(node, "heading")?,
+        latitude: reading.attribute_real(node, "latitude")?.to_radians(),
+        longitude: reading.attribute_real(node, "longitude")?.to_radians(),
+        altitude: reading.attribute_real(node, "altitude")?,
+        heading: reading.attribute_real(node, "heading")?,
     })
 }
 
@@ -118,7 +118,7 @@ fn read_ground_mesh(reading: &Reading, node: &Node) -> Option<GroundMesh> {
 }
 
 fn read_plane(reading: &Reading, node: &Node) -> Option<Plane> {
-    let real = |name| reading.real(node, name);
+    let real = |name| reading.attribute_real(node, name);
     let normal = DVec3::new(real("a")?, real("b")?, real("c")?);
     let Some(unit) = normal.try_normalize() else {
         reading.problem(node.offset, "a, b and c of the surface plane are all zero, so it has no direction");
@@ -135,19 +135,22 @@ fn place_robot<'n>(
     world: &mut World,
     taken: &mut Occupancy,
 ) {
-    let (Some(pose), Some(port_offset), Some(combined_port)) =
-        (optional_pose(reading, node), reading.whole(node, "portOffset"), reading.whole(node, "combinedPort"))
-    else {
+    let (Some(pose), Some(port_offset), Some(combined_port)) = (
+        optional_pose(reading, node),
+        reading.attribute_whole(node, "portOffset"),
+        reading.attribute_whole(node, "combinedPort"),
+    ) else {
         return;
     };
-    let combined_port = Port::new(combined_port)
-        .map_err(|error| reading.problem(reading.place(node, "combinedPort"), format!("combinedPort: {error}")));
+    let combined_port = Port::new(combined_port).map_err(|error| {
+        reading.problem(reading.attribute_offset(node, "combinedPort"), format!("combinedPort: {error}"))
+    });
     let Ok(combined_port) = combined_port else { return };
     let own;
-    let draft = match reading.text(node, "file") {
+    let draft = match reading.attribute_text(node, "file") {
         Some(file) => {
             let draft = drafts
-                .entry((file.to_owned(), reading.text(node, "fixedBase")))
+                .entry((file.to_owned(), reading.attribute_text(node, "fixedBase")))
                 .or_insert_with(|| read_robot_file(reading, node, file, prepared, &mut world.sources));
             draft.as_ref()
         }
@@ -157,14 +160,14 @@ fn place_robot<'n>(
         }
     };
     let Some(draft) = draft else { return };
-    let name = reading.text(node, "name").unwrap_or(&draft.model).to_owned();
+    let name = reading.attribute_text(node, "name").unwrap_or(&draft.model).to_owned();
     if !taken.names.insert(name.clone()) {
-        let place = reading.place(node, "name");
+        let place = reading.attribute_offset(node, "name");
         reading.problem_with_help(place, format!("there is a robot '{name}' already"), "give this one another name");
     }
     let initial = draft.read_initial(reading, node);
     let placement = Placement { name, pose, port_offset, combined_port, source: reading.source(node), initial };
-    robot::place(reading, node.offset, draft, placement, world, taken);
+    robot::place_in_world(reading, node.offset, draft, placement, world, taken);
 }
 
 /// A robot whose parts stand in the world file.
@@ -174,7 +177,7 @@ fn read_own_robot(reading: &Reading, node: &Node) -> Option<RobotDraft> {
         reading.problem_with_help(node.offset, "<robot> has neither a file nor a body", help);
         return None;
     }
-    if reading.text(node, "name").is_none() {
+    if reading.attribute_text(node, "name").is_none() {
         reading.problem(node.offset, "a <robot> without a file lacks the attribute 'name'");
     }
     robot::read(reading, node)
@@ -187,7 +190,7 @@ fn read_robot_file(
     prepared: &mut Option<(SourceFile, RobotDraft)>,
     sources: &mut Vec<SourceFile>,
 ) -> Option<RobotDraft> {
-    let place = reading.place(node, "file");
+    let place = reading.attribute_offset(node, "file");
     const ROBOT_PARTS: [&str; 6] = ["body", "joint", "coupling", "exclude", "sensor", "actuator"];
     if let Some(part) = node.children.iter().find(|child| ROBOT_PARTS.contains(&child.name.as_str())) {
         reading.problem(part.offset, format!("<{}> stands in a <robot> that has a file; leave one out", part.name));
@@ -208,14 +211,18 @@ fn read_robot_file(
     let draft = {
         let robot_file = reading.in_file(path, &text);
         let mut roots = reading.parse(path, &text).map_err(|problem| reading.push(problem)).ok()?;
-        let fixed_base = reading.text(node, "fixedBase");
+        let fixed_base = reading.attribute_text(node, "fixedBase");
         if let Some(format) = import::Format::of(path, &roots) {
             let fixed_base = fixed_base == Some("true");
             let options = ImportOptions { fixed_base, wanted: Wanted::Robot, ..ImportOptions::default() };
             roots = vec![import::convert(&robot_file, format, roots, &options)?];
         } else if fixed_base.is_some() {
             let help = "fix a robot of ours by <static>true</static> in its root body";
-            reading.problem_with_help(reading.place(node, "fixedBase"), "fixedBase is for imported robots", help);
+            reading.problem_with_help(
+                reading.attribute_offset(node, "fixedBase"),
+                "fixedBase is for imported robots",
+                help,
+            );
             return None;
         }
         if roots.len() != 1 || roots[0].name != ROBOT {

@@ -47,7 +47,7 @@ impl<'m> Chain<'m> {
             let axis = if forwards { directions[index] } else { -directions[index] };
             let name = if single { joint.name.clone() } else { format!("{}_{}", joint.name, index + 1) };
             let axis_at_zero = undone.direction(axis);
-            undone = undone.then(&undo(joint.anchor, axis, coordinate.linear, law.initial_position));
+            undone = undone.then(&inverse_motion(joint.anchor, axis, coordinate.linear, law.initial_position));
             steps.push(Step { index, name, linear: coordinate.linear, axis, axis_at_zero, law });
         }
         Self {
@@ -64,7 +64,7 @@ impl<'m> Chain<'m> {
 }
 
 /// Takes back a motion by a coordinate about or along a line.
-fn undo(anchor: DVec3, axis: DVec3, linear: bool, coordinate: f64) -> Pose {
+fn inverse_motion(anchor: DVec3, axis: DVec3, linear: bool, coordinate: f64) -> Pose {
     if linear {
         return Pose { translation: axis * -coordinate, rotation: DQuat::IDENTITY };
     }

@@ -21,7 +21,7 @@ pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &
     for (number, (pose, part)) in body.collision_shape().into_iter().flat_map(simple).enumerate() {
         if matches!(&part, Simple::Mesh(_, triangles) if !triangles.is_empty()) {
             let what = format!("the triangleMesh of '{}' collides as its hull", body.name);
-            writer.tell(&body.source, what, "MuJoCo has no hollow meshes");
+            writer.warn(&body.source, what, "MuJoCo has no hollow meshes");
         }
         let mut geom = geom(&part, &pose, asset);
         set_surface(writer, body.material_of_part(number), &mut geom);

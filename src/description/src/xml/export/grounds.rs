@@ -20,20 +20,20 @@ pub(super) fn add(writer: &mut Writer, asset: &mut Node, bodies: &mut Node) {
             Ground::Heightfield(field) => {
                 if field.heights.iter().any(|height| height.is_nan()) {
                     let help = "MuJoCo's terrain has no holes; fill them first";
-                    writer.tell("", "holes of the terrain are as deep as its lowest point", help);
+                    writer.warn("", "holes of the terrain are as deep as its lowest point", help);
                 }
                 let name = if number == 0 { "terrain".to_owned() } else { format!("terrain{number}") };
                 add_heightfield(writer, field, name, asset, bodies);
             }
             Ground::Mesh(_) => {
-                writer.tell("", "a <ground> of triangles is left out", "MuJoCo takes a mesh for its convex hull");
+                writer.warn("", "a <ground> of triangles is left out", "MuJoCo takes a mesh for its convex hull");
             }
         }
     }
 }
 
 /// Lets every category collide with it.
-fn open(geom: &mut Node) {
+fn collide_with_all(geom: &mut Node) {
     push(geom, "contype", ALL_CATEGORIES.to_string());
     push(geom, "conaffinity", ALL_CATEGORIES.to_string());
 }
@@ -45,7 +45,7 @@ fn of_plane(writer: &Writer, plane: &Plane) -> Node {
     let attributes = [("type", "plane".into()), ("size", "0 0 1".into()), ("pos", position), ("zaxis", zaxis)];
     let mut geom = node("geom", 0, &attributes);
     set_surface(writer, &plane.material, &mut geom);
-    open(&mut geom);
+    collide_with_all(&mut geom);
     geom
 }
 
@@ -73,6 +73,6 @@ fn add_heightfield(writer: &Writer, field: &Heightfield, name: String, asset: &m
         push(&mut geom, "quat", join(&[w, 0.0, 0.0, y]));
     }
     set_surface(writer, &field.material, &mut geom);
-    open(&mut geom);
+    collide_with_all(&mut geom);
     bodies.children.push(geom);
 }

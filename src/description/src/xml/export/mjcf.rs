@@ -95,7 +95,7 @@ fn body_element(writer: &mut Writer, index: usize, chain: Option<&Chain>, asset:
         ));
     }
     geoms::add(writer, body, &mut element, asset);
-    writer.tell_surface(body);
+    writer.warn_of_surface(body);
     element
 }
 
@@ -134,7 +134,7 @@ fn add_joints(writer: &mut Writer, chain: &Chain, element: &mut Node) {
             push(&mut joint, "actuatorfrcrange", join(&[-max_effort, max_effort]));
         }
         if law.max_rate < FreeAxis::MAX_RATE {
-            writer.tell(
+            writer.warn(
                 &chain.joint.source,
                 format!("the maxRate of joint '{}' is left out", chain.joint.name),
                 "MuJoCo's motors drive at any rate",
@@ -152,7 +152,7 @@ fn ball(writer: &mut Writer, chain: &Chain, anchor: String) -> Node {
     let law = joint.axes[0].free().copied().unwrap_or_default();
     if law.lower.is_finite() || law.upper.is_finite() || joint.swing.is_finite() {
         let what = format!("the stops of ball joint '{}' are left out", joint.name);
-        writer.tell(&joint.source, what, "MuJoCo limits the whole angle, not swing and twist");
+        writer.warn(&joint.source, what, "MuJoCo limits the whole angle, not swing and twist");
     }
     push_losses(&law, &mut element);
     element
@@ -181,7 +181,7 @@ fn closure(writer: &mut Writer, index: usize) -> Vec<Node> {
         JointKind::Fixed => ("weld", 1),
         other => {
             let what = format!("joint '{}', a {} that closes a loop, is left out", joint.name, other.name());
-            writer.tell(&joint.source, what, "MuJoCo closes loops at points and altogether; the loop is open there");
+            writer.warn(&joint.source, what, "MuJoCo closes loops at points and altogether; the loop is open there");
             return Vec::new();
         }
     };
@@ -191,7 +191,7 @@ fn closure(writer: &mut Writer, index: usize) -> Vec<Node> {
     };
     if joint.axes.iter().any(has_laws) || joint.swing.is_finite() {
         let what = format!("stops, losses and spring of '{}', which closes a loop, are left out", joint.name);
-        writer.tell(&joint.source, what, "MuJoCo's equalities have none");
+        writer.warn(&joint.source, what, "MuJoCo's equalities have none");
     }
     let to_child = writer.mechanism.body(joint.child).pose.inverse();
     let (at, along) = (to_child.point(joint.anchor), to_child.direction(joint.initial_directions()[2]));
@@ -240,7 +240,7 @@ fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node
                     DeviceKind::JointEncoder => &[],
                     other => {
                         let what = format!("'{}', a {}, is left out", device.name, other.name());
-                        writer.tell(&device.source, what, "MuJoCo has no such sensor");
+                        writer.warn(&device.source, what, "MuJoCo has no such sensor");
                         continue;
                     }
                 };
@@ -280,14 +280,14 @@ fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator
             Law::Force(_) | Law::Surface(_) => "",
         },
     ) else {
-        return writer.tell(
+        return writer.warn(
             &device.source,
             format!("'{}' is left out", device.name),
             "MuJoCo's actuators drive joints",
         );
     };
     if tag != "motor" {
-        writer.tell(
+        writer.warn(
             &device.source,
             format!("'{}' gets the gain that MuJoCo has by default", device.name),
             "give it a kp or kv; ours is as stiff as its effort allows",

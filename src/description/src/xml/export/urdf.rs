@@ -53,7 +53,7 @@ pub(super) fn root(writer: &mut Writer, world: &World, mesh_folder: &str) -> Res
     }
     for closing in &tree.loops {
         let joint = mechanism.joint(*closing);
-        writer.tell(
+        writer.warn(
             &joint.source,
             format!("joint '{}', which closes a loop, is left out", joint.name),
             "URDF has no loops: the loop is open there",
@@ -109,7 +109,7 @@ fn link(writer: &mut Writer, body: &Body, frame: &Pose, mesh_folder: &str) -> No
     }
     let friction = node("lateral_friction", 0, &[("value", body.material.friction.to_string())]);
     link.children.push(Node { children: vec![friction], ..node("contact", 0, &[]) });
-    writer.tell_surface(body);
+    writer.warn_of_surface(body);
     link
 }
 
@@ -121,7 +121,7 @@ fn shape(writer: &mut Writer, body: &Body, part: Simple, mesh_folder: &str) -> N
             node("cylinder", 0, &[("radius", radius.to_string()), ("length", length.to_string())])
         }
         Simple::Capsule(radius, length) => {
-            writer.tell(&body.source, format!("'{}' has a <capsule>", body.name), "only Bullet's URDF knows them");
+            writer.warn(&body.source, format!("'{}' has a <capsule>", body.name), "only Bullet's URDF knows them");
             node("capsule", 0, &[("radius", radius.to_string()), ("length", length.to_string())])
         }
         Simple::Mesh(points, triangles) => {
@@ -145,7 +145,7 @@ fn add_joints(writer: &mut Writer, chain: &Chain, inner: &Pose, frame: &Pose, ro
     if chain.steps.is_empty() {
         let kind = if joint.kind == JointKind::Ball { "spherical" } else { "fixed" };
         if joint.kind == JointKind::Ball {
-            writer.tell(
+            writer.warn(
                 &joint.source,
                 format!("joint '{}' is a ball joint", joint.name),
                 "only Bullet's URDF knows the type spherical",
@@ -216,7 +216,7 @@ fn joint_element(
         ("initialPosition", step.law.initial_position),
     ] {
         if given != 0.0 {
-            writer.tell(
+            writer.warn(
                 &chain.joint.source,
                 format!("the {name} of joint '{}' is left out", chain.joint.name),
                 "URDF has no such thing",
@@ -248,7 +248,7 @@ fn mimic(writer: &Writer, chain: &Chain, step: &Step) -> Option<Node> {
 fn add_devices(writer: &mut Writer, world: &World, robot: &mut Node) {
     for device in &world.devices {
         let DeviceSpec::Actuator(Actuator { mount: Mount::Joint(joint), law, .. }) = &device.spec else {
-            writer.tell(
+            writer.warn(
                 &device.source,
                 format!("'{}' is left out", device.name),
                 "URDF has joints and what drives them, but no such device",

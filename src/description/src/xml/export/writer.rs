@@ -15,7 +15,7 @@ pub(super) struct Writer<'w> {
 
 impl Writer<'_> {
     /// Warns once of a property that the format does not have.
-    pub(super) fn tell(&mut self, source: &str, what: impl Into<String>, help: &str) {
+    pub(super) fn warn(&mut self, source: &str, what: impl Into<String>, help: &str) {
         let warning = Warning { place: source.to_owned(), what: what.into(), help: help.to_owned() };
         if !self.warnings.iter().any(|known| known.what == warning.what && known.place == warning.place) {
             self.warnings.push(warning);
@@ -23,7 +23,7 @@ impl Writer<'_> {
     }
 
     /// Warns of surface properties that neither format has.
-    pub(super) fn tell_surface(&mut self, body: &Body) {
+    pub(super) fn warn_of_surface(&mut self, body: &Body) {
         let material = &body.material;
         let given = [
             ("restitution", material.restitution > 0.0),
@@ -33,14 +33,14 @@ impl Writer<'_> {
             ("surfaceVelocity", material.surface_velocity.length_squared() > 0.0),
         ];
         for (name, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
-            self.tell(
+            self.warn(
                 &body.source,
                 format!("the {name} of '{}' is left out", body.name),
                 "the format's contacts are as its simulator has them",
             );
         }
         if body.linear_velocity.length_squared() + body.angular_velocity.length_squared() > 0.0 && !body.fixed {
-            self.tell(
+            self.warn(
                 &body.source,
                 format!("the initial velocity of '{}' is left out", body.name),
                 "it begins at rest",

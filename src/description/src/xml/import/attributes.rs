@@ -22,7 +22,7 @@ pub(super) fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
 /// So many numbers in an attribute.
 pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str) -> Option<[f64; N]> {
     let value = attribute(node, name)?;
-    let place = reading.place(node, name);
+    let place = reading.attribute_offset(node, name);
     let numbers = read_spaced_numbers(value, usize::MAX).ok().filter(|numbers| N > 1 || numbers.len() == 1);
     let Some(first) = numbers.as_ref().and_then(|numbers| numbers.first_chunk::<N>()) else {
         let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
@@ -41,7 +41,11 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str
 pub(super) fn list(reading: &Reading, node: &Node, name: &str) -> Option<Vec<f64>> {
     let value = attribute(node, name)?;
     let tell = |(_, what)| {
-        reading.problem_with_help(reading.place(node, name), format!("attribute '{name}': {what}"), NUMBER_SPELLING);
+        reading.problem_with_help(
+            reading.attribute_offset(node, name),
+            format!("attribute '{name}': {what}"),
+            NUMBER_SPELLING,
+        );
     };
     read_spaced_numbers(value, usize::MAX).map_err(tell).ok()
 }
@@ -53,7 +57,7 @@ pub(super) fn first_numbers<const N: usize>(reading: &Reading, node: &Node, name
     if first.is_none() {
         let got = shorten(attribute(node, name).unwrap_or_default());
         let message = format!("attribute '{name}': expected {N} finite numbers, got '{got}'");
-        reading.problem_with_help(reading.place(node, name), message, NUMBER_SPELLING);
+        reading.problem_with_help(reading.attribute_offset(node, name), message, NUMBER_SPELLING);
     }
     first
 }

@@ -151,7 +151,7 @@ pub(super) fn mesh_extent(mesh: &Mesh, filled: MeshInertia) -> Option<Extent> {
 }
 
 /// A tensor with no principal moment below the least, and balanced where one is above the sum of the others: then all three are their mean.
-pub(super) fn bounded(tensor: &DMat3, least: f64, balances: bool) -> DMat3 {
+pub(super) fn bounded_tensor(tensor: &DMat3, least: f64, balances: bool) -> DMat3 {
     let [a, b, c] = [tensor.x_axis, tensor.y_axis, tensor.z_axis].map(|column| column.to_array());
     let eigen = nalgebra::Matrix3::new(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]).symmetric_eigen();
     let mut moments = [0, 1, 2].map(|index| eigen.eigenvalues[index].max(least));

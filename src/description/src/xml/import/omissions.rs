@@ -29,7 +29,7 @@ impl Omissions {
     }
 
     /// Tells all of it, in the order of the file.
-    pub(super) fn tell(self, reading: &Reading) {
+    pub(super) fn report(self, reading: &Reading) {
         let mut notes = self.0.into_inner();
         notes.sort_by_key(|note| note.offset);
         for Note { offset, what, meaning, count } in notes {

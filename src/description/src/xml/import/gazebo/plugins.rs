@@ -106,9 +106,9 @@ impl Gazebo<'_, '_, '_> {
             return true;
         }
         if is("mimicjoint") {
-            self.couple(node);
+            self.read_coupling(node);
         } else if let Some((_, kind)) = DEVICE_PLUGINS.iter().find(|(part, _)| is(part)) {
-            self.mount(node, *kind);
+            self.read_device_plugin(node, *kind);
         } else if !SILENT_PLUGINS.iter().any(|end| names[0].ends_with(end)) {
             self.tell_plugin(node);
         }
@@ -167,7 +167,7 @@ impl Gazebo<'_, '_, '_> {
     }
 
     /// One joint follows another.
-    fn couple(&mut self, node: &Node) {
+    fn read_coupling(&mut self, node: &Node) {
         let place = |tags: [&str; 2]| {
             let name = tags.into_iter().find_map(|tag| text(node, tag))?;
             let own = |joint: usize| self.model.joints[joint].name == name;
@@ -190,7 +190,7 @@ impl Gazebo<'_, '_, '_> {
     }
 
     /// A device on the link, or the joint, that a plugin names.
-    fn mount(&mut self, node: &Node, kind: DeviceKind) {
+    fn read_device_plugin(&mut self, node: &Node, kind: DeviceKind) {
         let named = |tags: &[&str]| tags.iter().find_map(|tag| text(node, tag)).unwrap_or_default();
         let mount = if kind == DeviceKind::ForceTorqueSensor {
             let name = named(&ON_JOINT);

@@ -32,7 +32,7 @@ impl Mjcf<'_, '_> {
         };
         match on {
             "joint" | "jointinparent" => {
-                let Some(place) = self.named(node, on, "joint", &self.joints) else { return };
+                let Some(place) = self.resolve_name(node, on, "joint", &self.joints) else { return };
                 self.drive_joint(node, place, kind, 1.0);
             }
             "tendon" => self.drive_tendon(node, root, kind),
@@ -82,13 +82,13 @@ impl Mjcf<'_, '_> {
         let mut tendons = sections.flat_map(|section| &section.children);
         let Some(tendon) = tendons.find(|tendon| attribute(tendon, "name") == Some(name)) else {
             let message = format!("there is no tendon '{}'", shorten(name));
-            return self.reading.problem(self.reading.place(node, "tendon"), message);
+            return self.reading.problem(self.reading.attribute_offset(node, "tendon"), message);
         };
         // The joint that all of them follow, and the way of the tendon for each of its own.
         let mut driven: Option<(usize, f64)> = None;
         let is_fixed = tendon.name == "fixed" && !tendon.children.is_empty();
         for part in tendon.children.iter().filter(|_| is_fixed) {
-            let Some(place) = self.named(part, "joint", "joint", &self.joints) else { return };
+            let Some(place) = self.resolve_name(part, "joint", "joint", &self.joints) else { return };
             let arm = number(self.reading, part, "coef").unwrap_or(0.0);
             let coupling = self.model.couplings.iter().find(|coupling| coupling.follower == place);
             let (leader, arm) = coupling.map_or((place, arm), |coupling| (coupling.leader, arm * coupling.ratio));
@@ -117,10 +117,14 @@ impl Mjcf<'_, '_> {
 
     /// A force at a site, in its axes.
     fn push_site(&mut self, node: &Node) {
-        let Some((link, pose)) = self.named(node, "site", "site", &self.sites) else { return };
+        let Some((link, pose)) = self.resolve_name(node, "site", "site", &self.sites) else { return };
         if attribute(node, "refsite").is_some() {
             let meaning = "force and torque are in the axes of its site";
-            self.notes.add(self.reading.place(node, "refsite"), "'refsite' of an actuator is left out", meaning);
+            self.notes.add(
+                self.reading.attribute_offset(node, "refsite"),
+                "'refsite' of an actuator is left out",
+                meaning,
+            );
         }
         let gear = attribute(node, "gear").unwrap_or("1").trim().to_owned();
         let name = attribute(node, "name").unwrap_or("site_motor").to_owned();
@@ -142,7 +146,11 @@ impl Mjcf<'_, '_> {
         let gain = |name: &str| list(self.reading, node, name).unwrap_or_default();
         let tell = |name: &str, meaning| {
             if attribute(node, name).is_some() {
-                self.notes.add(self.reading.place(node, name), format!("'{name}' of an actuator is left out"), meaning);
+                self.notes.add(
+                    self.reading.attribute_offset(node, name),
+                    format!("'{name}' of an actuator is left out"),
+                    meaning,
+                );
             }
         };
         let held = "a position is held as stiffly as the effort allows";
@@ -159,7 +167,7 @@ impl Mjcf<'_, '_> {
             "general" => {
                 if attribute(node, "dyntype").is_some_and(|kind| kind != "none") {
                     self.notes.add(
-                        self.reading.place(node, "dyntype"),
+                        self.reading.attribute_offset(node, "dyntype"),
                         "'dyntype' of an actuator is left out",
                         "it acts at once",
                     );

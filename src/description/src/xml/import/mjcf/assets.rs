@@ -112,7 +112,7 @@ impl Mjcf<'_, '_> {
             || faces.iter().any(|corner| corner.fract() != 0.0 || !(0.0..vertices.len() as f64).contains(corner))
         {
             self.reading.problem(
-                self.reading.place(node, "face"),
+                self.reading.attribute_offset(node, "face"),
                 format!("<mesh>: its faces are three indices of {} points each", vertices.len()),
             );
             return None;
@@ -151,7 +151,7 @@ impl Mjcf<'_, '_> {
 
     /// An image, or a file of MuJoCo's own; what cannot be read is left out of all geoms.
     fn read_field_file(&self, node: &Node, file: &str, size: [f64; 4]) -> Option<Field> {
-        let place = self.reading.place(node, "file");
+        let place = self.reading.attribute_offset(node, "file");
         let path = self.reading.files.beside(self.reading.path, &self.compiler.mesh_path(file), "worlds");
         let dem = self.reading.heights(place, &path, Dem::read_of_mujoco).map_err(|what| {
             self.reading.warn(place, what, "the geoms that have this <hfield> are left out".into());
@@ -175,8 +175,9 @@ impl Field {
 
 fn read_mesh_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
     let path = reading.files.beside(reading.path, file, "robots");
-    let left_out =
-        |what| reading.warn(reading.place(node, "file"), what, "the shapes that have this mesh are left out".into());
+    let left_out = |what| {
+        reading.warn(reading.attribute_offset(node, "file"), what, "the shapes that have this mesh are left out".into())
+    };
     let near =
         || reading.files.written_otherwise(&path).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
     reading.mesh(&path).map(|mesh| (*mesh).clone()).map_err(|what| left_out(format!("the mesh {what}{}", near()))).ok()

@@ -74,7 +74,7 @@ impl Mjcf<'_, '_> {
         let count = number(self.reading, node, "count").unwrap_or(0.0);
         if !(1.0..=MOST_COPIES).contains(&count) || parts.len() as f64 + count > MOST_COPIES {
             let message = format!("<replicate> makes from 1 to {MOST_COPIES} copies, not {count}");
-            return self.reading.problem(self.reading.place(node, "count"), message);
+            return self.reading.problem(self.reading.attribute_offset(node, "count"), message);
         }
         let angles = numbers::<3>(self.reading, node, "euler").unwrap_or_default();
         let step = Pose {
@@ -119,13 +119,18 @@ impl Mjcf<'_, '_> {
         self.read_joints(parent, pose, &name, node, &parts);
         let link = self.add_link(Link { name: name.clone(), offset: node.offset, ..Link::default() });
         if self.bodies.insert(name.clone(), link).is_some() {
-            self.reading.problem(self.reading.place(node, "name"), format!("there is a body '{name}' already"));
+            self.reading
+                .problem(self.reading.attribute_offset(node, "name"), format!("there is a body '{name}' already"));
         }
         for (name, meaning) in
             [("mocap", "it stands where it is"), ("gravcomp", "gravity pulls on the body as on any other")]
         {
             if attribute(node, name).is_some_and(|value| value != "false" && value != "0") {
-                self.notes.add(self.reading.place(node, name), format!("'{name}' of <body> is left out"), meaning);
+                self.notes.add(
+                    self.reading.attribute_offset(node, name),
+                    format!("'{name}' of <body> is left out"),
+                    meaning,
+                );
             }
         }
         self.read_geoms(link, node, &parts);

@@ -52,18 +52,18 @@ impl Compiler {
     pub(super) fn read(reading: &Reading, root: &Node) -> Self {
         let mut compiler = Self::default();
         for node in root.children.iter().filter(|child| child.name == "compiler") {
-            compiler.take(reading, node);
+            compiler.read_attributes(reading, node);
         }
         compiler
     }
 
-    fn take(&mut self, reading: &Reading, node: &Node) {
+    fn read_attributes(&mut self, reading: &Reading, node: &Node) {
         let word = |name: &str, words: &[&str]| -> Option<usize> {
             let value = attribute(node, name)?;
             let found = words.iter().position(|word| *word == value);
             if found.is_none() {
                 let message = format!("attribute '{name}': expected {}, got '{}'", words.join(" or "), shorten(value));
-                reading.problem(reading.place(node, name), message);
+                reading.problem(reading.attribute_offset(node, name), message);
             }
             found
         };
@@ -73,14 +73,18 @@ impl Compiler {
         }
         if word("coordinate", &["local", "global"]) == Some(1) {
             let help = "MuJoCo has dropped them, too: load and save the file with a version before 2.3.4";
-            reading.problem_with_help(reading.place(node, "coordinate"), "global coordinates are not read", help);
+            reading.problem_with_help(
+                reading.attribute_offset(node, "coordinate"),
+                "global coordinates are not read",
+                help,
+            );
         }
         if let Some(axes) = attribute(node, "eulerseq") {
             match <[char; 3]>::try_from(axes.chars().collect::<Vec<_>>()) {
                 Ok(axes) if axes.iter().all(|axis| "xyzXYZ".contains(*axis)) => self.euler_axes = axes,
                 _ => {
                     let message = format!("attribute 'eulerseq': expected three of xyzXYZ, got '{}'", shorten(axes));
-                    reading.problem(reading.place(node, "eulerseq"), message);
+                    reading.problem(reading.attribute_offset(node, "eulerseq"), message);
                 }
             }
         }
@@ -123,7 +127,7 @@ impl Compiler {
             Some("auto") | None => self.auto_limits && attribute(node, range).is_some(),
             Some(other) => {
                 let message = format!("attribute '{flag}': expected true, false or auto, got '{}'", shorten(other));
-                reading.problem(reading.place(node, flag), message);
+                reading.problem(reading.attribute_offset(node, flag), message);
                 false
             }
         }
@@ -142,7 +146,7 @@ impl Compiler {
         let Some(way) = given.next() else { return DQuat::IDENTITY };
         if let Some(second) = given.next() {
             let message = format!("'{way}' and '{second}' both say how <{}> is turned; leave one out", node.name);
-            reading.problem(reading.place(node, second), message);
+            reading.problem(reading.attribute_offset(node, second), message);
         }
         let turn = match way {
             "quat" => numbers::<4>(reading, node, way).map(|[w, x, y, z]| DQuat::from_xyzw(x, y, z, w)),
@@ -164,7 +168,7 @@ impl Compiler {
             None => {
                 if reading.is_sound() {
                     reading.problem(
-                        reading.place(node, way),
+                        reading.attribute_offset(node, way),
                         format!("attribute '{way}' is no rotation: its axis has no length"),
                     );
                 }

@@ -60,7 +60,8 @@ impl Mjcf<'_, '_> {
         for node in sections.flat_map(|section| &section.children) {
             match node.name.as_str() {
                 "exclude" => {
-                    let [one, other] = ["body1", "body2"].map(|name| self.named(node, name, "body", &self.bodies));
+                    let [one, other] =
+                        ["body1", "body2"].map(|name| self.resolve_name(node, name, "body", &self.bodies));
                     let (Some(one), Some(other)) = (one, other) else { continue };
                     self.model.apart.push(Apart { links: [one, other], offset: node.offset });
                 }
@@ -82,7 +83,7 @@ impl Mjcf<'_, '_> {
     fn read_pair(&self, node: &Node) -> Option<Pair> {
         let [one, other] = ["geom1", "geom2"].map(|name| {
             let known = attribute(node, name).and_then(|geom| self.colliders.get(geom)).copied();
-            known.or_else(|| self.named(node, name, "geom", &self.geoms).map(Collider::Link))
+            known.or_else(|| self.resolve_name(node, name, "geom", &self.geoms).map(Collider::Link))
         });
         let colliders = [one?, other?];
         if let [Collider::Link(one), Collider::Link(other)] = colliders {

@@ -47,12 +47,12 @@ impl Defaults {
             if let Some(name) = attribute(section, "class") {
                 defaults.classes[0].name = name.to_owned();
             }
-            defaults.fill(reading, 0, section);
+            defaults.read_class(reading, 0, section);
         }
         defaults
     }
 
-    fn fill(&mut self, reading: &Reading, class: usize, section: &Node) {
+    fn read_class(&mut self, reading: &Reading, class: usize, section: &Node) {
         for node in &section.children {
             if node.name != "default" {
                 self.classes[class].elements.push(node.clone());
@@ -64,13 +64,14 @@ impl Defaults {
             };
             let place = match self.classes.iter().position(|known| known.name == name) {
                 Some(_) => {
-                    reading.problem(reading.place(node, "class"), format!("there is a class '{name}' already"));
+                    reading
+                        .problem(reading.attribute_offset(node, "class"), format!("there is a class '{name}' already"));
                     continue;
                 }
                 None => self.classes.len(),
             };
             self.classes.push(Class { name: name.to_owned(), parent: Some(class), elements: Vec::new() });
-            self.fill(reading, place, node);
+            self.read_class(reading, place, node);
         }
     }
 

@@ -56,7 +56,7 @@ impl Mjcf<'_, '_> {
             attribute(node, "name").map_or_else(|| format!("{tag}_{}", self.model.devices.len() + 1), str::to_owned);
         let mut attributes = Vec::new();
         let (kind, mount) = if let Some((_, kind, frame)) = ON_SITES.iter().find(|(known, ..)| *known == tag) {
-            let Some((link, mut pose)) = self.named(node, "site", "site", &self.sites) else { return };
+            let Some((link, mut pose)) = self.resolve_name(node, "site", "site", &self.sites) else { return };
             attributes.extend(frame.map(|frame| ("frame", frame.to_owned())));
             match tag {
                 "touch" => {
@@ -96,14 +96,14 @@ impl Mjcf<'_, '_> {
     fn object(&self, node: &Node) -> Option<(usize, Pose)> {
         let kind = attribute(node, "objtype").unwrap_or("body");
         match kind {
-            "site" => self.named(node, "objname", "site", &self.sites),
-            "xbody" => self.named(node, "objname", "body", &self.bodies).map(|link| (link, Pose::IDENTITY)),
+            "site" => self.resolve_name(node, "objname", "site", &self.sites),
+            "xbody" => self.resolve_name(node, "objname", "body", &self.bodies).map(|link| (link, Pose::IDENTITY)),
             "body" => {
-                let link = self.named(node, "objname", "body", &self.bodies)?;
+                let link = self.resolve_name(node, "objname", "body", &self.bodies)?;
                 let centre = self.model.links[link].mass.map_or(bevy_math::DVec3::ZERO, |mass| mass.centre);
                 Some((link, Pose { translation: centre, rotation: DQuat::IDENTITY }))
             }
-            "geom" => self.named(node, "objname", "geom", &self.geoms).map(|link| (link, Pose::IDENTITY)),
+            "geom" => self.resolve_name(node, "objname", "geom", &self.geoms).map(|link| (link, Pose::IDENTITY)),
             other => {
                 self.notes.add(
                     node.offset,
@@ -117,7 +117,7 @@ impl Mjcf<'_, '_> {
 
     /// The joint that carries the body of a site: what its force and torque go through.
     fn joint_of_site(&mut self, node: &Node) -> Option<Mount> {
-        let (link, _) = self.named(node, "site", "site", &self.sites)?;
+        let (link, _) = self.resolve_name(node, "site", "site", &self.sites)?;
         let place = self.model.joints.iter().position(|joint| joint.child == link && joint.motion != Motion::Free);
         let joints = &mut self.model.joints;
         let is_there = |place: &usize| joints[*place].motion != Motion::Fixed || joints[*place].parent != WORLD;

@@ -56,7 +56,8 @@ impl Mjcf<'_, '_> {
         if let Some(ends) = ends {
             let (from, to) = (DVec3::from_slice(&ends[..3]), DVec3::from_slice(&ends[3..]));
             let Some(along) = (from - to).try_normalize() else {
-                self.reading.problem(self.reading.place(&node, "fromto"), "the ends of a geom are one point");
+                self.reading
+                    .problem(self.reading.attribute_offset(&node, "fromto"), "the ends of a geom are one point");
                 return None;
             };
             pose = Pose { translation: (from + to) * 0.5, rotation: from_z(along) };
@@ -102,7 +103,7 @@ impl Mjcf<'_, '_> {
 
     /// A geom without what it names: told with it, or unknown.
     fn tell_lost<T>(&self, node: &Node, name: &str) -> Option<T> {
-        let offset = self.reading.place(node, name);
+        let offset = self.reading.attribute_offset(node, name);
         match attribute(node, name) {
             None => {
                 self.reading.problem(node.offset, format!("a geom of the type {name} lacks the attribute '{name}'"))
@@ -131,7 +132,7 @@ impl Mjcf<'_, '_> {
             (other, _) => {
                 let message = format!("a geom of the type '{}' is not known", shorten(other));
                 let help = "plane, hfield, sphere, capsule, ellipsoid, cylinder, box and mesh are";
-                self.reading.problem_with_help(self.reading.place(node, "type"), message, help);
+                self.reading.problem_with_help(self.reading.attribute_offset(node, "type"), message, help);
                 return None;
             }
         };
@@ -142,7 +143,7 @@ impl Mjcf<'_, '_> {
         };
         if let Some(wrong) = size.iter().find(|size| !(**size > 0.0 && **size < 1e6)) {
             let message = format!("attribute 'size': expected numbers above 0 and below 1e6, got {wrong}");
-            self.reading.problem(self.reading.place(node, "size"), message);
+            self.reading.problem(self.reading.attribute_offset(node, "size"), message);
             return None;
         }
         let half = |index: usize| size.get(index).copied().or(half_length).unwrap_or(size[0]);
@@ -266,7 +267,7 @@ impl Mjcf<'_, '_> {
         // Of a body that only carries others MuJoCo asks for no mass.
         self.model.links[link].is_carrier = parts.iter().any(|part| part.node.name == "body");
         self.model.links[link].mass =
-            given.or(spread).map(|mass| self.bounded(mass)).map(|mass| MassOf { offset: body.offset, ..mass });
+            given.or(spread).map(|mass| self.bounded_mass(mass)).map(|mass| MassOf { offset: body.offset, ..mass });
     }
 
     /// One filter for all that collides of a body.
@@ -302,7 +303,7 @@ impl Mjcf<'_, '_> {
         if dimensions > ContactDimensions::Torsional {
             let what = "rolling friction of a geom is left out";
             self.notes.add(
-                self.reading.place(node, "condim"),
+                self.reading.attribute_offset(node, "condim"),
                 what,
                 "give a round body a rollingFriction: a length there, it is a ratio here",
             );
@@ -322,7 +323,7 @@ impl Mjcf<'_, '_> {
         let Some(given) = attribute(node, "condim") else { return ContactDimensions::Sliding };
         ContactDimensions::from_word(given.trim()).unwrap_or_else(|| {
             let message = format!("attribute 'condim': expected 1, 3, 4 or 6, got '{}'", shorten(given));
-            self.reading.problem(self.reading.place(node, "condim"), message);
+            self.reading.problem(self.reading.attribute_offset(node, "condim"), message);
             ContactDimensions::Sliding
         })
     }
@@ -380,7 +381,8 @@ impl Mjcf<'_, '_> {
     fn read_inertial(&self, node: &Node) -> Option<MassOf> {
         let mass = required(self.reading, node, "mass")?;
         if mass < 0.0 {
-            self.reading.problem(self.reading.place(node, "mass"), format!("a mass of {mass} kg is below zero"));
+            self.reading
+                .problem(self.reading.attribute_offset(node, "mass"), format!("a mass of {mass} kg is below zero"));
             return None;
         }
         let pose = self.compiler.pose(self.reading, node);
@@ -397,11 +399,14 @@ impl Mjcf<'_, '_> {
     }
 
     /// A mass within the compiler's bounds.
-    fn bounded(&self, mut mass: MassOf) -> MassOf {
+    fn bounded_mass(&self, mut mass: MassOf) -> MassOf {
         mass.mass = mass.mass.max(self.compiler.least_mass);
         if self.compiler.least_inertia > 0.0 || self.compiler.balances_inertia {
-            mass.tensor =
-                super::super::mass::bounded(&mass.tensor, self.compiler.least_inertia, self.compiler.balances_inertia);
+            mass.tensor = super::super::mass::bounded_tensor(
+                &mass.tensor,
+                self.compiler.least_inertia,
+                self.compiler.balances_inertia,
+            );
         }
         mass
     }

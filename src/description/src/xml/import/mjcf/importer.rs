@@ -94,7 +94,13 @@ impl Mjcf<'_, '_> {
     }
 
     /// Looks up the name in an attribute. An unknown name is a problem.
-    pub(super) fn named<T: Copy>(&self, node: &Node, name: &str, what: &str, known: &HashMap<String, T>) -> Option<T> {
+    pub(super) fn resolve_name<T: Copy>(
+        &self,
+        node: &Node,
+        name: &str,
+        what: &str,
+        known: &HashMap<String, T>,
+    ) -> Option<T> {
         let Some(value) = attribute(node, name) else {
             self.reading.problem(node.offset, format!("<{}> lacks the attribute '{name}'", node.name));
             return None;
@@ -102,7 +108,7 @@ impl Mjcf<'_, '_> {
         let found = known.get(value).copied();
         if found.is_none() {
             let message = format!("there is no {what} '{}'", shorten(value));
-            let place = self.reading.place(node, name);
+            let place = self.reading.attribute_offset(node, name);
             match self.reading.nearest(value, known.keys().map(String::as_str)) {
                 Some(near) => self.reading.problem_with_help(place, message, format!("did you mean '{near}'?")),
                 None => self.reading.problem(place, message),

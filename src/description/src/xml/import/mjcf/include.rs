@@ -37,7 +37,7 @@ fn read(reading: &Reading, node: &Node, taken: &mut Vec<String>) -> Option<Node>
         reading.problem(node.offset, "<include> lacks the attribute 'file'");
         return None;
     };
-    let place = reading.place(node, "file");
+    let place = reading.attribute_offset(node, "file");
     let path = Path::new(reading.path).parent().unwrap_or(Path::new("")).join(file).to_string_lossy().into_owned();
     // However it is spelt.
     let real = |path: &str| Path::new(path).canonicalize().unwrap_or_else(|_| path.into());

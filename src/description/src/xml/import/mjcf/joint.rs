@@ -43,7 +43,7 @@ impl Mjcf<'_, '_> {
             other => {
                 let message = format!("a joint of the type '{}' is not known", shorten(other));
                 let help = "free, ball, slide and hinge are";
-                return self.reading.problem_with_help(self.reading.place(&node, "type"), message, help);
+                return self.reading.problem_with_help(self.reading.attribute_offset(&node, "type"), message, help);
             }
         };
         let name = attribute(&node, "name").map_or(default, str::to_owned);
@@ -53,8 +53,10 @@ impl Mjcf<'_, '_> {
         joint.anchor = part.frame.point(vector("pos").unwrap_or(DVec3::ZERO));
         let axis = vector("axis").unwrap_or(DVec3::Z).try_normalize();
         if axis.is_none() {
-            self.reading
-                .problem(self.reading.place(&node, "axis"), format!("the axis of joint '{name}' has no length"));
+            self.reading.problem(
+                self.reading.attribute_offset(&node, "axis"),
+                format!("the axis of joint '{name}' has no length"),
+            );
         }
         joint.axis = part.frame.direction(axis.unwrap_or(DVec3::Z));
         if motion == Motion::Free {
@@ -63,7 +65,8 @@ impl Mjcf<'_, '_> {
             self.set_motion(&node, &mut joint);
         }
         if self.joints.insert(name.clone(), self.model.joints.len()).is_some() {
-            self.reading.problem(self.reading.place(&node, "name"), format!("there is a joint '{name}' already"));
+            self.reading
+                .problem(self.reading.attribute_offset(&node, "name"), format!("there is a joint '{name}' already"));
         }
         self.order.push(self.model.joints.len());
         self.model.joints.push(joint);
@@ -91,7 +94,7 @@ impl Mjcf<'_, '_> {
             let value = first_numbers::<1>(self.reading, node, name).map_or(0.0, |[linear]| linear);
             if value < 0.0 {
                 let message = format!("the {name} of joint '{}' is below zero: it would drive the joint", joint.name);
-                self.reading.problem(self.reading.place(node, name), message);
+                self.reading.problem(self.reading.attribute_offset(node, name), message);
             }
             value
         };
@@ -110,9 +113,10 @@ impl Mjcf<'_, '_> {
         }
         match range.map(|range| range.map(angle)) {
             Some([lower, upper]) if lower < upper => joint.limits = Some([lower, upper]),
-            Some(_) => self
-                .reading
-                .problem(self.reading.place(node, "range"), format!("the range of joint '{}' is empty", joint.name)),
+            Some(_) => self.reading.problem(
+                self.reading.attribute_offset(node, "range"),
+                format!("the range of joint '{}' is empty", joint.name),
+            ),
             None => {}
         }
         let coordinate = |name: &str| number(self.reading, node, name).map_or(0.0, angle);
@@ -129,7 +133,7 @@ impl Mjcf<'_, '_> {
             let what = "'springdamper' of <joint> is left out";
             let meaning = "the joint has neither spring nor damper; with the inertia I that it moves, give it the stiffness I / (time ratio)² and \
                            the damping 2 I / time";
-            self.notes.add(self.reading.place(node, "springdamper"), what, meaning);
+            self.notes.add(self.reading.attribute_offset(node, "springdamper"), what, meaning);
         }
     }
 }
@@ -138,7 +142,7 @@ impl Mjcf<'_, '_> {
     /// Stops of a ball joint: MuJoCo's are of the whole angle. Swing and twist together may make more of it than each by itself.
     fn set_cone(&self, node: &super::Node, most: f64, joint: &mut Joint) {
         if most <= 0.0 {
-            let place = self.reading.place(node, "range");
+            let place = self.reading.attribute_offset(node, "range");
             return self.reading.problem(place, format!("the range of joint '{}' is empty", joint.name));
         }
         if most >= std::f64::consts::PI {

@@ -100,7 +100,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         return None;
     }
     let Mjcf { mut model, ground, terrain, notes, .. } = mjcf;
-    notes.tell(reading);
+    notes.report(reading);
     if !options.keep_fixed_joints {
         model.merge_fixed(Some(WORLD));
     }
@@ -133,7 +133,7 @@ impl Mjcf<'_, '_> {
                         _ => "no body is in a fluid",
                     };
                     self.notes.add(
-                        self.reading.place(node, name),
+                        self.reading.attribute_offset(node, name),
                         format!("'{name}' of <option> is left out"),
                         meaning,
                     );

@@ -80,14 +80,14 @@ impl Mjcf<'_, '_> {
     fn ends_of_loop(&self, node: &Node, motion: Motion) -> Option<(usize, usize, DVec3)> {
         let poses = self.start_poses();
         let (ends, apart) = if attribute(node, "site1").is_some() {
-            let [one, other] = ["site1", "site2"].map(|name| self.named(node, name, "site", &self.sites));
+            let [one, other] = ["site1", "site2"].map(|name| self.resolve_name(node, name, "site", &self.sites));
             let ((one, at), (other, also)) = (one?, other?);
             let apart = poses[one].then(&at).inverse().then(&poses[other].then(&also));
             ((one, other, at.translation), apart)
         } else {
-            let one = self.named(node, "body1", "body", &self.bodies)?;
+            let one = self.resolve_name(node, "body1", "body", &self.bodies)?;
             let other = match attribute(node, "body2") {
-                Some(_) => self.named(node, "body2", "body", &self.bodies)?,
+                Some(_) => self.resolve_name(node, "body2", "body", &self.bodies)?,
                 None => WORLD,
             };
             let given = numbers::<7>(self.reading, node, "relpose").filter(|given| given[3..] != [0.0; 4]);
@@ -138,32 +138,32 @@ impl Mjcf<'_, '_> {
 
     /// One joint follows another along a line.
     fn read_coupling(&mut self, node: &Node) {
-        let follower = self.named(node, "joint1", "joint", &self.joints);
+        let follower = self.resolve_name(node, "joint1", "joint", &self.joints);
         let leader = match attribute(node, "joint2") {
-            Some(_) => self.named(node, "joint2", "joint", &self.joints),
+            Some(_) => self.resolve_name(node, "joint2", "joint", &self.joints),
             None => follower,
         };
         let (Some(follower), Some(leader)) = (follower, leader) else { return };
         let given = list(self.reading, node, "polycoef").unwrap_or_default();
         let term = |index: usize| given.get(index).copied().unwrap_or(if index == 1 { 1.0 } else { 0.0 });
         if attribute(node, "joint2").is_none() {
-            return self.hold(node, follower, term(0));
+            return self.hold_joint(node, follower, term(0));
         }
         if (2..5).any(|index| term(index) != 0.0) {
             let what = "curved terms of a joint <equality> are left out";
             self.notes.add(
-                self.reading.place(node, "polycoef"),
+                self.reading.attribute_offset(node, "polycoef"),
                 what,
                 "the joint follows along the line that touches the curve",
             );
         }
         // Both are counted from where the file has them.
         let [follows, leads] = [follower, leader].map(|place| self.model.joints[place].initial);
-        self.couple(node, [leader, follower], term(1), follows + term(0) - term(1) * leads);
+        self.add_coupling(node, [leader, follower], term(1), follows + term(0) - term(1) * leads);
     }
 
     /// Holds a joint where it is that far from where the file has it.
-    fn hold(&mut self, node: &Node, place: usize, offset: f64) {
+    fn hold_joint(&mut self, node: &Node, place: usize, offset: f64) {
         let is_coupled = self.model.couplings.iter().any(|known| [known.leader, known.follower].contains(&place));
         let joint = &mut self.model.joints[place];
         if ![Motion::Turning, Motion::Sliding].contains(&joint.motion) || is_coupled {
@@ -182,24 +182,24 @@ impl Mjcf<'_, '_> {
             sections.flat_map(|section| &section.children).find(|tendon| attribute(tendon, "name") == Some(name));
         let Some(tendon) = tendon else {
             let message = format!("there is no tendon '{}'", shorten(name));
-            return self.reading.problem(self.reading.place(node, "tendon1"), message);
+            return self.reading.problem(self.reading.attribute_offset(node, "tendon1"), message);
         };
         let parts: Vec<&Node> = tendon.children.iter().filter(|part| part.name == "joint").collect();
         let ([one, other], None) = (&parts[..], attribute(node, "tendon2")) else {
             let what = "an <equality> of tendons that is not one of two joints is left out";
             return self.notes.add(node.offset, what, "the joints move by themselves");
         };
-        let places = [*one, *other].map(|part| self.named(part, "joint", "joint", &self.joints));
+        let places = [*one, *other].map(|part| self.resolve_name(part, "joint", "joint", &self.joints));
         let (Some(leader), Some(follower)) = (places[0], places[1]) else { return };
         let [leads, follows] = [*one, *other].map(|part| number(self.reading, part, "coef").unwrap_or(0.0));
         let start = |place: usize| self.model.joints[place].initial;
         let ratio = -leads / follows;
         if ratio.is_finite() {
-            self.couple(node, [leader, follower], ratio, start(follower) - ratio * start(leader));
+            self.add_coupling(node, [leader, follower], ratio, start(follower) - ratio * start(leader));
         }
     }
 
-    fn couple(&mut self, node: &Node, [leader, follower]: [usize; 2], ratio: f64, constant: f64) {
+    fn add_coupling(&mut self, node: &Node, [leader, follower]: [usize; 2], ratio: f64, constant: f64) {
         if !self.model.couple(Mimic { leader, follower, ratio, constant, offset: node.offset }) {
             self.notes.add(node.offset, "an <equality> of joints is left out", UNCOUPLED);
         }
@@ -227,7 +227,7 @@ impl Mjcf<'_, '_> {
             return self.reading.problem_with_help(root.offset, message, format!("there are: {}", names.join(", ")));
         };
         let Some(values) = list(self.reading, key, "qpos") else { return };
-        self.set_start(&values, self.reading.place(key, "qpos"));
+        self.set_start(&values, self.reading.attribute_offset(key, "qpos"));
     }
 
     /// Where each joint begins, as the numbers of a keyframe say.

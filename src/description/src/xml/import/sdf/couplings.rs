@@ -47,12 +47,12 @@ impl Sdf<'_, '_> {
         let number = |tag, default| self.number(node, tag).unwrap_or(default);
         let ratio = number("multiplier", 1.0);
         let constant = number("offset", 0.0) - ratio * number("reference", 0.0);
-        self.couple(node, Mimic { leader, follower, ratio, constant, offset: node.offset });
+        self.add_coupling(node, Mimic { leader, follower, ratio, constant, offset: node.offset });
     }
 
     /// The joints between a reference body and two links turn in a ratio: theta_2 = -ratio theta_1 about `<axis2>` and `<axis>`.
     fn read_gearbox(&mut self, node: &Node, first_joint: usize, scope: &Scope) {
-        let ends = ["parent", "child", "gearbox_reference_body"].map(|tag| self.end(node, tag, scope));
+        let ends = ["parent", "child", "gearbox_reference_body"].map(|tag| self.link_at_end(node, tag, scope));
         let [Some(one), Some(other), Some(reference)] = ends else { return };
         // The joint between the reference and a link, and whether it turns with the gearbox's axis (1) or against it (-1).
         let joint = |link: usize, tag: &str| {
@@ -74,10 +74,10 @@ impl Sdf<'_, '_> {
             return self.notes.add(node.offset, "a joint of the type gearbox is left out", meaning);
         };
         let ratio = -self.number(node, "gearbox_ratio").unwrap_or(1.0) * sense * against;
-        self.couple(node, Mimic { leader, follower, ratio, constant: 0.0, offset: node.offset });
+        self.add_coupling(node, Mimic { leader, follower, ratio, constant: 0.0, offset: node.offset });
     }
 
-    fn couple(&mut self, node: &Node, coupling: Mimic) {
+    fn add_coupling(&mut self, node: &Node, coupling: Mimic) {
         if !self.model.couple(coupling) {
             let what =
                 if node.name == "mimic" { "a <mimic> is left out" } else { "a joint of the type gearbox is left out" };

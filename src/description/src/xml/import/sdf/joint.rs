@@ -23,7 +23,7 @@ const NO_LIMIT: f64 = 1e15;
 impl Sdf<'_, '_> {
     pub(super) fn read_joint(&mut self, node: &Node, at: &Pose, scope: &Scope) {
         let name = attribute(node, "name").unwrap_or("joint").to_owned();
-        let (parent, child_link) = (self.end(node, "parent", scope), self.end(node, "child", scope));
+        let (parent, child_link) = (self.link_at_end(node, "parent", scope), self.link_at_end(node, "child", scope));
         let kind = attribute(node, "type").unwrap_or_default();
         let motions: &[Motion] = match kind {
             "revolute" | "continuous" => &[Motion::Turning],
@@ -37,7 +37,7 @@ impl Sdf<'_, '_> {
             other => {
                 let message = format!("joint '{}': a type '{}' is not known", shorten(&name), shorten(other));
                 let help = "revolute, continuous, prismatic, universal, revolute2, screw, ball, fixed and gearbox are";
-                return self.reading.problem_with_help(self.reading.place(node, "type"), message, help);
+                return self.reading.problem_with_help(self.reading.attribute_offset(node, "type"), message, help);
             }
         };
         let (Some(parent), Some(child_link)) = (parent, child_link) else { return };
@@ -68,7 +68,7 @@ impl Sdf<'_, '_> {
     }
 
     /// The link that a joint ends at: named itself, or by a frame that is fixed to it.
-    pub(super) fn end(&self, node: &Node, tag: &str, scope: &Scope) -> Option<usize> {
+    pub(super) fn link_at_end(&self, node: &Node, tag: &str, scope: &Scope) -> Option<usize> {
         let Some(end) = child(node, tag) else {
             self.reading.problem(node.offset, format!("<joint> lacks <{tag}>"));
             return None;

@@ -71,7 +71,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         return None;
     }
     let Sdf { mut model, ground, terrain, notes, .. } = sdf;
-    notes.tell(reading);
+    notes.report(reading);
     if !options.keep_fixed_joints {
         model.merge_fixed(Some(WORLD));
     }

@@ -104,7 +104,7 @@ fn tell_lost(
     let names = links.keys().map(String::as_str).chain(model.joints.iter().map(|joint| joint.name.as_str()));
     let near = reading.nearest(reference, names).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
     let what = format!("<gazebo reference=\"{}\"> names no link and no joint{near}", shorten(reference));
-    notes.add(reading.place(node, "reference"), what, "its contents are left out, as in Gazebo");
+    notes.add(reading.attribute_offset(node, "reference"), what, "its contents are left out, as in Gazebo");
 }
 
 fn devices<'m, 'r, 'a>(

@@ -70,7 +70,7 @@ pub(super) fn read_all(
 }
 
 fn motion_of(reading: &Reading, node: &Node, name: &str, is_frame: bool) -> Option<Motion> {
-    let place = reading.place(node, "type");
+    let place = reading.attribute_offset(node, "type");
     match attribute(node, "type").map(str::trim) {
         Some("revolute" | "continuous") => Some(Motion::Turning),
         Some("prismatic") => Some(Motion::Sliding),
@@ -136,7 +136,7 @@ fn read_joint(
     let loss = |what: &str| {
         let value = dynamics.and_then(|dynamics| number(reading, dynamics, what)).unwrap_or(0.0);
         if value < 0.0 {
-            let place = dynamics.map_or(node.offset, |dynamics| reading.place(dynamics, what));
+            let place = dynamics.map_or(node.offset, |dynamics| reading.attribute_offset(dynamics, what));
             reading.problem(place, format!("the {what} of joint '{name}' is below zero: it would drive the joint"));
         }
         value
@@ -147,7 +147,11 @@ fn read_joint(
         // Many files say 0 where nothing is known.
         if bound <= 0.0 && motion != Motion::Fixed {
             let said = format!("{what}='{}' of <limit> counts as no bound", attribute(limit, what).unwrap_or_default());
-            notes.add(reading.place(limit, what), said, "give the joint what its motor has, or take it as a fixed one");
+            notes.add(
+                reading.attribute_offset(limit, what),
+                said,
+                "give the joint what its motor has, or take it as a fixed one",
+            );
         }
         Some(bound).filter(|bound| *bound > 0.0)
     };

@@ -58,7 +58,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
     {
         notes.add(other.offset, format!("<{}> is left out", other.name), "nothing of it is simulated");
     }
-    notes.tell(reading);
+    notes.report(reading);
     // A link without mass between two joints is there to carry the second one.
     for joint in &model.joints {
         model.links[joint.parent].is_carrier = true;
@@ -222,7 +222,7 @@ fn read_color(reading: &Reading, material: &Node) -> Option<Color> {
         return Some(Color::from_fractions(*color));
     }
     let what = "attribute 'rgba': expected four numbers from 0 to 1".into();
-    reading.warn(reading.place(color, "rgba"), what, "what has this colour is shown in another".into());
+    reading.warn(reading.attribute_offset(color, "rgba"), what, "what has this colour is shown in another".into());
     None
 }
 
