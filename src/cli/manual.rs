@@ -3,12 +3,10 @@
 
 use clap::{Args, Command};
 use clap_complete::Shell;
+use simpartner_terminal::output;
 use simpartner_wire::near::did_you_mean;
 
-use super::{
-    exit::{CliError, ExitStatus},
-    output,
-};
+use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Args)]
 pub(super) struct ManArguments {
@@ -23,9 +21,8 @@ pub(super) struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Prints a manual page in roff, for `man -l -`.
-pub(super) fn man(arguments: &ManArguments) -> Result<ExitStatus, CliError> {
-    let mut command = program();
+/// Prints the manual page of the program, or of one of its verbs, in roff, for `man -l -`.
+pub(super) fn man(arguments: &ManArguments, mut command: Command) -> Result<ExitStatus, CliError> {
     command.build();
     for verb in &arguments.verb {
         let near = did_you_mean(verb, command.get_subcommands().map(clap::Command::get_name));
@@ -38,15 +35,11 @@ pub(super) fn man(arguments: &ManArguments) -> Result<ExitStatus, CliError> {
     Ok(ExitStatus::Success)
 }
 
-/// Prints a script that completes verbs and flags.
-pub(super) fn completions(arguments: &CompletionsArguments) -> ExitStatus {
-    let (mut command, mut script) = (program(), Vec::new());
+/// Prints a script that completes the verbs and flags of the program.
+pub(super) fn completions(arguments: &CompletionsArguments, mut command: Command) -> ExitStatus {
+    let mut script = Vec::new();
     let name = command.get_name().to_owned();
     clap_complete::generate(arguments.shell, &mut command, name, &mut script);
     output::print(String::from_utf8_lossy(&script));
     ExitStatus::Success
-}
-
-fn program() -> Command {
-    output::command::<super::Arguments>()
 }

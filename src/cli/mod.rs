@@ -226,8 +226,8 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Benchmark(verb)) => benchmark::benchmark(&verb),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
-        Some(Verb::Man(arguments)) => manual::man(&arguments),
-        Some(Verb::Completions(arguments)) => Ok(manual::completions(&arguments)),
+        Some(Verb::Man(arguments)) => manual::man(&arguments, output::command::<Arguments>()),
+        Some(Verb::Completions(arguments)) => Ok(manual::completions(&arguments, output::command::<Arguments>())),
     }
 }
 
