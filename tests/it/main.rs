@@ -54,5 +54,6 @@ mod tidy;
 mod tutorial;
 mod verify;
 mod web;
+mod wording;
 mod workpartner;
 mod xml;

@@ -1,0 +1,105 @@
+//! Names and comments that a stranger has to decode, counted for each package. The numbers may only fall.
+//!
+//! A function is a verb with its object or the noun that it returns, and a constant has its field's word: one word alone seldom says enough. A
+//! comment begins with a noun or a verb, never with a clause in its place, such as "What it misses" or "How far it may be off".
+
+use std::{fs, path::Path};
+
+/// For the sources of each package at most: private functions of one word, constants of one word, comments that begin with a clause.
+const BUDGETS: &[(&str, [usize; 3])] = &[
+    ("", [1324, 333, 753]),
+    ("clients/gamepad", [41, 1, 1]),
+    ("clients/ros2", [64, 24, 0]),
+    ("clients/sequencer", [13, 0, 1]),
+    ("clients/serial", [14, 1, 0]),
+    ("src/description", [392, 77, 0]),
+    ("src/dynamics", [710, 172, 540]),
+    ("src/grasp", [140, 44, 117]),
+    ("src/model", [46, 13, 0]),
+    ("src/terminal", [7, 1, 3]),
+    ("src/wire", [72, 9, 0]),
+];
+
+/// Words that open a clause in place of a noun.
+const CLAUSES: [&str; 7] = ["What", "Whether", "How", "By", "Of", "It", "Those"];
+
+/// The counts of a folder. Folders with a manifest of their own are other packages.
+fn count(folder: &Path) -> [usize; 3] {
+    let mut sum = [0; 3];
+    for path in fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
+        let counts = if path.is_dir() {
+            let is_other = path.join("Cargo.toml").exists() || path.ends_with("tests");
+            if is_other { [0; 3] } else { count(&path) }
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            count_in(text.split("#[cfg(test)]").next().unwrap())
+        } else {
+            [0; 3]
+        };
+        sum = [0, 1, 2].map(|place| sum[place] + counts[place]);
+    }
+    sum
+}
+
+fn count_in(text: &str) -> [usize; 3] {
+    let (mut counts, mut was_comment) = ([0; 3], false);
+    for line in text.lines().map(str::trim_start) {
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        if let Some(comment) = comment.filter(|_| !was_comment) {
+            let first = comment.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+            counts[2] += usize::from(first.is_some_and(|word| CLAUSES.contains(&word)));
+        }
+        was_comment = comment.is_some();
+        let is_of_one_word = |name: &str| !name.is_empty() && !name.contains('_');
+        let (item, is_public) = without_visibility(line);
+        let function = ["fn ", "const fn ", "async fn "].iter().find_map(|head| item.strip_prefix(head));
+        if let Some(rest) = function.filter(|_| !is_public) {
+            counts[0] += usize::from(is_of_one_word(name_of(rest)));
+        }
+        let constant = ["const ", "static "].iter().find_map(|head| item.strip_prefix(head));
+        if let Some(rest) = constant.filter(|rest| name_of(rest).chars().all(|c| !c.is_lowercase())) {
+            counts[1] += usize::from(is_of_one_word(name_of(rest)));
+        }
+    }
+    counts
+}
+
+/// An item without `pub` and what narrows it, and whether everybody sees it.
+fn without_visibility(line: &str) -> (&str, bool) {
+    match line.strip_prefix("pub ") {
+        Some(item) => (item, true),
+        None => {
+            (line.strip_prefix("pub(").and_then(|rest| rest.split_once(") ")).map_or(line, |(_, item)| item), false)
+        }
+    }
+}
+
+fn name_of(rest: &str) -> &str {
+    &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())]
+}
+
+#[test]
+fn names_of_one_word_and_comments_that_begin_with_a_clause_become_fewer() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut broken = Vec::new();
+    for (package, budget) in BUDGETS {
+        let counts = count(&root.join(package).join("src"));
+        for (place, what) in
+            ["private functions of one word", "constants of one word", "comments that begin with a clause"]
+                .iter()
+                .enumerate()
+        {
+            if counts[place] > budget[place] {
+                broken.push(format!("{package}: {} {what}, at most {}", counts[place], budget[place]));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "give what is new a name or a noun that a stranger knows:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn what_a_stranger_has_to_decode_is_counted() {
+    let text = "/// What it misses.\n/// How far.\npub fn lack() {}\n\n/// Residual, m/s.\nfn residual(x: f64) {}\n\
+                pub(super) const LOOK: u64 = 1;\nconst POLL_INTERVAL: u64 = 1;\nasync fn update_all() {}\nconst fn of() {}\n";
+    assert_eq!(count_in(text), [2, 1, 1]);
+}
