@@ -1,6 +1,7 @@
 //! `simpartner init`: a project folder with the worlds, robots and settings that are built into the program.
 
 use std::{
+    borrow::Cow,
     fs,
     path::{Path, PathBuf},
 };
@@ -11,7 +12,7 @@ use simpartner_description::xml;
 use simpartner_terminal::output::line;
 
 use super::exit::{CliError, ExitStatus};
-use crate::{config, recorder::inquiry};
+use crate::config;
 
 #[derive(Debug, Args)]
 pub(super) struct InitArguments {
@@ -23,36 +24,40 @@ pub(super) struct InitArguments {
 }
 
 /// Every file of a project, by its path in the folder.
-fn files() -> Vec<(&'static str, String)> {
-    let built_in = xml::BUILT_IN.iter().map(|file| (file.path, file.text.to_owned()));
-    let made = [
-        ("README.md", include_str!("init/README.md").to_owned()),
-        ("properties.toml", config::default_properties()),
-        ("PROTOCOL.md", simpartner_wire::protocol::SPECIFICATION.to_owned()),
-        ("LOG.md", inquiry::dictionary()),
-        ("ANALYSIS.md", include_str!("../../ANALYSIS.md").to_owned()),
-        ("clients/follow.c", include_str!("../../clients/examples/follow.c").to_owned()),
-        ("clients/follow.py", include_str!("../../clients/examples/follow.py").to_owned()),
-        ("robots/REFERENCE.md", xml::reference()),
-        ("robots/TUTORIAL.md", include_str!("../../robots/TUTORIAL.md").to_owned()),
-        ("robots/robot.dtd", xml::robot_dtd()),
-        ("robots/sequence.dtd", xml::sequence_dtd()),
-        ("worlds/my_world.xml", include_str!("init/my_world.xml").to_owned()),
-        ("worlds/grasps/grasp.dtd", xml::grasp_dtd()),
-        ("worlds/grasps/tasks/graspTask.dtd", xml::grasp_task_dtd()),
-        ("worlds/world.dtd", xml::world_dtd()),
+fn files() -> Vec<(Cow<'static, str>, Cow<'static, [u8]>)> {
+    let built_in = xml::BUILT_IN.iter().map(|file| (file.path.into(), file.text.as_bytes().into()));
+    let book = simpartner_book::FILES.iter().map(|file| (format!("docs/{}", file.path).into(), file.bytes.into()));
+    let texts: [(&str, Cow<'static, str>); 11] = [
+        ("README.md", include_str!("init/README.md").into()),
+        ("properties.toml", config::default_properties().into()),
+        ("PROTOCOL.md", simpartner_wire::protocol::SPECIFICATION.into()),
+        ("clients/follow.c", include_str!("../../clients/examples/follow.c").into()),
+        ("clients/follow.py", include_str!("../../clients/examples/follow.py").into()),
+        ("robots/robot.dtd", xml::robot_dtd().into()),
+        ("robots/sequence.dtd", xml::sequence_dtd().into()),
+        ("worlds/my_world.xml", include_str!("init/my_world.xml").into()),
+        ("worlds/grasps/grasp.dtd", xml::grasp_dtd().into()),
+        ("worlds/grasps/tasks/graspTask.dtd", xml::grasp_task_dtd().into()),
+        ("worlds/world.dtd", xml::world_dtd().into()),
     ];
-    built_in.chain(made).collect()
+    let made = texts.into_iter().map(|(path, text)| match text {
+        Cow::Borrowed(text) => (path.into(), text.as_bytes().into()),
+        Cow::Owned(text) => (path.into(), text.into_bytes().into()),
+    });
+    built_in.chain(book).chain(made).collect()
 }
 
 /// Writes all files, or none where one of them would be overwritten.
 pub(super) fn init(arguments: &InitArguments) -> Result<ExitStatus, CliError> {
     let (folder, files) = (&arguments.folder, files());
-    let differs = |(path, text): &&(&str, String)| {
-        let path = folder.join(path);
-        path.symlink_metadata().is_ok() && fs::read(path).map_or(true, |present| present != text.as_bytes())
-    };
-    let taken: Vec<&str> = files.iter().filter(differs).map(|(path, _)| *path).collect();
+    let taken: Vec<&str> = files
+        .iter()
+        .filter(|(path, bytes)| {
+            let path = folder.join(&**path);
+            path.symlink_metadata().is_ok() && fs::read(path).map_or(true, |present| present != **bytes)
+        })
+        .map(|(path, _)| &**path)
+        .collect();
     if !taken.is_empty() && !arguments.force {
         return Err(CliError::Input(format!(
             "init: '{}' has files of its own under these names: {}\nhelp: choose another folder, or let --force replace them",
@@ -60,11 +65,11 @@ pub(super) fn init(arguments: &InitArguments) -> Result<ExitStatus, CliError> {
             taken.join(", ")
         )));
     }
-    for (path, text) in &files {
-        write(&folder.join(path), text)?;
+    for (path, bytes) in &files {
+        write(&folder.join(&**path), bytes)?;
     }
     line(format_args!(
-        "{}: {} files in worlds, robots and clients, properties.toml, README.md and other pages",
+        "{}: {} files in worlds, robots, clients and docs, properties.toml and README.md",
         folder.display(),
         files.len()
     ));
@@ -72,9 +77,9 @@ pub(super) fn init(arguments: &InitArguments) -> Result<ExitStatus, CliError> {
     Ok(ExitStatus::Success)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), CliError> {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)
-        .and_then(|()| fs::write(path, text))
+        .and_then(|()| fs::write(path, bytes))
         .map_err(|error| CliError::Input(format!("init: cannot write '{}': {error}", path.display())))
 }

@@ -144,13 +144,13 @@ enum Schema {
     /// worlds/grasps/tasks/graspTask.dtd
     #[value(name = "graspTask")]
     GraspTask,
-    /// robots/REFERENCE.md
+    /// The reference of world, robot, sequence and grasp files
     Reference,
-    /// PROTOCOL.md: what clients and server say to each other over TCP
+    /// The protocol between clients and server over TCP
     Protocol,
     /// properties.toml
     Properties,
-    /// LOG.md: tables, views and columns of the log
+    /// Tables, views and columns of the log
     Log,
 }
 

@@ -104,7 +104,13 @@ fn the_program_prints_its_protocol_and_puts_it_into_a_project() {
     let made = simpartner(&["init", "."]).current_dir(scratch.path("")).output().unwrap();
     assert!(made.status.success(), "{}", text(&made.stderr));
     assert_eq!(std::fs::read_to_string(scratch.path("PROTOCOL.md")).unwrap(), protocol);
-    for file in ["LOG.md", "ANALYSIS.md", "clients/follow.py", "clients/follow.c", "worlds/grasps/tasks/box.xml"] {
+    for file in [
+        "docs/reference/log.md",
+        "docs/how-to/analyse.md",
+        "clients/follow.py",
+        "clients/follow.c",
+        "worlds/grasps/tasks/box.xml",
+    ] {
         assert!(scratch.path(file).exists(), "{file}");
     }
 }

@@ -7,6 +7,7 @@
 mod analysis;
 mod balance;
 mod benchmark;
+mod book;
 mod bounds;
 mod check;
 mod circles;

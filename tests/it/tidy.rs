@@ -48,6 +48,7 @@ const ENGINE: [&str; 13] = [
 /// Packages below the server's own modules.
 const LIBRARIES: &[&str] = &[
     "analysis",
+    "book",
     "description",
     "dynamics",
     "experiments",

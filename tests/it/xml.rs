@@ -86,7 +86,7 @@ fn the_generated_files_are_the_schema_table() {
     assert_current(&root().join("robots/sequence.dtd"), &sequence_dtd());
     assert_current(&root().join("worlds/grasps/grasp.dtd"), &grasp_dtd());
     assert_current(&root().join("worlds/grasps/tasks/graspTask.dtd"), &grasp_task_dtd());
-    assert_current(&root().join("robots/REFERENCE.md"), &reference());
+    assert_current(&root().join("docs/src/reference/format.md"), &reference());
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl RealPad {
     }
 }
 
-const NO_PAD_HELP: &str = "help: --script FILE drives without a pad; the client's README tells the format";
+const NO_PAD_HELP: &str = "help: --script FILE drives without a pad; the documentation's page 'Gamepad' describes the format";
 
 impl Backend for RealPad {
     fn poll(&mut self, _now: Duration, events: &mut Vec<Event>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Recording of a drive as a sequence file (`robots/REFERENCE.md`): pauses in simulated time put every command into the step in
+//! What was driven, as a sequence file (`simpartner schema reference`): pauses in simulated time put every command into the step in
 //! which it acted.
 //!
 //! The sequence counts from step 0 of the world, so it replays to the same bits in a fresh one, as long as nobody else has

@@ -5,7 +5,7 @@
     found = grasp.check("worlds/grasps/pinch.xml")
     print(found["verdict"], found["least"]["squeeze_N"])
 
-`worlds/grasps/README.md` of the repository defines what the answers hold; their keys carry units. A grasp is a grasp file, or an
+The page "Grasps" of the documentation defines the answers; their keys carry units. A grasp is a grasp file, or an
 object file and a contact file of 1994. With `database`, a row of the log's table `grasp` keeps the answer.
 """
 

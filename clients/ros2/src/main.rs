@@ -27,7 +27,7 @@ struct Arguments {
     /// The server's token, where it wants one
     #[arg(long)]
     token: Option<String>,
-    /// Settings; clients/ros2/README.md describes them
+    /// Settings; the page "ROS 2 bridge" of the documentation describes them
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// DDS domain, in place of the file's

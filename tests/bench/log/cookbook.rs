@@ -1,4 +1,4 @@
-//! Ten questions of `COOKBOOK.md` on each database, from one text. `QUESTIONS=12,20` chooses others by their numbers.
+//! Ten questions of `how-to/questions.md` of the book on each database, from one text. `QUESTIONS=12,20` chooses others by their numbers.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ const TEN: [usize; 10] = [1, 3, 5, 10, 12, 14, 17, 19, 20, 22];
 
 /// The questions of the page by their numbers: what is asked, and its SELECT.
 fn questions() -> Vec<(usize, &'static str, &'static str)> {
-    let page = include_str!("../../../COOKBOOK.md");
+    let page = include_str!("../../../docs/src/how-to/questions.md");
     let question = |part: &'static str| {
         let (number, rest) = part.split_once(". ")?;
         let (asked, rest) = rest.split_once("**")?;

@@ -1,4 +1,4 @@
-//! `COOKBOOK.md`: every question is answered on each database from one text, and the answers are the same.
+//! `how-to/questions.md` of the book: every question is answered on each database from one text, and the answers are the same.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ const WITHOUT_ROWS: [&str; 3] = ["'tipOver'", "'leftGround'", "soilSensor"];
 
 /// The questions of the page.
 fn questions() -> Vec<&'static str> {
-    let page = include_str!("../../../COOKBOOK.md");
+    let page = include_str!("../../../docs/src/how-to/questions.md");
     page.split("\n```sql\n").skip(1).map(|part| part.split("\n```").next().unwrap()).collect()
 }
 

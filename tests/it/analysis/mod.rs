@@ -1,4 +1,4 @@
-//! Logs are analysed with the binary, as a user does: queries, lists, comparisons, exports, plots, and the blocks of `ANALYSIS.md`.
+//! Logs are analysed with the binary, as a user does: queries, lists, comparisons, exports, plots, and the blocks of `how-to/analyse.md`.
 
 mod compare;
 mod cookbook;
@@ -88,7 +88,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Whether Python has these modules; a test without them is skipped.
-fn python_has(modules: &str) -> bool {
+pub(super) fn python_has(modules: &str) -> bool {
     let found = match Command::new("python3").args(["-c", &format!("import {modules}")]).output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(_) => Err(format!("Python has no {modules}")),

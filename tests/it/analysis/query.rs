@@ -1,6 +1,9 @@
 //! `query`, `runs` and `plot`.
 
+use std::path::Path;
+
 use super::{BODIES, JOINTS, Logs, STEPS, python, python_has, simpartner, text};
+use crate::xml::assert_current;
 
 #[test]
 fn an_answer_comes_as_a_table_as_csv_and_as_json() {
@@ -221,7 +224,7 @@ fn numbers_read_back_to_the_same_bits() {
 fn what_is_told_of_the_log_is_what_it_has() {
     let logs = Logs::shared();
     let told = text(&simpartner(&["schema", "log"]).stdout);
-    assert_eq!(told, include_str!("../../../LOG.md"), "`simpartner schema log > LOG.md` brings it up to date");
+    assert_current(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src/reference/log.md"), &told);
     for table in simpartner::recorder::inquiry::TABLES.iter() {
         let mut columns: Vec<&str> = table.columns().map(|(name, _)| name).collect();
         let sql = format!("SELECT name FROM pragma_table_info('{}')", table.name);

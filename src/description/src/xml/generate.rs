@@ -105,16 +105,17 @@ const PAGE_PARTS: [(&str, &str); 5] = [
     ("Grasp task files", GRASP_TASK),
 ];
 
-/// `robots/REFERENCE.md`: every element with its content, attributes, units, defaults and an example.
+/// The book's page `reference/format.md`: every element with its content, attributes, units, defaults and an example.
 pub fn reference() -> String {
     let mut text = String::from(
         "# World, robot, sequence and grasp files\n\n\
-         `simpartner schema reference` prints this page from the format's table. All values are in SI units and radians, but for\n\
-         geographic latitude and longitude, which are in degrees;\n\
-         the world frame is right-handed with y up. Elements may stand in any order. A file that holds nothing but\n\
-         `<object>` elements is a world, one that holds nothing but `<command>` and `<repeat>` elements a sequence of\n\
-         version 1. `simpartner check FILE` tells whether a file can be run, and warns of what is hardly meant.\n\n\
-         A robot built step by step: [TUTORIAL.md](TUTORIAL.md).\n",
+         `simpartner schema reference` prints this page from the table that the reader of these files uses.\n\n\
+         Values are in SI units and radians; geographic latitude and longitude are in degrees. The world frame is right-handed\n\
+         with y up. The order of elements does not matter.\n\n\
+         A file of `<object>` elements alone is a world. A file of `<command>` and `<repeat>` elements alone is a sequence of\n\
+         version 1.\n\n\
+         `simpartner check FILE` reads a file, reports every error with its place, and warns of probable mistakes.\n\
+         [A first robot](../tutorials/first-robot.md) builds a robot step by step.\n",
     );
     write_contents(&mut text);
     text.push_str(FRAMES_SECTION);

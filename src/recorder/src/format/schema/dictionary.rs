@@ -8,14 +8,14 @@ const HEADER: &str = "\
 # The log
 
 What the tables, views and columns of a log mean, the same in SQLite, PostgreSQL, MySQL and MariaDB. `simpartner schema log`
-prints this file; a test compares it with the database. `ANALYSIS.md` shows queries.
+prints this file; a test compares it with the database. [Analyse runs](../how-to/analyse.md) shows queries.
 
 Names in camelCase are those of the thesis; SQL ignores their case (MySQL and MariaDB on Linux do not, but `simpartner query`
 corrects the case for you). Lengths are metres, angles radians, everything else SI; vectors are in world axes, y up, unless a column
 says otherwise. A number that is not finite is NULL.
 
 **Start with the views with names**: they have the names of things and the times in them, so that no join is needed. The tables
-that they are made of, and those that describe the model, come after. `COOKBOOK.md` has the questions that people ask most.
+that they are made of, and those that describe the model, come after. [Questions to a log](../how-to/questions.md) has the most frequent questions.
 
 **Joins.** Rows of two views belong to the same step where `simulationRowID` is the same: that is the key, unique over all runs. Within
 a run, which is what `simpartner query` shows, `step` and `time` do as well. Each takes a time that grows with the rows.
@@ -34,7 +34,7 @@ is to the base of ten on SQLite and PostgreSQL, and natural on MySQL and MariaDB
 An SQLite that was built without mathematical functions refuses `motionLog` and `wheelLog`; no other view needs them.
 ";
 
-/// The text of `LOG.md`.
+/// The text of the book's page `reference/log.md`.
 pub fn dictionary() -> String {
     let mut text = HEADER.to_owned();
     for (title, is_named) in [("Views with names", true), ("Tables, and the views of the thesis", false)] {
@@ -43,7 +43,10 @@ pub fn dictionary() -> String {
         for table in TABLES.iter().filter(|table| table.is_named_view() == is_named) {
             let doc = match table.kind {
                 TableKind::SensorView => {
-                    format!("Readings of each {}; `robots/REFERENCE.md` says what it measures.", table.doc)
+                    format!(
+                        "Readings of each {}; [World and robot files](format.md#sensor) has its unit, frame and range.",
+                        table.doc
+                    )
                 }
                 _ => table.doc.to_owned(),
             };

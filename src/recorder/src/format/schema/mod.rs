@@ -1,6 +1,6 @@
 //! The tables and views of a log: the one place that names their columns.
 //!
-//! The statements, the order of the values in a row, the checksums, what readers ask for and the data dictionary `LOG.md` all follow
+//! The statements, the order of the values in a row, the checksums, what readers ask for and the data dictionary all follow
 //! from [`TABLES`]. To add a column to a table takes an entry in `tables`, a migration for each database, and the value where its
 //! rows are made (`write::row_encoder`, `write::run_rows`). The entry comes behind the table's other columns that are written at the
 //! same time: stored checksums name columns by their place, and so those of older logs stay valid.

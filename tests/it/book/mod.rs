@@ -1,0 +1,64 @@
+//! The book in `docs`: its commands run, its links lead somewhere, its pictures and generated pages are what the program makes.
+
+mod generated;
+mod links;
+pub mod runner;
+
+use std::{fs, path::Path};
+
+use simpartner_book::{chapters, markdown};
+
+use self::runner::Runner;
+use crate::xml::assert_current;
+
+/// Pages with a test of their own, which also looks at what their blocks print.
+const APART: [&str; 3] = ["tutorials/first-robot.md", "how-to/analyse.md", "how-to/questions.md"];
+
+/// Runs every page of a part in a folder of its own, and holds its pictures to those that its commands have made.
+fn run_part(part: &str) {
+    let mut pages = 0;
+    for chapter in chapters().iter().filter(|chapter| chapter.part == part && !APART.contains(&chapter.path)) {
+        let page = markdown(chapter.path).unwrap();
+        let mut runner = Runner::new(chapter.path);
+        runner.run(page);
+        hold_pictures(&runner, chapter.path, page);
+        pages += 1;
+    }
+    assert!(pages > 0, "no pages in {part}");
+}
+
+/// Pictures of a page that its commands have made are those beside the page. `UPDATE_GENERATED=1` writes them anew.
+pub fn hold_pictures(runner: &Runner, path: &str, page: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src").join(path);
+    for picture in links::targets(page).filter(|target| target.ends_with(".svg")) {
+        let made = runner.path(picture.rsplit('/').next().unwrap());
+        if let Ok(text) = fs::read_to_string(made) {
+            assert_current(&folder.parent().unwrap().join(picture), &text);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn every_block_of_the_introduction_and_the_tutorials_runs() {
+    run_part("");
+    run_part("Tutorials");
+}
+
+#[cfg(unix)]
+#[test]
+fn every_block_of_the_how_to_pages_runs() {
+    run_part("How-to");
+}
+
+#[cfg(unix)]
+#[test]
+fn every_block_of_the_reference_runs() {
+    run_part("Reference");
+}
+
+#[cfg(unix)]
+#[test]
+fn every_block_of_the_explanation_runs() {
+    run_part("Explanation");
+}
