@@ -2,6 +2,7 @@
 
 mod bounds;
 mod client;
+mod docs;
 mod grasp;
 mod live;
 mod runs;

@@ -34,10 +34,11 @@ export class Header {
     const step = iconButton("step", "Make one step (.)", () => transport.step(1));
     const many = button("n steps", "Make that many steps at once", () => transport.step(this.chosenSteps), "text-button");
     [reset.id, step.id, many.id] = ["reset", "step", "many"];
+    const docs = make("a", { className: "docs", id: "docs", href: "docs/", target: "_blank", textContent: "Docs", title: "Documentation" });
     this.element = make(
       "header",
       { className: "bar" },
-      make("div", { className: "identity" }, make("strong", { textContent: "SimPartner" }), this.title, this.badge),
+      make("div", { className: "identity" }, make("strong", { textContent: "SimPartner" }), this.title, this.badge, docs),
       make("div", { className: "transport" }, reset, this.playButton, step, make("span", { className: "joined" }, this.steps, many), this.rate),
       make(
         "dl",

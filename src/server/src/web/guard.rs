@@ -16,7 +16,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use super::{Peer, Web, files};
+use super::{Peer, Web, docs, files};
 use crate::{Settings, accept::judge_token};
 
 /// What page and server speak on a WebSocket.
@@ -78,7 +78,7 @@ impl Guard {
     /// Which token this request shows.
     fn shown(&self, path: &str, headers: &HeaderMap) -> Shown {
         match path {
-            _ if files::is_public(path) => Shown::Right,
+            _ if files::is_public(path) || docs::holds(path) => Shown::Right,
             "/live" => self.shown_in_subprotocol(headers),
             _ => self.shown_as_bearer(headers),
         }
@@ -216,6 +216,8 @@ mod tests {
             guard.shown(path, &headers)
         };
         assert_eq!(asked("/", &[]), Shown::Right);
+        assert_eq!(asked("/docs/introduction.html", &[]), Shown::Right);
+        assert_eq!(asked("/docset.json", &[]), Shown::Nothing);
         assert_eq!(asked("/scene.json", &[]), Shown::Nothing);
         assert_eq!(asked("/scene.json", &[(header::AUTHORIZATION, "Bearer open simsim")]), Shown::Wrong);
         assert_eq!(asked("/scene.json", &[(header::AUTHORIZATION, "Bearer open sesame?")]), Shown::Right);

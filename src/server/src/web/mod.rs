@@ -2,11 +2,12 @@
 //!
 //! A page is a client like any other: a command takes the same path as on a device's port, a line for the clock that of the
 //! control port, and the page is sent the newest record only, when it has taken up those before. Connections are bounded, and
-//! nothing waits for a slow one. Start at [`serve`]; `guard` decides which requests are let in, `live` is the connection of an
+//! nothing waits for a slow one. `docs` serves the documentation. Start at [`serve`]; `guard` decides which requests are let in, `live` is the connection of an
 //! open page.
 
 mod archive;
 mod clock;
+mod docs;
 mod files;
 mod frame;
 mod grasp;
@@ -177,6 +178,9 @@ fn routes(web: Arc<Web>) -> Router {
         .route("/runs/{id}/events.json", get(runs::events))
         .route("/runs/{id}/commands.json", get(runs::commands))
         .route("/live", get(open_live))
+        .route("/docs", get(docs::redirect))
+        .route("/docs/", get(docs::answer))
+        .route("/docs/{*path}", get(docs::answer))
         .fallback(get(files::answer))
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::watch_over))
         .with_state(web)
