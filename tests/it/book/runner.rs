@@ -184,6 +184,8 @@ impl Runner {
         let mut command = Command::new(program);
         command.env("PATH", path).env("PROGRAM", env!("CARGO_BIN_EXE_simpartner")).env("SERVER", server);
         command.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python"));
+        // Beside other tests a nicer process would take minutes.
+        command.env("SIMPARTNER_REALTIME_FAST_NICENESS", "0");
         command
             .env_remove("RUST_LOG")
             .env_remove("SERVES")
