@@ -51,7 +51,8 @@ impl RealPad {
     }
 }
 
-const NO_PAD_HELP: &str = "help: --script FILE drives without a pad; the documentation's page 'Gamepad' describes the format";
+const NO_PAD_HELP: &str =
+    "help: --script FILE drives without a pad; the documentation's page 'Gamepad' describes the format";
 
 impl Backend for RealPad {
     fn poll(&mut self, _now: Duration, events: &mut Vec<Event>) -> Result<()> {
