@@ -2,33 +2,18 @@
 //!
 //! It knows nothing of servers; [`file`] answers for a path, whoever asks. `mdbook build docs` makes the same pages as files.
 
+mod files;
 mod page;
 mod summary;
 
 use std::borrow::Cow;
 
+pub use files::{FILES, File, markdown};
 pub use page::{Section, heading_id, sections};
 pub use summary::{Chapter, chapters};
 
-/// A file of the book.
-#[derive(Debug)]
-pub struct File {
-    /// Its path in `docs/src`, with `/`.
-    pub path: &'static str,
-    /// Its content; of a page with all that it includes.
-    pub bytes: &'static [u8],
-}
-
-include!(concat!(env!("OUT_DIR"), "/files.rs"));
-
 /// Style and script of the HTML pages.
 const ASSETS: [(&str, &str); 2] = [("book.css", include_str!("book.css")), ("book.js", include_str!("book.js"))];
-
-/// The Markdown of a page, by its path in `docs/src`.
-pub fn markdown(path: &str) -> Option<&'static str> {
-    let file = FILES.iter().find(|file| file.path == path && path.ends_with(".md"))?;
-    std::str::from_utf8(file.bytes).ok()
-}
 
 /// A file of the HTML book, and its MIME type, by its path relative to the book's root. The root itself is the first chapter.
 pub fn file(path: &str) -> Option<(&'static str, Cow<'static, [u8]>)> {

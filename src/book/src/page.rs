@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html::push_html};
 
-use super::{Chapter, chapters};
+use super::summary::{Chapter, chapters};
 
 /// A part of a page between two headings, to be searched.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The list of chapters, from `SUMMARY.md` in mdBook's form.
 
+use super::files;
+
 /// A page of the book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chapter {
@@ -13,7 +15,7 @@ pub struct Chapter {
 
 /// All pages in their order.
 pub fn chapters() -> Vec<Chapter> {
-    parse(super::markdown("SUMMARY.md").unwrap_or_default())
+    parse(files::markdown("SUMMARY.md").unwrap_or_default())
 }
 
 fn parse(text: &'static str) -> Vec<Chapter> {

@@ -1,6 +1,6 @@
 //! The SQL files of `migrations/`, built into the program.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
 use sqlx::{
     SqlSafeStr,
@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// A migration: version, name, and its SQL text for one database.
-pub(super) type MigrationFile = (i64, &'static str, &'static str);
+type MigrationFile = (i64, &'static str, &'static str);
 
 /// Table of the migrations in a folder of `migrations/`. The three databases have files of the same names.
 macro_rules! migration_files {
@@ -39,13 +39,18 @@ macro_rules! migration_files {
     };
 }
 
-pub(super) const SQLITE: &[MigrationFile] = migration_files!("sqlite");
-pub(super) const POSTGRES: &[MigrationFile] = migration_files!("postgres");
-pub(super) const MYSQL: &[MigrationFile] = migration_files!("mysql");
+const SQLITE_FILES: &[MigrationFile] = migration_files!("sqlite");
+const POSTGRES_FILES: &[MigrationFile] = migration_files!("postgres");
+const MYSQL_FILES: &[MigrationFile] = migration_files!("mysql");
+
+/// Migrators of the three databases. A migrator holds a checksum of each file, so it is made once for a process.
+pub(super) static SQLITE: LazyLock<Migrator> = LazyLock::new(|| migrator(SQLITE_FILES));
+pub(super) static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| migrator(POSTGRES_FILES));
+pub(super) static MYSQL: LazyLock<Migrator> = LazyLock::new(|| migrator(MYSQL_FILES));
 
 /// Migrator that applies the files in order of their versions. The description of a migration is its name without the number,
 /// with spaces, as sqlx derives it from the name of a file: the databases of earlier versions hold these descriptions.
-pub(super) fn migrator(files: &'static [MigrationFile]) -> Migrator {
+fn migrator(files: &[MigrationFile]) -> Migrator {
     let migration = |&(version, name, sql): &MigrationFile| {
         let description = name.split_once('_').map_or(name, |(_, description)| description).replace('_', " ");
         Migration::new(version, Cow::Owned(description), MigrationType::Simple, sql.into_sql_str(), false)
@@ -61,7 +66,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_folders_is_built_in_under_its_number() {
-        for (folder, files) in [("sqlite", SQLITE), ("postgres", POSTGRES), ("mysql", MYSQL)] {
+        for (folder, files) in [("sqlite", SQLITE_FILES), ("postgres", POSTGRES_FILES), ("mysql", MYSQL_FILES)] {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations").join(folder);
             let mut names: Vec<String> =
                 fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -107,7 +107,7 @@ impl Connection {
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
         let lock = "SELECT get_lock(left(concat('simpartner ', database()), 64), 30)";
         sqlx::query(lock).execute(&mut self.connection).await?;
-        migrations::migrator(migrations::MYSQL).run(&mut self.connection).await?;
+        migrations::MYSQL.run(&mut self.connection).await?;
         let unlock = "SELECT release_lock(left(concat('simpartner ', database()), 64))";
         sqlx::query(unlock).execute(&mut self.connection).await?;
         Ok(())

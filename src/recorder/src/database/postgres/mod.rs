@@ -101,7 +101,7 @@ impl Connection {
     }
 
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
-        migrations::migrator(migrations::POSTGRES).run(&mut self.connection).await
+        migrations::POSTGRES.run(&mut self.connection).await
     }
 
     pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {

@@ -81,7 +81,7 @@ impl Connection {
     /// find them there.
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
         let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
-        migrations::migrator(migrations::SQLITE).run(&mut *transaction).await?;
+        migrations::SQLITE.run(&mut *transaction).await?;
         transaction.commit().await?;
         let timeout = AssertSqlSafe(format!("PRAGMA busy_timeout = {}", LOCK_TIMEOUT.as_millis()));
         sqlx::raw_sql(timeout).execute(&mut self.connection).await?;
