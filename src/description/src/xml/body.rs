@@ -53,22 +53,15 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     }
     let visuals = read_visuals(reading, node)?;
     let inertia = child(node, "inertia").and_then(|node| read_inertia(reading, node));
+    let frame = &node.context.frame;
+    let linear_velocity = velocity(reading, node, "translationalVelocity", ["vx", "vy", "vz"])?;
+    let angular_velocity = velocity(reading, node, "rotationalVelocity", ["omegax", "omegay", "omegaz"])?;
     Some(Body {
         name,
         robot: None,
-        pose: node.context.frame.place(&pose?),
-        linear_velocity: node.context.frame.axis(node.context.frame.mirror(velocity(
-            reading,
-            node,
-            "translationalVelocity",
-            ["vx", "vy", "vz"],
-        )?)),
-        angular_velocity: node.context.frame.axis(node.context.frame.mirror_turning(velocity(
-            reading,
-            node,
-            "rotationalVelocity",
-            ["omegax", "omegay", "omegaz"],
-        )?)),
+        pose: frame.place(&pose?),
+        linear_velocity: frame.axis(frame.mirror(linear_velocity)),
+        angular_velocity: frame.axis(frame.mirror_turning(angular_velocity)),
         fixed,
         mass: if fixed { mass.unwrap_or(0.0) } else { mass? },
         inertia,

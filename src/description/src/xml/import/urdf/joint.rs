@@ -147,11 +147,8 @@ fn read_joint(
         // Many files say 0 where nothing is known.
         if bound <= 0.0 && motion != Motion::Fixed {
             let said = format!("{what}='{}' of <limit> counts as no bound", attribute(limit, what).unwrap_or_default());
-            notes.add(
-                reading.attribute_offset(limit, what),
-                said,
-                "give the joint what its motor has, or take it as a fixed one",
-            );
+            let help = "give the joint what its motor has, or take it as a fixed one";
+            notes.add(reading.attribute_offset(limit, what), said, help);
         }
         Some(bound).filter(|bound| *bound > 0.0)
     };
