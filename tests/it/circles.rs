@@ -15,18 +15,7 @@ use std::{
 use source::{Use, code_of, paths_in, uses_in};
 
 /// Folders that still have circles. An entry goes with its last circle; none is added.
-const REMAINING: &[&str] = &[
-    "src/analysis/src/export/",
-    "src/experiments/src/benchmark/arm/",
-    "src/cli/grasp/",
-    "src/experiments/src/draw/",
-    "src/dynamics/",
-    "src/experiments/src/grasp_batch/",
-    "src/experiments/src/mobility/",
-    "src/recorder/",
-    "src/server/",
-    "src/experiments/src/verify/",
-];
+const REMAINING: &[&str] = &["src/dynamics/"];
 
 type Module = Vec<String>;
 type Arrows = BTreeMap<PathBuf, BTreeMap<PathBuf, BTreeSet<String>>>;

@@ -15,9 +15,8 @@ use simpartner_terminal::output::{Rounded, line};
 use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
-    Friction, Input, json_of,
+    input::{Friction, Input, json_of, program_of_1994, refuse, shown, statics},
     keep::{Answer, Keep, keep},
-    program_of_1994, refuse, shown, statics,
 };
 use crate::{
     plot::{Mark, Polar},

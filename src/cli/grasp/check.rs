@@ -10,9 +10,8 @@ use simpartner_terminal::output::{Rounded, line};
 use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
-    Friction, Input, in_world, json_of,
+    input::{Friction, Input, in_world, json_of, program_of_1994, refuse, shown, statics},
     keep::{Answer, Keep, keep},
-    program_of_1994, refuse, shown, statics,
 };
 use crate::recorder::Database;
 

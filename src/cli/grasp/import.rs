@@ -8,7 +8,7 @@ use simpartner_terminal::output::print;
 
 use super::{
     super::exit::{CliError, ExitStatus},
-    Input,
+    input::Input,
 };
 
 #[derive(Debug, Args)]

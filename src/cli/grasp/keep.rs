@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 use simpartner_description::xml;
 
-use super::{super::exit::CliError, Input};
+use super::{super::exit::CliError, input::Input};
 use crate::{
     grasp_batch::{self, Row, Tasks},
     recorder::{ADDRESSES, Database, GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, keep_grasp},

@@ -4,6 +4,7 @@ mod chart;
 mod check;
 mod correlate;
 mod import;
+mod input;
 mod keep;
 mod log;
 mod quality;
@@ -11,17 +12,7 @@ mod run;
 mod show;
 mod slip;
 
-use std::path::{Path, PathBuf};
-
-use bevy_math::DVec3;
-use clap::{Args, Subcommand};
-use serde_json::{Value, json};
-use simpartner_description::xml;
-use simpartner_grasp::{
-    GraspError, Section, Statics, Vector6,
-    harker::{Harker, Program},
-};
-use simpartner_model::Grasp;
+use clap::Subcommand;
 
 use super::exit::{CliError, ExitStatus};
 
@@ -45,28 +36,6 @@ pub(super) enum GraspVerb {
     Import(import::ImportArguments),
 }
 
-/// The grasp that a verb is about.
-#[derive(Debug, Args)]
-struct Input {
-    /// A grasp file; or an object file and a contact file of 1994
-    #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
-    files: Vec<PathBuf>,
-}
-
-/// How friction is taken.
-#[derive(Debug, Args)]
-struct Friction {
-    /// Take friction cones for pyramids of so many edges; without it they are cones
-    #[arg(long, value_name = "EDGES")]
-    edges: Option<usize>,
-}
-
-impl Friction {
-    fn section(&self) -> Section {
-        self.edges.map_or(Section::Disc, Section::Polygon)
-    }
-}
-
 pub(super) fn grasp(verb: &GraspVerb) -> Result<ExitStatus, CliError> {
     match verb {
         GraspVerb::Check(arguments) => check::check(arguments),
@@ -78,77 +47,4 @@ pub(super) fn grasp(verb: &GraspVerb) -> Result<ExitStatus, CliError> {
         GraspVerb::Show(arguments) => show::show(arguments),
         GraspVerb::Import(arguments) => import::import(arguments),
     }
-}
-
-impl Input {
-    fn shown(&self) -> String {
-        self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ")
-    }
-
-    /// The grasp in the words of 1994, which takes contacts that no other model does.
-    fn harker(&self) -> Result<Harker, CliError> {
-        match &self.files[..] {
-            [object, contacts] => read_texts(object, contacts),
-            [file, ..] => Harker::of(&xml::read_grasp(file)?).map_err(refuse),
-            [] => unreachable!("clap asks for a file"),
-        }
-    }
-
-    fn grasp(&self) -> Result<Grasp, CliError> {
-        match &self.files[..] {
-            [object, contacts] => {
-                let name = contacts.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "_");
-                read_texts(object, contacts)?.to_grasp(&name).map_err(|flaws| {
-                    let lines: String = flaws.iter().map(|flaw| format!("{}: {flaw}\n", contacts.display())).collect();
-                    CliError::Input(format!(
-                        "{lines}help: check and chart take such contacts as they are with --as-1994"
-                    ))
-                })
-            }
-            [file, ..] => Ok(xml::read_grasp(file)?),
-            [] => unreachable!("clap asks for a file"),
-        }
-    }
-}
-
-fn read_texts(object: &Path, contacts: &Path) -> Result<Harker, CliError> {
-    let read = |path: &Path| {
-        let text = xml::read_file(&path.to_string_lossy(), MAX_TEXT);
-        text.map_err(|problem| CliError::Files(problem.into()))
-    };
-    let wrong = |path: &Path, error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
-    let (mut case, limits) = Harker::read_object(&read(object)?).map_err(|error| wrong(object, &error))?;
-    case.contacts = Harker::read_contacts(&read(contacts)?, limits).map_err(|error| wrong(contacts, &error))?;
-    Ok(case)
-}
-
-/// A thousand contacts of thirty numbers, with room to spare.
-const MAX_TEXT: usize = 1 << 20;
-
-fn program_of_1994(corrected: bool) -> Program {
-    if corrected { Program::Corrected } else { Program::Original }
-}
-
-fn refuse(error: GraspError) -> CliError {
-    CliError::Input(error.to_string())
-}
-
-/// The grasp map, and the object's orientation, which takes what it says to the world's axes.
-fn statics(grasp: &Grasp, friction: &Friction) -> Result<Statics, CliError> {
-    Statics::new(grasp, friction.section()).map_err(refuse)
-}
-
-/// The two halves of a wrench or a twist along the world's axes.
-fn in_world(grasp: &Grasp, vector: &Vector6) -> [DVec3; 2] {
-    [0, 3].map(|k| grasp.object.pose.rotation * DVec3::new(vector[k], vector[k + 1], vector[k + 2]))
-}
-
-fn json_of(vector: DVec3) -> Value {
-    json!(vector.to_array())
-}
-
-/// A vector for people: six digits, and no sign on what they make zero.
-fn shown(vector: DVec3) -> String {
-    let digits = |value: f64| simpartner_terminal::output::Rounded((value * 1e6).round() / 1e6 + 0.0).to_string();
-    format!("[{}]", vector.to_array().map(digits).join(", "))
 }

@@ -9,9 +9,8 @@ use simpartner_terminal::output::{Rounded, line};
 use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
-    Friction, Input, in_world, json_of,
+    input::{Friction, Input, in_world, json_of, shown, statics},
     keep::{Answer, Keep, keep},
-    shown, statics,
 };
 
 #[derive(Debug, Args)]

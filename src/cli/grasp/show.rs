@@ -13,7 +13,7 @@ use super::{
         format::ReportArguments,
         signals,
     },
-    Friction, Input, refuse,
+    input::{Friction, Input, refuse},
 };
 use crate::{
     run::RunError,

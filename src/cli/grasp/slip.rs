@@ -15,9 +15,8 @@ use simpartner_terminal::output::{Rounded, line};
 use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
-    Input,
+    input::{Input, refuse, shown},
     keep::{Answer, Keep, keep},
-    refuse, shown,
 };
 
 #[derive(Debug, Args)]

@@ -6,10 +6,9 @@ use std::{
     time::Duration,
 };
 
-use simpartner_model::StepIndex;
 use simpartner_wire::{
     protocol::{DeviceSession, Refusal, RobotSession},
-    signal::{ClientId, Event, EventKind},
+    signal::{ClientId, EventKind},
 };
 use tokio::{
     io::AsyncWriteExt,
@@ -20,9 +19,11 @@ use tokio::{
 };
 
 use super::{
-    Endpoint, Shared,
+    client_events::note,
     connection::{Connection, DELETED, End},
     control, device,
+    endpoint::Endpoint,
+    shared::Shared,
 };
 use simpartner_realtime::{ControlError, now_ns};
 
@@ -128,33 +129,9 @@ async fn converse(
     }
 }
 
-/// Judges an attempt to show the token, and waits as long as its answer has to. Returns whether the client is let in.
-pub(super) async fn judge_token(shared: &Shared, address: IpAddr, is_right: bool) -> bool {
-    let verdict = shared.token_attempts.judge(address, is_right, now_ns());
-    if let Some(wrong) = verdict.reported {
-        let text = format!("{wrong} wrong tokens from {address}: further attempts of this address take a second each");
-        note_value(shared, EventKind::WrongToken, "server", text, Some(wrong as f64)).await;
-    }
-    sleep(verdict.delay).await;
-    verdict.is_admitted
-}
-
 /// Gives up the client's membership of the lockstep, if it has one, however long the queue is.
 async fn leave(shared: &Shared, client: ClientId) {
     while let Err(ControlError::Full(_)) = shared.handle.leave(client) {
-        sleep(BACK_OFF).await;
-    }
-}
-
-/// Puts an event into the log, however long its queue is.
-pub(super) async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
-    note_value(shared, kind, subject, text, None).await;
-}
-
-/// Puts an event with its figure into the log, however long its queue is.
-async fn note_value(shared: &Shared, kind: EventKind, subject: &str, text: String, value: Option<f64>) {
-    let event = Event { step: StepIndex(0), kind, subject: subject.to_owned(), text, value };
-    while let Err(ControlError::Full(_)) = shared.handle.note(event.clone()) {
         sleep(BACK_OFF).await;
     }
 }

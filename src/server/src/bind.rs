@@ -10,7 +10,13 @@ use std::{
 use simpartner_wire::signal::{Layout, Port};
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::{Endpoint, PortChoice, ServerError, Settings, holder, served::OpenPort};
+use super::{
+    endpoint::Endpoint,
+    error::ServerError,
+    holder,
+    served::OpenPort,
+    settings::{PortChoice, Settings},
+};
 
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1024;

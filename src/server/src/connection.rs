@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Shared, accept::judge_token, connections::Place};
+use super::{client_events::judge_token, connections::Place, shared::Shared};
 use simpartner_realtime::now_ns;
 
 /// How many bytes of a client are read at a time, so that no flood keeps others waiting.

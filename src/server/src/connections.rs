@@ -15,7 +15,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::{Endpoint, Limits};
+use super::{endpoint::Endpoint, settings::Limits};
 
 /// How long a client that has sent a request may be idle before it makes room for another, nanoseconds.
 const IDLE_NS: u64 = 60_000_000_000;

@@ -9,10 +9,10 @@ use simpartner_wire::{
 };
 
 use super::{
-    Shared,
     connection::{Connection, End, TURN, Wake},
-    entities::{self, Change},
     error::refusal,
+    shared::Shared,
+    world_edit::{self, Change},
 };
 use simpartner_realtime::{Control, Mode, Status};
 
@@ -86,13 +86,13 @@ pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: Cont
             return acknowledge(place(shared, client, name, placement, text), out);
         }
         ControlRequest::Spawn(spawn) => {
-            return match entities::change(shared, Change::Spawn(spawn.clone())).await {
+            return match world_edit::change(shared, Change::Spawn(spawn.clone())).await {
                 Ok(name) => out.push_str(&format!("OK name={name}\n")),
                 Err(refusal) => out.push_str(&format!("{refusal}\n")),
             };
         }
         ControlRequest::Remove(name) => {
-            return acknowledge(entities::change(shared, Change::Remove(name.clone())).await.map(drop), out);
+            return acknowledge(world_edit::change(shared, Change::Remove(name.clone())).await.map(drop), out);
         }
         ControlRequest::Spawnables => return list_spawnables(shared, out),
         ControlRequest::Help => {

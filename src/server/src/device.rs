@@ -12,9 +12,10 @@ use tokio::{
 };
 
 use super::{
-    Served, Shared,
     connection::{Connection, DELETED, End, TURN, Wake},
     error::refusal,
+    served::Served,
+    shared::Shared,
 };
 use simpartner_realtime::{Acknowledged, Handle, RecordReader};
 

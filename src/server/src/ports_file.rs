@@ -1,19 +1,12 @@
-//! What a running server writes into its file of ports.
+//! The file that lists the ports of a running server.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use simpartner_wire::ports_file::{DevicePort, PortsFile, RobotPort};
 
-use super::{Served, Server};
+use super::served::Served;
 
-impl Server {
-    /// What the file of ports says of it.
-    pub fn ports_file(&self) -> PortsFile {
-        describe(&self.start, self.control_address(), self.viewer_address())
-    }
-}
-
-/// What the file of ports says of a world that is served.
+/// Content of the file of ports for a world that is served.
 pub(super) fn describe(served: &Served, control: SocketAddr, viewer: Option<SocketAddr>) -> PortsFile {
     let devices = served.layout.devices().iter().zip(&served.devices).map(|(info, port)| DevicePort {
         name: info.name.clone(),

@@ -9,7 +9,7 @@ use simpartner_model::{
 };
 use simpartner_wire::signal::DeviceInfo;
 
-use super::{Served, web::RunModel};
+use super::{served::Served, web::RunModel};
 use simpartner_simulation::device;
 
 /// The version of the scene and of what page and server say to each other.

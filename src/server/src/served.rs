@@ -12,7 +12,7 @@ use simpartner_wire::{
     signal::{Layout, Renumbering},
 };
 
-use super::Endpoint;
+use super::endpoint::Endpoint;
 
 /// A port that is listened on. Its number stays when its device has another id in the next world.
 #[derive(Debug, Clone, Copy)]

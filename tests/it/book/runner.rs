@@ -159,10 +159,13 @@ impl Runner {
                 self.feed(block, command);
             }
             None if block.info == "python" => {
-                let modules = ["pandas", "pyarrow", "duckdb", "numpy", "matplotlib", "simpartner"];
-                let needed: Vec<&str> =
+                // The client's own package is on PYTHONPATH; its module `gym` needs one of other people.
+                let modules = ["pandas", "pyarrow", "duckdb", "numpy", "matplotlib"];
+                let mut needed: Vec<&str> =
                     modules.into_iter().filter(|module| block.text.contains(&format!("import {module}"))).collect();
-                if needed.is_empty() || python_has(&needed.join(", ")) {
+                needed.extend(block.text.contains("import simpartner.gym").then_some("gymnasium"));
+                needed.push("sys");
+                if python_has(&needed.join(", ")) {
                     let mut command = self.command("python3");
                     command.arg("-");
                     self.feed(block, command);

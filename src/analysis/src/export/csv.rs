@@ -20,13 +20,13 @@ pub(super) struct CsvWriter {
 impl CsvWriter {
     pub(super) fn create(path: &Path, columns: &[Column]) -> Result<Self, AnalysisError> {
         let failed = |source| AnalysisError::Write { path: path.to_owned(), source };
-        let mut out = BufWriter::with_capacity(super::BUFFER, File::create(path).map_err(failed)?);
+        let mut out = BufWriter::with_capacity(super::table_writer::WRITE_BUFFER, File::create(path).map_err(failed)?);
         answer::line(&mut out, columns.iter().map(|column| column.name.clone())).map_err(failed)?;
         Ok(Self { path: path.to_owned(), out, line: String::new() })
     }
 }
 
-impl super::TableWriter for CsvWriter {
+impl super::table_writer::TableWriter for CsvWriter {
     fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError> {
         self.line.clear();
         for value in row {

@@ -2,60 +2,24 @@
 
 mod csv;
 mod mcap;
+mod order;
 mod parquet;
+mod table_writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+pub use order::{Exported, Format, Order};
+
+use table_writer::TableWriter;
 
 use super::{AnalysisError, Progress, partial_output::PartialOutput};
 use simpartner_recorder::{
-    Inquiry, RecordedRun,
-    inquiry::{Column, Selection, TABLES, Table, Value},
+    Inquiry,
+    inquiry::{Column, Selection, TABLES, Table},
 };
 
 /// After how many rows the progress is reported, some hundred times a second.
 const ROWS_PER_REPORT: u64 = 4096;
-
-/// Bytes that are written to a file at once.
-const BUFFER: usize = 1 << 18;
-
-/// The format of the files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// A folder of tables as text.
-    Csv,
-    /// A folder of tables in columns, compressed.
-    Parquet,
-    /// One file of messages over time.
-    Mcap,
-}
-
-/// What is exported of a run, and where to.
-#[derive(Debug, Clone)]
-pub struct Order<'a> {
-    /// The run.
-    pub run: &'a RecordedRun,
-    /// The format.
-    pub format: Format,
-    /// The file or folder to make.
-    pub output: &'a Path,
-    /// Whether an existing one may be replaced.
-    pub force: bool,
-    /// Which tables; none is all. MCAP has its own channels and takes all.
-    pub tables: Vec<&'static Table>,
-    /// The first and the last step.
-    pub steps: (u64, u64),
-    /// Only steps that are multiples of this.
-    pub every: u64,
-}
-
-/// What was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exported {
-    /// The file or folder.
-    pub place: PathBuf,
-    /// Each table or channel, and its rows or messages.
-    pub counts: Vec<(String, u64)>,
-}
 
 /// Writes a run into files, all of them or none.
 ///
@@ -71,12 +35,6 @@ pub fn export(
         Format::Parquet => tables(inquiry, order, "parquet", progress, parquet::ParquetWriter::create),
         Format::Mcap => mcap::export(inquiry, order, progress),
     }
-}
-
-/// A file that a table is written to.
-trait TableWriter {
-    fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError>;
-    fn finish(self) -> Result<(), AnalysisError>;
 }
 
 fn tables<W: TableWriter>(

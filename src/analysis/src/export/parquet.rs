@@ -193,7 +193,7 @@ impl Cells {
     }
 }
 
-impl super::TableWriter for ParquetWriter {
+impl super::table_writer::TableWriter for ParquetWriter {
     fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError> {
         for (cells, value) in self.columns.iter_mut().zip(row) {
             cells.push(value);

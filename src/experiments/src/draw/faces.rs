@@ -6,7 +6,7 @@ use bevy_math::{DVec2, DVec3};
 use simpartner_dynamics::hull_surface;
 use simpartner_model::{Body, Placed, Pose, Shape};
 
-use super::{Camera, Frame, Part, write_outline};
+use super::projection::{Camera, Frame, Part, write_outline};
 
 /// Sides of what is round: at the size of the pictures more would not show.
 const SIDES: usize = 24;

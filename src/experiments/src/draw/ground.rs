@@ -5,7 +5,10 @@ use std::fmt::Write;
 use bevy_math::{DVec2, DVec3};
 use simpartner_model::{GroundMesh, Heightfield, Mechanism, Plane};
 
-use super::{Camera, Frame, Part, TO_LIGHT, faces, faces::Face, write_outline};
+use super::{
+    faces::{self, Face},
+    projection::{Camera, Frame, Part, TO_LIGHT, write_outline},
+};
 
 /// So many cells of a terrain are drawn at most; a finer one is drawn with every second point, every third and so on.
 const CELLS: usize = 1600;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_description::GraspTaskFile;
 use simpartner_grasp::task::Outcome;
 
-use super::BatchError;
+use super::error::BatchError;
 
 /// What the first line says the file is.
 const FORMAT: &str = "simpartner grasp rows";

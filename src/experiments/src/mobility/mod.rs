@@ -6,8 +6,10 @@
 //! knows no files and no command line.
 
 mod closed;
+mod error;
 pub mod plots;
 pub mod rocks;
+mod site;
 mod stability;
 mod statics;
 pub mod table;
@@ -19,9 +21,10 @@ use std::ops::Range;
 use serde::Serialize;
 use simpartner_dynamics::{BuildError, soil::Traction};
 use simpartner_model::{RockField, RockSizes, Soil};
-use thiserror::Error;
 
 pub use closed::{SlopeLimit, Steady};
+pub use error::MobilityError;
+pub use site::{Ground, Site};
 pub use stability::{Edge, edges};
 pub use vehicle::{Vehicle, Wheel};
 
@@ -40,62 +43,6 @@ const ROCK_HEIGHT: f64 = 0.5;
 /// How many fields of rocks the robot itself drives through, and how far at most, in its widths.
 const ROCK_DRIVES: usize = 5;
 const ROCK_DRIVE_LENGTHS: f64 = 10.0;
-
-/// Why there are no figures.
-#[derive(Debug, Error)]
-pub enum MobilityError {
-    /// A robot that is no vehicle.
-    #[error("'{name}' cannot be studied: {what}")]
-    Robot {
-        /// Its name.
-        name: String,
-        /// What is missing, and what helps.
-        what: String,
-    },
-    /// The engine refuses it.
-    #[error("{0}")]
-    Engine(#[from] BuildError),
-}
-
-/// What a vehicle stands on.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ground {
-    /// Firm, with Coulomb's coefficient; that of a wheel counts where it is smaller.
-    Firm {
-        /// Coefficient of friction.
-        friction: f64,
-    },
-    /// Soil, and rocks of this friction in it.
-    Soil {
-        /// Its name.
-        name: String,
-        /// Its parameters.
-        soil: Soil,
-        /// Coefficient of friction of rocks and steps.
-        friction: f64,
-    },
-}
-
-impl Ground {
-    /// A few words for it.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Firm { friction } => format!("firm ground of friction {friction}"),
-            Self::Soil { name, .. } => name.clone(),
-        }
-    }
-}
-
-/// Where, and how fast.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Site {
-    /// What it drives on.
-    pub ground: Ground,
-    /// m/s².
-    pub gravity: f64,
-    /// Speed of the wheels' rims, m/s. The laws of soil hold up to about 0.2.
-    pub rim_speed: f64,
-}
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use simpartner_description::{Actuator, DeviceSpec, Mount, World};
 use simpartner_dynamics::{MassProperties, mass_properties};
 use simpartner_model::{AXLE_TOLERANCE, BodyId, FreeAxis, Joint, JointId, Mechanism, Placed, Pose, Shape};
 
-use super::MobilityError;
+use super::error::MobilityError;
 
 /// How far above the lowest wheel another may be and still stand, as a part of its radius: legs of slightly different length.
 const STANDS: f64 = 0.1;

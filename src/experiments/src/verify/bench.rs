@@ -11,7 +11,7 @@ use simpartner_dynamics::{BodyState, BuildError, Engine, EngineIdentity, Guard, 
 use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
 use simpartner_wire::signal::{EventKind, StepRecord};
 
-use super::Trouble;
+use super::trouble::Trouble;
 use simpartner_simulation::sim::Simulation;
 
 /// Settings and files that all cases share.

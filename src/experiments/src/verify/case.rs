@@ -1,11 +1,9 @@
 //! What a case is, and what it brings back.
 
-use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::EngineKind;
-use thiserror::Error;
-
-use super::{Bench, Peer};
 use simpartner_plot::Plot;
+
+use super::{Bench, Peer, trouble::Trouble};
 
 /// An experiment with a known outcome.
 #[derive(Debug)]
@@ -22,17 +20,6 @@ pub struct Case {
     pub quick: bool,
     /// Runs it.
     pub run: fn(&Bench, &mut Findings) -> Result<(), Trouble>,
-}
-
-/// Why something could not be measured.
-#[derive(Debug, Error)]
-pub enum Trouble {
-    /// A robot, a sequence or a world could not be read: the call ends.
-    #[error("{0}")]
-    Files(#[from] Diagnostics),
-    /// The engine cannot do it, or came to no sound state: the row says so, and the call goes on.
-    #[error("{0}")]
-    Engine(String),
 }
 
 /// One figure beside its reference.

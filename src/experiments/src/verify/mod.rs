@@ -13,6 +13,7 @@ pub mod math;
 pub mod page;
 mod peers;
 pub mod table;
+mod trouble;
 
 use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::EngineIdentity;
@@ -20,8 +21,9 @@ use simpartner_wire::near;
 use thiserror::Error;
 
 pub use bench::Bench;
-pub use case::{Case, Findings, Row, Trouble};
+pub use case::{Case, Findings, Row};
 pub use peers::Peer;
+pub use trouble::Trouble;
 
 /// A case that has been run.
 #[derive(Debug)]

@@ -14,7 +14,8 @@ use super::{
     limits::{CONNECT_TIMEOUT, STATEMENT_TIMEOUT},
     mysql, postgres,
     scan::RowSender,
-    session::{self, Session},
+    session,
+    session_id::Session,
     sqlite,
 };
 use crate::format::{

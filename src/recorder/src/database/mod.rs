@@ -18,4 +18,5 @@ mod query;
 pub(super) mod query_position;
 pub(super) mod scan;
 pub(super) mod session;
+pub(super) mod session_id;
 mod sqlite;

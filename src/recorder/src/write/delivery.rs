@@ -25,7 +25,7 @@ use super::{
     status::RecorderStatus,
 };
 use crate::database::{
-    address::Database, connection::Connection, driver::Access, error::RecorderError, session::Session,
+    address::Database, connection::Connection, driver::Access, error::RecorderError, session_id::Session,
 };
 
 /// Pause before the first retry: about the time of a batch. Each further pause is twice as long.

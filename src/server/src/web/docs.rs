@@ -25,7 +25,7 @@ pub(super) async fn redirect() -> Redirect {
 pub(super) async fn answer(uri: Uri) -> Response {
     let path = uri.path().strip_prefix(ROOT).unwrap_or_default();
     if path == "search.json" {
-        return super::json(index());
+        return super::json::json(index());
     }
     match simpartner_book::file(path) {
         Some((kind, bytes)) => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),

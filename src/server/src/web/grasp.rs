@@ -18,7 +18,7 @@ use super::{
     files,
     guard::{Guard, HEADERS},
 };
-use crate::{ServerError, Settings, bind};
+use crate::{bind, error::ServerError, settings::Settings};
 
 /// The page asks nobody: all it needs is in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \

@@ -3,21 +3,13 @@
 //! A foreign page can make a browser send requests here, and with a name of its own that points to this machine it could read
 //! the answers too. The first is known by its `Origin`, the second by its `Host`.
 
-use std::{
-    net::{IpAddr, Ipv6Addr},
-    sync::Arc,
-};
+use std::net::{IpAddr, Ipv6Addr};
 
-use axum::{
-    extract::{ConnectInfo, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use super::{Peer, Web, docs, files};
-use crate::{Settings, accept::judge_token};
+use super::{docs, files};
+use crate::settings::Settings;
 
 /// What page and server speak on a WebSocket.
 pub(super) const SUBPROTOCOL: &str = "simpartner.1";
@@ -59,6 +51,11 @@ impl Guard {
         }
     }
 
+    /// True if the settings ask for a token.
+    pub(super) fn asks_for_token(&self) -> bool {
+        self.bearer.is_some()
+    }
+
     /// Why this request is not let in, whatever token it shows, if it is not.
     pub(super) fn refuse(&self, path: &str, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
         let live = path == "/live";
@@ -76,7 +73,7 @@ impl Guard {
     }
 
     /// Which token this request shows.
-    fn shown(&self, path: &str, headers: &HeaderMap) -> Shown {
+    pub(super) fn shown(&self, path: &str, headers: &HeaderMap) -> Shown {
         match path {
             _ if files::is_public(path) || docs::holds(path) => Shown::Right,
             "/live" => self.shown_in_subprotocol(headers),
@@ -125,7 +122,7 @@ impl Guard {
 
 /// The token that a request shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
+pub(super) enum Shown {
     /// That of this server, or this server wants none for this path.
     Right,
     /// Another one.
@@ -149,35 +146,6 @@ fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
-}
-
-/// Lets a request in or refuses it, and gives every answer its headers.
-pub(super) async fn watch_over(
-    State(web): State<Arc<Web>>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let refusal = match web.guard.refuse(request.uri().path(), request.headers()) {
-        Some(refusal) => Some(refusal),
-        None => {
-            let is_admitted = match web.guard.shown(request.uri().path(), request.headers()) {
-                // Without a token in the settings there is nothing to guess.
-                Shown::Right if web.guard.bearer.is_none() => true,
-                Shown::Nothing => false,
-                shown => judge_token(&web.shared, peer.0.ip(), shown == Shown::Right).await,
-            };
-            (!is_admitted).then_some((StatusCode::UNAUTHORIZED, "expected the server's token"))
-        }
-    };
-    let mut response = match refusal {
-        Some((status, why)) => (status, format!("{why}\n")).into_response(),
-        None => next.run(request).await,
-    };
-    for (name, value) in HEADERS {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
 }
 
 #[cfg(test)]

@@ -16,15 +16,17 @@ use simpartner_wire::{
 use tokio::{
     sync::watch,
     task::JoinSet,
-    time::{Interval, MissedTickBehavior, interval, timeout},
+    time::{Interval, interval, timeout},
 };
 
 use super::{
-    LoggedCommands, LoggedEvent, Web,
+    archive::{LoggedCommands, LoggedEvent},
+    context::Web,
     frame::{self, Head},
     ruts::RutReader,
+    timing::{changed, grid, tick},
 };
-use crate::{accept::note, connection::End, control, device::wait_for_place, error::refusal};
+use crate::{client_events::note, connection::End, control, device::wait_for_place, error::refusal};
 use simpartner_realtime::{CommandCount, CommandReader, EpochEvent, EventReader, Mode, RunState, Status};
 
 /// How many frames may be on their way to a page.
@@ -420,27 +422,6 @@ impl From<EpochEvent> for LoggedEvent {
 fn pace(hz: f64) -> Option<Interval> {
     // Slower than one in a thousand seconds is never, and what is no number is not faster than that.
     (hz > 1e-3).then(|| grid(Duration::from_secs_f64(1.0 / hz.min(HIGHEST_HZ))))
-}
-
-/// Ticks at once and then so often; those that nobody waited for are left out.
-pub(super) fn grid(period: Duration) -> Interval {
-    let mut ticks = interval(period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    ticks
-}
-
-pub(super) async fn tick(pace: &mut Option<Interval>) {
-    match pace {
-        Some(pace) => drop(pace.tick().await),
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for a new value. After the run's end none comes.
-pub(super) async fn changed<T>(watched: &mut watch::Receiver<T>) {
-    if watched.changed().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }
 
 fn state(state: RunState) -> u8 {

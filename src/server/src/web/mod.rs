@@ -7,15 +7,18 @@
 
 mod archive;
 mod clock;
+mod context;
 mod docs;
 mod files;
 mod frame;
 mod grasp;
 mod guard;
+mod json;
 mod live;
 mod permitted;
 mod runs;
 mod ruts;
+mod timing;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -23,11 +26,11 @@ use axum::{
     Router,
     body::Bytes,
     extract::{
-        State, WebSocketUpgrade,
+        Request, State, WebSocketUpgrade,
         connect_info::{ConnectInfo, Connected},
     },
-    http::{StatusCode, header},
-    middleware,
+    http::{HeaderValue, StatusCode},
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
     serve::{IncomingStream, Listener},
@@ -43,19 +46,15 @@ pub use archive::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, Lo
 
 pub use grasp::{GraspServer, grasp_page};
 
-use self::permitted::Permitted;
-use super::{Endpoint, ServerError, Shared, bind};
-use simpartner_realtime::{Status, now_ns};
+use self::{context::Web, guard::Shown, json::json, permitted::Permitted};
+use super::{bind, client_events::judge_token, endpoint::Endpoint, error::ServerError, shared::Shared};
+use simpartner_realtime::now_ns;
 
 /// Requests to the log that are answered at a time.
 const LOOKUPS: usize = 2;
 
 /// The longest message a page may send, bytes.
 const LONGEST: usize = 64 * 1024;
-
-/// What may wait for a page that does not read, bytes, besides a frame, ruts and an answer to `DEVICES`, and how long a line of that is.
-const UNREAD: usize = 512 * 1024;
-const DEVICE_LINE: usize = 1024;
 
 /// How long to wait when the system has no more sockets.
 const BACK_OFF: Duration = Duration::from_millis(50);
@@ -100,30 +99,6 @@ impl PageListener {
 
     pub(super) fn address(&self) -> SocketAddr {
         self.address
-    }
-}
-
-/// What all requests have in common.
-struct Web {
-    shared: Arc<Shared>,
-    archive: Option<Arc<dyn Archive>>,
-    lookups: Semaphore,
-    guard: guard::Guard,
-    /// The clock's status as of late; `None` before it was first asked.
-    status: watch::Receiver<Option<Status>>,
-    /// Notified when somebody has changed the clock.
-    asker: Arc<clock::Asker>,
-    ruts: Arc<ruts::Ruts>,
-    /// How many pages are open.
-    pages: watch::Sender<u32>,
-    closed: watch::Receiver<bool>,
-}
-
-impl Web {
-    /// How much may wait in memory for a page that does not read, bytes: pongs to its pings, and one of whatever else it is sent.
-    fn unread_bytes(&self) -> usize {
-        let layout = self.shared.handle.layout();
-        UNREAD + frame::longest(&layout) + ruts::LONGEST + layout.devices().len() * DEVICE_LINE
     }
 }
 
@@ -182,7 +157,7 @@ fn routes(web: Arc<Web>) -> Router {
         .route("/docs/", get(docs::answer))
         .route("/docs/{*path}", get(docs::answer))
         .fallback(get(files::answer))
-        .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::watch_over))
+        .layer(middleware::from_fn_with_state(Arc::clone(&web), watch_over))
         .with_state(web)
 }
 
@@ -211,8 +186,33 @@ async fn open_live(
     upgrade.on_upgrade(move |socket| live::talk(socket, web, peer.0))
 }
 
-fn json(text: impl Into<Bytes>) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], text.into()).into_response()
+/// Lets a request in or refuses it, and gives every answer its headers.
+async fn watch_over(
+    State(web): State<Arc<Web>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let refusal = match web.guard.refuse(request.uri().path(), request.headers()) {
+        Some(refusal) => Some(refusal),
+        None => {
+            let is_admitted = match web.guard.shown(request.uri().path(), request.headers()) {
+                // Without a token in the settings there is nothing to guess.
+                Shown::Right if !web.guard.asks_for_token() => true,
+                Shown::Nothing => false,
+                shown => judge_token(&web.shared, peer.0.ip(), shown == Shown::Right).await,
+            };
+            (!is_admitted).then_some((StatusCode::UNAUTHORIZED, "expected the server's token"))
+        }
+    };
+    let mut response = match refusal {
+        Some((status, why)) => (status, format!("{why}\n")).into_response(),
+        None => next.run(request).await,
+    };
+    for (name, value) in guard::HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 /// Where a connection comes from, for the log.

@@ -14,7 +14,7 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use crate::{Limits, connections::Place};
+use crate::{connections::Place, settings::Limits};
 use simpartner_realtime::now_ns;
 
 /// A connection, which ends

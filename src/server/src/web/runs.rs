@@ -15,9 +15,11 @@ use simpartner_wire::signal::StepRecord;
 use tokio::{sync::SemaphorePermit, time::timeout};
 
 use super::{
-    Archive, ArchiveError, LoggedRun, RunModel, Web,
+    archive::{Archive, ArchiveError, LoggedRun, RunModel},
+    context::Web,
     frame::{self, Head, RECORDED},
-    json, live,
+    json::json,
+    live,
 };
 use crate::scene;
 

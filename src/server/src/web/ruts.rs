@@ -16,7 +16,7 @@ use tokio::{
     time::{Interval, sleep},
 };
 
-use super::live::{changed, grid, tick};
+use super::timing::{changed, grid, tick};
 use simpartner_realtime::{ChangedRuts, ControlError, Handle};
 
 /// How often the physics thread is asked, and how soon again if it had more to tell than fitted.

@@ -27,7 +27,7 @@ use simpartner_description::{SourceFile, World, xml};
 use simpartner_wire::signal::EventKind;
 
 use self::readings::Readings;
-use super::{Exported, Order};
+use super::order::{Exported, Order};
 use crate::{AnalysisError, Progress, orientation, partial_output::PartialOutput, table};
 use simpartner_recorder::{
     Inquiry, SOURCE_COLUMNS,
@@ -54,7 +54,8 @@ pub(super) fn export(
     // Reading, writing JSON and compressing take about as long, and each has a thread. Higher levels take several times longer for a tenth.
     let options = WriteOptions::new().compression(Some(Compression::Zstd)).compression_level(1).compression_threads(1);
     let options = options.library(concat!("simpartner ", env!("CARGO_PKG_VERSION")));
-    let writer = Writer::with_options(BufWriter::with_capacity(super::BUFFER, output.create()?), options)?;
+    let writer =
+        Writer::with_options(BufWriter::with_capacity(super::table_writer::WRITE_BUFFER, output.create()?), options)?;
     let parts = parts(&world, inquiry.components(order.run.simulation_id)?);
     let (topics, channels) = (HashMap::new(), Vec::new());
     let mut file = McapWriter { writer, order, parts, topics, channels, pending: Vec::new(), texts: String::new() };

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use bevy_math::DVec3;
 
-use super::{Arm, Inertias, Start};
+use super::case::{Arm, Inertias, Start};
 
 /// A link: its name, mass in kg, centre of mass in m in the arm's frame, and principal moments there in kg m², along the arm's axes.
 pub(super) struct Link {
@@ -102,7 +102,7 @@ fn write_world(arm: &Arm, out: &mut String) -> std::fmt::Result {
         write_link(arm, index, own, out)?;
     }
     let mut parent = "Base";
-    for (hinge, swing) in HINGES.iter().zip(super::SWINGS) {
+    for (hinge, swing) in HINGES.iter().zip(super::case::SWINGS) {
         let Hinge { name, child, at, axis, max_effort } = hinge;
         writeln!(
             out,
@@ -270,7 +270,7 @@ fn write_block(arm: &Arm, out: &mut String) -> std::fmt::Result {
 
 /// How the block moves at the start if the hand carries it.
 fn carried() -> (DVec3, DVec3) {
-    HINGES.iter().zip(super::SWINGS).fold((DVec3::ZERO, DVec3::ZERO), |(velocity, spin), (hinge, swing)| {
+    HINGES.iter().zip(super::case::SWINGS).fold((DVec3::ZERO, DVec3::ZERO), |(velocity, spin), (hinge, swing)| {
         let turn = hinge.axis * swing.rate;
         (velocity + turn.cross(BLOCK_AT - hinge.at), spin + turn)
     })

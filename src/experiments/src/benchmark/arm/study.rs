@@ -2,7 +2,7 @@
 
 use simpartner_dynamics::Settings;
 
-use super::{Arm, Control, Start};
+use super::case::{Arm, Control, Start};
 use crate::benchmark::{
     BenchmarkError, Clock, Outcome,
     peers::Peers,

@@ -2,6 +2,7 @@
 //! tolerance, and a function that measures.
 
 mod ballistics;
+mod constants;
 mod contact;
 mod driving;
 mod friction;
@@ -11,6 +12,8 @@ mod rolling;
 mod rotation;
 mod walking;
 mod work;
+
+use constants::{G, LAYER, SOLVED};
 
 use super::{Bench, Case, Findings, Row, Trouble};
 
@@ -27,12 +30,3 @@ pub(super) const GROUPS: &[&[Case]] = &[
     work::CASES,
     walking::CASES,
 ];
-
-/// The thesis's gravity, m/s².
-const G: f64 = 9.81;
-
-/// A contact whose points move by no more than this where they are to rest counts as solved, m/s.
-const SOLVED: f64 = 1e-6;
-
-/// Depth to which rigid bodies may sink into each other without being pushed apart, m.
-const LAYER: f64 = 1e-6;

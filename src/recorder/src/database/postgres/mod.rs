@@ -25,7 +25,7 @@ use super::{
     migrations,
     query::{self, with_parameters},
     scan::RowSender,
-    session::Session,
+    session_id::Session,
 };
 use crate::format::{
     cell::Cell,

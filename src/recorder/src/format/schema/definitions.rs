@@ -1,7 +1,10 @@
 //! The views with names as SQL. The migrations of the three databases are written by this, so that they cannot differ in more than
 //! dialect: `UPDATE_GENERATED=1 cargo test --lib -- schema::definitions`.
 
-use super::{Table, TableKind, views::VIEWS};
+use super::{
+    table::{Table, TableKind},
+    views::VIEWS,
+};
 
 /// What the databases write differently.
 struct Dialect {

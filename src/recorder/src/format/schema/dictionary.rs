@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::{TABLES, Table, TableKind};
+use super::{
+    TABLES,
+    table::{Table, TableKind},
+};
 
 const HEADER: &str = "\
 # The log

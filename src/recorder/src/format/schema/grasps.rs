@@ -1,8 +1,8 @@
 //! The tables of the laboratory of grasps. Their rows belong to no run: queries of every run see all of them.
 
 use super::{
-    Key, Table, TableKind,
     columns::{Written, integer, real, text},
+    table::{Key, Table, TableKind},
 };
 
 /// The tables whose rows belong to no run.

@@ -10,6 +10,7 @@ mod columns;
 mod definitions;
 mod dictionary;
 mod grasps;
+mod table;
 mod tables;
 mod views;
 
@@ -18,79 +19,12 @@ use std::sync::LazyLock;
 pub use columns::Columns;
 pub(crate) use columns::{Reference, Written};
 pub use dictionary::dictionary;
+pub use table::Table;
+pub(crate) use table::TableId;
+
+use table::{Key, TableKind};
 
 use super::{ids::rows_of, value::ColumnType};
-
-/// The tables that rows are written into, each before those that refer to it. Stored checksums name them by their place here: a
-/// new one comes last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TableId {
-    Simulation,
-    SimulationFile,
-    Robot,
-    RobotComponent,
-    Body,
-    Joint,
-    JointAxis,
-    Device,
-    DeviceField,
-    SimulationRow,
-    BodyState,
-    JointPose,
-    ForceAndTorqueInterval,
-    SensorReading,
-    Command,
-    Event,
-    Snapshot,
-    Batch,
-    ContactPoint,
-    Scan,
-}
-
-/// A table or view of a log.
-#[derive(Debug, Clone, Copy)]
-pub struct Table {
-    /// Its name as the thesis or the schema spells it.
-    pub name: &'static str,
-    /// What a row is, a sentence; of a sensor's view the kind of sensor.
-    doc: &'static str,
-    kind: TableKind,
-    key: Key,
-    key_columns: usize,
-    /// The columns that its rows are sorted by within a run.
-    pub(crate) order: &'static str,
-    columns: &'static [Columns],
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TableKind {
-    Stored(TableId),
-    /// Rows that belong to no run.
-    OfNoRun,
-    /// A part of a table under the name that it has in the thesis.
-    ThesisView,
-    /// A view with the names of things in it.
-    NamedView,
-    /// The readings of one kind of sensor, with the names of things in it.
-    SensorView,
-}
-
-/// By which column a table's rows belong to a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    /// `simulationID`.
-    Simulation,
-    /// `simulationRowID`, which holds the run and the step.
-    Row,
-    /// `robotID`, through the run's robots.
-    Robot,
-    /// `jointID`, through the run's joints.
-    Joint,
-    /// `componentID`, through the components of the run's robots.
-    Component,
-    /// None: they belong to no run.
-    None,
-}
 
 const COUNT: usize = tables::STORED.len() + views::VIEWS.len() + grasps::GRASPS.len();
 
@@ -204,31 +138,6 @@ static INSERTED: LazyLock<Vec<Inserted>> = LazyLock::new(|| {
 });
 
 impl TableId {
-    pub(crate) const COUNT: usize = Self::Scan as usize + 1;
-
-    pub(crate) const ALL: [Self; Self::COUNT] = [
-        Self::Simulation,
-        Self::SimulationFile,
-        Self::Robot,
-        Self::RobotComponent,
-        Self::Body,
-        Self::Joint,
-        Self::JointAxis,
-        Self::Device,
-        Self::DeviceField,
-        Self::SimulationRow,
-        Self::BodyState,
-        Self::JointPose,
-        Self::ForceAndTorqueInterval,
-        Self::SensorReading,
-        Self::Command,
-        Self::Event,
-        Self::Snapshot,
-        Self::Batch,
-        Self::ContactPoint,
-        Self::Scan,
-    ];
-
     pub(crate) fn table(self) -> &'static Table {
         &TABLES[self as usize]
     }

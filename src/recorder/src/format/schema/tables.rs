@@ -1,12 +1,12 @@
 //! The tables of a log, in the order of their foreign keys, with the columns in the order in which rows have their values.
 
 use super::{
-    Key, Table, TableId, TableKind,
     columns::{
         ANCHOR, ANGLE, ANGULAR_VELOCITY, AXIS, BODY_ID, CONTACT_FORCE, CONTACT_GAP, CONTACT_NORMAL, Columns, FORCE,
         JOINT_EFFORT, JOINT_POSITION, JOINT_RATE, POSITION, REACTION_FORCE, REACTION_TORQUE, ROW, RUN, Reference, STEP,
         TORQUE, VELOCITY, Written, bytes, integer, real, text,
     },
+    table::{Key, Table, TableId, TableKind},
 };
 
 /// A table: `key_columns` is how many columns at its beginning tell a row from the others of its run.

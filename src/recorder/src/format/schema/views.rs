@@ -1,12 +1,12 @@
 //! The views of a log: those of the thesis, and those with the names of things in them.
 
 use super::{
-    Key, Table, TableKind,
     columns::{
         ANCHOR, ANGLE, ANGULAR_VELOCITY, AXIS, BODY_ID, CONTACT_FORCE, CONTACT_GAP, CONTACT_NORMAL, Columns, DEVICE,
         DT, FORCE, JOINT_EFFORT, JOINT_POSITION, JOINT_RATE, POSITION, REACTION_FORCE, REACTION_TORQUE, ROBOT, ROW,
         RUN, STEP, TIME, TORQUE, VELOCITY, integer, real, text,
     },
+    table::{Key, Table, TableKind},
 };
 
 const fn view(

@@ -1,0 +1,190 @@
+//! All ports of a run: bound, then served until the run ends.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, OnceLock, RwLock,
+        atomic::{AtomicU32, AtomicU64},
+    },
+};
+
+use simpartner_description::World;
+use simpartner_realtime::Handle;
+use simpartner_wire::{
+    ports_file::PortsFile,
+    protocol::CommandBoard,
+    signal::{DeviceInfo, RobotInfo},
+};
+use tokio::{
+    net::TcpListener,
+    sync::{Mutex, mpsc, oneshot, watch},
+    task::JoinSet,
+};
+
+use super::{
+    accept, bind,
+    connections::Connections,
+    descriptors,
+    endpoint::Endpoint,
+    entities::Entities,
+    error::ServerError,
+    ports_file::describe,
+    served::Served,
+    settings::Settings,
+    shared::{LogFigures, Shared},
+    token_attempts::TokenAttempts,
+    web::{self, Viewer},
+};
+
+/// The least length of a token without a warning, bytes. At an attempt a second, 16 letters of a word list already take longer than a run.
+const ADVISED_TOKEN: usize = 16;
+
+/// All ports, bound but not yet served.
+#[derive(Debug)]
+pub struct Server {
+    control: TcpListener,
+    listeners: Vec<bind::Opened>,
+    /// Ports that are opened while it runs.
+    opened: mpsc::UnboundedReceiver<bind::Opened>,
+    /// What is served at the start.
+    start: Arc<Served>,
+    page: Option<web::PageListener>,
+    shared: Arc<Shared>,
+}
+
+impl Server {
+    /// Binds the control port, the ports of all devices and the combined ports of all robots, or none.
+    ///
+    /// # Errors
+    /// When a port cannot be bound, two devices want the same one, or the address needs a token and there is none.
+    pub async fn bind(settings: Settings, handle: Handle) -> Result<Self, ServerError> {
+        let layout = handle.layout();
+        let ports = AtomicU32::new(0);
+        let bound = bind::bind_all(&settings, &layout, &ports)?;
+        let (limits, descriptors) = (&settings.limits, descriptors::for_connections());
+        if descriptors < limits.connections {
+            tracing::warn!(
+                "server.connections: {descriptors} instead of {}, since this process may not open more files; raise \
+                 `ulimit -n`",
+                limits.connections
+            );
+        }
+        if settings.token.as_ref().is_some_and(|token| token.len() < ADVISED_TOKEN) {
+            tracing::warn!(
+                "server.token: a token of less than {ADVISED_TOKEN} bytes can be guessed; `openssl rand -hex 16` makes a longer one"
+            );
+        }
+        let board = CommandBoard::new(&layout);
+        let start = Arc::new(Served::new(Arc::clone(&layout), board, bound.ports, None));
+        let (opened, to_open) = mpsc::unbounded_channel();
+        let shared = Shared {
+            control_address: bound.control_address,
+            served: RwLock::new([Arc::clone(&start)].into()),
+            changes: watch::Sender::new(layout.world()),
+            changing: Mutex::default(),
+            opened,
+            ports,
+            connections: Connections::new(limits, descriptors, settings.bind.is_loopback()),
+            token_attempts: TokenAttempts::default(),
+            clients: AtomicU64::new(0),
+            log: OnceLock::new(),
+            entities: OnceLock::new(),
+            viewer: OnceLock::new(),
+            handle,
+            settings,
+        };
+        Ok(Self {
+            control: bound.control,
+            listeners: bound.opened,
+            opened: to_open,
+            start,
+            page: None,
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Adds the figures of the log to `STATE`.
+    #[must_use]
+    pub fn with_log(self, log: Arc<dyn LogFigures>) -> Self {
+        // Of two, the first stays.
+        let _ = self.shared.log.set(log);
+        self
+    }
+
+    /// Lets robots come and go, where `server.spawn` allows it.
+    #[must_use]
+    pub fn with_entities(self, entities: Arc<dyn Entities>) -> Self {
+        let _ = self.shared.entities.set(entities);
+        self
+    }
+
+    /// Lets the control port describe the world that runs, which `SCENE` asks for.
+    #[must_use]
+    pub fn with_world(self, world: Arc<World>) -> Self {
+        let _ = self.start.world.set(world);
+        self
+    }
+
+    /// Binds the port of the viewer's page as well.
+    ///
+    /// # Errors
+    /// When it cannot be bound; then no port is open.
+    pub async fn with_viewer(mut self, viewer: Viewer) -> Result<Self, ServerError> {
+        let _ = self.start.world.set(Arc::clone(&viewer.world));
+        let port = viewer.port;
+        let page = self.page.insert(web::PageListener::bind(viewer, &self.shared)?);
+        let _ = self.shared.viewer.set((port, page.address()));
+        Ok(self)
+    }
+
+    /// Where the viewer's page is, if there is one.
+    pub fn viewer_address(&self) -> Option<SocketAddr> {
+        self.page.as_ref().map(web::PageListener::address)
+    }
+
+    /// Where the control port is.
+    pub fn control_address(&self) -> SocketAddr {
+        self.shared.control_address
+    }
+
+    /// All devices and where they listen.
+    pub fn devices(&self) -> impl Iterator<Item = (&DeviceInfo, SocketAddr)> {
+        self.start.layout.devices().iter().zip(self.start.devices.iter().map(|port| port.address))
+    }
+
+    /// All robots and where their combined ports are.
+    pub fn robots(&self) -> impl Iterator<Item = (&RobotInfo, SocketAddr)> {
+        self.start.layout.robots().iter().zip(self.start.robots.iter().map(|port| port.address))
+    }
+
+    /// Content of the file of ports.
+    pub fn ports_file(&self) -> PortsFile {
+        describe(&self.start, self.control_address(), self.viewer_address())
+    }
+
+    /// Serves all ports until `stop` is sent or dropped, and returns when the last connection is closed.
+    pub async fn run(mut self, mut stop: oneshot::Receiver<()>) {
+        let (closing, closed) = watch::channel(false);
+        let mut endpoints = JoinSet::new();
+        endpoints.spawn(accept::accept(self.control, Endpoint::Control, Arc::clone(&self.shared), closed.clone()));
+        for (listener, endpoint) in self.listeners {
+            endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
+        }
+        if let Some(page) = self.page {
+            endpoints.spawn(web::serve(page, Arc::clone(&self.shared), closed.clone()));
+        }
+        loop {
+            tokio::select! {
+                // A sender that was dropped means the same as one that has sent.
+                _ = &mut stop => break,
+                Some((listener, endpoint)) = self.opened.recv() => {
+                    endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
+                }
+                // Ports of what was deleted.
+                Some(_) = endpoints.join_next() => {}
+            }
+        }
+        closing.send_replace(true);
+        while endpoints.join_next().await.is_some() {}
+    }
+}

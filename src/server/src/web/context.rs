@@ -1,0 +1,37 @@
+//! The state that all requests of the page share.
+
+use std::sync::Arc;
+
+use simpartner_realtime::Status;
+use tokio::sync::{Semaphore, watch};
+
+use super::{archive::Archive, clock, frame, guard, ruts};
+use crate::shared::Shared;
+
+/// What may wait for a page that does not read, bytes, besides a frame, ruts and an answer to `DEVICES`, and how long a line of that is.
+const UNREAD: usize = 512 * 1024;
+const DEVICE_LINE: usize = 1024;
+
+/// State that all requests share.
+pub(super) struct Web {
+    pub(super) shared: Arc<Shared>,
+    pub(super) archive: Option<Arc<dyn Archive>>,
+    pub(super) lookups: Semaphore,
+    pub(super) guard: guard::Guard,
+    /// The clock's status as of late; `None` before it was first asked.
+    pub(super) status: watch::Receiver<Option<Status>>,
+    /// Notified when somebody has changed the clock.
+    pub(super) asker: Arc<clock::Asker>,
+    pub(super) ruts: Arc<ruts::Ruts>,
+    /// How many pages are open.
+    pub(super) pages: watch::Sender<u32>,
+    pub(super) closed: watch::Receiver<bool>,
+}
+
+impl Web {
+    /// How much may wait in memory for a page that does not read, bytes: pongs to its pings, and one of whatever else it is sent.
+    pub(super) fn unread_bytes(&self) -> usize {
+        let layout = self.shared.handle.layout();
+        UNREAD + frame::longest(&layout) + ruts::LONGEST + layout.devices().len() * DEVICE_LINE
+    }
+}
