@@ -6,13 +6,13 @@
 use std::{io, sync::Arc};
 
 use simpartner_wire::{
-    ports_file::PortsFile,
     protocol::{Refusal, Spawn},
     signal::{Event, EventKind, Renumbering, StepIndex},
 };
 
 use super::{
     bind,
+    entities::Entities,
     error::{ServerError, refusal},
     ports_file::describe,
     served::Served,
