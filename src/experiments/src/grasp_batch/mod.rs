@@ -15,7 +15,7 @@ pub mod rwtask;
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -26,8 +26,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use simpartner_description::GraspTaskFile;
 use simpartner_grasp::{
-    sample::{SampleError, Sampler},
-    task::{Outcome, Scene, Status, TaskError},
+    sample::Sampler,
+    task::{Outcome, Scene, Status},
 };
 use simpartner_model::Pose;
 

@@ -19,8 +19,8 @@ mod vehicle;
 use std::ops::Range;
 
 use serde::Serialize;
-use simpartner_dynamics::{BuildError, soil::Traction};
-use simpartner_model::{RockField, RockSizes, Soil};
+use simpartner_dynamics::soil::Traction;
+use simpartner_model::{RockField, RockSizes};
 
 pub use closed::{SlopeLimit, Steady};
 pub use error::MobilityError;

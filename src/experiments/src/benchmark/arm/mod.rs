@@ -19,7 +19,7 @@ use simpartner_model::{JointId, Mechanism};
 pub use case::{Arm, Control, Inertias, Start};
 pub use study::ArmStudy;
 
-use case::SWINGS;
+use case::{SWINGS, Swing};
 
 use super::{BenchmarkError, Clock, Controller, Grip, JointError, Outcome};
 
