@@ -150,6 +150,8 @@ fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     fn guard(bind: &str, token: Option<&str>) -> Guard {
