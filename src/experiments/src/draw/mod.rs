@@ -84,6 +84,7 @@ fn write(
 
 #[cfg(test)]
 mod tests {
+    use bevy_math::DVec3;
     use simpartner_model::{Body, Material, Placed, Plane, Pose, Shape};
 
     use super::*;
