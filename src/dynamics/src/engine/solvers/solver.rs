@@ -3,7 +3,7 @@
 //! 1. Block Gauss-Seidel with exact local solves (nonsmooth contact dynamics, Jean and Moreau 1992).
 //! 2. If its sweeps do not converge, semismooth Newton steps ([`super::newton`]).
 //! 3. If these do not converge either, a homotopy ([`super::homotopy`]). Gauss-Seidel has no proof of convergence: it
-//! cycles between modes where nearly the same problem has three solutions close to each other.
+//!    cycles between modes where nearly the same problem has three solutions close to each other.
 //!
 //! A single contact can have two solutions. A solution of all contacts is kept, even if the local solve of one would
 //! lead away from it. Restitution is limited here so that it creates no energy.
