@@ -69,7 +69,7 @@ impl TestDatabase {
         let admin = server(scheme);
         let name = format!("simpartner_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let made = wait(async {
-            tokio::time::timeout(Duration::from_secs(5), execute(&admin, format!("CREATE DATABASE {name}"))).await
+            tokio::time::timeout(Duration::from_secs(60), execute(&admin, format!("CREATE DATABASE {name}"))).await
         });
         let made = made.map_err(|late| late.to_string()).and_then(|made| made.map_err(|error| error.to_string()));
         met(need(scheme), made.map_err(|why| format!("{admin} cannot be used: {why}")))?;
