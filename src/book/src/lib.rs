@@ -1,6 +1,6 @@
 //! The documentation of `docs/src`, built into the program: pages as Markdown and as HTML, pictures, and an index to search.
 //!
-//! It knows nothing of servers; [`file`] answers for a path, whoever asks. `mdbook build docs` makes the same pages as files.
+//! It knows nothing of servers; [`file()`] answers for a path, whoever asks. `mdbook build docs` makes the same pages as files.
 
 mod files;
 mod page;
