@@ -4,7 +4,7 @@ use simpartner_description::World;
 use simpartner_simulation::sim::Simulation;
 use simpartner_wire::{ports_file::PortsFile, protocol::Spawn};
 
-/// Makes the worlds in which the simulation goes on. The server knows neither files nor the log: the code that assembles a run passes an implementation
+/// Makes the world that replaces the running one. The server knows neither files nor the log: the code that assembles a run passes an implementation
 /// in. Its errors are one line each.
 pub trait Entities: Send + Sync + std::fmt::Debug {
     /// The world of this number, which is the given one with a robot more, and the robot's name. No device has one of the ports `taken`.

@@ -9,7 +9,7 @@ pub enum Trouble {
     /// A robot, a sequence or a world could not be read: the call ends.
     #[error("{0}")]
     Files(#[from] Diagnostics),
-    /// The engine cannot do it, or came to no sound state: the row says so, and the call goes on.
+    /// The engine cannot run the experiment, or its state diverged. The row reports this, and the other cases still run.
     #[error("{0}")]
     Engine(String),
 }

@@ -54,7 +54,7 @@ pub(crate) struct Contact {
     /// How far the point has moved since the last substep, m.
     #[serde(skip)]
     pub(crate) moved: DVec3,
-    /// By how much the solver changed velocities since the load was shared, m/s ([`crate::engine::solvers::least_norm_distribution`]).
+    /// Velocity change by the solver since the load was distributed, m/s ([`crate::engine::solvers::least_norm_distribution`]).
     pub(crate) undistributed_change: f64,
     /// The size of the smaller of the two shapes, from its centre outwards, m.
     #[serde(skip)]

@@ -280,7 +280,7 @@ impl LoopJoint {
         moved.held(&still).map(|held| held.map_or(0.0, |(_, error)| error))
     }
 
-    /// The directions in which it holds its frames together, by the numbers of their rows, and the errors, m or rad.
+    /// Constrained directions of the joint, as row numbers, with the error of each, m or rad.
     pub(crate) fn held(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
         let (offset, turn) = self.place.relative();
         let units = self.parent_axes();

@@ -42,10 +42,9 @@ const BLOW_DURATION: f64 = 1e-12;
 const TIME_TOLERANCE: f64 = 1e-13;
 /// An impact so near to the end of a step, as a share of it, is left to the next.
 const END_FRACTION: f64 = 1e-9;
-/// How often the way to an impact is looked at, at most: as a rule three times, 50 halvings where only these help.
+/// Largest number of iterations that locate an impact in time. Three suffice as a rule; bisection alone takes 50.
 const MAX_LOCATE_ITERATIONS: usize = 60;
-/// How often a flight that does not follow from its forces at once is made to find its length, at most: each time leaves the square of
-/// the error.
+/// Largest number of iterations for the length of a flight whose motion has no closed form. Each iteration squares the error.
 const MAX_FLIGHT_ITERATIONS: usize = 4;
 /// Impacts and blows that a group may have in a step: at most so many, so many for each of its trees in all, and so many in any case. The
 /// rest of the step is then made as a whole.
