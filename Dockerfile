@@ -4,6 +4,9 @@
 #   docker run --rm --user "$(id -u):$(id -g)" -p 6500:6500 -p 6580:6580 -v "$PWD:/data" -e SIMPARTNER_SERVER_BIND=0.0.0.0 -e SIMPARTNER_SERVER_TOKEN="$(openssl rand -hex 16)" simpartner
 # The log is written into /data; worlds and robots are read from there, or are those built in.
 
+# The image that the programs are put into.
+ARG BASE=debian:bookworm-slim
+
 FROM node:22-bookworm-slim AS page
 WORKDIR /viewer
 COPY clients/viewer .
@@ -14,11 +17,12 @@ WORKDIR /simpartner
 COPY . .
 # build.rs takes a page that was bundled before where there is no Node.
 COPY --from=page /viewer/dist clients/viewer/dist
-# For any processor of this kind, not the one that builds it alone.
-RUN RUSTFLAGS= cargo install --locked --path . --root /out
+# For any processor of this kind, not the one that builds it alone. With the clients that need no library of the system.
+RUN RUSTFLAGS= cargo build --locked --profile dist --bins && mkdir -p /out/bin && \
+    cp target/dist/simpartner target/dist/simpartner-sequencer target/dist/simpartner-serial target/dist/simpartner-ros2 /out/bin/
 
-FROM debian:bookworm-slim
-COPY --from=build /out/bin/simpartner /usr/local/bin/
+FROM ${BASE}
+COPY --from=build /out/bin/ /usr/local/bin/
 # The server needs no rights of root. Under Docker with a folder of the host, `--user "$(id -u):$(id -g)"` makes the log yours.
 RUN useradd --create-home --uid 1000 simpartner && mkdir /data && chown simpartner /data
 USER simpartner

@@ -1,6 +1,8 @@
 //! `simpartner man` and `simpartner completions`: manual pages and shell completions, both made from the verbs and flags as the
 //! program itself reads them.
 
+use std::{fs, path::PathBuf};
+
 use clap::{Args, Command};
 use clap_complete::Shell;
 use simpartner_terminal::output;
@@ -12,6 +14,9 @@ use super::exit::{CliError, ExitStatus};
 pub(super) struct ManArguments {
     /// The verb whose page to print, such as `run` or `db verify`; without one the program's own
     verb: Vec<String>,
+    /// Write the pages of the program and of all verbs into this folder
+    #[arg(short, long, value_name = "FOLDER", conflicts_with = "verb")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -21,8 +26,15 @@ pub(super) struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Prints the manual page of the program, or of one of its verbs, in roff, for `man -l -`.
+/// Prints the manual page of the program, or of one of its verbs, in roff, for `man -l -`; or writes the pages of all verbs into a folder.
 pub(super) fn man(arguments: &ManArguments, mut command: Command) -> Result<ExitStatus, CliError> {
+    if let Some(folder) = &arguments.output {
+        let written = fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
+        return match written {
+            Ok(()) => Ok(ExitStatus::Success),
+            Err(error) => Err(CliError::Input(format!("{}: the manual pages cannot be written: {error}", folder.display()))),
+        };
+    }
     command.build();
     for verb in &arguments.verb {
         let near = did_you_mean(verb, command.get_subcommands().map(clap::Command::get_name));

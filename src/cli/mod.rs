@@ -125,7 +125,7 @@ enum Verb {
         #[arg(value_enum)]
         what: Schema,
     },
-    /// Print the manual page of the program, or of a verb: `simpartner man run | man -l -`.
+    /// Print the manual page of the program, or of a verb: `simpartner man run | man -l -`. `-o FOLDER` writes all pages.
     Man(manual::ManArguments),
     /// Print a script that completes verbs and flags in a shell.
     Completions(manual::CompletionsArguments),

@@ -93,7 +93,12 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
     let lockstep = prepare::lockstep(&config, simulation.layout())?;
     let description = RunDescription { origin, ..prepare::describe(&simulation, &config) };
     let archive = || config.log.as_ref().map(|log| Arc::new(LogArchive::new(&log.database)) as Arc<dyn Archive>);
-    let viewer = config.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: archive() });
+    let viewer = config.viewer_port.map(|port| Viewer {
+        port,
+        world: Arc::clone(&world),
+        archive: archive(),
+        documentation: Some(simpartner_book::file),
+    });
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());

@@ -79,7 +79,7 @@ fn run(pages: usize, stalled: usize, seconds: f64) -> (ClockReport, u64) {
     let settings = Settings::default();
     let server = runtime.block_on(async {
         let server = Server::bind(settings, handle).await?;
-        server.with_viewer(Viewer { port: 0, world, archive: None }).await
+        server.with_viewer(Viewer { port: 0, world, archive: None, documentation: None }).await
     });
     let server = server.unwrap_or_else(|error| panic!("{error}"));
     let address = server.viewer_address().expect("it was asked for");

@@ -6,7 +6,7 @@ mod files;
 mod page;
 mod summary;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::OnceLock};
 
 pub use files::{FILES, File, markdown};
 pub use page::{Section, heading_id, sections};
@@ -15,11 +15,15 @@ pub use summary::{Chapter, chapters};
 /// Style and script of the HTML pages.
 const ASSETS: [(&str, &str); 2] = [("book.css", include_str!("book.css")), ("book.js", include_str!("book.js"))];
 
-/// A file of the HTML book, and its MIME type, by its path relative to the book's root. The root itself is the first chapter.
+/// A file of the HTML book, and its MIME type, by its path relative to the book's root. The root itself is the first chapter, and `search.json`
+/// the sections of all pages.
 pub fn file(path: &str) -> Option<(&'static str, Cow<'static, [u8]>)> {
     if let Some((name, text)) = ASSETS.iter().find(|(name, _)| *name == path) {
         let kind = if name.ends_with(".css") { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };
         return Some((kind, text.as_bytes().into()));
+    }
+    if path == "search.json" {
+        return Some(("application/json", search_index().as_bytes().into()));
     }
     if path.is_empty() || path.ends_with(".html") {
         let page = match path.strip_suffix(".html") {
@@ -37,6 +41,19 @@ pub fn file(path: &str) -> Option<(&'static str, Cow<'static, [u8]>)> {
         _ => return None,
     };
     Some((kind, file.bytes.into()))
+}
+
+/// The sections of all pages as JSON, which the script searches: `[{"link", "title", "text"}]`.
+fn search_index() -> &'static str {
+    static INDEX: OnceLock<String> = OnceLock::new();
+    INDEX.get_or_init(|| {
+        let chapters = chapters().into_iter();
+        let sections = chapters
+            .filter_map(|chapter| markdown(chapter.path).map(|text| sections(chapter.path, text)))
+            .flatten()
+            .map(|section| serde_json::json!({ "link": section.link, "title": section.title, "text": section.text }));
+        serde_json::Value::from_iter(sections).to_string()
+    })
 }
 
 #[cfg(test)]

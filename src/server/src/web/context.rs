@@ -5,7 +5,7 @@ use std::sync::Arc;
 use simpartner_realtime::Status;
 use tokio::sync::{Semaphore, watch};
 
-use super::{archive::Archive, clock, frame, guard, ruts};
+use super::{archive::Archive, clock, docs::FindDocument, frame, guard, ruts};
 use crate::shared::Shared;
 
 /// What may wait for a page that does not read, bytes, besides a frame, ruts and an answer to `DEVICES`, and how long a line of that is.
@@ -16,6 +16,7 @@ const DEVICE_LINE: usize = 1024;
 pub(super) struct Web {
     pub(super) shared: Arc<Shared>,
     pub(super) archive: Option<Arc<dyn Archive>>,
+    pub(super) documentation: Option<FindDocument>,
     pub(super) lookups: Semaphore,
     pub(super) guard: guard::Guard,
     /// The clock's status as of late; `None` before it was first asked.

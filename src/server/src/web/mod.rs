@@ -44,6 +44,8 @@ use tokio::{
 
 pub use archive::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel};
 
+pub use docs::FindDocument;
+
 pub use grasp::{GraspServer, grasp_page};
 
 use self::{context::Web, guard::Shown, json::json, permitted::Permitted};
@@ -68,6 +70,8 @@ pub struct Viewer {
     pub world: Arc<World>,
     /// The runs of the log, where there is one.
     pub archive: Option<Arc<dyn Archive>>,
+    /// The documentation at `/docs`, where the program has one.
+    pub documentation: Option<FindDocument>,
 }
 
 /// The page's port, bound but not yet served.
@@ -112,6 +116,7 @@ pub(super) async fn serve(page: PageListener, shared: Arc<Shared>, closed: watch
     let listener = Limited { listener, shared: Arc::clone(&shared) };
     let web = Arc::new(Web {
         archive: viewer.archive,
+        documentation: viewer.documentation,
         lookups: Semaphore::new(LOOKUPS),
         guard: guard::Guard::new(&shared.settings),
         status,
