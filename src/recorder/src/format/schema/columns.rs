@@ -107,42 +107,62 @@ impl Columns {
     }
 }
 
-pub(super) const RUN: Columns = integer("simulationID", "the run").refers_to(Reference::Run);
-pub(super) const ROW: Columns =
-    integer("simulationRowID", "the step: simulationID * 4294967296 + step; see simulationRow")
-        .refers_to(Reference::Step);
-pub(super) const STEP: Columns = integer("step", "the step, from 1");
+pub(super) const RUN: Columns = integer("simulationID", "number of the run").refers_to(Reference::Run);
+pub(super) const ROW: Columns = integer(
+    "simulationRowID",
+    "key of the logged step, unique over all runs: simulationID * 4294967296 + step; see simulationRow",
+)
+.refers_to(Reference::Step);
+pub(super) const STEP: Columns =
+    integer("step", "number of the step, counted from 1 since the start or the last reset");
 pub(super) const TIME: Columns = real("time", "s", "simulated time at the end of the step");
 pub(super) const DT: Columns = real(
     "dt",
     "s",
-    "simulated time since the logged step before, or since the run's first state: what to multiply a rate by to sum it over time",
+    "simulated time since the previous logged step, or since the run's initial state; sum(rate * dt) integrates a rate \
+     over time",
 );
-pub(super) const ROBOT: Columns = text("robot", "name of the robot; NULL for an object");
+pub(super) const ROBOT: Columns = text("robot", "name of the robot; NULL for an object of the world");
 pub(super) const DEVICE: Columns = text("device", "name of the device");
-pub(super) const BODY_ID: Columns = integer("bodyID", "the body").refers_to(Reference::Component);
-pub(super) const POSITION: Columns = real("x, y, z", "m", "position of the body's origin");
-pub(super) const AXIS: Columns = real("axis_x, axis_y, axis_z", "1", "unit axis of the orientation");
-pub(super) const ANGLE: Columns = real("angle", "rad", "angle of the orientation about that axis, 0 to pi");
-pub(super) const VELOCITY: Columns = real("v_x, v_y, v_z", "m/s", "velocity of the centre of mass");
-pub(super) const ANGULAR_VELOCITY: Columns = real("omega_x, omega_y, omega_z", "rad/s", "angular velocity");
-pub(super) const FORCE: Columns = real("F_x, F_y, F_z", "N", "force that contacts exerted on the body in the step");
-pub(super) const TORQUE: Columns = real("T_x, T_y, T_z", "N m", "their torque about the centre of mass");
+pub(super) const BODY_ID: Columns = integer("bodyID", "number of the body").refers_to(Reference::Component);
+pub(super) const POSITION: Columns = real("x, y, z", "m", "position of the body's origin, world axes");
+pub(super) const AXIS: Columns =
+    real("axis_x, axis_y, axis_z", "1", "unit axis of the rotation that takes body axes to world axes");
+pub(super) const ANGLE: Columns = real("angle", "rad", "angle of that rotation, 0 to pi");
+pub(super) const VELOCITY: Columns = real("v_x, v_y, v_z", "m/s", "velocity of the centre of mass, world axes");
+pub(super) const ANGULAR_VELOCITY: Columns = real("omega_x, omega_y, omega_z", "rad/s", "angular velocity, world axes");
+pub(super) const FORCE: Columns =
+    real("F_x, F_y, F_z", "N", "sum of the contact forces on the body, mean over the step, world axes");
+pub(super) const TORQUE: Columns = real(
+    "T_x, T_y, T_z",
+    "N m",
+    "torque of the contacts about the body's centre of mass, mean over the step, world axes",
+);
 pub(super) const CONTACT_NORMAL: Columns =
-    real("normal_x, normal_y, normal_z", "1", "unit normal towards the body, world axes");
+    real("normal_x, normal_y, normal_z", "1", "unit normal of the contact, towards the body, world axes");
 pub(super) const CONTACT_FORCE: Columns =
     real("F_x, F_y, F_z", "N", "force on the body at this point, mean over the step, world axes");
-pub(super) const CONTACT_GAP: Columns = real("gap", "m", "distance of the two surfaces, negative for penetration");
-pub(super) const ANCHOR: Columns = real("anchorx, anchory, anchorz", "m", "the joint's anchor in the world");
+pub(super) const CONTACT_GAP: Columns = real("gap", "m", "distance between the two surfaces; negative is penetration");
+pub(super) const ANCHOR: Columns = real("anchorx, anchory, anchorz", "m", "position of the joint's anchor, world axes");
 pub(super) const JOINT_POSITION: Columns = real(
     "position_1, position_2, position_3",
     "rad or m",
-    "position of the joint's axes, 0 as the bodies are placed; a locked axis reads 0",
+    "coordinates of the joint's axes 1 to 3: an angle or an offset; 0 where the model places the bodies; a locked axis \
+     reads 0",
 );
-pub(super) const JOINT_RATE: Columns = real("rate_1, rate_2, rate_3", "rad/s or m/s", "rate of the joint's axes");
-pub(super) const JOINT_EFFORT: Columns =
-    real("effort_1, effort_2, effort_3", "N m or N", "what the motor exerted on each axis");
-pub(super) const REACTION_FORCE: Columns =
-    real("F_x, F_y, F_z", "N", "force that the parent exerts on the child; NULL with rapier");
-pub(super) const REACTION_TORQUE: Columns =
-    real("T_x, T_y, T_z", "N m", "torque that the parent exerts on the child; NULL with rapier");
+pub(super) const JOINT_RATE: Columns = real("rate_1, rate_2, rate_3", "rad/s or m/s", "rate of each of these axes");
+pub(super) const JOINT_EFFORT: Columns = real(
+    "effort_1, effort_2, effort_3",
+    "N m or N",
+    "torque or force of the motor on the child, about or along each axis, mean over the step",
+);
+pub(super) const REACTION_FORCE: Columns = real(
+    "F_x, F_y, F_z",
+    "N",
+    "force of the parent on the child through the joint, mean over the step, world axes; NULL with the engine rapier",
+);
+pub(super) const REACTION_TORQUE: Columns = real(
+    "T_x, T_y, T_z",
+    "N m",
+    "torque of the parent on the child about the anchor, mean over the step, world axes; NULL with the engine rapier",
+);

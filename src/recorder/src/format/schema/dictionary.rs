@@ -10,31 +10,32 @@ use super::{
 const HEADER: &str = "\
 # The log
 
-What the tables, views and columns of a log mean, the same in SQLite, PostgreSQL, MySQL and MariaDB. `simpartner schema log`
-prints this file; a test compares it with the database. [Analyse runs](../how-to/analyse.md) shows queries.
+This page lists the tables, views and columns of a log. They are the same in SQLite, PostgreSQL, MySQL and MariaDB.
+`simpartner schema log` prints this page. [Record runs and query them](../how-to/record-query.md) shows how to ask a log.
 
-Names in camelCase are those of the thesis; SQL ignores their case (MySQL and MariaDB on Linux do not, but `simpartner query`
-corrects the case for you). Lengths are metres, angles radians, everything else SI; vectors are in world axes, y up, unless a column
+Names in camelCase come from the thesis. SQL ignores upper and lower case in names. MySQL and MariaDB on Linux do not, but
+`simpartner query` corrects the case for you. Units are SI and radians. Vectors are in world axes, with y up, unless a column
 says otherwise. A number that is not finite is NULL.
 
-**Start with the views with names**: they have the names of things and the times in them, so that no join is needed. The tables
-that they are made of, and those that describe the model, come after. [Questions to a log](../how-to/questions.md) has the most frequent questions.
+**Start with the views with names.** They contain names and times, so most questions need no join. The tables behind them, and
+the tables of the model, come after. [Questions to a log](../how-to/questions.md) has 22 examples.
 
-**Joins.** Rows of two views belong to the same step where `simulationRowID` is the same: that is the key, unique over all runs. Within
-a run, which is what `simpartner query` shows, `step` and `time` do as well. Each takes a time that grows with the rows.
+**Joins.** Rows of two views belong to the same step if their `simulationRowID` is the same. This key is unique over all runs.
+`simpartner query` shows one run, and within one run `step` and `time` join as well. The time of each join grows linearly with
+the number of rows.
 
-**Sums over time.** `dt` is the simulated time since the logged step before: `sum(x * dt)` is an integral and `sum(x * dt) / sum(dt)` a
-mean over time, whether the log is thinned out or not. Steps in which a robot or an object did not change, and so has no row, are in no
-`dt` of its rows; `log.detail = \"full\"` logs them.
+**Sums over time.** `dt` is the simulated time since the previous logged step. `sum(x * dt)` is an integral over time, and
+`sum(x * dt) / sum(dt)` a mean over time, also in a thinned log. A robot or object at rest has no rows, so its `dt` does not
+count the time at rest. `log.detail = \"full\"` logs rest as well.
 
-**Which rows there are.** `log.detail = \"full\"` logs every body and joint in each logged step. The default, `economical`, logs a
-robot's bodies and joints in a step only if one of them differs from its row before, and an object only if it does; every 100th
-step has all rows. After `log.thin_after_s` one step in `log.thin_to_every_n_steps` is logged. So the state of a body or joint that
-has no row in a step is that of its last row before.
+**Which rows there are.** With `log.detail = \"full\"` every logged step has a row for each body and joint. With the default,
+`economical`, a robot has rows in a step if one of its bodies or joints changed, and an object if it changed. Every 100th step
+has all rows. After `log.thin_after_s` only one step in `log.thin_to_every_n_steps` is logged. If a body or joint has no row in
+a step, its state is that of its previous row.
 
-**Mathematics.** `sqrt`, `pow`, `sin`, `cos`, `atan2`, `exp`, `ln`, `abs` and `floor` are the same on every database. `log` is not: it
-is to the base of ten on SQLite and PostgreSQL, and natural on MySQL and MariaDB. None has `hypot`: write `sqrt(x * x + z * z)`.
-An SQLite that was built without mathematical functions refuses `motionLog` and `wheelLog`; no other view needs them.
+**Mathematics.** `sqrt`, `pow`, `sin`, `cos`, `atan2`, `exp`, `ln`, `abs` and `floor` are the same on every database. `log` is
+not: its base is ten on SQLite and PostgreSQL, and e on MySQL and MariaDB. None has `hypot`: write `sqrt(x * x + z * z)`. An
+SQLite that was built without mathematical functions refuses `motionLog` and `wheelLog`. No other view needs them.
 ";
 
 /// The text of the book's page `reference/log.md`.
@@ -47,13 +48,13 @@ pub fn dictionary() -> String {
             let doc = match table.kind {
                 TableKind::SensorView => {
                     format!(
-                        "Readings of each {}; [World and robot files](format.md#sensor) has its unit, frame and range.",
+                        "Readings of each {}, a row for each reading. [World and robot files](format.md#sensor) has frames and ranges.",
                         table.doc
                     )
                 }
                 _ => table.doc.to_owned(),
             };
-            let _ = write!(text, "\n### {}\n\n{doc}\n\n| column | unit | |\n|---|---|---|\n", table.name);
+            let _ = write!(text, "\n### {}\n\n{doc}\n\n| column | unit | meaning |\n|---|---|---|\n", table.name);
             for columns in table.columns {
                 let _ = writeln!(text, "| {} | {} | {} |", columns.names, columns.unit, columns.doc);
             }

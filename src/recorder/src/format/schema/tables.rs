@@ -20,9 +20,10 @@ const fn table(
     Table { name, doc, kind: TableKind::Stored(id), key, key_columns, order, columns }
 }
 
-const ROBOT_ID: Columns = integer("robotID", "the robot; NULL for an object").refers_to(Reference::Robot);
-const COMPONENT_ID: Columns = integer("componentID", "the device").refers_to(Reference::Component);
-const JOINT_ID: Columns = integer("jointID", "the joint").refers_to(Reference::Component);
+const ROBOT_ID: Columns =
+    integer("robotID", "number of the robot; NULL for an object of the world").refers_to(Reference::Robot);
+const COMPONENT_ID: Columns = integer("componentID", "number of the device").refers_to(Reference::Component);
+const JOINT_ID: Columns = integer("jointID", "number of the joint").refers_to(Reference::Component);
 
 pub(super) const STORED: [Table; TableId::COUNT] = [
     SIMULATION,
@@ -30,15 +31,16 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         TableId::SimulationFile,
         "simulationFile",
         (Key::Simulation, 2, "ordinal"),
-        "A file that a run was made from. Behind the model of a grasp task's run comes a text that names the task, with its files.",
+        "A file that a run was made from. In the run of a grasp task the files of the model are followed by a text \
+         that names the task, and by the task's files.",
         &[
             RUN,
-            integer("ordinal", "order"),
+            integer("ordinal", "position in the list of files, from 0"),
             text("role", "model or properties"),
-            text("path", "as it was opened"),
-            text("text", "all of it; empty for a file that is not text"),
-            bytes("content", "all of it, of a file that is not text"),
-            text("blake3", "the BLAKE3 hash of it, in hexadecimal"),
+            text("path", "path by which the file was opened"),
+            text("text", "content of a text file; empty for other files"),
+            bytes("content", "content of a file that is not text; NULL for text files"),
+            text("blake3", "BLAKE3 hash of the content, hexadecimal"),
         ],
     ),
     table(
@@ -47,51 +49,66 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         (Key::Simulation, 1, "robotID"),
         "A robot of a run.",
         &[
-            integer("robotID", "number").refers_to(Reference::Robot),
+            integer("robotID", "number of the robot, unique in the database").refers_to(Reference::Robot),
             RUN,
-            text("name", "in its world"),
-            text("model", "name of the model"),
+            text("name", "name of the robot in its world"),
+            text("model", "name of the robot's model"),
         ],
     ),
     table(
         TableId::RobotComponent,
         "robotComponent",
         (Key::Robot, 1, "componentID"),
-        "A part of a robot: a body, a joint or a device.",
+        "A component of a robot: a body, a joint or a device.",
         &[
-            integer("componentID", "number").refers_to(Reference::Component),
-            integer("robotID", "the robot").refers_to(Reference::Robot),
-            text("type", "BODY, JOINT, SENSOR or ACTUATOR"),
-            text("name", "in its robot"),
-            integer("reference", "the bodyID, the jointID or the componentID itself").refers_to(Reference::Component),
+            integer("componentID", "number of the component, unique in the database").refers_to(Reference::Component),
+            integer("robotID", "number of the robot").refers_to(Reference::Robot),
+            text("type", "kind of the component: BODY, JOINT, SENSOR or ACTUATOR"),
+            text("name", "name of the component in its robot"),
+            integer("reference", "bodyID of a body, jointID of a joint, the componentID itself of a device")
+                .refers_to(Reference::Component),
         ],
     ),
     table(
         TableId::Body,
         "body",
         (Key::Simulation, 1, "bodyID"),
-        "A body as the physics used it. What its shape does not have is NULL, and of a fixed body mass and inertia.",
+        "A body with the properties that the engine used. Dimensions that its shape does not have are NULL. A fixed \
+         body has no mass and no inertia: both are NULL.",
         &[
-            integer("bodyID", "number").refers_to(Reference::Component),
+            integer("bodyID", "number of the body, unique in the database").refers_to(Reference::Component),
             RUN,
             ROBOT_ID,
-            text("name", "in its robot or world"),
-            integer("fixed", "1 or 0"),
-            text("shape", "element name in XML, or particle"),
-            real("size_x, size_y, size_z, radius, length", "m", "of the shape"),
+            text("name", "name of the body in its robot, or of the object in the world"),
+            integer("fixed", "1 for a static body, else 0"),
+            text("shape", "name of the shape's XML element, or particle for a body without a shape"),
+            real("size_x, size_y, size_z, radius, length", "m", "dimensions of the shape"),
             real("mass", "kg", "mass"),
-            real("com_x, com_y, com_z", "m", "centre of mass, body axes"),
-            real("I_xx, I_yy, I_zz, I_xy, I_xz, I_yz", "kg m²", "inertia about it, body axes"),
-            real("friction, restitution", "1", "of its material"),
-            real("rolling_friction", "m", "of its material"),
-            real("up_x, up_y, up_z", "1", "the world's y axis in body axes, as the model places the body"),
+            real("com_x, com_y, com_z", "m", "position of the centre of mass, body frame"),
+            real("I_xx, I_yy, I_zz, I_xy, I_xz, I_yz", "kg m²", "inertia tensor about the centre of mass, body axes"),
+            real(
+                "friction, restitution",
+                "1",
+                "Coulomb friction coefficient and coefficient of restitution of the body's material",
+            ),
+            real(
+                "rolling_friction",
+                "1",
+                "rolling resistance coefficient Crr of the body's material: torque = Crr x normal force x radius",
+            ),
+            real(
+                "up_x, up_y, up_z",
+                "1",
+                "unit vector of the world's y axis in body axes, as the model places the body",
+            ),
             real(
                 "forward_x, forward_y, forward_z",
                 "1",
-                "the body's x axis made level, as the model places the body, in body axes; where x is upright, the axis that is most level",
+                "unit vector of the body's forward direction in body axes: its x axis, projected on the horizontal as \
+                 the model places the body. If x is vertical there, the more level of y and z.",
             ),
-            real("wheel_radius", "m", "of a wheel (see wheelLog); NULL for other bodies"),
-            real("axle_x, axle_y, axle_z", "1", "of a wheel: the axis of its hinge, body axes"),
+            real("wheel_radius", "m", "radius of a wheel (see wheelLog); NULL for other bodies"),
+            real("axle_x, axle_y, axle_z", "1", "unit axis of a wheel's hinge, body axes; NULL for other bodies"),
         ],
     ),
     table(
@@ -100,12 +117,13 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         (Key::Simulation, 1, "jointID"),
         "A joint.",
         &[
-            integer("jointID", "number").refers_to(Reference::Component),
+            integer("jointID", "number of the joint, unique in the database").refers_to(Reference::Component),
             RUN,
             ROBOT_ID,
-            text("name, kind", "name, and hinge, slider ..."),
-            integer("parent_bodyID, child_bodyID", "what it joins").refers_to(Reference::Component),
-            real("anchorx, anchory, anchorz", "m", "anchor in the world at step 0"),
+            text("name, kind", "name of the joint in its robot, and its type: hinge, slider, ..."),
+            integer("parent_bodyID, child_bodyID", "numbers of the two bodies that it connects")
+                .refers_to(Reference::Component),
+            real("anchorx, anchory, anchorz", "m", "position of the anchor at step 0, world axes"),
         ],
     ),
     table(
@@ -115,11 +133,11 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         "A free axis of a joint.",
         &[
             JOINT_ID,
-            integer("axis", "1, 2 or 3"),
-            real("x, y, z", "1", "direction at step 0"),
-            real("lower_stop, upper_stop", "rad or m", "NULL where there is none"),
-            real("damping", "N m s/rad or N s/m", "viscous damping"),
-            real("friction", "N m or N", "dry friction"),
+            integer("axis", "number of the local axis: 1, 2 or 3"),
+            real("x, y, z", "1", "unit direction of the axis at step 0, world axes"),
+            real("lower_stop, upper_stop", "rad or m", "positions of the stops; NULL for a stop that does not exist"),
+            real("damping", "N m s/rad or N s/m", "coefficient of viscous damping"),
+            real("friction", "N m or N", "dry friction: constant effort against the motion"),
         ],
     ),
     table(
@@ -128,26 +146,32 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         (Key::Component, 1, "componentID"),
         "A sensor or an actuator.",
         &[
-            integer("componentID", "its component").refers_to(Reference::Component),
-            text("kind", "as in the robot's file"),
-            integer("port", "as the model asks for it; 0 is any"),
-            integer("attached_to", "bodyID or jointID").refers_to(Reference::Component),
-            integer("interval_steps", "steps from one reading to the next"),
+            integer("componentID", "number of the device, the same as in robotComponent")
+                .refers_to(Reference::Component),
+            text("kind", "type of the device, as in the robot's file"),
+            integer("port", "port number in the model; 0 is any free port"),
+            integer("attached_to", "bodyID or jointID of the body or joint that carries the device")
+                .refers_to(Reference::Component),
+            integer("interval_steps", "number of steps from one reading to the next"),
         ],
     ),
     table(
         TableId::DeviceField,
         "deviceField",
         (Key::Component, 2, "componentID, ordinal"),
-        "A number of a device's frame.",
-        &[COMPONENT_ID, integer("ordinal", "its place from 0"), text("field, unit", "name and unit")],
+        "One number of a device's reading or command.",
+        &[
+            COMPONENT_ID,
+            integer("ordinal", "position in the reading or command, from 0"),
+            text("field, unit", "name of the number, and its unit"),
+        ],
     ),
     SIMULATION_ROW,
     table(
         TableId::BodyState,
         "body_state",
         (Key::Row, 2, "simulationRowID, bodyID"),
-        "The state of a body after a step; `pose`, `velocity` and `forceAndTorque` are parts of it.",
+        "The state of a body after a step. The views `pose`, `velocity` and `forceAndTorque` show parts of it.",
         &[ROW, BODY_ID, POSITION, AXIS, ANGLE, VELOCITY, ANGULAR_VELOCITY, FORCE, TORQUE],
     ),
     table(
@@ -161,83 +185,101 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         TableId::ForceAndTorqueInterval,
         "forceAndTorqueInterval",
         (Key::Row, 2, "simulationRowID, bodyID"),
-        "Contact forces on a body over the steps since the last logged one, where steps are left out.",
+        "Statistics of the contact forces on a body over an interval of steps: those since the previous logged step. \
+         The table has rows only where the log leaves steps out. Axes are those of the world; torques are about the \
+         centre of mass.",
         &[
             ROW,
             BODY_ID,
-            integer("steps", "how many steps, this one included"),
-            real("mean_F_x, mean_F_y, mean_F_z", "N", "mean force"),
-            real("mean_T_x, mean_T_y, mean_T_z", "N m", "mean torque"),
-            real("max_F_x, max_F_y, max_F_z", "N", "greatest magnitude of each component, with its sign"),
-            real("max_T_x, max_T_y, max_T_z", "N m", "greatest magnitude of each component, with its sign"),
-            real("max_F", "N", "greatest length of the force"),
-            real("max_T", "N m", "greatest length of the torque"),
+            integer("steps", "number of steps in the interval, this one included"),
+            real("mean_F_x, mean_F_y, mean_F_z", "N", "mean of the contact force"),
+            real("mean_T_x, mean_T_y, mean_T_z", "N m", "mean of the contact torque"),
+            real(
+                "max_F_x, max_F_y, max_F_z",
+                "N",
+                "signed value of largest magnitude in the interval, for each component",
+            ),
+            real(
+                "max_T_x, max_T_y, max_T_z",
+                "N m",
+                "signed value of largest magnitude in the interval, for each component",
+            ),
+            real("max_F", "N", "largest magnitude of the force in the interval"),
+            real("max_T", "N m", "largest magnitude of the torque in the interval"),
         ],
     ),
     table(
         TableId::SensorReading,
         "sensorReading",
         (Key::Row, 3, "simulationRowID, componentID, field"),
-        "One number of a reading, in the steps in which the sensor took a new one.",
+        "One number of a sensor's reading. A reading has rows in the step in which it was new; other steps have none.",
         &[
             ROW,
-            integer("componentID", "the sensor").refers_to(Reference::Component),
-            text("field", "which number"),
-            real("value", "", "the number"),
+            integer("componentID", "number of the sensor").refers_to(Reference::Component),
+            text("field", "name of the number, as in deviceField"),
+            real("value", "", "value, in the unit that deviceField has"),
         ],
     ),
     table(
         TableId::Command,
         "command",
         (Key::Simulation, 3, "step, ordinal"),
-        "A command, in the step in which it took effect. A command that no step of its run follows has the number of the step that would have been next. Between commands an actuator's setting does not change.",
+        "A command, with the step in which it took effect. If the run ended before that, the step is the one that \
+         would have been next. Between commands the state of an actuator does not change.",
         &[
             RUN,
             STEP,
-            integer("ordinal", "order within the step, from 0"),
-            integer("port", "of the device, as the model asks for it; 0 where a body is put elsewhere"),
-            integer("componentID", "the device, or the body that is put elsewhere (PLACE)")
+            integer("ordinal", "position within the step, from 0"),
+            integer("port", "port number of the device in the model; 0 for a placement (PLACE)"),
+            integer("componentID", "number of the device, or of the body that PLACE moved")
                 .refers_to(Reference::Component),
-            integer("client", "number of the connection; 0 for a sequence played in the process"),
-            text("text, reply", "the command and the answer to it"),
+            integer("client", "number of the client's connection; 0 for a sequence that the server itself played"),
+            text("text, reply", "the command, and the server's answer"),
         ],
     ),
     table(
         TableId::Event,
         "event",
         (Key::Simulation, 2, "eventID"),
-        "An event: a pause, a reset, a fault, a client that connects ...",
+        "An event, such as a pause, a reset, a fault or a client that connects. [Events](events.md) lists all kinds.",
         &[
-            integer("eventID", "order of the events").written(Written::ByDatabase),
+            integer("eventID", "number of the event; a later event has a larger one").written(Written::ByDatabase),
             RUN,
             STEP,
-            text("kind, subject, text", "kind of event, the device or client it is about, a sentence"),
-            real("value", "", "its figure"),
-            integer("wall_ns", "wall time; NULL after the last step").in_unit("ns"),
+            text(
+                "kind, subject, text",
+                "kind of the event; the device, body, robot or client that it concerns; a sentence",
+            ),
+            real("value", "", "figure of the event; its meaning and unit depend on the kind, see [Events](events.md)"),
+            integer(
+                "wall_ns",
+                "wall time at the beginning of its step, since the process's first step; NULL after the last step",
+            )
+            .in_unit("ns"),
         ],
     ),
     table(
         TableId::Snapshot,
         "snapshot",
         (Key::Simulation, 2, "step"),
-        "The whole state after a step, from which a fork can go on.",
+        "The complete state of the simulation after a step. A fork continues from it.",
         &[
             RUN,
             STEP,
-            integer("chain_head", "head of the chain of hashes there"),
-            bytes("state", "bytes that the engine reads"),
+            integer("chain_head", "head of the chain of hashes after this step"),
+            bytes("state", "the state, in the program's own binary format"),
         ],
     ),
     table(
         TableId::Batch,
         "batch",
         (Key::Simulation, 2, "number"),
-        "Rows that were committed at once, with the checksums that `db verify` computes again.",
+        "Rows that were committed in one transaction, with the checksums that `simpartner db verify` compares.",
         &[
             RUN,
-            integer("number", "from 1, which is the model"),
-            integer("first_step, last_step", "steps of its rows; NULL where there are none"),
-            integer("checksum", "checksum of all its rows"),
+            integer("number", "number of the batch in its run, from 1; batch 1 has the model"),
+            integer("first_step, last_step", "first and last step of its rows; NULL if it has no rows of steps"),
+            integer("checksum", "checksum over all its rows"),
             bytes("sums", "checksums of each column, body, joint, device and file"),
         ],
     ),
@@ -245,14 +287,14 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         TableId::ContactPoint,
         "contactPoint",
         (Key::Row, 3, "simulationRowID, ordinal"),
-        "A point where two bodies touched in a step, with `log.contacts`: the 128 of a step with the largest forces, in single \
-         precision.",
+        "A point where two bodies touched in a step, in single precision. The setting `log.contacts` enables it. A \
+         step has the 128 points with the largest forces.",
         &[
             ROW,
             BODY_ID,
-            integer("ordinal", "place in its step, from 0"),
-            integer("other_bodyID", "what touches it; NULL for the ground").refers_to(Reference::Component),
-            real("x, y, z", "m", "where, in the world"),
+            integer("ordinal", "position in the list of the step's points, from 0"),
+            integer("other_bodyID", "number of the other body; NULL for the ground").refers_to(Reference::Component),
+            real("x, y, z", "m", "position of the point, world axes"),
             CONTACT_NORMAL,
             CONTACT_FORCE,
             CONTACT_GAP,
@@ -262,14 +304,15 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         TableId::Scan,
         "scan",
         (Key::Row, 2, "simulationRowID, componentID"),
-        "A reading of more than 4096 numbers, in the steps in which the sensor took a new one. It has no rows in sensorReading; \
-         scannerSensor has a row for each of its rays.",
+        "A reading of more than 4096 numbers, in the step in which it was new. It has no rows in sensorReading. The \
+         view scannerSensor has a row for each ray.",
         &[
             ROW,
-            integer("componentID", "the sensor").refers_to(Reference::Component),
+            integer("componentID", "number of the sensor").refers_to(Reference::Component),
             text(
                 "distances",
-                "its numbers in m, in the order of deviceField.ordinal: an array in JSON, null for what is no number",
+                "distances in m as a JSON array, in the order of deviceField.ordinal; null for a value that is not \
+                 finite",
             ),
         ],
     ),
@@ -279,52 +322,64 @@ const SIMULATION: Table = table(
     TableId::Simulation,
     "simulation",
     (Key::Simulation, 0, "simulationID"),
-    "A run: from the start, from a reset, or from where something came or went, to the next of these or the end.",
+    "A run. It begins at the start of the server, at a reset, or when a robot or object came or went; it ends at the \
+     next of these or with the server.",
     &[
         RUN.written(Written::ByDatabase),
-        text("runKey", "names the run in every database"),
-        text("status", "running until the run is closed (a killed process leaves it so), then how it ended")
+        text("runKey", "unique name of the run, the same in every database"),
+        text("status", "running, until the run ends; then how it ended. After a killed process it stays running.")
             .written(Written::WithRowAndAtEnd)
             .unsummed(),
-        text("started", "UTC, ISO 8601"),
+        text("started", "time at which the run began, UTC, ISO 8601"),
         text("world", "name of the world"),
-        integer("resets", "resets of the same process before this run"),
-        integer("timestep_ns", "length of a step").in_unit("ns"),
-        integer("every_n_steps", "one step in so many is logged"),
-        text("clock_mode", "at the start; later changes are events"),
+        integer("resets", "number of resets of the same process before this run"),
+        integer("timestep_ns", "timestep").in_unit("ns"),
+        integer("every_n_steps", "logging interval: one step in this many is logged"),
+        text("clock_mode", "mode of the clock at the start: realtime, fast or lockstep; later changes are events"),
         text("program_version", "version of this program"),
-        text("engine, engine_version, engine_features", "the physics engine"),
-        text("target", "architecture and system that the program was built for"),
-        text("realtime_grants", "what the system granted the physics thread"),
+        text("engine, engine_version, engine_features", "name, version and build features of the physics engine"),
+        text("target", "processor architecture and operating system that the program was built for"),
+        text("realtime_grants", "real-time rights that the operating system granted to the physics thread"),
         integer(
             "on_change",
-            "which rows are left out: 0 none, 1 each that is like the one before, 2 those of what rests (see above)",
+            "rule for leaving rows out: 0 none; 1 each row that equals the one before; 2 the rows of a robot or object \
+             at rest (see *Which rows there are*)",
         ),
-        integer("bodies_logged, joints_logged", "rows that a step has, or the most that one has"),
+        integer(
+            "bodies_logged, joints_logged",
+            "number of bodies and joints whose state is logged: the most rows that a step can have",
+        ),
         integer(
             "parent_simulationID, parent_step",
-            "the run, and its step, that a fork goes on from; a step without a run is that of the run before, after which something came or went",
+            "run and step that a fork continues from. A step without a run: a robot or object came or went after this \
+             step of the run before.",
         ),
-        integer("full_steps", "the last step before the log is thinned out; NULL where it is not"),
-        integer("thinned_every_n_steps", "one step in so many is logged from then on"),
-        integer("checksums", "version of the run's checksums; NULL if it has none"),
-        text("ended", "UTC, ISO 8601").written(Written::AtEnd),
-        integer("steps", "steps made, logged or not").written(Written::AtEnd),
-        integer("rows_written", "rows of steps, commands and events").written(Written::AtEnd),
-        integer("steps_logged", "logged steps").written(Written::AtEnd),
-        integer("gaps", "ranges of steps that are missing").written(Written::AtEnd),
+        integer("full_steps", "last step before the log is thinned out; NULL if the log is never thinned out"),
+        integer("thinned_every_n_steps", "logging interval after full_steps: one step in this many"),
+        integer("checksums", "version of the checksum scheme; NULL for a run without checksums"),
+        text("ended", "time at which the run ended, UTC, ISO 8601").written(Written::AtEnd),
+        integer("steps", "number of steps made, logged or not").written(Written::AtEnd),
+        integer("rows_written", "number of rows of steps, commands and events").written(Written::AtEnd),
+        integer("steps_logged", "number of logged steps").written(Written::AtEnd),
+        integer("gaps", "number of gaps in the sequence of steps").written(Written::AtEnd),
         integer("chain_head", "head of the chain of hashes after the last step").written(Written::AtEnd),
-        integer("slips", "how often the clock gave up time").written(Written::AtEnd),
-        real("late_p50_us, late_p99_us, late_p99_9_us, late_max_us", "us", "how late steps began")
+        integer("slips", "number of clock slips: the clock gave up lost time").written(Written::AtEnd),
+        real(
+            "late_p50_us, late_p99_us, late_p99_9_us, late_max_us",
+            "us",
+            "lateness of the begin of steps: 50th, 99th and 99.9th percentile and maximum",
+        )
+        .written(Written::AtEnd),
+        real("real_time_factor", "", "real-time factor: simulated seconds per wall second while the clock ran")
             .written(Written::AtEnd),
-        real("real_time_factor", "", "simulated seconds per wall second while the clock ran").written(Written::AtEnd),
         text("stateHash", "hash of the final state, hexadecimal").written(Written::AtEnd),
-        integer("end_checksum", "checksum of the columns that are written at the run's end")
+        integer("end_checksum", "checksum over the columns that are written at the end of the run")
             .written(Written::AtEnd)
             .unsummed(),
-        integer("position", "number of the last batch that is committed").written(Written::WithBatch),
-        text("missing_batches", "batches before it that are not, as ranges; NULL if none").written(Written::WithBatch),
-        integer("log_bytes", "size of what was written, about: eight bytes a value")
+        integer("position", "number of the last committed batch").written(Written::WithBatch),
+        text("missing_batches", "numbers of earlier batches that are not committed, as ranges; NULL if none")
+            .written(Written::WithBatch),
+        integer("log_bytes", "approximate size of the written rows, at eight bytes for each value")
             .in_unit("B")
             .written(Written::WithBatch),
     ],
@@ -334,17 +389,20 @@ const SIMULATION_ROW: Table = table(
     TableId::SimulationRow,
     "simulationRow",
     (Key::Row, 1, "simulationRowID"),
-    "A logged step.",
+    "A logged step, with its timing.",
     &[
         ROW,
         RUN,
         STEP,
-        real("simulationTime", "s", "simulated time at its end"),
-        integer("wall_ns", "wall time of its beginning, since the process's first step").in_unit("ns"),
-        integer("late_ns", "how late it began").in_unit("ns"),
-        integer("compute_ns", "how long it took").in_unit("ns"),
-        integer("state_hash", "hash of its record and of the one before: a chain over every step, logged or not"),
-        integer("bodies, joints, readings", "rows that belong to it"),
-        integer("checksum", "checksum of its rows, without commands, events and snapshots").unsummed(),
+        real("simulationTime", "s", "simulated time at the end of the step"),
+        integer("wall_ns", "wall time at the beginning of the step, since the process's first step").in_unit("ns"),
+        integer("late_ns", "delay of its beginning after its deadline").in_unit("ns"),
+        integer("compute_ns", "computing time of the step").in_unit("ns"),
+        integer(
+            "state_hash",
+            "hash of the step's record and of the previous hash: a chain over every step, logged or not",
+        ),
+        integer("bodies, joints, readings", "numbers of rows of the step: of bodies, of joints and of readings"),
+        integer("checksum", "checksum over the rows of the step, without commands, events and snapshots").unsummed(),
     ],
 );

@@ -30,20 +30,20 @@ const fn sensor(name: &'static str, kind: &'static str, columns: &'static [Colum
     view(TableKind::SensorView, name, Key::Row, "simulationRowID, robot, device", kind, columns)
 }
 
-const MOUNT: Columns = real("x, y, z", "m", "place of the mount");
-const QUATERNION: Columns = real("qx, qy, qz, qw", "1", "takes sensor axes to world axes");
+const MOUNT: Columns = real("x, y, z", "m", "position of the sensor's mount, world axes");
+const QUATERNION: Columns =
+    real("qx, qy, qz, qw", "1", "unit quaternion of the rotation that takes sensor axes to world axes");
 const SENSED_FORCE: Columns =
-    real("force_x, force_y, force_z", "N", "in the axes that the sensor is configured to read in");
-const SENSED_TORQUE: Columns =
-    real("torque_x, torque_y, torque_z", "N m", "in the axes that the sensor is configured to read in");
-const SENSED_SPIN: Columns = real("omega_x, omega_y, omega_z", "rad/s", "in the sensor's axes");
+    real("force_x, force_y, force_z", "N", "measured force, in the axes that the sensor's attribute `frame` names");
+const SENSED_TORQUE: Columns = real("torque_x, torque_y, torque_z", "N m", "measured torque, in the same axes");
+const SENSED_SPIN: Columns = real("omega_x, omega_y, omega_z", "rad/s", "angular velocity, sensor axes");
 const SPECIFIC_FORCE: Columns =
-    real("fx, fy, fz", "m/s²", "acceleration less gravity, in the sensor's axes: +g upwards at rest");
+    real("fx, fy, fz", "m/s²", "specific force: acceleration minus gravity, sensor axes; +g upwards at rest");
 
 pub(super) const VIEWS: [Table; 27] = [
     of_thesis("pose", "Position and orientation of a body.", &[ROW, BODY_ID, POSITION, AXIS, ANGLE]),
     of_thesis("velocity", "Velocity of a body.", &[ROW, BODY_ID, VELOCITY, ANGULAR_VELOCITY]),
-    of_thesis("forceAndTorque", "What contacts did to a body in a step.", &[ROW, BODY_ID, FORCE, TORQUE]),
+    of_thesis("forceAndTorque", "Contact force and torque on a body in a step.", &[ROW, BODY_ID, FORCE, TORQUE]),
     BODY_LOG,
     MOTION_LOG,
     WHEEL_LOG,
@@ -64,8 +64,12 @@ pub(super) const VIEWS: [Table; 27] = [
             TIME,
             ROBOT,
             DEVICE,
-            real("vx, vy, vz", "m/s", "in the axes that the sensor is configured to read in"),
-            real("omega_x, omega_y, omega_z", "rad/s", "in the same axes"),
+            real(
+                "vx, vy, vz",
+                "m/s",
+                "velocity of the sensor's mount, in the axes that the sensor's attribute `frame` names",
+            ),
+            real("omega_x, omega_y, omega_z", "rad/s", "angular velocity, in the same axes"),
             RUN,
         ],
     ),
@@ -81,8 +85,12 @@ pub(super) const VIEWS: [Table; 27] = [
             TIME,
             ROBOT,
             DEVICE,
-            real("latitude, longitude", "deg", "on the WGS84 ellipsoid"),
-            real("altitude", "m", "above the WGS84 ellipsoid"),
+            real(
+                "latitude, longitude",
+                "deg",
+                "geodetic latitude and longitude on the WGS84 ellipsoid; north and east positive",
+            ),
+            real("altitude", "m", "height above the WGS84 ellipsoid"),
             RUN,
         ],
     ),
@@ -95,8 +103,8 @@ pub(super) const VIEWS: [Table; 27] = [
             TIME,
             ROBOT,
             DEVICE,
-            real("heading", "rad", "clockwise from north, 0 to 2 pi"),
-            real("north_x, north_y, north_z", "1", "unit vector to the north in the sensor's axes"),
+            real("heading", "rad", "heading of the sensor's z axis, clockwise from north seen from above, 0 to 2 pi"),
+            real("north_x, north_y, north_z", "1", "unit vector to the north, sensor axes"),
             RUN,
         ],
     ),
@@ -111,16 +119,20 @@ pub(super) const VIEWS: [Table; 27] = [
             TIME,
             ROBOT,
             DEVICE,
-            real("sinkage", "m", "below the surface that was there at first"),
-            real("slip", "1", "slip ratio, a mean over the length of the contact"),
-            real("slip_angle", "rad", "positive towards the axle"),
+            real("sinkage", "m", "depth of the wheel below the surface that the ground began with"),
+            real(
+                "slip",
+                "1",
+                "slip ratio, mean over the length of the contact: 1 - v / (r omega) driving, r omega / v - 1 braking",
+            ),
+            real("slip_angle", "rad", "angle from the wheel's heading to its velocity, positive towards the axle"),
             real(
                 "normal_force, drawbar_pull, lateral_force",
                 "N",
-                "of the soil, along its normal, forwards and along the axle",
+                "forces of the soil on the wheel: along the ground's normal, forwards, and along the axle",
             ),
-            real("resistance", "N", "what normal stress takes of the drawbar pull"),
-            real("torque", "N m", "against the turning of the wheel"),
+            real("resistance", "N", "motion resistance: the part of the drawbar pull that normal stress takes away"),
+            real("torque", "N m", "torque of the soil about the axle, against the turning of the wheel"),
             RUN,
         ],
     ),
@@ -133,8 +145,8 @@ pub(super) const VIEWS: [Table; 27] = [
             TIME,
             ROBOT,
             DEVICE,
-            real("pressed", "", "1 or 0"),
-            real("normal_force", "N", "sum of the normal forces of all contacts"),
+            real("pressed", "", "1 while the normal force is at least the sensor's threshold, else 0"),
+            real("normal_force", "N", "sum of the normal forces of all contacts of the body"),
             RUN,
         ],
     ),
@@ -147,7 +159,8 @@ pub(super) const VIEWS: [Table; 27] = [
     SCANNER_SENSOR,
 ];
 
-const DISTANCE: Columns = real("distance", "m", "to the first thing in the way, or the range");
+const DISTANCE: Columns =
+    real("distance", "m", "distance to the first obstacle along the ray; the sensor's range if there is none");
 
 const BODY_LOG: Table = view(
     TableKind::NamedView,
@@ -160,7 +173,7 @@ const BODY_LOG: Table = view(
         STEP,
         TIME,
         ROBOT,
-        text("body", "name"),
+        text("body", "name of the body"),
         POSITION,
         AXIS,
         ANGLE,
@@ -178,9 +191,10 @@ const MOTION_LOG: Table = view(
     "motionLog",
     Key::Row,
     "simulationRowID, robot, body",
-    "Attitude of a body, and its velocity in its own axes. They are the directions that were forward, up and right in the model's initial \
-     pose: up is the world's y axis, forward the body's x axis made level, right completes them. Imported robots, whose links have z up, \
-     read like ours. SQLite needs its mathematical functions here, which `simpartner query` and the `sqlite3` shell have.",
+    "Attitude of a body, and its velocity along its own forward, up and right axes. These axes are fixed in the body. \
+     In the model's initial pose, up is the world's y axis, forward is the body's x axis projected on the horizontal, \
+     and right completes them. The columns therefore mean the same for imported robots, whose links have z up. On \
+     SQLite the view needs mathematical functions, which `simpartner query` and the `sqlite3` shell have.",
     &[
         ROW,
         RUN,
@@ -188,22 +202,26 @@ const MOTION_LOG: Table = view(
         TIME,
         DT,
         ROBOT,
-        text("body", "name"),
+        text("body", "name of the body"),
         real(
             "qx, qy, qz, qw",
             "1",
-            "orientation as a unit quaternion, takes body axes to world axes; qw is not negative",
+            "unit quaternion of the rotation that takes body axes to world axes; qw is not negative",
         ),
-        real("heading", "rad", "of the forward axis, from the world's x axis, clockwise seen from above, -pi to pi"),
-        real("pitch", "rad", "of the forward axis above the horizon, -pi/2 to pi/2"),
-        real("roll", "rad", "about the forward axis, positive with the right side down, -pi to pi"),
+        real(
+            "heading",
+            "rad",
+            "heading of the forward axis: angle from the world's x axis, clockwise seen from above, -pi to pi",
+        ),
+        real("pitch", "rad", "pitch: elevation of the forward axis above the horizontal, -pi/2 to pi/2"),
+        real("roll", "rad", "roll about the forward axis, positive with the right side down, -pi to pi"),
         real("tilt", "rad", "angle between the up axis and the world's y axis, 0 to pi"),
-        real("speed", "m/s", "of the centre of mass"),
-        real("v_forward, v_up, v_right", "m/s", "velocity of the centre of mass along the body's axes"),
+        real("speed", "m/s", "magnitude of the velocity of the centre of mass"),
+        real("v_forward, v_up, v_right", "m/s", "velocity of the centre of mass along the forward, up and right axes"),
         real(
             "omega_forward, omega_up, omega_right",
             "rad/s",
-            "angular velocity about them: rates of roll to the right, of yaw to the left, of pitch upwards",
+            "angular velocity about these axes; positive is roll to the right, yaw to the left, pitch upwards",
         ),
     ],
 );
@@ -213,8 +231,9 @@ const WHEEL_LOG: Table = view(
     "wheelLog",
     Key::Row,
     "simulationRowID, robot, body",
-    "A wheel after a step, on rigid ground and on soil. A wheel is a sphere, or a cylinder or capsule that a hinge without stops turns about its own axis. SQLite needs its \
-     mathematical functions here, which `simpartner query` and the `sqlite3` shell have.",
+    "The motion of a wheel after a step, on rigid ground and on soil. A wheel is a body on a hinge without stops: a \
+     sphere, or a cylinder or capsule that turns about its own axis. On SQLite the view needs mathematical functions, \
+     which `simpartner query` and the `sqlite3` shell have.",
     &[
         ROW,
         RUN,
@@ -222,25 +241,27 @@ const WHEEL_LOG: Table = view(
         TIME,
         DT,
         ROBOT,
-        text("body", "name"),
-        real("contact_force", "N", "length of the force that contacts exerted on it in the step"),
-        real("rolling", "m/s", "radius times angular velocity about the axle"),
+        text("body", "name of the body"),
+        real("contact_force", "N", "magnitude of the contact force on the wheel, mean over the step"),
+        real("rolling", "m/s", "rolling speed: radius times angular velocity about the axle"),
         real(
             "along",
             "m/s",
-            "velocity of its centre of mass in the plane of the wheel, positive where a positive rolling would lead",
+            "velocity of the centre of mass in the plane of the wheel, positive in the direction of a positive \
+             `rolling`",
         ),
-        real("across", "m/s", "velocity of its centre of mass along the axle"),
+        real("across", "m/s", "velocity of the centre of mass along the axle"),
         real(
             "slip",
             "1",
-            "(rolling - along) over the larger of the two, signed as rolling: 0 rolls, 1 spins on the spot, -1 skids locked; NULL off the \
-             ground and below 1 mm/s",
+            "slip ratio: (rolling - along) over the larger magnitude of the two, with the sign of rolling. 0 is \
+             rolling, 1 spinning on the spot, -1 skidding with a locked wheel. NULL off the ground and below 1 mm/s",
         ),
         real(
             "slip_angle",
             "rad",
-            "of the velocity against the plane of the wheel, positive towards the axle, -pi/2 to pi/2; NULL where slip is",
+            "angle of the velocity against the plane of the wheel, positive towards the axle, -pi/2 to pi/2; NULL \
+             where slip is NULL",
         ),
     ],
 );
@@ -250,8 +271,8 @@ const CONTACT_LOG: Table = view(
     "contactLog",
     Key::Row,
     "simulationRowID, robot, body",
-    "What contacts did to a body in a step, of bodies that were touched.",
-    &[ROW, STEP, TIME, ROBOT, text("body", "name"), FORCE, TORQUE, RUN, DT],
+    "Contact force and torque on a body in a step. Only bodies that were touched have rows.",
+    &[ROW, STEP, TIME, ROBOT, text("body", "name of the body"), FORCE, TORQUE, RUN, DT],
 );
 
 const CONTACT_POINT_LOG: Table = view(
@@ -259,16 +280,16 @@ const CONTACT_POINT_LOG: Table = view(
     "contactPointLog",
     Key::Row,
     "simulationRowID, ordinal",
-    "A point where two bodies touched in a step, with `log.contacts`.",
+    "A point where two bodies touched in a step. The setting `log.contacts` enables the log of points.",
     &[
         ROW,
         STEP,
         TIME,
-        integer("ordinal", "place in its step, from 0"),
+        integer("ordinal", "position in the list of the step's points, from 0"),
         ROBOT,
-        text("body", "name"),
-        text("other_robot, other_body", "robot and name of what touches it; both are NULL for the ground"),
-        real("x, y, z", "m", "where, in the world"),
+        text("body", "name of the body"),
+        text("other_robot, other_body", "robot and name of the other body; both are NULL for the ground"),
+        real("x, y, z", "m", "position of the point, world axes"),
         CONTACT_NORMAL,
         CONTACT_FORCE,
         CONTACT_GAP,
@@ -288,8 +309,8 @@ const JOINT_LOG: Table = view(
         STEP,
         TIME,
         ROBOT,
-        text("joint", "name"),
-        text("kind", "hinge, slider, ball ..."),
+        text("joint", "name of the joint"),
+        text("kind", "type of the joint: hinge, slider, ball, ..."),
         ANCHOR,
         JOINT_POSITION,
         JOINT_RATE,
@@ -302,7 +323,8 @@ const JOINT_LOG: Table = view(
         real(
             "energy",
             "J",
-            "work of the motor since the logged step before, positive where it drives the joint; the sum over rows is the work of a run, thinned or not",
+            "work of the motor since the previous logged step, positive when it drives the joint; the sum over all \
+             rows is the work in the run, also in a thinned log",
         ),
     ],
 );
@@ -312,16 +334,16 @@ const READING_LOG: Table = view(
     "readingLog",
     Key::Row,
     "simulationRowID, robot, device, field",
-    "One number of a sensor's reading; the views of each kind have all of them in a row.",
+    "One number of a sensor's reading. The view of the sensor's kind has all numbers of a reading in one row.",
     &[
         ROW,
         STEP,
         TIME,
         ROBOT,
         DEVICE,
-        text("kind", "kind of sensor"),
-        text("field", "which number; deviceField has its unit"),
-        real("value", "", "the number"),
+        text("kind", "type of the sensor"),
+        text("field", "name of the number; deviceField has its unit"),
+        real("value", "", "value of the number"),
         RUN,
     ],
 );
@@ -331,18 +353,19 @@ const COMMAND_LOG: Table = view(
     "commandLog",
     Key::Simulation,
     "step, ordinal",
-    "A command, in the step in which it took effect. Where a body is put elsewhere (PLACE), device is its name and kind NULL.",
+    "A command, with the step in which it took effect. For a placement (PLACE) the column `device` has the name of the \
+     body, and `kind` is NULL.",
     &[
         RUN,
         STEP,
         TIME,
-        integer("ordinal", "order within the step, from 0"),
+        integer("ordinal", "position within the step, from 0"),
         ROBOT,
         DEVICE,
-        text("kind", "kind of device"),
-        integer("client", "number of the connection; 0 for a sequence played in the process"),
+        text("kind", "type of the device"),
+        integer("client", "number of the client's connection; 0 for a sequence that the server itself played"),
         text("text", "the command"),
-        text("reply", "the answer to it: the state before"),
+        text("reply", "the server's answer: the state of the device before the command"),
     ],
 );
 
@@ -351,16 +374,16 @@ const EVENT_LOG: Table = view(
     "eventLog",
     Key::Simulation,
     "step, eventID",
-    "An event: a pause, a reset, a fault, a client that connects ...",
+    "An event, such as a pause, a reset, a fault or a client that connects. [Events](events.md) lists all kinds.",
     &[
         RUN,
-        integer("eventID", "order of the events"),
+        integer("eventID", "number of the event; a later event has a larger one"),
         STEP,
         TIME,
-        text("kind", "play, pause, reset, clockSlip, fault, divergence, tipOver, leftGround ..."),
-        text("subject", "the device or client it is about"),
-        text("text", "a sentence"),
-        real("value", "", "its figure"),
+        text("kind", "kind of the event: play, pause, reset, clockSlip, fault, divergence, tipOver, leftGround, ..."),
+        text("subject", "the device, body, robot or client that it concerns"),
+        text("text", "description of the event, a sentence"),
+        real("value", "", "figure of the event; its meaning and unit depend on the kind, see [Events](events.md)"),
     ],
 );
 
@@ -369,15 +392,15 @@ const SCANNER_SENSOR: Table = view(
     "scannerSensor",
     Key::Row,
     "simulationRowID, robot, device, layer, ray",
-    "A ray of a ScannerSensor.",
+    "One ray of a ScannerSensor's reading.",
     &[
         ROW,
         STEP,
         TIME,
         ROBOT,
         DEVICE,
-        integer("layer", "the fan, from 1 for the lowest"),
-        integer("ray", "the ray in its fan, from 1 at minus the half angle"),
+        integer("layer", "number of the fan, from 1 for the lowest"),
+        integer("ray", "number of the ray in its fan, from 1 at minus the half angle"),
         DISTANCE,
         RUN,
     ],
