@@ -71,7 +71,7 @@ pub(crate) const STATED_LIMITS: &[(&str, u64, &str)] = &[
     ("a name", MAX_NAME as u64, "bytes"),
     ("any other single value", MAX_VALUE as u64, "bytes"),
     ("assemblies placed in assemblies", MAX_NESTED_ASSEMBLIES as u64, "deep"),
-    ("what the assemblies of a robot expand to", MAX_EXPANDED as u64, "bytes"),
+    ("expanded text of the assemblies of a robot", MAX_EXPANDED as u64, "bytes"),
     ("bodies of a world; joints of a world", MAX_BODIES as u64, "each"),
     ("sensors and actuators of a world", MAX_DEVICES as u64, ""),
     ("rays of a scanner", MAX_RAYS as u64, ""),

@@ -114,7 +114,7 @@ pub fn reference() -> String {
          with y up. The order of elements does not matter.\n\n\
          A file of `<object>` elements alone is a world. A file of `<command>` and `<repeat>` elements alone is a sequence of\n\
          version 1.\n\n\
-         `simpartner check FILE` reads a file, reports every error with its place, and warns of probable mistakes.\n\
+         `simpartner check FILE` reads a file, reports every error with its line, and warns of probable mistakes.\n\
          [A first robot](../tutorials/first-robot.md) builds a robot step by step.\n",
     );
     write_contents(&mut text);
@@ -148,25 +148,29 @@ fn described(root: &str) -> impl Iterator<Item = &'static Element> {
 const FRAMES_SECTION: &str = "
 ## Frames
 
-All frames are right-handed, with y up in the world: seen along x, z is to the right. Without a `<geographicOrigin>` x is north and z east.
+All frames are right-handed. In the world y points up: for a viewer who looks along +x, +z is to the right. Without a
+`<geographicOrigin>` x points north and z east.
 
-| what | is given in | as |
+| quantity | frame | meaning |
 |---|---|---|
-| `<pose>` of an `<object>`, of a `<robot>` in a world | the world's frame | where the body's or robot's own frame is |
-| `<pose>` of a `<body>` | the robot's frame; in an `<assembly>` the assembly's | where the body's own frame is |
-| `<pose>` of a shape | the body's frame | where the shape's middle is; its round axis is `axis` |
-| `<inertia>` | the body's frame | centre of mass by x, y, z; the tensor about that, along the body's axes |
+| `<pose>` of an `<object>`, of a `<robot>` in a world | the world's frame | pose of the body's or robot's own frame |
+| `<pose>` of a `<body>` | the robot's frame; in an `<assembly>` the assembly's | pose of the body's own frame |
+| `<pose>` of a shape | the body's frame | pose of the shape's centre; the axis of a round shape is `axis` |
+| `<inertia>` | the body's frame | position x, y, z of the centre of mass, and the tensor about it, body axes |
 | `<anchor>`, `<axis>`, `<axis1>`, `<axis3>` of a `<joint>` | the frame of its file: the world's, the robot's or the assembly's, *not* \
-that of parent or child | a point, and directions, at step 0, when all joint coordinates are zero |
-| `<pose>` of a `<sensor>` | the frame of the body it sits on | where the sensor's own frame is; without it, that of the body |
-| velocities of an `<object>` or `<body>` | the frame that its pose is given in | of the centre of mass, and about it |
+that of parent or child | a point, and directions, where the file places the bodies: all joint coordinates are zero |
+| `<pose>` of a `<sensor>` | the frame of the body that carries it | pose of the sensor's own frame; without it, that of the body |
+| velocities of an `<object>` or `<body>` | the frame in which its pose is given | velocity of the centre of mass, and angular velocity |
 
-A `<pose>` turns by `roll` about x first, then by `pitch` about y, then by `yaw` about z, all three axes fixed. Y points up, so `pitch` is
-what steers: a robot with `pitch=\"1.5708\"` faces -z.
+A `<pose>` turns by `roll` about x first, then by `pitch` about y, then by `yaw` about z. All three axes are fixed. Because y
+points up, `pitch` sets the heading: a robot with `pitch=\"1.5708\"` faces -z. In a pose, `x` and `z` are
+horizontal, and `y` is the height.
 
-A scanner, a distance sensor and a compass look along **their z axis**. On a robot that drives along x they are turned by \
-`pitch=\"1.5708\"`, which takes z to x. A positive angle of a joint turns the child about the joint's axis by the right-hand rule: a wheel
-on an axis along z rolls towards -x at a positive rate, towards x at a negative one.
+A scanner, a distance sensor and a compass look along **their z axis**. On a robot that drives along x, `pitch=\"1.5708\"` turns them
+forwards, because it takes z to x.
+
+A positive joint angle turns the child about the joint's axis by the right-hand rule. A wheel on an axis along z rolls towards -x at
+a positive rate, and towards +x at a negative rate.
 ";
 
 /// Links to every part and element. GitHub makes the anchors: the heading in small letters without punctuation, and a number
@@ -191,8 +195,9 @@ fn write_contents(text: &mut String) {
 
 fn write_limits(text: &mut String) {
     text.push_str(
-        "\n## Limits\n\nWhat is larger is refused, with its place. Only files are read: no folders, devices or pipes. Control\n\
-         characters, but for line breaks and tabs, stand in no file.\n\n| of | at most | |\n|---|---|---|\n",
+        "\n## Limits\n\nA file beyond a limit is refused, with the place of the error. Only regular files are read: no folders, devices or\n\
+         pipes. A file may contain no control characters except line breaks and tabs.\n\n\
+         | quantity | at most | unit |\n|---|---|---|\n",
     );
     for (of, most, unit) in STATED_LIMITS {
         let _ = writeln!(text, "| {of} | {most} | {unit} |");
@@ -241,7 +246,7 @@ fn write_element(element: &Element, text: &mut String) {
 
 /// The types of sensor, from the table of device kinds.
 fn write_sensors(text: &mut String) {
-    text.push_str("\nThe types:\n");
+    text.push_str("\nThe types, with the quantities of a reading:\n");
     for kind in DeviceKind::ALL.into_iter().filter(|kind| !kind.is_actuator()) {
         let described = kind.description();
         let on = if described.mounted_on == MountedOn::Joint { "On a joint" } else { "On a body" };
@@ -250,10 +255,10 @@ fn write_sensors(text: &mut String) {
             let _ = writeln!(text, "  - {}: {}", quantity.name, numbers(quantity));
         }
         let (rest, fall) = (described.at_rest, described.in_free_fall);
-        let _ = writeln!(text, "  - at rest: {rest}; in free fall: {fall}");
+        let _ = writeln!(text, "  - reading at rest: {rest}; in free fall: {fall}");
         let own: Vec<String> = described.attributes.iter().map(|name| format!("`{name}`")).collect();
         if !own.is_empty() {
-            let _ = writeln!(text, "  - attributes of its own: {}", own.join(", "));
+            let _ = writeln!(text, "  - attributes for this type: {}", own.join(", "));
         }
         if !described.frames.is_empty() {
             let _ = writeln!(text, "  - `frame`: {}", described.frames.join(", "));
@@ -267,8 +272,8 @@ fn write_actuators(text: &mut String) {
     for kind in DeviceKind::ALL.into_iter().filter(|kind| kind.is_actuator()) {
         let described = kind.description();
         let lengths: Vec<String> = described.command_lengths.iter().map(usize::to_string).collect();
-        let _ = write!(text, "\n- **{kind}**. {} A frame has {} numbers", described.doc, lengths.join(" or "));
-        let short = if lengths.len() > 1 { "; the short one leaves the maximum forces as they are.\n" } else { ".\n" };
+        let _ = write!(text, "\n- **{kind}**. {} A command has {} numbers", described.doc, lengths.join(" or "));
+        let short = if lengths.len() > 1 { "; the shorter form keeps the maximum forces.\n" } else { ".\n" };
         text.push_str(short);
         for quantity in described.quantities {
             let _ = writeln!(text, "  - {}", numbers(quantity));
@@ -282,7 +287,7 @@ fn numbers(quantity: &Quantity) -> String {
     let unit = match (quantity.unit, quantity.linear_unit) {
         ("1", _) => "plain numbers".to_owned(),
         (unit, None) => unit.to_owned(),
-        (unit, Some(linear)) => format!("{unit}, or {linear} for a coordinate that slides"),
+        (unit, Some(linear)) => format!("{unit}, or {linear} for a sliding coordinate"),
     };
     let (lowest, highest) = (bound(quantity.lowest), bound(quantity.highest));
     format!("{} in {unit}, {lowest} to {highest}", fields.join(", "))

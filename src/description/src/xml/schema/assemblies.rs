@@ -13,7 +13,7 @@ use super::{
 /// `<assemblies>`
 pub(super) const FILE: Element = element(
     ASSEMBLIES,
-    "A file of assemblies, for robots to include.",
+    "A file of assemblies, which robot files can include.",
     &[],
     Children(&[any("include"), any("assembly")]),
 );
@@ -21,16 +21,17 @@ pub(super) const FILE: Element = element(
 /// `<include>`
 pub(super) const INCLUDE: Element = element(
     "include",
-    "Brings in the assemblies of another file.",
-    &[required("file", Text, "", "path of a file of assemblies, from this file's folder")],
+    "Makes the assemblies of another file available.",
+    &[required("file", Text, "", "path of a file of assemblies, relative to this file's folder")],
     Empty,
 );
 
 /// `<assembly>`
 pub(super) const ASSEMBLY: Element = element(
     "assembly",
-    "Bodies, joints and devices that are written once, in a frame of their own, and placed any number of times. It is \
-     nothing until it is placed. A name in it means a body or joint of the assembly, or else one around it.",
+    "A group of bodies, joints and devices in a frame of its own, for parts that occur several times. `<place>` makes \
+     a copy; without it, the assembly has no effect. A name in an assembly refers to a body or joint of the assembly, \
+     or else to one of the robot around it.",
     &[NAME],
     Children(&[
         any("parameter"),
@@ -47,25 +48,32 @@ pub(super) const ASSEMBLY: Element = element(
 /// `<parameter>`
 pub(super) const PARAMETER: Element = element(
     "parameter",
-    "A value that differs from place to place. In an assembly it declares one, with a default or without; anywhere in the \
-     assembly `${name}` stands for its value. In `<place>` it gives the value; in a robot it gives it to all assemblies \
-     that have a parameter of this name. What is given nearest to the place counts.",
-    &[NAME, optional("value", Text, "", "the value, as it would be written in its place")],
+    "A parameter of an assembly. In `<assembly>` it declares the parameter, with or without a default, and `${name}` \
+     stands for its value anywhere in the assembly. In `<place>` it sets the value of this copy. In `<robot>` it sets \
+     the value for all assemblies that have a parameter of this name. The value nearest to the `<place>` takes \
+     precedence.",
+    &[NAME, optional("value", Text, "", "the value: a text that replaces `${name}`")],
     Empty,
 );
 
 /// `<place>`
 pub(super) const PLACE: Element = element(
     "place",
-    "Places an assembly. A mirror turns the signs of its positions along one axis before `<pose>` moves it, and shapes, \
-     sensors and inertia with them; the axes of joints keep their directions, so that a positive angle turns both sides \
-     the same way.",
+    "A copy of an assembly in the robot. With `mirror`, positions, shapes, sensors and inertias are mirrored along one \
+     axis before `<pose>` moves the copy. The axes of joints keep their directions, so that a positive angle turns \
+     both sides in the same direction.",
     &[
-        required("assembly", Name, "", "its name"),
-        optional("suffix", Name, "", "put behind the name of each body, joint and device of the assembly"),
-        optional("on", Name, "", "the body that it hangs on: the value of `${on}` in the assembly"),
-        optional("mirror", Word(&["x", "y", "z"]), "", "the axis of the assembly's frame along which it is mirrored"),
-        default("portOffset", Whole(-65_535, 65_535), "", "0", "added to the port of every device, unless that is 0"),
+        required("assembly", Name, "", "name of the assembly"),
+        optional("suffix", Name, "", "suffix that is appended to the name of each body, joint and device of the copy"),
+        optional("on", Name, "", "name of the body that the copy is attached to: the value of `${on}` in the assembly"),
+        optional("mirror", Word(&["x", "y", "z"]), "", "axis of the assembly's frame along which the copy is mirrored"),
+        default(
+            "portOffset",
+            Whole(-65_535, 65_535),
+            "",
+            "0",
+            "number that is added to the port of every device, except to port 0",
+        ),
     ],
     Children(&[maybe("pose"), any("parameter")]),
 );

@@ -13,16 +13,16 @@ use super::{
     shared::{LENGTH, NAME, PORT},
 };
 
-const PORT_ATTRIBUTE: Attribute = required("port", PORT, "", "its port, above 1024, or 0 for a free one");
+const PORT_ATTRIBUTE: Attribute = required("port", PORT, "", "TCP port, above 1024; 0 is any free port");
 
 /// `<geographicOrigin>`
 pub(super) const GEOGRAPHIC_ORIGIN: Element = element(
     "geographicOrigin",
-    "Where on the earth the world's origin is, for what a GnssSensor and a CompassSensor read.",
+    "The geographic position of the world's origin. GnssSensor and CompassSensor use it.",
     &[
         default("latitude", Within(-89.0, 89.0), "deg", "0", "geodetic latitude (WGS84), north positive"),
         default("longitude", Within(-180.0, 180.0), "deg", "0", "longitude, east positive"),
-        default("altitude", Within(-1e5, 1e6), "m", "0", "height above the ellipsoid"),
+        default("altitude", Within(-1e5, 1e6), "m", "0", "height above the WGS84 ellipsoid"),
         default(
             "heading",
             Real,
@@ -39,32 +39,43 @@ pub(super) const SENSOR: Element = element(
     "sensor",
     "A sensor on a body or a joint, with a TCP port of its own.",
     &[
-        required("type", Word(DeviceKind::SENSORS), "", "what it reads; the table below tells"),
+        required("type", Word(DeviceKind::SENSORS), "", "type of the sensor, see the list below"),
         NAME,
-        optional("body", Name, "", "the body it sits on, for all types but those that read a joint"),
-        optional("joint", Name, "", "of those types: the joint"),
+        optional("body", Name, "", "name of the body that carries the sensor, except for types that read a joint"),
+        optional("joint", Name, "", "for types that read a joint: name of the joint"),
         PORT_ATTRIBUTE,
-        optional("rate", Positive(1e6), "Hz", "fresh readings per simulated second; one every step where not given"),
+        optional(
+            "rate",
+            Positive(1e6),
+            "Hz",
+            "number of new readings per simulated second; without it, one in each step",
+        ),
         optional(
             "frame",
             Word(&["world", "sensor", "child", "parent"]),
             "",
-            "the axes it reads in, where the table below gives a choice; the first of them where not given",
+            "axes of the reading, for types whose list below has a choice of `frame`; without it, the first of these",
         ),
-        default("rays", Whole(1, 100_000), "", "11", "number of rays, of a fan"),
-        default("halfAngle", Positive(std::f64::consts::PI), "rad", "0.1", "angle of the outermost rays"),
-        default("layers", Whole(1, 10_000), "", "1", "number of fans above each other"),
+        default("rays", Whole(1, 100_000), "", "11", "number of rays in a fan of a ScannerSensor"),
+        default(
+            "halfAngle",
+            Positive(std::f64::consts::PI),
+            "rad",
+            "0.1",
+            "angle between the outermost rays of a fan and its middle, the sensor's z axis",
+        ),
+        default("layers", Whole(1, 10_000), "", "1", "number of fans, one above the other"),
         default(
             "verticalHalfAngle",
             Within(0.0, std::f64::consts::FRAC_PI_2),
             "rad",
             "0",
-            "angle of the outermost fans; above 0 where there are several",
+            "angle between the outermost fans and the sensor's z-x plane; above 0 with several layers",
         ),
-        default("range", LENGTH, "m", "10", "how far it sees"),
-        default("latency", Within(0.0, 10.0), "s", "0", "how long a reading is under way"),
-        default("dropout", Fraction, "", "0", "probability that a reading is lost; the one before then stays"),
-        default("threshold", Positive(1e9), "N", "1", "the force from which a bumper is pressed"),
+        default("range", LENGTH, "m", "10", "largest distance that the sensor measures"),
+        default("latency", Within(0.0, 10.0), "s", "0", "delay between measurement and reading"),
+        default("dropout", Fraction, "", "0", "probability that a reading is lost; the previous reading then remains"),
+        default("threshold", Positive(1e9), "N", "1", "normal force from which a BumperSensor reads pressed"),
     ],
     Children(&[maybe("pose"), any("noise")]),
 );
@@ -72,36 +83,57 @@ pub(super) const SENSOR: Element = element(
 /// `<actuator>`
 pub(super) const ACTUATOR: Element = element(
     "actuator",
-    "An actuator on a joint or a body, with a TCP port of its own. Until its first command one on a joint holds its initial pose \
-     with at most 1000 N (N m) an axis, one on a body pushes with the force and torque that stand in it.",
+    "An actuator on a joint or a body, with a TCP port of its own. Until its first command, an actuator on a joint \
+     holds the initial pose with at most 1000 N (N m) on each axis. An actuator on a body exerts the `<force>` and \
+     `<torque>` in its element.",
     &[
-        required("type", Word(DeviceKind::ACTUATORS), "", "how it drives the joint; the table below tells"),
+        required("type", Word(DeviceKind::ACTUATORS), "", "type of the actuator, see the list below"),
         NAME,
-        optional("joint", Name, "", "the joint it drives"),
-        optional("body", Name, "", "the body it pushes"),
+        optional("joint", Name, "", "name of the joint that it drives"),
+        optional("body", Name, "", "name of the body that it acts on"),
         optional(
             "frame",
             Word(&["world", "body"]),
             "",
-            "of a ForceActuator: the axes of its force and torque; the world's by default",
+            "for a ForceActuator: axes of its force and torque; without it, world axes",
         ),
         PORT_ATTRIBUTE,
-        default("p", Real, "1/s", "10", "of an angle controller: velocity per error, until a command brings another"),
-        default("i", Real, "1/s²", "0", "of an angle controller: velocity per integrated error"),
-        default("d", Real, "1", "0", "of an angle controller: velocity taken off per velocity"),
+        default(
+            "p",
+            Real,
+            "1/s",
+            "10",
+            "proportional gain of an AngleController: velocity for each unit of error; a command can change it",
+        ),
+        default(
+            "i",
+            Real,
+            "1/s²",
+            "0",
+            "integral gain of an AngleController: velocity for each unit of the integrated error",
+        ),
+        default(
+            "d",
+            Real,
+            "1",
+            "0",
+            "derivative gain of an AngleController: reduction of the velocity for each unit of velocity",
+        ),
         optional(
             "watchdog",
             Positive(1e6),
             "s",
-            "simulated time without a command after which an actuator that has had one times out; it never does where not given",
+            "simulated time after the last command at which the actuator times out; without it, never. An actuator \
+             without any command does not time out",
         ),
         default(
             "onTimeout",
             Word(&["hold", "zero", "brake"]),
             "",
             "hold",
-            "what it does then until the next command: stay where it is, exert nothing, or come to rest; with the maximum forces \
-             of its last command, an effort controller with 1000 N (N m)",
+            "behaviour after the timeout, until the next command. hold: keeps its position. zero: exerts nothing. \
+             brake: comes to rest. hold and brake use the maximum forces of the last command, or 1000 N (N m) for an \
+             EffortController",
         ),
     ],
     Children(&[maybe("motor"), maybe("pose"), maybe("force"), maybe("torque")]),
@@ -110,27 +142,33 @@ pub(super) const ACTUATOR: Element = element(
 /// `<noise>`
 pub(super) const NOISE: Element = element(
     "noise",
-    "How far a sensor's readings are off: reading = round(true + bias + drift + noise), kept within the field's range. Of an \
-     orientation the figures are radians about the sensor's axes, and the sum turns it. Every device draws from a stream of \
-     its own, which simulation.seed, its robot's name and its own name make; what other devices do changes nothing.",
+    "The error model of a sensor: reading = round(true value + bias + drift + noise), limited to the range of the \
+     field. For an orientation, the numbers are radians about the sensor's axes, and the reading is rotated by their \
+     sum. Each device has a random stream of its own. It follows from simulation.seed, the robot's name and the \
+     device's name, and is independent of other devices.",
     &[
-        optional("of", Name, "", "the quantity, as the list of types names it; all of the sensor's where not given"),
-        default("standardDeviation", NotNegative, "the quantity's", "0", "of Gaussian noise, fresh in each reading"),
-        default("bias", Real, "the quantity's", "0", "a constant"),
+        optional(
+            "of",
+            Name,
+            "",
+            "name of the quantity, as in the list of types; without it, all quantities of the sensor",
+        ),
+        default(
+            "standardDeviation",
+            NotNegative,
+            "the quantity's",
+            "0",
+            "standard deviation of Gaussian noise, which is new in each reading",
+        ),
+        default("bias", Real, "the quantity's", "0", "constant error"),
         default(
             "drift",
             NotNegative,
             "the quantity's, by √s",
             "0",
-            "a random walk from 0: its standard deviation after a second, growing with the root of time",
+            "random walk from 0: its standard deviation after one second, which grows with the square root of time",
         ),
-        default(
-            "quantisation",
-            NotNegative,
-            "the quantity's",
-            "0",
-            "the step that readings are rounded to; 0 does not",
-        ),
+        default("quantisation", NotNegative, "the quantity's", "0", "rounding step of the reading; 0 does not round"),
     ],
     Empty,
 );
@@ -138,17 +176,30 @@ pub(super) const NOISE: Element = element(
 /// `<motor>`
 pub(super) const MOTOR: Element = element(
     "motor",
-    "What an actuator's motor and gear are able to, on each free axis of the joint. Pushing the way the joint goes it exerts at \
-     most gearRatio x efficiency x stallTorque x (1 - |rate| x gearRatio / noLoadSpeed), at the rate before the step; pushing \
-     against it, gearRatio x stallTorque / efficiency. Rotor and friction belong to the joint from then on: its armature grows by \
-     gearRatio² x rotorInertia, its dry friction by gearRatio x friction. A hinge with backlash is an assembly in gears.xml.",
+    "The limits of an actuator's motor and gear, on each free axis of the joint. While it drives the joint in its \
+     direction of motion, the largest effort is gearRatio x efficiency x stallTorque x (1 - |rate| x gearRatio / \
+     noLoadSpeed), at the rate before the step. Against the motion it is gearRatio x stallTorque / efficiency. Rotor \
+     and friction are added to the joint: gearRatio² x rotorInertia to its armature, gearRatio x friction to its dry \
+     friction. `robots/gears.xml` has a hinge with backlash, as an assembly.",
     &[
-        required("stallTorque", Positive(1e9), "N m or N", "what the motor exerts at rest"),
-        required("noLoadSpeed", Positive(1e6), "rad/s or m/s", "how fast the motor turns without load"),
-        default("gearRatio", Positive(1e6), "rad or rad/m", "1", "turns of the motor for one of the joint"),
-        default("efficiency", Positive(1.0), "", "1", "share of the motor's power that reaches the joint"),
-        default("rotorInertia", NotNegative, "kg m² or kg", "0", "inertia of the rotor"),
-        default("friction", NotNegative, "N m or N", "0", "dry friction of the motor"),
+        required("stallTorque", Positive(1e9), "N m or N", "largest effort of the motor at rest"),
+        required("noLoadSpeed", Positive(1e6), "rad/s or m/s", "rate of the motor without load"),
+        default(
+            "gearRatio",
+            Positive(1e6),
+            "rad or rad/m",
+            "1",
+            "gear ratio: rotation of the motor for each unit of the joint's coordinate",
+        ),
+        default("efficiency", Positive(1.0), "", "1", "fraction of the motor's power that reaches the joint"),
+        default(
+            "rotorInertia",
+            NotNegative,
+            "kg m² or kg",
+            "0",
+            "inertia of the rotor, on the motor's side of the gear",
+        ),
+        default("friction", NotNegative, "N m or N", "0", "dry friction of the motor, on the motor's side of the gear"),
     ],
     Empty,
 );

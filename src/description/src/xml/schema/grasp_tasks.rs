@@ -16,14 +16,14 @@ use super::{
 
 pub(super) const GRASP_TASK: Element = element(
     ROOT,
-    "Grasps to be tried in the engine: a gripper of a world approaches an object of it, closes, and lifts. `simpartner grasp run FILE`. \
-     Targets are drawn on the object's surface, or given.",
+    "Attempts of a grasp in the engine: a gripper approaches an object of a world, closes, and lifts. `simpartner \
+     grasp run FILE` runs them. Targets are sampled on the object's surface, or listed.",
     &[
-        default("name", Name, "", "task", "its name"),
-        required("world", Text, "", "path of the world file, from this file's folder"),
-        required("object", Name, "", "the object of the world that is grasped"),
-        optional("gripper", Name, "", "the robot of the world that grasps; without it, the only one"),
-        default("timestep", Within(1e-6, 0.1), "s", "0.001", "timestep of the physics"),
+        default("name", Name, "", "task", "name of the file of tasks"),
+        required("world", Text, "", "path of the world file, relative to this file's folder"),
+        required("object", Name, "", "name of the object to grasp"),
+        optional("gripper", Name, "", "name of the robot that grasps; without it, the only robot of the world"),
+        default("timestep", Within(1e-6, 0.1), "s", "0.001", "timestep of the engine"),
     ],
     Children(&[
         once("tool"),
@@ -41,119 +41,138 @@ pub(super) const GRASP_TASK: Element = element(
 
 pub(super) const TOOL: Element = element(
     "tool",
-    "The gripper's tool frame on one of its bodies: z is the way it approaches, x the line along which two jaws close. The body hangs on a \
-     fixed body of the robot by three sliders, and by nothing else that moves.",
-    &[required("body", Name, "", "the body")],
+    "The tool frame of the gripper, on one of its bodies. z is the direction of approach, and x the line along which \
+     two jaws close. The body must be connected to a fixed body of the robot by three sliders, and by no other joint \
+     that moves.",
+    &[required("body", Name, "", "name of the body that carries the tool frame")],
     Children(&[maybe("pose")]),
 );
 
 pub(super) const FINGER: Element = element(
     "finger",
-    "A joint of the gripper that is closed. Joints that are coupled to it follow.",
+    "A joint that closes the gripper. Joints that are coupled to it follow.",
     &[
-        required("joint", Name, "", "the joint"),
-        optional("axis", Whole(1, 3), "", "its local axis, where it has more than one that is free"),
-        optional("open", Real, "rad or m", "coordinate when open; without it, where the world has it"),
-        required("closed", Real, "rad or m", "coordinate that it is sent to when it closes"),
-        default("maxEffort", Positive(1e9), "N m or N", "20", "its largest effort"),
+        required("joint", Name, "", "name of the joint"),
+        optional("axis", Whole(1, 3), "", "local axis of the joint, if more than one is free"),
+        optional(
+            "open",
+            Real,
+            "rad or m",
+            "coordinate of the open finger; without it, the coordinate in the world file",
+        ),
+        required("closed", Real, "rad or m", "target coordinate of the closing finger"),
+        default("maxEffort", Positive(1e9), "N m or N", "20", "largest effort of the finger's motor"),
     ],
     Empty,
 );
 
 pub(super) const SUCTION: Element = element(
     "suction",
-    "A surrogate for a suction cup: while it is sealed, cup and object pull at each other along the tool's z with this force. Neither leaks nor \
-     lips are simulated; what lies across is friction.",
+    "A simplified suction cup. While it is sealed, cup and object attract each other along the tool's z axis with a \
+     constant force. Friction of the contact carries tangential loads. Leaks and the deformation of the cup are not \
+     simulated.",
     &[
-        required("body", Name, "", "the body that is the cup"),
-        required("force", Positive(1e9), "N", "area of the cup times the vacuum"),
-        default("points", Whole(1, 100), "", "3", "points of contact with the object that seal it"),
+        required("body", Name, "", "name of the body that is the cup"),
+        required("force", Positive(1e9), "N", "attraction: area of the cup times the vacuum"),
+        default("points", Whole(1, 100), "", "3", "number of contact points with the object that seal the cup"),
     ],
     Empty,
 );
 
 pub(super) const APPROACH: Element = element(
     "approach",
-    "The way from where a task begins to its target, along the axes of the tool.",
+    "Displacement from the start of a task to its target, in the axes of the tool.",
     &[
-        default("x", Real, "m", "0", "along x"),
-        default("y", Real, "m", "0", "along y"),
-        default("z", Real, "m", "0.05", "along z"),
+        default("x", Real, "m", "0", "component along x"),
+        default("y", Real, "m", "0", "component along y"),
+        default("z", Real, "m", "0.05", "component along z"),
     ],
     Empty,
 );
 
 pub(super) const RETRACT: Element = element(
     "retract",
-    "The way that the gripper lifts, along the world's axes.",
+    "Displacement of the lift, world axes.",
     &[
-        default("x", Real, "m", "0", "along x"),
-        default("y", Real, "m", "0.1", "along y"),
-        default("z", Real, "m", "0", "along z"),
+        default("x", Real, "m", "0", "component along x"),
+        default("y", Real, "m", "0.1", "component along y"),
+        default("z", Real, "m", "0", "component along z"),
     ],
     Empty,
 );
 
 pub(super) const ACCELERATION: Element = element(
     "acceleration",
-    "What pulls at the object while it is lifted beside gravity: a force of its mass times this through its centre of mass, along the world's \
-     axes. In a world without gravity the object floats until then.",
+    "Additional acceleration on the object during the lift, world axes: a force of mass times this acceleration acts \
+     through the centre of mass, in addition to gravity. In a world without gravity the object floats until the lift.",
     &[
-        default("x", Real, "m/s²", "0", "along x"),
-        default("y", Real, "m/s²", "0", "along y"),
-        default("z", Real, "m/s²", "0", "along z"),
+        default("x", Real, "m/s²", "0", "component along x"),
+        default("y", Real, "m/s²", "0", "component along y"),
+        default("z", Real, "m/s²", "0", "component along z"),
     ],
     Empty,
 );
 
 pub(super) const DRIVE: Element = element(
     "drive",
-    "How the hand is moved along straight lines. The defaults are RobWork's.",
+    "The motion of the hand along straight lines. The defaults are those of RobWork.",
     &[
         default(
             "type",
             Word(&["kinematic", "dynamic"]),
             "",
             "kinematic",
-            "kinematic: it is where it is wanted at the end of each step; dynamic: by a critically damped spring on each slide, which \
-             carries the gripper's own weight",
+            "type of the drive. kinematic: the hand is exactly at its target at the end of each step. dynamic: a \
+             critically damped spring on each slide moves the hand and carries the weight of the gripper",
         ),
         default("bandwidth", Within(0.1, 1000.0), "Hz", "20", "natural frequency of a dynamic drive"),
-        default("speed", Positive(1e3), "m/s", "0.5", "its largest speed"),
-        default("acceleration", Positive(1e6), "m/s²", "1", "how fast the speed rises and falls"),
+        default("speed", Positive(1e3), "m/s", "0.5", "largest speed of the hand"),
+        default("acceleration", Positive(1e6), "m/s²", "1", "acceleration and deceleration of the hand"),
     ],
     Empty,
 );
 
 pub(super) const CONDITIONS: Element = element(
     "conditions",
-    "When the states of a task end. The defaults are those of RobWorkSim's GraspTaskSimulator.",
+    "Conditions that end the states of a task. The defaults are those of RobWorkSim's GraspTaskSimulator.",
     &[
-        default("period", Within(1e-6, 1.0), "s", "0.005", "how often they are looked at"),
-        default("arrival", LENGTH, "m", "0.002", "the approach ends so near to the target"),
-        default("settling", NotNegative, "s", "0.5", "from there, time in which nothing counts as rest"),
-        default("restSpeed", Positive(1e3), "m/s", "0.001", "a finger that slides rests below this rate"),
-        default("restSpin", Positive(1e3), "rad/s", "0.3", "a finger that turns rests below this rate"),
+        default("period", Within(1e-6, 1.0), "s", "0.005", "interval at which the conditions are tested"),
+        default("arrival", LENGTH, "m", "0.002", "distance from the target at which the approach ends"),
+        default(
+            "settling",
+            NotNegative,
+            "s",
+            "0.5",
+            "time after the approach in which fingers do not count as resting",
+        ),
+        default("restSpeed", Positive(1e3), "m/s", "0.001", "rate below which a sliding finger is at rest"),
+        default("restSpin", Positive(1e3), "rad/s", "0.3", "rate below which a turning finger is at rest"),
         default(
             "restCount",
             Whole(0, 1_000_000),
             "",
             "5",
-            "fingers rest that were found at rest more often than this in a row,",
+            "number of consecutive tests at rest that must be exceeded before the fingers count as resting",
         ),
-        default("restTime", NotNegative, "s", "1.5", "the third time so long ago"),
-        default("graspLimit", Positive(1e5), "s", "8", "time of the task at which the hand lifts, at rest or not"),
-        default("liftArrival", LENGTH, "m", "0.001", "the lift ends so near to its end,"),
-        default("liftCount", Whole(0, 1_000_000), "", "5", "found more often than this in a row"),
-        default("slip", LENGTH, "m", "0.01", "an object that slips farther counts as slipped"),
-        default("timeLimit", Positive(1e5), "s", "10", "time after which a task ends"),
-        default("stepLimit", Whole(1, 1_000_000_000), "", "1000000", "steps after which it ends"),
+        default("restTime", NotNegative, "s", "1.5", "time that must have passed since the third of these tests"),
+        default("graspLimit", Positive(1e5), "s", "8", "time of the task at which the hand lifts in any case"),
+        default("liftArrival", LENGTH, "m", "0.001", "distance from the end of the lift at which the hand has arrived"),
+        default(
+            "liftCount",
+            Whole(0, 1_000_000),
+            "",
+            "5",
+            "number of consecutive tests at that distance that must be exceeded before the lift ends",
+        ),
+        default("slip", LENGTH, "m", "0.01", "slip above which an object counts as slipped"),
+        default("timeLimit", Positive(1e5), "s", "10", "simulated time after which a task ends"),
+        default("stepLimit", Whole(1, 1_000_000_000), "", "1000000", "number of steps after which a task ends"),
         default(
             "farthest",
             LENGTH,
             "m",
             "50",
-            "an object farther than this from where it began is a failure of the simulation",
+            "distance of the object from its start above which the task counts as a failure of the simulation",
         ),
     ],
     Empty,
@@ -161,56 +180,67 @@ pub(super) const CONDITIONS: Element = element(
 
 pub(super) const SAMPLING: Element = element(
     "sampling",
-    "How targets are drawn on the surface of the object, evenly over its area.",
+    "The sampling of targets on the surface of the object, uniformly over its area.",
     &[
         default(
             "mode",
             Word(&SamplingMode::WORDS),
             "",
             "surface",
-            "surface: any rotation at any point; normal: z along the normal into the object; antipodal: midway between two points that \
-             face each other along x",
+            "rule of the sampling. surface: any rotation at any point. normal: z along the normal into the object. \
+             antipodal: midway between two points that face each other along x",
         ),
         default(
             "minDistance",
             Within(-1e3, 1e3),
             "m",
             "0.02",
-            "the tool is at least so far before the point, against z",
+            "smallest distance of the tool from the sampled point, against z",
         ),
-        default("maxDistance", Within(-1e3, 1e3), "m", "0.02", "and at most so far"),
+        default(
+            "maxDistance",
+            Within(-1e3, 1e3),
+            "m",
+            "0.02",
+            "largest distance of the tool from the sampled point, against z",
+        ),
         default(
             "rotationFault",
             Word(&["false", "true"]),
             "",
             "false",
-            "true for the fault of RobWork's sampler: the rotation is drawn again after the retraction",
+            "true reproduces a fault of RobWork's sampler: the rotation is drawn again after the retraction",
         ),
         optional(
             "tilt",
             Within(0.0, PI),
             "rad",
-            "of the mode surface: largest angle of z from the normal into the object",
+            "for the mode surface: largest angle between z and the normal into the object",
         ),
-        optional("approachAngle", Within(0.0, PI), "rad", "largest angle of z from a direction in the object's frame"),
-        default("approachX", Real, "", "0", "that direction, along x"),
-        default("approachY", Real, "", "-1", "along y"),
-        default("approachZ", Real, "", "0", "along z"),
+        optional(
+            "approachAngle",
+            Within(0.0, PI),
+            "rad",
+            "largest angle between z and the direction (approachX, approachY, approachZ)",
+        ),
+        default("approachX", Real, "", "0", "x component of this direction, object frame"),
+        default("approachY", Real, "", "-1", "component along y"),
+        default("approachZ", Real, "", "0", "component along z"),
         default(
             "friction",
             Positive(1e3),
             "",
             "0.5",
-            "of antipodal targets: x is in the cone of this friction at both points",
+            "for antipodal targets: friction coefficient whose cone contains x at both points",
         ),
-        default("opening", LENGTH, "m", "0.1", "of antipodal targets: the points are no farther from each other"),
+        default("opening", LENGTH, "m", "0.1", "for antipodal targets: largest distance between the two points"),
     ],
     Empty,
 );
 
 pub(super) const TARGET: Element = element(
     "target",
-    "A pose of the tool in the object's frame. Where there are targets, none are drawn.",
+    "A target: a pose of the tool in the object's frame. With targets in the file, none are sampled.",
     &[],
     Children(&[maybe("pose"), maybe("transformation")]),
 );

@@ -10,84 +10,96 @@ macro_rules! with_material {
                 NotNegative,
                 "",
                 $friction,
-                "Coulomb friction coefficient; a pair has the smaller one, unless frictionRule says otherwise",
+                "Coulomb friction coefficient; a pair of surfaces has the smaller one, unless frictionRule selects the \
+                 larger",
             ),
             default(
                 "frictionRule",
                 Word(&["smaller", "larger"]),
                 "",
                 "smaller",
-                "of two coefficients of friction a pair has the larger one if one of its surfaces says larger here, as in MuJoCo",
+                "rule for the friction coefficient of a pair: larger, as in MuJoCo, if at least one of the two \
+                 surfaces says so; else smaller",
             ),
             default(
                 "priority",
                 Whole(-1_000_000, 1_000_000),
                 "",
                 "0",
-                "of two surfaces the one of the higher priority decides alone on friction of all kinds and on contactDimensions; the \
-                 rapier engine refuses others than 0",
+                "priority of this surface in a pair: the surface of higher priority alone sets all kinds of friction \
+                 and contactDimensions; the engine rapier accepts only 0",
             ),
             optional(
                 "contactDimensions",
                 Word(&simpartner_model::ContactDimensions::WORDS),
                 "",
-                "the motions that a contact resists: 1 approach alone, 3 sliding too, 4 turning about the normal too, 6 rolling too; a \
-                 pair has the larger number (MuJoCo's condim); without it those whose coefficients are above 0, and sliding",
+                "motions that a contact resists (MuJoCo's condim): 1 approach; 3 also sliding; 4 also turning about \
+                 the normal; 6 also rolling. A pair has the larger number. Without it, a contact resists approach, \
+                 sliding, and the motions whose coefficients are above 0",
             ),
-            default("restitution", Fraction, "", "0", "coefficient of restitution; a pair has the larger one"),
+            default(
+                "restitution",
+                Fraction,
+                "",
+                "0",
+                "coefficient of restitution, 0 without bounce; a pair has the larger one",
+            ),
             default(
                 "rollingFriction",
                 NotNegative,
                 "",
                 "0",
-                "rolling resistance coefficient Crr: the torque on a ball, cylinder or capsule is Crr times force times radius; \
-                 a pair has the larger one",
+                "rolling resistance coefficient Crr: the torque on a sphere, cylinder or capsule is Crr x normal force \
+                 x radius; a pair has the larger one",
             ),
             optional(
                 "secondFriction",
                 NotNegative,
                 "",
-                "Coulomb friction coefficient across frictionDirection; without it friction is the same in all directions",
+                "Coulomb friction coefficient perpendicular to frictionDirection; without it, friction is the same in \
+                 all directions",
             ),
             default(
                 "frictionDirection",
                 Word(&["x", "y", "z", "acrossX", "acrossY", "acrossZ"]),
                 "",
                 "x",
-                "the direction along which friction acts, where there is a secondFriction: an axis of the body (of the world \
-                 for a ground), or across a wheel's axle, which is the direction it rolls in",
+                "direction in which friction applies, if there is a secondFriction: an axis of the body (of the world \
+                 for a ground), or the rolling direction of a wheel whose axle is that axis (acrossX, acrossY, \
+                 acrossZ)",
             ),
             default(
                 "torsionalFriction",
                 NotNegative,
                 "m",
                 "0",
-                "torque against turning about the normal for each newton of force; a pair has the larger one",
+                "torsional friction: torque against turning about the normal, in N m for each newton of normal force; \
+                 a pair has the larger one",
             ),
             optional(
                 "stiffness",
                 Positive(f64::MAX),
                 "N/m",
-                "stiffness of each point of contact, such as a soft tyre's; rigid where it is not given",
+                "stiffness of each contact point, for example of a soft tyre; without it, the surface is rigid",
             ),
-            default("damping", NotNegative, "N s/m", "0", "damping of each point of contact; only with a stiffness"),
+            default("damping", NotNegative, "N s/m", "0", "damping of each contact point; needs a stiffness"),
             default(
                 "slip",
                 NotNegative,
                 "m/(s N)",
                 "0",
-                "speed at which a held contact creeps for each newton of friction",
+                "creep of a sticking contact: sliding speed for each newton of friction",
             ),
             default(
                 "surfaceVelocityX",
                 Real,
                 "m/s",
                 "0",
-                "velocity of the surface relative to its body, along an axis of the body (of the world for a ground): that of a \
-                 conveyor's belt; only its part in the surface counts; the rapier engine refuses it",
+                "velocity of the surface relative to its body, along the body's x axis (the world's for a ground), as \
+                 of a conveyor belt; only the tangential part acts; the engine rapier refuses it",
             ),
-            default("surfaceVelocityY", Real, "m/s", "0", "likewise"),
-            default("surfaceVelocityZ", Real, "m/s", "0", "likewise"),
+            default("surfaceVelocityY", Real, "m/s", "0", "the same along the y axis"),
+            default("surfaceVelocityZ", Real, "m/s", "0", "the same along the z axis"),
         ]
     };
 }

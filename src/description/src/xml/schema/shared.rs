@@ -35,12 +35,12 @@ pub(super) const PORT: Kind = Whole(0, 65_535);
 
 /// The components of a vector without a unit.
 pub(super) const VECTOR: &[Attribute] = &[
-    default("x", Real, "", "0", "along x"),
-    default("y", Real, "", "0", "along y"),
-    default("z", Real, "", "0", "along z"),
+    default("x", Real, "", "0", "component along x"),
+    default("y", Real, "", "0", "component along y"),
+    default("z", Real, "", "0", "component along z"),
 ];
 /// The name of anything that others refer to.
-pub(super) const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
+pub(super) const NAME: Attribute = required("name", Name, "", "name, unique among elements of this kind in the file");
 
 /// Earth's gravity, m/s², where the file says nothing else.
 pub(in crate::xml) const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);

@@ -25,48 +25,71 @@ pub(super) const OF_GROUND: Attribute = optional(
     "soil",
     Name,
     "",
-    "the soil it is made of: a <soil> of this world, or one that ships (drySand, sandyLoam, clay, lunar, lunarSimulant, marsSand, \
-     regolithSimulant, leteSand); what stands on it sinks in; without it the ground is firm; the rapier engine refuses it",
+    "name of the ground's soil, into which bodies sink: a `<soil>` of this world, or a built-in one (drySand, \
+     sandyLoam, clay, lunar, lunarSimulant, marsSand, regolithSimulant, leteSand); without it, the ground is rigid; \
+     the engine rapier refuses it",
 );
 
 pub(super) const SOIL: Element = element(
     "soil",
-    "A soil, for grounds that give way: pressure p = k z^n at a depth z, shear stress (c + p tan phi)(1 - exp(-j/K)) after a \
-     slide j. Under the rim of a cylinder that rolls the stress is Wong and Reece's, under everything else that of a plate. What is \
-     not given is that of the soil it is like. The laws hold at up to about 0.2 m/s.",
+    "A soil for deformable ground. The pressure at the depth z is p = k z^n. The shear stress after a displacement j \
+     is (c + p tan phi)(1 - exp(-j/K)). Under the rim of a rolling cylinder the stresses are those of Wong and Reece, \
+     under all other shapes those of a plate. Parameters that are not given are those of the soil in `like`. The laws \
+     hold up to about 0.2 m/s.",
     &[
         NAME,
-        default("like", Word(&NAMES), "", "drySand", "a soil that ships, which has what is not given here"),
+        default("like", Word(&NAMES), "", "drySand", "built-in soil that has the parameters that are not given here"),
         default(
             "law",
             Word(&["bekker", "reece"]),
             "",
             "bekker",
-            "k of a contact of the smaller dimension b: Bekker's is kc/b + kphi; Reece's (c kc + gamma b kphi)/b^n, with gamma the \
-             weight of a cubic metre",
+            "law of the modulus k, with b the smaller dimension of the contact. bekker: k = kc/b + kphi. reece: k = (c \
+             kc + gamma b kphi)/b^n, with gamma the weight of a cubic metre; it needs both moduli; \
+             [Soil](../explanation/soil.md) has all equations",
         ),
-        optional("exponent", Positive(5.0), "", "n, of the sinkage"),
-        optional("slipExponent", NotNegative, "", "what full slip adds to n: wheels that slip sink deeper"),
-        optional("cohesionModulus", NotNegative, "", "kc: N/m^(n+1) in Bekker's law, a number in Reece's"),
-        optional("frictionModulus", NotNegative, "", "kphi: N/m^(n+2) in Bekker's law, a number in Reece's"),
-        optional("cohesion", NotNegative, "Pa", "c"),
-        optional("frictionAngle", Within(0.0, 1.5), "rad", "angle of internal friction phi"),
+        optional("exponent", Positive(5.0), "", "exponent n of the sinkage"),
+        optional("slipExponent", NotNegative, "", "increase of n at full slip: slipping wheels sink deeper"),
+        optional(
+            "cohesionModulus",
+            NotNegative,
+            "",
+            "cohesive modulus kc, in N/m^(n+1) for bekker; a plain number for reece",
+        ),
+        optional(
+            "frictionModulus",
+            NotNegative,
+            "",
+            "frictional modulus kphi, in N/m^(n+2) for bekker; a plain number for reece",
+        ),
+        optional("cohesion", NotNegative, "Pa", "cohesion c"),
+        optional("frictionAngle", Within(0.0, 1.5), "rad", "angle of internal friction, phi"),
         optional("shearModulus", Positive(10.0), "m", "shear deformation modulus K"),
-        optional("density", Positive(1e5), "kg/m³", "for Reece's law, and for the soil that a wheel pushes aside"),
+        optional(
+            "density",
+            Positive(1e5),
+            "kg/m³",
+            "density, for the law reece and for the soil that a wheel pushes aside",
+        ),
         optional(
             "peakAngle",
             Within(0.0, 1.0),
             "",
-            "where the stress under a rolling wheel is largest, as a part of the entry angle",
+            "angle of the largest stress under a rolling wheel, as a fraction of the entry angle, without slip",
         ),
-        optional("peakAngleSlip", Within(-1.0, 1.0), "", "what full slip adds to that"),
+        optional("peakAngleSlip", Within(-1.0, 1.0), "", "increase of peakAngle at full slip"),
         optional(
             "elasticStiffness",
             Positive(1e12),
             "Pa/m",
-            "how fast the pressure falls where soil is let up that was pressed; above kphi",
+            "unloading stiffness: fall of the pressure for each metre that pressed soil is unloaded; above kphi",
         ),
-        optional("damping", NotNegative, "Pa s/m", "how soil that was pressed resists being moved"),
+        optional(
+            "damping",
+            NotNegative,
+            "Pa s/m",
+            "damping of pressed soil against the rate of unloading and reloading",
+        ),
     ],
     Empty,
 );

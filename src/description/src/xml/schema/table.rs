@@ -25,21 +25,27 @@ const SPEED: Kind = Within(-1e5, 1e5);
 const SPIN: Kind = Within(-1e6, 1e6);
 const ROUND: &[Attribute] = &[
     required("radius", LENGTH, "m", "radius"),
-    required("length", LENGTH, "m", "length along the axis; of a capsule, of its cylindrical part"),
-    default("axis", Word(&["x", "y", "z"]), "", "y", "the axis it stands along; a cone's tip is on the positive side"),
+    required("length", LENGTH, "m", "length along the axis; for a capsule, length of the cylindrical part alone"),
+    default(
+        "axis",
+        Word(&["x", "y", "z"]),
+        "",
+        "y",
+        "local axis that the shape's own axis is along; the tip of a cone is on the positive side",
+    ),
 ];
 const MESH_FILE: &[Attribute] = &[
     optional(
         "file",
         Text,
         "",
-        "path of a mesh file, from the folder of the file that names it: Wavefront OBJ (.obj), STL (.stl), COLLADA (.dae), glTF \
-         (.gltf, .glb), VRML97 (.wrl) or MSH (.msh)",
+        "path of a mesh file, relative to the folder of the file that names it: Wavefront OBJ (.obj), STL (.stl), \
+         COLLADA (.dae), glTF (.gltf, .glb), VRML97 (.wrl) or MSH (.msh)",
     ),
-    default("scale", SCALE, "", "1", "factor on the file's coordinates; 0.001 where it is in millimetres"),
-    default("scaleX", SCALE, "", "1", "another factor along x; a negative one mirrors"),
-    default("scaleY", SCALE, "", "1", "along y"),
-    default("scaleZ", SCALE, "", "1", "along z"),
+    default("scale", SCALE, "", "1", "factor on all coordinates of the file; 0.001 for a file in millimetres"),
+    default("scaleX", SCALE, "", "1", "additional factor along x; a negative factor mirrors"),
+    default("scaleY", SCALE, "", "1", "additional factor along y"),
+    default("scaleZ", SCALE, "", "1", "additional factor along z"),
 ];
 const SHAPE_POSE: Content = Children(&[maybe("pose"), maybe("material")]);
 const ONE_SHAPE: Content = Children(&[
@@ -67,8 +73,9 @@ macro_rules! body_children {
 pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element(
         WORLD,
-        "A world: ground, objects and robots. Right-handed, y up, metres, kilograms, seconds, radians.",
-        &[default("name", Name, "", "world", "its name")],
+        "A world: ground, objects and robots. The frame is right-handed with y up. Units are metres, kilograms, \
+         seconds and radians.",
+        &[default("name", Name, "", "world", "name of the world")],
         Children(&[
             any("surface"),
             maybe("gravity"),
@@ -86,24 +93,25 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     ),
     element(
         "surface",
-        "The surface plane a x + b y + c z = d. The side that (a, b, c) points away from is solid.",
+        "A ground plane: the points with a x + b y + c z = d. The normal (a, b, c) points out of the ground; the other \
+         side is solid.",
         with_material![
             "1",
-            default("a", Real, "", "0", "x of the normal"),
-            default("b", Real, "", "1", "y of the normal"),
-            default("c", Real, "", "0", "z of the normal"),
-            default("d", Real, "m", "0", "distance from the origin, times the length of the normal"),
+            default("a", Real, "", "0", "x component of the normal"),
+            default("b", Real, "", "1", "y component of the normal"),
+            default("c", Real, "", "0", "z component of the normal"),
+            default("d", Real, "m", "0", "distance of the plane from the origin, times the length of the normal"),
             soil::OF_GROUND,
         ],
         Empty,
     ),
     element(
         "gravity",
-        "Gravity. Without the element it is 9.81 m/s² downwards.",
+        "Acceleration of gravity, world axes. Without the element it is 9.81 m/s² downwards.",
         &[
-            default("x", SPEED, "m/s²", "0", "along x"),
-            default("y", SPEED, "m/s²", "-9.81", "along y"),
-            default("z", SPEED, "m/s²", "0", "along z"),
+            default("x", SPEED, "m/s²", "0", "component along x"),
+            default("y", SPEED, "m/s²", "-9.81", "component along y"),
+            default("z", SPEED, "m/s²", "0", "component along z"),
         ],
         Empty,
     ),
@@ -115,36 +123,46 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     rocks::CLEAR,
     element(
         "object",
-        "A body of the world that is not part of a robot.",
-        &[default("type", Word(&["Body"]), "", "Body", "always Body"), NAME],
+        "A body that belongs to the world and not to a robot.",
+        &[default("type", Word(&["Body"]), "", "Body", "type of the object; only Body exists"), NAME],
         body_children!(maybe("static")),
     ),
     Element {
         id: "robotPlacement",
         tag: "robot",
-        doc: "A robot in the world: that of a file, which may be placed any number of times, or one whose parts stand in the element.",
+        doc: "A robot in the world. With `file`, it is read from that file, which several elements may name. \
+              Without `file`, its parts stand in the element itself.",
         attributes: &[
             optional(
                 "file",
                 Text,
                 "",
-                "path of the robot file, from this file's folder or from ../robots; a URDF, MJCF or SDF file is imported",
+                "path of the robot file, relative to this file's folder or to ../robots; a URDF, MJCF or SDF file is \
+                 imported",
             ),
-            optional(
-                "fixedBase",
+            optional("fixedBase", Kind::BOOLEAN, "", "for an imported robot: true fixes its root to the world"),
+            optional("name", Name, "", "name of the robot in this world; without it, the name in its file"),
+            default(
+                "selfCollision",
                 Kind::BOOLEAN,
                 "",
-                "of an imported robot: whether its root is fixed to the world, although it could move",
+                "false",
+                "for a robot without a file: whether its own bodies collide, as in a robot file",
             ),
-            optional("name", Name, "", "its name in this world; without one, that in its file"),
-            default("selfCollision", Kind::BOOLEAN, "", "false", "of a robot without a file: as in a robot file"),
-            default("portOffset", Whole(0, 65_535), "", "0", "added to the port of every device, unless that is 0"),
+            default(
+                "portOffset",
+                Whole(0, 65_535),
+                "",
+                "0",
+                "number that is added to the port of every device, except to port 0",
+            ),
             default(
                 "combinedPort",
                 Whole(0, 65_535),
                 "",
                 "0",
-                "the port of all readings and all commands of the robot, above 1024; 0 is any free one",
+                "the robot's combined port, which carries all readings and all commands, above 1024; 0 is any free \
+                 port",
             ),
         ],
         content: Children(&[
@@ -160,7 +178,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     },
     element(
         ROBOT,
-        "A robot: a connected graph with bodies as nodes and joints as edges, and the devices on them.",
+        "A robot: bodies, the joints that connect all of them, and the sensors and actuators on them.",
         &[
             NAME,
             default(
@@ -168,7 +186,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
                 Kind::BOOLEAN,
                 "",
                 "false",
-                "whether its own bodies collide; those that share a joint never do",
+                "whether bodies of the robot collide with each other; bodies that share a joint never do",
             ),
         ],
         Children(&[
@@ -192,14 +210,15 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     assemblies::PLACE,
     element(
         "body",
-        "A body of a robot, placed in the robot's frame. One that is static fixes the robot to the world.",
+        "A body of a robot. Its pose is in the robot's frame. A static body fixes the robot to the world.",
         &[NAME],
         body_children!(maybe("static")),
     ),
-    value("mass", MASS, "kg", "Mass. Needed unless the body is static."),
+    value("mass", MASS, "kg", "Mass. Required unless the body is static."),
     element(
         "transformation",
-        "Pose as the upper rows of a homogeneous matrix: T00 to T22 a rotation, T03, T13, T23 the position in metres.",
+        "Pose as a homogeneous matrix, row by row: T00 to T22 are the rotation, T03, T13 and T23 the position in \
+         metres. `<pose>` is the shorter form.",
         &[],
         Children(&[
             once("T00"),
@@ -220,25 +239,25 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             maybe("T33"),
         ]),
     ),
-    value("T00", Real, "", "Row 0, column 0."),
-    value("T01", Real, "", "Row 0, column 1."),
-    value("T02", Real, "", "Row 0, column 2."),
+    value("T00", Real, "", "Rotation matrix, row 0, column 0."),
+    value("T01", Real, "", "Rotation matrix, row 0, column 1."),
+    value("T02", Real, "", "Rotation matrix, row 0, column 2."),
     value("T03", COORDINATE, "m", "Position along x."),
-    value("T10", Real, "", "Row 1, column 0."),
-    value("T11", Real, "", "Row 1, column 1."),
-    value("T12", Real, "", "Row 1, column 2."),
+    value("T10", Real, "", "Rotation matrix, row 1, column 0."),
+    value("T11", Real, "", "Rotation matrix, row 1, column 1."),
+    value("T12", Real, "", "Rotation matrix, row 1, column 2."),
     value("T13", COORDINATE, "m", "Position along y."),
-    value("T20", Real, "", "Row 2, column 0."),
-    value("T21", Real, "", "Row 2, column 1."),
-    value("T22", Real, "", "Row 2, column 2."),
+    value("T20", Real, "", "Rotation matrix, row 2, column 0."),
+    value("T21", Real, "", "Rotation matrix, row 2, column 1."),
+    value("T22", Real, "", "Rotation matrix, row 2, column 2."),
     value("T23", COORDINATE, "m", "Position along z."),
-    value("T30", Real, "", "0, where it is written."),
-    value("T31", Real, "", "0, where it is written."),
-    value("T32", Real, "", "0, where it is written."),
-    value("T33", Real, "", "1, where it is written."),
+    value("T30", Real, "", "Last row of the homogeneous matrix: 0, if given."),
+    value("T31", Real, "", "Last row of the homogeneous matrix: 0, if given."),
+    value("T32", Real, "", "Last row of the homogeneous matrix: 0, if given."),
+    value("T33", Real, "", "Last row of the homogeneous matrix: 1, if given."),
     element(
         "pose",
-        "Pose: a position, and a rotation by roll, pitch and yaw about the fixed x, y and z axes, in that order.",
+        "A position, and a rotation by roll, pitch and yaw about the fixed x, y and z axes, in that order.",
         &[
             default("x", COORDINATE, "m", "0", "position along x"),
             default("y", COORDINATE, "m", "0", "position along y"),
@@ -251,53 +270,54 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     ),
     element(
         "translationalVelocity",
-        "Velocity of the centre of mass at step 0.",
+        "Velocity of the centre of mass at step 0, in the frame in which the body's pose is given.",
         &[],
         Children(&[once("vx"), once("vy"), once("vz")]),
     ),
-    value("vx", SPEED, "m/s", "Along x."),
-    value("vy", SPEED, "m/s", "Along y."),
-    value("vz", SPEED, "m/s", "Along z."),
+    value("vx", SPEED, "m/s", "Velocity along x."),
+    value("vy", SPEED, "m/s", "Velocity along y."),
+    value("vz", SPEED, "m/s", "Velocity along z."),
     element(
         "rotationalVelocity",
-        "Angular velocity at step 0.",
+        "Angular velocity at step 0, in the frame in which the body's pose is given.",
         &[],
         Children(&[once("omegax"), once("omegay"), once("omegaz")]),
     ),
-    value("omegax", SPIN, "rad/s", "About x."),
-    value("omegay", SPIN, "rad/s", "About y."),
-    value("omegaz", SPIN, "rad/s", "About z."),
+    value("omegax", SPIN, "rad/s", "Angular velocity about x."),
+    value("omegay", SPIN, "rad/s", "Angular velocity about y."),
+    value("omegaz", SPIN, "rad/s", "Angular velocity about z."),
     element(
         "box",
-        "A cuboid.",
+        "A box. Its frame is at its centre.",
         &[
-            required("x", LENGTH, "m", "edge along x"),
-            required("y", LENGTH, "m", "edge along y"),
-            required("z", LENGTH, "m", "edge along z"),
+            required("x", LENGTH, "m", "edge length along x"),
+            required("y", LENGTH, "m", "edge length along y"),
+            required("z", LENGTH, "m", "edge length along z"),
         ],
         SHAPE_POSE,
     ),
-    element("sphere", "A ball.", &[required("radius", LENGTH, "m", "radius")], SHAPE_POSE),
-    element("cylinder", "A cylinder.", ROUND, SHAPE_POSE),
-    element("capsule", "A cylinder with half balls on its ends.", ROUND, SHAPE_POSE),
-    element("cone", "A cone, its frame in the middle of its axis.", ROUND, SHAPE_POSE),
+    element("sphere", "A ball. Its frame is at its centre.", &[required("radius", LENGTH, "m", "radius")], SHAPE_POSE),
+    element("cylinder", "A cylinder. Its frame is at its centre.", ROUND, SHAPE_POSE),
+    element("capsule", "A cylinder with hemispheres on its ends. Its frame is at its centre.", ROUND, SHAPE_POSE),
+    element("cone", "A cone. Its frame is in the middle of its axis.", ROUND, SHAPE_POSE),
     element(
         "convexHull",
-        "The convex hull of points, which stand in it or in a mesh file.",
+        "The convex hull of points. They stand in `<vertices>` or in a mesh file.",
         MESH_FILE,
         Children(&[maybe("vertices"), maybe("pose"), maybe("material")]),
     ),
     element(
         "triangleMesh",
-        "A closed surface of triangles, counter-clockwise seen from outside. They stand in it or in a mesh file.",
+        "A closed surface of triangles, whose vertices are counter-clockwise seen from outside. They stand in \
+         `<vertices>` and `<triangles>`, or in a mesh file.",
         MESH_FILE,
         Children(&[maybe("vertices"), maybe("triangles"), maybe("pose"), maybe("material")]),
     ),
-    element("vertices", "Points, three coordinates each.", &[], Numbers("m")),
-    element("triangles", "Triangles, three indices of vertices each, counted from 0.", &[], Numbers("")),
+    element("vertices", "Points, three coordinates each, in the frame of the shape.", &[], Numbers("m")),
+    element("triangles", "Triangles, three indices into `<vertices>` each, counted from 0.", &[], Numbers("")),
     element(
         "compound",
-        "Several shapes as one.",
+        "Several shapes that form one shape.",
         &[],
         Children(&[
             any("box"),
@@ -312,25 +332,38 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     ),
     element(
         "collision",
-        "The shape that collides, where it is not the shape that the mass is spread over, and with what it collides. Two shapes collide \
-         if the category of one of them has a bit that the other collides with; a ground has all bits. With both at 0 a shape is \
-         only seen, and met by rays.",
+        "The collision shape of a body, if it differs from the body's own shape, and a filter. The inertia follows \
+         from the body's own shape. Two shapes collide if the category of one has a bit in common with collidesWith of \
+         the other. A ground has all bits. A shape with both at 0 touches nothing; it is only drawn, and distance \
+         sensors see it.",
         &[
-            default("category", Whole(0, 65_535), "", "65535", "what it counts as, a bit each"),
-            default("collidesWith", Whole(0, 65_535), "", "65535", "the categories that it collides with"),
+            default("category", Whole(0, 65_535), "", "65535", "categories of the shape, one bit each"),
+            default(
+                "collidesWith",
+                Whole(0, 65_535),
+                "",
+                "65535",
+                "categories that the shape collides with, one bit each",
+            ),
         ],
         ONE_SHAPE,
     ),
     element(
         "visual",
-        "What is seen of a body in place of its shape, any number of them. Nothing collides with it and it has no mass; a triangleMesh \
-         need not be closed here.",
-        &[optional("color", Color, "", "its colour; without one a mesh file's own, or the viewer's choice")],
+        "A shape that is drawn in place of the body's shape. A body may have several. It does not collide and has no \
+         mass. A triangleMesh need not be closed here.",
+        &[optional(
+            "color",
+            Color,
+            "",
+            "colour; without it, the colours of the mesh file, or a colour that the viewer chooses",
+        )],
         ONE_SHAPE,
     ),
     element(
         "material",
-        "What the surface is like; in a shape of a compound that collides, what that shape's is like in place of its body's.",
+        "Surface properties of a body. In a shape of a colliding compound, they apply to this shape in place of those \
+         of the body.",
         with_material![
             "0.8",
             default(
@@ -338,24 +371,25 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
                 NotNegative,
                 "m",
                 "0",
-                "how far the grousers of a wheel reach into soil, beyond its radius"
+                "height of a wheel's grousers: how far they reach into soil beyond the radius"
             ),
         ],
         Empty,
     ),
     element(
         "inertia",
-        "Centre of mass and inertia tensor about it, body axes. Without the element they follow from shape and mass.",
+        "Centre of mass and inertia tensor about it, in the body's frame. Without the element, both follow from shape \
+         and mass.",
         &[
-            required("ixx", NotNegative, "kg m²", "about x"),
-            required("iyy", NotNegative, "kg m²", "about y"),
-            required("izz", NotNegative, "kg m²", "about z"),
-            default("ixy", Real, "kg m²", "0", "off the diagonal"),
-            default("ixz", Real, "kg m²", "0", "off the diagonal"),
-            default("iyz", Real, "kg m²", "0", "off the diagonal"),
-            default("x", COORDINATE, "m", "0", "centre of mass along x"),
-            default("y", COORDINATE, "m", "0", "centre of mass along y"),
-            default("z", COORDINATE, "m", "0", "centre of mass along z"),
+            required("ixx", NotNegative, "kg m²", "moment of inertia about x"),
+            required("iyy", NotNegative, "kg m²", "moment of inertia about y"),
+            required("izz", NotNegative, "kg m²", "moment of inertia about z"),
+            default("ixy", Real, "kg m²", "0", "element xy of the tensor"),
+            default("ixz", Real, "kg m²", "0", "element xz of the tensor"),
+            default("iyz", Real, "kg m²", "0", "element yz of the tensor"),
+            default("x", COORDINATE, "m", "0", "position of the centre of mass along x"),
+            default("y", COORDINATE, "m", "0", "position of the centre of mass along y"),
+            default("z", COORDINATE, "m", "0", "position of the centre of mass along z"),
         ],
         Empty,
     ),
@@ -363,23 +397,35 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "static",
         Kind::BOOLEAN,
         "",
-        "Whether nothing moves it: an object that stands fast, or the base of a robot that is bolted down. An empty element means true.",
+        "Whether the body never moves, as a wall or a robot's base that is bolted down. An empty element means true.",
     ),
     joints::JOINT,
-    value("parent", Name, "", "The body that carries the joint's axes."),
-    value("child", Name, "", "The body that moves about or along them."),
+    value("parent", Name, "", "Name of the body that carries the joint's axes, or world."),
+    value("child", Name, "", "Name of the body that moves about or along these axes, or world."),
     joints::ANCHOR,
     joints::AXIS,
-    element("axis1", "The first local axis of a planar, universal or constrained joint. Without it, x.", VECTOR, Empty),
-    element("axis3", "Its third local axis, square to the first. Without it, z.", VECTOR, Empty),
+    element(
+        "axis1",
+        "The first local axis of a planar, universal or constrained joint, in the frame of the file. Without the \
+         element, x.",
+        VECTOR,
+        Empty,
+    ),
+    element(
+        "axis3",
+        "The third local axis of such a joint, perpendicular to the first, in the frame of the file. Without the \
+         element, z.",
+        VECTOR,
+        Empty,
+    ),
     joints::FREE,
     joints::EXCLUDE,
     joints::COUPLING,
     devices::SENSOR,
     devices::NOISE,
     devices::ACTUATOR,
-    element("force", "The force of a ForceActuator until its first command, N.", VECTOR, Empty),
-    element("torque", "Its torque, N m.", VECTOR, Empty),
+    element("force", "Initial force of a ForceActuator, in N, which acts until the first command.", VECTOR, Empty),
+    element("torque", "Initial torque of a ForceActuator, in N m, which acts until the first command.", VECTOR, Empty),
     devices::MOTOR,
     sequences::SEQUENCE,
     sequences::COMMAND,
