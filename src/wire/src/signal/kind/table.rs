@@ -110,68 +110,67 @@ macro_rules! device_kinds {
     };
 }
 
-const ALIKE: &str = "the same as at rest in that place";
+const ALIKE: &str = "the same as at rest at this position";
 
 device_kinds! {
     EchoSensor: Description {
-        at_rest: "the last text it was sent",
+        at_rest: "the last text that it received",
         in_free_fall: "the same",
-        ..sensor("Answers with the last text it was sent, to test a connection.", &[])
+        ..sensor("Answers with the last text that it received, to test a connection.", &[])
     },
     PositionSensor: Description {
-        at_rest: "its place",
+        at_rest: "its position",
         in_free_fall: ALIKE,
-        ..sensor("Position of its mount in world axes.", &[POSITION_QUANTITY])
+        ..sensor("Position of its mount, world axes.", &[POSITION_QUANTITY])
     },
     PoseSensor: Description {
         at_rest: "its pose",
         in_free_fall: ALIKE,
         ..sensor(
-            "Position of its mount in world axes, and its orientation as the unit quaternion x, y, z, w that takes sensor axes \
+            "Position of its mount, world axes, and orientation: the unit quaternion x, y, z, w that takes sensor axes \
              to world axes.",
             &[POSITION_QUANTITY, ORIENTATION_QUANTITY],
         )
     },
     VelocitySensor: Description {
         at_rest: "0",
-        in_free_fall: "g t downwards in world axes, and the spin",
+        in_free_fall: "velocity g t downwards in world axes, and the angular velocity",
         frames: &["world", "sensor"],
         ..sensor(
-            "Velocity of its mount, the point itself, and angular velocity; in world axes, or in the sensor's.",
+            "Velocity of the mount's point, and angular velocity, in the axes of `frame`.",
             &[LINEAR_VELOCITY, ANGULAR_VELOCITY],
         )
     },
     Accelerometer: Description {
-        at_rest: "+g along whatever axis points up",
+        at_rest: "+g along the axis that points up",
         in_free_fall: "0",
         ..sensor(
-            "Specific force at its mount: the acceleration of that point less gravity, the mean over the last step, in the \
-             sensor's axes as they stood in the middle of it. At step 0, before any step, it reads as if its velocity were \
-             constant.",
+            "Specific force at its mount: acceleration of this point minus gravity, mean over the last step, in the \
+             sensor axes at the middle of the step. At step 0 the reading is that of a constant velocity.",
             &[SPECIFIC_FORCE_QUANTITY],
         )
     },
     Gyroscope: Description {
         at_rest: "0",
-        in_free_fall: "the spin, as anywhere",
-        ..sensor("Angular velocity in the sensor's axes.", &[ANGULAR_VELOCITY])
+        in_free_fall: "the angular velocity",
+        ..sensor("Angular velocity, sensor axes.", &[ANGULAR_VELOCITY])
     },
     ImuSensor: Description {
-        at_rest: "its orientation; 0; +g along whatever axis points up",
-        in_free_fall: "its orientation; the spin; 0",
+        at_rest: "its orientation; 0; +g along the axis that points up",
+        in_free_fall: "its orientation; the angular velocity; 0",
         ..sensor(
-            "Orientation as a PoseSensor has it, then what a Gyroscope and an Accelerometer in its place read.",
+            "Orientation as of a PoseSensor, then the readings of a Gyroscope and an Accelerometer on the same mount.",
             &[ORIENTATION_QUANTITY, ANGULAR_VELOCITY, SPECIFIC_FORCE_QUANTITY],
         )
     },
     GnssSensor: Description {
-        at_rest: "its place",
+        at_rest: "its position",
         in_free_fall: ALIKE,
         ..sensor(
-            "Geographic position of its mount: the world is laid on the plane that touches the WGS84 ellipsoid at the world's \
-             `<geographicOrigin>`, metres north and east become degrees by the two radii of curvature there, and y is \
-             added to the altitude. Over 10 km the plane is 8 m above the ellipsoid. Without the element, latitude, \
-             longitude and altitude of the origin are 0.",
+            "Geographic position of its mount, on the plane that is tangent to the WGS84 ellipsoid at the world's \
+             `<geographicOrigin>`. Metres north and east are converted to degrees by the two radii of curvature there, \
+             and y is added to the altitude. At a distance of 10 km the plane is 8 m above the ellipsoid. Without the \
+             element, latitude, longitude and altitude of the origin are 0.",
             &[
                 plain("latitude", &["latitude"], "deg", 90.0),
                 plain("longitude", &["longitude"], "deg", 180.0),
@@ -183,9 +182,9 @@ device_kinds! {
         at_rest: "its heading",
         in_free_fall: ALIKE,
         ..sensor(
-            "Heading of the sensor's z axis, the one a scanner looks along: clockwise from north, seen from above, 0 to 2 pi. \
-             Then the unit vector that points north, in the sensor's axes. North is the world's x axis and east its z axis \
-             unless `<geographicOrigin>` says otherwise. Straight up or down the heading is 0.",
+            "Heading of the sensor's z axis, which is also the direction of a scanner: clockwise from north, seen from \
+             above, 0 to 2 pi. Then the unit vector to the north, sensor axes. North is the world's x axis and east \
+             its z axis, unless `<geographicOrigin>` turns them. If z is vertical, the heading is 0.",
             &[
                 Quantity { noise: NoiseLaw::Angle, ..from_zero("heading", &["heading"], "rad", std::f64::consts::TAU) },
                 plain("north", &["north_x", "north_y", "north_z"], "1", 1.0),
@@ -197,8 +196,8 @@ device_kinds! {
         in_free_fall: ALIKE,
         attributes: &["range"],
         ..sensor(
-            "Distance along the sensor's z axis to the first thing in its way, at most its range, which it reads where there is \
-             nothing. The body it sits on does not stand in its way.",
+            "Distance along the sensor's z axis to the first obstacle. Without an obstacle within its range, it reads \
+             the range. It does not see the body that carries it.",
             &[DISTANCE_QUANTITY],
         )
     },
@@ -207,21 +206,22 @@ device_kinds! {
         in_free_fall: ALIKE,
         attributes: &["rays", "halfAngle", "layers", "verticalHalfAngle", "range"],
         ..sensor(
-            "Distances along a fan of rays, each like a DistanceSensor's: from minus to plus the half angle about the sensor's z \
-             axis in its z-x plane. With several layers the fans are tilted towards y, from minus to plus the vertical half \
-             angle, and follow each other from the lowest. A ray that meets nothing reads the range, without noise. All rays see \
-             the step that the reading is made in. A reading of more than 200 rays takes a while, as that of a scanner that turns once \
-             in each period: it arrives one period (1/rate) after its step, or after its latency where that is longer.",
+            "Distances along a fan of rays, each as of a DistanceSensor. The rays are in the sensor's z-x plane, from \
+             minus to plus `halfAngle` about its z axis. With several layers, the fans are tilted towards y, from \
+             minus to plus `verticalHalfAngle`, in the order from the lowest. A ray without an obstacle reads the \
+             range, without noise. All rays measure in the same step. A reading of more than 200 rays arrives one \
+             period (1/rate) after its step, as from a scanner that turns once in each period, or after `latency` if \
+             that is longer.",
             &[DISTANCE_QUANTITY],
         )
     },
     ContactSensor: Description {
-        at_rest: "the force that carries the body",
+        at_rest: "the force that supports the body",
         in_free_fall: "0",
         frames: &["world", "sensor"],
         ..sensor(
-            "Sum of the contact forces on its body and their torque about the body's centre of mass, means over the last step; \
-             in world axes, or in the sensor's. 0 at step 0.",
+            "Sum of the contact forces on its body, and their torque about the body's centre of mass, means over the \
+             last step, in the axes of `frame`. 0 at step 0.",
             &[FORCE_QUANTITY, TORQUE_QUANTITY],
         )
     },
@@ -229,11 +229,12 @@ device_kinds! {
         at_rest: "the sinkage, 0, 0, the load on the wheel, and the forces that hold it",
         in_free_fall: "0",
         ..sensor(
-            "A body that rolls on soil as a cylinder: its sinkage below the surface that was there at first; slip ratio, 1 - v/(r omega) \
-             where it drives and r omega/v - 1 where it brakes, a mean over the length of its contact; slip angle, positive towards \
-             its axle; the force of the soil along the ground's normal, forwards (where it rolls) and along its axle; what normal \
-             stress takes of the force forwards; and the torque against its turning. Means over the last step. 0 where it \
-             touches no soil, and on the rapier engine's firm ground.",
+            "State of a wheel (a rolling cylinder) in soil, means over the last step. Sinkage: depth below the surface \
+             that the ground began with. Slip ratio: 1 - v/(r omega) while it drives, r omega/v - 1 while it brakes, a \
+             mean over the length of the contact. Slip angle: positive towards the axle. Forces of the soil: along the \
+             ground's normal, forwards (drawbar pull), along the axle, and the motion resistance, the part of the \
+             drawbar pull that normal stress takes away. Torque: against the turning of the wheel. All are 0 without \
+             contact with soil, and with the engine rapier.",
             &[
                 from_zero("sinkage", &["sinkage"], "m", MAX_COORDINATE),
                 plain("slip", &["slip"], "1", 1.0),
@@ -244,12 +245,12 @@ device_kinds! {
         )
     },
     BumperSensor: Description {
-        at_rest: "1 and the pressure on the body, where it touches something",
+        at_rest: "1 and the normal force on the body, if it touches something",
         in_free_fall: "0, 0",
         attributes: &["threshold"],
         ..sensor(
-            "Whether its body is pressed on, 1 or 0, and by how much: the sum of the normal forces of all its contacts, of \
-             which a body squeezed from two sides has both. It is pressed from the threshold on. 0 at step 0.",
+            "1 while the normal force is at least `threshold`, else 0; then the normal force: the sum of the normal \
+             forces of all contacts of its body. For a body that is squeezed from two sides, both count. 0 at step 0.",
             &[
                 Quantity { noise: NoiseLaw::None, ..from_zero("pressed", &["pressed"], "1", 1.0) },
                 from_zero("force", &["force"], "N", EFFORT_BOUND),
@@ -261,7 +262,8 @@ device_kinds! {
         at_rest: "the coordinates; 0",
         in_free_fall: "as at rest, unless the joint moves",
         ..sensor(
-            "The three coordinates of a joint, 0 as the bodies are placed, and their rates. A locked one reads 0.",
+            "The three coordinates of a joint, which are 0 where the file places the bodies, and their rates. A locked \
+             coordinate reads 0.",
             &[
                 on_joint("position", &["position_1", "position_2", "position_3"], "rad", "m", MAX_COORDINATE),
                 on_joint("rate", &["rate_1", "rate_2", "rate_3"], "rad/s", "m/s", MAX_SPEED),
@@ -270,18 +272,18 @@ device_kinds! {
     },
     ForceTorqueSensor: Description {
         mounted_on: MountedOn::Joint,
-        at_rest: "what carries the child and all that hangs on it",
-        in_free_fall: "0, unless the joint holds something that turns",
+        at_rest: "the force and torque that support the child and everything that is attached to it",
+        in_free_fall: "0, unless the joint holds a rotating body",
         frames: &["child", "parent", "world"],
         ..sensor(
-            "Force that the parent exerts on the child through a joint, and its torque about the joint's anchor, motor and stops \
-             included, means over the last step; in the axes of the child's body, of the parent's, or of the world. 0 at step \
-             0. The rapier engine cannot tell and refuses it.",
+            "Force of the parent on the child through a joint, and its torque about the joint's anchor, with motor and \
+             stops, means over the last step, in the axes of `frame`: the child body's, the parent body's or the \
+             world's. 0 at step 0. The engine rapier refuses it.",
             &[FORCE_QUANTITY, TORQUE_QUANTITY],
         )
     },
     JointController: actuator(
-        "Brings each axis of its joint to a velocity with at most the maximum force.",
+        "Drives each axis of its joint to a target velocity, with at most the maximum force.",
         &[
             MAX_EFFORT,
             command("velocity", &["velocity_1", "velocity_2", "velocity_3"], "rad/s", "m/s", -MAX_TARGET, MAX_TARGET),
@@ -291,8 +293,8 @@ device_kinds! {
     AngleController: Description {
         attributes: &["p", "i", "d"],
         ..actuator(
-            "Brings each axis of its joint to a coordinate: a PID controller with anti-windup sets the velocity of a motor of \
-             bounded force.",
+            "Drives each axis of its joint to a target coordinate: a PID controller with anti-windup sets the velocity \
+             of a motor with bounded force.",
             &[
                 MAX_EFFORT,
                 command("angle", &["angle_1", "angle_2", "angle_3"], "rad", "m", -MAX_TARGET, MAX_TARGET),
@@ -304,14 +306,14 @@ device_kinds! {
         )
     },
     PositionController: actuator(
-        "Holds each axis of its joint at a coordinate like a stiff spring of 1e5 N m/rad (N/m) with a damper of 1e3 N m s/rad \
-         (N s/m), with at most the maximum force. Of a ball joint the position is a rotation vector, and the spring acts along the \
-         shortest turn there.",
+        "Holds each axis of its joint at a target coordinate, like a spring of 1e5 N m/rad (N/m) with a damper of 1e3 \
+         N m s/rad (N s/m), with at most the maximum force. For a ball joint the target is a rotation vector, and the \
+         spring acts along the shortest rotation.",
         &[MAX_EFFORT, command("position", &["position_1", "position_2", "position_3"], "rad", "m", -MAX_TARGET, MAX_TARGET)],
         &[3, 6],
     ),
     EffortController: actuator(
-        "Exerts a torque or force about or along each axis of its joint.",
+        "Exerts a torque about, or a force along, each axis of its joint.",
         &[command("effort", &["effort_1", "effort_2", "effort_3"], "N m", "N", -EFFORT_BOUND, EFFORT_BOUND)],
         &[3],
     ),
@@ -319,8 +321,9 @@ device_kinds! {
         mounted_on: MountedOn::Body,
         frames: &["world", "body"],
         ..actuator(
-            "Pushes its body with a force at its mount, and a torque, until the next command: a thruster, a propeller, a wind, a \
-             hand. In world axes, or in those of its mount, which turn with the body. Several on one body add up.",
+            "Exerts a force on its body at the mount, and a torque, until the next command: for a thruster, a \
+             propeller, wind or a hand. The axes of `frame` are the world's or those of the mount, which turn with the \
+             body. Several actuators on one body add up.",
             &[
                 setting("force", &["force_x", "force_y", "force_z"], "N", EFFORT_BOUND),
                 setting("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT_BOUND),
@@ -331,8 +334,9 @@ device_kinds! {
     ConveyorController: Description {
         mounted_on: MountedOn::Body,
         ..actuator(
-            "Moves the surface of its body at a velocity, in the body's axes, as a belt does: what touches it is rubbed along. Until its \
-             first command it has the surfaceVelocity of the body's material. The rapier engine refuses it.",
+            "Moves the surface of its body at a velocity, body axes, like a conveyor belt: friction drags touching \
+             bodies along. Until the first command the velocity is the surfaceVelocity of the body's material. The \
+             engine rapier refuses it.",
             &[setting("velocity", &["velocity_x", "velocity_y", "velocity_z"], "m/s", MAX_TARGET)],
             &[3],
         )
