@@ -6,24 +6,24 @@ use crate::recorder;
 const HEADER: &str = "\
 # Settings of simpartner, each with its default. Lengths, times and speeds carry their unit in the name.
 #
-# A setting is taken from the last of these that gives it: the default, the properties file (this one, or the one named by
-# --properties FILE), the environment variable SIMPARTNER_SECTION_KEY, the command line.
+# The value of a setting comes from the last of these sources that has it: the default, the properties file (this one, or the
+# one named by --properties FILE), the environment variable SIMPARTNER_SECTION_KEY, the command line.
 #
-# `simpartner` makes this file from its table of settings; a test holds the two together.
+# `simpartner schema properties` prints this file from the table of settings; a test compares the two.
 #
-# Where the parameters of the thesis (code example A) went:
+# Settings that replace the parameters of the thesis (code example A):
 #   dbname, dbserver           log.database, one address for both
 #   log                        log.enabled
-#   logEveryStep               log.detail = full with log.every_n_steps = 1; a larger number thins the log instead of the
-#                              screen's rate, since the server has no screen
+#   logEveryStep               log.detail = full with log.every_n_steps = 1; a larger number thins the log
 #   environment                simulation.world_file
 #   stepsize                   simulation.timestep_s
 #   contactMaxCorrectingVel    physics.contact_max_correcting_velocity_m_per_s
 #   contactSurfaceLayer        dynamics.contact_surface_layer_m, rapier.contact_surface_layer_m
 #   autoDisableFlag            physics.auto_disable
-#   globalERP                  left out: the share of an error that ODE corrects in a step depends on the length of the step.
-#                              Contacts and joints of our own dynamics have no error to correct; for rapier's contacts
-#                              rapier.contact_frequency_hz and rapier.contact_damping_ratio say the same without that
+#   globalERP                  none: the fraction of an error that ODE corrects in a step depends on the timestep. The engine
+#                              dynamics has no such error in contacts and joints. For contacts of the engine rapier,
+#                              rapier.contact_frequency_hz and rapier.contact_damping_ratio have the same purpose, and do
+#                              not depend on the timestep
 ";
 
 /// The text of `properties.toml` in the repository.
