@@ -217,7 +217,7 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             ROW,
             integer("componentID", "number of the sensor").refers_to(Reference::Component),
             text("field", "name of the number, as in deviceField"),
-            real("value", "", "value, in the unit that deviceField has"),
+            real("value", "", "value, in the unit of the field in deviceField"),
         ],
     ),
     table(
@@ -287,8 +287,8 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         TableId::ContactPoint,
         "contactPoint",
         (Key::Row, 3, "simulationRowID, ordinal"),
-        "A point where two bodies touched in a step, in single precision. The setting `log.contacts` enables it. A \
-         step has the 128 points with the largest forces.",
+        "A point where two bodies touched in a step, in single precision. The setting `log.contacts` enables the \
+         table. A step has at most 128 rows: the points with the largest forces.",
         &[
             ROW,
             BODY_ID,
@@ -322,8 +322,8 @@ const SIMULATION: Table = table(
     TableId::Simulation,
     "simulation",
     (Key::Simulation, 0, "simulationID"),
-    "A run. It begins at the start of the server, at a reset, or when a robot or object came or went; it ends at the \
-     next of these or with the server.",
+    "A run. It begins at the start of the server, as a fork, at a reset, or when a robot or object comes or goes. It \
+     ends at the next of these, or with the server.",
     &[
         RUN.written(Written::ByDatabase),
         text("runKey", "unique name of the run, the same in every database"),
@@ -336,7 +336,7 @@ const SIMULATION: Table = table(
         integer("timestep_ns", "timestep").in_unit("ns"),
         integer("every_n_steps", "logging interval: one step in this many is logged"),
         text("clock_mode", "mode of the clock at the start: realtime, fast or lockstep; later changes are events"),
-        text("program_version", "version of this program"),
+        text("program_version", "version of the program that made the run"),
         text("engine, engine_version, engine_features", "name, version and build features of the physics engine"),
         text("target", "processor architecture and operating system that the program was built for"),
         text("realtime_grants", "real-time rights that the operating system granted to the physics thread"),
@@ -367,7 +367,7 @@ const SIMULATION: Table = table(
         real(
             "late_p50_us, late_p99_us, late_p99_9_us, late_max_us",
             "us",
-            "lateness of the begin of steps: 50th, 99th and 99.9th percentile and maximum",
+            "lateness of the starts of steps: 50th, 99th and 99.9th percentile and maximum",
         )
         .written(Written::AtEnd),
         real("real_time_factor", "", "real-time factor: simulated seconds per wall second while the clock ran")
@@ -396,7 +396,7 @@ const SIMULATION_ROW: Table = table(
         STEP,
         real("simulationTime", "s", "simulated time at the end of the step"),
         integer("wall_ns", "wall time at the beginning of the step, since the process's first step").in_unit("ns"),
-        integer("late_ns", "delay of its beginning after its deadline").in_unit("ns"),
+        integer("late_ns", "delay of the step's start after its deadline; 0 in the mode fast").in_unit("ns"),
         integer("compute_ns", "computing time of the step").in_unit("ns"),
         integer(
             "state_hash",
