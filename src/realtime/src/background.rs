@@ -1,4 +1,4 @@
-//! The thread that makes scans beside the steps. It never has real-time priority.
+//! The thread that computes scans in parallel with the steps. It never has real-time priority.
 
 use std::{
     sync::mpsc::{SyncSender, sync_channel},
@@ -9,8 +9,9 @@ use simpartner_simulation::device::Background;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// How many scans may wait. Each sensor has one at most; what finds no room is made by the physics thread when it is due.
-const QUEUE: usize = 64;
+/// Largest number of queued scans. Each sensor queues at most one. If the queue is full, the physics thread computes
+/// the scan itself when it is due.
+const MAX_QUEUED_SCANS: usize = 64;
 
 /// The writing end of the thread's queue. The thread ends when this is dropped.
 pub(super) struct BackgroundThread {
@@ -18,9 +19,9 @@ pub(super) struct BackgroundThread {
 }
 
 impl BackgroundThread {
-    /// Starts the thread, with the scheduling of the calling one.
+    /// Starts the thread with the scheduling policy of the calling thread.
     pub(super) fn start() -> std::io::Result<Self> {
-        let (work, waiting) = sync_channel::<Work>(QUEUE);
+        let (work, waiting) = sync_channel::<Work>(MAX_QUEUED_SCANS);
         thread::Builder::new().name("scans".into()).spawn(move || waiting.iter().for_each(|work| work()))?;
         Ok(Self { work })
     }
@@ -28,7 +29,7 @@ impl BackgroundThread {
 
 impl Background for BackgroundThread {
     fn run(&self, work: Work) {
-        // What is left undone is done when it is due.
+        // If the queue is full, the physics thread computes the scan when it is due.
         let _ = self.work.try_send(work);
     }
 }

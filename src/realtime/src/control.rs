@@ -8,15 +8,16 @@ use thiserror::Error;
 
 use super::{lockstep::LockstepState, quota::Full, settings::Mode};
 
-/// How long the status waits for the physics thread before the answer is the status that the thread last published.
-const STATE_PATIENCE: Duration = Duration::from_millis(100);
+/// Longest wait of a status request for the physics thread. After it the answer is the status that the thread published
+/// last.
+const STATUS_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How long a request that changes the clock waits for the physics thread before its client learns that it acts later. Shorter
-/// than the time after which a run ends without the step under way, so that a client that sent QUIT has its answer before the ports
-/// close.
-const CONTROL_PATIENCE: Duration = Duration::from_millis(400);
+/// Longest wait of a request that changes the clock. After it the client learns that the request is pending. It is
+/// shorter than the time after which a run ends without the step under way, so that a client that sent `QUIT` has its
+/// answer before the ports close.
+const CONTROL_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// Whether the clock runs.
+/// Run state of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
     /// Steps are being made.
@@ -41,7 +42,7 @@ impl RunState {
 /// The state of clock and simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
-    /// Whether the clock runs.
+    /// Run state of the clock.
     pub state: RunState,
     /// Steps made since the start or the last reset.
     pub step: StepIndex,
@@ -49,26 +50,26 @@ pub struct Status {
     pub time_s: f64,
     /// Clock mode.
     pub mode: Mode,
-    /// Simulated seconds per wall second that `realtime` aims at.
+    /// Target rate of `realtime`, simulated seconds per wall second.
     pub rate: f64,
-    /// Simulated seconds per wall second over the last second or so; 0 while paused.
+    /// Real-time factor over about the last second: simulated seconds per wall second. 0 while paused.
     pub real_time_factor: f64,
-    /// How often the clock slipped.
+    /// Number of clock slips.
     pub slips: u64,
-    /// How often the world was reset.
+    /// Number of resets of the world.
     pub epoch: u32,
-    /// Whom the clock waits for; `None` outside of lockstep.
+    /// State of the lockstep, with the members that the clock waits for; `None` in other modes.
     pub lockstep: Option<LockstepState>,
-    /// The real-time priority that the physics thread has presently; 0 is ordinary scheduling.
+    /// Present real-time priority of the physics thread; 0 is ordinary scheduling.
     pub priority: u8,
-    /// For how long the step after `step` has been computed, if the physics thread could not answer because of it.
+    /// Computation time so far of the step after `step`, if the physics thread could not answer because of that step.
     pub making: Option<Duration>,
-    /// Whether the request is carried out only after the step under way.
+    /// True if the request will be carried out only after the step under way.
     pub is_pending: bool,
 }
 
 impl Status {
-    /// Paused before the first step.
+    /// The status before the first step: paused.
     pub(super) fn at_start(record: &StepRecord, timestep: Timestep) -> Self {
         Self {
             state: RunState::Paused,
@@ -99,51 +100,51 @@ pub enum Control {
     },
     /// Stop the clock after the step under way.
     Pause,
-    /// From pause: make so many steps at once, unpaced. Answered when they are done.
+    /// From pause: compute `count` steps at once, unpaced. Answered when they are done.
     Step {
-        /// How many.
+        /// Number of steps.
         count: u64,
     },
-    /// From pause: play at the mode's pace until this step is made, then pause. Answered when it is made.
+    /// From pause: play at the mode's pace up to and including `step`, then pause. Answered when that step is done.
     RunTo {
-        /// The step, later than the present one.
+        /// The last step to compute; not before the present one.
         step: StepIndex,
     },
     /// Rebuild the world from the model; step 0. A playing clock plays on.
     Reset,
-    /// Change the clock mode; lockstep begins with those members that the settings name.
+    /// Change the clock mode. Lockstep begins with the members that the settings name.
     Mode(Mode),
-    /// Begin another lockstep, with these members.
+    /// Begin a new lockstep with these members.
     Lockstep(Vec<Member>),
-    /// Answered when every command sent before it has been taken in at a step boundary.
+    /// Wait until the clock has taken in every command that was sent before, at a step boundary.
     Sync,
     /// End the run.
     Quit,
 }
 
 impl Control {
-    /// How long its client waits for the physics thread; `None` for requests that are answered when they are done.
-    pub(super) fn patience(&self) -> Option<Duration> {
+    /// Longest wait for the physics thread's answer; `None` for requests that are answered when they are done.
+    pub(super) fn answer_timeout(&self) -> Option<Duration> {
         match self {
-            Self::State => Some(STATE_PATIENCE),
+            Self::State => Some(STATUS_TIMEOUT),
             Self::Play { .. } | Self::Pause | Self::Reset | Self::Mode(_) | Self::Lockstep(_) | Self::Quit => {
-                Some(CONTROL_PATIENCE)
+                Some(CONTROL_TIMEOUT)
             }
             Self::Step { .. } | Self::RunTo { .. } | Self::Sync => None,
         }
     }
 }
 
-/// Why a control request was not carried out.
+/// The reason why a control request was not carried out.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum ControlError {
-    /// It does not fit the present state.
+    /// The request does not fit the present state; the text says why.
     #[error("{0}")]
     WrongState(String),
     /// The run is over.
     #[error("the run is over")]
     Over,
-    /// More waits already than may wait.
+    /// A bound on waiting requests is reached.
     #[error(transparent)]
     Full(#[from] Full),
 }

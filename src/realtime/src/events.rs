@@ -1,8 +1,9 @@
 //! Events and command counts: the publisher writes them, and any number of readers read them at their own pace.
 //!
-//! A reader of the latest record alone would miss the events of the records before it. So the last [`KEPT`] events are kept in a
-//! ring; a reader that is farther behind misses the oldest. Of the commands, each sender's count and latest text are kept, so that
-//! a flood costs a reader one line for each sender. The writer never waits for a reader.
+//! A reader of the latest record alone would miss the events of the records before it. So the last [`EVENT_CAPACITY`]
+//! events are kept in a ring; a reader that is farther behind misses the oldest. Of the commands, a count and the
+//! latest text are kept for each sender, so that a flood costs a reader one line for each sender. The writer never
+//! waits for a reader.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,28 +14,29 @@ use simpartner_model::{DeviceId, StepIndex};
 use simpartner_wire::signal::{AppliedCommand, ClientId, Event, StepRecord};
 use tokio::sync::watch;
 
-/// How many events are kept: 50 ms of twenty thousand a second.
-pub const KEPT: usize = 1024;
+/// Number of events that are kept: those of 50 ms at twenty thousand a second.
+pub const EVENT_CAPACITY: usize = 1024;
 
-/// How many senders are counted; a sender is a client of a device. A further one replaces the one that has been silent longest.
-const SENDERS: usize = 1024;
+/// Largest number of senders that are counted; a sender is a pair of client and device. A further sender replaces the
+/// one that has been silent longest.
+const MAX_SENDERS: usize = 1024;
 
-/// How much of a command's text is kept, in characters: more than any actuator's frame has.
-const TEXT: usize = 200;
+/// Longest command text that is kept, in characters: more than any actuator's frame has.
+const MAX_TEXT_CHARS: usize = 200;
 
-/// An event, and how often the run had been reset before it.
+/// An event with its epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EpochEvent {
-    /// The number of resets before it.
+    /// Number of resets before the event.
     pub epoch: u32,
     /// The event.
     pub event: Event,
 }
 
-/// The commands of one client for one device.
+/// Number and latest text of the commands of one client for one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandCount {
-    /// The number of the world that has the device.
+    /// World number, to which the device's id refers.
     pub world: u32,
     /// The device.
     pub device: DeviceId,
@@ -42,18 +44,19 @@ pub struct CommandCount {
     pub client: ClientId,
     /// The step in which the latest command took effect.
     pub step: StepIndex,
-    /// The number of resets before it.
+    /// Number of resets before that step.
     pub epoch: u32,
-    /// Its text as it was sent, shortened if it is long.
+    /// Text of the latest command as it was sent, shortened if it is long.
     pub text: String,
-    /// How many commands there have been.
+    /// Number of commands.
     pub count: u64,
 }
 
-type Sender = (u32, DeviceId, ClientId);
+/// World number, device and client.
+type SenderKey = (u32, DeviceId, ClientId);
 
-/// Each sender, with the total number of commands at the time of its latest one.
-type Senders = HashMap<Sender, (u64, CommandCount)>;
+/// For each sender, its counts and the total number of commands of all senders at its latest command.
+type Senders = HashMap<SenderKey, (u64, CommandCount)>;
 
 /// The writing end.
 #[derive(Debug)]
@@ -72,16 +75,16 @@ pub struct EventReader {
     next: u64,
 }
 
-/// A reader of command counts, with the counts that it has seen.
+/// A reader of command counts, with the counts that it has read already.
 #[derive(Debug, Clone)]
 pub struct CommandReader {
     senders: Arc<Mutex<Senders>>,
     count: watch::Receiver<u64>,
     next: u64,
-    known: HashMap<Sender, u64>,
+    known: HashMap<SenderKey, u64>,
 }
 
-/// The writer and a reader of each sort, with nothing written yet.
+/// Creates a writer, a reader of events and a reader of command counts.
 pub(super) fn event_ring() -> (EventWriter, EventReader, CommandReader) {
     let (kept, senders) = (Arc::default(), Arc::default());
     let ((sender, count), (commands, command_count)) = (watch::channel(0), watch::channel(0));
@@ -91,7 +94,7 @@ pub(super) fn event_ring() -> (EventWriter, EventReader, CommandReader) {
 }
 
 impl EventWriter {
-    /// A reader of all events from now on.
+    /// A reader of all future events.
     pub(super) fn reader(&self) -> EventReader {
         EventReader { kept: Arc::clone(&self.kept), count: self.count.subscribe(), next: *self.count.borrow() }
     }
@@ -102,7 +105,7 @@ impl EventWriter {
         self.count_commands(record.world, record.acts_in(), record.epoch, &record.commands);
     }
 
-    /// Counts commands; the sender that has been silent longest is replaced by a further one.
+    /// Counts commands by sender. A new sender beyond [`MAX_SENDERS`] replaces the one that has been silent longest.
     fn count_commands(&self, world: u32, step: StepIndex, epoch: u32, commands: &[AppliedCommand]) {
         if commands.is_empty() {
             return;
@@ -110,18 +113,18 @@ impl EventWriter {
         let mut senders = lock(&self.senders);
         let mut total = *self.commands.borrow();
         for AppliedCommand { command, .. } in commands {
-            // Of what was put elsewhere an event tells.
+            // A command for a body is reported by an event.
             let Some(device) = command.target.device() else { continue };
             total += 1;
             let sender = (world, device, command.client);
             let count = senders.get(&sender).map_or(0, |(_, counted)| counted.count) + 1;
-            if senders.len() >= SENDERS
+            if senders.len() >= MAX_SENDERS
                 && count == 1
                 && let Some(silent) = senders.iter().min_by_key(|(_, (last, _))| *last).map(|(sender, _)| *sender)
             {
                 senders.remove(&silent);
             }
-            let text = command.text.chars().take(TEXT).collect();
+            let text = command.text.chars().take(MAX_TEXT_CHARS).collect();
             let (world, device, client) = sender;
             senders.insert(sender, (total, CommandCount { world, device, client, step, epoch, text, count }));
         }
@@ -129,14 +132,14 @@ impl EventWriter {
         self.commands.send_replace(total);
     }
 
-    /// Adds events; the oldest are removed.
+    /// Adds events to the ring and removes the oldest beyond [`EVENT_CAPACITY`].
     fn add_events(&self, epoch: u32, events: &[Event]) {
         if events.is_empty() {
             return;
         }
         let mut kept = lock(&self.kept);
         for event in events {
-            if kept.len() == KEPT {
+            if kept.len() == EVENT_CAPACITY {
                 kept.pop_front();
             }
             kept.push_back(EpochEvent { epoch, event: event.clone() });
@@ -147,7 +150,7 @@ impl EventWriter {
 }
 
 impl EventReader {
-    /// A reader that begins with the last `count` events there have been.
+    /// A reader that begins with the last `count` events of the run.
     pub(super) fn with_last(&self, count: u64) -> Self {
         let mut reader = self.clone();
         reader.next = self.count.borrow().saturating_sub(count);
@@ -158,17 +161,17 @@ impl EventReader {
     pub async fn wait(&mut self) {
         let next = self.next;
         if self.count.wait_for(|&count| count > next).await.is_err() {
-            // The run is over and nothing more comes.
+            // The run is over; no event follows.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Takes the events since the last call, except those that left the ring.
+    /// Takes the events since the last call, except those that have left the ring.
     pub fn take(&mut self) -> Vec<EpochEvent> {
         self.take_counted().0
     }
 
-    /// As [`take`](Self::take), with the number of events that were missed.
+    /// As [`take`](Self::take), with the number of events that had left the ring.
     pub(super) fn take_counted(&mut self) -> (Vec<EpochEvent>, u64) {
         let kept = lock(&self.kept);
         let count = *self.count.borrow();
@@ -178,7 +181,7 @@ impl EventReader {
         (kept.iter().skip(kept.len() - there).cloned().collect(), new - there as u64)
     }
 
-    /// Whether the writer is gone, so that no event can follow.
+    /// True if the writer is gone, so that no event can follow.
     pub(super) fn is_over(&self) -> bool {
         self.count.has_changed().is_err()
     }
@@ -193,8 +196,8 @@ impl CommandReader {
         }
     }
 
-    /// Takes one entry for each sender that sent commands since the last call, with their number since then. The first call returns
-    /// all senders that are kept.
+    /// Takes one entry for each sender that sent commands since the last call, with the number of commands since then.
+    /// The first call returns all senders that are kept.
     pub fn take(&mut self) -> Vec<CommandCount> {
         let senders = lock(&self.senders);
         let before = std::mem::replace(&mut self.next, *self.count.borrow());
@@ -203,7 +206,7 @@ impl CommandReader {
         new.sort_by_key(|(last, _)| *last);
         let since = |(_, counted): &(u64, CommandCount)| {
             let known = self.known.insert((counted.world, counted.device, counted.client), counted.count).unwrap_or(0);
-            // A sender that has made room and come back counts from one again.
+            // A sender that was removed and has come back counts from one again.
             CommandCount { count: counted.count.checked_sub(known).unwrap_or(counted.count), ..counted.clone() }
         };
         new.into_iter().map(since).collect()
@@ -251,9 +254,9 @@ mod tests {
     fn a_reader_that_is_too_slow_misses_the_oldest() {
         let (writer, reader, _) = event_ring();
         let mut slow = reader.with_last(0);
-        writer.add_events(0, &events(0..KEPT as u64 + 10));
+        writer.add_events(0, &events(0..EVENT_CAPACITY as u64 + 10));
         let (kept, missed) = slow.take_counted();
-        assert_eq!((steps(kept), missed), ((10..KEPT as u64 + 10).collect::<Vec<_>>(), 10));
+        assert_eq!((steps(kept), missed), ((10..EVENT_CAPACITY as u64 + 10).collect::<Vec<_>>(), 10));
     }
 
     /// Commands of these devices, each with the client's number of the device plus one and the step as text.
@@ -263,7 +266,7 @@ mod tests {
             at: None,
             client: ClientId(device as u64 + 1),
             sequence: 1,
-            text: step.to_string().repeat(TEXT),
+            text: step.to_string().repeat(MAX_TEXT_CHARS),
             action: Action::Hear,
             memory: Reservation::default(),
         };
@@ -285,19 +288,19 @@ mod tests {
         assert!(page.take().is_empty());
         count_commands(&writer, 1002, [1]);
         let [one] = &page.take()[..] else { panic!("expected one sender") };
-        assert_eq!((one.count, one.text.len()), (1, TEXT));
+        assert_eq!((one.count, one.text.len()), (1, MAX_TEXT_CHARS));
         assert_eq!(counts(commands.clone().take()).len(), 2, "a later reader gets all senders");
     }
 
     #[test]
     fn senders_are_bounded_and_the_longest_silent_makes_room() {
         let (writer, _, mut commands) = event_ring();
-        count_commands(&writer, 1, 0..SENDERS);
+        count_commands(&writer, 1, 0..MAX_SENDERS);
         count_commands(&writer, 2, [0]);
-        count_commands(&writer, 3, [SENDERS]);
+        count_commands(&writer, 3, [MAX_SENDERS]);
         let devices: Vec<usize> = counts(commands.take()).into_iter().map(|(device, ..)| device).collect();
-        assert_eq!(devices.len(), SENDERS);
-        assert!(!devices.contains(&1) && devices.ends_with(&[0, SENDERS]), "{devices:?}");
+        assert_eq!(devices.len(), MAX_SENDERS);
+        assert!(!devices.contains(&1) && devices.ends_with(&[0, MAX_SENDERS]), "{devices:?}");
         // One that comes back counts anew.
         count_commands(&writer, 4, [1, 1]);
         assert_eq!(counts(commands.take()), [(1, 4, 2)]);

@@ -1,4 +1,4 @@
-//! The way in and out of the physics thread.
+//! The interface of the physics thread: [`Handle`] for its clients, [`Inbox`] for the thread itself.
 
 use std::{
     pin::pin,
@@ -27,19 +27,20 @@ use super::{
 };
 use simpartner_simulation::sim::Simulation;
 
-/// How soon QUIT tries again while the queue is full: the shortest usual step, which takes requests out of it.
-const QUIT_AGAIN: Duration = Duration::from_millis(1);
+/// Interval at which QUIT is retried while the queue is full: the shortest usual timestep, since each step empties part
+/// of the queue.
+const QUIT_RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The result of an acknowledgement.
+/// The effect of an accepted `ACK`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledged {
-    /// The client is the member's now; it receives every step.
+    /// The client now stands for the member and receives every step.
     Joined,
-    /// It has answered for the present step.
+    /// The client has answered for the present step.
     Answered,
 }
 
-/// The step that a member answers for, which is the present one.
+/// The step that an `ACK` answers for. It must be the present step.
 fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
     let present = answer.present;
     match answer.seen.step {
@@ -50,28 +51,28 @@ fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
     }
 }
 
-/// Commands with the numbers of another layout.
-fn renumbered(commands: Vec<Command>, from: &Layout, to: &Layout) -> Result<Vec<Command>, ControlError> {
+/// Translates the targets of commands from the ids of one layout to those of another. An error if a target was deleted.
+fn renumber_commands(commands: Vec<Command>, from: &Layout, to: &Layout) -> Result<Vec<Command>, ControlError> {
     if from.world() == to.world() {
         return Ok(commands);
     }
     let numbers = Renumbering::new(from, to);
     let renumber = |command: Command| Some(Command { target: numbers.target(command.target)?, ..command });
-    commands.into_iter().map(renumber).collect::<Option<_>>().ok_or_else(gone)
+    commands.into_iter().map(renumber).collect::<Option<_>>().ok_or_else(target_deleted)
 }
 
-fn gone() -> ControlError {
+fn target_deleted() -> ControlError {
     ControlError::WrongState("what this is for has been deleted".into())
 }
 
-/// The outside end: for sessions and for the code that runs the simulation.
+/// The clients' end: used by sessions and by the code that runs the simulation.
 #[derive(Debug, Clone)]
 pub struct Handle {
     requests: RequestSender,
     records: RecordReader,
     events: EventReader,
     commands: CommandReader,
-    /// That of the world which the requests to come are for. While it is locked, none comes.
+    /// Layout of the world that new requests refer to. Requests read-lock it, so none is sent while it is write-locked.
     layout: Arc<RwLock<Arc<Layout>>>,
     timestep: Timestep,
     members: Arc<MembershipTable>,
@@ -79,22 +80,22 @@ pub struct Handle {
     shared: Arc<Shared>,
 }
 
-/// The inside end: for the physics thread.
+/// The physics thread's end.
 #[derive(Debug)]
 pub struct Inbox {
-    /// Requests in the order they came.
+    /// Requests in the order of arrival.
     pub requests: RequestReceiver,
-    /// Where records are published.
+    /// Publishes records.
     pub(super) records: RecordWriter,
-    /// Which client stands for which member in lockstep.
+    /// Maps lockstep members to clients.
     pub members: Arc<MembershipTable>,
-    /// Where events and command counts are published.
+    /// Publishes events and command counts.
     pub events: EventWriter,
-    /// Where the physics thread publishes its status.
+    /// Publishes the physics thread's status.
     pub(super) shared: Arc<Shared>,
 }
 
-/// Makes both ends. `first` is the record of step 0.
+/// Creates both ends. `first` is the record of step 0.
 pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
     let (sender, requests) = request_queue(QUEUE);
     let shared = Arc::new(Shared::new(Status::at_start(&first, timestep)));
@@ -114,21 +115,21 @@ pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (H
 }
 
 impl Handle {
-    /// Puts a command in the queue for the next step boundary.
+    /// Queues a command. The clock takes it in at the next step boundary.
     ///
     /// # Errors
-    /// When the queue is full, the client has as much waiting as it may have, or the run is over.
+    /// When the queue is full, the client's quota is used up, or the run is over.
     pub fn command(&self, command: Command) -> Result<(), ControlError> {
         self.commands(&self.layout(), vec![command])
     }
 
-    /// Puts commands of one client in the queue that act in the same step: all of them or none. Their targets have the numbers of this layout.
+    /// Queues commands of one client that act in the same step: all of them or none. Their targets are ids of `layout`.
     ///
     /// # Errors
-    /// When the queue is full, the client has as much waiting as it may have, the run is over, or a target is gone.
+    /// When the queue is full, the client's quota is used up, the run is over, or a target has been deleted.
     pub fn commands(&self, layout: &Layout, commands: Vec<Command>) -> Result<(), ControlError> {
-        let current = self.current();
-        let commands = renumbered(commands, layout, &current)?;
+        let current = self.current_layout();
+        let commands = renumber_commands(commands, layout, &current)?;
         let present = self.records.present();
         self.quota.admit(commands, &present, |commands, place| {
             self.send(match <[Command; 1]>::try_from(commands) {
@@ -138,31 +139,33 @@ impl Handle {
         })
     }
 
-    /// Whether the queue has a place for a command of this client. If not, it will after a step.
+    /// True if the queue can accept a command of this client. A full queue has room again after a step.
     pub fn has_place(&self, client: ClientId) -> bool {
-        self.quota.has_place(client)
+        self.quota.has_slot(client)
     }
 
-    /// Makes a client that of a member of the lockstep, or answers for the present step if it is already. Commands come with an
-    /// answer and act in the next step; all of it is taken or nothing.
+    /// Handles an `ACK`. A client's first `ACK` joins the lockstep for a member; each later one answers for the present
+    /// step. Commands that come with an answer act in the next step. Answer and commands are accepted together or not
+    /// at all.
     ///
     /// # Errors
-    /// When the clock is not in lockstep, the port is no member, a client that connected later is the member's, the step is not
-    /// the present one, or a client that has yet to join sends commands or skips steps; the text says what to do.
+    /// When the clock is not in lockstep, the port is no member, the member's client connected later than this one, the
+    /// step is not the present one, or a client that has yet to join sends commands or skips steps. The text says what
+    /// to do.
     pub fn acknowledge(
         &self,
         layout: &Layout,
         answer: Acknowledgement,
         commands: Vec<Command>,
     ) -> Result<Acknowledged, ControlError> {
-        let current = self.current();
+        let current = self.current_layout();
         let mut membership = self.members.lock();
-        let commands = renumbered(commands, layout, &current)?;
+        let commands = renumber_commands(commands, layout, &current)?;
         let member = match layout.world() == current.world() {
             true => Some(answer.member),
             false => Renumbering::new(layout, &current).member(answer.member),
         };
-        let Some(member) = member else { return Err(gone()) };
+        let Some(member) = member else { return Err(target_deleted()) };
         let answer = Acknowledgement { member, ..answer };
         let members = &membership.members;
         let names: Vec<String> = members.iter().map(|(member, _)| current.member_name(*member)).collect();
@@ -184,7 +187,7 @@ impl Handle {
                 let send =
                     |commands, place| self.send(Request::Answer(Answer { client, step, epoch, next, commands, place }));
                 match commands.is_empty() {
-                    true => send(commands, self.quota.place(client)?)?,
+                    true => send(commands, self.quota.reserve_slot(client)?)?,
                     false => self.quota.admit(commands, &self.records.present(), send)?,
                 }
                 Ok(Acknowledged::Answered)
@@ -206,10 +209,10 @@ impl Handle {
         }
     }
 
-    /// Takes a client out of the lockstep, if it is in it.
+    /// Removes a client from the lockstep, if it stands for a member.
     ///
     /// # Errors
-    /// When the queue is full or the run is over; the client is then still the member's.
+    /// When the queue is full or the run is over; the client then still stands for its member.
     pub fn leave(&self, client: ClientId) -> Result<(), ControlError> {
         let mut membership = self.members.lock();
         if let Some(index) = membership.members.iter().position(|(_, present)| *present == Some(client)) {
@@ -219,27 +222,27 @@ impl Handle {
         Ok(())
     }
 
-    /// Asks something of the clock and waits for the answer.
+    /// Sends a control request to the clock and waits for the answer.
     ///
-    /// While a step takes long, the answer is the status before it with [`Status::making`], and for a request that changes the
-    /// clock with [`Status::is_pending`]: the clock carries it out after the step. QUIT ends the run without waiting for the step.
-    /// `STEP`, `RUNTO` and `SYNC` are answered when they are done.
+    /// During a long step, the answer is the status before that step, with [`Status::making`] set. A request that
+    /// changes the clock is then answered with [`Status::is_pending`] and carried out after the step. `QUIT` ends the
+    /// run without waiting for the step. `STEP`, `RUNTO` and `SYNC` are answered when they are done.
     ///
     /// # Errors
-    /// When it does not fit the present state, the queue is full or the run is over.
+    /// When the request does not fit the present state, the queue is full or the run is over.
     pub async fn control(&self, control: Control) -> Result<Status, ControlError> {
-        let patience = control.patience();
+        let answer_timeout = control.answer_timeout();
         let (is_state, is_quit) = (control == Control::State, control == Control::Quit);
         let answer = async {
             match control {
                 Control::Quit => self.quit().await,
-                control => self.ask(control).await,
+                control => self.send_control(control).await,
             }
         };
         let mut answer = pin!(answer);
-        let Some(patience) = patience else { return answer.await };
-        // The step that is waited for may begin while the request waits, so it is looked at several times.
-        let interval = if is_state { patience } else { patience / 4 };
+        let Some(answer_timeout) = answer_timeout else { return answer.await };
+        // A long step may begin while the request waits, so the status is polled several times.
+        let interval = if is_state { answer_timeout } else { answer_timeout / 4 };
         loop {
             match timeout(interval, answer.as_mut()).await {
                 Ok(Err(ControlError::Full(_))) if is_state => return Ok(self.shared.status()),
@@ -248,31 +251,31 @@ impl Handle {
                 Err(_) => {}
             }
             let left = self.shared.status();
-            if left.making.is_some_and(|making| making >= patience) {
+            if left.making.is_some_and(|making| making >= answer_timeout) {
                 let state = if is_quit { RunState::Quitting } else { left.state };
                 return Ok(Status { state, is_pending: true, ..left });
             }
         }
     }
 
-    async fn ask(&self, control: Control) -> Result<Status, ControlError> {
+    async fn send_control(&self, control: Control) -> Result<Status, ControlError> {
         let (sender, answer) = oneshot::channel();
         self.send(Request::Control(control, sender))?;
         answer.await.unwrap_or(Err(ControlError::Over))
     }
 
-    /// Ends the run, however full the queue is and however long the step takes.
+    /// Ends the run, even if the queue is full or the present step takes long.
     async fn quit(&self) -> Result<Status, ControlError> {
-        self.shared.ask_to_quit(os::now_ns());
+        self.shared.request_quit(os::now_ns());
         loop {
-            match self.ask(Control::Quit).await {
-                Err(ControlError::Full(_)) => sleep(QUIT_AGAIN).await,
+            match self.send_control(Control::Quit).await {
+                Err(ControlError::Full(_)) => sleep(QUIT_RETRY_INTERVAL).await,
                 answer => return answer,
             }
         }
     }
 
-    /// Puts an event into the log.
+    /// Queues an event for the log.
     ///
     /// # Errors
     /// When the queue is full or the run is over.
@@ -280,8 +283,9 @@ impl Handle {
         self.send(Request::Note(event))
     }
 
-    /// Asks for the ruts that have changed since anybody asked before, as many tiles as `room` has a place for, and waits for the answer. They
-    /// are told once, so one asker keeps them for all readers.
+    /// The rut tiles that have changed since the last call by any caller, at most as many as the capacity of `room`.
+    ///
+    /// Each change is returned once, so a single caller must collect the tiles for all readers.
     ///
     /// # Errors
     /// When the queue is full or the run is over.
@@ -291,17 +295,17 @@ impl Handle {
         answer.await.map_err(|_| ControlError::Over)
     }
 
-    /// The latest record, and a way to wait for the next. A slow reader finds the newest one, never a queue of old ones.
+    /// A watch on the latest record. A slow reader skips records: it reads the newest, never a backlog.
     pub fn latest(&self) -> watch::Receiver<Arc<StepRecord>> {
         self.records.newest().clone()
     }
 
-    /// A reader of records, which can follow them one by one.
+    /// A reader of records. After [`RecordReader::follow`] it reads every record in turn.
     pub fn records(&self) -> RecordReader {
         self.records.clone()
     }
 
-    /// A reader of events that begins with the last `count` there have been.
+    /// A reader of events that begins with the last `count` events of the run.
     pub fn events(&self, count: u64) -> EventReader {
         self.events.with_last(count)
     }
@@ -311,11 +315,12 @@ impl Handle {
         self.commands.clone()
     }
 
-    /// Lets the simulation go on in the next world, whose number is one more, from the next step boundary on. Requests that come after this one are
-    /// for that world.
+    /// Replaces the world at the next step boundary by `next`, an edited one; its number is one more than the present
+    /// one's. Requests that are sent after this one refer to the new world.
     ///
     /// # Errors
-    /// When its engine cannot, its number is another one, the queue is full or the run is over; then all is as before.
+    /// When the engine cannot continue in an edited world, the world number does not fit, the queue is full or the run
+    /// is over. The present world then stays.
     pub async fn exchange(&self, next: Simulation, event: Event) -> Result<(), ControlError> {
         let (sender, answer) = oneshot::channel();
         let layout = Arc::clone(next.layout());
@@ -332,23 +337,23 @@ impl Handle {
             let mut membership = self.members.lock();
             let exchange = Exchange { next, numbers: numbers.clone(), event };
             self.send(Request::Exchange(Box::new(exchange), sender))?;
-            membership.go_on_in(&numbers);
+            membership.renumber_members(&numbers);
             *current = layout;
         }
         match answer.await {
-            // The world before is freed here: it may take longer than a step.
+            // Free the previous world on this thread: that may take longer than a timestep.
             Ok(before) => before.map(drop),
             Err(_) => Err(ControlError::Over),
         }
     }
 
-    /// The layout of the world that requests are for now. Records of the world before it may still be under way.
+    /// Layout of the world that new requests refer to. Records of the previous world may still be under way.
     pub fn layout(&self) -> Arc<Layout> {
-        Arc::clone(&self.current())
+        Arc::clone(&self.current_layout())
     }
 
-    fn current(&self) -> RwLockReadGuard<'_, Arc<Layout>> {
-        // It is whole between any two statements, so a panic elsewhere does not corrupt it.
+    fn current_layout(&self) -> RwLockReadGuard<'_, Arc<Layout>> {
+        // The layout is replaced as a whole, so a panic elsewhere does not corrupt it.
         self.layout.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,8 +1,8 @@
-//! The clock: a thread of its own makes the steps, on time or as fast as it can, and publishes their records.
+//! The clock: the physics thread computes the steps, on time or as fast as it can, and publishes a record of each.
 //!
-//! It knows nothing of sockets and SQL. Other modules use it through a [`Handle`]: commands and control requests go in through one
-//! bounded queue, which keeps their order; the latest record comes out through a watch channel, every one for readers that follow, and events through a ring. Start at
-//! [`Handle`], then [`PhysicsThread`].
+//! It knows nothing of sockets and SQL. Other modules use it through a [`Handle`]. Commands and control requests go in
+//! through one bounded queue, which keeps their order. Out come the latest record (a watch channel), every record for
+//! readers that follow (a broadcast channel), and events (a ring). Start at [`Handle`], then [`PhysicsThread`].
 
 mod background;
 mod control;

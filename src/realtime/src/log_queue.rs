@@ -11,25 +11,25 @@ use std::{
 
 use simpartner_wire::signal::StepRecord;
 
-/// The queue counts as half full when the texts of commands and events in it take so many bytes, whatever the number of records: a
-/// quarter of the memory that it may take (`recorder`).
-const CROWDED_BYTES: usize = 64_000_000;
+/// Length of the texts of commands and events, in bytes, at which the queue counts as half full whatever the number of
+/// records: a quarter of the memory that it may take (`recorder`).
+const HALF_FULL_TEXT_BYTES: usize = 64_000_000;
 
-/// Bytes of the texts of a record, which the size of the struct does not include.
+/// Length in bytes of the texts of a record, which the size of the struct does not include.
 pub fn text_bytes(record: &StepRecord) -> usize {
     let commands = record.commands.iter().map(|applied| applied.command.text.len());
     let events = record.events.iter().map(|event| event.subject.len() + event.text.len());
     commands.chain(events).sum()
 }
 
-/// How much is in the queue.
+/// Fill level of the queue.
 #[derive(Debug, Default)]
-struct Waiting {
+struct FillLevel {
     records: AtomicUsize,
     text_bytes: AtomicUsize,
 }
 
-impl Waiting {
+impl FillLevel {
     fn add(&self, text_bytes: usize) {
         self.records.fetch_add(1, Ordering::AcqRel);
         self.text_bytes.fetch_add(text_bytes, Ordering::AcqRel);
@@ -54,50 +54,50 @@ impl LogFlags {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Whether the log asks the run to end.
+    /// True if the log has asked the run to end.
     pub fn run_is_to_end(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Called by the clock: whether steps have deadlines in its present mode.
+    /// Sets whether steps have deadlines in the present clock mode. Called by the clock.
     pub fn set_deadlines(&self, has_deadlines: bool) {
         self.has_deadlines.store(has_deadlines, Ordering::Release);
     }
 
-    /// Whether steps have deadlines: then the log must not let the physics wait, and spills.
+    /// True if steps have deadlines. The log must then not make the physics wait, so it spills.
     pub fn has_deadlines(&self) -> bool {
         self.has_deadlines.load(Ordering::Acquire)
     }
 }
 
-/// Makes both ends of a queue of at most `capacity` records.
+/// Creates both ends of a queue of at most `capacity` records.
 pub fn log_queue(capacity: usize) -> (LogSender, LogReceiver) {
     let (sender, receiver) = mpsc::sync_channel(capacity);
-    let waiting = Arc::<Waiting>::default();
-    let receiver = LogReceiver { records: receiver, waiting: Arc::clone(&waiting), capacity };
-    (LogSender { records: sender, waiting, capacity }, receiver)
+    let fill = Arc::<FillLevel>::default();
+    let receiver = LogReceiver { records: receiver, fill: Arc::clone(&fill), capacity };
+    (LogSender { records: sender, fill, capacity }, receiver)
 }
 
 /// The end that the publisher fills.
 #[derive(Debug, Clone)]
 pub struct LogSender {
     records: SyncSender<Arc<StepRecord>>,
-    waiting: Arc<Waiting>,
+    fill: Arc<FillLevel>,
     capacity: usize,
 }
 
 impl LogSender {
-    /// Adds a record, or returns it if the queue is full. After the log has ended, records are dropped.
+    /// Adds a record without waiting. After the log has ended, records are dropped.
     ///
     /// # Errors
     /// The record, when the queue is full.
     pub fn try_send(&self, record: Arc<StepRecord>) -> Result<(), Arc<StepRecord>> {
-        // Counted before it is sent, so that the other end never counts below zero.
+        // Counted before it is sent, so that the receiver never counts below zero.
         let bytes = text_bytes(&record);
-        self.waiting.add(bytes);
+        self.fill.add(bytes);
         let refused = self.records.try_send(record);
         if refused.is_err() {
-            self.waiting.remove(bytes);
+            self.fill.remove(bytes);
         }
         match refused {
             Ok(()) | Err(TrySendError::Disconnected(_)) => Ok(()),
@@ -105,27 +105,27 @@ impl LogSender {
         }
     }
 
-    /// Adds a record, and waits for room.
+    /// Adds a record; waits while the queue is full.
     ///
     /// # Errors
     /// When the log has ended.
     pub fn send(&self, record: Arc<StepRecord>) -> Result<(), SendError<Arc<StepRecord>>> {
         let bytes = text_bytes(&record);
-        self.waiting.add(bytes);
-        self.records.send(record).inspect_err(|_| self.waiting.remove(bytes))
+        self.fill.add(bytes);
+        self.records.send(record).inspect_err(|_| self.fill.remove(bytes))
     }
 
-    /// Records in the queue.
+    /// Number of records in the queue.
     pub fn len(&self) -> usize {
-        self.waiting.records.load(Ordering::Acquire).min(self.capacity)
+        self.fill.records.load(Ordering::Acquire).min(self.capacity)
     }
 
-    /// Whether no record waits.
+    /// True if the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many records the queue holds at most.
+    /// Capacity of the queue, records.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -135,28 +135,28 @@ impl LogSender {
 #[derive(Debug)]
 pub struct LogReceiver {
     records: Receiver<Arc<StepRecord>>,
-    waiting: Arc<Waiting>,
+    fill: Arc<FillLevel>,
     capacity: usize,
 }
 
 impl LogReceiver {
-    /// The next record, whenever it comes; `None` when all senders are gone and all records are taken.
+    /// Waits for the next record; `None` when all senders are gone and all records are taken.
     pub fn recv(&self) -> Option<Arc<StepRecord>> {
-        self.records.recv().ok().inspect(|record| self.waiting.remove(text_bytes(record)))
+        self.records.recv().ok().inspect(|record| self.fill.remove(text_bytes(record)))
     }
 
-    /// The next record, if one comes in that time.
+    /// Waits for the next record for at most `time`.
     ///
     /// # Errors
-    /// When none does, or none can any more.
+    /// When no record comes in that time, or all senders are gone and all records are taken.
     pub fn recv_timeout(&self, time: Duration) -> Result<Arc<StepRecord>, RecvTimeoutError> {
-        self.records.recv_timeout(time).inspect(|record| self.waiting.remove(text_bytes(record)))
+        self.records.recv_timeout(time).inspect(|record| self.fill.remove(text_bytes(record)))
     }
 
-    /// Whether half of the queue is in use, by the number of records or by the texts in them.
+    /// True if the queue is at least half full, by the number of records or by the length of their texts.
     pub fn is_half_full(&self) -> bool {
-        self.waiting.records.load(Ordering::Acquire) >= self.capacity.div_ceil(2)
-            || self.waiting.text_bytes.load(Ordering::Acquire) >= CROWDED_BYTES
+        self.fill.records.load(Ordering::Acquire) >= self.capacity.div_ceil(2)
+            || self.fill.text_bytes.load(Ordering::Acquire) >= HALF_FULL_TEXT_BYTES
     }
 
     /// All records until the senders are gone.

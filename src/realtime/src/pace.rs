@@ -1,27 +1,28 @@
-//! When each step is due, and what to do when it is late.
+//! Deadlines of steps, and the reaction to a late step.
 
 use simpartner_model::{StepIndex, Timestep};
 
-/// Deadlines on an absolute grid: no error adds up, however long the run.
+/// Deadlines on an absolute time grid, so that no error accumulates however long the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// The monotonic time at which the step after `from` is due, nanoseconds.
+    /// Deadline of the step after `from`, monotonic nanoseconds.
     anchor_ns: u64,
     from: StepIndex,
+    /// Wall time between deadlines, nanoseconds.
     period_ns: f64,
     max_catchup_steps: u64,
 }
 
-/// What came of asking whether a step is late.
+/// Lateness of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lateness {
-    /// So many nanoseconds; steps back to back will make up for it.
+    /// Delay in nanoseconds, within the permitted number of steps. Steps back to back will make up for it.
     Behind(u64),
-    /// Too many: the grid was moved by `lost_ns`, so that the step is due now, less `late_ns`.
+    /// The delay was larger, so the clock slipped: the deadlines were moved by `lost_ns`.
     Slipped {
-        /// How far the grid was moved, nanoseconds: whole steps.
+        /// Shift of the deadlines, nanoseconds; a whole number of steps.
         lost_ns: u64,
-        /// What is left, nanoseconds.
+        /// Remaining delay, nanoseconds; less than a step.
         late_ns: u64,
     },
 }
@@ -32,13 +33,13 @@ impl Pace {
         Self { anchor_ns: now_ns, from, period_ns: timestep.nanoseconds() as f64 / rate, max_catchup_steps }
     }
 
-    /// When this step is due, monotonic nanoseconds.
+    /// Deadline of a step, monotonic nanoseconds.
     pub fn deadline_ns(&self, step: StepIndex) -> u64 {
         let steps = step.0.saturating_sub(self.from.0 + 1);
         self.anchor_ns + (steps as f64 * self.period_ns) as u64
     }
 
-    /// How late a step is that begins at `now_ns`. A step more than the allowed number of steps late moves the grid.
+    /// Lateness of a step that begins at `now_ns`. A delay of more than `max_catchup_steps` steps moves the deadlines.
     pub fn lateness(&mut self, step: StepIndex, now_ns: u64) -> Lateness {
         let late_ns = now_ns.saturating_sub(self.deadline_ns(step));
         let missed = (late_ns as f64 / self.period_ns).floor();

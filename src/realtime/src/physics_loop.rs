@@ -1,7 +1,7 @@
-//! The physics loop: makes the simulation's steps on time and answers requests between them.
+//! The physics loop: computes the simulation's steps on time and answers requests between them.
 //!
-//! `intake` and `members` hold further parts of [`PhysicsLoop`]'s `impl`: each uses the loop's fields, and the loop calls their
-//! methods. They are one state machine in three files.
+//! `intake` and `members` hold further parts of [`PhysicsLoop`]'s `impl`: each uses the loop's fields, and the loop
+//! calls their methods. They are one state machine in three files.
 
 mod exchange;
 mod intake;
@@ -29,23 +29,23 @@ use super::{
 };
 use simpartner_simulation::sim::Simulation;
 
-/// How long the clock sleeps at most before it checks whether the log has ended: a person hardly notices a tenth of a second.
+/// Interval at which a waiting clock checks whether the log has ended: a person hardly notices a tenth of a second.
 const LOG_CHECK: Duration = Duration::from_millis(100);
 
-/// How long it waits at a time for an empty record: a few steps, so that it goes on soon and answers requests meanwhile.
+/// Interval at which the clock checks for an empty record: a few steps, so that it resumes soon and answers requests.
 const RING_CHECK: Duration = Duration::from_millis(1);
 
-/// What the clock is doing.
 enum Activity {
     Paused,
-    /// Making steps; until a given step if there is one.
+    /// Computing steps, up to the goal if there is one.
     Playing {
         goal: Option<Goal>,
-        /// False for `STEP`, which makes its steps at once whatever the mode.
+        /// False for `STEP`, which computes its steps at once in every mode.
         paced: bool,
     },
 }
 
+/// The step that ends `STEP` or `RUNTO`, with the sender for the answer to that request.
 struct Goal {
     step: StepIndex,
     answer: oneshot::Sender<Result<Status, ControlError>>,
@@ -66,16 +66,16 @@ pub(super) struct PhysicsLoop {
     start_ns: u64,
     priority: Priority,
     niceness: Niceness,
-    /// An empty record, taken for a step that then was not made.
+    /// An empty record that was taken for a step which was then not computed.
     spare: Option<Box<StepRecord>>,
-    /// Since when there has been no empty record, and whether the log's queue was full meanwhile.
-    behind: Option<(u64, bool)>,
-    /// How long the last step took.
+    /// The present wait for an empty record: its start, monotonic ns, and whether the log's queue has been full since.
+    record_wait: Option<(u64, bool)>,
+    /// Computation time of the last step, nanoseconds.
     compute_ns: u64,
     outcome: Option<Outcome>,
 }
 
-/// The ends of the channels that the thread uses.
+/// Channels and shared state of the physics thread, for [`PhysicsLoop::new`].
 pub(super) struct LoopInputs {
     pub(super) requests: RequestReceiver,
     pub(super) members: Arc<MembershipTable>,
@@ -85,7 +85,7 @@ pub(super) struct LoopInputs {
 }
 
 impl PhysicsLoop {
-    /// Ready to run; the clock starts at once unless it is to start paused.
+    /// A loop that is ready to run. The clock starts at once unless the settings start it paused.
     pub(super) fn new(
         simulation: Simulation,
         inputs: LoopInputs,
@@ -111,7 +111,7 @@ impl PhysicsLoop {
             priority: Priority::new(settings.scheduling.priority, now),
             niceness,
             spare: None,
-            behind: None,
+            record_wait: None,
             compute_ns: 0,
             outcome: None,
             settings,
@@ -119,12 +119,12 @@ impl PhysicsLoop {
         if this.is_at_end() {
             this.outcome = Some(Outcome::Completed);
         } else if !this.settings.start_paused {
-            this.play(None, true);
+            this.start_playing(None, true);
         }
         this
     }
 
-    /// Runs to the end.
+    /// Runs until the run has an outcome.
     pub(super) fn run(mut self) -> ClockReport {
         while self.outcome.is_none() {
             self.update_scheduling();
@@ -135,13 +135,13 @@ impl PhysicsLoop {
             } else if self.waits_for_members() {
                 self.wait_for_members();
             } else {
-                self.advance();
+                self.wait_and_step();
             }
         }
         self.finish()
     }
 
-    /// Passes on whether steps have deadlines: to the operating system, the publisher and the log.
+    /// Tells the operating system, the publisher and the log whether steps have deadlines.
     fn update_scheduling(&mut self) {
         let has_deadline = self.has_deadline();
         self.shared.set_paced(has_deadline);
@@ -150,20 +150,20 @@ impl PhysicsLoop {
         self.priority.update(has_deadline, os::now_ns(), &self.shared.priority);
     }
 
-    /// Waits for the next step's deadline, takes in what has come, and makes the step.
-    fn advance(&mut self) {
+    /// Takes in requests until the next step's deadline, then computes the step.
+    fn wait_and_step(&mut self) {
         let next = self.simulation.step_index().after(1);
         let has_deadline = self.has_deadline();
         self.take_requests_before(next);
-        // A request may have paused, ended or reset the run, or changed its pace; then this step is no longer due.
+        // A request may have paused, ended or reset the run, or changed its pace. Then this step is no longer due.
         let due = self.is_next(next) && self.has_deadline() == has_deadline;
         if matches!(self.activity, Activity::Paused) || self.outcome.is_some() || !due || self.waits_for_members() {
             return;
         }
-        let Some(mut record) = self.take_record() else { return };
+        let Some(mut record) = self.take_empty_record() else { return };
         let begin_ns = os::now_ns();
-        let why = self.end_wait(begin_ns);
-        let late_ns = has_deadline.then(|| self.note_lateness(next, begin_ns, why.as_deref()));
+        let why = self.end_record_wait(begin_ns);
+        let late_ns = has_deadline.then(|| self.check_lateness(next, begin_ns, why.as_deref()));
         if self.outcome.is_some() {
             self.spare = Some(record);
             return;
@@ -174,7 +174,7 @@ impl PhysicsLoop {
             compute_ns: 0,
             played_ns: self.shared.lock().figures.speed.played_ns(begin_ns),
         };
-        self.publish();
+        self.publish_status();
         self.shared.begin_step(begin_ns);
         self.simulation.step(&mut record);
         if next.0.checked_rem(self.settings.snapshot_interval_steps) == Some(0) {
@@ -183,30 +183,30 @@ impl PhysicsLoop {
         self.compute_ns = os::now_ns() - begin_ns;
         record.timing.compute_ns = self.compute_ns;
         if self.count_step(begin_ns, late_ns) {
-            self.ask_members();
+            self.begin_answer_round();
             self.records.send(record);
-            self.after_step();
+            self.check_run_end();
         } else {
             self.outcome = Some(Outcome::Quit);
         }
     }
 
-    /// Counts a step that is made. False if the run has ended without it meanwhile.
+    /// Adds a computed step to the figures. False if the run has already ended without it.
     fn count_step(&self, begin_ns: u64, late_ns: Option<u64>) -> bool {
         let mut board = self.shared.lock();
-        let counts = self.shared.end_step(&mut board);
-        if counts {
+        let is_counted = self.shared.end_step(&mut board);
+        if is_counted {
             let figures = &mut board.figures;
             figures.compute.record(self.compute_ns);
             late_ns.into_iter().for_each(|late_ns| figures.lateness.record(late_ns));
             figures.speed.step(begin_ns, self.simulation.timestep());
             board.status = self.status(&board.figures);
         }
-        counts
+        is_counted
     }
 
-    /// Publishes the status for threads that may not wait for an answer.
-    fn publish(&self) {
+    /// Publishes the status for threads that cannot wait for an answer.
+    fn publish_status(&self) {
         let mut board = self.shared.lock();
         board.status = self.status(&board.figures);
     }
@@ -219,7 +219,7 @@ impl PhysicsLoop {
         self.outcome.is_some() || self.log.run_is_to_end()
     }
 
-    /// Whether steps have deadlines in the present mode: in real time, and in lockstep until all members have joined.
+    /// True if steps have deadlines in the present mode: in real time, and in lockstep until all members have joined.
     fn mode_has_deadlines(&self) -> bool {
         match self.settings.mode {
             Mode::RealTime => true,
@@ -228,40 +228,40 @@ impl PhysicsLoop {
         }
     }
 
-    /// Whether the next step has a deadline.
+    /// True if the next step has a deadline.
     fn has_deadline(&self) -> bool {
         self.mode_has_deadlines() && matches!(self.activity, Activity::Playing { paced: true, .. })
     }
 
-    /// An empty record; or none, after a short wait in which requests are answered. In real time the wait becomes a slip.
-    fn take_record(&mut self) -> Option<Box<StepRecord>> {
+    /// An empty record; `None` after a short wait, in which requests are answered. In real time the wait adds lateness.
+    fn take_empty_record(&mut self) -> Option<Box<StepRecord>> {
         let mut record = self.spare.take().or_else(|| self.records.take_empty());
         let layout = self.simulation.layout();
         if let Some(old) = record.as_mut().filter(|record| record.world != layout.world()) {
-            // Made for another world. Each is made anew when its turn comes, so no step makes more than one.
+            // Made for another world. Each record is rebuilt when it is used, so no step rebuilds more than one.
             **old = StepRecord::new(layout);
         }
         if record.is_none() {
-            let (since_ns, log_was_full) = self.behind.unwrap_or_else(|| (os::now_ns(), false));
-            self.behind = Some((since_ns, log_was_full || self.records.log_is_full()));
+            let (since_ns, log_was_full) = self.record_wait.unwrap_or_else(|| (os::now_ns(), false));
+            self.record_wait = Some((since_ns, log_was_full || self.records.log_is_full()));
             self.wait_for_request(RING_CHECK);
         }
         record
     }
 
-    /// There is an empty record. Counts the wait for it, if there was one, and returns its cause.
-    fn end_wait(&mut self, now_ns: u64) -> Option<String> {
-        let (since_ns, log_was_full) = self.behind.take()?;
+    /// Ends the wait for an empty record, if there was one: adds it to the figures and returns its cause.
+    fn end_record_wait(&mut self, now_ns: u64) -> Option<String> {
+        let (since_ns, log_was_full) = self.record_wait.take()?;
         let mut board = self.shared.lock();
         board.figures.waits += 1;
         board.figures.waited_ns += now_ns - since_ns;
-        Some(self.records.what_was_full(log_was_full))
+        Some(self.records.full_queue_text(log_was_full))
     }
 
-    fn note_lateness(&mut self, step: StepIndex, now_ns: u64, why: Option<&str>) -> u64 {
+    fn check_lateness(&mut self, step: StepIndex, now_ns: u64, why: Option<&str>) -> u64 {
         match self.pace.lateness(step, now_ns) {
             Lateness::Behind(late_ns) => late_ns,
-            // A lockstep clock that runs freely until all members have joined has no pace to keep.
+            // A lockstep clock runs freely until all members have joined, so it has no pace to keep.
             Lateness::Slipped { late_ns, .. } if self.settings.mode != Mode::RealTime => late_ns,
             Lateness::Slipped { lost_ns, late_ns } => {
                 {
@@ -277,7 +277,7 @@ impl PhysicsLoop {
                     }
                     None => String::new(),
                 };
-                self.note(EventKind::ClockSlip, format!("the clock gave up {lost_s:.6} s{why}"), Some(lost_s));
+                self.log_event(EventKind::ClockSlip, format!("the clock gave up {lost_s:.6} s{why}"), Some(lost_s));
                 if self.settings.on_overrun == OnOverrun::Stop {
                     self.outcome = Some(Outcome::Overrun);
                 }
@@ -286,10 +286,10 @@ impl PhysicsLoop {
         }
     }
 
-    fn after_step(&mut self) {
+    fn check_run_end(&mut self) {
         let step = self.simulation.step_index();
         if self.simulation.has_diverged() {
-            let why = self.divergence();
+            let why = self.divergence_text();
             if self.settings.unattended {
                 self.outcome = Some(Outcome::Diverged(why));
             } else {
@@ -311,24 +311,24 @@ impl PhysicsLoop {
         self.settings.end.is_some_and(|end| self.simulation.step_index() >= end)
     }
 
-    fn divergence(&self) -> String {
+    fn divergence_text(&self) -> String {
         format!("the world diverged in step {}; see the event table, then RESET", self.simulation.step_index())
     }
 
-    fn answer(&mut self, request: Request) {
+    fn handle_request(&mut self, request: Request) {
         match request {
-            Request::Command(command, _) => self.submit(command),
-            Request::Commands(commands, _) => commands.into_iter().for_each(|command| self.submit(command)),
-            Request::Join(place, client) => self.join(place, client),
-            Request::Answer(answer) => self.take_answer(answer),
-            Request::Leave(place, client) => self.leave(place, client),
+            Request::Command(command, _) => self.submit_command(command),
+            Request::Commands(commands, _) => commands.into_iter().for_each(|command| self.submit_command(command)),
+            Request::Join(slot, client) => self.join(slot, client),
+            Request::Answer(answer) => self.apply_answer(answer),
+            Request::Leave(slot, client) => self.leave(slot, client),
             Request::Note(event) => {
                 self.simulation.note(Event { step: self.simulation.step_index(), ..event });
             }
-            Request::Control(control, answer) => self.control(control, answer),
+            Request::Control(control, answer) => self.handle_control(control, answer),
             Request::Exchange(exchange, answer) => {
-                // Who asked may have gone away; the world is another one all the same.
-                let _ = answer.send(self.exchange(*exchange));
+                // The client may be gone; the world is replaced all the same.
+                let _ = answer.send(self.switch_world(*exchange));
             }
             Request::Ruts(mut tiles, answer) => {
                 let changes = self.simulation.take_changed_ruts(&mut tiles);
@@ -338,7 +338,7 @@ impl PhysicsLoop {
         }
     }
 
-    fn control(&mut self, control: Control, answer: oneshot::Sender<Result<Status, ControlError>>) {
+    fn handle_control(&mut self, control: Control, answer: oneshot::Sender<Result<Status, ControlError>>) {
         let result = match control {
             Control::State | Control::Sync => Ok(()),
             Control::Play { rate } => self.request_play(rate),
@@ -348,9 +348,9 @@ impl PhysicsLoop {
             }
             Control::Step { count } => {
                 let step = self.simulation.step_index().after(count);
-                return self.pursue(Goal { step, answer }, false);
+                return self.play_to_goal(Goal { step, answer }, false);
             }
-            Control::RunTo { step } => return self.pursue(Goal { step, answer }, true),
+            Control::RunTo { step } => return self.play_to_goal(Goal { step, answer }, true),
             Control::Reset => self.reset(),
             Control::Mode(mode) => self.request_mode(mode, self.settings.lockstep.members.clone()),
             Control::Lockstep(members) => self.request_mode(Mode::Lockstep, members),
@@ -360,13 +360,13 @@ impl PhysicsLoop {
             }
         };
         self.update_scheduling();
-        // A client that has gone away needs no answer.
-        let _ = answer.send(result.map(|()| self.present()));
+        // The client may be gone.
+        let _ = answer.send(result.map(|()| self.present_status()));
     }
 
     fn request_play(&mut self, rate: Option<f64>) -> Result<(), ControlError> {
         if self.simulation.has_diverged() {
-            return Err(ControlError::WrongState(self.divergence()));
+            return Err(ControlError::WrongState(self.divergence_text()));
         }
         if matches!(self.activity, Activity::Playing { goal: Some(_), .. }) {
             return Err(ControlError::WrongState("the clock runs to a step; PAUSE first".into()));
@@ -375,31 +375,31 @@ impl PhysicsLoop {
             self.settings.rate = rate;
         }
         if matches!(self.activity, Activity::Paused) {
-            self.play(None, true);
+            self.start_playing(None, true);
         } else {
             self.re_anchor();
         }
         Ok(())
     }
 
-    /// Starts making steps up to a goal, or answers why not.
-    fn pursue(&mut self, goal: Goal, paced: bool) {
+    /// Starts playing up to a goal, or answers with the reason for the refusal.
+    fn play_to_goal(&mut self, goal: Goal, paced: bool) {
         let step = self.simulation.step_index();
         let refusal = if matches!(self.activity, Activity::Playing { .. }) {
             Some("the clock is playing; PAUSE first".to_owned())
         } else if self.simulation.has_diverged() {
-            Some(self.divergence())
+            Some(self.divergence_text())
         } else if goal.step < step {
             Some(format!("step {} has been made already; the present one is {step}", goal.step))
         } else {
             None
         };
-        // The asker may have gone away; the goal stands all the same.
+        // The client may be gone; the goal stands all the same.
         let _ = match refusal {
             Some(why) => goal.answer.send(Err(ControlError::WrongState(why))),
-            None if goal.step == step => goal.answer.send(Ok(self.present())),
+            None if goal.step == step => goal.answer.send(Ok(self.present_status())),
             None => {
-                self.play(Some(goal), paced);
+                self.start_playing(Some(goal), paced);
                 return;
             }
         };
@@ -411,34 +411,34 @@ impl PhysicsLoop {
         }
         let remainder = self.simulation.reset().map_err(|error| ControlError::WrongState(error.to_string()))?;
         self.send_remainder(remainder);
-        self.note(EventKind::Reset, "the world was rebuilt from the model".into(), None);
-        self.ask_members();
+        self.log_event(EventKind::Reset, "the world was rebuilt from the model".into(), None);
+        self.begin_answer_round();
         let state = self.simulation.observe();
         self.records.publish_state(state);
         self.re_anchor();
         Ok(())
     }
 
-    fn play(&mut self, goal: Option<Goal>, paced: bool) {
+    fn start_playing(&mut self, goal: Option<Goal>, paced: bool) {
         self.activity = Activity::Playing { goal, paced };
-        self.note(EventKind::Play, String::new(), None);
+        self.log_event(EventKind::Play, String::new(), None);
         self.shared.lock().figures.speed.start(os::now_ns());
         if let Some(barrier) = &mut self.barrier {
-            barrier.wait_from(os::now_ns());
+            barrier.restart_timeout(os::now_ns());
         }
         self.re_anchor();
     }
 
-    /// Stops making steps and answers the request that set the goal, with the status if it was reached.
+    /// Stops playing. Answers the request that set the goal: with the status if `reached` is `Ok`, else with the error.
     fn pause(&mut self, reached: Result<(), ControlError>) {
         if let Activity::Playing { goal, .. } = std::mem::replace(&mut self.activity, Activity::Paused) {
-            self.note(EventKind::Pause, String::new(), None);
+            self.log_event(EventKind::Pause, String::new(), None);
             self.shared.lock().figures.speed.stop(os::now_ns());
             if let Some(goal) = goal {
-                // The asker may read the step as soon as it has the answer.
+                // The client may read the step as soon as it has the answer.
                 self.records.flush();
-                // The asker may have gone away.
-                let _ = goal.answer.send(reached.map(|()| self.present()));
+                // The client may be gone.
+                let _ = goal.answer.send(reached.map(|()| self.present_status()));
             }
         }
     }
@@ -450,16 +450,16 @@ impl PhysicsLoop {
         self.pace = Pace::new(self.simulation.timestep(), settings.rate, settings.max_catchup_steps, step, now);
     }
 
-    fn note(&mut self, kind: EventKind, text: String, value: Option<f64>) {
-        self.note_of(kind, "", text, value);
+    fn log_event(&mut self, kind: EventKind, text: String, value: Option<f64>) {
+        self.log_event_of(kind, "", text, value);
     }
 
-    fn note_of(&mut self, kind: EventKind, subject: &str, text: String, value: Option<f64>) {
+    fn log_event_of(&mut self, kind: EventKind, subject: &str, text: String, value: Option<f64>) {
         let step = self.simulation.step_index();
         self.simulation.note(Event { step, kind, subject: subject.to_owned(), text, value });
     }
 
-    fn present(&self) -> Status {
+    fn present_status(&self) -> Status {
         self.status(&self.shared.lock().figures)
     }
 
@@ -487,10 +487,10 @@ impl PhysicsLoop {
 
     fn finish(mut self) -> ClockReport {
         self.pause(Err(ControlError::Over));
-        self.publish();
+        self.publish_status();
         let outcome = self.outcome.clone().unwrap_or(Outcome::Quit);
         let state_hash = self.simulation.state_hash();
-        // A run that has ended without the present step has its report already.
+        // A run that ended without the present step has been reported already.
         if !self.shared.is_abandoned() {
             let remainder = self.simulation.take_remainder();
             self.send_remainder(remainder);

@@ -1,8 +1,9 @@
-//! When a thread has real-time priority: while steps have deadlines, and never more than a share of a core's time.
+//! Real-time priority of a thread: held while steps have deadlines, and never for more than a share of a core's time.
 //!
-//! A thread of real-time priority stops everything of ordinary priority on its core for as long as it computes. A clock that keeps
-//! its deadlines sleeps between steps; one that is overloaded (its steps take longer than their time, or the rate is beyond
-//! reach) would not let go of the core. So a thread that has used up its share goes on with ordinary priority for a while.
+//! A thread of real-time priority stops everything of ordinary priority on its core for as long as it computes. A clock
+//! that keeps its deadlines sleeps between steps. An overloaded clock (its steps take longer than their time, or the
+//! rate is beyond reach) would never release the core. So a thread that has used up its share continues with ordinary
+//! priority for a while.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -11,91 +12,94 @@ use std::sync::{
 
 use super::os::{self, Grants, ThreadId};
 
-/// The share of a core's time that a thread may have with real-time priority in the long run. Under a real load of 80 % a step
-/// that takes a little longer than others is late already; the kernel's own limit of 95 % leaves too little to work with.
-const SHARE: f64 = 0.8;
+/// Largest long-run fraction of a core's time that a thread may compute with real-time priority. At a real load of 80
+/// %, a step that takes a little longer than others is late already. The kernel's own limit of 95 % leaves other
+/// threads too little.
+const MAX_REALTIME_SHARE: f64 = 0.8;
 
-/// How much time it may have beyond its share, nanoseconds. With real-time priority and without sleep it is used up after 100 ms
-/// (the 50 steps of catching up take less), and saved up again in 25 ms of ordinary priority.
-const CREDIT_NS: f64 = 20e6;
+/// Largest credit of computing time beyond that share, nanoseconds. Without sleep at real-time priority it is used up
+/// after 100 ms (the 50 catch-up steps take less), and it is restored in 25 ms of ordinary priority.
+const MAX_CREDIT_NS: f64 = 20e6;
 
-/// Decides whether a thread may have real-time priority: a token bucket that fills at the rate of the share and is emptied by computing
-/// with that priority. It reads no clock; the caller passes the times.
+/// Token bucket that limits a thread's real-time priority. It fills at the rate [`MAX_REALTIME_SHARE`] and is emptied
+/// by computing with that priority. It reads no clock; the caller passes the times.
 #[derive(Debug)]
 struct DutyCycle {
     credit_ns: f64,
     last_ns: u64,
-    may: bool,
+    allowed: bool,
 }
 
 impl DutyCycle {
     fn new(now_ns: u64) -> Self {
-        Self { credit_ns: CREDIT_NS, last_ns: now_ns, may: true }
+        Self { credit_ns: MAX_CREDIT_NS, last_ns: now_ns, allowed: true }
     }
 
-    /// Accounts for the time since the last call, `idle_ns` of which the thread slept. Returns whether it may have real-time
-    /// priority from now on: until its credit is used up, and then not before it is whole again.
+    /// Accounts for the time since the last call, `idle_ns` of which the thread slept. True if the thread may have
+    /// real-time priority from now on: until the credit is used up, and then again when it is fully restored.
     fn allows(&mut self, now_ns: u64, idle_ns: u64, is_raised: bool) -> bool {
         let passed_ns = now_ns.saturating_sub(self.last_ns);
         self.last_ns = now_ns;
         let computed_ns = if is_raised { passed_ns.saturating_sub(idle_ns) } else { 0 };
-        self.credit_ns = (self.credit_ns + SHARE * passed_ns as f64 - computed_ns as f64).min(CREDIT_NS);
-        self.may = if self.may { self.credit_ns > 0.0 } else { self.credit_ns >= CREDIT_NS };
-        // What one long step has used beyond the credit is not held against the thread for longer than the credit.
+        self.credit_ns =
+            (self.credit_ns + MAX_REALTIME_SHARE * passed_ns as f64 - computed_ns as f64).min(MAX_CREDIT_NS);
+        self.allowed = if self.allowed { self.credit_ns > 0.0 } else { self.credit_ns >= MAX_CREDIT_NS };
+        // The credit never becomes negative, so an over-long step costs no more than the full credit.
         self.credit_ns = self.credit_ns.max(0.0);
-        self.may
+        self.allowed
     }
 
-    /// The credit is used up.
+    /// Sets the credit to zero.
     fn exhaust(&mut self) {
-        (self.credit_ns, self.may) = (0.0, false);
+        (self.credit_ns, self.allowed) = (0.0, false);
     }
 }
 
-/// The priority of a thread as others see it, and the way for them to take it away.
+/// A thread's real-time priority as other threads see it. They can revoke it here.
 #[derive(Debug, Default)]
 pub(super) struct PriorityState {
     /// The thread while it has real-time priority.
     raised: Mutex<Option<ThreadId>>,
-    /// What it has presently: 0 is ordinary.
+    /// The present real-time priority; 0 is ordinary scheduling.
     present: AtomicU8,
-    /// Whether it was taken away from outside.
-    taken: AtomicBool,
-    /// How often the thread had used up its share.
+    /// True if another thread has revoked the priority.
+    revoked: AtomicBool,
+    /// Number of times the thread has used up its share of the core.
     step_downs: AtomicU64,
 }
 
 impl PriorityState {
-    /// The real-time priority that the thread has presently; 0 is ordinary scheduling.
+    /// The thread's present real-time priority; 0 is ordinary scheduling.
     pub(super) fn present(&self) -> u8 {
         self.present.load(Ordering::Acquire)
     }
 
-    /// How often the thread had used up its share of the core.
+    /// Number of times the thread has used up its share of the core.
     pub(super) fn step_downs(&self) -> u64 {
         self.step_downs.load(Ordering::Acquire)
     }
 
-    /// Takes real-time priority away from a thread that is in the midst of a long step.
-    pub(super) fn take_away(&self) {
+    /// Revokes the real-time priority of the thread during a long step.
+    pub(super) fn revoke(&self) {
         let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = *raised
-            && os::lower(thread).is_ok()
+            && os::set_ordinary_priority(thread).is_ok()
         {
             *raised = None;
             self.present.store(0, Ordering::Release);
             self.step_downs.fetch_add(1, Ordering::AcqRel);
-            self.taken.store(true, Ordering::Release);
+            self.revoked.store(true, Ordering::Release);
         }
     }
 }
 
-/// A thread's own hold on its priority.
+/// A thread's control of its own real-time priority.
 #[derive(Debug)]
 pub(super) struct Priority {
-    /// What it asks for; 0 never asks.
+    /// Requested real-time priority; 0 if the thread requests none.
     wanted: u8,
     duty: DutyCycle,
+    /// Time slept since the last update, nanoseconds.
     idle_ns: u64,
     is_raised: bool,
 }
@@ -105,30 +109,31 @@ impl Priority {
         Self { wanted, duty: DutyCycle::new(now_ns), idle_ns: 0, is_raised: false }
     }
 
-    /// The thread has slept so long.
-    pub(super) fn slept(&mut self, nanoseconds: u64) {
+    /// Adds time that the thread has slept.
+    pub(super) fn record_sleep(&mut self, nanoseconds: u64) {
         self.idle_ns += nanoseconds;
     }
 
-    /// Takes or gives back real-time priority for the calling thread. To be called between any two pieces of work.
+    /// Acquires or releases real-time priority for the calling thread. To be called between any two pieces of work.
     pub(super) fn update(&mut self, has_deadlines: bool, now_ns: u64, state: &PriorityState) {
         if self.wanted == 0 {
             return;
         }
-        if self.is_raised && state.taken.swap(false, Ordering::AcqRel) {
+        if self.is_raised && state.revoked.swap(false, Ordering::AcqRel) {
             self.is_raised = false;
             self.duty.exhaust();
         }
-        let may = self.duty.allows(now_ns, std::mem::take(&mut self.idle_ns), self.is_raised);
-        let is_due = has_deadlines && may;
+        let allowed = self.duty.allows(now_ns, std::mem::take(&mut self.idle_ns), self.is_raised);
+        let is_due = has_deadlines && allowed;
         if is_due == self.is_raised {
             return;
         }
         let mut raised = state.raised.lock().unwrap_or_else(PoisonError::into_inner);
         let thread = os::this_thread();
-        let changed = if is_due { os::raise(thread, self.wanted) } else { os::lower(thread) };
+        let changed =
+            if is_due { os::set_realtime_priority(thread, self.wanted) } else { os::set_ordinary_priority(thread) };
         if changed.is_err() {
-            // It is not granted, which the grants at the start report.
+            // The system does not grant it, which the grants at the start report.
             self.wanted = 0;
             return;
         }
@@ -141,19 +146,22 @@ impl Priority {
     }
 }
 
-/// The niceness of the process in fast mode, which is a computation and lets interactive programs go first.
+/// The niceness of the process, raised in fast mode: a fast run is a batch computation and yields to interactive
+/// programs.
 ///
-/// It is the niceness of all threads, since the log's threads compute as much as the physics. A clock that may return to real time
-/// raises it only where the system lets it lower it again.
+/// It applies to all threads, since the log's threads compute as much as the physics. If the clock may return to real
+/// time, the niceness is raised only where the system allows lowering it again.
 #[derive(Debug)]
 pub(super) struct Niceness {
+    /// Niceness outside of fast mode.
     ordinary: i32,
+    /// Niceness in fast mode.
     fast: i32,
     is_fast: bool,
 }
 
 impl Niceness {
-    /// `nicer` is by how much. A run that nobody can turn to real time need not lower it again.
+    /// `nicer` is the increase in fast mode, 0 to 19. A run that `stays_fast` never has to lower the niceness again.
     pub(super) fn new(nicer: u8, stays_fast: bool, grants: &mut Grants) -> Self {
         let ordinary = os::niceness();
         let is_granted = nicer > 0 && (stays_fast || os::can_be_less_nice());
@@ -170,39 +178,40 @@ impl Niceness {
         Self { ordinary, fast, is_fast: false }
     }
 
-    /// Sets it when the mode has changed.
+    /// Sets the niceness of the process if the mode has changed.
     pub(super) fn set(&mut self, is_fast: bool) {
         if is_fast != self.is_fast && self.fast != self.ordinary {
-            os::set_niceness(if is_fast { self.fast } else { self.ordinary });
+            os::set_process_niceness(if is_fast { self.fast } else { self.ordinary });
         }
         self.is_fast = is_fast;
     }
 }
 
-/// By how much less nice than others such a thread is while steps have deadlines. On a busy core it then gets some nine times an
-/// ordinary thread's share, and still leaves the others theirs.
-const LESS_NICE: i32 = 10;
+/// Reduction of the niceness of a [`DeadlineNiceness`] thread while steps have deadlines. On a busy core the thread
+/// then gets some nine times an ordinary thread's share, and the others still run.
+const NICENESS_REDUCTION: i32 = 10;
 
-/// The niceness of a thread that has to keep up with the clock, as the log's does: without it a queue fills up beside busy
-/// programs, and the clock then has to wait. Where the system does not grant it, nothing changes.
+/// Reduced niceness of a thread that has to keep up with the clock, such as the log's. Without it a queue fills up
+/// beside busy programs, and the clock then has to wait. Where the system does not grant it, nothing changes.
 #[derive(Debug)]
 pub struct DeadlineNiceness {
     ordinary: i32,
 }
 
 impl DeadlineNiceness {
-    /// For the calling thread, which has its ordinary niceness.
+    /// Takes the present niceness of the calling thread as its ordinary one.
     pub fn new() -> Self {
         Self { ordinary: os::niceness() }
     }
 
-    /// Whether steps have deadlines now; on the thread that it was made for.
+    /// Sets the niceness for steps with or without deadlines. To be called on the thread that called
+    /// [`new`](Self::new).
     pub fn set(&self, has_deadlines: bool) {
-        let (less_nice, present) = ((self.ordinary - LESS_NICE).max(-20), os::niceness());
-        // A fast run sets the niceness of all threads, so the present one says whether anything is to be done.
+        let (less_nice, present) = ((self.ordinary - NICENESS_REDUCTION).max(-20), os::niceness());
+        // A fast run sets the niceness of all threads, so compare with the present value and not with the last one set.
         match has_deadlines {
-            true if present != less_nice => os::set_own_niceness(less_nice),
-            false if present == less_nice => os::set_own_niceness(self.ordinary),
+            true if present != less_nice => os::set_thread_niceness(less_nice),
+            false if present == less_nice => os::set_thread_niceness(self.ordinary),
             _ => {}
         }
     }
@@ -225,23 +234,23 @@ mod tests {
     fn a_thread_that_has_to_keep_up_is_less_nice_while_steps_have_deadlines() {
         let niceness = DeadlineNiceness::new();
         let ordinary = os::niceness();
-        let granted = if os::can_be_less_nice() { (ordinary - LESS_NICE).max(-20) } else { ordinary };
+        let granted = if os::can_be_less_nice() { (ordinary - NICENESS_REDUCTION).max(-20) } else { ordinary };
         niceness.set(true);
         assert_eq!(os::niceness(), granted);
         niceness.set(false);
         assert_eq!(os::niceness(), ordinary);
     }
 
-    /// Runs a thread that computes for `busy_ns` and then sleeps for `idle_ns`, for ten seconds. Returns the time it had real-time
-    /// priority while it computed, and how often that changed.
+    /// Runs a thread that computes for `busy_ns` and then sleeps for `idle_ns`, for ten seconds. Returns the time it
+    /// had real-time priority while it computed, and how often that changed.
     fn ten_seconds(busy_ns: u64, idle_ns: u64) -> (u64, u32) {
         let (mut duty, mut now, mut raised, mut computed, mut changes) = (DutyCycle::new(0), 0, true, 0, 0);
         while now < 10_000 * MS {
             now += busy_ns + idle_ns;
             computed += if raised { busy_ns } else { 0 };
-            let may = duty.allows(now, idle_ns, raised);
-            changes += u32::from(may != raised);
-            raised = may;
+            let allowed = duty.allows(now, idle_ns, raised);
+            changes += u32::from(allowed != raised);
+            raised = allowed;
         }
         (computed, changes)
     }
@@ -257,7 +266,7 @@ mod tests {
         for busy_ns in [10_000, MS, 7 * MS] {
             let (computed, changes) = ten_seconds(busy_ns, 0);
             let share = computed as f64 / 1e10;
-            assert!((share - SHARE).abs() < 0.03, "steps of {busy_ns} ns: {share}");
+            assert!((share - MAX_REALTIME_SHARE).abs() < 0.03, "steps of {busy_ns} ns: {share}");
             assert!(changes > 50, "others wait a tenth of a second, not longer: {changes} changes");
         }
     }

@@ -1,9 +1,10 @@
-//! The publisher: the thread between the physics thread and everybody who reads records.
+//! The publisher: the thread between the physics thread and all readers of records.
 //!
-//! The physics thread fills a record that already exists, passes it through a lock-free ring and gets it back empty. Work that
-//! allocates memory, or grows with the number of readers, is done here: copying the record once for all readers, publishing it,
-//! passing it on to the log. The thread has a real-time priority below that of the physics thread, prints nothing, and never waits
-//! for the log: it keeps the records that the log's queue has no room for, and the physics thread runs out of empty ones.
+//! The physics thread fills an existing record, passes it through a lock-free ring and gets it back empty. The
+//! publisher does the work that allocates memory or grows with the number of readers: it copies the record once for all
+//! readers, publishes the copy and passes it on to the log. Its real-time priority is below that of the physics thread.
+//! It prints nothing and never waits for the log: it holds the records that do not fit into the log's queue, until the
+//! physics thread runs out of empty ones.
 
 use std::{
     collections::VecDeque,
@@ -19,27 +20,27 @@ use super::{
     log_queue::LogSender,
     os,
     priority::{Priority, PriorityState},
-    queue_figures::{QueueFigures, RECORDS},
+    queue_figures::{CIRCULATING_RECORDS, QueueFigures},
     records::RecordWriter,
     shared::Shared,
 };
 
-/// How long the publisher sleeps when nobody wakes it; it bounds how late it notices the end.
-const IDLE: Duration = Duration::from_millis(10);
+/// Longest sleep of the publisher while there is nothing to do. It bounds the delay with which it notices the end.
+const IDLE_SLEEP: Duration = Duration::from_millis(10);
 
-/// How long it sleeps while the log's queue is full: a few steps, of which the ring holds a thousand.
+/// Longest sleep of the publisher while the log's queue is full: a few steps, of which the ring holds a thousand.
 const LOG_RETRY: Duration = Duration::from_millis(1);
 
-/// How long the physics thread sleeps at a time while it waits for the publisher: a twentieth of the shortest usual step. Nobody sees
-/// the difference, and the publisher gets the core.
-const TURN: Duration = Duration::from_micros(50);
+/// Polling interval of the physics thread while it waits for the publisher: a twentieth of the shortest usual timestep.
+/// The delay is negligible, and the sleep leaves the core to the publisher.
+const PUBLISHER_WAIT: Duration = Duration::from_micros(50);
 
-/// Where readers see records and events.
+/// The writers through which readers get records and events.
 #[derive(Clone)]
 pub(super) struct Published {
-    /// The records.
+    /// Writer of records.
     pub records: RecordWriter,
-    /// The events and commands of all records.
+    /// Writer of the events and command counts of all records.
     pub events: Arc<EventWriter>,
 }
 
@@ -53,27 +54,27 @@ pub struct RecordSender {
     sent: u64,
 }
 
-/// The publisher's thread. It ends, after the last record is out, when the [`RecordSender`] is dropped or the physics thread
-/// abandoned.
+/// The publisher's thread. It ends when the [`RecordSender`] is dropped or the physics thread is abandoned, after the
+/// last record is out.
 pub struct Publisher {
     thread: JoinHandle<()>,
 }
 
-/// What the thread owns.
+/// State of the publisher's thread.
 struct PublisherLoop {
     full: rtrb::Consumer<Box<StepRecord>>,
     empty: rtrb::Producer<Box<StepRecord>>,
     published: Published,
     log: Option<LogSender>,
-    /// Published records that the log's queue has no room for yet, each with the emptied record it was copied from. A record of no
-    /// step has no values to be filled again, and does not go back.
+    /// Published records that await room in the log's queue, each with the emptied record it was copied from. A record
+    /// without a step has no values to be filled again, so it is not returned.
     held: VecDeque<(Arc<StepRecord>, Option<Box<StepRecord>>)>,
     queues: Arc<QueueFigures>,
     priority: Priority,
 }
 
 impl Publisher {
-    /// Starts the thread, with that real-time priority while steps have deadlines.
+    /// Starts the thread. `priority` is its real-time priority while steps have deadlines; 0 requests none.
     pub fn start(
         layout: &Layout,
         published: Published,
@@ -81,20 +82,20 @@ impl Publisher {
         shared: Arc<Shared>,
         priority: u8,
     ) -> std::io::Result<(Self, RecordSender)> {
-        let (mut give, empty) = rtrb::RingBuffer::new(RECORDS);
-        let (full, take) = rtrb::RingBuffer::<Box<StepRecord>>::new(RECORDS);
-        for _ in 0..RECORDS {
-            give.push(Box::new(StepRecord::new(layout))).expect("the ring has room for all records");
+        let (mut empty_records, empty) = rtrb::RingBuffer::new(CIRCULATING_RECORDS);
+        let (full, full_records) = rtrb::RingBuffer::<Box<StepRecord>>::new(CIRCULATING_RECORDS);
+        for _ in 0..CIRCULATING_RECORDS {
+            empty_records.push(Box::new(StepRecord::new(layout))).expect("the ring has room for all records");
         }
         let records = published.records.clone();
         let queues = Arc::clone(&shared.queues);
         queues.set_log_capacity(log.as_ref().map_or(0, LogSender::capacity));
         let work = PublisherLoop {
-            full: take,
-            empty: give,
+            full: full_records,
+            empty: empty_records,
             published,
             log,
-            held: VecDeque::with_capacity(RECORDS),
+            held: VecDeque::with_capacity(CIRCULATING_RECORDS),
             queues: Arc::clone(&queues),
             priority: Priority::new(priority, os::now_ns()),
         };
@@ -106,7 +107,7 @@ impl Publisher {
     /// Waits until the last record is out.
     pub fn join(self) {
         self.thread.thread().unpark();
-        // The thread only moves data; if it panicked, the panic was printed and the run ends all the same.
+        // The thread only moves data. If it panicked, the panic was printed, and the run ends all the same.
         let _ = self.thread.join();
     }
 }
@@ -116,7 +117,7 @@ impl PublisherLoop {
         let state = PriorityState::default();
         loop {
             self.priority.update(shared.is_paced(), os::now_ns(), &state);
-            // Read before the ring, so that no record can come in between.
+            // Checked before the ring is read, so that no record is left in it.
             let is_last = self.full.is_abandoned() || shared.is_abandoned();
             let moved = self.publish_next();
             self.pass_to_log();
@@ -127,16 +128,16 @@ impl PublisherLoop {
                 break;
             }
             let from_ns = os::now_ns();
-            thread::park_timeout(if self.held.is_empty() { IDLE } else { LOG_RETRY });
-            self.priority.slept(os::now_ns() - from_ns);
+            thread::park_timeout(if self.held.is_empty() { IDLE_SLEEP } else { LOG_RETRY });
+            self.priority.record_sleep(os::now_ns() - from_ns);
         }
         if let Some(log) = &self.log {
-            // A log that has ended reports that itself.
+            // If the log has ended, it has reported that itself.
             self.held.drain(..).for_each(|(record, _)| drop(log.send(record)));
         }
     }
 
-    /// Publishes the next record, if there is one.
+    /// Publishes the next record. False if there is none.
     fn publish_next(&mut self) -> bool {
         let Ok(mut record) = self.full.pop() else { return false };
         let shared = Arc::new(take_contents(&mut record));
@@ -169,7 +170,7 @@ impl PublisherLoop {
     }
 }
 
-/// Copies the numbers and moves what the lists hold, so that the record goes back empty and with its memory.
+/// Copies the numbers and moves the contents of the lists. The record keeps its memory and can be filled again.
 fn take_contents(record: &mut StepRecord) -> StepRecord {
     StepRecord {
         step: record.step,
@@ -191,49 +192,49 @@ fn take_contents(record: &mut StepRecord) -> StepRecord {
 }
 
 impl RecordSender {
-    /// An empty record, or `None` while all are on their way.
+    /// An empty record; `None` while all records are in use.
     pub fn take_empty(&mut self) -> Option<Box<StepRecord>> {
         self.empty.pop().ok()
     }
 
-    /// Whether records are held back because the log's queue is full.
+    /// True while records are held back because the log's queue is full.
     pub fn log_is_full(&self) -> bool {
         self.queues.log_is_full()
     }
 
-    /// Which queue was full, and why, when there was no empty record.
-    pub fn what_was_full(&self, log_was_full: bool) -> String {
+    /// Text for the log: which queue was full, and why, when there was no empty record.
+    pub fn full_queue_text(&self, log_was_full: bool) -> String {
         match self.queues.longest_log().filter(|_| log_was_full) {
             Some((_, capacity)) => {
                 format!("the log's queue of {capacity} records was full, because the log took fewer than steps came")
             }
             None => format!(
-                "the ring of {RECORDS} records to the publisher was full, because that thread got too little processor time"
+                "the ring of {CIRCULATING_RECORDS} records to the publisher was full, because that thread got too little processor time"
             ),
         }
     }
 
-    /// Sends a full record on its way.
+    /// Sends a filled record to the publisher.
     pub fn send(&mut self, record: Box<StepRecord>) {
-        // It has a place for every empty record there is; one of no step may have to wait until the publisher takes another. That
-        // thread waits for nobody, so this is soon.
+        // The ring has a slot for every circulating record. A record without a step is an extra one and may have to
+        // wait until the publisher takes another. That is soon, because the publisher waits for nobody.
         while self.full.is_full() && !self.full.is_abandoned() {
-            thread::sleep(TURN);
+            thread::sleep(PUBLISHER_WAIT);
         }
         let _ = self.full.push(record);
         self.sent += 1;
-        self.queues.note_ring_length(RECORDS - self.full.slots());
+        self.queues.note_ring_length(CIRCULATING_RECORDS - self.full.slots());
         self.publisher.unpark();
     }
 
     /// Waits until the records sent so far are published. It does not wait for the log.
     pub fn flush(&self) {
         while self.queues.published() < self.sent && !self.empty.is_abandoned() {
-            thread::sleep(TURN);
+            thread::sleep(PUBLISHER_WAIT);
         }
     }
 
-    /// Publishes a state that no step has produced, and that is therefore not logged, after all records sent so far.
+    /// Publishes a state that no step has produced, after all records sent so far. It is not logged.
     pub fn publish_state(&mut self, state: StepRecord) {
         self.flush();
         self.published.publish(Arc::new(state));

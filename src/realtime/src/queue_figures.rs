@@ -1,14 +1,14 @@
-//! How full the queues on a record's way are, for the physics thread and the summary.
+//! Fill levels of the queues between the physics thread and the log, for the physics thread and the summary.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::report::QueueUse;
 
-/// How many records circulate between the physics thread and the publisher: a second of steps at 1 kHz.
-pub(super) const RECORDS: usize = 1024;
+/// Number of records that circulate between the physics thread and the publisher: a second of steps at 1 kHz.
+pub(super) const CIRCULATING_RECORDS: usize = 1024;
 
-/// Counters of the ring to the publisher and of the log's queue. Written by the publisher and the physics thread, which wait for
-/// nobody here.
+/// Counters of the ring to the publisher and of the log's queue. Publisher and physics thread write them without
+/// waiting.
 #[derive(Debug, Default)]
 pub(super) struct QueueFigures {
     published: AtomicU64,
@@ -19,7 +19,7 @@ pub(super) struct QueueFigures {
 }
 
 impl QueueFigures {
-    /// How many records readers could see so far.
+    /// Number of records published so far.
     pub(super) fn published(&self) -> u64 {
         self.published.load(Ordering::Acquire)
     }
@@ -44,21 +44,21 @@ impl QueueFigures {
         self.log_is_full.store(is_full, Ordering::Release);
     }
 
-    /// Whether records are held back because the log's queue is full.
+    /// True while records are held back because the log's queue is full.
     pub(super) fn log_is_full(&self) -> bool {
         self.log_is_full.load(Ordering::Acquire)
     }
 
-    /// The largest number of records in the log's queue and its capacity; `None` without a log.
+    /// Peak length of the log's queue and its capacity, in records; `None` without a log.
     pub(super) fn longest_log(&self) -> Option<(usize, usize)> {
         let capacity = self.log_capacity.load(Ordering::Relaxed);
         (capacity > 0).then(|| (self.longest_log.load(Ordering::Relaxed), capacity))
     }
 
-    /// How much of each queue was used.
-    pub(super) fn uses(&self) -> Vec<QueueUse> {
+    /// Peak length and capacity of each queue.
+    pub(super) fn queue_uses(&self) -> Vec<QueueUse> {
         let longest = self.longest_ring.load(Ordering::Relaxed);
-        let ring = QueueUse { name: "ring to the publisher", longest, capacity: RECORDS };
+        let ring = QueueUse { name: "ring to the publisher", longest, capacity: CIRCULATING_RECORDS };
         let log = |(longest, capacity)| QueueUse { name: "log's queue", longest, capacity };
         std::iter::once(ring).chain(self.longest_log().map(log)).collect()
     }

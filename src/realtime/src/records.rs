@@ -1,6 +1,8 @@
-//! Where readers find the records of steps: always the newest one, and for those that follow every one of the last seconds.
+//! Distribution of records to readers: always the newest record, and every record of the last seconds for readers that
+//! follow.
 //!
-//! Nobody waits for a reader. One that follows and comes too late finds the oldest record that is kept, and goes on from there.
+//! The writer never waits for a reader. A reader that follows and falls too far behind continues with the oldest record
+//! that is kept.
 
 use std::{future::pending, sync::Arc};
 
@@ -11,14 +13,17 @@ use tokio::sync::{
     watch,
 };
 
-/// How late a reader that follows may be, in simulated time: twice as long as a client may take nothing before the server gives it up.
-const KEPT_S: f64 = 4.0;
+/// Longest delay of a reader that follows, simulated seconds. It is twice the time after which the server gives up a
+/// client that takes nothing.
+const HISTORY_S: f64 = 4.0;
 
-/// How many bytes of values may wait for readers that follow: what commands may hold, too. Large worlds and short steps so have less time.
-const KEPT_BYTES: usize = 256_000_000;
+/// Memory limit for the values of kept records, bytes; commands have about the same. Large worlds and short timesteps
+/// therefore have a shorter history.
+const MAX_HISTORY_BYTES: usize = 256_000_000;
 
-/// So many are kept all the same, a tenth of a second at 1 kHz: a session that shares a busy processor is served within that.
-const LEAST_KEPT: usize = 100;
+/// Number of records that are kept at least: a tenth of a second at 1 kHz, in which a session on a busy processor gets
+/// its turn.
+const MIN_HISTORY_RECORDS: usize = 100;
 
 /// The writing end.
 #[derive(Debug, Clone)]
@@ -32,34 +37,34 @@ pub(super) struct RecordWriter {
 pub struct RecordReader {
     newest: watch::Receiver<Arc<StepRecord>>,
     every: broadcast::Sender<Arc<StepRecord>>,
-    /// While it follows: the records that it has not read. They are kept for it.
-    behind: Option<broadcast::Receiver<Arc<StepRecord>>>,
-    /// The first of those, when it was waited for.
+    /// The unread records of a reader that follows; `None` if it does not follow.
+    unread: Option<broadcast::Receiver<Arc<StepRecord>>>,
+    /// The first unread record, after [`wait`](Self::wait) has taken it from `unread`.
     next: Option<Arc<StepRecord>>,
-    /// The one that it read last.
+    /// The record that a reader that follows read last.
     last: Option<Arc<StepRecord>>,
 }
 
-/// Both ends. `first` is the record of step 0.
+/// Creates both ends. `first` is the record of step 0.
 pub(super) fn records(layout: &Layout, timestep: Timestep, first: StepRecord) -> (RecordWriter, RecordReader) {
     let (writer, newest) = watch::channel(Arc::new(first));
-    let (every, _) = broadcast::channel(kept(layout, timestep));
-    let reader = RecordReader { newest, every: every.clone(), behind: None, next: None, last: None };
+    let (every, _) = broadcast::channel(history_capacity(layout, timestep));
+    let reader = RecordReader { newest, every: every.clone(), unread: None, next: None, last: None };
     (RecordWriter { newest: writer, every }, reader)
 }
 
-/// How many records are kept for readers that follow.
-fn kept(layout: &Layout, timestep: Timestep) -> usize {
-    let steps = (KEPT_S / timestep.seconds()).ceil() as usize;
-    steps.min(KEPT_BYTES / (size_of::<f64>() * layout.numbers_per_step().max(1))).max(LEAST_KEPT)
+/// Number of records that are kept for readers that follow.
+fn history_capacity(layout: &Layout, timestep: Timestep) -> usize {
+    let steps = (HISTORY_S / timestep.seconds()).ceil() as usize;
+    steps.min(MAX_HISTORY_BYTES / (size_of::<f64>() * layout.numbers_per_step().max(1))).max(MIN_HISTORY_RECORDS)
 }
 
 impl RecordWriter {
-    /// Shows a record to all readers.
+    /// Publishes a record to all readers.
     pub(super) fn publish(&self, record: Arc<StepRecord>) {
-        // In this order, so that a reader that begins to follow and then looks at the newest record misses none.
+        // In this order, so that a reader that subscribes and then reads the newest record misses none.
         self.newest.send_replace(Arc::clone(&record));
-        // Nobody may follow.
+        // An error means that no reader follows.
         let _ = self.every.send(record);
     }
 }
@@ -68,57 +73,57 @@ impl Clone for RecordReader {
     /// A reader that does not follow.
     fn clone(&self) -> Self {
         let (newest, every) = (self.newest.clone(), self.every.clone());
-        Self { newest, every, behind: None, next: None, last: None }
+        Self { newest, every, unread: None, next: None, last: None }
     }
 }
 
 impl RecordReader {
-    /// The record that was read last by a reader that follows, else the newest.
+    /// The record that this reader read last if it follows, else the newest record.
     pub fn present(&self) -> Arc<StepRecord> {
         self.last.clone().unwrap_or_else(|| self.newest.borrow().clone())
     }
 
-    /// The newest record, and a way to wait for the next.
+    /// A watch on the newest record.
     pub(super) fn newest(&self) -> &watch::Receiver<Arc<StepRecord>> {
         &self.newest
     }
 
-    /// Reads every record from the present one on. A reader that follows already goes on where it is.
+    /// From now on reads every record after the present one. No effect if the reader follows already.
     pub fn follow(&mut self) {
-        if self.behind.is_none() {
-            // In this order, so that no record comes in between.
-            self.behind = Some(self.every.subscribe());
+        if self.unread.is_none() {
+            // In this order, so that no record is missed in between.
+            self.unread = Some(self.every.subscribe());
             self.last = Some(self.newest.borrow_and_update().clone());
         }
     }
 
-    /// Reads the newest record only from now on.
+    /// From now on reads only the newest record.
     pub fn stop_following(&mut self) {
-        (self.behind, self.next, self.last) = (None, None, None);
+        (self.unread, self.next, self.last) = (None, None, None);
     }
 
-    /// How many records there are to read.
+    /// Number of unread records; at most 1 if the reader does not follow.
     pub fn waiting(&self) -> usize {
-        match &self.behind {
-            Some(behind) => behind.len() + usize::from(self.next.is_some()),
+        match &self.unread {
+            Some(unread) => unread.len() + usize::from(self.next.is_some()),
             None => usize::from(self.newest.has_changed().unwrap_or(false)),
         }
     }
 
-    /// Reads the next record, if there is one; a reader that does not follow reads the newest, if it is another one than before.
+    /// Reads the next record, or the newest if the reader does not follow. `None` if there is no unread record.
     pub fn read(&mut self) -> Option<Arc<StepRecord>> {
-        let Some(behind) = &mut self.behind else {
+        let Some(unread) = &mut self.unread else {
             return self.newest.has_changed().ok()?.then(|| self.newest.borrow_and_update().clone());
         };
         loop {
-            let record = match self.next.take().map_or_else(|| behind.try_recv(), Ok) {
+            let record = match self.next.take().map_or_else(|| unread.try_recv(), Ok) {
                 Ok(record) => record,
-                // Those in between are lost; the next turn finds the oldest.
+                // Some records were dropped; the next receive returns the oldest that is kept.
                 Err(TryRecvError::Lagged(_)) => continue,
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
             };
-            // The one that it began with may come once more.
-            if self.last.as_ref().is_none_or(|last| order(&record) > order(last)) {
+            // The record at which it began to follow may come once more.
+            if self.last.as_ref().is_none_or(|last| order_key(&record) > order_key(last)) {
                 self.last = Some(Arc::clone(&record));
                 return Some(record);
             }
@@ -130,15 +135,15 @@ impl RecordReader {
         if self.next.is_some() {
             return;
         }
-        let Some(behind) = &mut self.behind else {
+        let Some(unread) = &mut self.unread else {
             match self.newest.changed().await {
                 Ok(()) => self.newest.mark_changed(),
-                // The run is over and nothing more comes.
+                // The run is over; no record follows.
                 Err(_) => pending().await,
             }
             return;
         };
-        match behind.recv().await {
+        match unread.recv().await {
             Ok(record) => self.next = Some(record),
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => pending().await,
@@ -146,8 +151,8 @@ impl RecordReader {
     }
 }
 
-/// What a later record has more of: resets, then worlds, then steps.
-fn order(record: &StepRecord) -> (u32, u32, u64) {
+/// Sort key of a record in order of time: resets, then world number, then step.
+fn order_key(record: &StepRecord) -> (u32, u32, u64) {
     (record.epoch, record.world, record.step.0)
 }
 
@@ -203,7 +208,7 @@ mod tests {
     fn a_record_that_was_the_newest_is_not_read_twice() {
         let (layout, writer, mut reader) = both();
         // Between the two statements of `follow` a step may be made.
-        reader.behind = Some(reader.every.subscribe());
+        reader.unread = Some(reader.every.subscribe());
         publish(&layout, &writer, 1..=2);
         reader.last = Some(reader.newest.borrow_and_update().clone());
         publish(&layout, &writer, 3..=3);

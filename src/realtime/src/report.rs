@@ -1,4 +1,4 @@
-//! The clock's figures of a run that is over.
+//! Figures of the clock for a run that is over.
 
 use std::time::Duration;
 
@@ -9,22 +9,23 @@ use simpartner_wire::signal::Event;
 use super::speed::Speed;
 use simpartner_simulation::sim::SequenceEnd;
 
-/// Why a run ended.
+/// Cause of the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It reached its last step.
+    /// The run reached its last step.
     Completed,
-    /// A client or the user ended it.
+    /// A client or the user ended the run.
     Quit,
-    /// The log failed, or reached its size limit and the settings end the run then; the recorder says which.
+    /// The log failed, or it reached its size limit and the settings end the run in that case. The recorder says which.
     LogEnded,
-    /// The clock fell behind farther than it may catch up, and the settings end the run then.
+    /// The clock was more than the permitted number of steps behind, and the settings end the run in that case.
     Overrun,
-    /// A member of the lockstep did not answer in time, and the settings end the run then; the text names it.
+    /// A member of the lockstep did not answer in time, and the settings end the run in that case. The text names the
+    /// member.
     LockstepTimeout(String),
-    /// The sequence that the run would have ended with was broken off; the text says why.
+    /// The sequence whose end would have ended the run was broken off. The text says why.
     SequenceBrokenOff(String),
-    /// The physics diverged, and nobody was there to reset the world.
+    /// The physics diverged in an unattended run, where nobody can reset the world. The text names the step.
     Diverged(String),
 }
 
@@ -52,20 +53,20 @@ impl From<&SequenceEnd> for Outcome {
     }
 }
 
-/// Percentiles of a time, in microseconds.
+/// Percentiles of a duration, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Percentiles {
     /// Median.
     pub p50_us: f64,
-    /// 99 of 100 are below.
+    /// 99th percentile.
     pub p99_us: f64,
-    /// 999 of 1000 are below.
+    /// 99.9th percentile.
     pub p99_9_us: f64,
-    /// The largest.
+    /// Maximum.
     pub max_us: f64,
 }
 
-/// Collects times without allocating.
+/// Histogram of durations, 1 ns to 60 s with 3 significant digits. Recording does not allocate.
 #[derive(Debug)]
 pub(super) struct Times(Histogram<u64>);
 
@@ -91,15 +92,20 @@ impl Times {
     }
 }
 
-/// What the physics thread counts while it runs.
+/// Counters and histograms of the physics thread.
 #[derive(Debug)]
 pub(super) struct Figures {
+    /// Delay between deadline and start of each step.
     pub(super) lateness: Times,
+    /// Computation time of each step.
     pub(super) compute: Times,
+    /// Number of clock slips.
     pub(super) slips: u64,
+    /// Time given up by all slips, nanoseconds.
     pub(super) slipped_ns: u64,
-    /// How often, and for how long, no record was free because publisher or log were behind.
+    /// Number of waits for an empty record, because publisher or log were behind.
     pub(super) waits: u64,
+    /// Total duration of those waits, nanoseconds.
     pub(super) waited_ns: u64,
     pub(super) speed: Speed,
 }
@@ -112,51 +118,51 @@ impl Default for Figures {
     }
 }
 
-/// How much of a queue was used.
+/// Peak use of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueUse {
-    /// Which queue.
+    /// Name of the queue.
     pub name: &'static str,
-    /// The most that waited in it.
+    /// Largest number of records in the queue.
     pub longest: usize,
-    /// What it holds at most.
+    /// Capacity of the queue, records.
     pub capacity: usize,
 }
 
 /// The figures of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClockReport {
-    /// Why it ended.
+    /// Cause of the end of the run.
     pub outcome: Outcome,
-    /// The last step made since the start or the last reset.
+    /// The last step since the start or the last reset.
     pub step: StepIndex,
-    /// Steps made in all, resets included.
+    /// Total number of steps, over all resets.
     pub steps: u64,
-    /// Simulated seconds in all.
+    /// Total simulated time, seconds.
     pub simulated_s: f64,
-    /// Wall seconds while the clock ran.
+    /// Wall time during which the clock ran, seconds.
     pub wall_s: f64,
-    /// Processor seconds of the whole process, where known.
+    /// Processor time of the whole process, seconds; `None` where unknown.
     pub processor_s: Option<f64>,
-    /// How late steps began; `None` if none had a deadline.
+    /// Delay between deadline and start of steps; `None` if no step had a deadline.
     pub lateness: Option<Percentiles>,
-    /// How long steps took to compute.
+    /// Computation time of steps; `None` without steps.
     pub compute: Option<Percentiles>,
-    /// How often the clock slipped.
+    /// Number of clock slips.
     pub slips: u64,
-    /// How much time all slips gave up, seconds.
+    /// Time given up by all slips, seconds.
     pub slipped_s: f64,
-    /// How often the physics thread waited because the publisher or the log was behind.
+    /// Number of waits of the physics thread because the publisher or the log was behind.
     pub waits: u64,
-    /// For how long in all.
+    /// Total duration of those waits.
     pub waited: Duration,
-    /// The queues between the physics and the log.
+    /// Peak use of the queues between the physics and the log.
     pub queues: Vec<QueueUse>,
-    /// How often the physics thread used up its share of a core and went on with ordinary priority for a while.
+    /// Number of times the physics thread used up its share of a core and continued with ordinary priority for a while.
     pub step_downs: u64,
-    /// Hash of the final state; empty if the run ended within a step, so that nobody has the state.
+    /// Hash of the final state; empty if the run ended during a step, because nobody then has the state.
     pub state_hash: String,
-    /// Events that no record has carried.
+    /// Events that are in no record.
     pub events: Vec<Event>,
 }
 

@@ -1,4 +1,4 @@
-//! What travels to the physics thread, through one queue that keeps its order.
+//! Requests to the physics thread. They travel through one queue, which keeps their order.
 
 use std::fmt;
 
@@ -13,37 +13,39 @@ use super::{
 };
 use simpartner_simulation::sim::Simulation;
 
-/// What travels to the physics thread.
+/// A request to the physics thread.
 #[derive(Debug)]
 pub enum Request {
-    /// A command, and its place in the queue. It is no list of one: to free a list, the physics thread could have to wait for a
-    /// thread that holds the allocator's lock.
+    /// A single command with its reserved queue slot. It is not a list of one, because freeing a list could make the
+    /// physics thread wait for a thread that holds the allocator's lock.
     Command(Command, Reservation),
-    /// Commands that act in the same step, and their place in the queue.
+    /// Commands that act in the same step, with their reserved queue slot.
     Commands(Vec<Command>, Reservation),
     /// A client joins the lockstep for a member.
     Join(MemberSlot, ClientId),
-    /// A member has seen a step.
+    /// A member answers for a step.
     Answer(Answer),
-    /// A client has left the lockstep.
+    /// The client of a member leaves the lockstep.
     Leave(MemberSlot, ClientId),
-    /// A request to the clock, with the sender of its answer.
+    /// A control request, with the sender for its answer.
     Control(Control, oneshot::Sender<Result<Status, ControlError>>),
     /// An event for the log.
     Note(Event),
-    /// The simulation goes on in the next world. The answer is the world before, so that the physics thread need not free it.
+    /// Replaces the world by an edited one. The answer returns the previous world, so that the physics thread need not
+    /// free it.
     Exchange(Box<Exchange>, oneshot::Sender<Result<Simulation, ControlError>>),
-    /// Asks for the ruts that have changed. The list has the room for them, so that the physics thread takes no memory.
+    /// Asks for the changed rut tiles. The caller provides the list's capacity, so that the physics thread allocates
+    /// nothing.
     Ruts(Vec<RutTile>, oneshot::Sender<ChangedRuts>),
 }
 
-/// The next world, and why there is one.
+/// A world edit: the edited world and the reason for it.
 pub struct Exchange {
-    /// It has made no step yet.
+    /// The edited world, before its first step.
     pub next: Simulation,
-    /// The ids of what is in both, there.
+    /// Maps ids of the present world to ids of the edited world.
     pub numbers: Renumbering,
-    /// What has come or gone.
+    /// The event for the log: what was added or removed.
     pub event: Event,
 }
 
@@ -53,25 +55,25 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Ruts that have changed since they were asked for before.
+/// Rut tiles that have changed since the previous request.
 #[derive(Debug)]
 pub struct ChangedRuts {
-    /// Their tiles, in the list that came with the question.
+    /// The tiles, in the list that came with the request.
     pub tiles: Vec<RutTile>,
-    /// Whether they are the first, and whether more are left.
+    /// Whether the list starts over, so that tiles from earlier answers are void, and whether more are left.
     pub changes: RutChanges,
 }
 
-/// A text of so many bytes takes as long to copy as a command without text.
-const BYTES_OF_A_COMMAND: usize = 64;
+/// Length of a text, in bytes, that takes as long to copy as a command without text.
+const TEXT_BYTES_PER_COMMAND: usize = 64;
 
 impl Request {
-    /// What it costs the physics thread, in short commands: each is copied into the record.
+    /// Cost for the physics thread, in units of one short command. A command costs the copy into the record.
     pub fn cost(&self) -> usize {
         match self {
-            Self::Command(command, _) => cost_of(command),
-            Self::Commands(commands, _) => commands.iter().map(cost_of).sum(),
-            Self::Answer(answer) => 1 + answer.commands.iter().map(cost_of).sum::<usize>(),
+            Self::Command(command, _) => command_cost(command),
+            Self::Commands(commands, _) => commands.iter().map(command_cost).sum(),
+            Self::Answer(answer) => 1 + answer.commands.iter().map(command_cost).sum::<usize>(),
             // A tile takes as long to copy as a short command or less.
             Self::Ruts(room, _) => 1 + room.capacity(),
             Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Exchange(..) | Self::Note(_) => 1,
@@ -79,23 +81,23 @@ impl Request {
     }
 }
 
-fn cost_of(command: &Command) -> usize {
-    1 + command.text.len() / BYTES_OF_A_COMMAND
+fn command_cost(command: &Command) -> usize {
+    1 + command.text.len() / TEXT_BYTES_PER_COMMAND
 }
 
-/// A member's answer to a step.
+/// A member's answer for a step in lockstep.
 #[derive(Debug)]
 pub struct Answer {
     /// The member's client.
     pub client: ClientId,
-    /// The step.
+    /// The step that the client has seen.
     pub step: StepIndex,
-    /// How often the world had been reset before it.
+    /// Number of resets of the world before that step.
     pub epoch: u32,
-    /// The step at which the member wants to be asked again.
+    /// The next step that the member wants to see and answer; the clock does not wait for it before.
     pub next: StepIndex,
-    /// Its commands, which act in the step after the one it has seen.
+    /// The member's commands, which act in the step after `step`.
     pub commands: Vec<Command>,
-    /// Its place in the queue.
+    /// The answer's reserved queue slot.
     pub place: Reservation,
 }

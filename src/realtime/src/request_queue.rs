@@ -1,8 +1,9 @@
 //! The queue of requests to the physics thread.
 //!
-//! Its consumer never waits for a producer. With a channel that does, the clock can deadlock until a slip: the physics thread has
-//! real-time priority and may interrupt a session in the middle of sending; if it then waits for that session, the session cannot
-//! run. Here sessions wait for each other, at a lock, and the physics thread sees only requests that are sent completely.
+//! The consumer never waits for a producer. A channel whose consumer does can block the clock until it slips. The
+//! physics thread has real-time priority and may interrupt a session in the middle of a send. If it then waits for that
+//! session, the session cannot run. Here sessions wait for each other, at a lock, and the physics thread sees only
+//! complete requests.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -12,9 +13,9 @@ use std::{
 
 use super::request::Request;
 
-/// A request could not be sent.
+/// The reason why a request could not be sent.
 pub(super) enum SendError {
-    /// The queue has no room.
+    /// The queue is full.
     Full,
     /// The physics thread has ended.
     Over,
@@ -39,7 +40,7 @@ struct Ends {
     receiver: OnceLock<Thread>,
 }
 
-/// A queue of at most so many requests.
+/// Creates a queue of at most `capacity` requests.
 pub(super) fn request_queue(capacity: usize) -> (RequestSender, RequestReceiver) {
     let (producer, requests) = rtrb::RingBuffer::new(capacity);
     let ends = Arc::new(Ends { producer: Mutex::new(Some(producer)), receiver: OnceLock::new() });
@@ -48,7 +49,7 @@ pub(super) fn request_queue(capacity: usize) -> (RequestSender, RequestReceiver)
 
 impl Ends {
     fn lock(&self) -> MutexGuard<'_, Option<rtrb::Producer<Request>>> {
-        // A push is done or not done, so a panic elsewhere does not corrupt the queue.
+        // A push takes effect as a whole, so a panic elsewhere does not corrupt the queue.
         self.producer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -57,7 +58,7 @@ impl RequestSender {
     /// Appends a request, and wakes the receiver if it waits.
     pub(super) fn send(&self, request: Request) -> Result<(), SendError> {
         let pushed = self.0.lock().as_mut().ok_or(SendError::Over)?.push(request);
-        // A request that found no room is dropped here, when the lock is free.
+        // A rejected request is dropped here, after the lock is released.
         pushed.map_err(|_| SendError::Full)?;
         if let Some(receiver) = self.0.receiver.get() {
             receiver.unpark();
@@ -67,15 +68,15 @@ impl RequestSender {
 }
 
 impl RequestReceiver {
-    /// The next request, if one is there.
+    /// The next request; `None` if the queue is empty.
     pub fn try_receive(&mut self) -> Option<Request> {
         self.requests.pop().ok()
     }
 
-    /// The next request, waiting for one for at most this time.
+    /// The next request; waits for at most `limit`.
     pub fn receive(&mut self, limit: Duration) -> Option<Request> {
         self.ends.receiver.get_or_init(thread::current);
-        // A sender that comes after this look wakes the thread up.
+        // A request that is sent after this check unparks the thread.
         self.try_receive().or_else(|| {
             thread::park_timeout(limit);
             self.try_receive()
@@ -84,7 +85,8 @@ impl RequestReceiver {
 }
 
 impl Drop for RequestReceiver {
-    /// Refuses further requests, and drops those in the queue, so that a caller that waits for an answer learns that none comes.
+    /// Refuses further requests and drops those in the queue. Callers that wait for an answer then learn that none
+    /// comes.
     fn drop(&mut self) {
         drop(self.ends.lock().take());
         while self.requests.pop().is_ok() {}

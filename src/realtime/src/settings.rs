@@ -1,17 +1,17 @@
-//! How the clock runs.
+//! Settings of the clock.
 
 use simpartner_model::StepIndex;
 
 use super::{lockstep::LockstepSettings, os::Scheduling};
 
-/// How the steps relate to the wall clock.
+/// Clock mode: the condition for the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Every step has its deadline.
+    /// Every step starts at its deadline on the wall clock.
     RealTime,
-    /// One step after the other.
+    /// Every step starts as soon as the previous one is done.
     Fast,
-    /// A step when all members have answered for the one before.
+    /// A step starts when all members have answered for the previous one.
     Lockstep,
 }
 
@@ -26,44 +26,44 @@ impl Mode {
     }
 }
 
-/// What happens when the clock falls behind farther than it may catch up.
+/// Reaction when the clock is more than [`ClockSettings::max_catchup_steps`] steps behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnOverrun {
-    /// The clock gives the time up, records that and goes on.
+    /// The clock slips: it gives up the lost time, logs an event and continues.
     Slip,
     /// The run ends.
     Stop,
 }
 
-/// How the clock runs.
+/// Settings of the clock.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClockSettings {
-    /// Whether steps have deadlines.
+    /// Clock mode; control requests change it.
     pub mode: Mode,
-    /// Simulated seconds per wall second in real time.
+    /// Target rate in real time, simulated seconds per wall second.
     pub rate: f64,
-    /// How many steps the clock may be behind and catch up by steps back to back.
+    /// Largest delay, in steps, that the clock makes up by steps back to back.
     pub max_catchup_steps: u64,
-    /// What happens when it is farther behind.
+    /// Reaction to a larger delay.
     pub on_overrun: OnOverrun,
-    /// Whom the clock waits for in lockstep.
+    /// Members and timeout of lockstep.
     pub lockstep: LockstepSettings,
-    /// The step after which the run ends, if it does by itself.
+    /// The last step of the run; `None` if the run does not end by itself.
     pub end: Option<StepIndex>,
-    /// Whether the run ends with a sequence that waits for readings.
+    /// True if the run ends with the end of a sequence that waits for readings.
     pub ends_with_sequence: bool,
-    /// Whether the clock waits for PLAY.
+    /// True if the clock starts paused and waits for `PLAY`.
     pub start_paused: bool,
-    /// Whether nobody can reset a diverged world, so that the run ends instead of pausing.
+    /// True if nobody can reset a diverged world; the run then ends instead of pausing.
     pub unattended: bool,
-    /// Every so many steps the record carries a snapshot of the state, for the log; 0 is never.
+    /// Interval between snapshots of the state in the records, for the log, in steps; 0 for none.
     pub snapshot_interval_steps: u64,
-    /// What is asked of the operating system.
+    /// Requests to the operating system's scheduler.
     pub scheduling: Scheduling,
 }
 
 impl Default for ClockSettings {
-    /// Real time at rate 1, up to 50 steps of catching up, no end, nothing asked of the operating system.
+    /// Real time at rate 1, at most 50 catch-up steps, no end, no requests to the operating system.
     fn default() -> Self {
         Self {
             mode: Mode::RealTime,

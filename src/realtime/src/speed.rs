@@ -1,11 +1,11 @@
-//! How fast simulated time passes.
+//! The real-time factor: simulated time per wall time.
 
 use simpartner_model::Timestep;
 
-/// Over how long the real-time factor is taken, nanoseconds.
+/// Averaging window of the real-time factor, nanoseconds.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// Counts the wall time while the clock runs and the steps in it.
+/// Counts steps and the wall time during which the clock runs.
 #[derive(Debug, Default)]
 pub(super) struct Speed {
     playing_since_ns: Option<u64>,
@@ -17,14 +17,14 @@ pub(super) struct Speed {
 }
 
 impl Speed {
-    /// The clock starts to run.
+    /// Marks the moment at which the clock starts to run.
     pub(super) fn start(&mut self, now_ns: u64) {
         self.playing_since_ns = Some(now_ns);
         self.window_start_ns = now_ns;
         self.window_start_steps = self.steps;
     }
 
-    /// The clock stops.
+    /// Marks the moment at which the clock stops; the real-time factor becomes 0.
     pub(super) fn stop(&mut self, now_ns: u64) {
         if let Some(since) = self.playing_since_ns.take() {
             self.played_ns += now_ns - since;
@@ -32,7 +32,7 @@ impl Speed {
         self.factor = 0.0;
     }
 
-    /// A step was made.
+    /// Counts a step, and updates the real-time factor at the end of a window.
     pub(super) fn step(&mut self, now_ns: u64, timestep: Timestep) {
         self.steps += 1;
         let window_ns = now_ns.saturating_sub(self.window_start_ns);
@@ -44,22 +44,22 @@ impl Speed {
         }
     }
 
-    /// Steps made in all.
+    /// Number of steps in the run, resets included.
     pub(super) fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Wall time while the clock ran, up to a moment at which it runs, nanoseconds.
+    /// Wall time during which the clock has run, up to `now_ns`, nanoseconds.
     pub(super) fn played_ns(&self, now_ns: u64) -> u64 {
         self.played_ns + self.playing_since_ns.map_or(0, |since| now_ns.saturating_sub(since))
     }
 
-    /// Wall time while the clock ran, seconds.
+    /// Wall time during which the clock has run, up to its last stop, seconds.
     pub(super) fn played_s(&self) -> f64 {
         self.played_ns as f64 * 1e-9
     }
 
-    /// Simulated over wall time in the last full second; 0 before, and while the clock is paused.
+    /// Simulated over wall time in the last full second; 0 during the first second, and while the clock is paused.
     pub(super) fn real_time_factor(&self) -> f64 {
         self.factor
     }

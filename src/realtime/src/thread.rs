@@ -29,15 +29,16 @@ use super::{
 };
 use simpartner_simulation::sim::Simulation;
 
-/// How often the thread that waits for the end of the run looks at the step under way: half of [`LONG_STEP`].
-const LOOK: Duration = Duration::from_millis(50);
+/// Interval at which the thread that waits for the end of the run checks the step under way: half of [`LONG_STEP`].
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A step that takes longer goes on with ordinary priority. A thread may compute for so long with real-time priority (`priority`).
+/// Computation time after which a step continues with ordinary priority. It equals the time that a thread may compute
+/// without sleep at real-time priority (`priority`).
 const LONG_STEP: Duration = Duration::from_millis(100);
 
-/// Where the records go.
+/// The destinations of records.
 pub struct Outputs {
-    /// The log's queue.
+    /// The log's queue; `None` without a log.
     pub log: Option<LogSender>,
     /// The flags through which the clock and the log control each other.
     pub log_flags: Arc<LogFlags>,
@@ -58,28 +59,29 @@ pub struct PhysicsThread {
     publisher: Option<(Publisher, Printer)>,
 }
 
-/// The physics thread could not be started, or died.
+/// The physics thread could not be started, or it panicked.
 #[derive(Debug, thiserror::Error)]
 pub enum ThreadError {
-    /// The operating system gave no thread.
+    /// The operating system refused to start a thread.
     #[error("the operating system gave no thread: {0}")]
     Spawn(#[from] std::io::Error),
-    /// It panicked, which is a defect of this program.
+    /// The physics thread panicked, which is a defect of this program.
     #[error("the physics thread panicked; please report this with the message above")]
     Panicked,
 }
 
 impl PhysicsThread {
-    /// Starts the thread and asks the operating system for real-time scheduling, but makes no step yet.
+    /// Starts the thread and asks the operating system for real-time scheduling. The thread computes no step before
+    /// [`start`](Self::start).
     ///
     /// # Errors
-    /// When the operating system gives no thread.
+    /// When the operating system refuses to start a thread.
     pub fn prepare(
         mut simulation: Simulation,
         inbox: Inbox,
         settings: ClockSettings,
     ) -> Result<(Self, Grants), ThreadError> {
-        // From here, and not from the physics thread, whose priority it would inherit.
+        // Started here and not by the physics thread, whose priority it would inherit.
         simulation.set_background(Box::new(BackgroundThread::start()?));
         let (start, started) = mpsc::channel();
         let (report_grants, granted) = mpsc::channel();
@@ -96,7 +98,7 @@ impl PhysicsThread {
             let _alive = alive;
             let mut grants = os::prepare_thread(settings.scheduling);
             let niceness = Niceness::new(settings.scheduling.fast_niceness, settings.unattended, &mut grants);
-            // If the caller has gone away, nobody receives this, and `start` never comes either.
+            // If the caller is gone, nobody receives this and `start` is never called.
             let _ = report_grants.send(grants);
             let (records, log) = started.recv().ok()?;
             let inputs = LoopInputs { requests, members, barrier, shared: board, niceness };
@@ -108,12 +110,12 @@ impl PhysicsThread {
         Ok((this, grants))
     }
 
-    /// Lets it make steps.
+    /// Starts the publisher and lets the physics thread run.
     ///
     /// # Errors
-    /// When the operating system gives no thread for the publisher.
+    /// When the operating system refuses to start the publisher or the thread that prints events.
     pub fn start(&mut self, outputs: Outputs) -> Result<(), ThreadError> {
-        // Below the physics thread, which it must not interrupt.
+        // One below the physics thread, which the publisher must not interrupt.
         let priority = self.priority.saturating_sub(1);
         let (published, shared) = (self.published.clone(), Arc::clone(&self.shared));
         let (publisher, records) = Publisher::start(&self.layout, published, outputs.log, shared, priority)?;
@@ -123,10 +125,10 @@ impl PhysicsThread {
         Ok(())
     }
 
-    /// Waits for the end of the run, until the last record is with the log. `None` if it was never started.
+    /// Waits for the end of the run, until the last record has reached the log. `None` if the run was never started.
     ///
-    /// A run that was asked to end does not wait for a step that takes long: it ends with the step before. The thread itself ends
-    /// when it has made the step.
+    /// After a quit request the run does not wait for a long step: it ends with the step before. The thread itself ends
+    /// when it has finished that step.
     ///
     /// # Errors
     /// When the thread panicked.
@@ -134,13 +136,13 @@ impl PhysicsThread {
         let Self { timestep, published, shared, start, thread, ended, publisher, .. } = self;
         drop((published, start));
         let unmade = loop {
-            match ended.recv_timeout(LOOK) {
+            match ended.recv_timeout(WATCH_INTERVAL) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => break None,
             }
             let now_ns = os::now_ns();
-            if shared.in_the_making(now_ns).is_some_and(|making| making >= LONG_STEP) {
-                shared.priority.take_away();
+            if shared.step_compute_time(now_ns).is_some_and(|making| making >= LONG_STEP) {
+                shared.priority.revoke();
             }
             if let Some(making) = shared.abandon_if_due(now_ns) {
                 break Some(making);
@@ -154,10 +156,10 @@ impl PhysicsThread {
             publisher.join();
             printer.finish();
         }
-        // Now nothing uses the queues any more, so their figures are final.
+        // The queues are no longer in use, so their figures are final.
         Ok(match unmade {
-            None => report?.map(|report| ClockReport { queues: shared.queues.uses(), ..report }),
-            Some(making) => Some(shared.report_without(making, timestep)),
+            None => report?.map(|report| ClockReport { queues: shared.queues.queue_uses(), ..report }),
+            Some(making) => Some(shared.report_without_step(making, timestep)),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! When the loop takes requests out of the queue: as many as there is time for before the next deadline, and few after it.
+//! Intake of requests from the queue: as many as there is time for before the next deadline, and few after it.
 
 use std::time::Duration;
 
@@ -7,35 +7,38 @@ use simpartner_model::StepIndex;
 use super::{LOG_CHECK, PhysicsLoop};
 use crate::os;
 
-/// How many short commands a step takes in, besides two for each device: about 60 us of a step of 1 ms.
+/// Largest intake of a step, in short commands, plus two for each device: about 60 us of a step of 1 ms.
 const COMMANDS_PER_STEP: usize = 64;
 
-/// How many of them after its deadline: about 8 us; one more for each device if the step is late already.
-const LATE_COMMANDS: usize = 8;
+/// Largest intake after a step's deadline, in short commands: about 8 us. One more for each device if the step was late
+/// before the intake.
+const LATE_COMMANDS_PER_STEP: usize = 8;
 
-/// The clock takes requests in from [`EARLY_NS`] before a deadline until [`MARGIN_NS`] before it, nanoseconds. A command takes
-/// about a microsecond.
-const EARLY_NS: u64 = 150_000;
-const MARGIN_NS: u64 = 20_000;
+/// Start of the intake before a deadline, nanoseconds. A command takes about a microsecond.
+const INTAKE_LEAD_NS: u64 = 150_000;
 
-/// The last part of a wait, which the clock sleeps through to wake up on time.
-const SLEEP: Duration = Duration::from_millis(2);
+/// End of the intake before a deadline, nanoseconds.
+const INTAKE_MARGIN_NS: u64 = 20_000;
+
+/// Last part of a wait, in which the clock answers no requests and sleeps until the exact deadline.
+const FINAL_SLEEP: Duration = Duration::from_millis(2);
 
 impl PhysicsLoop {
-    /// Waits for a request up to a limit, and carries it out.
+    /// Waits for a request for at most `limit`, and carries it out.
     pub(super) fn wait_for_request(&mut self, limit: Duration) {
-        self.publish();
+        self.publish_status();
         let from_ns = os::now_ns();
         let request = self.requests.receive(limit);
-        self.priority.slept(os::now_ns() - from_ns);
+        self.priority.record_sleep(os::now_ns() - from_ns);
         if let Some(request) = request {
-            self.answer(request);
+            self.handle_request(request);
         }
     }
 
-    /// Waits for a step's deadline, if it has one, and takes in the requests for it. A step takes a bounded number; the others stay
-    /// in the queue, in their order. So that no flood makes steps late, the clock wakes up before the deadline to take requests in,
-    /// and takes few after it; more only where it is late already and has no time before.
+    /// Waits for a step's deadline, if it has one, and takes in requests for that step. A step takes a bounded number;
+    /// the others stay in the queue, in their order. So that no flood makes steps late, the clock takes in most
+    /// requests before the deadline and few after it. It takes more after it only if it was late already, with no time
+    /// before.
     pub(super) fn take_requests_before(&mut self, next: StepIndex) {
         let devices = self.simulation.layout().devices().len();
         let most = COMMANDS_PER_STEP + 2 * devices;
@@ -43,16 +46,17 @@ impl PhysicsLoop {
             self.take_requests(most, u64::MAX);
             return;
         }
-        self.wait_for_deadline(next, EARLY_NS);
-        let end_ns = self.pace.deadline_ns(next).saturating_sub(MARGIN_NS);
+        self.wait_for_deadline(next, INTAKE_LEAD_NS);
+        let end_ns = self.pace.deadline_ns(next).saturating_sub(INTAKE_MARGIN_NS);
         let is_late = os::now_ns() >= end_ns;
         let taken = self.take_requests(most, end_ns);
         self.wait_for_deadline(next, 0);
-        let late = if is_late { LATE_COMMANDS + devices } else { LATE_COMMANDS };
+        let late = if is_late { LATE_COMMANDS_PER_STEP + devices } else { LATE_COMMANDS_PER_STEP };
         self.take_requests(late.min(most.saturating_sub(taken)), u64::MAX);
     }
 
-    /// Takes requests in, in their order, until their cost reaches `most`, the time is over or none is left. Returns the cost.
+    /// Carries out requests in their order until their cost reaches `most`, the time is `until_ns` or none is left.
+    /// Returns their cost, in short commands.
     fn take_requests(&mut self, most: usize, until_ns: u64) -> usize {
         let mut cost = 0;
         while cost < most
@@ -60,23 +64,23 @@ impl PhysicsLoop {
             && let Some(request) = self.requests.try_receive()
         {
             cost += request.cost();
-            self.answer(request);
+            self.handle_request(request);
         }
         cost
     }
 
-    /// Waits until `early_ns` before a step's deadline. In a long wait, as at a slow rate, the clock answers requests until shortly
-    /// before; a request may also end the wait.
+    /// Waits until `early_ns` before a step's deadline. In a long wait, as at a slow rate, the clock answers requests
+    /// until [`FINAL_SLEEP`] before that time. A request may also end the wait.
     fn wait_for_deadline(&mut self, next: StepIndex, early_ns: u64) {
         while self.has_deadline() && self.is_next(next) && !self.is_over() {
             let until_ns = self.pace.deadline_ns(next).saturating_sub(early_ns);
             let left = Duration::from_nanos(until_ns.saturating_sub(os::now_ns()));
-            match left.checked_sub(SLEEP) {
+            match left.checked_sub(FINAL_SLEEP) {
                 Some(spare) => self.wait_for_request(spare.min(LOG_CHECK)),
                 None => {
                     let from_ns = os::now_ns();
                     os::sleep_until(until_ns);
-                    return self.priority.slept(os::now_ns() - from_ns);
+                    return self.priority.record_sleep(os::now_ns() - from_ns);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The loop's side of lockstep: whom it waits for, what counts as an answer, and what happens after a timeout.
+//! Lockstep in the physics loop: the wait for members, their answers, and the reaction to a timeout.
 
 use std::time::Duration;
 
@@ -15,32 +15,32 @@ use crate::{
 };
 
 impl PhysicsLoop {
-    /// Whether members of the lockstep have yet to answer for the present step.
+    /// True while members of the lockstep have yet to answer for the present step.
     pub(super) fn waits_for_members(&self) -> bool {
-        self.barrier.as_ref().is_some_and(Barrier::holds)
+        self.barrier.as_ref().is_some_and(Barrier::is_waiting)
     }
 
     /// Waits for an answer, and acts on a timeout.
     pub(super) fn wait_for_members(&mut self) {
         let Some(barrier) = &self.barrier else { return };
         match barrier.remaining(self.settings.lockstep.timeout, os::now_ns()) {
-            Some(Duration::ZERO) => self.time_out(),
+            Some(Duration::ZERO) => self.handle_timeout(),
             remaining => self.wait_for_request(remaining.map_or(LOG_CHECK, |time| time.min(LOG_CHECK))),
         }
     }
 
-    /// Reports the members that have not answered in time, and does what the settings say.
-    fn time_out(&mut self) {
+    /// Reports the members that have not answered in time, then holds, pauses or ends the run as the settings say.
+    fn handle_timeout(&mut self) {
         let Some(barrier) = &mut self.barrier else { return };
-        let missing = barrier.give_up();
+        let missing = barrier.mark_overdue();
         let (step, timeout_s) = (self.simulation.step_index(), self.settings.lockstep.timeout.as_secs_f64());
         let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
         let why = format!("no answer for step {step} in {timeout_s} s from {}", names.join(", "));
-        // Also at once: the event goes out with the next step, which may never be made.
+        // Logged at once, too, because the event goes out with the next step, which may never be computed.
         tracing::warn!("lockstep: {why}");
         for (name, client) in &missing {
             let text = format!("no answer for step {step} in {timeout_s} s ({client})");
-            self.note_of(EventKind::LockstepTimeout, name, text, Some(timeout_s));
+            self.log_event_of(EventKind::LockstepTimeout, name, text, Some(timeout_s));
         }
         match self.settings.lockstep.on_timeout {
             OnTimeout::Hold => {}
@@ -49,8 +49,9 @@ impl PhysicsLoop {
         }
     }
 
-    /// Submits a command to the simulation. If it drives an actuator in the next step, it is also its member's answer.
-    pub(super) fn submit(&mut self, command: Command) {
+    /// Submits a command to the simulation. A command that drives an actuator in the next step also counts as the
+    /// answer of its client's member.
+    pub(super) fn submit_command(&mut self, command: Command) {
         let next = self.simulation.step_index().after(1);
         if let Some(barrier) = &mut self.barrier
             && matches!(command.action, Action::Drive(_))
@@ -61,10 +62,11 @@ impl PhysicsLoop {
         self.simulation.submit(command);
     }
 
-    pub(super) fn ask_members(&mut self) {
+    /// Asks the members to answer for the present step.
+    pub(super) fn begin_answer_round(&mut self) {
         if let Some(barrier) = &mut self.barrier {
             let simulation = &self.simulation;
-            barrier.ask(simulation.step_index(), os::now_ns(), |member| match member {
+            barrier.begin_round(simulation.step_index(), os::now_ns(), |member| match member {
                 Member::Device(device) => simulation.is_powered_off(device),
                 Member::Robot(_) => false,
             });
@@ -76,8 +78,8 @@ impl PhysicsLoop {
         self.settings.mode = Mode::Lockstep;
     }
 
-    /// Members of the lockstep go on in the next world. If all of them are gone, so is the lockstep.
-    pub(super) fn carry_members_over(&mut self, numbers: &Renumbering) {
+    /// Renumbers the members of the lockstep for the edited world. If none is left, the clock returns to real time.
+    pub(super) fn renumber_members(&mut self, numbers: &Renumbering) {
         self.settings.lockstep.members.retain_mut(|member| match numbers.member(*member) {
             Some(now) => {
                 *member = now;
@@ -85,30 +87,31 @@ impl PhysicsLoop {
             }
             None => false,
         });
-        if self.barrier.as_mut().is_some_and(|barrier| !barrier.go_on_in(numbers)) {
+        if self.barrier.as_mut().is_some_and(|barrier| !barrier.renumber_members(numbers)) {
             self.barrier = None;
             self.settings.mode = Mode::RealTime;
         }
     }
 
-    /// A client joins for a member.
+    /// Lets a client join the lockstep for a member.
     pub(super) fn join(&mut self, slot: MemberSlot, client: ClientId) {
         let name = self.barrier.as_mut().and_then(|barrier| barrier.join(slot, client, os::now_ns()));
         if let Some(name) = name.map(str::to_owned) {
-            self.note_of(EventKind::Lockstep, &name, format!("client {} has joined", client.0), None);
+            self.log_event_of(EventKind::Lockstep, &name, format!("client {} has joined", client.0), None);
         }
     }
 
-    /// A client leaves. The clock still waits for the member: the client may come back, or another one take its place.
+    /// Lets a client leave the lockstep. The clock still waits for the member, because a client may join for it again.
     pub(super) fn leave(&mut self, slot: MemberSlot, client: ClientId) {
         let name = self.barrier.as_mut().and_then(|barrier| barrier.leave(slot, client));
         if let Some(name) = name.map(str::to_owned) {
-            self.note_of(EventKind::Lockstep, &name, format!("client {} has left", client.0), None);
+            self.log_event_of(EventKind::Lockstep, &name, format!("client {} has left", client.0), None);
         }
     }
 
-    /// A member has answered for a step, which may be over by now. Its commands act in the next one.
-    pub(super) fn take_answer(&mut self, answer: Answer) {
+    /// Applies a member's answer for a step. If that step is over by now, only the answer's commands count; they act in
+    /// the next step.
+    pub(super) fn apply_answer(&mut self, answer: Answer) {
         let Answer { client, step, epoch, next, commands, .. } = answer;
         let (present, is_same) = (self.simulation.step_index(), epoch == self.simulation.epoch());
         if let Some(barrier) = self.barrier.as_mut().filter(|_| is_same && (step == present || next > present)) {
