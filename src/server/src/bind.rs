@@ -1,4 +1,4 @@
-//! All ports or none.
+//! Binding of the ports: all of them or none.
 
 use std::{
     collections::HashMap,
@@ -18,22 +18,22 @@ use super::{
     settings::{PortChoice, Settings},
 };
 
-/// How many connections may wait to be accepted.
+/// Largest number of connections that wait to be accepted, for each port.
 const BACKLOG: u32 = 1024;
 
-/// Every listener with its address.
+/// All listeners of a server.
 pub(super) struct Bound {
     pub(super) control: TcpListener,
     pub(super) control_address: SocketAddr,
     pub(super) opened: Vec<Opened>,
-    /// Those of all devices and of all robots, in the order of ids.
+    /// Ports of all devices and of all robots, each in the order of ids.
     pub(super) ports: [Vec<OpenPort>; 2],
 }
 
-/// A port that has been opened, and what it is for.
+/// A newly opened port and its purpose.
 pub(super) type Opened = (TcpListener, Endpoint);
 
-/// Binds all ports. Dropping what was bound before an error closes it again.
+/// Binds all ports. On an error, the ports bound before it are dropped and thereby closed.
 pub(super) fn bind_all(settings: &Settings, layout: &Layout, numbers: &AtomicU32) -> Result<Bound, ServerError> {
     if settings.token.is_none() && !settings.bind.is_loopback() {
         return Err(ServerError::NoToken(settings.bind));
@@ -45,21 +45,21 @@ pub(super) fn bind_all(settings: &Settings, layout: &Layout, numbers: &AtomicU32
     Ok(Bound { control, control_address, opened, ports })
 }
 
-/// Binds the ports of those devices and robots that have none yet, all of them or none, and numbers them on.
+/// Binds the ports of the devices and robots that have none yet, all of them or none. Each gets the next port number.
 pub(super) fn bind_missing(
     settings: &Settings,
     layout: &Layout,
     [devices, robots]: [Vec<Option<OpenPort>>; 2],
     numbers: &AtomicU32,
 ) -> Result<([Vec<OpenPort>; 2], Vec<Opened>), ServerError> {
-    check(settings, layout)?;
+    check_ports(settings, layout)?;
     let count = devices.len();
     let mut ports: Vec<Option<OpenPort>> = devices.into_iter().chain(robots).collect();
-    // Free ports are handed out last, so that none of them is one that somebody asks for.
-    let missing = claims(layout).into_iter().enumerate().filter(|(index, _)| ports[*index].is_none());
+    // Requested ports are bound first, so that the system cannot assign one of them as a free port.
+    let missing = port_claims(layout).into_iter().enumerate().filter(|(index, _)| ports[*index].is_none());
     let (asked, free): (Vec<_>, Vec<_>) = missing.partition(|(_, claim)| claim.port != Port::ANY);
     let mut opened = Vec::new();
-    for (index, Claim { port, who, place }) in asked.into_iter().chain(free) {
+    for (index, PortClaim { port, who, place }) in asked.into_iter().chain(free) {
         let (listener, address) = listen_at(settings, port.number(), place, &who)?;
         let number = numbers.fetch_add(1, Ordering::Relaxed);
         let endpoint = if index < count { Endpoint::Device(number) } else { Endpoint::Robot(number) };
@@ -71,41 +71,41 @@ pub(super) fn bind_missing(
     Ok(([ports, robots], opened))
 }
 
-/// Binds the port that stands for one that model or settings name.
+/// Binds the port for a port number in the model or the settings. `place` and `who` name its owner in errors.
 pub(super) fn listen_at(
     settings: &Settings,
     port: u16,
     place: &str,
     who: &str,
 ) -> Result<(TcpListener, SocketAddr), ServerError> {
-    let address = SocketAddr::new(settings.bind, chosen(settings, port, place, who)?);
-    listen(address, settings.limits.send_buffer).map_err(|cause| {
-        let holder = if cause.kind() == io::ErrorKind::AddrInUse { holder::of(address.port()) } else { None };
+    let address = SocketAddr::new(settings.bind, bound_port(settings, port, place, who)?);
+    open_listener(address, settings.limits.send_buffer).map_err(|cause| {
+        let holder = if cause.kind() == io::ErrorKind::AddrInUse { holder::describe_holder(address.port()) } else { None };
         ServerError::Bind { place: place.to_owned(), who: who.to_owned(), address, cause, holder }
     })
 }
 
-/// The port that stands for one that model or settings name.
-fn chosen(settings: &Settings, port: u16, place: &str, who: &str) -> Result<u16, ServerError> {
+/// The port to bind for a port number in the model or the settings; 0 is any free port.
+fn bound_port(settings: &Settings, port: u16, place: &str, who: &str) -> Result<u16, ServerError> {
     let moved_out = |moved| ServerError::Offset { place: place.to_owned(), who: who.to_owned(), port, moved };
     settings.ports.choose(port).map_err(moved_out)
 }
 
-/// Who wants which port.
-struct Claim<'a> {
+/// A port in the model, with its owner.
+struct PortClaim<'a> {
     port: Port,
     who: String,
     place: &'a str,
 }
 
-/// Those of all devices, then those of all robots.
-fn claims(layout: &Layout) -> Vec<Claim<'_>> {
-    let devices = layout.devices().iter().map(|info| Claim {
+/// The ports of all devices, then those of all robots.
+fn port_claims(layout: &Layout) -> Vec<PortClaim<'_>> {
+    let devices = layout.devices().iter().map(|info| PortClaim {
         port: info.port,
         who: format!("{} '{}' of '{}'", info.kind, info.name, info.robot),
         place: &info.source,
     });
-    let robots = layout.robots().iter().map(|info| Claim {
+    let robots = layout.robots().iter().map(|info| PortClaim {
         port: info.port,
         who: format!("the combined port of '{}'", info.name),
         place: &info.source,
@@ -113,15 +113,15 @@ fn claims(layout: &Layout) -> Vec<Claim<'_>> {
     devices.chain(robots).collect()
 }
 
-/// Looks for what cannot go well, before any port is open.
-fn check(settings: &Settings, layout: &Layout) -> Result<(), ServerError> {
+/// Checks that all ports are in range and no port is used twice, before any port is open.
+fn check_ports(settings: &Settings, layout: &Layout) -> Result<(), ServerError> {
     if settings.ports == PortChoice::AnyFree {
         return Ok(());
     }
-    chosen(settings, settings.control_port, "server.control_port", "the control port")?;
+    bound_port(settings, settings.control_port, "server.control_port", "the control port")?;
     let mut taken = HashMap::from([(settings.control_port, "the control port (server.control_port)".to_owned())]);
-    for Claim { port, who, place } in claims(layout).into_iter().filter(|claim| claim.port != Port::ANY) {
-        chosen(settings, port.number(), place, &who)?;
+    for PortClaim { port, who, place } in port_claims(layout).into_iter().filter(|claim| claim.port != Port::ANY) {
+        bound_port(settings, port.number(), place, &who)?;
         if let Some(other) = taken.insert(port.number(), format!("{who} ({place})")) {
             return Err(ServerError::Twice { place: place.to_owned(), who, other, port: port.number() });
         }
@@ -129,9 +129,9 @@ fn check(settings: &Settings, layout: &Layout) -> Result<(), ServerError> {
     Ok(())
 }
 
-fn listen(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
+fn open_listener(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Elsewhere the option lets two programs share a port; on Unix it only frees those of a server that has just ended.
+    // On Unix the option only frees the ports of a server that has just ended. Elsewhere it lets two programs share a port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     // Accepted connections inherit the size.

@@ -9,10 +9,11 @@ use tokio::time::sleep;
 
 use super::shared::Shared;
 
-/// Pause before another try while the queue to the physics thread is full.
+/// Pause before a retry while the queue to the physics thread is full.
 const QUEUE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Judges an attempt to show the token, and waits as long as its answer has to. Returns whether the client is let in.
+/// Judges a client's attempt to authenticate, and waits for the delay that the verdict imposes. True if the client is
+/// admitted.
 pub(super) async fn judge_token(shared: &Shared, address: IpAddr, is_right: bool) -> bool {
     let verdict = shared.token_attempts.judge(address, is_right, now_ns());
     if let Some(wrong) = verdict.reported {
@@ -23,12 +24,12 @@ pub(super) async fn judge_token(shared: &Shared, address: IpAddr, is_right: bool
     verdict.is_admitted
 }
 
-/// Puts an event into the log, however long its queue is.
+/// Logs an event; retries while the queue to the physics thread is full.
 pub(super) async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
     note_value(shared, kind, subject, text, None).await;
 }
 
-/// Puts an event with its figure into the log, however long its queue is.
+/// Logs an event with a value; retries while the queue to the physics thread is full.
 async fn note_value(shared: &Shared, kind: EventKind, subject: &str, text: String, value: Option<f64>) {
     let event = Event { step: StepIndex(0), kind, subject: subject.to_owned(), text, value };
     while let Err(ControlError::Full(_)) = shared.handle.note(event.clone()) {

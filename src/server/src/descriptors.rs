@@ -1,10 +1,10 @@
-//! File descriptors: how many connections the operating system has room for.
+//! File descriptors: the number of connections that the operating system allows.
 
-/// Descriptors that are kept for the log, its spill file, the database that comes back, and for clients that are refused.
-const RESERVE: usize = 64;
+/// Descriptors reserved for the log, its spill file, the reconnection to the database, and clients that are refused.
+const RESERVED_DESCRIPTORS: usize = 64;
 
-/// Raises the limit on open files as far as the operating system allows. Each connection takes one, and so do the log's files; a
-/// login shell often allows 1024, of which it would grant far more on demand.
+/// Raises the limit on open files as far as the operating system allows. Each connection takes a descriptor, and so do the
+/// log's files. A login shell often sets the limit to 1024, although the system would grant far more on demand.
 pub fn raise_descriptor_limit() {
     #[cfg(target_os = "linux")]
     {
@@ -19,32 +19,32 @@ pub fn raise_descriptor_limit() {
     }
 }
 
-/// How many connections there are descriptors for, beside what is open already and a reserve.
+/// Number of connections for which descriptors are free, after open descriptors and a reserve.
 pub(super) fn for_connections() -> usize {
-    let limit = limit();
-    let free = limit.saturating_sub(open());
-    free - RESERVE.min(free / 2)
+    let limit = descriptor_limit();
+    let free = limit.saturating_sub(open_descriptors());
+    free - RESERVED_DESCRIPTORS.min(free / 2)
 }
 
 #[cfg(target_os = "linux")]
-fn limit() -> usize {
+fn descriptor_limit() -> usize {
     use rustix::process::{Resource, getrlimit};
-    // No limit is a limit that is never reached.
+    // An unlimited process gets a limit that is never reached.
     getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
 }
 
 #[cfg(target_os = "linux")]
-fn open() -> usize {
-    std::fs::read_dir("/proc/self/fd").map_or(RESERVE, Iterator::count)
+fn open_descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").map_or(RESERVED_DESCRIPTORS, Iterator::count)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit() -> usize {
-    // Not known; the smallest default of the systems that have one, less what a run has open.
+fn descriptor_limit() -> usize {
+    // Unknown: the smallest default of the systems that have a limit, less the descriptors that a run has open.
     256
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open() -> usize {
-    RESERVE
+fn open_descriptors() -> usize {
+    RESERVED_DESCRIPTORS
 }

@@ -4,9 +4,10 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endpoint {
     Control,
-    /// Of a device, by the number of its port.
+    /// Port of a device, by [`OpenPort::number`](super::served::OpenPort::number).
     Device(u32),
-    /// Of a robot, likewise.
+    /// Combined port of a robot, by [`OpenPort::number`](super::served::OpenPort::number).
     Robot(u32),
+    /// Port of the viewer's page.
     Page,
 }

@@ -1,16 +1,17 @@
-//! The interface to the maker of worlds with a robot more, or with a robot or an object less.
+//! The interface to the code that builds an edited world: with a robot added, or with a robot or an object removed.
 
 use simpartner_description::World;
 use simpartner_simulation::sim::Simulation;
 use simpartner_wire::{ports_file::PortsFile, protocol::Spawn};
 
-/// Makes the world that replaces the running one. The server knows neither files nor the log: the code that assembles a run passes an implementation
-/// in. Its errors are one line each.
+/// Builder of edited worlds, which replace the running world. The server knows neither files nor the log, so the code that
+/// assembles a run passes an implementation in. Its errors are one line each.
 pub trait Entities: Send + Sync + std::fmt::Debug {
-    /// The world of this number, which is the given one with a robot more, and the robot's name. No device has one of the ports `taken`.
+    /// Builds `world` with a robot added, as world number `number`. Returns the simulation and the robot's name. No new
+    /// device has one of the ports `taken`.
     ///
     /// # Errors
-    /// What is wrong with the robot.
+    /// The fault of the robot, as a line for the client.
     fn with_robot(
         &self,
         world: &World,
@@ -19,18 +20,18 @@ pub trait Entities: Send + Sync + std::fmt::Debug {
         taken: &[u16],
     ) -> Result<(Simulation, String), String>;
 
-    /// The world of this number, which is the given one without a robot or an object.
+    /// Builds `world` without the robot or object `name`, as world number `number`.
     ///
     /// # Errors
-    /// That there is none of this name, or that something needs it.
+    /// When nothing has this name, or something else depends on it.
     fn without(&self, world: &World, number: u32, name: &str) -> Result<Simulation, String>;
 
-    /// The robot files that can be named.
+    /// Names of the robot files that can be spawned.
     fn spawnable(&self, world: &World) -> Vec<String>;
 
-    /// The clock is about to be asked to go on in this world.
+    /// Called before the clock is asked to replace the running world by this one.
     fn announce(&self, simulation: &Simulation);
 
-    /// The ports are now these.
+    /// Rewrites the file that lists the ports.
     fn write_ports(&self, ports: &PortsFile);
 }

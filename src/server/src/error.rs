@@ -1,4 +1,4 @@
-//! Why the ports cannot be bound.
+//! Errors of the ports.
 
 use std::{io, net::SocketAddr};
 
@@ -7,53 +7,53 @@ use thiserror::Error;
 
 use simpartner_realtime::ControlError;
 
-/// What is wrong with the ports. No port is open after it.
+/// The reason why the ports cannot be bound. No port is open after an error.
 #[derive(Debug, Error)]
 pub enum ServerError {
     /// The operating system refused a port.
     #[error("{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), advice(cause, *address, holder))]
     Bind {
-        /// `file:line:column` of the device, or the setting.
+        /// `file:line:column` of the device, or the name of the setting.
         place: String,
-        /// The device or the control port.
+        /// Owner of the port: a device, a robot or the control port.
         who: String,
-        /// What was asked for.
+        /// Requested address.
         address: SocketAddr,
-        /// What the operating system says.
+        /// Error of the operating system.
         cause: io::Error,
-        /// Which process has the port, in words, where the system says it.
+        /// Phrase that names the process which holds the port; `None` if it is unknown.
         holder: Option<String>,
     },
-    /// A port is moved out of the range of ports.
+    /// The port offset moves a port out of the range 1025 to 65535.
     #[error(
         "{place}: {who} has port {port}, which server.port_offset moves to {moved}\n\
          help: choose an offset that leaves all ports between 1025 and 65535"
     )]
     Offset {
-        /// `file:line` of the device, or the setting.
+        /// `file:line` of the device, or the name of the setting.
         place: String,
-        /// The device or the control port.
+        /// Owner of the port: a device, a robot or the control port.
         who: String,
-        /// What was asked for.
+        /// Port in the model or the settings.
         port: u16,
-        /// Where that would be.
+        /// That port plus the offset.
         moved: i64,
     },
-    /// Two want the same port.
+    /// Two owners request the same port.
     #[error(
         "{place}: {who} and {other} both want port {port}\nhelp: give one of them another port, or 0 for a free one"
     )]
     Twice {
-        /// `file:line:column` of the second.
+        /// `file:line:column` of the second owner.
         place: String,
-        /// The second.
+        /// The second owner.
         who: String,
-        /// The first, with its place.
+        /// The first owner, with its place.
         other: String,
-        /// The port.
+        /// The port in the model.
         port: u16,
     },
-    /// Other machines would reach the ports without a token.
+    /// Other machines could reach the ports, and no token is set.
     #[error(
         "server.bind: {0} is reached from other machines, and anybody there could drive the robot\n\
          help: set server.token (or SIMPARTNER_SERVER_TOKEN), or bind to 127.0.0.1"
@@ -76,7 +76,7 @@ fn advice(cause: &io::Error, address: SocketAddr, holder: &Option<String>) -> St
     }
 }
 
-/// The refusal that a client gets when the clock does not take its request.
+/// Converts an error of the clock into the refusal that the client gets.
 pub(super) fn refusal(error: ControlError) -> Refusal {
     match error {
         ControlError::Full(_) => Refusal::Busy(error.to_string()),

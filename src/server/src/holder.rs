@@ -1,15 +1,15 @@
-//! Which process has a port, where the system says it. Linux does, by way of `/proc`; elsewhere nothing is known.
+//! The process that holds a port. Linux shows it in `/proc`; on other systems it is unknown.
 
-/// The longest command line that is shown, in characters.
+/// Longest command line that is shown, in characters.
 #[cfg(target_os = "linux")]
-const SHOWN: usize = 100;
+const MAX_COMMAND_CHARS: usize = 100;
 
-/// The process that has a port of this machine, in words.
+/// A phrase for users that names the process which holds a port of this machine; `None` if it is unknown.
 #[cfg(target_os = "linux")]
-pub(super) fn of(port: u16) -> Option<String> {
+pub(super) fn describe_holder(port: u16) -> Option<String> {
     let sockets = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| std::fs::read_to_string(file).unwrap_or_default());
     let socket = sockets.iter().flat_map(|text| text.lines().skip(1)).filter_map(Socket::read);
-    // Whoever listens stands in the way; a connection that uses the port may do so, too.
+    // Prefer a socket that listens; a connection from that port may block it, too.
     let socket = socket.filter(|socket| socket.port == port).max_by_key(|socket| socket.listens)?;
     let target = format!("socket:[{}]", socket.inode);
     let holds = |process: &u32| {
@@ -19,27 +19,27 @@ pub(super) fn of(port: u16) -> Option<String> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     Some(match processes.find(holds) {
-        Some(process) => format!("process {process} has it ({})", command(process)),
-        // Files of another user's processes are not shown.
+        Some(process) => format!("process {process} has it ({})", command_line(process)),
+        // The descriptors of another user's processes cannot be read.
         None => format!("a process of user {} has it", socket.user),
     })
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn of(_port: u16) -> Option<String> {
+pub(super) fn describe_holder(_port: u16) -> Option<String> {
     None
 }
 
 #[cfg(target_os = "linux")]
-fn command(process: u32) -> String {
+fn command_line(process: u32) -> String {
     let bytes = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
     let text = text.trim();
-    let shown: String = text.chars().take(SHOWN).collect();
+    let shown: String = text.chars().take(MAX_COMMAND_CHARS).collect();
     if shown.len() < text.len() { format!("{shown} ...") } else { shown }
 }
 
-/// A line of `/proc/net/tcp`.
+/// An entry of `/proc/net/tcp`.
 #[cfg(target_os = "linux")]
 #[derive(Debug, PartialEq)]
 struct Socket {
@@ -51,6 +51,7 @@ struct Socket {
 
 #[cfg(target_os = "linux")]
 impl Socket {
+    /// Parses a line; `None` for the heading and for sockets that no process holds.
     fn read(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (_, port) = words.get(1)?.rsplit_once(':')?;
@@ -58,7 +59,7 @@ impl Socket {
             port: u16::from_str_radix(port, 16).ok()?,
             listens: *words.get(3)? == "0A",
             user: words.get(7)?.parse().ok()?,
-            // One that nobody holds any more has no inode.
+            // A socket that no process holds any more has no inode.
             inode: words.get(9)?.parse().ok().filter(|inode| *inode != 0)?,
         })
     }

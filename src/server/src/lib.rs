@@ -1,9 +1,10 @@
 //! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. This module moves bytes;
 //! [`protocol`](simpartner_wire::protocol) defines what they mean.
 //!
-//! Everything is bounded: connections (`connections`), what one of them may send in a turn, what waits for it, how long it may
-//! leave a message unfinished or an answer unread. A client that breaks a bound is disconnected and costs the others nothing; the
-//! physics never waits for a client.
+//! Everything is bounded: the number of connections (`connections`), the bytes read from a client at a time, the bytes that
+//! wait for a client, and the time for an unfinished message or an unread answer. A client that breaks a bound is
+//! disconnected and costs the others nothing. The physics never waits for a client.
+//!
 //! The module knows nothing of the log and of how steps are computed. Start at [`Server`].
 
 mod accept;

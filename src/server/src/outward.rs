@@ -1,14 +1,14 @@
-//! Under which addresses other machines reach a server that is bound to all of them.
+//! The addresses at which other machines reach a server that is bound to all addresses.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-/// Where the ways out are asked for, none of which is sent anything: addresses for documentation (RFC 5737, RFC 3849), which take the
-/// default route, and one of each private network (RFC 1918).
+/// Destinations for which the routing table is queried; none of them is sent anything. The documentation addresses
+/// (RFC 5737, RFC 3849) take the default route; there is one more for each private network (RFC 1918).
 const DESTINATIONS: [&str; 5] =
     ["192.0.2.1:9", "[2001:db8::1]:9", "192.168.255.254:9", "172.31.255.254:9", "10.255.255.254:9"];
 
-/// The addresses under which a client reaches a bound address: itself, or, where it stands for all addresses, those of this machine that
-/// its routes lead out from; loopback where there are none.
+/// The addresses at which a client reaches a bound address. The unspecified address yields the source addresses of this
+/// machine's routes, or loopback if there are none; any other address yields itself.
 pub fn reachable(bound: SocketAddr) -> Vec<SocketAddr> {
     if !bound.ip().is_unspecified() {
         return vec![bound];
@@ -28,7 +28,7 @@ pub fn reachable(bound: SocketAddr) -> Vec<SocketAddr> {
     found.into_iter().map(|ip| SocketAddr::new(ip, bound.port())).collect()
 }
 
-/// The address of this machine from which a packet to there would leave. Connecting a datagram socket sends nothing.
+/// The source address that this machine would use for a packet to `destination`. Connecting a datagram socket sends nothing.
 fn source_address(destination: &str) -> Option<IpAddr> {
     let any = if destination.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
     let socket = UdpSocket::bind(any).ok()?;

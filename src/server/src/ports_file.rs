@@ -6,7 +6,7 @@ use simpartner_wire::ports_file::{DevicePort, PortsFile, RobotPort};
 
 use super::served::Served;
 
-/// Content of the file of ports for a world that is served.
+/// Content of the ports file for a served world.
 pub(super) fn describe(served: &Served, control: SocketAddr, viewer: Option<SocketAddr>) -> PortsFile {
     let devices = served.layout.devices().iter().zip(&served.devices).map(|(info, port)| DevicePort {
         name: info.name.clone(),
@@ -23,15 +23,15 @@ pub(super) fn describe(served: &Served, control: SocketAddr, viewer: Option<Sock
     PortsFile {
         simpartner: env!("CARGO_PKG_VERSION").to_owned(),
         process: std::process::id(),
-        control: near(control),
-        viewer: viewer.map(near),
+        control: local_address(control),
+        viewer: viewer.map(local_address),
         devices: devices.collect(),
         robots: robots.collect(),
     }
 }
 
-/// Where this machine reaches an address.
-fn near(mut address: SocketAddr) -> SocketAddr {
+/// The address at which a client on this machine reaches a bound address: loopback instead of the unspecified address.
+fn local_address(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
             IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),

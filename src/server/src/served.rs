@@ -1,4 +1,5 @@
-//! What is served of a world: its devices and robots with their ports, the commands under way, its description. The next world has another one.
+//! The served state of a world: the ports of its devices and robots, the commands under way, and its description. Each world
+//! edit makes a new one.
 
 use std::{
     net::SocketAddr,
@@ -14,24 +15,26 @@ use simpartner_wire::{
 
 use super::endpoint::Endpoint;
 
-/// A port that is listened on. Its number stays when its device has another id in the next world.
+/// A port on which the server listens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenPort {
+    /// Serial number of the port. Unlike the device's id, it stays the same after a world edit.
     pub(super) number: u32,
     pub(super) address: SocketAddr,
 }
 
-/// What is served of a world.
+/// The served state of a world.
 #[derive(Debug)]
 pub(super) struct Served {
     pub(super) layout: Arc<Layout>,
     pub(super) board: Arc<CommandBoard>,
-    /// In the order of ids.
+    /// Ports of the devices, in the order of ids.
     pub(super) devices: Vec<OpenPort>,
+    /// Combined ports of the robots, in the order of ids.
     pub(super) robots: Vec<OpenPort>,
-    /// The world, if the server was given it.
+    /// The model of the world, if the server was given it.
     pub(super) world: OnceLock<Arc<World>>,
-    /// Its description, made when it is first asked for.
+    /// JSON description of the world, built at the first request.
     pub(super) scene: OnceLock<Arc<str>>,
 }
 
@@ -47,7 +50,7 @@ impl Served {
         Self { layout, board, devices, robots, world, scene: OnceLock::new() }
     }
 
-    /// The ports of the devices and robots of the next world that this one has, too; the others have none yet.
+    /// The ports for the devices and robots of the next world, by id: those of this world are kept, new ones have none yet.
     pub(super) fn ports_in(&self, layout: &Layout, numbers: &Renumbering) -> [Vec<Option<OpenPort>>; 2] {
         let (mut devices, mut robots) = (vec![None; layout.devices().len()], vec![None; layout.robots().len()]);
         for (index, port) in self.devices.iter().enumerate() {
@@ -59,17 +62,17 @@ impl Served {
         [devices, robots]
     }
 
-    /// The device of the port with a number.
+    /// The device whose port has this number.
     pub(super) fn device_at(&self, number: u32) -> Option<DeviceId> {
         self.devices.iter().position(|port| port.number == number).map(DeviceId::new)
     }
 
-    /// The robot of the combined port with a number.
+    /// The robot whose combined port has this number.
     pub(super) fn robot_at(&self, number: u32) -> Option<RobotId> {
         self.robots.iter().position(|port| port.number == number).map(RobotId::new)
     }
 
-    /// Whether what an endpoint is for is there.
+    /// True if the world has the device or robot of an endpoint.
     pub(super) fn has(&self, endpoint: Endpoint) -> bool {
         match endpoint {
             Endpoint::Device(number) => self.device_at(number).is_some(),
@@ -78,7 +81,7 @@ impl Served {
         }
     }
 
-    /// What an endpoint is called in the log.
+    /// Name of an endpoint in the log.
     pub(super) fn name_of(&self, endpoint: Endpoint) -> String {
         let name = match endpoint {
             Endpoint::Device(number) => self.device_at(number).map(|id| self.layout.device_info(id).name.clone()),

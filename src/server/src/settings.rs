@@ -1,4 +1,4 @@
-//! Where the server listens, and its limits.
+//! Settings of the server: addresses, ports, token and limits.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -12,13 +12,13 @@ pub struct Settings {
     pub bind: IpAddr,
     /// Port of the clock; 0 asks for a free one.
     pub control_port: u16,
-    /// How the ports that model and settings name become the ports that are bound.
+    /// Mapping from the ports in model and settings to the ports that are bound.
     pub ports: PortChoice,
     /// The token that a client must send first. Required on an address that other machines reach.
     pub token: Option<String>,
-    /// Whether clients may let robots come and go.
+    /// True if clients may add and remove robots and remove objects.
     pub spawn: bool,
-    /// The bounds.
+    /// Bounds on the resources of clients.
     pub limits: Limits,
 }
 
@@ -36,12 +36,13 @@ impl Default for Settings {
     }
 }
 
-/// How the ports that model and settings name become the ports that are bound, so that servers of one world run side by side.
+/// Mapping from the ports in model and settings to the ports that are bound. It lets several servers of one world run side by
+/// side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortChoice {
-    /// Each is moved by so many; 0 is the port itself.
+    /// Adds this offset to each port.
     Moved(i32),
-    /// All are any free ones.
+    /// Uses any free port for each.
     AnyFree,
 }
 
@@ -52,10 +53,10 @@ impl Default for PortChoice {
 }
 
 impl PortChoice {
-    /// The port to bind for one that is named; 0 is any free one.
+    /// The port to bind for a port in model or settings. 0 stands for any free port, in both.
     ///
     /// # Errors
-    /// The number of a port that is moved out of 1025 to 65535.
+    /// The moved port number, when it is outside of 1025 to 65535.
     pub fn choose(self, port: u16) -> Result<u16, i64> {
         match self {
             Self::AnyFree => Ok(0),
@@ -68,7 +69,7 @@ impl PortChoice {
         }
     }
 
-    /// The port that a model has to name for this one to be bound.
+    /// The port in the model that maps to this bound port: the inverse of [`choose`](Self::choose).
     pub fn named(self, port: u16) -> u16 {
         match self {
             Self::AnyFree => port,
@@ -78,22 +79,23 @@ impl PortChoice {
     }
 }
 
-/// What one client, and all of them, may use.
+/// Bounds on the resources of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections in all; fewer where the operating system has no descriptors for so many.
+    /// Largest number of connections; lower if the operating system has too few descriptors.
     pub connections: usize,
-    /// Connections to one port.
+    /// Largest number of connections to one port.
     pub connections_per_port: usize,
-    /// How long a client that has sent no request keeps its place when another wants it.
+    /// Time for which a client that has sent no request keeps its connection when another client needs it.
     pub silent: Duration,
-    /// How long a client of the control port may wait with its first request. (Those of devices may have come to look.)
+    /// Time limit for the first request of a client of the control port. Clients of devices have none, because they may only
+    /// want to read.
     pub first_request: Duration,
-    /// How long a message may stay unfinished.
+    /// Time limit for completing a message.
     pub unfinished: Duration,
-    /// How long an answer may stay unread once all buffers are full. A long answer has a second more for every 64 kB.
+    /// Time limit for reading an answer once all buffers are full. A long answer has a second more for every 64 kB.
     pub unread: Duration,
-    /// The kernel's buffer for what a client has not read, bytes. A small one keeps a slow reader's samples young.
+    /// Size of the kernel's send buffer, bytes. With a small one, a slow reader gets recent samples.
     pub send_buffer: u32,
 }
 

@@ -1,7 +1,7 @@
-//! Robots that come, and robots and objects that go, while the server runs.
+//! World edits: adding a robot, or removing a robot or an object, while the server runs.
 //!
-//! The next world is read and built beside the running one, its new ports are opened, and only then the clock is asked to go on in it. Whatever fails
-//! before has changed nothing; the clock cannot fail.
+//! The edited world is read and built beside the running one, and its new ports are opened. Only then the clock is asked to
+//! replace the running world. A failure before that changes nothing; the replacement itself cannot fail.
 
 use std::{io, sync::Arc};
 
@@ -20,40 +20,41 @@ use super::{
 };
 use simpartner_simulation::sim::Simulation;
 
-/// How often another port offset is tried where another program has a port of the first.
-const ATTEMPTS: usize = 20;
+/// Largest number of port offsets that are tried when other programs hold ports.
+const MAX_BIND_ATTEMPTS: usize = 20;
 
-/// What changes.
-pub(super) enum Change {
+/// An edit of the running world.
+pub(super) enum WorldEdit {
     Spawn(Box<Spawn>),
     Remove(String),
 }
 
-/// Carries a change out, even if who asked for it does not wait for the end. Returns the name of the robot that came, or of what has gone.
-pub(super) async fn change(shared: &Arc<Shared>, change: Change) -> Result<String, Refusal> {
+/// Carries out a world edit, even if the client does not wait for the end. Returns the name of the robot that was added, or
+/// of the robot or object that was removed.
+pub(super) async fn edit_world(shared: &Arc<Shared>, change: WorldEdit) -> Result<String, Refusal> {
     let shared = Arc::clone(shared);
-    let work = tokio::spawn(async move { carry_out(&shared, change).await });
+    let work = tokio::spawn(async move { build_and_switch(&shared, change).await });
     work.await.unwrap_or_else(|_| Err(Refusal::State("this has gone wrong; please report it".into())))
 }
 
-async fn carry_out(shared: &Arc<Shared>, change: Change) -> Result<String, Refusal> {
-    // One after the other: each begins with the world that the one before has left.
-    let _alone = shared.changing.lock().await;
+async fn build_and_switch(shared: &Arc<Shared>, change: WorldEdit) -> Result<String, Refusal> {
+    // Edits happen one after the other, each on the result of the previous one.
+    let _lock = shared.changing.lock().await;
     let served = shared.newest();
     let (entities, world) = (shared.entities()?, served.world.get().cloned());
     let world = world.ok_or_else(|| Refusal::State("the server was given no world that it could change".into()))?;
     let number = served.layout.world() + 1;
     let mut taken = vec![shared.settings.control_port];
     taken.extend(shared.viewer.get().map(|(port, _)| *port));
-    let is_free = matches!(&change, Change::Spawn(spawn) if spawn.port_offset.is_none());
+    let is_free = matches!(&change, WorldEdit::Spawn(spawn) if spawn.port_offset.is_none());
     let change = Arc::new(change);
     for attempt in 1.. {
         let (work, given) = (Arc::clone(&entities), (Arc::clone(&world), taken.clone(), Arc::clone(&change)));
         let built = tokio::task::spawn_blocking(move || {
             let (world, taken, change) = given;
             match &*change {
-                Change::Spawn(spawn) => work.with_robot(&world, number, spawn, &taken),
-                Change::Remove(name) => Ok((work.without(&world, number, name)?, name.clone())),
+                WorldEdit::Spawn(spawn) => work.with_robot(&world, number, spawn, &taken),
+                WorldEdit::Remove(name) => Ok((work.without(&world, number, name)?, name.clone())),
             }
         });
         let built = built.await.map_err(|_| Refusal::State("this has gone wrong; please report it".into()))?;
@@ -61,14 +62,14 @@ async fn carry_out(shared: &Arc<Shared>, change: Change) -> Result<String, Refus
         match bind_newcomers(shared, &served, &simulation) {
             Ok((next, listeners)) => {
                 let kind = match &*change {
-                    Change::Spawn(_) => EventKind::Spawn,
-                    Change::Remove(_) => EventKind::Remove,
+                    WorldEdit::Spawn(_) => EventKind::Spawn,
+                    WorldEdit::Remove(_) => EventKind::Remove,
                 };
-                exchange(shared, &*entities, simulation, (next, listeners), (kind, &name)).await?;
+                switch_world(shared, &*entities, simulation, (next, listeners), (kind, &name)).await?;
                 return Ok(name);
             }
             Err(ServerError::Bind { address, cause, .. })
-                if is_free && attempt < ATTEMPTS && cause.kind() == io::ErrorKind::AddrInUse =>
+                if is_free && attempt < MAX_BIND_ATTEMPTS && cause.kind() == io::ErrorKind::AddrInUse =>
             {
                 taken.push(shared.settings.ports.named(address.port()));
             }
@@ -78,7 +79,7 @@ async fn carry_out(shared: &Arc<Shared>, change: Change) -> Result<String, Refus
     unreachable!("the last attempt returns")
 }
 
-/// Opens the ports of what is new.
+/// Opens the ports of new devices and robots. Returns the served state of the edited world, with its new listeners.
 fn bind_newcomers(
     shared: &Shared,
     served: &Served,
@@ -92,8 +93,8 @@ fn bind_newcomers(
     Ok((Served::new(Arc::clone(layout), board, ports, Some(Arc::clone(simulation.world()))), opened))
 }
 
-/// The clock goes on in the next world, and the server with it.
-async fn exchange(
+/// Makes clock and server switch to the edited world.
+async fn switch_world(
     shared: &Arc<Shared>,
     entities: &dyn Entities,
     simulation: Simulation,
@@ -102,7 +103,7 @@ async fn exchange(
 ) -> Result<(), Refusal> {
     let number = next.layout.world();
     entities.announce(&simulation);
-    // Records of the next world may come before the clock's answer, and find it here.
+    // Added first, because records of the edited world may come before the clock's answer.
     shared.add_served(next);
     let text = match kind {
         EventKind::Spawn => "a robot has come".to_owned(),
@@ -114,7 +115,7 @@ async fn exchange(
         return Err(refusal(error));
     }
     for opened in listeners {
-        // After the end of the run nobody serves them.
+        // Fails only after the end of the run, when no port is served.
         let _ = shared.opened.send(opened);
     }
     shared.changes.send_replace(number);
