@@ -1,7 +1,7 @@
-//! Bundles the viewer's page, where Node is there to do it, and makes the table of its files. It never writes into the sources,
-//! and whatever goes wrong with the page, the server is built: its page then says what is missing.
+//! Bundles the viewer's page, if Node is installed, and generates the table of its files. It never writes into the
+//! sources. If the page cannot be bundled, the server is built all the same, with a page that says what is missing.
 //!
-//! `SIMPARTNER_VIEWER=off` leaves the page out. Where npm fails, a page bundled by hand in `clients/viewer/dist` serves as well.
+//! `SIMPARTNER_VIEWER=off` leaves the page out. If npm fails, a page bundled by hand in `clients/viewer/dist` is used.
 
 use std::{
     env, fs, io,
@@ -11,20 +11,21 @@ use std::{
 
 const SOURCES: &str = "../../clients/viewer";
 
-/// What the bundle is made from.
-const PARTS: [&str; 7] =
+/// Files and folders from which the bundle is made.
+const BUNDLE_INPUTS: [&str; 7] =
     ["package.json", "package-lock.json", "build.mjs", "tsconfig.json", "missing.html", "missing.css", "src"];
 
-/// Said where not even the page that says what is missing is there.
-const BARE: &str = "<!doctype html><title>SimPartner</title><p>The sources of this server came without clients/viewer.";
+/// The page that is used if even `missing.html` is missing.
+const FALLBACK_PAGE: &str =
+    "<!doctype html><title>SimPartner</title><p>The sources of this server came without clients/viewer.";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=SIMPARTNER_VIEWER");
     let sources = Path::new(SOURCES);
     match sources.exists() {
-        // A path that is not there would mean a new build every time.
-        true => PARTS
+        // Cargo rebuilds every time if a listed path does not exist.
+        true => BUNDLE_INPUTS
             .iter()
             .filter(|part| sources.join(part).exists())
             .for_each(|part| println!("cargo::rerun-if-changed={SOURCES}/{part}")),
@@ -36,7 +37,7 @@ fn main() {
     let page = bundled.unwrap_or_else(|why| {
         let by_hand = Path::new(SOURCES).join("dist");
         if !off && sources.exists() {
-            // So that the next build takes what was bundled by hand.
+            // So that the next build uses a page bundled by hand.
             println!("cargo::rerun-if-changed={SOURCES}");
             if by_hand.join("index.html").exists() {
                 return env::current_dir().map_or(by_hand.clone(), |root| root.join(&by_hand));
@@ -44,24 +45,24 @@ fn main() {
             println!("cargo::warning=the server comes without its viewer page: {why}");
         }
         let page = out.join("missing");
-        missing(sources, &page, &why).expect("cargo's folder can be written to");
+        write_missing_page(sources, &page, &why).expect("cargo's folder can be written to");
         page
     });
-    fs::write(out.join("viewer.rs"), table(&page)).expect("cargo's folder can be written to");
+    fs::write(out.join("viewer.rs"), file_table(&page)).expect("cargo's folder can be written to");
 }
 
-/// Bundles the page in a copy of its sources and returns where it is, or says why not.
+/// Bundles the page in a copy of its sources. Returns the folder of the bundle, or the reason for the failure.
 fn bundle(sources: &Path, work: &Path) -> Result<PathBuf, String> {
     if !sources.join("package.json").exists() {
         return Err(format!("{SOURCES}/package.json is not there"));
     }
     let failed = |what: &str, error: io::Error| format!("{what}: {error}");
     fs::create_dir_all(work).map_err(|error| failed("the folder for it cannot be made", error))?;
-    // What was installed for these very versions serves again.
+    // Packages that were installed for the same lock file are reused.
     let lock = fs::read(sources.join("package-lock.json")).map_err(|error| failed("no package-lock.json", error))?;
     let installed = work.join("installed.lock");
     let fresh = fs::read(&installed).is_ok_and(|before| before == lock) && work.join("node_modules").exists();
-    for part in PARTS {
+    for part in BUNDLE_INPUTS {
         let (from, to) = (sources.join(part), work.join(part));
         let _ = fs::remove_dir_all(&to);
         if from.exists() {
@@ -70,17 +71,17 @@ fn bundle(sources: &Path, work: &Path) -> Result<PathBuf, String> {
     }
     if !fresh {
         let _ = fs::remove_file(&installed);
-        // Without a network it is to fail soon, not after a minute.
+        // Without a network, npm should fail soon and not after a minute.
         let quiet = ["ci", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=0", "--fetch-timeout=30000"];
-        npm(work, &quiet)?;
+        run_npm(work, &quiet)?;
         fs::write(&installed, lock).map_err(|error| failed("the folder for it cannot be written to", error))?;
     }
-    npm(work, &["run", "build"])?;
+    run_npm(work, &["run", "build"])?;
     let dist = work.join("dist");
     dist.join("index.html").exists().then_some(dist).ok_or_else(|| "npm run build made no index.html".into())
 }
 
-fn npm(folder: &Path, arguments: &[&str]) -> Result<(), String> {
+fn run_npm(folder: &Path, arguments: &[&str]) -> Result<(), String> {
     let program = if cfg!(windows) { "npm.cmd" } else { "npm" };
     let ran = Command::new(program).args(arguments).current_dir(folder).stdin(Stdio::null()).output();
     let output = ran.map_err(|error| format!("Node's npm cannot be run ({error})"))?;
@@ -104,17 +105,17 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A page that says what is missing, and why.
-fn missing(sources: &Path, page: &Path, why: &str) -> io::Result<()> {
+/// Writes a page that says what is missing, and why.
+fn write_missing_page(sources: &Path, page: &Path, why: &str) -> io::Result<()> {
     fs::create_dir_all(page)?;
-    let text = fs::read_to_string(sources.join("missing.html")).unwrap_or_else(|_| BARE.to_owned());
+    let text = fs::read_to_string(sources.join("missing.html")).unwrap_or_else(|_| FALLBACK_PAGE.to_owned());
     let why = why.replace('&', "&amp;").replace('<', "&lt;");
     fs::write(page.join("index.html"), text.replace("{why}", &why))?;
     fs::write(page.join("missing.css"), fs::read(sources.join("missing.css")).unwrap_or_default())
 }
 
-/// The files of a folder as a table in Rust; `index.html` stands at the root.
-fn table(page: &Path) -> String {
+/// Rust source of a table with the files of a folder; `index.html` has the path `/`.
+fn file_table(page: &Path) -> String {
     let mut names: Vec<String> = fs::read_dir(page)
         .into_iter()
         .flatten()

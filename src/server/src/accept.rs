@@ -1,4 +1,4 @@
-//! Accepting clients: which endpoint admits whom, and the events of it in the log.
+//! Accepting clients: admission to an endpoint, the session, and the events about both in the log.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -20,24 +20,25 @@ use tokio::{
 
 use super::{
     client_events::note,
-    connection::{Connection, DELETED, End},
+    connection::{CloseReason, Connection, DELETED},
     control, device,
     endpoint::Endpoint,
     shared::Shared,
 };
 use simpartner_realtime::{ControlError, now_ns};
 
-/// How long to wait when the system has no more sockets, or the queue to the physics thread is full.
-const BACK_OFF: Duration = Duration::from_millis(50);
+/// Pause before a retry when the system has no more sockets, or the queue to the physics thread is full.
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Accepts clients of an endpoint until the server closes, then waits for those still talking.
+/// Accepts clients of an endpoint until the server closes or the endpoint is deleted, then waits for the open
+/// connections.
 pub(super) async fn accept(
     listener: TcpListener,
     endpoint: Endpoint,
     shared: Arc<Shared>,
     mut closed: watch::Receiver<bool>,
 ) {
-    let mut talking = JoinSet::new();
+    let mut clients = JoinSet::new();
     let mut changes = shared.changes.subscribe();
     loop {
         tokio::select! {
@@ -45,93 +46,99 @@ pub(super) async fn accept(
             Ok(()) = changes.changed() => if !shared.newest().has(endpoint) {
                 break;
             },
-            Some(_) = talking.join_next() => {}
+            Some(_) = clients.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => admit(stream, address, endpoint, &shared, &closed, &mut talking).await,
-                // Out of descriptors, most likely; those in use go on.
-                Err(_) => sleep(BACK_OFF).await,
+                Ok((stream, address)) => admit(stream, address, endpoint, &shared, &closed, &mut clients).await,
+                // Most likely out of descriptors; open connections continue.
+                Err(_) => sleep(RETRY_PAUSE).await,
             },
         }
     }
     drop(listener);
-    while talking.join_next().await.is_some() {}
+    while clients.join_next().await.is_some() {}
 }
 
+/// Admits a new client and spawns its session, or refuses it.
 async fn admit(
     mut stream: TcpStream,
     address: SocketAddr,
     endpoint: Endpoint,
     shared: &Arc<Shared>,
     closed: &watch::Receiver<bool>,
-    talking: &mut JoinSet<()>,
+    clients: &mut JoinSet<()>,
 ) {
-    let place = match shared.connections.admit(endpoint, address.ip(), now_ns()) {
-        Ok(place) => place,
+    let slot = match shared.connections.admit(endpoint, address.ip(), now_ns()) {
+        Ok(slot) => slot,
         Err(bound) => {
             let refusal = Refusal::Busy(bound.to_string());
-            // The client is sent away either way. It is not waited for, so the port stays open for others.
+            // Written without waiting for the client, so that the port stays open for others.
             let _ = stream.try_write(format!("{refusal}\n").as_bytes());
-            let _ = timeout(BACK_OFF, stream.shutdown()).await;
+            let _ = timeout(RETRY_PAUSE, stream.shutdown()).await;
             return;
         }
     };
     let (shared, closed) = (Arc::clone(shared), closed.clone());
-    talking.spawn(async move {
+    clients.spawn(async move {
         let client = shared.next_client();
         let subject = shared.current().name_of(endpoint);
         note(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
-        let end = talk(Connection::new(stream, place, closed, &shared), endpoint, client, address.ip()).await;
-        leave(&shared, client).await;
+        let end = serve_client(Connection::new(stream, slot, closed, &shared), endpoint, client, address.ip()).await;
+        leave_lockstep(&shared, client).await;
         let why = match end {
-            End::Client => "left",
-            End::Server => "was told that the run is over",
-            End::Rule(rule) => rule,
+            CloseReason::Client => "left",
+            CloseReason::Server => "was told that the run is over",
+            CloseReason::Rule(rule) => rule,
         };
         note(&shared, EventKind::Disconnect, &subject, format!("client {} {why}", client.0)).await;
     });
 }
 
-async fn talk(mut connection: Connection<'_>, endpoint: Endpoint, client: ClientId, address: IpAddr) -> End {
+async fn serve_client(
+    mut connection: Connection<'_>,
+    endpoint: Endpoint,
+    client: ClientId,
+    address: IpAddr,
+) -> CloseReason {
     let result = match connection.admit_by_token(address).await {
-        Ok(rest) => converse(&mut connection, endpoint, client, &rest).await,
+        Ok(rest) => serve_endpoint(&mut connection, endpoint, client, &rest).await,
         Err(end) => Err(end),
     };
-    let end = result.err().unwrap_or(End::Client);
+    let end = result.err().unwrap_or(CloseReason::Client);
     connection.close(end).await;
     end
 }
 
-/// The conversation that an endpoint is for. What came with the token is `first`.
-async fn converse(
+/// Runs the session of an endpoint's kind. `first` holds the bytes received after the token.
+async fn serve_endpoint(
     connection: &mut Connection<'_>,
     endpoint: Endpoint,
     client: ClientId,
     first: &[u8],
-) -> Result<(), End> {
+) -> Result<(), CloseReason> {
     let shared = connection.shared;
     let (served, timestep) = (shared.current(), shared.handle.timestep());
     let (layout, board) = (Arc::clone(&served.layout), Arc::clone(&served.board));
     match endpoint {
         Endpoint::Device(number) => {
-            let id = served.device_at(number).ok_or(End::Rule(DELETED))?;
+            let id = served.device_at(number).ok_or(CloseReason::Rule(DELETED))?;
             let port = served.devices[id.index()].address.port();
             let session = DeviceSession::new(layout, board, timestep, id, client, port);
-            device::talk(connection, session, served, client, first).await
+            device::serve(connection, session, served, client, first).await
         }
         Endpoint::Robot(number) => {
-            let id = served.robot_at(number).ok_or(End::Rule(DELETED))?;
+            let id = served.robot_at(number).ok_or(CloseReason::Rule(DELETED))?;
             let port = served.robots[id.index()].address.port();
             let session = RobotSession::new(layout, board, timestep, id, client, port);
-            device::talk(connection, session, served, client, first).await
+            device::serve(connection, session, served, client, first).await
         }
-        Endpoint::Control => control::talk(connection, client, first).await,
+        Endpoint::Control => control::serve(connection, client, first).await,
         Endpoint::Page => unreachable!("the page's clients speak HTTP"),
     }
 }
 
-/// Gives up the client's membership of the lockstep, if it has one, however long the queue is.
-async fn leave(shared: &Shared, client: ClientId) {
+/// Ends the client's membership of the lockstep, if it has one; retries while the queue to the physics thread is full.
+async fn leave_lockstep(shared: &Shared, client: ClientId) {
     while let Err(ControlError::Full(_)) = shared.handle.leave(client) {
-        sleep(BACK_OFF).await;
+        sleep(RETRY_PAUSE).await;
     }
 }

@@ -80,7 +80,8 @@ pub(super) fn listen_at(
 ) -> Result<(TcpListener, SocketAddr), ServerError> {
     let address = SocketAddr::new(settings.bind, bound_port(settings, port, place, who)?);
     open_listener(address, settings.limits.send_buffer).map_err(|cause| {
-        let holder = if cause.kind() == io::ErrorKind::AddrInUse { holder::describe_holder(address.port()) } else { None };
+        let holder =
+            if cause.kind() == io::ErrorKind::AddrInUse { holder::describe_holder(address.port()) } else { None };
         ServerError::Bind { place: place.to_owned(), who: who.to_owned(), address, cause, holder }
     })
 }
@@ -131,7 +132,8 @@ fn check_ports(settings: &Settings, layout: &Layout) -> Result<(), ServerError> 
 
 fn open_listener(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // On Unix the option only frees the ports of a server that has just ended. Elsewhere it lets two programs share a port.
+    // On Unix the option only frees the ports of a server that has just ended. Elsewhere it lets two programs share a
+    // port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     // Accepted connections inherit the size.

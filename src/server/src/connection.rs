@@ -1,4 +1,4 @@
-//! A connection with its bounds: reading, writing, the token, the deadlines, the end.
+//! A bounded connection: reading, writing, authentication, deadlines and closing.
 
 use std::{io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -11,180 +11,188 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{client_events::judge_token, connections::Place, shared::Shared};
+use super::{client_events::judge_token, connections::ConnectionSlot, shared::Shared};
 use simpartner_realtime::now_ns;
 
-/// How many bytes of a client are read at a time, so that no flood keeps others waiting.
-pub(super) const TURN: usize = 1024;
+/// Largest number of bytes read from a client at a time, so that a flood does not keep others waiting.
+pub(super) const READ_CHUNK: usize = 1024;
 
-/// Why a connection ended.
+/// Cause of the end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// The client closed it, or the network did.
+pub(super) enum CloseReason {
+    /// The client or the network closed the connection.
     Client,
     /// The server is closing.
     Server,
-    /// The client broke a rule, named here.
+    /// The server closed the connection; the text completes the sentence "client 1 ..." in the log.
     Rule(&'static str),
 }
 
-impl From<io::Error> for End {
+impl From<io::Error> for CloseReason {
     fn from(_: io::Error) -> Self {
         Self::Client
     }
 }
 
-/// The connection has made room for another client.
-pub(super) const GAVE_WAY: &str = "was idle and made room for another client";
+/// Rule: the connection was closed to make room for another client.
+pub(super) const EVICTED: &str = "was idle and made room for another client";
 
-/// The client has not sent its first request in time.
-pub(super) const SILENT: &str = "sent no request";
+/// Rule: the client did not send its first request in time.
+pub(super) const NO_REQUEST: &str = "sent no request";
 
-/// What the port was for is in the world no more.
+/// Rule: the device or robot of the port has been deleted.
 pub(super) const DELETED: &str = "was for what has been deleted";
 
-/// How many bytes of answers are collected before they are sent, so that short ones travel together. Answers are made one
-/// after the other: of a client that does not read, no more than this and one answer is kept.
-const COLLECTED: usize = 16 * 1024;
+/// Number of bytes of answers that are collected before they are sent, so that short answers travel together. Answers
+/// are produced one after the other, so for a client that does not read no more than this and one answer is kept.
+const SEND_BATCH: usize = 16 * 1024;
 
-/// How long a server that closes waits for the answer to a request under way. The clock answers within a quarter of its patience of 0.4 s.
-const LAST_ANSWER: Duration = Duration::from_millis(200);
+/// Longest wait of a closing server for the answer to a request under way. The clock answers within a quarter of its
+/// timeout of 0.4 s.
+const FINAL_ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How fast a client has to read a long answer, bytes a second.
-const READING_RATE: usize = 64 * 1024;
+/// Lowest rate at which a client may read a long answer, bytes per second.
+const MIN_READ_RATE: usize = 64 * 1024;
 
-/// A connection with its bounds.
+/// A connection with bounds on data and time.
 pub(super) struct Connection<'a> {
     stream: TcpStream,
     closed: watch::Receiver<bool>,
-    place: Place,
-    /// When the message that is still unfinished began.
+    slot: ConnectionSlot,
+    /// Start of the unfinished message, if there is one.
     unfinished_since: Option<Instant>,
-    /// When the first request must have come, until it has.
+    /// Deadline of the first request; `None` if there is none, or after that request.
     first_request_by: Option<Instant>,
     pub(super) shared: &'a Arc<Shared>,
 }
 
-/// What woke a session up.
-pub(super) enum Wake {
-    /// So many bytes came.
+/// The event that ended [`Connection::wait`].
+pub(super) enum Wakeup {
+    /// This number of bytes was received.
     Bytes(usize),
-    /// What it was waiting for besides has happened.
+    /// The other future has completed.
     Other,
 }
 
 impl<'a> Connection<'a> {
     /// A connection that has just been accepted; `closed` turns true when the server closes.
-    pub(super) fn new(stream: TcpStream, place: Place, closed: watch::Receiver<bool>, shared: &'a Arc<Shared>) -> Self {
-        // Small messages are to leave at once; without it they only leave later.
+    pub(super) fn new(
+        stream: TcpStream,
+        slot: ConnectionSlot,
+        closed: watch::Receiver<bool>,
+        shared: &'a Arc<Shared>,
+    ) -> Self {
+        // Small messages should be sent at once; if the option fails, they are only sent later.
         let _ = stream.set_nodelay(true);
-        Self { stream, closed, place, unfinished_since: None, first_request_by: None, shared }
+        Self { stream, closed, slot, unfinished_since: None, first_request_by: None, shared }
     }
 
-    /// From now on the client has to send its first request within the limit.
+    /// Starts the time limit for the client's first request.
     pub(super) fn expect_request(&mut self) {
         self.first_request_by = Some(Instant::now() + self.shared.settings.limits.first_request);
     }
 
-    /// The client has sent a request.
+    /// Records that the client has sent a request.
     pub(super) fn note_request(&mut self) {
         self.first_request_by = None;
-        self.place.has_spoken();
+        self.slot.mark_requested();
     }
 
-    /// Whether the client is sent something by itself, or waits for an answer.
+    /// Sets whether the client is subscribed or waits for an answer; it is then not idle.
     pub(super) fn set_served(&self, is_served: bool) {
-        self.place.set_served(is_served);
+        self.slot.set_served(is_served);
     }
 
-    /// Tells the client that nothing more comes, and why where it may want to know.
-    pub(super) async fn close(mut self, end: End) {
+    /// Closes the connection. If the server is the cause, the client is sent the reason first.
+    pub(super) async fn close(mut self, end: CloseReason) {
         let refusal = match end {
-            End::Rule(why @ (GAVE_WAY | SILENT)) => {
+            CloseReason::Rule(why @ (EVICTED | NO_REQUEST)) => {
                 Some(Refusal::Busy(format!("closed, because this connection {why}")))
             }
-            End::Rule(why @ DELETED) => Some(Refusal::State(format!("closed, because this connection {why}"))),
+            CloseReason::Rule(why @ DELETED) => Some(Refusal::State(format!("closed, because this connection {why}"))),
             _ => None,
         };
         if let Some(refusal) = refusal {
-            // It is not waited for.
+            // Sent without waiting.
             let _ = self.stream.try_write(format!("{refusal}\n").as_bytes());
         }
-        // The peer may have gone already.
+        // The client may be gone already.
         let _ = timeout(self.shared.settings.limits.unread, self.stream.shutdown()).await;
     }
 
-    /// Waits for bytes, or for `other`, or for the end. `unfinished` says that a message has begun, which may not take for
-    /// ever.
+    /// Waits for bytes, for `other`, or for the end of the connection. `unfinished` starts the time limit for a message
+    /// that has begun.
     pub(super) async fn wait(
         &mut self,
-        buffer: &mut [u8; TURN],
+        buffer: &mut [u8; READ_CHUNK],
         unfinished: bool,
         other: impl Future<Output = ()>,
-    ) -> Result<Wake, End> {
-        // The deadline stands from the message's first byte on, however many follow one by one.
+    ) -> Result<Wakeup, CloseReason> {
+        // The deadline counts from the message's first byte, however slowly the others follow.
         self.unfinished_since = unfinished.then(|| self.unfinished_since.unwrap_or_else(Instant::now));
         let limit = self.shared.settings.limits.unfinished;
         let (deadline, rule) = match (self.unfinished_since, self.first_request_by) {
             (Some(since), _) => (Some(since + limit), "left a message unfinished"),
-            (None, by) => (by, SILENT),
+            (None, by) => (by, NO_REQUEST),
         };
         tokio::select! {
-            _ = self.closed.changed() => Err(End::Server),
-            _ = &mut self.place.give_way => Err(End::Rule(GAVE_WAY)),
+            _ = self.closed.changed() => Err(CloseReason::Server),
+            _ = &mut self.slot.evicted => Err(CloseReason::Rule(EVICTED)),
             read = self.stream.read(buffer) => match read? {
-                0 => Err(End::Client),
+                0 => Err(CloseReason::Client),
                 count => {
-                    self.place.received(now_ns());
-                    Ok(Wake::Bytes(count))
+                    self.slot.mark_received(now_ns());
+                    Ok(Wakeup::Bytes(count))
                 }
             },
-            () = other => Ok(Wake::Other),
-            () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => Err(End::Rule(rule)),
+            () = other => Ok(Wakeup::Other),
+            () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                Err(CloseReason::Rule(rule))
+            }
         }
     }
 
-    /// Sends what has been collected, if it is enough to be sent, and lets others have a turn then.
-    pub(super) async fn send_collected(&mut self, text: &mut String) -> Result<(), End> {
-        if text.len() >= COLLECTED {
+    /// Sends the collected text if it has reached [`SEND_BATCH`], and then lets other tasks run.
+    pub(super) async fn send_collected(&mut self, text: &mut String) -> Result<(), CloseReason> {
+        if text.len() >= SEND_BATCH {
             self.send(text).await?;
             yield_now().await;
         }
         Ok(())
     }
 
-    /// Sends what has been written, or gives the client up.
-    pub(super) async fn send(&mut self, text: &mut String) -> Result<(), End> {
+    /// Sends the text and clears it. An error if the client reads too slowly.
+    pub(super) async fn send(&mut self, text: &mut String) -> Result<(), CloseReason> {
         if !text.is_empty() {
-            let reading = Duration::from_secs((text.len() / READING_RATE) as u64);
+            let reading = Duration::from_secs((text.len() / MIN_READ_RATE) as u64);
             timeout(self.shared.settings.limits.unread + reading, self.stream.write_all(text.as_bytes()))
                 .await
-                .map_err(|_| End::Rule("read too slowly"))??;
+                .map_err(|_| CloseReason::Rule("read too slowly"))??;
             text.clear();
-            // What one long answer has taken is not kept for as long as the connection.
-            text.shrink_to(2 * COLLECTED);
+            // The memory of a long answer is not kept for the lifetime of the connection.
+            text.shrink_to(2 * SEND_BATCH);
         }
         Ok(())
     }
 
-    /// Waits for a future, unless the server closes first. Of both at once the future counts: `QUIT` is answered, although its answer
-    /// comes together with the end of the run.
-    pub(super) async fn unless_closed<T>(&mut self, future: impl Future<Output = T>) -> Result<T, End> {
+    /// Waits for a future, unless the server closes first. If both happen at once, the future wins: `QUIT` is answered
+    /// although its answer comes together with the end of the run.
+    pub(super) async fn unless_closed<T>(&mut self, future: impl Future<Output = T>) -> Result<T, CloseReason> {
         let mut future = pin!(future);
         tokio::select! {
             biased;
             value = &mut future => return Ok(value),
             _ = self.closed.changed() => {}
         }
-        // The run may have ended without its last step, and the clock's answer be due only now.
-        timeout(LAST_ANSWER, future).await.map_err(|_| End::Server)
+        // If the run ended without its last step, the clock's answer comes only now.
+        timeout(FINAL_ANSWER_TIMEOUT, future).await.map_err(|_| CloseReason::Server)
     }
 
-    /// Where a token is wanted, reads the first line and compares. Returns what came behind it.
-    pub(super) async fn admit_by_token(&mut self, address: IpAddr) -> Result<Vec<u8>, End> {
+    /// If the settings have a token, reads the first line and compares. Returns the bytes received after that line.
+    pub(super) async fn admit_by_token(&mut self, address: IpAddr) -> Result<Vec<u8>, CloseReason> {
         let Some(token) = self.shared.settings.token.clone() else { return Ok(Vec::new()) };
         let mut received = Vec::new();
-        let mut buffer = [0; TURN];
+        let mut buffer = [0; READ_CHUNK];
         loop {
             if let Some(end) = received.iter().position(|&byte| byte == b'\n') {
                 let line = received[..end].strip_suffix(b"\r").unwrap_or(&received[..end]);
@@ -199,11 +207,11 @@ impl<'a> Connection<'a> {
             if received.len() > MAX_MESSAGE {
                 break;
             }
-            if let Wake::Bytes(count) = self.wait(&mut buffer, true, std::future::pending()).await? {
+            if let Wakeup::Bytes(count) = self.wait(&mut buffer, true, std::future::pending()).await? {
                 received.extend_from_slice(&buffer[..count]);
             }
         }
         self.send(&mut format!("{}\n", Refusal::Token)).await?;
-        Err(End::Rule("showed no valid token"))
+        Err(CloseReason::Rule("showed no valid token"))
     }
 }

@@ -1,8 +1,8 @@
-//! Which clients are connected, and which one makes room for a newcomer.
+//! The open connections, and the eviction of idle clients in favour of new ones.
 //!
-//! Connections are bounded for each endpoint, for each address and in all, below what the operating system lets this process
-//! open. A newcomer that finds a bound reached takes the place of a client that does not use its own: of the one that has been
-//! silent for longest since it connected, or else of the one that has been idle for longest. Time is an argument here.
+//! Connections are limited per endpoint, per address and in total, below the number of files that the operating system
+//! lets this process open. When a limit is reached, a new client replaces an idle one: first the client that has been
+//! connected longest without a request, else the client that has been idle longest. The caller passes the time.
 
 use std::{
     collections::HashMap,
@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 
 use super::{endpoint::Endpoint, settings::Limits};
 
-/// How long a client that has sent a request may be idle before it makes room for another, nanoseconds.
-const IDLE_NS: u64 = 60_000_000_000;
+/// Idle time after which a client that has sent a request can be evicted, nanoseconds.
+const IDLE_LIMIT_NS: u64 = 60_000_000_000;
 
 /// All connections.
 #[derive(Debug)]
@@ -36,40 +36,40 @@ struct Entry {
     endpoint: Endpoint,
     address: IpAddr,
     activity: Arc<Activity>,
-    /// Dropped when the connection has to make room.
-    _keep: oneshot::Sender<()>,
+    /// Dropped to evict the connection.
+    _eviction: oneshot::Sender<()>,
 }
 
-/// What a client has done of late.
+/// Recent activity of a client.
 #[derive(Debug, Default)]
 struct Activity {
-    /// Whether it has sent a request.
-    has_spoken: AtomicBool,
-    /// Whether it is sent something without asking each time, or waits for an answer; then its silence means nothing.
+    /// True once the client has sent a complete request.
+    has_requested: AtomicBool,
+    /// True while the client is subscribed or waits for an answer; its silence then does not make it idle.
     is_served: AtomicBool,
-    /// When it last sent something, or connected.
+    /// Time of the client's last bytes, or of its connection, monotonic nanoseconds.
     received_ns: AtomicU64,
 }
 
-/// A connection's place, given back when it is dropped.
+/// A connection's slot under the limits. It is released when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionSlot {
     number: u64,
     connections: Arc<Connections>,
     activity: Arc<Activity>,
-    /// Ends when the connection has to make room.
-    pub(super) give_way: oneshot::Receiver<()>,
+    /// Completes when the connection is evicted.
+    pub(super) evicted: oneshot::Receiver<()>,
 }
 
-/// Which bound a newcomer has met.
+/// The limit that refuses a new connection, with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(super) enum ConnectionLimit {
     Endpoint(usize),
     Address(usize),
     All(usize),
 }
 
-impl std::fmt::Display for Bound {
+impl std::fmt::Display for ConnectionLimit {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (most, to) = match self {
             Self::Endpoint(most) => (most, "on this port"),
@@ -81,8 +81,8 @@ impl std::fmt::Display for Bound {
 }
 
 impl Connections {
-    /// None yet. At most so many are let in as there are descriptors for; of an endpoint that other machines reach, one address
-    /// may have half of them.
+    /// No connections yet. The total limit is at most `descriptors`. Unless the server `is_local` (bound to loopback),
+    /// one address may have half of the total.
     pub(super) fn new(limits: &Limits, descriptors: usize, is_local: bool) -> Arc<Self> {
         let in_all = limits.connections.min(descriptors).max(1);
         Arc::new(Self {
@@ -95,72 +95,78 @@ impl Connections {
         })
     }
 
-    /// Lets a client in that has connected now.
+    /// Admits a new client; evicts idle clients if limits are reached.
     ///
     /// # Errors
-    /// When a bound is reached and nobody can make room.
-    pub(super) fn admit(self: &Arc<Self>, endpoint: Endpoint, address: IpAddr, now_ns: u64) -> Result<Place, Bound> {
+    /// When a limit is reached and no client can be evicted.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        endpoint: Endpoint,
+        address: IpAddr,
+        now_ns: u64,
+    ) -> Result<ConnectionSlot, ConnectionLimit> {
         let mut open = self.lock();
-        // One that makes room for the first bound may do so for the others too.
+        // A client that is evicted for the first limit may make room for the others, too.
         for (bound, most) in [
-            (Bound::Endpoint(self.per_endpoint), self.per_endpoint),
-            (Bound::All(self.in_all), self.in_all),
-            (Bound::Address(self.per_address), self.per_address),
+            (ConnectionLimit::Endpoint(self.per_endpoint), self.per_endpoint),
+            (ConnectionLimit::All(self.in_all), self.in_all),
+            (ConnectionLimit::Address(self.per_address), self.per_address),
         ] {
             let is_counted = |entry: &Entry| match bound {
-                Bound::Endpoint(_) => entry.endpoint == endpoint,
-                Bound::Address(_) => entry.address == address,
-                Bound::All(_) => true,
+                ConnectionLimit::Endpoint(_) => entry.endpoint == endpoint,
+                ConnectionLimit::Address(_) => entry.address == address,
+                ConnectionLimit::All(_) => true,
             };
             let counted = open.iter().filter(|(_, entry)| is_counted(entry));
             if counted.clone().count() >= most {
-                let leaver =
-                    counted.filter_map(|(&number, entry)| Some((self.dispensable(entry, now_ns)?, number))).min();
-                let (_, number) = leaver.ok_or(bound)?;
+                let candidate =
+                    counted.filter_map(|(&number, entry)| Some((self.eviction_rank(entry, now_ns)?, number))).min();
+                let (_, number) = candidate.ok_or(bound)?;
                 open.remove(&number);
             }
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let activity = Arc::new(Activity { received_ns: AtomicU64::new(now_ns), ..Activity::default() });
-        let (keep, give_way) = oneshot::channel();
-        open.insert(number, Entry { endpoint, address, activity: Arc::clone(&activity), _keep: keep });
-        Ok(Place { number, connections: Arc::clone(self), activity, give_way })
+        let (eviction, evicted) = oneshot::channel();
+        open.insert(number, Entry { endpoint, address, activity: Arc::clone(&activity), _eviction: eviction });
+        Ok(ConnectionSlot { number, connections: Arc::clone(self), activity, evicted })
     }
 
-    /// If a connection could make room: those that have never sent a request come first, then those that have sent nothing for longest.
-    fn dispensable(&self, entry: &Entry, now_ns: u64) -> Option<(bool, u64)> {
+    /// Rank of a connection for eviction, lowest first; `None` if it is not idle. Clients that have never sent a
+    /// request come first, then those that have been silent longest.
+    fn eviction_rank(&self, entry: &Entry, now_ns: u64) -> Option<(bool, u64)> {
         let activity = &entry.activity;
         let received_ns = activity.received_ns.load(Ordering::Relaxed);
-        let has_spoken = activity.has_spoken.load(Ordering::Relaxed);
-        let patience_ns = if has_spoken { IDLE_NS } else { self.silent_ns };
-        let is_idle = now_ns.saturating_sub(received_ns) >= patience_ns && !activity.is_served.load(Ordering::Relaxed);
-        is_idle.then_some((has_spoken, received_ns))
+        let has_requested = activity.has_requested.load(Ordering::Relaxed);
+        let limit_ns = if has_requested { IDLE_LIMIT_NS } else { self.silent_ns };
+        let is_idle = now_ns.saturating_sub(received_ns) >= limit_ns && !activity.is_served.load(Ordering::Relaxed);
+        is_idle.then_some((has_requested, received_ns))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Entry>> {
-        // Every statement leaves the map whole, so a panic elsewhere does not spoil it.
+        // The map is consistent between any two statements, so a panic elsewhere does not corrupt it.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
-    /// The client has sent something.
-    pub(super) fn received(&self, now_ns: u64) {
+impl ConnectionSlot {
+    /// Records that the client has sent bytes.
+    pub(super) fn mark_received(&self, now_ns: u64) {
         self.activity.received_ns.store(now_ns, Ordering::Relaxed);
     }
 
-    /// The client has sent a whole request.
-    pub(super) fn has_spoken(&self) {
-        self.activity.has_spoken.store(true, Ordering::Relaxed);
+    /// Records that the client has sent a complete request.
+    pub(super) fn mark_requested(&self) {
+        self.activity.has_requested.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is sent something by itself, or waits for an answer.
+    /// Sets whether the client is subscribed or waits for an answer; it is then not idle.
     pub(super) fn set_served(&self, is_served: bool) {
         self.activity.is_served.store(is_served, Ordering::Relaxed);
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.lock().remove(&self.number);
     }
@@ -187,19 +193,19 @@ mod tests {
         Connections::new(&limits, 1000, is_local)
     }
 
-    fn has_place(place: &mut Place) -> bool {
-        place.give_way.try_recv() == Err(oneshot::error::TryRecvError::Empty)
+    fn has_place(place: &mut ConnectionSlot) -> bool {
+        place.evicted.try_recv() == Err(oneshot::error::TryRecvError::Empty)
     }
 
     #[test]
     fn the_client_that_was_silent_for_longest_makes_room() {
         let connections = connections(100, 3, true);
         let mut speaks = connections.admit(Endpoint::Control, HOME, 0).unwrap();
-        speaks.has_spoken();
+        speaks.mark_requested();
         let mut first = connections.admit(Endpoint::Control, HOME, SECOND).unwrap();
         let mut second = connections.admit(Endpoint::Control, HOME, 2 * SECOND).unwrap();
         let early = connections.admit(Endpoint::Control, HOME, 5 * SECOND).map(drop);
-        assert_eq!(early, Err(Bound::Endpoint(3)), "a client has some seconds for its first request");
+        assert_eq!(early, Err(ConnectionLimit::Endpoint(3)), "a client has some seconds for its first request");
         let mut third = connections.admit(Endpoint::Control, HOME, 6 * SECOND).unwrap();
         assert_eq!([&mut speaks, &mut first, &mut second, &mut third].map(has_place), [true, false, true, true]);
         // Other endpoints have room of their own, and a place that is given back is free.
@@ -213,10 +219,10 @@ mod tests {
     fn who_has_spoken_keeps_its_place_until_it_has_long_been_idle() {
         let connections = connections(100, 2, true);
         let [mut old, mut subscriber] = [0, 0].map(|now| connections.admit(MOTOR, HOME, now).unwrap());
-        old.has_spoken();
-        subscriber.has_spoken();
+        old.mark_requested();
+        subscriber.mark_requested();
         subscriber.set_served(true);
-        old.received(10 * SECOND);
+        old.mark_received(10 * SECOND);
         assert!(connections.admit(MOTOR, HOME, 69 * SECOND).is_err());
         assert!(connections.admit(MOTOR, HOME, 70 * SECOND).is_ok());
         assert_eq!([&mut old, &mut subscriber].map(has_place), [false, true]);
@@ -227,7 +233,7 @@ mod tests {
         let connections = connections(4, 3, true);
         let mut silent: Vec<_> = (0..3).map(|now| connections.admit(MOTOR, HOME, now).unwrap()).collect();
         let _robot = connections.admit(Endpoint::Page, HOME, 0).unwrap();
-        assert_eq!(connections.admit(Endpoint::Control, HOME, SECOND).map(drop), Err(Bound::All(4)));
+        assert_eq!(connections.admit(Endpoint::Control, HOME, SECOND).map(drop), Err(ConnectionLimit::All(4)));
         assert!(connections.admit(Endpoint::Control, HOME, 6 * SECOND).is_ok());
         assert_eq!(silent.iter_mut().filter_map(|place| has_place(place).then_some(())).count(), 2);
     }
@@ -236,7 +242,7 @@ mod tests {
     fn one_address_cannot_take_all_places_of_a_server_that_others_reach() {
         let connections = connections(10, 100, false);
         let held: Vec<_> = (0..5).map(|_| connections.admit(MOTOR, AWAY, 0).unwrap()).collect();
-        assert_eq!(connections.admit(Endpoint::Control, AWAY, 0).map(drop), Err(Bound::Address(5)));
+        assert_eq!(connections.admit(Endpoint::Control, AWAY, 0).map(drop), Err(ConnectionLimit::Address(5)));
         assert!(connections.admit(Endpoint::Control, HOME, 0).is_ok());
         assert_eq!(held.len(), 5);
     }

@@ -1,4 +1,4 @@
-//! A client of the control port.
+//! The session of a client of the control port.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use simpartner_wire::{
 };
 
 use super::{
-    connection::{Connection, End, TURN, Wake},
+    connection::{CloseReason, Connection, READ_CHUNK, Wakeup},
     error::refusal,
     shared::Shared,
-    world_edit::{self, Change},
+    world_edit::{self, WorldEdit},
 };
 use simpartner_realtime::{Control, Mode, Status};
 
-/// Talks with the client until one of the two ends it. One request is answered after the other, so a client that waits for
-/// `RUNTO` sends `PAUSE` on another connection.
-pub(super) async fn talk(connection: &mut Connection<'_>, client: ClientId, first: &[u8]) -> Result<(), End> {
+/// Serves the client until it leaves or the server closes. Requests are answered one after the other, so a client that
+/// waits for `RUNTO` has to send `PAUSE` on another connection.
+pub(super) async fn serve(connection: &mut Connection<'_>, client: ClientId, first: &[u8]) -> Result<(), CloseReason> {
     let shared = connection.shared;
-    let is_long_taken = shared.entities().is_ok();
-    let mut decoder = Decoder::with_limit(if is_long_taken { MAX_GIVEN } else { MAX_MESSAGE });
+    let takes_long_messages = shared.entities().is_ok();
+    let mut decoder = Decoder::with_limit(if takes_long_messages { MAX_GIVEN } else { MAX_MESSAGE });
     let mut out = String::new();
-    let mut buffer = [0; TURN];
+    let mut buffer = [0; READ_CHUNK];
     let mut received = first;
     connection.expect_request();
     loop {
@@ -32,9 +32,9 @@ pub(super) async fn talk(connection: &mut Connection<'_>, client: ClientId, firs
             received = &received[taken..];
             let request = match message {
                 None => continue,
-                Some(Message::Http | Message::NotText) => return Err(End::Rule("did not speak this protocol")),
+                Some(Message::Http | Message::NotText) => return Err(CloseReason::Rule("did not speak this protocol")),
                 Some(Message::TooLong) => Err(decoder.too_long()),
-                // Only the text of a robot is that long.
+                // Only SPAWN, which may carry the text of a robot file, may be longer.
                 Some(Message::Text(text)) if text.len() > MAX_MESSAGE && !text.starts_with("SPAWN ") => {
                     Err(Refusal::Message(format!("expected a message of at most {MAX_MESSAGE} bytes")))
                 }
@@ -53,13 +53,13 @@ pub(super) async fn talk(connection: &mut Connection<'_>, client: ClientId, firs
         }
         let wake = connection.wait(&mut buffer, decoder.is_within_message(), std::future::pending()).await?;
         received = match wake {
-            Wake::Bytes(count) => &buffer[..count],
-            Wake::Other => &[],
+            Wakeup::Bytes(count) => &buffer[..count],
+            Wakeup::Other => &[],
         };
     }
 }
 
-/// Carries out a request and writes what the clock says to it. The request is on its way once this has been polled.
+/// Carries out a request and writes the answer. A request to the clock is in its queue once this has been polled.
 pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: ControlRequest, out: &mut String) {
     let control = match &request {
         ControlRequest::State => Control::State,
@@ -68,7 +68,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: Cont
         ControlRequest::Step(count) => Control::Step { count: *count },
         ControlRequest::RunTo(time) => Control::RunTo { step: StepIndex(shared.handle.timestep().steps_in(*time)) },
         ControlRequest::Reset => Control::Reset,
-        ControlRequest::Lockstep(names) => match lockstep(shared, names) {
+        ControlRequest::Lockstep(names) => match lockstep_control(shared, names) {
             Ok(control) => control,
             Err(refusal) => return out.push_str(&format!("{refusal}\n")),
         },
@@ -77,22 +77,22 @@ pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: Cont
         ControlRequest::Quit => Control::Quit,
         ControlRequest::Devices => return list_devices(shared, out),
         ControlRequest::Robots => return list_robots(shared, out),
-        ControlRequest::Scene => return describe_scene(shared, out),
+        ControlRequest::Scene => return write_scene(shared, out),
         ControlRequest::Truth => return write_truth(shared, out),
         ControlRequest::Fault { device, fault, text } => {
-            return acknowledge(put_fault(shared, client, device, *fault, text), out);
+            return write_ok(send_fault(shared, client, device, *fault, text), out);
         }
         ControlRequest::Place { name, placement, text } => {
-            return acknowledge(place(shared, client, name, placement, text), out);
+            return write_ok(send_placement(shared, client, name, placement, text), out);
         }
         ControlRequest::Spawn(spawn) => {
-            return match world_edit::change(shared, Change::Spawn(spawn.clone())).await {
+            return match world_edit::edit_world(shared, WorldEdit::Spawn(spawn.clone())).await {
                 Ok(name) => out.push_str(&format!("OK name={name}\n")),
                 Err(refusal) => out.push_str(&format!("{refusal}\n")),
             };
         }
         ControlRequest::Remove(name) => {
-            return acknowledge(world_edit::change(shared, Change::Remove(name.clone())).await.map(drop), out);
+            return write_ok(world_edit::edit_world(shared, WorldEdit::Remove(name.clone())).await.map(drop), out);
         }
         ControlRequest::Spawnables => return list_spawnables(shared, out),
         ControlRequest::Help => {
@@ -107,8 +107,8 @@ pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: Cont
     }
 }
 
-/// Lockstep with the members named, or with those of the settings.
-fn lockstep(shared: &Shared, names: &[String]) -> Result<Control, Refusal> {
+/// The request for lockstep with the named members; without names, with those of the settings.
+fn lockstep_control(shared: &Shared, names: &[String]) -> Result<Control, Refusal> {
     let mut members = Vec::new();
     for name in names {
         let member = protocol::lockstep_member(&shared.handle.layout(), name)?;
@@ -119,8 +119,8 @@ fn lockstep(shared: &Shared, names: &[String]) -> Result<Control, Refusal> {
     Ok(if members.is_empty() { Control::Mode(Mode::Lockstep) } else { Control::Lockstep(members) })
 }
 
-/// Sends a fault on its way to a device, as that device's own port would.
-fn put_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, text: &str) -> Result<(), Refusal> {
+/// Queues a fault for a device, as that device's own port would.
+fn send_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, text: &str) -> Result<(), Refusal> {
     let record = shared.handle.latest().borrow().clone();
     let served = shared.served(&record);
     let layout = &served.layout;
@@ -130,8 +130,14 @@ fn put_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, text
     served.board.accept(order, layout, &record, send).map(drop)
 }
 
-/// Sends a placement on its way to the simulation.
-fn place(shared: &Shared, client: ClientId, name: &str, placement: &BodyPlacement, text: &str) -> Result<(), Refusal> {
+/// Queues a command that places a body.
+fn send_placement(
+    shared: &Shared,
+    client: ClientId,
+    name: &str,
+    placement: &BodyPlacement,
+    text: &str,
+) -> Result<(), Refusal> {
     let layout = shared.handle.layout();
     let body = protocol::placeable_body(&layout, name)?;
     let command = Command {
@@ -146,7 +152,7 @@ fn place(shared: &Shared, client: ClientId, name: &str, placement: &BodyPlacemen
     shared.handle.commands(&layout, vec![command]).map_err(refusal)
 }
 
-fn acknowledge(accepted: Result<(), Refusal>, out: &mut String) {
+fn write_ok(accepted: Result<(), Refusal>, out: &mut String) {
     match accepted {
         Ok(()) => out.push_str("OK\n"),
         Err(refusal) => out.push_str(&format!("{refusal}\n")),
@@ -186,7 +192,7 @@ fn write_status(status: &Status, shared: &Shared, out: &mut String) {
     out.push('\n');
 }
 
-fn describe_scene(shared: &Shared, out: &mut String) {
+fn write_scene(shared: &Shared, out: &mut String) {
     match shared.scene() {
         Some(scene) => {
             out.push_str("OK ");

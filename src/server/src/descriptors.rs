@@ -3,8 +3,8 @@
 /// Descriptors reserved for the log, its spill file, the reconnection to the database, and clients that are refused.
 const RESERVED_DESCRIPTORS: usize = 64;
 
-/// Raises the limit on open files as far as the operating system allows. Each connection takes a descriptor, and so do the
-/// log's files. A login shell often sets the limit to 1024, although the system would grant far more on demand.
+/// Raises the limit on open files as far as the operating system allows. Each connection takes a descriptor, and so do
+/// the log's files. A login shell often sets the limit to 1024, although the system would grant far more on demand.
 pub fn raise_descriptor_limit() {
     #[cfg(target_os = "linux")]
     {

@@ -4,8 +4,8 @@ use simpartner_description::World;
 use simpartner_simulation::sim::Simulation;
 use simpartner_wire::{ports_file::PortsFile, protocol::Spawn};
 
-/// Builder of edited worlds, which replace the running world. The server knows neither files nor the log, so the code that
-/// assembles a run passes an implementation in. Its errors are one line each.
+/// Builder of edited worlds, which replace the running world. The server knows neither files nor the log, so the code
+/// that assembles a run passes an implementation in. Its errors are one line each.
 pub trait Entities: Send + Sync + std::fmt::Debug {
     /// Builds `world` with a robot added, as world number `number`. Returns the simulation and the robot's name. No new
     /// device has one of the ports `taken`.

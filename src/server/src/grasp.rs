@@ -1,5 +1,6 @@
-//! A grasp as the viewer draws it: object, contacts with their cones, forces, and what breaks it, along each direction of gravity of its
-//! stability chart. `clients/viewer/PROTOCOL.md` documents the JSON.
+//! A grasp as JSON for the viewer: object, contacts with their friction cones, contact forces and the wrench that
+//! breaks the grasp, for each direction of gravity in its stability chart. `clients/viewer/PROTOCOL.md` documents the
+//! JSON.
 
 use bevy_math::{DQuat, DVec3};
 use serde_json::{Value, json};
@@ -13,19 +14,20 @@ use simpartner_model::{Body, Contact, ContactKind, Grasp};
 
 use super::scene::{json_of_placed, json_of_pose, json_of_visual, vector};
 
-/// The version of this JSON.
+/// Version of this JSON.
 const PROTOCOL: u32 = 1;
 
-/// A grasp with what is known of it, gravity tilted by up to `tilt` radians. All vectors are along the world's axes, torques about the
-/// centre of mass. Each of the chart's 801 directions is checked as [`check`](simpartner_grasp::check) does it, so the forces are the same.
+/// A grasp with the results of its checks, for gravity tilted by up to `tilt` radians. All vectors are in the world's
+/// axes, torques about the centre of mass. Each of the chart's 801 directions is checked with
+/// [`check`](simpartner_grasp::check), so the forces are the same.
 ///
 /// # Errors
-/// Where the object has no mass properties, there is no contact, or a pyramid has too few edges.
+/// When the object has no mass properties, there is no contact, or a pyramid has too few edges.
 pub fn grasp_scene(grasp: &Grasp, section: Section, tilt: f64) -> Result<Value, GraspError> {
     let statics = Statics::new(grasp, section)?;
     let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
-    let world = World { rotation: grasp.object.pose.rotation, statics: &statics };
-    let [force, torque] = world.halves(&statics.load);
+    let world = StaticsInWorld { rotation: grasp.object.pose.rotation, statics: &statics };
+    let [force, torque] = world.force_and_torque(&statics.load);
     let chart = match chart(&world, tilt) {
         Ok(chart) => chart,
         Err(GraspError::NoGravity) => Value::Null,
@@ -41,7 +43,7 @@ pub fn grasp_scene(grasp: &Grasp, section: Section, tilt: f64) -> Result<Value, 
         "length": statics.length,
         "edges": match section { Section::Disc => None, Section::Polygon(edges) => Some(edges) },
         "contacts": grasp.contacts.iter().map(|contact| json_of_contact(contact, grasp)).collect::<Vec<_>>(),
-        "check": world.state(&statics, |value| value),
+        "check": world.check_result(&statics, |value| value),
         "chart": chart,
     }))
 }
@@ -76,36 +78,37 @@ fn json_of_contact(contact: &Contact, grasp: &Grasp) -> Value {
     })
 }
 
-/// The grasp map, and how the object stands in the world.
-struct World<'a> {
+/// The statics of the grasp, with the rotation from the object's frame to the world's axes.
+struct StaticsInWorld<'a> {
     rotation: DQuat,
     statics: &'a Statics,
 }
 
-impl World<'_> {
-    fn halves(&self, wrench: &Vector6) -> [DVec3; 2] {
+impl StaticsInWorld<'_> {
+    /// The two parts of a wrench (or twist), rotated to the world's axes.
+    fn force_and_torque(&self, wrench: &Vector6) -> [DVec3; 2] {
         [0, 3].map(|k| self.rotation * DVec3::new(wrench[k], wrench[k + 1], wrench[k + 2]))
     }
 
-    /// What a check finds under a load; `digits` says how exactly it is told.
-    fn state(&self, statics: &Statics, digits: impl Fn(f64) -> f64) -> Value {
-        let told = |vector: DVec3| vector.to_array().map(&digits);
-        let mut state = json!({ "weight": told(self.rotation * statics.weight) });
-        let found = check(statics);
-        match &found.verdict {
+    /// Result of the check under a load, as JSON; `digits` rounds the numbers.
+    fn check_result(&self, statics: &Statics, digits: impl Fn(f64) -> f64) -> Value {
+        let rounded = |vector: DVec3| vector.to_array().map(&digits);
+        let mut state = json!({ "weight": rounded(self.rotation * statics.weight) });
+        let result = check(statics);
+        match &result.verdict {
             Verdict::Holds(best) => {
-                let least = found.least.as_ref().unwrap_or(best);
+                let least = result.least.as_ref().unwrap_or(best);
                 state["verdict"] = json!("holds");
                 state["margin"] = json!(digits(best.margin));
                 state["squeeze"] = json!(digits(least.squeeze()));
-                state["forces"] = json!(numbers(least).map(|force| force.map(&digits)).collect::<Vec<_>>());
+                state["forces"] = json!(force_components(least).map(|force| force.map(&digits)).collect::<Vec<_>>());
             }
             Verdict::Impossible(certificate) => {
-                let [velocity, turning] = self.halves(&certificate.twist);
-                let [force, torque] = self.halves(&excess(statics, certificate));
+                let [velocity, turning] = self.force_and_torque(&certificate.twist);
+                let [force, torque] = self.force_and_torque(&excess(statics, certificate));
                 state["verdict"] = json!("impossible");
-                state["motion"] = json!({ "velocity": told(velocity), "angular_velocity": told(turning) });
-                state["excess"] = json!({ "force": told(force), "torque": told(torque) });
+                state["motion"] = json!({ "velocity": rounded(velocity), "angular_velocity": rounded(turning) });
+                state["excess"] = json!({ "force": rounded(force), "torque": rounded(torque) });
             }
             Verdict::Undecided => state["verdict"] = json!("undecided"),
         }
@@ -113,26 +116,28 @@ impl World<'_> {
     }
 }
 
-/// Of each contact: normal force, force along the two tangents, torsion.
-fn numbers(forces: &Forces) -> impl Iterator<Item = [f64; 4]> {
+/// For each contact: normal force and the forces along the two tangents, N, and the torsional moment, N m.
+fn force_components(forces: &Forces) -> impl Iterator<Item = [f64; 4]> {
     forces.contacts.iter().map(|force| [force.normal, force.tangent[0], force.tangent[1], force.torsion])
 }
 
-/// The wrench that breaks the grasp. The wrenches that the contacts can balance lie on one side of a plane, all loads w with
-/// twist.w <= support(-twist), and the load lies beyond it by the certificate's gap. This is the shortest way back to the plane, torques divided by
-/// [`Statics::length`]: a part of the load that stays whatever the contacts do.
+/// The part of the load that breaks the grasp, since no contact forces can balance it. The loads w that the contacts
+/// can balance satisfy twist.w <= support(-twist): they lie on one side of a plane. The actual load lies beyond that
+/// plane by the certificate's gap. The excess is the shortest wrench back to the plane, with torques divided by
+/// [`Statics::length`].
 fn excess(statics: &Statics, certificate: &Certificate) -> Vector6 {
     let (gap, twist) = (certificate.gap(statics), certificate.twist);
     let length = statics.length * statics.length;
     let dual = Vector6::from_fn(|row, _| twist[row] * if row < 3 { 1.0 } else { length });
-    // The twist has the size 1, as far as rounding lets it.
+    // The twist has length 1 up to rounding.
     dual * (gap / twist.dot(&dual))
 }
 
-/// The stability chart, with the state of each direction: one of the middle row, [`COLUMNS`] of each other.
-fn chart(world: &World<'_>, tilt: f64) -> Result<Value, GraspError> {
+/// The stability chart with the result for each direction: one direction in the middle row, [`COLUMNS`] in every other
+/// row.
+fn chart(world: &StaticsInWorld<'_>, tilt: f64) -> Result<Value, GraspError> {
     let statics = world.statics;
-    let found = chart::chart(statics, tilt)?;
+    let result = chart::chart(statics, tilt)?;
     let digits = |value: f64| format!("{value:.6e}").parse().unwrap_or(value);
     let state = |row: usize, column: usize| {
         let [tilt, azimuth] = [tilt * row as f64 / ROWS as f64, std::f64::consts::TAU * column as f64 / COLUMNS as f64];
@@ -140,7 +145,7 @@ fn chart(world: &World<'_>, tilt: f64) -> Result<Value, GraspError> {
         let change = weight - statics.weight;
         let mut load = statics.load;
         (0..3).for_each(|axis| load[axis] += change[axis]);
-        world.state(&Statics { weight, ..statics.under(load) }, digits)
+        world.check_result(&Statics { weight, ..statics.under(load) }, digits)
     };
     let rows = (0..=ROWS).map(|row| {
         let columns = if row == 0 { 1 } else { COLUMNS };
@@ -149,10 +154,10 @@ fn chart(world: &World<'_>, tilt: f64) -> Result<Value, GraspError> {
     Ok(json!({
         "tilt": tilt,
         "rows": rows.collect::<Vec<_>>(),
-        "safe": found.safe,
-        "safe_tilt": found.safe_tilt(),
-        "solid_angle": found.solid_angle(),
-        "first_failure": found.first_failure.map(|[azimuth, tilt]| json!({ "azimuth": azimuth, "tilt": tilt })),
+        "safe": result.safe,
+        "safe_tilt": result.safe_tilt(),
+        "solid_angle": result.solid_angle(),
+        "first_failure": result.first_failure.map(|[azimuth, tilt]| json!({ "azimuth": azimuth, "tilt": tilt })),
     }))
 }
 

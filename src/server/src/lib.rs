@@ -1,8 +1,8 @@
-//! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. This module moves bytes;
-//! [`protocol`](simpartner_wire::protocol) defines what they mean.
+//! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. This module
+//! moves bytes; [`protocol`](simpartner_wire::protocol) defines what they mean.
 //!
-//! Everything is bounded: the number of connections (`connections`), the bytes read from a client at a time, the bytes that
-//! wait for a client, and the time for an unfinished message or an unread answer. A client that breaks a bound is
+//! Everything is bounded: the number of connections (`connections`), the bytes read from a client at a time, the bytes
+//! that wait for a client, and the time for an unfinished message or an unread answer. A client that breaks a bound is
 //! disconnected and costs the others nothing. The physics never waits for a client.
 //!
 //! The module knows nothing of the log and of how steps are computed. Start at [`Server`].

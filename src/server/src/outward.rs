@@ -28,7 +28,8 @@ pub fn reachable(bound: SocketAddr) -> Vec<SocketAddr> {
     found.into_iter().map(|ip| SocketAddr::new(ip, bound.port())).collect()
 }
 
-/// The source address that this machine would use for a packet to `destination`. Connecting a datagram socket sends nothing.
+/// The source address that this machine would use for a packet to `destination`. Connecting a datagram socket sends
+/// nothing.
 fn source_address(destination: &str) -> Option<IpAddr> {
     let any = if destination.starts_with('[') { "[::]:0" } else { "0.0.0.0:0" };
     let socket = UdpSocket::bind(any).ok()?;

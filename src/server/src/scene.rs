@@ -1,4 +1,4 @@
-//! The world as clients draw it or publish it: its bodies, joints and devices, said once, as JSON.
+//! The static description of a world as JSON, for clients that draw or publish it: bodies, joints and devices.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde_json::{Value, json};
@@ -12,33 +12,36 @@ use simpartner_wire::signal::DeviceInfo;
 use super::{served::Served, web::RunModel};
 use simpartner_simulation::device;
 
-/// The version of the scene and of what page and server say to each other.
+/// Version of the scene and of the messages between page and server.
 const PROTOCOL: u32 = 1;
-/// Grid points of terrain along a side that are shown: half a million triangles, which a browser turns at ease.
-const MOST_POINTS: usize = 513;
 
-/// The scene of the running world, under a number that no other start of a server has.
+/// Largest number of grid points of shown terrain along a side: half a million triangles, which a browser draws
+/// smoothly.
+const MAX_TERRAIN_POINTS: usize = 513;
+
+/// The scene of the running world. Its `id` is unique to this start of the server.
 pub(super) fn of_running(world: &World, served: &Served, timestep: Timestep) -> String {
     let ports: Vec<u16> = served.devices.iter().map(|port| port.address.port()).collect();
-    let scene = describe(world, served.layout.devices(), &ports, timestep);
+    let scene = json_of_world(world, served.layout.devices(), &ports, timestep);
     let start = format!("{} {}", std::process::id(), simpartner_realtime::now_ns());
     with_id(scene, &start)
 }
 
-/// The scene of a recorded run. Its ports are those that the model asks for.
+/// The scene of a recorded run. Its ports are those in the model.
 pub(super) fn of_run(run: i64, model: &RunModel) -> String {
     let devices = model.layout.devices();
     let ports: Vec<u16> = devices.iter().map(|info| info.port.number()).collect();
-    with_id(describe(&model.world, devices, &ports, model.timestep), &format!("run {run}"))
+    with_id(json_of_world(&model.world, devices, &ports, model.timestep), &format!("run {run}"))
 }
 
+/// Adds an `id`, a hash of the scene and of `salt`.
 fn with_id(mut scene: Value, salt: &str) -> String {
     let hash = blake3::hash(format!("{salt} {scene}").as_bytes()).to_hex();
     scene["id"] = json!(hash[..16]);
     scene.to_string()
 }
 
-fn describe(world: &World, infos: &[DeviceInfo], ports: &[u16], timestep: Timestep) -> Value {
+fn json_of_world(world: &World, infos: &[DeviceInfo], ports: &[u16], timestep: Timestep) -> Value {
     let bodies = world.mechanism.bodies.iter().map(|body| json_of_body(body, world));
     let joints = world.mechanism.joints.iter().map(|joint| json_of_joint(joint, world));
     let devices = world.devices.iter().zip(infos).zip(ports);
@@ -59,18 +62,19 @@ pub(super) fn vector(vector: DVec3) -> [f64; 3] {
     vector.to_array()
 }
 
-/// xx, yy, zz, xy, xz, yz, as URDF names them.
+/// Components xx, yy, zz, xy, xz, yz of a symmetric tensor, named as in URDF.
 fn tensor(tensor: DMat3) -> [f64; 6] {
     let [x, y, z] = [tensor.x_axis, tensor.y_axis, tensor.z_axis];
     [x.x, y.y, z.z, y.x, z.x, z.y]
 }
 
+/// Components x, y, z, w.
 fn quaternion(rotation: DQuat) -> [f64; 4] {
     rotation.to_array()
 }
 
-/// A name as the page shows it, and the robot it belongs to.
-fn named(name: &str, robot: Option<RobotId>, world: &World) -> (String, Option<String>) {
+/// The name that the page shows (`robot/name`, or `name` outside of robots), and the name of the robot.
+fn qualified_name(name: &str, robot: Option<RobotId>, world: &World) -> (String, Option<String>) {
     match robot.map(|robot| world.mechanism.robot(robot).name.clone()) {
         Some(robot) => (format!("{robot}/{name}"), Some(robot)),
         None => (name.to_owned(), None),
@@ -82,7 +86,7 @@ fn json_of_ground(ground: &Ground) -> Value {
         Ground::Plane(plane) => {
             json!({ "kind": "plane", "normal": vector(plane.normal), "distance": plane.distance })
         }
-        Ground::Heightfield(field) => json_of_heightfield(&field.at_most(MOST_POINTS)),
+        Ground::Heightfield(field) => json_of_heightfield(&field.at_most(MAX_TERRAIN_POINTS)),
         Ground::Mesh(mesh) => {
             json!({ "kind": "mesh", "vertices": points(&mesh.vertices), "triangles": mesh.triangles })
         }
@@ -98,7 +102,7 @@ fn json_of_ground(ground: &Ground) -> Value {
     json
 }
 
-/// What has no height is null, as numbers that are none are in JSON.
+/// A height that is missing (NaN) becomes null.
 fn json_of_heightfield(field: &Heightfield) -> Value {
     json!({
         "kind": "heightfield",
@@ -111,14 +115,14 @@ fn json_of_heightfield(field: &Heightfield) -> Value {
     })
 }
 
-/// Points in single precision: that is what is drawn, and it has half the digits.
+/// Points in single precision, the precision of the drawing. It halves the number of digits.
 fn points(list: &[DVec3]) -> Vec<[f32; 3]> {
     list.iter().map(|point| point.as_vec3().to_array()).collect()
 }
 
 fn json_of_body(body: &Body, world: &World) -> Value {
-    let (name, robot) = named(&body.name, body.robot, world);
-    // The engine was built with these masses, so they can be had; those of fixed bodies mean nothing.
+    let (name, robot) = qualified_name(&body.name, body.robot, world);
+    // The engine was built with these masses, so computing them succeeds. Those of fixed bodies have no meaning.
     let mass = mass_properties(body).ok().filter(|_| !body.fixed).unwrap_or(MassProperties::ZERO);
     json!({
         "name": name,
@@ -168,7 +172,7 @@ pub(super) fn json_of_placed(placed: &Placed) -> Value {
 }
 
 fn json_of_joint(joint: &Joint, world: &World) -> Value {
-    let (name, _) = named(&joint.name, joint.robot, world);
+    let (name, _) = qualified_name(&joint.name, joint.robot, world);
     let parent_from_world = world.mechanism.body(joint.parent).pose.rotation.inverse();
     let child = &world.mechanism.body(joint.child).pose;
     let axes = joint.free_coordinates().filter_map(|(index, coordinate)| {

@@ -1,5 +1,5 @@
-//! The served state of a world: the ports of its devices and robots, the commands under way, and its description. Each world
-//! edit makes a new one.
+//! The served state of a world: the ports of its devices and robots, the commands under way, and its description. Each
+//! world edit makes a new one.
 
 use std::{
     net::SocketAddr,
@@ -50,7 +50,8 @@ impl Served {
         Self { layout, board, devices, robots, world, scene: OnceLock::new() }
     }
 
-    /// The ports for the devices and robots of the next world, by id: those of this world are kept, new ones have none yet.
+    /// The ports for the devices and robots of the next world, by id: those of this world are kept, new ones have none
+    /// yet.
     pub(super) fn ports_in(&self, layout: &Layout, numbers: &Renumbering) -> [Vec<Option<OpenPort>>; 2] {
         let (mut devices, mut robots) = (vec![None; layout.devices().len()], vec![None; layout.robots().len()]);
         for (index, port) in self.devices.iter().enumerate() {

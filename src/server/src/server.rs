@@ -1,4 +1,4 @@
-//! All ports of a run: bound, then served until the run ends.
+//! The server: binds all ports of a run, then serves them until the run ends.
 
 use std::{
     net::SocketAddr,
@@ -36,27 +36,28 @@ use super::{
     web::{self, Viewer},
 };
 
-/// The least length of a token without a warning, bytes. At an attempt a second, 16 letters of a word list already take longer than a run.
-const ADVISED_TOKEN: usize = 16;
+/// Length below which a token causes a warning, bytes. At one attempt per second, guessing 16 letters from a word list
+/// already takes longer than a run.
+const ADVISED_TOKEN_BYTES: usize = 16;
 
 /// All ports, bound but not yet served.
 #[derive(Debug)]
 pub struct Server {
     control: TcpListener,
     listeners: Vec<bind::Opened>,
-    /// Ports that are opened while it runs.
+    /// Ports that world edits open while the server runs.
     opened: mpsc::UnboundedReceiver<bind::Opened>,
-    /// What is served at the start.
+    /// The served state of the first world.
     start: Arc<Served>,
     page: Option<web::PageListener>,
     shared: Arc<Shared>,
 }
 
 impl Server {
-    /// Binds the control port, the ports of all devices and the combined ports of all robots, or none.
+    /// Binds the control port, the ports of all devices and the combined ports of all robots: all of them or none.
     ///
     /// # Errors
-    /// When a port cannot be bound, two devices want the same one, or the address needs a token and there is none.
+    /// When a port cannot be bound, two devices request the same port, or the address needs a token and there is none.
     pub async fn bind(settings: Settings, handle: Handle) -> Result<Self, ServerError> {
         let layout = handle.layout();
         let ports = AtomicU32::new(0);
@@ -69,14 +70,14 @@ impl Server {
                 limits.connections
             );
         }
-        if settings.token.as_ref().is_some_and(|token| token.len() < ADVISED_TOKEN) {
+        if settings.token.as_ref().is_some_and(|token| token.len() < ADVISED_TOKEN_BYTES) {
             tracing::warn!(
-                "server.token: a token of less than {ADVISED_TOKEN} bytes can be guessed; `openssl rand -hex 16` makes a longer one"
+                "server.token: a token of less than {ADVISED_TOKEN_BYTES} bytes can be guessed; `openssl rand -hex 16` makes a longer one"
             );
         }
         let board = CommandBoard::new(&layout);
         let start = Arc::new(Served::new(Arc::clone(&layout), board, bound.ports, None));
-        let (opened, to_open) = mpsc::unbounded_channel();
+        let (opened, newly_opened) = mpsc::unbounded_channel();
         let shared = Shared {
             control_address: bound.control_address,
             served: RwLock::new([Arc::clone(&start)].into()),
@@ -96,7 +97,7 @@ impl Server {
         Ok(Self {
             control: bound.control,
             listeners: bound.opened,
-            opened: to_open,
+            opened: newly_opened,
             start,
             page: None,
             shared: Arc::new(shared),
@@ -106,19 +107,19 @@ impl Server {
     /// Adds the figures of the log to `STATE`.
     #[must_use]
     pub fn with_log(self, log: Arc<dyn LogFigures>) -> Self {
-        // Of two, the first stays.
+        // A second call has no effect.
         let _ = self.shared.log.set(log);
         self
     }
 
-    /// Lets robots come and go, where `server.spawn` allows it.
+    /// Enables world edits (adding and removing robots), if `server.spawn` allows them.
     #[must_use]
     pub fn with_entities(self, entities: Arc<dyn Entities>) -> Self {
         let _ = self.shared.entities.set(entities);
         self
     }
 
-    /// Lets the control port describe the world that runs, which `SCENE` asks for.
+    /// Provides the model of the running world, which the control port describes in the answer to `SCENE`.
     #[must_use]
     pub fn with_world(self, world: Arc<World>) -> Self {
         let _ = self.start.world.set(world);
@@ -128,7 +129,7 @@ impl Server {
     /// Binds the port of the viewer's page as well.
     ///
     /// # Errors
-    /// When it cannot be bound; then no port is open.
+    /// When the port cannot be bound; no port is open then.
     pub async fn with_viewer(mut self, viewer: Viewer) -> Result<Self, ServerError> {
         let _ = self.start.world.set(Arc::clone(&viewer.world));
         let port = viewer.port;
@@ -137,27 +138,27 @@ impl Server {
         Ok(self)
     }
 
-    /// Where the viewer's page is, if there is one.
+    /// Address of the viewer's page, if there is one.
     pub fn viewer_address(&self) -> Option<SocketAddr> {
         self.page.as_ref().map(web::PageListener::address)
     }
 
-    /// Where the control port is.
+    /// Address of the control port.
     pub fn control_address(&self) -> SocketAddr {
         self.shared.control_address
     }
 
-    /// All devices and where they listen.
+    /// All devices with the addresses of their ports.
     pub fn devices(&self) -> impl Iterator<Item = (&DeviceInfo, SocketAddr)> {
         self.start.layout.devices().iter().zip(self.start.devices.iter().map(|port| port.address))
     }
 
-    /// All robots and where their combined ports are.
+    /// All robots with the addresses of their combined ports.
     pub fn robots(&self) -> impl Iterator<Item = (&RobotInfo, SocketAddr)> {
         self.start.layout.robots().iter().zip(self.start.robots.iter().map(|port| port.address))
     }
 
-    /// Content of the file of ports.
+    /// Content of the file that lists the ports.
     pub fn ports_file(&self) -> PortsFile {
         describe(&self.start, self.control_address(), self.viewer_address())
     }
@@ -175,12 +176,12 @@ impl Server {
         }
         loop {
             tokio::select! {
-                // A sender that was dropped means the same as one that has sent.
+                // Dropping the sender stops the server, too.
                 _ = &mut stop => break,
                 Some((listener, endpoint)) = self.opened.recv() => {
                     endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
                 }
-                // Ports of what was deleted.
+                // A port whose device or robot was deleted.
                 Some(_) = endpoints.join_next() => {}
             }
         }

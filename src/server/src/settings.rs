@@ -36,8 +36,8 @@ impl Default for Settings {
     }
 }
 
-/// Mapping from the ports in model and settings to the ports that are bound. It lets several servers of one world run side by
-/// side.
+/// Mapping from the ports in model and settings to the ports that are bound. It lets several servers of one world run
+/// side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortChoice {
     /// Adds this offset to each port.
@@ -88,8 +88,8 @@ pub struct Limits {
     pub connections_per_port: usize,
     /// Time for which a client that has sent no request keeps its connection when another client needs it.
     pub silent: Duration,
-    /// Time limit for the first request of a client of the control port. Clients of devices have none, because they may only
-    /// want to read.
+    /// Time limit for the first request of a client of the control port. Clients of devices have none, because they may
+    /// only want to read.
     pub first_request: Duration,
     /// Time limit for completing a message.
     pub unfinished: Duration,

@@ -112,7 +112,8 @@ impl Shared {
     }
 }
 
-/// Figures of the log in `STATE`. The server knows no log, so the code that assembles a run passes an implementation in.
+/// Figures of the log in `STATE`. The server knows no log, so the code that assembles a run passes an implementation
+/// in.
 pub trait LogFigures: Send + Sync + std::fmt::Debug {
     /// Growth of the database in this run, bytes.
     fn bytes(&self) -> u64;

@@ -1,7 +1,7 @@
-//! Wrong tokens, counted by address, so that a token cannot be guessed by trying.
+//! Counts of wrong tokens by address, so that a token cannot be guessed by trying.
 //!
-//! The first few wrong tokens of an address are refused at once: they are slips of a person. From then on each attempt of that address waits
-//! for its turn, one a second. Time is an argument here.
+//! The first few wrong tokens of an address are refused at once: they are typing errors. From then on the attempts of
+//! that address are answered at a rate of one per second. The caller passes the time.
 
 use std::{
     collections::HashMap,
@@ -10,19 +10,20 @@ use std::{
     time::Duration,
 };
 
-/// How many wrong tokens of an address are refused at once.
+/// Number of wrong tokens of an address that are refused without delay.
 const FREE_ATTEMPTS: u64 = 5;
 
-/// The time between two further attempts of an address, nanoseconds.
+/// Interval between answers to further attempts of an address, nanoseconds.
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// How long an attempt may wait for its turn, nanoseconds. Those beyond are refused without a look at their token.
-const LONGEST_WAIT_NS: u64 = 5_000_000_000;
+/// Longest wait of an attempt for its answer, nanoseconds. Attempts that would wait longer are refused, whatever token
+/// they show.
+const MAX_WAIT_NS: u64 = 5_000_000_000;
 
-/// How long after the last attempt an address is forgotten, nanoseconds.
-const FORGOTTEN_NS: u64 = 600_000_000_000;
+/// Time after its last attempt during which an address is remembered, nanoseconds.
+const RETENTION_NS: u64 = 600_000_000_000;
 
-/// How many addresses are remembered, so that a flood of them takes a bounded amount of memory.
+/// Largest number of remembered addresses; it bounds the memory that a flood of addresses takes.
 const MAX_ADDRESSES: usize = 10_000;
 
 /// The wrong tokens of all addresses.
@@ -34,26 +35,27 @@ pub(super) struct TokenAttempts {
 #[derive(Debug, Default)]
 struct Attempts {
     wrong: u64,
-    /// When the next attempt may be answered.
+    /// Earliest time of the next answer, monotonic nanoseconds.
     next_ns: u64,
 }
 
-/// What is to be done about an attempt.
+/// Decision about an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// Whether the client is let in.
+    /// True if the client is admitted.
     pub(super) is_admitted: bool,
-    /// How long its answer waits.
+    /// Delay before the answer.
     pub(super) delay: Duration,
-    /// The number of wrong tokens of this address, where an event is to state it: when the waiting begins, and at each power of ten.
+    /// Number of wrong tokens of this address, if an event is due: at the first delayed attempt, and at each power of
+    /// ten.
     pub(super) reported: Option<u64>,
 }
 
 impl TokenAttempts {
-    /// Judges an attempt of this address.
+    /// Decides about an attempt of this address at the monotonic time `now_ns`.
     pub(super) fn judge(&self, address: IpAddr, is_right: bool, now_ns: u64) -> Verdict {
         let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
-        let address = network(address);
+        let address = throttled_network(address);
         if !by_address.contains_key(&address) {
             if is_right {
                 return Verdict { is_admitted: true, delay: Duration::ZERO, reported: None };
@@ -65,7 +67,7 @@ impl TokenAttempts {
         let mut is_in_turn = true;
         if attempts.wrong >= FREE_ATTEMPTS {
             let turn = attempts.next_ns.max(now_ns + INTERVAL_NS);
-            is_in_turn = turn - now_ns <= LONGEST_WAIT_NS;
+            is_in_turn = turn - now_ns <= MAX_WAIT_NS;
             if is_in_turn {
                 (delay_ns, attempts.next_ns) = (turn - now_ns, turn + INTERVAL_NS);
             }
@@ -84,18 +86,18 @@ impl TokenAttempts {
     }
 }
 
-/// Forgets the addresses that have been silent for long; if too many are left, all of them.
+/// If too many addresses are remembered, drops those silent for [`RETENTION_NS`]; if that is not enough, all of them.
 fn make_room(by_address: &mut HashMap<IpAddr, Attempts>, now_ns: u64) {
     if by_address.len() >= MAX_ADDRESSES {
-        by_address.retain(|_, attempts| now_ns.saturating_sub(attempts.next_ns) < FORGOTTEN_NS);
+        by_address.retain(|_, attempts| now_ns.saturating_sub(attempts.next_ns) < RETENTION_NS);
         if by_address.len() >= MAX_ADDRESSES {
             by_address.clear();
         }
     }
 }
 
-/// The address, or the network of 64 bits that an IPv6 client can choose its addresses from.
-fn network(address: IpAddr) -> IpAddr {
+/// The address itself, or the /64 network of an IPv6 address, within which a client can choose its addresses.
+fn throttled_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             let [a, b, c, d, ..] = address.segments();

@@ -1,7 +1,7 @@
 //! World edits: adding a robot, or removing a robot or an object, while the server runs.
 //!
-//! The edited world is read and built beside the running one, and its new ports are opened. Only then the clock is asked to
-//! replace the running world. A failure before that changes nothing; the replacement itself cannot fail.
+//! The edited world is read and built beside the running one, and its new ports are opened. Only then the clock is
+//! asked to replace the running world. A failure before that changes nothing; the replacement itself cannot fail.
 
 use std::{io, sync::Arc};
 
@@ -29,8 +29,8 @@ pub(super) enum WorldEdit {
     Remove(String),
 }
 
-/// Carries out a world edit, even if the client does not wait for the end. Returns the name of the robot that was added, or
-/// of the robot or object that was removed.
+/// Carries out a world edit, even if the client does not wait for the end. Returns the name of the robot that was
+/// added, or of the robot or object that was removed.
 pub(super) async fn edit_world(shared: &Arc<Shared>, change: WorldEdit) -> Result<String, Refusal> {
     let shared = Arc::clone(shared);
     let work = tokio::spawn(async move { build_and_switch(&shared, change).await });

@@ -1,4 +1,5 @@
-//! What the page wants of the log. The server knows no database: whoever puts a run together gives it something that does.
+//! The page's interface to the log. The server knows no database, so the code that assembles a run passes an
+//! implementation in.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -7,19 +8,19 @@ use simpartner_model::Timestep;
 use simpartner_wire::signal::{Layout, StepRecord};
 use thiserror::Error;
 
-/// An answer that takes its time.
+/// A future with the result of a query.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ArchiveError>> + Send + 'a>>;
 
 /// The recorded runs.
 pub trait Archive: Send + Sync {
-    /// All of them, newest first.
+    /// All runs, newest first.
     fn runs(&self) -> Answer<'_, Vec<LoggedRun>>;
 
-    /// The model of a run, if there is one of this number.
+    /// The model of a run; `None` if there is no run with this number.
     fn model(&self, run: i64) -> Answer<'_, Option<Arc<RunModel>>>;
 
-    /// At most `count` of the logged steps `from`, `from + every` and so on, of a run with this model. What the log does not
-    /// have of a step is not a number.
+    /// At most `count` of the logged steps `from`, `from + every` and so on, of a run with this model. Values that the
+    /// log does not have are NaN.
     fn steps<'a>(
         &'a self,
         run: i64,
@@ -29,15 +30,16 @@ pub trait Archive: Send + Sync {
         count: u64,
     ) -> Answer<'a, Vec<StepRecord>>;
 
-    /// The first events of a run, at most so many, and besides at most so many of clients that came and left.
+    /// The first events of a run: at most `most` connections and disconnections of clients, and at most `most` other
+    /// events.
     fn events(&self, run: i64, most: u64) -> Answer<'_, Vec<LoggedEvent>>;
 
-    /// All commands of a run with this model, in at most about so many parts: where there are more, those of a client for a
-    /// device are counted together.
+    /// All commands of a run with this model, in at most about `most` entries. If there are more commands, those of a
+    /// client for a device within a range of steps are counted together.
     fn commands<'a>(&'a self, run: i64, model: &'a RunModel, most: u64) -> Answer<'a, Vec<LoggedCommands>>;
 }
 
-/// The log cannot be read; the text says why.
+/// The reason why the log cannot be read.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ArchiveError(pub String);
@@ -45,21 +47,21 @@ pub struct ArchiveError(pub String);
 /// A run of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedRun {
-    /// Its number.
+    /// Number of the run.
     pub id: i64,
     /// Name of its world.
     pub world: String,
-    /// When it began, UTC, ISO 8601.
+    /// Start of the run, UTC, ISO 8601.
     pub started: String,
-    /// How it ended, or that it runs.
+    /// Status of the run: its outcome, or that it is running.
     pub status: String,
     /// Length of a step.
     pub timestep: Timestep,
     /// The first and the last logged step, if any.
     pub steps: Option<(u64, u64)>,
-    /// Steps from one logged step to the next.
+    /// Logging interval, steps.
     pub every: u64,
-    /// Simulated seconds per wall second.
+    /// Simulated seconds per wall second, if known.
     pub real_time_factor: Option<f64>,
 }
 
@@ -68,44 +70,44 @@ pub struct LoggedRun {
 pub struct RunModel {
     /// The world.
     pub world: World,
-    /// What stands where in its steps.
+    /// Layout of its step records.
     pub layout: Layout,
     /// Length of a step.
     pub timestep: Timestep,
-    /// Steps from one logged step to the next.
+    /// Logging interval, steps.
     pub every: u64,
 }
 
 /// An event of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedEvent {
-    /// The step after which it was seen.
+    /// The step after which the event was observed.
     pub step: u64,
-    /// How often the run was reset before.
+    /// Number of resets of the run before it.
     pub epoch: u64,
-    /// The name of its kind.
+    /// Name of its kind.
     pub kind: String,
-    /// Whom it concerns.
+    /// Name of the device, body or client that it concerns.
     pub subject: String,
     /// A sentence for people.
     pub text: String,
-    /// Its figure.
+    /// A number that belongs to the event; its meaning depends on the kind.
     pub value: Option<f64>,
 }
 
-/// Commands of a client for a device.
+/// Commands of a client for a device, counted together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedCommands {
-    /// The step in which the latest took effect.
+    /// The step in which the latest command took effect.
     pub step: u64,
-    /// How often the run was reset before.
+    /// Number of resets of the run before that step.
     pub epoch: u64,
-    /// The device, with its robot.
+    /// The device, as `robot/device`.
     pub device: String,
-    /// The number of the client.
+    /// Number of the client.
     pub client: u64,
-    /// The latest.
+    /// Text of the latest command.
     pub text: String,
-    /// How many there are.
+    /// Number of commands.
     pub count: u64,
 }

@@ -1,4 +1,4 @@
-//! The page itself: what `build.rs` has put into the program.
+//! The files of the page, which `build.rs` has built into the program.
 
 use axum::{
     http::{StatusCode, Uri, header},
@@ -8,29 +8,30 @@ use axum::{
 /// A file of the page.
 struct File {
     path: &'static str,
+    /// Content type.
     kind: &'static str,
     bytes: &'static [u8],
 }
 
 include!(concat!(env!("OUT_DIR"), "/viewer.rs"));
 
-fn find(path: &str) -> Option<&'static File> {
+fn find_file(path: &str) -> Option<&'static File> {
     FILES.iter().find(|file| file.path == path)
 }
 
-/// The text of a file of the page.
+/// Text of a file of the page; `None` if there is no such file.
 pub(super) fn text(path: &str) -> Option<&'static str> {
-    find(path).and_then(|file| std::str::from_utf8(file.bytes).ok())
+    find_file(path).and_then(|file| std::str::from_utf8(file.bytes).ok())
 }
 
-/// Whether anybody may have it. It holds nothing of the world.
+/// True if the path is a file of the page. Such files need no token, since they contain nothing of the world.
 pub(super) fn is_public(path: &str) -> bool {
-    find(path).is_some()
+    find_file(path).is_some()
 }
 
-/// A file of the page.
+/// The response to a request for a file of the page.
 pub(super) async fn answer(uri: Uri) -> Response {
-    match find(uri.path()) {
+    match find_file(uri.path()) {
         Some(file) => ([(header::CONTENT_TYPE, file.kind)], file.bytes).into_response(),
         None => (StatusCode::NOT_FOUND, "there is nothing here; the page is at /\n").into_response(),
     }

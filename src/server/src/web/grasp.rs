@@ -1,4 +1,4 @@
-//! The page of a grasp: one file that holds the picture's program and the grasp, to be kept or served.
+//! The page of a grasp: one HTML file with the viewer's script and the grasp, to be saved or served.
 
 use std::{future::Future, io, net::SocketAddr, sync::Arc};
 
@@ -20,17 +20,17 @@ use super::{
 };
 use crate::{bind, error::ServerError, settings::Settings};
 
-/// The page asks nobody: all it needs is in it.
+/// Content security policy of the page. It loads nothing, because everything it needs is in the file.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
                       form-action 'none'";
 
-/// A grasp (`grasp_scene`) as a page that needs nothing else; `None` if this program was built without its page.
+/// A self-contained page of a grasp (the JSON of `grasp_scene`); `None` if this program was built without its page.
 pub fn grasp_page(scene: &Value) -> Option<String> {
     let (script, style) = (files::text("/grasp.js")?, files::text("/grasp.css")?);
-    // Neither a name in the file nor a string of the program ends its element.
+    // Escaped, so that neither a name in the grasp nor a string of the script ends its HTML element.
     let data = scene.to_string().replace('<', "\\u003c");
     let script = script.replace("</script", "<\\/script");
-    let title = escape(scene["name"].as_str().unwrap_or_default());
+    let title = escape_html(scene["name"].as_str().unwrap_or_default());
     Some(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -40,11 +40,11 @@ pub fn grasp_page(scene: &Value) -> Option<String> {
     ))
 }
 
-fn escape(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Serves such a page on loopback.
+/// Server of the page of a grasp, on loopback.
 #[derive(Debug)]
 pub struct GraspServer {
     listener: TcpListener,
@@ -52,24 +52,24 @@ pub struct GraspServer {
 }
 
 impl GraspServer {
-    /// Binds a port; 0 asks for a free one.
+    /// Binds a port; 0 requests any free port.
     ///
     /// # Errors
-    /// When the port cannot be had.
+    /// When the port cannot be bound.
     pub fn bind(port: u16) -> Result<Self, ServerError> {
         let (listener, address) = bind::listen_at(&Settings::default(), port, "--port", "the page of the grasp")?;
         Ok(Self { listener, address })
     }
 
-    /// Where it is.
+    /// The bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves the page until `stop` is done.
+    /// Serves the page until `stop` completes.
     ///
     /// # Errors
-    /// When the operating system takes the port away.
+    /// When the listener fails.
     pub async fn serve(self, page: String, stop: impl Future<Output = ()>) -> io::Result<()> {
         let page = Bytes::from(page);
         let answer = move || {
@@ -77,10 +77,10 @@ impl GraspServer {
             async move { ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page) }
         };
         let guard = Arc::new(Guard::new(&Settings::default()));
-        let app = Router::new().route("/", get(answer)).fallback(nothing).layer(middleware::from_fn(
+        let app = Router::new().route("/", get(answer)).fallback(not_found).layer(middleware::from_fn(
             move |request: Request, next: Next| {
                 let guard = Arc::clone(&guard);
-                async move { watch_over(&guard, request, next).await }
+                async move { guard_request(&guard, request, next).await }
             },
         ));
         // A browser keeps its connection open, so the end does not wait for it.
@@ -91,12 +91,12 @@ impl GraspServer {
     }
 }
 
-async fn nothing() -> Response {
+async fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "there is nothing here; the page is at /\n").into_response()
 }
 
-/// As on the viewer's port, but for what the page may do.
-async fn watch_over(guard: &Guard, request: Request, next: Next) -> Response {
+/// Applies the checks and headers of the viewer's port, with the page's own content security policy.
+async fn guard_request(guard: &Guard, request: Request, next: Next) -> Response {
     let mut response = match guard.refuse(request.uri().path(), request.headers()) {
         Some((status, why)) => (status, format!("{why}\n")).into_response(),
         None => next.run(request).await,

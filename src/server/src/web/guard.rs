@@ -1,7 +1,8 @@
-//! Who may ask: pages that this server has served, on the host they were served from, with the token where there is one.
+//! Access control for HTTP: only pages that this server has served, on the host they were served from, with the token
+//! if the settings have one.
 //!
-//! A foreign page can make a browser send requests here, and with a name of its own that points to this machine it could read
-//! the answers too. The first is known by its `Origin`, the second by its `Host`.
+//! A foreign page can make a browser send requests to this server. With a domain name that points to this machine it
+//! could also read the answers (DNS rebinding). `Origin` reveals the first, `Host` the second.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -11,10 +12,10 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use super::{docs, files};
 use crate::settings::Settings;
 
-/// What page and server speak on a WebSocket.
+/// The WebSocket subprotocol of page and server.
 pub(super) const SUBPROTOCOL: &str = "simpartner.1";
 
-/// What every answer carries.
+/// Headers of every response.
 pub(super) const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -27,16 +28,16 @@ pub(super) const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// What stands before the token, in base64, in a subprotocol.
+/// Prefix of the subprotocol that carries the token in base64.
 const TOKEN_PREFIX: &str = "token.";
 
-/// The rules of this server.
+/// Access rules of this server.
 pub(super) struct Guard {
-    /// True on an address that only this machine reaches.
+    /// True if the server is bound to loopback, which only this machine reaches.
     loopback: bool,
-    /// What stands behind `Bearer`, hashed, so that comparing takes the same time for any.
+    /// Hash of the token that follows `Bearer`. Hashes are compared in constant time.
     bearer: Option<blake3::Hash>,
-    /// The subprotocol that shows the token, hashed.
+    /// Hash of the subprotocol that carries the token.
     subprotocol: Option<blake3::Hash>,
 }
 
@@ -51,20 +52,20 @@ impl Guard {
         }
     }
 
-    /// True if the settings ask for a token.
+    /// True if the settings require a token.
     pub(super) fn asks_for_token(&self) -> bool {
         self.bearer.is_some()
     }
 
-    /// Why this request is not let in, whatever token it shows, if it is not.
+    /// The refusal of a request with a wrong `Host` or `Origin`; `None` if both are right. Does not check the token.
     pub(super) fn refuse(&self, path: &str, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
         let live = path == "/live";
-        let Some(host) = single(headers, header::HOST).filter(|host| self.is_ours(host)) else {
+        let Some(host) = single_header(headers, header::HOST).filter(|host| self.is_own_host(host)) else {
             return Some((StatusCode::FORBIDDEN, "expected Host to be an address of this server"));
         };
         match headers.get(header::ORIGIN) {
             None if live => return Some((StatusCode::FORBIDDEN, "expected Origin to be this server's page")),
-            Some(_) if !is_same(single(headers, header::ORIGIN), host) => {
+            Some(_) if !is_same_origin(single_header(headers, header::ORIGIN), host) => {
                 return Some((StatusCode::FORBIDDEN, "expected Origin to be this server's page"));
             }
             _ => {}
@@ -72,7 +73,7 @@ impl Guard {
         None
     }
 
-    /// Which token this request shows.
+    /// Checks the token of a request.
     pub(super) fn shown(&self, path: &str, headers: &HeaderMap) -> Shown {
         match path {
             _ if files::is_public(path) || docs::holds(path) => Shown::Right,
@@ -81,9 +82,9 @@ impl Guard {
         }
     }
 
-    /// A name could be anybody's that points here; an address, and `localhost`, cannot. Its port is not looked at: behind a
-    /// tunnel it is another one.
-    fn is_ours(&self, host: &str) -> bool {
+    /// True if `Host` is `localhost` or an address of this server. Any other name could be a foreign domain that points
+    /// here. The port is ignored, because it differs behind a tunnel.
+    fn is_own_host(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if !name.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
             _ => host,
@@ -100,7 +101,7 @@ impl Guard {
 
     fn shown_as_bearer(&self, headers: &HeaderMap) -> Shown {
         let Some(wanted) = self.bearer else { return Shown::Right };
-        match single(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")) {
+        match single_header(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")) {
             Some(shown) => Shown::of(blake3::hash(shown.as_bytes()) == wanted),
             None => Shown::Nothing,
         }
@@ -111,7 +112,7 @@ impl Guard {
         let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
         let offered = offered.flat_map(|value| value.split(',')).map(str::trim);
         let mut tokens = offered.filter(|offer| offer.starts_with(TOKEN_PREFIX));
-        // One attempt is one token.
+        // A request is one attempt, so it may show only one token.
         match (tokens.next(), tokens.next()) {
             (Some(shown), None) => Shown::of(blake3::hash(shown.as_bytes()) == wanted),
             (Some(_), Some(_)) => Shown::Wrong,
@@ -120,14 +121,14 @@ impl Guard {
     }
 }
 
-/// The token that a request shows.
+/// Result of checking the token of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// That of this server, or this server wants none for this path.
+    /// The token is right, or this path needs none.
     Right,
-    /// Another one.
+    /// The token is wrong.
     Wrong,
-    /// None, where one is wanted.
+    /// The request has no token, and this path needs one.
     Nothing,
 }
 
@@ -137,12 +138,12 @@ impl Shown {
     }
 }
 
-fn is_same(origin: Option<&str>, host: &str) -> bool {
+fn is_same_origin(origin: Option<&str>, host: &str) -> bool {
     origin.and_then(|origin| origin.strip_prefix("http://")).is_some_and(|origin| origin.eq_ignore_ascii_case(host))
 }
 
-/// A header that is there once, as text.
-fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+/// Text of a header that occurs exactly once.
+fn single_header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
@@ -162,15 +163,19 @@ mod tests {
     fn names_and_foreign_addresses_are_not_ours() {
         let near = guard("127.0.0.1", None);
         for ours in ["127.0.0.1:6580", "localhost:6580", "LocalHost", "[::1]:6580", "127.0.0.1", "localhost:8080"] {
-            assert!(near.is_ours(ours), "{ours}");
+            assert!(near.is_own_host(ours), "{ours}");
         }
         for foreign in
             ["", "evil.example:6580", "10.0.0.1:6580", "localhost.evil.example", "127.0.0.1.evil.example", "::1"]
         {
-            assert!(!near.is_ours(foreign), "{foreign}");
+            assert!(!near.is_own_host(foreign), "{foreign}");
         }
         let far = guard("0.0.0.0", Some("open"));
-        assert!(far.is_ours("10.0.0.1:6580") && far.is_ours("[fe80::1]:6580") && !far.is_ours("evil.example:6580"));
+        assert!(
+            far.is_own_host("10.0.0.1:6580")
+                && far.is_own_host("[fe80::1]:6580")
+                && !far.is_own_host("evil.example:6580")
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! An answer in JSON.
+//! HTTP responses in JSON.
 
 use axum::{
     body::Bytes,
@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// An answer with this text in JSON.
+/// A response with this JSON text.
 pub(super) fn json(text: impl Into<Bytes>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text.into()).into_response()
 }

@@ -1,8 +1,8 @@
 //! The WebSocket of an open page: frames and events out, commands and requests to the clock in.
 //!
-//! A frame is made when it can be sent, of the newest record. While [`UNDER_WAY`] of them have not been taken up, no frame is
-//! made and no event is sent, so that a page which stands still costs nothing; of the events it missed it finds as many as the
-//! ring of [`EventReader`] holds.
+//! A frame is built from the newest record when it can be sent. While [`MAX_IN_FLIGHT`] frames are unacknowledged, no
+//! frame is built and no event is sent, so that a stalled page costs nothing. Of the events that it missed, it then
+//! gets as many as the ring of [`EventReader`] holds.
 
 use std::{net::SocketAddr, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
@@ -24,89 +24,96 @@ use super::{
     context::Web,
     frame::{self, Head},
     ruts::RutReader,
-    timing::{changed, grid, tick},
+    timing::{changed, skipping_interval, tick},
 };
-use crate::{client_events::note, connection::End, control, device::wait_for_place, error::refusal};
+use crate::{client_events::note, connection::CloseReason, control, device::wait_for_place, error::refusal};
 use simpartner_realtime::{CommandCount, CommandReader, EpochEvent, EventReader, Mode, RunState, Status};
 
-/// How many frames may be on their way to a page.
-const UNDER_WAY: u32 = 3;
+/// Largest number of frames and messages of ruts that a page has not acknowledged (`seen`).
+const MAX_IN_FLIGHT: u32 = 3;
 
-/// Frames a second until the page says otherwise.
-const HZ: f64 = 60.0;
+/// Frame rate until the page requests another, Hz.
+const DEFAULT_HZ: f64 = 60.0;
 
-/// The most frames a second that a page may ask for.
-const HIGHEST_HZ: f64 = 1000.0;
+/// Highest frame rate that a page can request, Hz.
+const MAX_HZ: f64 = 1000.0;
 
-/// How many recent events a page is sent first.
-const LATE: u64 = 200;
+/// Number of past events that a page is sent when it opens.
+const EVENT_BACKLOG: u64 = 200;
 
-/// How long commands are gathered before a page is sent them: ten times a second is as fast as anybody reads.
-const GATHER: Duration = Duration::from_millis(100);
+/// Interval at which a page is sent new commands: ten times a second is as fast as a person reads.
+const COMMAND_BATCH: Duration = Duration::from_millis(100);
 
-/// How many answers a page may wait for.
-const PENDING: usize = 64;
+/// Largest number of control requests of a page that are waiting for their answers.
+const MAX_PENDING_ANSWERS: usize = 64;
 
-/// How often a page is pinged, and how many pings in a row it may leave unanswered.
-const PING: Duration = Duration::from_secs(5);
-const SILENCE: u32 = 3;
+/// Interval between pings to a page.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What a page may send.
-const KNOWN: &str = "an object of id and set, of id and control, of seen, of watch, of ruts or of on_close";
+/// Number of consecutive unanswered pings after which a page is disconnected.
+const MAX_MISSED_PINGS: u32 = 3;
 
-/// What a page sends. The keys of the object tell which message it is.
+/// Phrase in a refusal: the messages that a page may send.
+const USAGE: &str = "an object of id and set, of id and control, of seen, of watch, of ruts or of on_close";
+
+/// A message from a page. The keys of the object identify the kind.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum ClientMessage {
     /// A command for a device; the reply carries the id.
-    Set { id: u64, set: Order },
+    Set { id: u64, set: DeviceCommand },
     /// A line for the control port; the reply carries the id.
     Control { id: u64, control: String },
-    /// What the page has shown and what it wants from now on, at least one of the four.
-    View { seen: Option<u32>, watch: Option<Watch>, ruts: Option<Watch>, on_close: Option<Vec<Order>> },
+    /// Acknowledgement and settings; at least one of the four is present. `seen` is the number of the last frame or
+    /// message of ruts that the page has shown, `watch` and `ruts` are the requested rates, `on_close` the commands for
+    /// the end of the connection.
+    View { seen: Option<u32>, watch: Option<Rate>, ruts: Option<Rate>, on_close: Option<Vec<DeviceCommand>> },
 }
 
 /// A command for a device, as text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Order {
+struct DeviceCommand {
     device: String,
     text: String,
 }
 
-/// How often a page wants to be sent frames, or ruts.
+/// Rate at which a page requests frames or ruts, Hz.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Watch {
+struct Rate {
     hz: f64,
 }
 
-/// A page.
+/// An open page.
 struct Page {
     web: Arc<Web>,
     client: ClientId,
-    /// The number of the world that it shows. When there is another one, it has to connect again.
+    /// Number of the world that the page shows. After a world edit it has to connect again.
     world: u32,
     latest: watch::Receiver<Arc<StepRecord>>,
     status: watch::Receiver<Option<Status>>,
     events: EventReader,
     commands: CommandReader,
     ruts: RutReader,
-    /// Ticks when commands may be sent.
-    gathered: Interval,
-    /// Ticks when the next frame may be made; `None` while none is wanted.
+    /// Timer that permits the next message of commands.
+    command_ticks: Interval,
+    /// Timer that permits the next frame; `None` while the page wants no frames.
     pace: Option<Interval>,
-    /// True from such a tick to the frame.
+    /// True from a tick of that timer until the frame is sent.
     due: bool,
-    /// The number of the last frame or message of ruts sent, and of the last that the page has taken up.
+    /// Number of the last frame or message of ruts that was sent.
     number: u32,
+    /// Number of the last frame or message of ruts that the page has shown.
     seen: u32,
-    on_close: Vec<Order>,
+    /// Commands that are carried out when the connection ends.
+    on_close: Vec<DeviceCommand>,
+    /// Control requests whose answers are awaited; each task returns the request's id and the answer.
     pending: JoinSet<(u64, String)>,
 }
 
-/// What the loop of a page woke up for.
-enum Wake {
+/// An event that the loop of a page handles.
+enum Wakeup {
     Received(Option<Result<Message, axum::Error>>),
     Due,
     Frame,
@@ -124,18 +131,18 @@ pub(super) async fn talk(mut socket: WebSocket, web: Arc<Web>, address: SocketAd
     web.pages.send_modify(|pages| *pages += 1);
     note(&shared, EventKind::Connect, "viewer", format!("client {} from {address}", client.0)).await;
     let mut page = Page::new(web, client);
-    let end = page.run(&mut socket).await.err().unwrap_or(End::Client);
+    let end = page.run(&mut socket).await.err().unwrap_or(CloseReason::Client);
     for order in std::mem::take(&mut page.on_close) {
         // A refusal has no reader left.
-        let _ = page.set(&order);
+        let _ = page.send_command(&order);
     }
     let why = match end {
-        End::Client => "left",
-        End::Server => "was told that the run is over",
-        End::Rule(rule) => rule,
+        CloseReason::Client => "left",
+        CloseReason::Server => "was told that the run is over",
+        CloseReason::Rule(rule) => rule,
     };
     note(&shared, EventKind::Disconnect, "viewer", format!("client {} {why}", client.0)).await;
-    // The page may have gone already.
+    // The page may be gone already.
     let _ = timeout(shared.settings.limits.unread, socket.send(Message::Close(None))).await;
     page.web.pages.send_modify(|pages| *pages -= 1);
 }
@@ -144,16 +151,16 @@ impl Page {
     fn new(web: Arc<Web>, client: ClientId) -> Self {
         let world = *web.shared.changes.borrow();
         let mut latest = web.shared.handle.latest();
-        // The first frame is of what there is, whether or not anything moves.
+        // The first frame shows the present state, even if no step is being computed.
         latest.mark_changed();
         Self {
             latest,
             status: web.status.clone(),
-            events: web.shared.handle.events(LATE),
+            events: web.shared.handle.events(EVENT_BACKLOG),
             commands: web.shared.handle.command_counts(),
             ruts: RutReader::new(&web.ruts),
-            gathered: grid(GATHER),
-            pace: pace(HZ),
+            command_ticks: skipping_interval(COMMAND_BATCH),
+            pace: rate_timer(DEFAULT_HZ),
             web,
             client,
             world,
@@ -165,116 +172,118 @@ impl Page {
         }
     }
 
-    async fn run(&mut self, socket: &mut WebSocket) -> Result<(), End> {
+    async fn run(&mut self, socket: &mut WebSocket) -> Result<(), CloseReason> {
         let mut closed = self.web.closed.clone();
         let mut changes = self.web.shared.changes.subscribe();
-        let mut pings = interval(PING);
-        let mut silent = 0;
+        let mut pings = interval(PING_INTERVAL);
+        let mut missed_pings = 0;
         loop {
             let wake = tokio::select! {
-                _ = closed.wait_for(|closed| *closed) => return Err(End::Server),
+                _ = closed.wait_for(|closed| *closed) => return Err(CloseReason::Server),
                 // The page connects again and asks for the scene.
-                Ok(()) = changes.changed() => return Err(End::Rule("is to show another world")),
-                wake = self.wake(socket, &mut pings) => wake,
+                Ok(()) = changes.changed() => return Err(CloseReason::Rule("is to show another world")),
+                wake = self.next_wakeup(socket, &mut pings) => wake,
             };
             match wake {
-                Wake::Received(Some(Ok(message))) => {
-                    silent = 0;
+                Wakeup::Received(Some(Ok(message))) => {
+                    missed_pings = 0;
                     self.receive(socket, message).await?;
                 }
-                Wake::Received(Some(Err(_)) | None) => return Err(End::Client),
-                Wake::Due => self.due = true,
-                Wake::Frame => {
+                Wakeup::Received(Some(Err(_)) | None) => return Err(CloseReason::Client),
+                Wakeup::Due => self.due = true,
+                Wakeup::Frame => {
                     self.due = false;
                     if let Some(frame) = self.frame() {
                         self.send(socket, Message::Binary(frame.into())).await?;
                     }
                 }
-                Wake::Events => {
+                Wakeup::Events => {
                     for event in self.events.take() {
                         self.send_json(socket, json!({ "event": json_of(&event.into()) })).await?;
                     }
                 }
-                Wake::Commands => {
+                Wakeup::Commands => {
                     let commands: Vec<_> =
-                        self.commands.take().into_iter().filter_map(|commands| self.named(commands)).collect();
+                        self.commands.take().into_iter().filter_map(|commands| self.named_commands(commands)).collect();
                     self.send_json(socket, json!({ "commands": commands })).await?;
                 }
-                Wake::Ruts => {
+                Wakeup::Ruts => {
                     self.number = self.number.wrapping_add(1);
                     let message = self.ruts.message(self.number);
                     self.send(socket, Message::Binary(message.into())).await?;
                 }
-                Wake::Answer(id, reply) => self.reply(socket, Some(id), &reply).await?,
-                Wake::Ping if silent == SILENCE => return Err(End::Rule("said nothing any more")),
-                Wake::Ping => {
-                    silent += 1;
+                Wakeup::Answer(id, reply) => self.reply(socket, Some(id), &reply).await?,
+                Wakeup::Ping if missed_pings == MAX_MISSED_PINGS => {
+                    return Err(CloseReason::Rule("said nothing any more"));
+                }
+                Wakeup::Ping => {
+                    missed_pings += 1;
                     self.send(socket, Message::Ping(Vec::new().into())).await?;
                 }
             }
         }
     }
 
-    /// Waits for something to do. Cancelling it loses nothing.
-    async fn wake(&mut self, socket: &mut WebSocket, pings: &mut Interval) -> Wake {
-        let Self { latest, status, events, commands, ruts, gathered, pace, due, number, seen, pending, .. } = self;
-        let flows = number.wrapping_sub(*seen) < UNDER_WAY;
+    /// Waits for the next event. Cancel-safe.
+    async fn next_wakeup(&mut self, socket: &mut WebSocket, pings: &mut Interval) -> Wakeup {
+        let Self { latest, status, events, commands, ruts, command_ticks, pace, due, number, seen, pending, .. } = self;
+        let flows = number.wrapping_sub(*seen) < MAX_IN_FLIGHT;
         tokio::select! {
-            received = socket.recv() => Wake::Received(received),
-            _ = tick(pace), if !*due => Wake::Due,
-            () = changed(latest), if *due && flows => Wake::Frame,
-            () = changed(status), if *due && flows => Wake::Frame,
-            () = events.wait(), if flows => Wake::Events,
-            () = async { gathered.tick().await; commands.wait().await }, if flows => Wake::Commands,
-            () = ruts.wait(), if flows => Wake::Ruts,
+            received = socket.recv() => Wakeup::Received(received),
+            _ = tick(pace), if !*due => Wakeup::Due,
+            () = changed(latest), if *due && flows => Wakeup::Frame,
+            () = changed(status), if *due && flows => Wakeup::Frame,
+            () = events.wait(), if flows => Wakeup::Events,
+            () = async { command_ticks.tick().await; commands.wait().await }, if flows => Wakeup::Commands,
+            () = ruts.wait(), if flows => Wakeup::Ruts,
             Some(answer) = pending.join_next() => match answer {
-                Ok((id, reply)) => Wake::Answer(id, reply),
-                // Only a task that was ended or has panicked has no answer, and neither goes on.
-                Err(_) => Wake::Due,
+                Ok((id, reply)) => Wakeup::Answer(id, reply),
+                // The task was aborted or has panicked, so there is no answer.
+                Err(_) => Wakeup::Due,
             },
-            _ = pings.tick() => Wake::Ping,
+            _ = pings.tick() => Wakeup::Ping,
         }
     }
 
-    async fn receive(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), End> {
+    async fn receive(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), CloseReason> {
         let received = match &message {
             Message::Text(text) => serde_json::from_str(text).ok(),
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
-            Message::Close(_) => return Err(End::Client),
+            Message::Close(_) => return Err(CloseReason::Client),
             Message::Binary(_) => None,
         };
         match received {
             Some(ClientMessage::Set { id, set }) => {
                 wait_for_place(&self.web.shared.handle, self.client).await;
-                let reply = self.set(&set).unwrap_or_else(|refusal| refusal.to_string());
+                let reply = self.send_command(&set).unwrap_or_else(|refusal| refusal.to_string());
                 self.reply(socket, Some(id), &reply).await
             }
-            Some(ClientMessage::Control { id, control }) => match self.control(id, &control).await {
+            Some(ClientMessage::Control { id, control }) => match self.send_control(id, &control).await {
                 Some(reply) => self.reply(socket, Some(id), &reply).await,
                 None => Ok(()),
             },
             Some(ClientMessage::View { seen, watch, ruts, on_close })
                 if seen.is_some() || watch.is_some() || ruts.is_some() || on_close.is_some() =>
             {
-                ruts.iter().for_each(|Watch { hz }| self.ruts.want(*hz));
-                self.view(seen, watch, on_close);
+                ruts.iter().for_each(|Rate { hz }| self.ruts.set_rate(*hz));
+                self.update_view(seen, watch, on_close);
                 Ok(())
             }
             Some(ClientMessage::View { .. }) | None => {
                 let got = message.to_text().unwrap_or("binary").chars().take(60).collect();
-                self.reply(socket, None, &Refusal::Verb { got, known: KNOWN }.to_string()).await
+                self.reply(socket, None, &Refusal::Verb { got, known: USAGE }.to_string()).await
             }
         }
     }
 
-    /// Takes in what the page has shown and what it wants.
-    fn view(&mut self, seen: Option<u32>, watch: Option<Watch>, on_close: Option<Vec<Order>>) {
-        // A number that was never sent is no reason to send more.
+    /// Applies the acknowledgement and the settings of a page.
+    fn update_view(&mut self, seen: Option<u32>, watch: Option<Rate>, on_close: Option<Vec<DeviceCommand>>) {
+        // A number that was never sent is ignored.
         self.seen = seen.filter(|seen| *seen <= self.number).map_or(self.seen, |seen| seen.max(self.seen));
-        if let Some(Watch { hz }) = watch {
-            self.pace = pace(hz);
+        if let Some(Rate { hz }) = watch {
+            self.pace = rate_timer(hz);
             self.due = false;
-            // A page that begins to watch wants the present state, whether or not anything moves.
+            // A page that starts to watch gets the present state, even if no step is being computed.
             self.latest.mark_changed();
         }
         if let Some(orders) = on_close {
@@ -282,8 +291,8 @@ impl Page {
         }
     }
 
-    /// Carries out a command as the device's port would, and returns what that would answer.
-    fn set(&self, order: &Order) -> Result<String, Refusal> {
+    /// Carries out a command as the device's port would, and returns the answer of that port.
+    fn send_command(&self, order: &DeviceCommand) -> Result<String, Refusal> {
         let shared = &self.web.shared;
         let handle = &shared.handle;
         if order.text.contains(['\n', '\r']) {
@@ -314,15 +323,15 @@ impl Page {
         }
     }
 
-    /// Puts a request to the clock on its way, and returns the answer if there is one at once. What has to be waited for is
-    /// answered later, and holds nothing back.
-    async fn control(&mut self, id: u64, text: &str) -> Option<String> {
+    /// Queues a control request. Returns the answer if it is available at once; otherwise a task waits for it, so that
+    /// the page's other messages are not delayed.
+    async fn send_control(&mut self, id: u64, text: &str) -> Option<String> {
         let request = match protocol::read_control(text) {
             Ok(request) => request,
             Err(refusal) => return Some(refusal.to_string()),
         };
-        if self.pending.len() >= PENDING {
-            return Some(Refusal::Busy(format!("more than {PENDING} answers are waited for")).to_string());
+        if self.pending.len() >= MAX_PENDING_ANSWERS {
+            return Some(Refusal::Busy(format!("more than {MAX_PENDING_ANSWERS} answers are waited for")).to_string());
         }
         let (web, client) = (Arc::clone(&self.web), self.client);
         let mut answering = Box::pin(async move {
@@ -331,7 +340,7 @@ impl Page {
             web.asker.ask_soon();
             out
         });
-        // Once polled, the request is in the clock's queue, before whatever the page says next.
+        // After the first poll the request is in the clock's queue, before the page's next message.
         let first = std::future::poll_fn(|context| Poll::Ready(Pin::as_mut(&mut answering).poll(context))).await;
         self.web.asker.ask_soon();
         match first {
@@ -343,7 +352,7 @@ impl Page {
         }
     }
 
-    /// The newest record as bytes, once the clock's status is known.
+    /// The newest record as a frame; `None` until the clock's status is known, or if the record is of another world.
     fn frame(&mut self) -> Option<Vec<u8>> {
         let status = self.status.borrow_and_update().clone()?;
         let record = self.latest.borrow_and_update().clone();
@@ -360,8 +369,8 @@ impl Page {
             number: self.number,
             epoch: record.epoch,
             slips: u32::try_from(status.slips).unwrap_or(u32::MAX),
-            state: state(status.state),
-            mode: mode(status.mode),
+            state: state_code(status.state),
+            mode: mode_code(status.mode),
             pages: *self.web.pages.borrow(),
         };
         let mut bytes = Vec::new();
@@ -369,8 +378,8 @@ impl Page {
         Some(bytes)
     }
 
-    /// With the device's name.
-    fn named(&self, commands: CommandCount) -> Option<Value> {
+    /// A command count as JSON, with the device's name; `None` if it is of another world.
+    fn named_commands(&self, commands: CommandCount) -> Option<Value> {
         let served = self.web.shared.served_as(commands.world).filter(|_| commands.world == self.world)?;
         let info = served.layout.device_info(commands.device);
         Some(json_of_commands(&LoggedCommands {
@@ -383,23 +392,23 @@ impl Page {
         }))
     }
 
-    async fn reply(&self, socket: &mut WebSocket, to: Option<u64>, reply: &str) -> Result<(), End> {
+    async fn reply(&self, socket: &mut WebSocket, to: Option<u64>, reply: &str) -> Result<(), CloseReason> {
         self.send_json(socket, json!({ "to": to, "reply": reply.trim_end() })).await
     }
 
-    async fn send_json(&self, socket: &mut WebSocket, message: Value) -> Result<(), End> {
+    async fn send_json(&self, socket: &mut WebSocket, message: Value) -> Result<(), CloseReason> {
         self.send(socket, Message::Text(message.to_string().into())).await
     }
 
-    /// Sends, or gives the page up.
-    async fn send(&self, socket: &mut WebSocket, message: Message) -> Result<(), End> {
+    /// Sends a message. An error if the page reads too slowly or the connection ends.
+    async fn send(&self, socket: &mut WebSocket, message: Message) -> Result<(), CloseReason> {
         let mut closed = self.web.closed.clone();
         tokio::select! {
-            _ = closed.wait_for(|closed| *closed) => Err(End::Server),
+            _ = closed.wait_for(|closed| *closed) => Err(CloseReason::Server),
             sent = timeout(self.web.shared.settings.limits.unread, socket.send(message)) => match sent {
                 Ok(Ok(())) => Ok(()),
-                Ok(Err(_)) => Err(End::Client),
-                Err(_) => Err(End::Rule("read too slowly")),
+                Ok(Err(_)) => Err(CloseReason::Client),
+                Err(_) => Err(CloseReason::Rule("read too slowly")),
             },
         }
     }
@@ -418,13 +427,13 @@ impl From<EpochEvent> for LoggedEvent {
     }
 }
 
-/// So many ticks a second, at once and then on a grid; `None` for none.
-fn pace(hz: f64) -> Option<Interval> {
-    // Slower than one in a thousand seconds is never, and what is no number is not faster than that.
-    (hz > 1e-3).then(|| grid(Duration::from_secs_f64(1.0 / hz.min(HIGHEST_HZ))))
+/// A timer with this rate, which first ticks at once. `None` if the rate is at most 0.001 Hz or NaN: no ticks.
+fn rate_timer(hz: f64) -> Option<Interval> {
+    // The comparison is false for NaN.
+    (hz > 1e-3).then(|| skipping_interval(Duration::from_secs_f64(1.0 / hz.min(MAX_HZ))))
 }
 
-fn state(state: RunState) -> u8 {
+fn state_code(state: RunState) -> u8 {
     match state {
         RunState::Paused => 0,
         RunState::Playing => 1,
@@ -432,7 +441,7 @@ fn state(state: RunState) -> u8 {
     }
 }
 
-fn mode(mode: Mode) -> u8 {
+fn mode_code(mode: Mode) -> u8 {
     match mode {
         Mode::RealTime => 0,
         Mode::Fast => 1,

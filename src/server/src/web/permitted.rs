@@ -1,5 +1,5 @@
-//! A connection to the page's port with its bounds: how long it may leave a request unfinished or an answer unread, and that it
-//! makes room for others when it is idle.
+//! A bounded connection to the page's port: time limits for unfinished requests and unread answers, and eviction when
+//! idle.
 
 use std::{
     io,
@@ -14,41 +14,42 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use crate::{connections::Place, settings::Limits};
+use crate::{connections::ConnectionSlot, settings::Limits};
 use simpartner_realtime::now_ns;
 
-/// A connection, which ends
-/// - when nothing moves on it for too long: an open page is kept by the pings it answers;
-/// - when a request that has begun is not answered for too long, however many bytes of it come one by one;
-/// - when it takes nothing of an answer for too long;
-/// - when it has to make room.
+/// A connection that ends
+/// - when it has been without traffic for too long (an open page answers pings, which keep its connection);
+/// - when a request takes too long from its first byte to its answer, however slowly its bytes come;
+/// - when the client reads nothing of an answer for too long;
+/// - when it is evicted in favour of another client.
 pub(super) struct Permitted {
     stream: TcpStream,
-    place: Place,
+    slot: ConnectionSlot,
     limits: Limits,
-    /// The end of the time for the request under way, or for one to begin.
+    /// Time limit for the request under way, or for the start of the next one.
     request: Pin<Box<Sleep>>,
-    /// Whether bytes have come since something was sent.
+    /// True if bytes were received since the last answer.
     is_asking: bool,
-    /// The end of the time for an answer that the client does not take.
+    /// Time limit for an answer that the client does not read; `None` while it reads.
     unread: Option<Pin<Box<Sleep>>>,
     has_ended: bool,
 }
 
 impl Permitted {
-    pub(super) fn new(stream: TcpStream, place: Place, limits: &Limits) -> Self {
+    pub(super) fn new(stream: TcpStream, slot: ConnectionSlot, limits: &Limits) -> Self {
         let request = Box::pin(sleep(limits.unfinished));
-        Self { stream, place, limits: *limits, request, is_asking: false, unread: None, has_ended: false }
+        Self { stream, slot, limits: *limits, request, is_asking: false, unread: None, has_ended: false }
     }
 
-    fn has_ended(&mut self, context: &mut Context<'_>) -> bool {
+    /// True if a time limit has passed or the connection was evicted.
+    fn check_ended(&mut self, context: &mut Context<'_>) -> bool {
         self.has_ended = self.has_ended
             || self.request.as_mut().poll(context).is_ready()
-            || Pin::new(&mut self.place.give_way).poll(context).is_ready();
+            || Pin::new(&mut self.slot.evicted).poll(context).is_ready();
         self.has_ended
     }
 
-    fn renew(&mut self, limit: Duration) {
+    fn restart_request_timer(&mut self, limit: Duration) {
         self.request.set(sleep(limit));
     }
 }
@@ -59,20 +60,20 @@ impl AsyncRead for Permitted {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let came = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if came.is_pending() {
-            return match self.has_ended(context) {
+        let received = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if received.is_pending() {
+            return match self.check_ended(context) {
                 true => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
                 false => Poll::Pending,
             };
         }
-        self.place.received(now_ns());
+        self.slot.mark_received(now_ns());
         if !self.is_asking {
             self.is_asking = true;
             let limit = self.limits.unfinished;
-            self.renew(limit);
+            self.restart_request_timer(limit);
         }
-        came
+        received
     }
 }
 
@@ -85,10 +86,10 @@ impl AsyncWrite for Permitted {
                 unread.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
             }
             written => {
-                // Only a whole request is answered.
-                self.place.has_spoken();
+                // An answer means that a complete request was received.
+                self.slot.mark_requested();
                 (self.unread, self.is_asking) = (None, false);
-                self.renew(limits.unfinished);
+                self.restart_request_timer(limits.unfinished);
                 written
             }
         }

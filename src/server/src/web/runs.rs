@@ -1,4 +1,4 @@
-//! Recorded runs, from the archive to the page.
+//! HTTP requests for recorded runs.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -23,48 +23,48 @@ use super::{
 };
 use crate::scene;
 
-/// The most frames in an answer.
-const FRAMES: u64 = 1000;
+/// Largest number of frames in a response.
+const MAX_FRAMES: u64 = 1000;
 
-/// The most bytes of frames in an answer; it holds at least one.
-const BYTES: usize = 16_000_000;
+/// Largest length of the frames in a response, bytes. A single frame may be longer.
+const MAX_FRAME_BYTES: usize = 16_000_000;
 
-/// How many bytes of them are read from the log at a time. The next are read when the page has taken these, so that one that
-/// does not read takes no more memory than this.
-const PIECE: usize = 1024 * 1024;
+/// Length of the frames that are read from the log at a time, bytes. The next are read when the page has taken these,
+/// so a page that does not read takes no more memory than this.
+const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// How long a question waits for its turn at the log.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait of a request for a permit to read the log.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most events in an answer.
-const EVENTS: u64 = 1000;
+/// Largest number of events in a response, of each of the two kinds of [`Archive::events`].
+const MAX_EVENTS: u64 = 1000;
 
-/// About how many parts an answer has for the commands of a run.
-const COMMANDS: u64 = 1000;
+/// Approximate largest number of entries in a response with the commands of a run.
+const MAX_COMMAND_ENTRIES: u64 = 1000;
 
-/// Why there is no answer.
-pub(super) enum Refused {
-    /// There is no such run.
+/// The reason why a request failed.
+pub(super) enum RunError {
+    /// The log has no run with this number.
     NoRun(i64),
-    /// The question makes no sense; why.
-    Question(String),
+    /// A parameter of the request is wrong; the text says why.
+    InvalidParameter(String),
     /// The log cannot be read.
     Log(ArchiveError),
-    /// Others ask too much of the log.
+    /// Too many other requests wait for the log.
     Busy,
 }
 
-impl From<ArchiveError> for Refused {
+impl From<ArchiveError> for RunError {
     fn from(error: ArchiveError) -> Self {
         Self::Log(error)
     }
 }
 
-impl Refused {
-    fn explain(self) -> (StatusCode, String) {
+impl RunError {
+    fn status_and_text(self) -> (StatusCode, String) {
         match self {
             Self::NoRun(id) => (StatusCode::NOT_FOUND, format!("the log has no run {id}")),
-            Self::Question(why) => (StatusCode::BAD_REQUEST, why),
+            Self::InvalidParameter(why) => (StatusCode::BAD_REQUEST, why),
             Self::Log(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             Self::Busy => {
                 (StatusCode::SERVICE_UNAVAILABLE, "too many questions wait for the log; ask again later".into())
@@ -73,42 +73,42 @@ impl Refused {
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for RunError {
     fn into_response(self) -> Response {
-        let (status, text) = self.explain();
+        let (status, text) = self.status_and_text();
         (status, format!("{text}\n")).into_response()
     }
 }
 
-type Answered = Result<Response, Refused>;
+type RunResponse = Result<Response, RunError>;
 
 impl Web {
-    fn archive(&self, run: i64) -> Result<&dyn Archive, Refused> {
-        self.archive.as_deref().ok_or(Refused::NoRun(run))
+    fn archive(&self, run: i64) -> Result<&dyn Archive, RunError> {
+        self.archive.as_deref().ok_or(RunError::NoRun(run))
     }
 
-    async fn model(&self, run: i64) -> Result<Arc<RunModel>, Refused> {
-        self.archive(run)?.model(run).await?.ok_or(Refused::NoRun(run))
+    async fn model(&self, run: i64) -> Result<Arc<RunModel>, RunError> {
+        self.archive(run)?.model(run).await?.ok_or(RunError::NoRun(run))
     }
 
-    /// Waits for its turn at the log.
-    async fn turn(&self) -> Result<SemaphorePermit<'_>, Refused> {
-        timeout(PATIENCE, self.lookups.acquire()).await.ok().and_then(Result::ok).ok_or(Refused::Busy)
+    /// Waits for a permit to read the log.
+    async fn lookup_permit(&self) -> Result<SemaphorePermit<'_>, RunError> {
+        timeout(LOOKUP_TIMEOUT, self.lookups.acquire()).await.ok().and_then(Result::ok).ok_or(RunError::Busy)
     }
 }
 
 /// `/runs.json`
-pub(super) async fn list(State(web): State<Arc<Web>>) -> Answered {
-    let _turn = web.turn().await?;
+pub(super) async fn list(State(web): State<Arc<Web>>) -> RunResponse {
+    let _permit = web.lookup_permit().await?;
     let runs = match &web.archive {
         Some(archive) => archive.runs().await?,
         None => Vec::new(),
     };
-    let runs: Vec<_> = runs.iter().map(json_of).collect();
+    let runs: Vec<_> = runs.iter().map(json_of_run).collect();
     Ok(json(json!({ "runs": runs }).to_string()))
 }
 
-fn json_of(run: &LoggedRun) -> serde_json::Value {
+fn json_of_run(run: &LoggedRun) -> serde_json::Value {
     json!({
         "id": run.id,
         "world": run.world,
@@ -123,72 +123,82 @@ fn json_of(run: &LoggedRun) -> serde_json::Value {
 }
 
 /// `/runs/{id}/scene.json`
-pub(super) async fn scene(State(web): State<Arc<Web>>, Path(run): Path<i64>) -> Answered {
-    let _turn = web.turn().await?;
+pub(super) async fn scene(State(web): State<Arc<Web>>, Path(run): Path<i64>) -> RunResponse {
+    let _permit = web.lookup_permit().await?;
     let model = web.model(run).await?;
     Ok(json(scene::of_run(run, &model)))
 }
 
-/// The steps asked for.
+/// Parameters of a request for frames.
 #[derive(Debug, Deserialize)]
 pub(super) struct Steps {
+    /// The first step.
     from: u64,
-    #[serde(default = "one")]
+    /// Largest number of frames.
+    #[serde(default = "one_frame")]
     count: u64,
+    /// Interval between frames, steps; by default the run's logging interval.
     every: Option<u64>,
 }
 
-fn one() -> u64 {
+fn one_frame() -> u64 {
     1
 }
 
 /// `/runs/{id}/frames`
-pub(super) async fn frames(State(web): State<Arc<Web>>, Path(run): Path<i64>, Query(steps): Query<Steps>) -> Answered {
+pub(super) async fn frames(
+    State(web): State<Arc<Web>>,
+    Path(run): Path<i64>,
+    Query(steps): Query<Steps>,
+) -> RunResponse {
     let model = {
-        let _turn = web.turn().await?;
+        let _permit = web.lookup_permit().await?;
         web.model(run).await?
     };
     let every = steps.every.unwrap_or(model.every);
     if every == 0 || !every.is_multiple_of(model.every) {
         let why = format!("every: expected a multiple of {}, since so many steps are between two logged", model.every);
-        return Err(Refused::Question(why));
+        return Err(RunError::InvalidParameter(why));
     }
-    let fit = (BYTES / frame::length(&model.layout)).max(1) as u64;
-    let count = steps.count.min(FRAMES).min(fit);
+    let fit = (MAX_FRAME_BYTES / frame::frame_bytes(&model.layout)).max(1) as u64;
+    let count = steps.count.min(MAX_FRAMES).min(fit);
     let mut frames = Frames { web, run, model, from: steps.from, every, count };
-    // A fault of the log is reported before anything is sent, as far as it can be known by then.
-    let first = frames.next_piece().await?;
+    // The first chunk is read before the response begins, so that its errors can still set the status.
+    let first = frames.next_chunk().await?;
     let rest = stream::try_unfold(frames, async |mut frames| {
-        let piece = frames.next_piece().await.map_err(|refused| io::Error::other(refused.explain().1))?;
-        Ok::<_, io::Error>((!piece.is_empty()).then_some((piece, frames)))
+        let chunk = frames.next_chunk().await.map_err(|refused| io::Error::other(refused.status_and_text().1))?;
+        Ok::<_, io::Error>((!chunk.is_empty()).then_some((chunk, frames)))
     });
     let body = Body::from_stream(stream::once(async { Ok(first) }).chain(rest));
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], body).into_response())
 }
 
-/// Frames that are still to be read.
+/// The frames of a response that are still to be read.
 struct Frames {
     web: Arc<Web>,
     run: i64,
     model: Arc<RunModel>,
+    /// Step of the next frame.
     from: u64,
+    /// Interval between frames, steps.
     every: u64,
+    /// Number of frames still to be read.
     count: u64,
 }
 
 impl Frames {
-    /// The next frames, as many as fit into a piece; none when there are no more.
-    async fn next_piece(&mut self) -> Result<Vec<u8>, Refused> {
-        let length = frame::length(&self.model.layout);
-        let wanted = self.count.min((PIECE / length).max(1) as u64);
+    /// The bytes of the next frames, as many as fit into [`CHUNK_BYTES`]; empty after the last.
+    async fn next_chunk(&mut self) -> Result<Vec<u8>, RunError> {
+        let length = frame::frame_bytes(&self.model.layout);
+        let wanted = self.count.min((CHUNK_BYTES / length).max(1) as u64);
         if wanted == 0 {
             return Ok(Vec::new());
         }
         let logged = {
-            let _turn = self.web.turn().await?;
+            let _permit = self.web.lookup_permit().await?;
             self.web.archive(self.run)?.steps(self.run, &self.model, self.from, self.every, wanted).await?
         };
-        // The log ends where it has fewer steps than asked for; what does not fit into a step's number does not exist.
+        // Fewer steps than requested mean the end of the log. A step number that overflows does not exist either.
         let next = self.every.checked_mul(wanted).and_then(|steps| self.from.checked_add(steps));
         let ends = (logged.len() as u64) < wanted;
         (self.from, self.count) = next.filter(|_| !ends).map_or((0, 0), |next| (next, self.count - wanted));
@@ -205,7 +215,7 @@ impl Frames {
             time_s: self.model.timestep.seconds_at(record.step),
             wall_s: record.timing.wall_ns as f64 * 1e-9,
             late_s: record.timing.late_ns as f64 * 1e-9,
-            // The log does not have these of a step.
+            // The log has neither of these for a step.
             real_time_factor: f64::NAN,
             rate: f64::NAN,
             epoch: record.epoch,
@@ -216,18 +226,18 @@ impl Frames {
 }
 
 /// `/runs/{id}/events.json`
-pub(super) async fn events(State(web): State<Arc<Web>>, Path(run): Path<i64>) -> Answered {
-    let _turn = web.turn().await?;
-    let events = web.archive(run)?.events(run, EVENTS).await?;
+pub(super) async fn events(State(web): State<Arc<Web>>, Path(run): Path<i64>) -> RunResponse {
+    let _permit = web.lookup_permit().await?;
+    let events = web.archive(run)?.events(run, MAX_EVENTS).await?;
     let events: Vec<_> = events.iter().map(live::json_of).collect();
     Ok(json(json!({ "events": events }).to_string()))
 }
 
 /// `/runs/{id}/commands.json`
-pub(super) async fn commands(State(web): State<Arc<Web>>, Path(run): Path<i64>) -> Answered {
-    let _turn = web.turn().await;
+pub(super) async fn commands(State(web): State<Arc<Web>>, Path(run): Path<i64>) -> RunResponse {
+    let _permit = web.lookup_permit().await;
     let model = web.model(run).await?;
-    let commands = web.archive(run)?.commands(run, &model, COMMANDS).await?;
+    let commands = web.archive(run)?.commands(run, &model, MAX_COMMAND_ENTRIES).await?;
     let commands: Vec<_> = commands.iter().map(live::json_of_commands).collect();
     Ok(json(json!({ "commands": commands }).to_string()))
 }

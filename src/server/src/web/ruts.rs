@@ -1,8 +1,9 @@
-//! The ruts of the running world for all pages: asked for by one task, a few times a second and only while a page wants them, and kept for
-//! pages that come late.
+//! The ruts of the running world for all pages. One task queries them, several times a second and only while a page
+//! wants them, and caches them for pages that open later.
 //!
-//! The physics thread gives tiles out once. They are kept here under a revision that grows with each tile that comes, and a page is sent the
-//! tiles that are newer than what it has: in time all of them, and a tile that changes fast only as often as the page's pace allows.
+//! The physics thread returns each change once. A changed tile is cached under a revision number, which grows by one
+//! with each. A page is sent the tiles that are newer than its last revision: in time all of them, and a tile that
+//! changes fast only as often as the page's rate allows.
 
 use std::{
     collections::BTreeMap,
@@ -16,63 +17,68 @@ use tokio::{
     time::{Interval, sleep},
 };
 
-use super::timing::{changed, grid, tick};
+use super::timing::{changed, skipping_interval, tick};
 use simpartner_realtime::{ChangedRuts, ControlError, Handle};
 
-/// How often the physics thread is asked, and how soon again if it had more to tell than fitted.
-const EVERY: Duration = Duration::from_millis(100);
-const SOON: Duration = Duration::from_millis(20);
+/// Interval between queries to the physics thread.
+const QUERY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How many tiles are asked for at a time: the copying takes the physics thread about 10 us.
-const TILES: usize = 16;
+/// Interval to the next query if more tiles have changed than fitted into an answer.
+const FOLLOW_UP_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The most tiles in a message, so that it holds up no frame for long.
-const TILES_A_MESSAGE: usize = 64;
+/// Largest number of tiles in an answer: copying them takes the physics thread about 10 us.
+const TILES_PER_QUERY: usize = 16;
 
-/// The most messages a second that a page may ask for; nothing is known more often.
-const HIGHEST_HZ: f64 = 10.0;
+/// Largest number of tiles in a message to a page, so that the message does not delay frames for long.
+const TILES_PER_MESSAGE: usize = 64;
 
-/// Length of the head and of a tile, bytes.
-const HEAD: usize = 24;
-const TILE: usize = 16 + 4 * RUT_TILE * RUT_TILE;
+/// Highest message rate that a page can request, Hz. The ruts are not queried more often.
+const MAX_HZ: f64 = 10.0;
+
+/// Length of a message's header, bytes.
+const HEADER_BYTES: usize = 24;
+
+/// Length of a tile in a message, bytes.
+const TILE_BYTES: usize = 16 + 4 * RUT_TILE * RUT_TILE;
 
 /// Length of the longest message, bytes.
-pub(super) const LONGEST: usize = HEAD + TILES_A_MESSAGE * TILE;
+pub(super) const LONGEST: usize = HEADER_BYTES + TILES_PER_MESSAGE * TILE_BYTES;
 
-type Key = (usize, [i32; 2]);
+/// Index of the ground, and the tile's numbers along the ground's two axes.
+type TileKey = (usize, [i32; 2]);
 
-/// What is known of the ruts.
+/// All ruts of the running world.
 #[derive(Default)]
-struct Known {
-    /// Of the newest tile.
+struct RutCache {
+    /// Revision of the newest tile.
     revision: u64,
-    /// When the world was built: a page that has only older tiles has those of another world.
-    beginning: u64,
-    tiles: BTreeMap<Key, (u64, RutTile)>,
-    by_revision: BTreeMap<u64, Key>,
+    /// Revision at the last start over (a new world, or a reset). A page at an older revision has outdated tiles.
+    first_revision: u64,
+    tiles: BTreeMap<TileKey, (u64, RutTile)>,
+    by_revision: BTreeMap<u64, TileKey>,
 }
 
 /// The ruts of the running world.
 pub(super) struct Ruts {
-    known: Mutex<Known>,
+    known: Mutex<RutCache>,
     /// The newest revision.
     newest: watch::Sender<u64>,
-    /// How many pages want them.
+    /// Number of pages that want ruts.
     readers: watch::Sender<u32>,
 }
 
-impl Known {
-    /// Takes in what the physics thread has told.
-    fn take(&mut self, tiles: &[RutTile], changes: RutChanges) {
+impl RutCache {
+    /// Adds the physics thread's answer.
+    fn update(&mut self, tiles: &[RutTile], changes: RutChanges) {
         if changes.anew {
             self.tiles.clear();
             self.by_revision.clear();
             self.revision += 1;
-            self.beginning = self.revision;
+            self.first_revision = self.revision;
         }
         for tile in tiles {
             let key = (tile.ground, tile.tile);
-            // What has become deeper by less than a single tells is nothing to see.
+            // A change below single precision leaves the tile equal; it would not be visible.
             let old = self.tiles.get(&key).filter(|(_, old)| old == tile);
             if old.is_none() {
                 self.revision += 1;
@@ -85,12 +91,13 @@ impl Known {
         }
     }
 
-    /// The message of that number for a page that has what was known at a revision, or nothing yet, and the revision that it then has.
+    /// The message with this number for a page at revision `page` (`None`: it has no tiles yet). Also returns the
+    /// page's revision after the message.
     fn message(&self, number: u32, page: Option<u64>) -> (Vec<u8>, u64) {
-        let page = page.filter(|page| *page >= self.beginning);
+        let page = page.filter(|page| *page >= self.first_revision);
         let next = page.map_or(0, |page| page + 1);
-        let news: Vec<_> = self.by_revision.range(next..).take(TILES_A_MESSAGE).collect();
-        let length = HEAD + news.len() * TILE;
+        let news: Vec<_> = self.by_revision.range(next..).take(TILES_PER_MESSAGE).collect();
+        let length = HEADER_BYTES + news.len() * TILE_BYTES;
         let mut bytes = Vec::with_capacity(length);
         bytes.extend_from_slice(b"SPR1");
         for word in [length as u32, number, u32::from(page.is_none()), RUT_TILE as u32, news.len() as u32] {
@@ -114,22 +121,22 @@ impl Ruts {
         Arc::new(Self { known: Mutex::default(), newest: watch::Sender::new(0), readers: watch::Sender::new(0) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        // What is known is consistent between any two statements, so a panic elsewhere does not corrupt it.
+    fn lock(&self) -> MutexGuard<'_, RutCache> {
+        // The cache is consistent between any two statements, so a panic elsewhere does not corrupt it.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Asks for the ruts until the run is over.
+/// Queries the ruts until the run is over.
 pub(super) async fn gather(ruts: Arc<Ruts>, handle: Handle) {
     let mut readers = ruts.readers.subscribe();
-    let mut room = Vec::with_capacity(TILES);
+    let mut room = Vec::with_capacity(TILES_PER_QUERY);
     while readers.wait_for(|readers| *readers > 0).await.is_ok() {
         let more = match handle.changed_ruts(room).await {
             Ok(ChangedRuts { tiles, changes }) => {
                 let revision = {
                     let mut known = ruts.lock();
-                    known.take(&tiles, changes);
+                    known.update(&tiles, changes);
                     known.revision
                 };
                 ruts.newest.send_if_modified(|newest| std::mem::replace(newest, revision) != revision);
@@ -138,22 +145,23 @@ pub(super) async fn gather(ruts: Arc<Ruts>, handle: Handle) {
                 changes.more
             }
             Err(ControlError::Over) => return,
-            // The queue is full: the next answer will do.
+            // The queue is full: the next query will succeed.
             Err(ControlError::Full(_) | ControlError::WrongState(_)) => {
-                room = Vec::with_capacity(TILES);
+                room = Vec::with_capacity(TILES_PER_QUERY);
                 false
             }
         };
-        sleep(if more { SOON } else { EVERY }).await;
+        sleep(if more { FOLLOW_UP_INTERVAL } else { QUERY_INTERVAL }).await;
     }
 }
 
-/// What a page knows of the ruts.
+/// A page's reader of the ruts.
 pub(super) struct RutReader {
     ruts: Arc<Ruts>,
     newest: watch::Receiver<u64>,
-    /// Ticks when the next message may be made; `None` while none is wanted.
+    /// Timer that permits the next message; `None` while the page wants no ruts.
     pace: Option<Interval>,
+    /// The page's revision; `None` before the first message.
     page: Option<u64>,
 }
 
@@ -162,28 +170,28 @@ impl RutReader {
         Self { newest: ruts.newest.subscribe(), ruts: Arc::clone(ruts), pace: None, page: None }
     }
 
-    /// The page wants so many messages a second, or none.
-    pub(super) fn want(&mut self, hz: f64) {
+    /// Sets the message rate that the page requests, Hz; at most 0.001 stops the messages.
+    pub(super) fn set_rate(&mut self, hz: f64) {
         let wants = hz > 1e-3;
         let wanted = self.pace.is_some();
         self.ruts.readers.send_if_modified(|readers| {
             *readers = *readers + u32::from(wants) - u32::from(wanted);
             wants != wanted
         });
-        self.pace = wants.then(|| grid(Duration::from_secs_f64(1.0 / hz.min(HIGHEST_HZ))));
-        // What is known already is sent at once.
+        self.pace = wants.then(|| skipping_interval(Duration::from_secs_f64(1.0 / hz.min(MAX_HZ))));
+        // Cached tiles are sent at once.
         if wants && *self.newest.borrow() > 0 {
             self.newest.mark_changed();
         }
     }
 
-    /// Waits until a message is due that tells something new. Cancelling it loses nothing.
+    /// Waits until a message is permitted and there are new tiles. Cancel-safe.
     pub(super) async fn wait(&mut self) {
         tick(&mut self.pace).await;
         changed(&mut self.newest).await;
     }
 
-    /// The message of that number.
+    /// The next message to the page, with this number.
     pub(super) fn message(&mut self, number: u32) -> Vec<u8> {
         let known = self.ruts.lock();
         let (bytes, page) = known.message(number, self.page);

@@ -1,4 +1,4 @@
-//! Waiting for ticks and for new values.
+//! Waiting for timer ticks and for new values of a watch channel.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use tokio::{
     time::{Interval, MissedTickBehavior, interval},
 };
 
-/// Ticks at once and then in this period. Ticks that nobody waited for are left out.
-pub(super) fn grid(period: Duration) -> Interval {
+/// A timer that ticks at once and then once a period. Ticks that nobody waited for are skipped.
+pub(super) fn skipping_interval(period: Duration) -> Interval {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     ticks
 }
 
-/// Waits for the next tick; for ever without a pace.
+/// Waits for the next tick; without a timer, forever.
 pub(super) async fn tick(pace: &mut Option<Interval>) {
     match pace {
         Some(pace) => drop(pace.tick().await),
@@ -22,7 +22,7 @@ pub(super) async fn tick(pace: &mut Option<Interval>) {
     }
 }
 
-/// Waits for a new value. After the run's end none comes.
+/// Waits for a new value; after the end of the run, forever.
 pub(super) async fn changed<T>(watched: &mut watch::Receiver<T>) {
     if watched.changed().await.is_err() {
         std::future::pending::<()>().await;
