@@ -1,12 +1,12 @@
-//! Work beside the steps.
+//! Background work, in parallel with the steps.
 
-/// Does work beside the steps. Work may be left undone: whoever needs its result then does it.
+/// A worker in the background. It may reject work: the caller then does the work when it needs the result.
 pub trait Background: Send {
-    /// Takes up work without waiting for it.
+    /// Accepts work, or rejects it, without waiting for it.
     fn run(&self, work: Box<dyn FnOnce() + Send>);
 }
 
-/// No background: all work is done where its result is needed.
+/// No background worker: all work is done when its result is needed.
 #[derive(Debug, Clone, Copy)]
 pub struct Foreground;
 

@@ -16,37 +16,37 @@ pub fn describe(device: &simpartner_description::Device, world: &World, timestep
         robot: world.mechanism.robot(device.robot).name.clone(),
         attachment,
         port: device.port,
-        fields: fields(&device.spec, world),
+        fields: device_fields(&device.spec, world),
         interval_steps: interval_steps(device.spec.rate_hz(), timestep),
         source: device.source.clone(),
     }
 }
 
-/// Steps from one reading to the next: the whole number nearest to the rate, at least one.
+/// Steps from one reading to the next: the period of the rate, rounded to a whole number of steps, at least one.
 pub(super) fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
     rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))
 }
 
-/// The numbers of a device's frame, in order.
-pub(super) fn fields(spec: &DeviceSpec, world: &World) -> Vec<Field> {
+/// The fields of a device's frame, in order.
+pub(super) fn device_fields(spec: &DeviceSpec, world: &World) -> Vec<Field> {
     let kind = spec.joint().map(|joint| world.mechanism.joint(joint).kind);
     let linear = [0, 1, 2].map(|index| kind.is_some_and(|kind| kind.is_linear(index)));
     let quantities = spec.kind().description().quantities;
     match spec {
         DeviceSpec::Sensor(sensor) => match sensor.rays() {
             Some(rays) => {
-                let distance = field(&quantities[0], quantities[0].fields[0], false);
+                let distance = new_field(&quantities[0], quantities[0].fields[0], false);
                 let names = if sensor.kind == DeviceKind::ScannerSensor {
-                    ray_names(rays)
+                    ray_field_names(rays)
                 } else {
                     vec![distance.name.clone()]
                 };
                 names.into_iter().map(|name| Field { name, highest: rays.range, ..distance.clone() }).collect()
             }
-            None => all(quantities, linear).collect(),
+            None => quantity_fields(quantities, linear).collect(),
         },
-        // Where the joint slides, an angle controller's target is a position.
-        DeviceSpec::Actuator(_) => all(quantities, linear)
+        // On a sliding joint, an angle controller's target is a position.
+        DeviceSpec::Actuator(_) => quantity_fields(quantities, linear)
             .map(|field| match field.unit {
                 "m" => Field { name: field.name.replace("angle", "position"), ..field },
                 _ => field,
@@ -56,7 +56,7 @@ pub(super) fn fields(spec: &DeviceSpec, world: &World) -> Vec<Field> {
 }
 
 /// The names of a scanner's fields: fan by fan, ray by ray.
-fn ray_names(scanner: Scanner) -> Vec<String> {
+fn ray_field_names(scanner: Scanner) -> Vec<String> {
     let places = (1..=scanner.layers).flat_map(|layer| (1..=scanner.rays).map(move |ray| (layer, ray)));
     let name = |(layer, ray)| match scanner.layers {
         1 => format!("distance_{ray}"),
@@ -65,16 +65,16 @@ fn ray_names(scanner: Scanner) -> Vec<String> {
     places.map(name).collect()
 }
 
-/// All fields of some quantities. One that has a unit where a joint slides has a field for each of the joint's coordinates, of
-/// which `linear` says whether they do.
-fn all(quantities: &[Quantity], linear: [bool; 3]) -> impl Iterator<Item = Field> {
+/// All fields of some quantities. A quantity with a unit for sliding joints has a field for each of the joint's
+/// coordinates; `linear` tells which coordinates slide.
+fn quantity_fields(quantities: &[Quantity], linear: [bool; 3]) -> impl Iterator<Item = Field> {
     quantities.iter().flat_map(move |quantity| {
         let fields = quantity.fields.iter().enumerate();
-        fields.map(move |(index, name)| field(quantity, name, linear.get(index).is_some_and(|linear| *linear)))
+        fields.map(move |(index, name)| new_field(quantity, name, linear.get(index).is_some_and(|linear| *linear)))
     })
 }
 
-fn field(quantity: &Quantity, name: &str, linear: bool) -> Field {
+fn new_field(quantity: &Quantity, name: &str, linear: bool) -> Field {
     let unit = quantity.linear_unit.filter(|_| linear).unwrap_or(quantity.unit);
     Field { name: name.to_owned(), unit, lowest: quantity.lowest, highest: quantity.highest }
 }

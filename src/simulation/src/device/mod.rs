@@ -1,8 +1,9 @@
 //! Devices: sensors measure the state of the physics, actuators turn commands into motor settings.
 //!
-//! A device knows the physics engine's trait and simulated time. It knows nothing of ports, frames as text, clocks or the log. The
-//! table of kinds is [`DeviceKind`](simpartner_wire::signal::DeviceKind). Start at [`Device`], whose methods are called in this order in a
-//! step: `command` (at the step's boundary), `before_step`, `after_step`, `values`.
+//! A device knows the physics engine's trait and simulated time. It knows nothing of ports, frames as text, clocks or
+//! the log. The table of kinds is [`DeviceKind`](simpartner_wire::signal::DeviceKind). Start at [`Device`], whose
+//! methods are called in this order in a step: `command` (at the step's boundary), `before_step`, `after_step`,
+//! `values`.
 
 mod actuator;
 mod background;
@@ -47,8 +48,8 @@ enum InstanceState {
 }
 
 impl Device {
-    /// The device of a model before the first command and the first step. Its random numbers depend on `seed`, its robot's name and
-    /// its own.
+    /// Creates a device in its state before the first command and the first step. Its random numbers depend on `seed`,
+    /// its robot's name and its own name.
     pub fn new(
         spec: &simpartner_description::Device,
         world: &World,
@@ -68,7 +69,7 @@ impl Device {
         Self { instance }
     }
 
-    /// The device's numbers in the record: a sensor's reading, or an actuator's last command.
+    /// The device's values in the record: a sensor's reading, or an actuator's last command.
     pub fn values(&self) -> &[f64] {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.reading(),
@@ -76,7 +77,8 @@ impl Device {
         }
     }
 
-    /// The reading that records share. `None` for actuators, and for sensors of at most `MOST_FIELDS_IN_RECORD` fields.
+    /// A long reading, which records share instead of copying it. `None` for actuators, and for sensors of at most
+    /// `MOST_FIELDS_IN_RECORD` fields.
     pub fn long_reading(&self) -> Option<&LongReading> {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.long_reading(),
@@ -84,7 +86,7 @@ impl Device {
         }
     }
 
-    /// Whether a fault has powered it off.
+    /// True if a fault has powered the device off.
     pub fn is_powered_off(&self) -> bool {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.is_powered_off(),
@@ -92,7 +94,7 @@ impl Device {
         }
     }
 
-    /// Its state between steps.
+    /// The device's state between steps.
     pub fn state(&self) -> DeviceState {
         match &self.instance {
             Instance::Sensor(sensor) => DeviceState(InstanceState::Sensor(sensor.state())),
@@ -100,7 +102,8 @@ impl Device {
         }
     }
 
-    /// Goes on from the state after a step. False if it is of another device; this one must then not be used any more.
+    /// Restores the state after a step. False if the state is of another device; this device must then not be used any
+    /// more.
     #[must_use]
     pub fn restore(&mut self, state: DeviceState, step: StepIndex) -> bool {
         match (&mut self.instance, state.0) {
@@ -112,7 +115,7 @@ impl Device {
         }
     }
 
-    /// Seeds its random numbers anew, as in [`Device::new`].
+    /// Seeds the device's random numbers again, as in [`Device::new`].
     pub fn reseed(&mut self, spec: &simpartner_description::Device, world: &World, seed: u64) {
         let seed = StreamSeed { seed, robot: &world.mechanism.robot(spec.robot).name, device: &spec.name };
         match &mut self.instance {
@@ -121,8 +124,8 @@ impl Device {
         }
     }
 
-    /// Takes a command at a step boundary. The protocol has checked it against the device's fields; a command of another sort
-    /// of device changes nothing.
+    /// Accepts a command at a step boundary. The protocol has checked it against the device's fields. A command for
+    /// another kind of device has no effect.
     pub fn command(&mut self, action: &Action) {
         match (action, &mut self.instance) {
             (Action::Drive(values), Instance::Actuator(actuator)) => actuator.command(values),
@@ -135,7 +138,7 @@ impl Device {
         }
     }
 
-    /// Is there from this step on, not from the start of the run.
+    /// Sets the step at which the device begins to exist, if that is not the start of the run.
     pub fn begin_at(&mut self, step: StepIndex) {
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.begin_at(step),
@@ -143,10 +146,11 @@ impl Device {
         }
     }
 
-    /// Begins anew from a state that no step has led to, because a body was put elsewhere: a sensor sees no motion between the two.
+    /// Restarts from a state that no step has led to, because a body was placed elsewhere. A sensor then measures no
+    /// motion for the jump.
     pub fn begin_anew(&mut self, engine: &dyn Engine) {
         if let Instance::Sensor(sensor) = &mut self.instance {
-            sensor.begin_anew(engine);
+            sensor.restart_probe(engine);
         }
     }
 
@@ -154,12 +158,12 @@ impl Device {
     pub fn before_step(&mut self, engine: &mut dyn Engine) -> Option<Watchdog> {
         match &mut self.instance {
             Instance::Sensor(_) => None,
-            Instance::Actuator(actuator) => actuator.drive(engine),
+            Instance::Actuator(actuator) => actuator.drive_engine(engine),
         }
     }
 
-    /// Makes a reading if one is due after this step, and returns whether a fresh one has arrived. An actuator's setting is always
-    /// fresh.
+    /// Takes a reading if one is due after this step. True if a fresh reading has arrived; an actuator's setting is
+    /// always fresh.
     pub fn after_step(&mut self, engine: &dyn Engine, step: StepIndex, background: &dyn Background) -> bool {
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.after_step(engine, step, background),
@@ -167,7 +171,7 @@ impl Device {
         }
     }
 
-    /// The reading that is being made beside the steps, which belongs to its state between them.
+    /// The scan that is being computed in the background. It belongs to the device's state between steps.
     pub fn scan_state(&self) -> Option<ScanState> {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.scan_state(),
@@ -175,7 +179,7 @@ impl Device {
         }
     }
 
-    /// Goes on with such a reading, after [`restore`](Self::restore). False if it is of another device or another world.
+    /// Restores a scan under way, after [`restore`](Self::restore). False if it is of another device or another world.
     #[must_use]
     pub fn restore_scan(&mut self, state: &ScanState, engine: &dyn Engine) -> bool {
         match &mut self.instance {
@@ -184,15 +188,16 @@ impl Device {
         }
     }
 
-    /// Waits for the reading that is being made beside the steps. It arrives when it would have arrived.
+    /// Waits for the scan that is being computed in the background. Its reading still arrives at the step that it was
+    /// due.
     pub fn finish_scan(&mut self) {
         if let Instance::Sensor(sensor) = &mut self.instance {
-            sensor.take_up_scan();
+            sensor.complete_scan();
         }
     }
 }
 
-/// The numbers of an actuator in the record before its first command; none for a sensor.
+/// An actuator's values in the record before its first command; empty for a sensor.
 pub fn first_setting(spec: &DeviceSpec, world: &World) -> Vec<f64> {
     match spec {
         DeviceSpec::Sensor(_) => Vec::new(),

@@ -1,8 +1,8 @@
-//! Reproducible random numbers: each device has streams of its own.
+//! Reproducible random numbers: each device has its own streams.
 
 use simpartner_model::random::Stream;
 
-/// What a device's streams are seeded with.
+/// Seed of a device's streams.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamSeed<'a> {
     /// `simulation.seed`.
@@ -14,8 +14,8 @@ pub(super) struct StreamSeed<'a> {
 }
 
 impl StreamSeed<'_> {
-    /// The stream for a purpose. It depends on the seed and the names alone, so that no other device, and no other purpose, changes
-    /// any of its numbers.
+    /// The stream for a purpose. It depends only on the seed and the names, so that no other device and no other
+    /// purpose changes its numbers.
     pub(super) fn stream(&self, purpose: &str) -> Stream {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.seed.to_le_bytes());

@@ -1,4 +1,5 @@
-//! A simulation goes on in another world, in which a robot or an object has come or gone.
+//! World edits: continuing a simulation in a world to which a robot was added, or from which a robot or an object was
+//! removed.
 
 use std::sync::Arc;
 
@@ -14,50 +15,53 @@ use super::{Schedule, Simulation};
 use crate::device::{Device, Foreground};
 
 impl Simulation {
-    /// Numbers the world, which a simulation that is built has with the number 0.
+    /// Sets the world number, which is 0 in a newly built simulation.
     #[must_use]
     pub fn of_world(self, world: u32) -> Self {
         let layout = Arc::new((*self.layout).clone().of_world(world));
         Self { layout, ..self }
     }
 
-    /// Whether it can [go on in another world](Self::go_on_in); the engine has to be able to.
+    /// True if the engine supports continuing [in an edited world](Self::go_on_in).
     pub fn can_go_on(&self) -> bool {
         self.engine.as_any().is_some()
     }
 
-    /// Goes on in another world, which has been built with the same settings and made no step: what is in both, by its name, goes on as it would have
-    /// gone on without the change, and what is new begins as the model has it. `numbers` leads from this layout to the next. Commands for what is gone are
-    /// refused with an event. Returns the simulation of the world before, and the [remainder](Self::take_remainder) of the run that ends with it, unless
-    /// that run has neither step nor command: then its events go to the next one.
+    /// Continues in an edited world, `next`, which has the same settings and has made no step. Bodies, joints and
+    /// devices with the same name in both worlds continue as they would have without the edit; new ones begin as in the
+    /// model. `numbers` maps ids of this layout to ids of the next. Commands for deleted targets are refused with an
+    /// event.
+    ///
+    /// Returns the simulation of the previous world and the [remainder](Self::take_remainder) of its run. A run with
+    /// neither step nor command has no remainder; its events go to the next run.
     ///
     /// # Errors
-    /// The other simulation, if the engine cannot; this one is then as before.
+    /// `next`, if the engine does not support this; the present simulation is then unchanged.
     pub fn go_on_in(
         &mut self,
         mut next: Self,
         numbers: &Renumbering,
     ) -> Result<(Self, Option<Box<StepRecord>>), Box<Self>> {
-        if !next.engine.carry_over(&*self.engine, &kept(&self.world, &next.world)) {
+        if !next.engine.carry_over(&*self.engine, &id_map(&self.world, &next.world)) {
             return Err(Box::new(next));
         }
         let remainder = self.end_run();
         (next.step, next.epoch, next.diverged) = (self.step, self.epoch, self.diverged);
         next.events = std::mem::take(&mut self.events);
         next.background = std::mem::replace(&mut self.background, Box::new(Foreground));
-        // What they see is in a world that the next state knows nothing of.
+        // Scans under way see the previous world, which the state of the next world does not contain.
         self.devices.iter_mut().for_each(Device::finish_scan);
-        next.balance.carry_over(&self.balance);
-        next.carry_over_devices(self, numbers);
-        next.carry_over_commands(self, numbers);
+        next.balance.transfer_state(&self.balance);
+        next.transfer_devices(self, numbers);
+        next.transfer_commands(self, numbers);
         next.playback = self.playback.take();
         next.sequence_end = self.sequence_end.take();
         (next.is_recorded, next.begins_with) = (false, Some(next.snapshot().into()));
         Ok((std::mem::replace(self, next), remainder))
     }
 
-    fn carry_over_devices(&mut self, old: &Self, numbers: &Renumbering) {
-        // Anew, since sensors measure what is there now.
+    fn transfer_devices(&mut self, old: &Self, numbers: &Renumbering) {
+        // New devices, because sensors refer to the bodies of the edited world.
         self.devices = self.new_devices();
         self.devices.iter_mut().for_each(|device| device.begin_at(self.step));
         for (index, device) in old.devices.iter().enumerate() {
@@ -66,7 +70,7 @@ impl Simulation {
             if self.devices[place].restore(device.state(), self.step) {
                 self.newest[place] = old.newest[index];
             } else {
-                // One of the same name, but another one: it begins as a newcomer.
+                // A different device with the same name begins as a new device.
                 let spec = &self.world.devices[place];
                 let mut device = Device::new(spec, &self.world, self.timestep, self.seed, &*self.engine);
                 device.begin_at(self.step);
@@ -75,8 +79,8 @@ impl Simulation {
         }
     }
 
-    /// Commands for later steps wait on.
-    fn carry_over_commands(&mut self, old: &mut Self, numbers: &Renumbering) {
+    /// Reschedules the commands for later steps.
+    fn transfer_commands(&mut self, old: &mut Self, numbers: &Renumbering) {
         let mut waiting = std::mem::take(&mut old.scheduled);
         self.scheduled = Schedule::default();
         while let Some((step, command)) = waiting.take_next() {
@@ -84,7 +88,7 @@ impl Simulation {
                 Some(target) => self.scheduled.add(step, Command { target, ..command }),
                 None => {
                     let text = format!("'{}' was not carried out: it is gone", protocol::excerpt(&command.text));
-                    let subject = old.name_of_target(command.target);
+                    let subject = old.target_name(command.target);
                     self.note(Event { step: self.step, kind: EventKind::CommandRefused, subject, text, value: None });
                 }
             }
@@ -92,8 +96,8 @@ impl Simulation {
     }
 }
 
-/// What of a world was in the one before it, by names.
-fn kept(before: &World, now: &World) -> Kept {
+/// For each body and joint of the edited world, its id in the previous world; matched by robot and name.
+fn id_map(before: &World, now: &World) -> Kept {
     fn named<'w>(world: &'w World, robot: Option<RobotId>, name: &'w str) -> (Option<&'w str>, &'w str) {
         (robot.map(|robot| world.mechanism.robot(robot).name.as_str()), name)
     }

@@ -1,7 +1,7 @@
 //! One step of a whole simulation: commands in, record out.
 //!
-//! It knows no clock, thread, socket or file, and so the same model, settings and commands give the same bits wherever and
-//! however fast they run. Start at [`Simulation::step`].
+//! It knows no clock, thread, socket or file, and so the same model, settings and commands give the same bits wherever
+//! and however fast they run. Start at [`Simulation::step`].
 
 mod balance;
 mod exchange;
@@ -35,8 +35,8 @@ use crate::device::{self, Background, Device, Foreground};
 pub use snapshot::SnapshotError;
 pub use warnings::warnings;
 
-/// How many events are kept for the next record: far more than people or programs cause between two steps. Events of the physics
-/// are added to them; the engine bounds their number in a step.
+/// Largest number of events that are kept for the next record: far more than people or programs cause between two
+/// steps. Events of the physics come in addition; the engine bounds their number in a step.
 pub const MAX_EVENTS: usize = 10_000;
 
 /// A world with its engine and devices.
@@ -51,22 +51,24 @@ pub struct Simulation {
     background: Box<dyn Background>,
     step: StepIndex,
     epoch: u32,
-    /// Commands for later steps, the next first. The sender bounds them: the server by the memory that they reserve.
+    /// Commands for later steps. The sender bounds their number: the server by the memory that they reserve.
     scheduled: Schedule,
-    /// A sequence that waits for readings, and how the last one ended.
+    /// The sequence with conditions that is being played.
     playback: Option<Playback>,
+    /// End of the last such sequence.
     sequence_end: Option<SequenceEnd>,
     /// Commands applied at the boundary before the next step.
     applied: Vec<AppliedCommand>,
-    /// For each device, the `sequence` of its newest applied command.
+    /// For each device, [`Command::sequence`] of its newest applied command.
     newest: Vec<u64>,
     /// Events since the last record.
     events: Vec<Event>,
+    /// True after the physics has diverged, until a reset.
     diverged: bool,
     balance: Balance,
-    /// Whether a record has told of the present run. The first run needs none: it begins with the simulation.
+    /// True once a record belongs to the present run. The first run needs none: it begins with the simulation.
     is_recorded: bool,
-    /// The state that the run goes on from, until its first record; `None` if it begins with the model.
+    /// Initial state of the present run, until its first record; `None` if the run begins with the model.
     begins_with: Option<Arc<[u8]>>,
 }
 
@@ -80,13 +82,13 @@ impl fmt::Debug for Simulation {
     }
 }
 
-/// A sequence that does not fit the world.
+/// Error in a sequence: a command or a condition does not fit the world.
 #[derive(Debug, Error)]
 #[error("{place}: {what}")]
 pub struct ScheduleError {
-    /// `file:line:column` of the command.
+    /// `file:line:column` of the command or the condition.
     pub place: String,
-    /// What is wrong with it.
+    /// Description of the error.
     pub what: String,
 }
 
@@ -99,7 +101,7 @@ impl Simulation {
         Self::seeded(world, timestep, settings, 0)
     }
 
-    /// As [`new`](Self::new), with a seed for the devices' random numbers; otherwise it is 0.
+    /// As [`new`](Self::new), with a seed for the devices' random numbers; `new` uses 0.
     ///
     /// # Errors
     /// When the engine cannot represent something in the world.
@@ -108,8 +110,8 @@ impl Simulation {
         Self::with_engine(world, timestep, settings, seed, engine)
     }
 
-    /// As [`seeded`](Self::seeded), with an engine that the caller has built from this world; a reset builds the one that
-    /// `settings` names.
+    /// As [`seeded`](Self::seeded), with an engine that the caller has built from this world. A reset builds the engine
+    /// that `settings` name.
     ///
     /// # Errors
     /// When the engine cannot represent something in the world.
@@ -158,19 +160,20 @@ impl Simulation {
         Ok(simulation)
     }
 
+    /// Drops all commands that have not acted, and the sequence.
     fn drop_commands(&mut self) {
         self.scheduled.clear();
         self.applied.clear();
         (self.playback, self.sequence_end) = (None, None);
     }
 
-    /// The devices as they are before the first step.
+    /// Creates the devices in their state before the first step.
     fn new_devices(&self) -> Vec<Device> {
         let new = |spec| Device::new(spec, &self.world, self.timestep, self.seed, &*self.engine);
         self.world.devices.iter().map(new).collect()
     }
 
-    /// Has scans made there from now on. Records are the same wherever they are made.
+    /// Sets the worker that computes scans from now on. Records are the same whichever thread computes scans.
     pub fn set_background(&mut self, background: Box<dyn Background>) {
         self.background = background;
     }
@@ -190,54 +193,55 @@ impl Simulation {
         self.timestep
     }
 
-    /// Where a ground of the world, by its number, is soil that was pressed.
+    /// The ruts in a ground of the world, by the ground's index: the places where its soil was compressed.
     pub fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.engine.ruts(ground)
     }
 
-    /// Adds the tiles of ruts that have changed since they were last taken, as many as there is room for. The steps that follow are the same
-    /// whether or not anybody takes them.
+    /// Appends the rut tiles that have changed since the last call, up to the capacity of `into`. The call does not
+    /// affect later steps.
     pub fn take_changed_ruts(&mut self, into: &mut Vec<RutTile>) -> RutChanges {
         self.engine.take_changed_ruts(into)
     }
 
-    /// The number of the last step made.
+    /// Index of the last step.
     pub fn step_index(&self) -> StepIndex {
         self.step
     }
 
-    /// How often it was reset.
+    /// Number of resets.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// Whether a fault has powered a device off.
+    /// True if a fault has powered a device off.
     pub fn is_powered_off(&self, device: DeviceId) -> bool {
         self.devices[device.index()].is_powered_off()
     }
 
-    /// Which engine runs it.
+    /// Name and version of the physics engine.
     pub fn engine_identity(&self) -> EngineIdentity {
         self.engine.identity()
     }
 
-    /// Whether the physics has diverged. No step is made then until a reset.
+    /// True if the physics has diverged. The clock then computes no step until a reset.
     pub fn has_diverged(&self) -> bool {
         self.diverged
     }
 
-    /// Takes a command at the boundary before the next step: it acts in that step, or in the later one that it names. A command for
-    /// a step that has been made is refused with an event.
+    /// Accepts a command at the boundary before the next step. It acts in that step, or in the later step that it
+    /// names. A command for a past step is refused with an event.
     pub fn submit(&mut self, command: Command) {
         let next = self.step.after(1);
         match command.at {
-            Some(at) if at < next => self.refuse(&command, format!("step {at} has been made already")),
+            Some(at) if at < next => self.refuse_command(&command, format!("step {at} has been made already")),
             Some(at) if at > next => self.scheduled.add(at, command),
-            _ => self.apply(command),
+            _ => self.apply_command(command),
         }
     }
 
-    /// Adds an event to the next record. While no step is made, at most [`MAX_EVENTS`] are kept; further ones are counted.
+    /// Adds an event to the next record. Between two steps at most [`MAX_EVENTS`] are kept; further ones are only
+    /// counted.
     pub fn note(&mut self, event: Event) {
         match self.events.len() {
             0..MAX_EVENTS => self.events.push(event),
@@ -252,32 +256,32 @@ impl Simulation {
         }
     }
 
-    /// Takes the events that are not in a record yet.
+    /// Removes and returns the events that are not in a record yet.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    fn refuse(&mut self, command: &Command, why: String) {
-        let subject = self.name_of_target(command.target);
+    fn refuse_command(&mut self, command: &Command, why: String) {
+        let subject = self.target_name(command.target);
         let text = format!("'{}' was not carried out: {why}", protocol::excerpt(&command.text));
         self.note(Event { step: self.step, kind: EventKind::CommandRefused, subject, text, value: None });
     }
 
-    fn apply(&mut self, command: Command) {
+    fn apply_command(&mut self, command: Command) {
         let before = match (command.target, &command.action) {
             (Target::Device(device), action) => self.command_device(device, action, command.sequence),
             (Target::Body(body), Action::Place(placement)) => {
-                self.place(body, placement, &command.text);
+                self.place_body(body, placement, &command.text);
                 ActuatorState::NONE
             }
-            // The protocol makes no such command.
+            // The protocol never creates other commands for bodies.
             (Target::Body(_), _) => ActuatorState::NONE,
         };
         let order = u32::try_from(self.applied.len()).unwrap_or(u32::MAX);
         self.applied.push(AppliedCommand { order, command, before });
     }
 
-    /// Carries out a command for a device, and returns the state of the actuator before it.
+    /// Carries out a command for a device. Returns the state of the actuator before the command.
     fn command_device(&mut self, device: DeviceId, action: &Action, sequence: u64) -> ActuatorState {
         let index = device.index();
         let before = match action {
@@ -289,15 +293,16 @@ impl Simulation {
                 Some(value) => format!("{} {value}", fault.name()),
                 None => fault.name().to_owned(),
             };
-            self.note_of_device(index, EventKind::Fault, text, fault.value());
+            self.note_device_event(index, EventKind::Fault, text, fault.value());
         }
         self.devices[index].command(action);
         self.newest[index] = self.newest[index].max(sequence);
         before
     }
 
-    /// Puts a body elsewhere, with all that is tied to it. Sensors go on from there: the way is no motion that they could feel.
-    fn place(&mut self, body: BodyId, placement: &BodyPlacement, text: &str) {
+    /// Places a body, with everything that is joined to it, at another pose and velocity. Sensors restart from there,
+    /// so that they measure no motion for the jump.
+    fn place_body(&mut self, body: BodyId, placement: &BodyPlacement, text: &str) {
         let now = self.engine.body(body);
         let vector = |given: Option<[f64; 3]>, now| given.map_or(now, DVec3::from_array);
         let pose = Pose {
@@ -310,38 +315,38 @@ impl Simulation {
         for device in &mut self.devices {
             device.begin_anew(&*self.engine);
         }
-        let (step, subject) = (self.step, self.name_of(body));
+        let (step, subject) = (self.step, self.body_name(body));
         self.note(Event { step, kind: EventKind::Place, subject, text: text.to_owned(), value: None });
     }
 
-    fn name_of_target(&self, target: Target) -> String {
+    fn target_name(&self, target: Target) -> String {
         match target {
             Target::Device(device) => self.layout.device_info(device).name.clone(),
-            Target::Body(body) => self.name_of(body),
+            Target::Body(body) => self.body_name(body),
         }
     }
 
-    fn name_of(&self, body: BodyId) -> String {
+    fn body_name(&self, body: BodyId) -> String {
         self.world.mechanism.qualified_name(self.world.mechanism.body(body))
     }
 
-    /// Adds an event of a device.
-    fn note_of_device(&mut self, device: usize, kind: EventKind, text: String, value: Option<f64>) {
+    /// Adds an event about a device to the next record.
+    fn note_device_event(&mut self, device: usize, kind: EventKind, text: String, value: Option<f64>) {
         let info = &self.layout.devices()[device];
         let subject = format!("{}/{}", info.robot, info.name);
         self.note(Event { step: self.step, kind, subject, text, value });
     }
 
-    /// Makes one step and fills `record` with its result, except for the timing.
+    /// Advances the simulation by one step and fills `record` with the result, except for the timing.
     pub fn step(&mut self, record: &mut StepRecord) {
         let next = self.step.after(1);
         while let Some(command) = self.scheduled.take_due(next) {
-            self.apply(command);
+            self.apply_command(command);
         }
         for index in 0..self.devices.len() {
             if let Some(watchdog) = self.devices[index].before_step(&mut *self.engine) {
                 let text = format!("no command for {} s: {}", watchdog.timeout_s, watchdog.action.name());
-                self.note_of_device(index, EventKind::Watchdog, text, Some(watchdog.timeout_s));
+                self.note_device_event(index, EventKind::Watchdog, text, Some(watchdog.timeout_s));
             }
         }
         self.engine.step();
@@ -349,11 +354,11 @@ impl Simulation {
         for (device, fresh) in self.devices.iter_mut().zip(&mut record.fresh) {
             *fresh = device.after_step(&*self.engine, next, &*self.background);
         }
-        self.take_notices();
-        self.hand_over(record);
+        self.add_engine_events();
+        self.move_into_record(record);
         record.is_step = true;
         self.write_state(record);
-        self.balance.watch(&self.layout, self.timestep, record);
+        self.balance.add_events(&self.layout, self.timestep, record);
         self.advance_playback(record);
     }
 
@@ -408,7 +413,7 @@ impl Simulation {
     }
 }
 
-/// A contact as it acts on the one of its two bodies that `moves`, the second where both do.
+/// A contact as it acts on the body of the pair that `moves`; on the second body if both move.
 pub fn contact_of(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Option<Contact> {
     let [first, second] = point.bodies;
     let (body, other, sign) = match second.filter(|&body| moves(body)) {
@@ -426,7 +431,8 @@ pub fn contact_of(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Optio
     })
 }
 
-/// Refuses sensors of quantities that the engine does not compute, which would read zeros that mean nothing, and actuators that it cannot drive.
+/// Refuses sensors of quantities that the engine does not compute, whose readings would be meaningless zeros, and
+/// actuators that it cannot drive.
 fn refuse_unsupported_devices(world: &World, engine: &mut dyn Engine) -> Result<(), BuildError> {
     for device in &world.devices {
         if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), kind: DeviceKind::ForceTorqueSensor, .. }) =

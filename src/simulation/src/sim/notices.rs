@@ -1,4 +1,4 @@
-//! What was out of the ordinary in a step, as events.
+//! Warnings of the physics engine as events.
 
 use simpartner_dynamics::Guard;
 use simpartner_wire::signal::{Event, EventKind};
@@ -6,8 +6,8 @@ use simpartner_wire::signal::{Event, EventKind};
 use super::Simulation;
 
 impl Simulation {
-    /// Adds the engine's notices of the last step to the events of its record.
-    pub(super) fn take_notices(&mut self) {
+    /// Adds the engine's notices about the last step to the events of its record.
+    pub(super) fn add_engine_events(&mut self) {
         for notice in self.engine.notices() {
             self.diverged |= notice.guard == Guard::Divergence;
             let kind = match notice.guard {
@@ -21,7 +21,7 @@ impl Simulation {
                 | Guard::Imbalance
                 | Guard::Energy => EventKind::PhysicsLimit,
             };
-            let subject = notice.bodies.first().map(|&body| self.name_of(body));
+            let subject = notice.bodies.first().map(|&body| self.body_name(body));
             let (subject, text) = (subject.unwrap_or_default(), notice.text.clone());
             self.events.push(Event { step: self.step, kind, subject, text, value: Some(notice.value) });
         }

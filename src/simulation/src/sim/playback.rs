@@ -1,23 +1,23 @@
-//! What is known of a sequence that waits for readings while it is played from inside the process.
+//! State of a sequence with conditions on readings, which the simulation itself plays.
 
 use std::collections::VecDeque;
 
 use simpartner_description::Section;
 use simpartner_model::StepIndex;
 
-/// A sequence under way that waits for readings.
+/// The sequence with conditions that is being played.
 pub(super) struct Playback {
-    /// The section under way and those after it.
+    /// The present section and the following ones.
     pub(super) sections: VecDeque<Section>,
-    /// The step after which the section under way began.
+    /// The last step before the present section.
     pub(super) start: StepIndex,
 }
 
-/// How a sequence that waits for readings ended.
+/// End of a sequence with conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SequenceEnd {
-    /// All of it was played.
+    /// The sequence was played completely.
     Played,
-    /// It was broken off, and why.
+    /// The sequence was broken off; the text says why.
     BrokenOff(String),
 }

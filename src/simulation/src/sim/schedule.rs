@@ -1,4 +1,4 @@
-//! Commands that wait for a later step.
+//! The queue of commands for later steps.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -8,18 +8,18 @@ use std::{
 use simpartner_model::StepIndex;
 use simpartner_wire::signal::Command;
 
-/// Commands by the steps they are for; those for the same step in the order in which they came. It allocates only when more wait
+/// Commands in the order of their steps, and in the order of arrival within a step. It allocates only when it is longer
 /// than ever before.
 #[derive(Default)]
 pub(super) struct Schedule {
-    waiting: BinaryHeap<Waiting>,
-    /// How many were ever added.
+    commands: BinaryHeap<ScheduledCommand>,
+    /// Number of commands added so far.
     count: u64,
 }
 
-/// A command with its step and its number.
-struct Waiting {
-    place: Reverse<(StepIndex, u64)>,
+/// A command with its sort key: its step and its serial number.
+struct ScheduledCommand {
+    key: Reverse<(StepIndex, u64)>,
     command: Command,
 }
 
@@ -27,42 +27,42 @@ impl Schedule {
     /// Adds a command for a step.
     pub(super) fn add(&mut self, step: StepIndex, command: Command) {
         self.count += 1;
-        self.waiting.push(Waiting { place: Reverse((step, self.count)), command });
+        self.commands.push(ScheduledCommand { key: Reverse((step, self.count)), command });
     }
 
-    /// The next command for this step, if there is one.
+    /// Removes the next command for this step, if there is one.
     pub(super) fn take_due(&mut self, step: StepIndex) -> Option<Command> {
-        self.waiting.peek().filter(|waiting| waiting.place.0.0 == step)?;
-        self.waiting.pop().map(|waiting| waiting.command)
+        self.commands.peek().filter(|next| next.key.0.0 == step)?;
+        self.commands.pop().map(|next| next.command)
     }
 
-    /// The next command, with its step.
+    /// Removes the next command; returns it with its step.
     pub(super) fn take_next(&mut self) -> Option<(StepIndex, Command)> {
-        self.waiting.pop().map(|waiting| (waiting.place.0.0, waiting.command))
+        self.commands.pop().map(|next| (next.key.0.0, next.command))
     }
 
-    /// Forgets all commands.
+    /// Drops all commands.
     pub(super) fn clear(&mut self) {
-        self.waiting.clear();
+        self.commands.clear();
     }
 }
 
-impl Ord for Waiting {
+impl Ord for ScheduledCommand {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.place.cmp(&other.place)
+        self.key.cmp(&other.key)
     }
 }
 
-impl PartialOrd for Waiting {
+impl PartialOrd for ScheduledCommand {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for ScheduledCommand {
     fn eq(&self, other: &Self) -> bool {
-        self.place == other.place
+        self.key == other.key
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for ScheduledCommand {}

@@ -1,5 +1,5 @@
-//! A sequence that is played from inside the process: one section after the other, each from the step in which the condition of the one before
-//! holds.
+//! Playing of sequences inside the simulation, section by section. A section begins after the step in which the
+//! condition of the previous section holds.
 
 use std::collections::HashMap;
 
@@ -16,37 +16,39 @@ use super::{
 };
 
 impl Simulation {
-    /// Schedules the commands of a sequence, counted from the present step: a command after 0 steps acts in the next one. Where the sequence waits for
-    /// a reading, its next section is scheduled when the reading is there.
+    /// Schedules the commands of a sequence, counted from the present step: a command after 0 steps acts in the next
+    /// step. The section after a condition is scheduled when the condition holds.
     ///
     /// # Errors
-    /// When a command or a condition names a device or a field that is not there, or a command does not fit its device; then nothing is scheduled.
+    /// When a command or a condition names a device or a field that does not exist, or a command does not fit its
+    /// device. Nothing is scheduled then.
     pub fn schedule(&mut self, timeline: &Timeline) -> Result<(), ScheduleError> {
         if let [only] = &timeline.sections[..] {
             return self.submit_all(&only.commands);
         }
         let mut known = HashMap::new();
         for entry in timeline.commands() {
-            self.command_of(entry, &mut known)?;
+            self.resolve_command(entry, &mut known)?;
         }
         for condition in timeline.conditions() {
-            self.field_of(condition)?;
+            self.resolve_field(condition)?;
         }
         self.playback = Some(Playback { sections: timeline.sections.iter().cloned().collect(), start: self.step });
         self.begin_section()
     }
 
-    /// How the sequence that waits for readings ended; `None` while there is none or it is under way.
+    /// End of the last sequence with conditions; `None` if there was none, or while one is being played.
     pub fn sequence_end(&self) -> Option<&SequenceEnd> {
         self.sequence_end.as_ref()
     }
 
-    /// Whether a sequence that waits for readings is under way.
+    /// True while a sequence with conditions is being played.
     pub fn plays_sequence(&self) -> bool {
         self.playback.is_some()
     }
 
-    /// Goes on with the sequence after a step, by the readings of its record.
+    /// Advances the sequence after a step: evaluates the present section's condition with the readings of the step's
+    /// record.
     pub(super) fn advance_playback(&mut self, record: &StepRecord) {
         while let Some(playback) = &self.playback {
             let elapsed = self.step.0 - playback.start.0;
@@ -58,7 +60,7 @@ impl Simulation {
                 return;
             };
             let Some(waited) = elapsed.checked_sub(section.first_look()) else { return };
-            match self.field_of(&condition).map(|(device, field)| record.device(&self.layout, device)[field]) {
+            match self.resolve_field(&condition).map(|(device, field)| record.device(&self.layout, device)[field]) {
                 Ok(reading) if condition.comparison.holds(reading, condition.bound) => {
                     if let Err(error) = self.begin_next_section() {
                         return self.end_playback(SequenceEnd::BrokenOff(error.to_string()));
@@ -73,7 +75,7 @@ impl Simulation {
                     return self.end_playback(SequenceEnd::BrokenOff(why));
                 }
                 Ok(_) => return,
-                // The device may have gone since.
+                // The device may have been deleted.
                 Err(error) => return self.end_playback(SequenceEnd::BrokenOff(error.to_string())),
             }
         }
@@ -87,7 +89,7 @@ impl Simulation {
         self.begin_section()
     }
 
-    /// Schedules the commands of the section under way.
+    /// Schedules the commands of the present section.
     fn begin_section(&mut self) -> Result<(), ScheduleError> {
         let section = self.playback.as_mut().and_then(|playback| playback.sections.front_mut());
         let commands = section.map(|section| std::mem::take(&mut section.commands)).unwrap_or_default();
@@ -98,7 +100,7 @@ impl Simulation {
     fn submit_all(&mut self, commands: &[TimelineCommand]) -> Result<(), ScheduleError> {
         let mut known = HashMap::new();
         let commands: Result<Vec<Command>, _> =
-            commands.iter().map(|entry| self.command_of(entry, &mut known)).collect();
+            commands.iter().map(|entry| self.resolve_command(entry, &mut known)).collect();
         commands?.into_iter().for_each(|command| self.submit(command));
         Ok(())
     }
@@ -112,8 +114,8 @@ impl Simulation {
         self.sequence_end = Some(end);
     }
 
-    /// A command of a section that begins after the present step. `known` has the devices that were found before.
-    fn command_of<'t>(
+    /// The command of an entry in a section that begins after the present step. `known` caches device references.
+    fn resolve_command<'t>(
         &self,
         entry: &'t TimelineCommand,
         known: &mut HashMap<&'t DeviceReference, DeviceId>,
@@ -121,7 +123,7 @@ impl Simulation {
         let refuse = |what| ScheduleError { place: entry.source.to_string(), what };
         let device = match known.get(&entry.device) {
             Some(device) => *device,
-            None => self.device_of(&entry.device).map_err(refuse)?,
+            None => self.resolve_device(&entry.device).map_err(refuse)?,
         };
         known.insert(&entry.device, device);
         let info = self.layout.device_info(device);
@@ -138,7 +140,7 @@ impl Simulation {
         })
     }
 
-    fn device_of(&self, reference: &DeviceReference) -> Result<DeviceId, String> {
+    fn resolve_device(&self, reference: &DeviceReference) -> Result<DeviceId, String> {
         match reference {
             DeviceReference::Port(port) => {
                 let found = self.layout.devices().iter().position(|info| info.port.number() == *port);
@@ -150,8 +152,8 @@ impl Simulation {
         }
     }
 
-    /// The device of a condition, and the place of the field in its reading.
-    fn field_of(&self, condition: &Condition) -> Result<(DeviceId, usize), ScheduleError> {
+    /// The device of a condition, and the index of the field in its reading.
+    fn resolve_field(&self, condition: &Condition) -> Result<(DeviceId, usize), ScheduleError> {
         let refuse = |what| ScheduleError { place: condition.source.to_string(), what };
         let named = protocol::device_named(&self.layout, &condition.device, &[]);
         let device = named.map_err(|refusal| refuse(refusal.explanation()))?;

@@ -1,4 +1,4 @@
-//! Snapshots: the state of a simulation as bytes, and a simulation that goes on from one.
+//! Snapshots: the state of a simulation as bytes, and restoring a simulation from them.
 
 use serde::{Deserialize, Serialize};
 use simpartner_model::StepIndex;
@@ -7,24 +7,24 @@ use thiserror::Error;
 use super::Simulation;
 use crate::device::{Device, DeviceState, ScanState};
 
-/// Bytes of the hash before the state.
-const HASH: usize = blake3::OUT_LEN;
+/// Length of the hash before the state, bytes.
+const HASH_BYTES: usize = blake3::OUT_LEN;
 
-/// Why a simulation cannot go on from a snapshot.
+/// The reason why a simulation cannot be restored from a snapshot.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// The bytes are not those that were written.
     #[error("the snapshot is damaged: its bytes do not give the hash that was written with them")]
     Damaged,
-    /// The state is of another engine, or of another version of it.
+    /// The snapshot was made by another engine or another version of it.
     #[error("the snapshot was made by {there}, and this is {here}")]
     Engine {
-        /// The engine that made it.
+        /// The engine that made the snapshot.
         there: String,
-        /// The engine that was to restore it.
+        /// The engine of this simulation.
         here: String,
     },
-    /// The state is of another model.
+    /// The snapshot is of another model; the text says how they differ.
     #[error("the snapshot is of another model: {0}")]
     Model(String),
 }
@@ -40,16 +40,16 @@ struct SavedState {
     physics: simpartner_dynamics::Snapshot,
 }
 
-/// A scan under way and the number of its device; they stand after the [`SavedState`], if there are any.
+/// Index of a device and its scan under way. A list of these follows the [`SavedState`] if there are any.
 type SavedScan = (usize, ScanState);
 
-fn scan_of((index, device): (usize, &Device)) -> Option<SavedScan> {
+fn saved_scan((index, device): (usize, &Device)) -> Option<SavedScan> {
     device.scan_state().map(|scan| (index, scan))
 }
 
 impl Simulation {
-    /// The state after the last step, from which [`restore`](Self::restore) goes on bit for bit. Commands that wait for later
-    /// steps are not in it.
+    /// The state after the last step. A simulation that is [restored](Self::restore) from it continues bit for bit.
+    /// Commands for later steps are not included.
     pub fn snapshot(&self) -> Vec<u8> {
         let saved = SavedState {
             engine: self.engine.identity().to_string(),
@@ -59,30 +59,30 @@ impl Simulation {
             devices: self.devices.iter().map(Device::state).collect(),
             physics: self.engine.snapshot(),
         };
-        let room_for_hash = vec![0; HASH];
+        let room_for_hash = vec![0; HASH_BYTES];
         let mut bytes = postcard::to_extend(&saved, room_for_hash).expect("plain numbers always serialise");
-        let scans: Vec<_> = self.devices.iter().enumerate().filter_map(scan_of).collect();
+        let scans: Vec<_> = self.devices.iter().enumerate().filter_map(saved_scan).collect();
         if !scans.is_empty() {
             bytes = postcard::to_extend(&scans, bytes).expect("plain numbers always serialise");
         }
-        let hash = blake3::hash(&bytes[HASH..]);
-        bytes[..HASH].copy_from_slice(hash.as_bytes());
+        let hash = blake3::hash(&bytes[HASH_BYTES..]);
+        bytes[..HASH_BYTES].copy_from_slice(hash.as_bytes());
         bytes
     }
 
-    /// Goes on from a snapshot of the same model, timestep and engine. Commands that wait for later steps are dropped. If this
-    /// simulation has another seed, its random numbers follow from that seed from here on.
+    /// Restores the state from a snapshot of the same model, timestep and engine. Commands for later steps are dropped.
+    /// If this simulation has another seed, later random numbers follow from that seed.
     ///
     /// # Errors
     /// When the bytes are no such snapshot; the state is then unchanged.
     pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
-        let (hash, state) = snapshot.split_at_checked(HASH).ok_or(SnapshotError::Damaged)?;
+        let (hash, state) = snapshot.split_at_checked(HASH_BYTES).ok_or(SnapshotError::Damaged)?;
         if blake3::hash(state).as_bytes() != hash {
             return Err(SnapshotError::Damaged);
         }
         let refuse = |error: postcard::Error| SnapshotError::Model(error.to_string());
         let (saved, rest) = postcard::take_from_bytes::<SavedState>(state).map_err(refuse)?;
-        // A state without scans ends here.
+        // A snapshot without scans ends here.
         let scans: Vec<SavedScan> =
             if rest.is_empty() { Vec::new() } else { postcard::from_bytes(rest).map_err(refuse)? };
         let here = self.engine.identity().to_string();
@@ -100,11 +100,11 @@ impl Simulation {
         (self.step, self.diverged) = (saved.step, saved.diverged);
         self.drop_commands();
         let restored = self.observe();
-        self.balance.begin_anew(&self.layout, &restored.values);
+        self.balance.restart(&self.layout, &restored.values);
         Ok(())
     }
 
-    /// The devices of the model in these states.
+    /// Creates the devices of the model in the given states.
     fn restored_devices(
         &self,
         states: Vec<DeviceState>,
@@ -127,8 +127,8 @@ impl Simulation {
         Ok(devices)
     }
 
-    /// A hash of the state that [`snapshot`](Self::snapshot) keeps. Two runs with equal hashes go on equally.
+    /// Hash of the state in [`snapshot`](Self::snapshot). Two runs with equal hashes continue equally.
     pub fn state_hash(&self) -> String {
-        blake3::hash(&self.snapshot()[HASH..]).to_hex().to_string()
+        blake3::hash(&self.snapshot()[HASH_BYTES..]).to_hex().to_string()
     }
 }

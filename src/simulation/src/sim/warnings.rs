@@ -1,4 +1,4 @@
-//! Warnings before the first step: worlds that can be simulated, but hardly do what their author meant.
+//! Warnings before the first step: the world can be simulated, but parts of it are probably mistakes.
 
 use std::collections::BTreeMap;
 
@@ -7,60 +7,69 @@ use simpartner_description::{DeviceSpec, Law, Warning, World};
 use simpartner_dynamics::{BuildError, ContactPoint, Probe};
 use simpartner_model::{Body, BodyId, Graph, Tree};
 
-/// The overlap, or depth in the ground, that the first steps correct without a visible effect, metres.
-const INVISIBLE: f64 = 1e-3;
-/// A robot that starts higher than this above its ground was probably not meant to fall, metres.
-const MAX_DROP: f64 = 0.05;
-/// A wheel that starts higher than this above the ground does not touch it in normal driving, metres.
-const MAX_WHEEL_DROP: f64 = 0.01;
-/// How far down the ground is searched, metres; the length of the longest shape that the reader accepts.
-const SEARCH_DEPTH: f64 = 1e6;
-/// A body without a shape and of no more than this, kg, stands between two joints and has no motion of its own, such as those between
-/// the joints of an imported body.
-const MASSLESS: f64 = 1e-9;
-/// Beyond this ratio of masses, the solver's tolerance of 1e-9 and steps of a millisecond make the lighter body's motion inaccurate;
-/// real robots stay below 1000.
-const MASS_RATIO: f64 = 1e4;
-/// Plausible densities, kg/m³: from a hundredth of air (1.2) to osmium (22590). Outside, a length is probably in millimetres or a mass
-/// in grams.
-const DENSITIES: std::ops::RangeInclusive<f64> = 0.01..=25_000.0;
-/// How many warnings of one sort are reported one by one; more than anybody reads.
-const SHOWN: usize = 20;
+/// Largest overlap, or depth in the ground, that the first steps correct without a visible effect, metres.
+const INVISIBLE_DEPTH: f64 = 1e-3;
 
-/// All warnings of a world, those of its reader first. A robot that is checked `alone`, without a world, needs no ground.
+/// Largest initial height above the ground at which a robot may be meant to fall, metres.
+const MAX_DROP: f64 = 0.05;
+
+/// Largest initial height above the ground from which a wheel touches it in normal driving, metres.
+const MAX_WHEEL_DROP: f64 = 0.01;
+
+/// Depth to which the ground is searched, metres: the length of the longest shape that the reader accepts.
+const SEARCH_DEPTH: f64 = 1e6;
+
+/// Largest mass of an auxiliary body, kg. Such a body has no shape and no motion of its own, for example between the
+/// joints of an imported body.
+const MASSLESS_LIMIT: f64 = 1e-9;
+
+/// Largest mass ratio of two bodies that are joined or touch. Beyond it, the solver's tolerance of 1e-9 and timesteps
+/// of a millisecond make the lighter body's motion inaccurate. Real robots stay below 1000.
+const MAX_MASS_RATIO: f64 = 1e4;
+
+/// Plausible densities, kg/m³: from a hundredth of air (1.2) to osmium (22590). Outside of this range, a length is
+/// probably in millimetres or a mass in grams.
+const PLAUSIBLE_DENSITIES: std::ops::RangeInclusive<f64> = 0.01..=25_000.0;
+
+/// Largest number of warnings of one kind that are reported singly: more than anybody reads.
+const MAX_WARNINGS_PER_KIND: usize = 20;
+
+/// All warnings of a world, those of its reader first. A robot that is checked `alone`, without a world, needs no
+/// ground.
 ///
 /// # Errors
-/// When something in the world cannot be built; then no simulation can be either.
+/// When something in the world cannot be built. A simulation cannot be built then either.
 pub fn warnings(world: &World, alone: bool) -> Result<Vec<Warning>, BuildError> {
     let mut found = world.warnings.clone();
     let mut probe = Probe::new(&world.mechanism)?;
     let contacts = probe.contacts();
-    let scene = Scene { world, probe, contacts, down: world.mechanism.gravity.try_normalize() };
-    found.extend(shown(scene.overlaps()));
-    found.extend(shown(scene.in_the_ground()));
-    found.extend(shown(scene.densities()));
-    found.extend(shown(scene.mass_ratios()));
+    let scene = StartScene { world, probe, contacts, down: world.mechanism.gravity.try_normalize() };
+    found.extend(limit_warnings(scene.overlap_warnings()));
+    found.extend(limit_warnings(scene.ground_depth_warnings()));
+    found.extend(limit_warnings(scene.density_warnings()));
+    found.extend(limit_warnings(scene.mass_ratio_warnings()));
     if !alone && let Some(down) = scene.down {
-        match scene.without_ground() {
+        match scene.missing_ground_warning() {
             Some(warning) => found.push(warning),
-            None => found.extend(shown(scene.falling(down))),
+            None => found.extend(limit_warnings(scene.falling_warnings(down))),
         }
-        found.extend(shown(scene.wheels(down)));
+        found.extend(limit_warnings(scene.wheel_warnings(down)));
     }
     Ok(found)
 }
 
-/// The first warnings of a sort, and how many more there are.
-fn shown(mut warnings: Vec<Warning>) -> Vec<Warning> {
-    let more = warnings.len().saturating_sub(SHOWN);
-    warnings.truncate(SHOWN);
+/// The first warnings of a kind; the last of them says how many more there are.
+fn limit_warnings(mut warnings: Vec<Warning>) -> Vec<Warning> {
+    let more = warnings.len().saturating_sub(MAX_WARNINGS_PER_KIND);
+    warnings.truncate(MAX_WARNINGS_PER_KIND);
     if let Some(last) = warnings.last_mut().filter(|_| more > 0) {
         last.help.push_str(&format!(" (and {more} more of this sort)"));
     }
     warnings
 }
 
-struct Scene<'a> {
+/// The world at step 0, with its contacts.
+struct StartScene<'a> {
     world: &'a World,
     probe: Probe,
     contacts: Vec<ContactPoint>,
@@ -68,16 +77,16 @@ struct Scene<'a> {
     down: Option<DVec3>,
 }
 
-impl Scene<'_> {
-    fn warn(&self, body: BodyId, what: String, help: &str) -> Warning {
+impl StartScene<'_> {
+    fn body_warning(&self, body: BodyId, what: String, help: &str) -> Warning {
         Warning { place: self.world.mechanism.body(body).source.clone(), what, help: help.into() }
     }
 
-    fn name(&self, body: BodyId) -> String {
+    fn body_name(&self, body: BodyId) -> String {
         self.world.mechanism.qualified_name(self.world.mechanism.body(body))
     }
 
-    fn overlaps(&self) -> Vec<Warning> {
+    fn overlap_warnings(&self) -> Vec<Warning> {
         let mut depths: BTreeMap<(BodyId, BodyId), f64> = BTreeMap::new();
         for contact in &self.contacts {
             if let [Some(a), Some(b)] = contact.bodies {
@@ -85,22 +94,22 @@ impl Scene<'_> {
                 *depth = depth.max(-contact.gap);
             }
         }
-        let deep = depths.into_iter().filter(|(_, depth)| *depth > INVISIBLE);
+        let deep = depths.into_iter().filter(|(_, depth)| *depth > INVISIBLE_DEPTH);
         let warnings = deep.map(|((a, b), depth)| {
             let what = format!(
                 "'{}' and '{}' ({}) overlap by {depth:.3} m at the start, so they are pushed apart, at no more than \
                  physics.contact_max_correcting_velocity_m_per_s",
-                self.name(b),
-                self.name(a),
+                self.body_name(b),
+                self.body_name(a),
                 self.world.mechanism.body(a).source
             );
             let help = "move one of them, give one a smaller <collision>, or join them: bodies that share a joint do not collide";
-            self.warn(b, what, help)
+            self.body_warning(b, what, help)
         });
         warnings.collect()
     }
 
-    fn in_the_ground(&self) -> Vec<Warning> {
+    fn ground_depth_warnings(&self) -> Vec<Warning> {
         let mut depths: BTreeMap<BodyId, f64> = BTreeMap::new();
         for contact in self.contacts.iter().filter(|contact| contact.bodies[0].is_none()) {
             if let Some(body) = contact.bodies[1] {
@@ -108,7 +117,7 @@ impl Scene<'_> {
                 *depth = depth.max(-contact.gap);
             }
         }
-        // Terrain is a surface without an inside: a body that is wholly below it has no contact.
+        // Terrain is a surface without an inside, so a body that is wholly below it has no contact.
         let moving = self.world.mechanism.bodies().filter(|(_, body)| !body.fixed && body.collision_shape().is_some());
         for (id, _) in moving {
             if let Some(depth) = self.probe.depth_in_terrain(id) {
@@ -116,33 +125,37 @@ impl Scene<'_> {
                 *known = known.max(depth);
             }
         }
-        let deep = depths.into_iter().filter(|(_, depth)| *depth > INVISIBLE);
+        let deep = depths.into_iter().filter(|(_, depth)| *depth > INVISIBLE_DEPTH);
         let warnings = deep.map(|(body, depth)| {
             let what = format!(
                 "'{}' begins {depth:.3} m deep in the ground, which throws it out or holds it",
-                self.name(body)
+                self.body_name(body)
             );
-            self.warn(body, what, "raise it by that much, in its <pose> or in that of its robot")
+            self.body_warning(body, what, "raise it by that much, in its <pose> or in that of its robot")
         });
         warnings.collect()
     }
 
-    fn densities(&self) -> Vec<Warning> {
+    fn density_warnings(&self) -> Vec<Warning> {
         let density = |body: &Body| {
             let shape = body.shape.as_ref().filter(|_| !body.fixed && body.inertia.is_none())?;
             Some(body.mass / simpartner_dynamics::volume(shape).ok()?)
         };
         let dense = self.world.mechanism.bodies().filter_map(|(id, body)| Some((id, density(body)?)));
-        let odd = dense.filter(|(_, density)| !DENSITIES.contains(density));
+        let odd = dense.filter(|(_, density)| !PLAUSIBLE_DENSITIES.contains(density));
         let warnings = odd.map(|(id, density)| {
             let likeness = if density < 1.0 { "thinner than a hundredth of air" } else { "denser than any metal" };
-            let what = format!("'{}' has {density:.3e} kg/m³, which is {likeness}", self.name(id));
-            self.warn(id, what, "lengths are in metres and masses in kilograms; an <inertia> says that it is meant")
+            let what = format!("'{}' has {density:.3e} kg/m³, which is {likeness}", self.body_name(id));
+            self.body_warning(
+                id,
+                what,
+                "lengths are in metres and masses in kilograms; an <inertia> says that it is meant",
+            )
         });
         warnings.collect()
     }
 
-    fn mass_ratios(&self) -> Vec<Warning> {
+    fn mass_ratio_warnings(&self) -> Vec<Warning> {
         let joined = self.world.mechanism.joints.iter().map(|joint| (joint.parent, joint.child, "joined"));
         let touching = self.contacts.iter().filter_map(|contact| match contact.bodies {
             [Some(a), Some(b)] => Some((a, b, "in contact")),
@@ -153,28 +166,28 @@ impl Scene<'_> {
         pairs.dedup_by_key(|(a, b, _)| (*a, *b));
         let ratio = |a: BodyId, b: BodyId| {
             let (a, b) = (self.world.mechanism.body(a), self.world.mechanism.body(b));
-            let is_massless = |body: &Body| body.shape.is_none() && body.mass <= MASSLESS;
+            let is_massless = |body: &Body| body.shape.is_none() && body.mass <= MASSLESS_LIMIT;
             let is_exempt = a.fixed || b.fixed || is_massless(a) || is_massless(b);
             if is_exempt { 1.0 } else { a.mass.max(b.mass) / a.mass.min(b.mass) }
         };
-        let odd = pairs.into_iter().filter(|(a, b, _)| ratio(*a, *b) > MASS_RATIO);
+        let odd = pairs.into_iter().filter(|(a, b, _)| ratio(*a, *b) > MAX_MASS_RATIO);
         let warnings = odd.map(|(a, b, how)| {
             let what = format!(
                 "'{}' of {} kg and '{}' of {} kg are {how}: their masses are {:.0} to 1, which makes the lighter one's \
                  motion inaccurate",
-                self.name(a),
+                self.body_name(a),
                 self.world.mechanism.body(a).mass,
-                self.name(b),
+                self.body_name(b),
                 self.world.mechanism.body(b).mass,
                 ratio(a, b)
             );
-            self.warn(b, what, "give the lighter one more mass, or make both one body")
+            self.body_warning(b, what, "give the lighter one more mass, or make both one body")
         });
         warnings.collect()
     }
 
-    /// The warning of a world in which nothing supports anything.
-    fn without_ground(&self) -> Option<Warning> {
+    /// A warning if the world has gravity, but neither ground nor a fixed body.
+    fn missing_ground_warning(&self) -> Option<Warning> {
         let world = self.world;
         let fixed = world.mechanism.bodies.iter().any(|body| body.fixed);
         let falls = |body: &Body| !body.fixed && (body.robot.is_some() || body.collision_shape().is_some());
@@ -187,8 +200,8 @@ impl Scene<'_> {
         Some(Warning { place, what: "there is no ground, so everything falls for ever".into(), help: help.into() })
     }
 
-    /// Robots and objects that nothing supports at the start: they fall for ever, or onto something.
-    fn falling(&self, down: DVec3) -> Vec<Warning> {
+    /// Warnings of robots and objects without contact at the start, which fall forever or onto something.
+    fn falling_warnings(&self, down: DVec3) -> Vec<Warning> {
         let forest = Graph::new(&self.world.mechanism.bodies, &self.world.mechanism.joints).spanning_forest();
         let mut part_of = vec![0; self.world.mechanism.bodies.len()];
         for (part, tree) in forest.trees.iter().enumerate() {
@@ -204,49 +217,49 @@ impl Scene<'_> {
         let loose = forest.trees.iter().zip(touched).filter(|(_, touched)| !touched).map(|(tree, _)| tree);
         loose
             .filter(|tree| !self.world.mechanism.body(tree.root).fixed)
-            .filter_map(|tree| self.falls(tree, down))
+            .filter_map(|tree| self.falling_warning(tree, down))
             .collect()
     }
 
-    fn falls(&self, tree: &Tree, down: DVec3) -> Option<Warning> {
+    fn falling_warning(&self, tree: &Tree, down: DVec3) -> Option<Warning> {
         let world = self.world;
         let who = match world.mechanism.body(tree.root).robot {
             Some(robot) => format!("robot '{}'", world.mechanism.robot(robot).name),
-            None => format!("'{}'", self.name(tree.root)),
+            None => format!("'{}'", self.body_name(tree.root)),
         };
         let has_ground = !world.mechanism.grounds.is_empty() || world.mechanism.bodies.iter().any(|body| body.fixed);
         if tree.bodies().all(|body| world.mechanism.body(body).collision_shape().is_none()) {
-            // A particle in free fall is an experiment.
+            // Without a ground, a particle in free fall is a deliberate experiment.
             if !has_ground {
                 return None;
             }
             let what = format!("{who} has no shape, so it falls through the ground");
-            return Some(self.warn(tree.root, what, "give a body a shape, such as <sphere radius=\"0.1\"/>"));
+            return Some(self.body_warning(tree.root, what, "give a body a shape, such as <sphere radius=\"0.1\"/>"));
         }
         let below =
             tree.bodies().filter_map(|body| self.probe.clearance(body, down, SEARCH_DEPTH)).min_by(f64::total_cmp);
         match below {
             None => {
                 let what = format!("nothing is below {who}, so it falls for ever");
-                Some(self.warn(tree.root, what, "place it above the ground, or make the ground larger"))
+                Some(self.body_warning(tree.root, what, "place it above the ground, or make the ground larger"))
             }
             Some(height) if height > MAX_DROP && world.mechanism.body(tree.root).robot.is_some() => {
                 let what = format!("{who} begins {height:.3} m above what is below it, and falls onto it");
-                Some(self.warn(tree.root, what, "lower the robot's <pose> by that much"))
+                Some(self.body_warning(tree.root, what, "lower the robot's <pose> by that much"))
             }
             Some(_) => None,
         }
     }
 
-    /// Driven wheels in the air, of robots that have other wheels and touch something.
-    fn wheels(&self, down: DVec3) -> Vec<Warning> {
+    /// Warnings of driven wheels in the air, for robots that have other wheels and touch something.
+    fn wheel_warnings(&self, down: DVec3) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for (index, _) in self.world.mechanism.robots.iter().enumerate() {
             let wheels: Vec<BodyId> = self.driven_wheels(index).collect();
             let stands = |body: &BodyId| self.contacts.iter().any(|contact| contact.bodies.contains(&Some(*body)));
             let of_robot =
                 |body: BodyId| self.world.mechanism.body(body).robot.is_some_and(|robot| robot.index() == index);
-            // A single wheel may be a tool, and `falling` reports a robot that touches nothing.
+            // A single wheel may be a tool, and `falling_warnings` reports robots that touch nothing.
             if wheels.len() < 2 || !self.contacts.iter().flat_map(|contact| contact.bodies).flatten().any(of_robot) {
                 continue;
             }
@@ -257,8 +270,8 @@ impl Scene<'_> {
                     Some(height) => format!("{height:.3} m above what is below it"),
                     None => "above nothing".into(),
                 };
-                let what = format!("wheel '{}' begins {above}, so it drives nothing", self.name(*wheel));
-                warnings.push(self.warn(
+                let what = format!("wheel '{}' begins {above}, so it drives nothing", self.body_name(*wheel));
+                warnings.push(self.body_warning(
                     *wheel,
                     what,
                     "lower it, or lengthen what carries it, until it touches the ground",
@@ -268,7 +281,7 @@ impl Scene<'_> {
         warnings
     }
 
-    /// Round bodies at the end of a joint that a velocity-controlled motor turns.
+    /// Bodies of round shape at the end of a joint that a velocity-controlled motor turns.
     fn driven_wheels(&self, robot: usize) -> impl Iterator<Item = BodyId> {
         let world = self.world;
         let driven = world.devices.iter().filter(move |device| device.robot.index() == robot);

@@ -1,4 +1,4 @@
-//! The laws by which an actuator drives its joint.
+//! Control laws of actuators.
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,8 @@ use simpartner_description::{Frame, Law, MotorLimits, PidGains, Push};
 use simpartner_dynamics::{JointState, Motor, Wrench};
 use simpartner_wire::signal::set_fields;
 
-/// Until its first command an actuator holds the initial pose with at most this on each axis, N m or N (thesis 3.7.3).
+/// Maximum effort on each axis, N m or N, with which an actuator holds the initial pose until its first command (thesis
+/// 3.7.3).
 const HOLDING_EFFORT: f64 = 1000.0;
 
 /// An actuator's law with its last command.
@@ -14,16 +15,17 @@ const HOLDING_EFFORT: f64 = 1000.0;
 pub(super) struct Driver {
     law: Law,
     limits: Option<MotorLimits>,
-    /// The last command, or the default before it. Three maximum efforts come first, where the law has any.
+    /// The last command, or the default before it. If the law has maximum efforts, these three values come first.
     setting: Vec<f64>,
-    /// The coordinates that it holds until its first command.
+    /// Coordinates that the actuator holds until its first command, rad or m.
     initial: [f64; 3],
-    /// The integrals of an angle controller's errors.
+    /// Integrals of an angle controller's errors, rad s or m s.
     integral: [f64; 3],
+    /// True until the first command.
     holding: bool,
 }
 
-/// Its state between steps.
+/// State of a [`Driver`] between steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct DriverState {
     setting: Vec<f64>,
@@ -32,7 +34,7 @@ pub(super) struct DriverState {
 }
 
 impl Driver {
-    /// Holds the initial pose, which a joint has at these coordinates.
+    /// A driver that holds the joint at the coordinates `initial`.
     pub(super) fn new(spec: &simpartner_description::Actuator, initial: [f64; 3]) -> Self {
         let mut setting = vec![HOLDING_EFFORT; 3];
         match spec.law {
@@ -57,7 +59,7 @@ impl Driver {
         DriverState { setting: self.setting.clone(), integral: self.integral, holding: self.holding }
     }
 
-    /// Goes on from such a state. False if it is of another kind of actuator.
+    /// Restores a state. False if the state is of another kind of actuator.
     pub(super) fn restore(&mut self, state: DriverState) -> bool {
         let fits = state.setting.len() == self.setting.len();
         if fits {
@@ -66,15 +68,15 @@ impl Driver {
         fits
     }
 
-    /// Takes all numbers, or the last of them, which leave the maximum efforts as they are.
+    /// Sets all values of the setting, or only its last ones; the maximum efforts then keep their values.
     pub(super) fn command(&mut self, values: &[f64]) {
         if set_fields(&mut self.setting, values) {
             self.holding = false;
         }
     }
 
-    /// The maximum effort of an axis: what the last command allows. An effort controller, whose command has none, holds and brakes
-    /// with the effort that holds the initial pose.
+    /// Maximum effort of an axis, N m or N, from the last command. The command of an effort controller has none, so it
+    /// holds and brakes with [`HOLDING_EFFORT`].
     pub(super) fn max_effort(&self, axis: usize) -> f64 {
         if matches!(self.law, Law::Effort | Law::Force(_) | Law::Surface(_)) {
             HOLDING_EFFORT
@@ -83,19 +85,20 @@ impl Driver {
         }
     }
 
-    /// The force and the torque that it pushes a body with, and their axes; `None` if it drives something else.
-    pub(super) fn push(&self) -> Option<(Wrench, Frame)> {
+    /// The wrench that a force actuator applies to its body, N and N m, and the frame of its axes; `None` for other
+    /// laws.
+    pub(super) fn commanded_wrench(&self) -> Option<(Wrench, Frame)> {
         let Law::Force(Push { frame, .. }) = self.law else { return None };
         let of = |first: usize| DVec3::from_slice(&self.setting[first..]);
         Some((Wrench { force: of(0), torque: of(3) }, frame))
     }
 
-    /// The velocity of its body's surface, in the body's axes; `None` if it drives something else.
+    /// Velocity of the body's surface in the body's axes, m/s, for a conveyor; `None` for other laws.
     pub(super) fn surface_velocity(&self) -> Option<DVec3> {
         matches!(self.law, Law::Surface(_)).then(|| DVec3::from_slice(&self.setting))
     }
 
-    /// What drives an axis in the step to come.
+    /// Motor setting of an axis for the next step; `timestep` in seconds.
     pub(super) fn motor(&mut self, axis: usize, measured: &JointState, timestep: f64) -> Motor {
         let max_effort = self.max_effort(axis);
         if self.holding {
@@ -110,12 +113,13 @@ impl Driver {
         }
     }
 
-    /// The motor limited to what it is able to exert at the joint's rate before the step:
+    /// Limits the motor's effort to the available effort at the joint's rate before the step:
     ///
     /// driving: efficiency T_s (1 - |q'| / w_0), not below 0; driven: T_s / efficiency
     ///
-    /// with T_s the stall effort and w_0 the no-load rate. It drives if its effort has the direction of the joint's rate.
-    pub(super) fn limited(&self, motor: Motor, axis: usize, measured: &JointState) -> Motor {
+    /// with T_s the stall effort and w_0 the no-load rate. The motor is driving if its effort has the direction of the
+    /// joint's rate.
+    pub(super) fn limit_motor(&self, motor: Motor, axis: usize, measured: &JointState) -> Motor {
         let Some(MotorLimits { stall_effort, no_load_rate, efficiency }) = self.limits else { return motor };
         let rate = measured.rate[axis];
         let drives = motor.unlimited_effort(measured.position[axis], rate) * rate >= 0.0;
@@ -125,12 +129,12 @@ impl Driver {
         })
     }
 
-    /// The rate at which an angle controller turns its axis:
+    /// Target rate of an angle controller's axis, rad/s or m/s:
     ///
     /// rate = P e + I ∫e dt - D q', with e = target - q
     ///
-    /// The derivative is that of the measurement, so that a new target gives no kick. While the motor is at its bound and the
-    /// error asks for more, the integral does not grow (anti-windup).
+    /// The derivative is that of the measurement, so that a new target gives no kick. While the motor is saturated and
+    /// the error would increase its effort, the integral does not grow (anti-windup).
     fn angle_control(&mut self, axis: usize, measured: &JointState, timestep: f64) -> f64 {
         let (max_effort, target) = (self.setting[axis], self.setting[axis + 3]);
         let [proportional, integral, derivative] = [self.setting[6], self.setting[7], self.setting[8]];

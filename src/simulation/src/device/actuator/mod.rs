@@ -1,4 +1,4 @@
-//! Actuators: how commands reach them, the watchdog, faults. `law` has the control laws.
+//! Actuators: commands, watchdog and faults. `law` has the control laws.
 
 mod law;
 
@@ -14,28 +14,28 @@ use simpartner_wire::signal::Fault;
 use self::law::Driver;
 use super::random::StreamSeed;
 
-/// How many delayed commands may be under way to one actuator: some 10 MB of them. Further ones are lost.
-const MAX_UNDER_WAY: usize = 100_000;
+/// Largest number of delayed commands of an actuator: some 10 MB. Further commands are lost.
+const MAX_DELAYED_COMMANDS: usize = 100_000;
 
 /// An actuator of a running simulation.
 pub(super) struct Actuator {
     mount: Mount,
     driver: Driver,
     timestep: Timestep,
-    /// The step under way, or the last one.
+    /// The present step, or the last one.
     step: StepIndex,
     watchdog: Option<Watchdog>,
-    /// The step in which the last command first acted; `None` before the first.
+    /// The step in which the last command first acted; `None` before the first command.
     commanded: Option<StepIndex>,
-    /// What the watchdog makes it do since the timeout, with the joint's coordinates at that moment.
+    /// After a timeout: the watchdog's action, and the joint's coordinates at the timeout.
     timed_out: Option<(OnTimeout, [f64; 3])>,
     fault: Fault,
     fault_stream: Stream,
-    /// Commands that a fault delays, and the step they act in.
+    /// Commands that a fault delays, each with the step in which it will act.
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
 }
 
-/// Its state between steps.
+/// State of an [`Actuator`] between steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ActuatorState {
     driver: law::DriverState,
@@ -46,8 +46,8 @@ pub(super) struct ActuatorState {
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
 }
 
-/// A wrench in world axes.
-fn in_world(wrench: Wrench, frame: Frame, mount: Pose) -> Wrench {
+/// Rotates a wrench from the axes of `frame` to world axes. `mount` is `world_from_actuator`.
+fn to_world_axes(wrench: Wrench, frame: Frame, mount: Pose) -> Wrench {
     match frame {
         Frame::World => wrench,
         _ => Wrench { force: mount.direction(wrench.force), torque: mount.direction(wrench.torque) },
@@ -59,7 +59,7 @@ pub(super) fn first_setting(spec: &simpartner_description::Actuator, world: &Wor
     Driver::new(spec, initial_positions(spec, world)).setting().to_vec()
 }
 
-/// Where the joint of an actuator begins.
+/// Initial coordinates of the actuator's joint, rad or m; zeros for an actuator on a body.
 fn initial_positions(spec: &simpartner_description::Actuator, world: &World) -> [f64; 3] {
     let Mount::Joint(joint) = spec.mount else { return [0.0; 3] };
     world.mechanism.joint(joint).axes.map(|axis| axis.free().map_or(0.0, |free| free.initial_position))
@@ -106,7 +106,8 @@ impl Actuator {
         }
     }
 
-    /// Goes on from the state after a step. False if it is of another actuator; this one must then not be used any more.
+    /// Restores the state after a step. False if the state is of another actuator; this one must then not be used any
+    /// more.
     pub(super) fn restore(&mut self, state: ActuatorState, step: StepIndex) -> bool {
         let ActuatorState { driver, commanded, timed_out, fault, fault_stream, under_way } = state;
         (self.step, self.commanded, self.timed_out) = (step, commanded, timed_out);
@@ -118,31 +119,31 @@ impl Actuator {
         self.fault_stream = seed.stream("fault");
     }
 
-    /// It has made this step.
+    /// Sets the step at which the actuator begins to exist.
     pub(super) fn begin_at(&mut self, step: StepIndex) {
         self.step = step;
     }
 
-    /// Takes a command before the next step, unless a fault keeps it from doing so.
+    /// Accepts a command before the next step, unless a fault loses or delays it.
     pub(super) fn command(&mut self, values: &[f64]) {
         let next = self.step.after(1);
         match self.fault {
             Fault::Off | Fault::Stuck => {}
             Fault::Intermittent(share) if self.fault_stream.happens(share) => {}
-            Fault::Delayed(_) if self.under_way.len() >= MAX_UNDER_WAY => {}
+            Fault::Delayed(_) if self.under_way.len() >= MAX_DELAYED_COMMANDS => {}
             Fault::Delayed(delay) => {
                 self.under_way.push_back((next.after(self.timestep.steps_in(delay)), values.to_vec()));
             }
-            Fault::None | Fault::Garbage | Fault::Intermittent(_) => self.accept(values, next),
+            Fault::None | Fault::Garbage | Fault::Intermittent(_) => self.accept_command(values, next),
         }
     }
 
-    fn accept(&mut self, values: &[f64], step: StepIndex) {
+    fn accept_command(&mut self, values: &[f64], step: StepIndex) {
         self.driver.command(values);
         (self.commanded, self.timed_out) = (Some(step), None);
     }
 
-    /// Applies a fault. Commands under way to an actuator that is powered off or sticks are lost.
+    /// Applies a fault. If it powers the actuator off or makes it stick, delayed commands are lost.
     pub(super) fn set_fault(&mut self, fault: Fault) {
         self.fault = fault;
         if matches!(fault, Fault::Off | Fault::Stuck) {
@@ -151,27 +152,31 @@ impl Actuator {
     }
 
     /// Sets the motors for the next step. Returns the watchdog if its timeout has just passed.
-    pub(super) fn drive(&mut self, engine: &mut dyn Engine) -> Option<Watchdog> {
+    pub(super) fn drive_engine(&mut self, engine: &mut dyn Engine) -> Option<Watchdog> {
         self.step = self.step.after(1);
         while let Some((_, values)) = self.under_way.pop_front_if(|(due, _)| *due <= self.step) {
-            self.accept(&values, self.step);
+            self.accept_command(&values, self.step);
         }
         match self.mount {
             Mount::Joint(joint) => {
                 let measured = engine.joint(joint);
                 let expired = self.check_watchdog(&measured);
                 for axis in 0..3 {
-                    let motor = self.motor(axis, &measured);
+                    let motor = self.motor_setting(axis, &measured);
                     engine.drive(joint, axis, motor);
                 }
                 expired
             }
             Mount::Body { body, pose } => {
                 let expired = self.check_watchdog(&JointState::ZERO);
-                if let Some((wrench, frame)) = self.push() {
-                    engine.push(body, pose.translation, in_world(wrench, frame, engine.body(body).pose.then(&pose)));
+                if let Some((wrench, frame)) = self.effective_wrench() {
+                    engine.push(
+                        body,
+                        pose.translation,
+                        to_world_axes(wrench, frame, engine.body(body).pose.then(&pose)),
+                    );
                 }
-                if let Some(velocity) = self.surface_velocity() {
+                if let Some(velocity) = self.effective_surface_velocity() {
                     engine.set_surface_velocity(body, velocity);
                 }
                 expired
@@ -179,9 +184,10 @@ impl Actuator {
         }
     }
 
-    /// What it pushes its body with in the next step, and the axes of that; `None` for nothing.
-    fn push(&mut self) -> Option<(Wrench, Frame)> {
-        let (wrench, frame) = self.driver.push()?;
+    /// The wrench applied to the body in the next step, after faults and the watchdog, with the frame of its axes;
+    /// `None` for no wrench.
+    fn effective_wrench(&mut self) -> Option<(Wrench, Frame)> {
+        let (wrench, frame) = self.driver.commanded_wrench()?;
         match (self.fault, self.timed_out) {
             (Fault::Off, _) | (_, Some((OnTimeout::Zero | OnTimeout::Brake, _))) => None,
             (Fault::Garbage, _) => {
@@ -192,8 +198,9 @@ impl Actuator {
         }
     }
 
-    /// How its body's surface moves in the next step; `None` if it drives something else.
-    fn surface_velocity(&mut self) -> Option<DVec3> {
+    /// Velocity of the body's surface in the next step, after faults and the watchdog, m/s; `None` if it is no
+    /// conveyor.
+    fn effective_surface_velocity(&mut self) -> Option<DVec3> {
         let velocity = self.driver.surface_velocity()?;
         Some(match (self.fault, self.timed_out) {
             (Fault::Off, _) | (_, Some((OnTimeout::Zero | OnTimeout::Brake, _))) => DVec3::ZERO,
@@ -202,7 +209,7 @@ impl Actuator {
         })
     }
 
-    /// The watchdog, if its timeout passes now: with a timeout of n steps, a command acts for n steps.
+    /// Returns the watchdog if its timeout passes in this step. With a timeout of n steps, a command acts for n steps.
     fn check_watchdog(&mut self, measured: &JointState) -> Option<Watchdog> {
         let (watchdog, commanded) = (self.watchdog?, self.commanded?);
         let timeout_steps = self.timestep.steps_in(watchdog.timeout_s).max(1);
@@ -213,13 +220,14 @@ impl Actuator {
         Some(watchdog)
     }
 
-    fn motor(&mut self, axis: usize, measured: &JointState) -> Motor {
+    /// Motor setting of an axis for the next step, after faults and the watchdog.
+    fn motor_setting(&mut self, axis: usize, measured: &JointState) -> Motor {
         match self.fault {
             Fault::Off => return Motor::Off,
             Fault::Garbage => {
                 let share = 2.0 * self.fault_stream.uniform() - 1.0;
                 let motor = Motor::Effort(share * self.driver.max_effort(axis));
-                return self.driver.limited(motor, axis, measured);
+                return self.driver.limit_motor(motor, axis, measured);
             }
             _ => {}
         }
@@ -230,6 +238,6 @@ impl Actuator {
             Some((OnTimeout::Zero, _)) => Motor::Off,
             Some((OnTimeout::Brake, _)) => Motor::Velocity { target: 0.0, max_effort },
         };
-        self.driver.limited(motor, axis, measured)
+        self.driver.limit_motor(motor, axis, measured)
     }
 }

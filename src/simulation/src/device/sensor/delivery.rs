@@ -1,12 +1,12 @@
-//! Delivery of readings: latency and dropout between a measurement and the clients that see it.
+//! Delivery of readings: latency and dropout between a measurement and the record.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use simpartner_model::{StepIndex, random::Stream};
 
-/// How many numbers one sensor may have under way: 128 MB of them. Further readings are lost.
-const MAX_UNDER_WAY: usize = 16_000_000;
+/// Largest number of values in the delayed readings of a sensor: 128 MB. Further readings are lost.
+const MAX_DELAYED_VALUES: usize = 16_000_000;
 
 /// A delay line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub(super) struct Delivery {
     pub(super) dropout: f64,
     pub(super) stream: Stream,
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
-    /// Emptied lists, used again so that a reading allocates nothing.
+    /// Emptied lists, reused so that a reading allocates nothing.
     #[serde(skip)]
     spare: Vec<Vec<f64>>,
 }
@@ -32,15 +32,16 @@ impl Delivery {
         list
     }
 
-    /// Draws whether the next reading is lost.
+    /// Draws a random number; true if the next reading is lost.
     pub(super) fn loses_next(&mut self) -> bool {
         self.stream.happens(self.dropout)
     }
 
-    /// Sends a reading that arrives at the step `due`. Older readings that would arrive no earlier are dropped.
+    /// Sends a reading that arrives at the step `due`. Earlier readings that would arrive at that step or later are
+    /// dropped.
     pub(super) fn send(&mut self, reading: Vec<f64>, due: StepIndex) {
-        if (self.under_way.len() + 1).saturating_mul(reading.len()) > MAX_UNDER_WAY {
-            return self.lose(reading);
+        if (self.under_way.len() + 1).saturating_mul(reading.len()) > MAX_DELAYED_VALUES {
+            return self.drop_reading(reading);
         }
         while let Some((_, late)) = self.under_way.pop_back_if(|(other, _)| *other >= due) {
             self.spare.push(late);
@@ -48,8 +49,8 @@ impl Delivery {
         self.under_way.push_back((due, reading));
     }
 
-    /// Puts the newest reading that has arrived by this step into `reading`. False if none has.
-    pub(super) fn arrive(&mut self, reading: &mut Vec<f64>, step: StepIndex) -> bool {
+    /// Moves the newest reading that has arrived by this step into `reading`. False if none has arrived.
+    pub(super) fn receive(&mut self, reading: &mut Vec<f64>, step: StepIndex) -> bool {
         let mut arrived = false;
         while let Some((_, new)) = self.under_way.pop_front_if(|(due, _)| *due <= step) {
             self.spare.push(std::mem::replace(reading, new));
@@ -58,17 +59,17 @@ impl Delivery {
         arrived
     }
 
-    /// Loses a reading.
-    pub(super) fn lose(&mut self, reading: Vec<f64>) {
+    /// Drops a reading; its list is reused.
+    pub(super) fn drop_reading(&mut self, reading: Vec<f64>) {
         self.spare.push(reading);
     }
 
-    /// Drops all readings under way.
-    pub(super) fn lose_all(&mut self) {
+    /// Drops all delayed readings.
+    pub(super) fn drop_all(&mut self) {
         self.spare.extend(self.under_way.drain(..).map(|(_, reading)| reading));
     }
 
-    /// Whether all readings under way have so many numbers.
+    /// True if all delayed readings have `width` values.
     pub(super) fn fits(&self, width: usize) -> bool {
         self.under_way.iter().all(|(_, reading)| reading.len() == width)
     }

@@ -1,4 +1,4 @@
-//! Where on the earth, and which way.
+//! Geographic position and heading.
 
 use std::f64::consts::TAU;
 
@@ -7,18 +7,18 @@ use simpartner_description::GeographicOrigin;
 
 /// Equatorial radius of the WGS84 ellipsoid, metres.
 const EQUATORIAL_RADIUS: f64 = 6_378_137.0;
-/// Its flattening.
+/// Flattening of the WGS84 ellipsoid.
 const FLATTENING: f64 = 1.0 / 298.257_223_563;
-/// A direction that is off the vertical by less than this has no heading.
-const VERTICAL: f64 = 1e-9;
+/// Length of a direction's horizontal part below which it is vertical and has no heading.
+const VERTICAL_TOLERANCE: f64 = 1e-9;
 
-/// The plane that touches the earth at the world's origin.
+/// The tangent plane of the earth at the world's origin.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TangentPlane {
     origin: GeographicOrigin,
     /// Unit vector to the north, world axes.
     north: DVec3,
-    /// Unit vector to the east.
+    /// Unit vector to the east, world axes.
     east: DVec3,
     /// Degrees of latitude for each metre north, and of longitude for each metre east.
     scale: [f64; 2],
@@ -45,7 +45,7 @@ impl TangentPlane {
         }
     }
 
-    /// Latitude and longitude in degrees, altitude in metres.
+    /// Latitude and longitude in degrees and altitude in metres of a point of the world.
     pub(super) fn position(&self, point: DVec3) -> [f64; 3] {
         let latitude = self.origin.latitude.to_degrees() + point.dot(self.north) * self.scale[0];
         let longitude = self.origin.longitude.to_degrees() + point.dot(self.east) * self.scale[1];
@@ -53,10 +53,10 @@ impl TangentPlane {
         [latitude.clamp(-90.0, 90.0), longitude - 360.0 * turns, self.origin.altitude + point.y]
     }
 
-    /// Heading of a direction, clockwise from north seen from above, 0 to 2 pi.
+    /// Heading of a direction: radians from north, clockwise seen from above, 0 to 2 pi. A vertical direction gives 0.
     pub(super) fn heading(&self, direction: DVec3) -> f64 {
         let (north, east) = (direction.dot(self.north), direction.dot(self.east));
-        if north * north + east * east < VERTICAL * VERTICAL {
+        if north * north + east * east < VERTICAL_TOLERANCE * VERTICAL_TOLERANCE {
             return 0.0;
         }
         let heading = libm::atan2(east, north);

@@ -4,30 +4,34 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::Engine;
 
 use super::{
-    load::Turning,
+    load::StepRotation,
     mount_point::MountPoint,
     probe::{Probe, ProbeState},
 };
 
 /// Specific force at a point of a body.
 ///
-/// f = R_mᵀ ((v_n - v_(n-1)) / h - g): the acceleration of the mount over the last step less gravity, in the sensor's axes in
-/// the middle of the step, R_m, half way between those before and after it. So a body that spins evenly reads its
-/// centripetal acceleration, less by the share (omega h)² / 24 that the mean over an arc is shorter than the value in its
-/// middle, and nothing along its path.
+/// f = R_mᵀ ((v_n - v_(n-1)) / h - g): the acceleration of the mount over the last step of length h, less gravity. R_m
+/// are the sensor's axes in the middle of the step, half way between those before and after it. A body that spins at a
+/// constant rate therefore reads its centripetal acceleration and nothing along its path. The reading is too small by
+/// the relative error (omega h)² / 24, because the mean over an arc is shorter than the value in its middle.
 #[derive(Debug, Clone)]
 pub(super) struct Accelerometer {
     mount: MountPoint,
+    /// World axes, m/s².
     gravity: DVec3,
+    /// Seconds.
     timestep: f64,
+    /// Velocity of the mount after the last step, world axes, m/s.
     velocity: DVec3,
-    turning: Turning,
+    turning: StepRotation,
+    /// Specific force over the last step, sensor axes, m/s².
     reading: DVec3,
 }
 
 impl Accelerometer {
     pub(super) fn new(mount: MountPoint, gravity: DVec3, timestep: f64) -> Self {
-        let (velocity, turning, reading) = (DVec3::ZERO, Turning::at(DQuat::IDENTITY), DVec3::ZERO);
+        let (velocity, turning, reading) = (DVec3::ZERO, StepRotation::at_rest(DQuat::IDENTITY), DVec3::ZERO);
         Self { mount, gravity, timestep, velocity, turning, reading }
     }
 }
@@ -37,15 +41,15 @@ impl Probe for Accelerometer {
         reading.extend(self.reading.to_array());
     }
 
-    fn start(&mut self, engine: &dyn Engine) {
+    fn initialize(&mut self, engine: &dyn Engine) {
         self.velocity = self.mount.velocity(engine);
-        self.turning = Turning::at(self.mount.pose(engine).rotation);
+        self.turning = StepRotation::at_rest(self.mount.pose(engine).rotation);
         self.reading = self.turning.middle.inverse() * -self.gravity;
     }
 
-    fn follow(&mut self, engine: &dyn Engine) {
+    fn update(&mut self, engine: &dyn Engine) {
         let velocity = self.mount.velocity(engine);
-        self.turning.follow(self.mount.pose(engine).rotation);
+        self.turning.update(self.mount.pose(engine).rotation);
         let force = (velocity - self.velocity) / self.timestep - self.gravity;
         (self.velocity, self.reading) = (velocity, self.turning.middle.inverse() * force);
     }
@@ -57,7 +61,7 @@ impl Probe for Accelerometer {
     fn restore(&mut self, state: &ProbeState) -> bool {
         let &ProbeState::Motion([velocity, reading], turning) = state else { return false };
         (self.velocity, self.reading) = (velocity.into(), reading.into());
-        self.turning = Turning::from_arrays(turning);
+        self.turning = StepRotation::from_arrays(turning);
         true
     }
 }
@@ -70,16 +74,16 @@ impl Probe for InertialUnit {
     fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
         let Self(accelerometer) = self;
         reading.extend(&accelerometer.mount.pose(engine).to_array()[3..]);
-        reading.extend(accelerometer.mount.spin(engine).to_array());
+        reading.extend(accelerometer.mount.angular_velocity(engine).to_array());
         accelerometer.read(engine, reading);
     }
 
-    fn start(&mut self, engine: &dyn Engine) {
-        self.0.start(engine);
+    fn initialize(&mut self, engine: &dyn Engine) {
+        self.0.initialize(engine);
     }
 
-    fn follow(&mut self, engine: &dyn Engine) {
-        self.0.follow(engine);
+    fn update(&mut self, engine: &dyn Engine) {
+        self.0.update(engine);
     }
 
     fn state(&self) -> ProbeState {

@@ -1,7 +1,7 @@
-//! What each kind of sensor measures, without noise.
+//! The noiseless measurement of each kind of sensor.
 //!
-//! [`probe`] has an arm for each kind. A kind that reads the present state is a closure in its arm; one with a memory of its own is
-//! a type in a file beside this one.
+//! [`build_probe`] and [`body_probe`] have an arm for each kind. A kind that reads the present state is a closure in
+//! its arm. A kind with a state of its own is a type in another file of this folder.
 
 use bevy_math::DVec3;
 use simpartner_description::{Frame, Mount, Sensor, World};
@@ -19,44 +19,46 @@ use super::{
     rays::RaySensor,
 };
 
-/// A probe that reads a vector.
-fn vector(read: impl Fn(&dyn Engine) -> DVec3 + Send + 'static) -> Box<dyn Probe> {
-    boxed(move |engine, reading| reading.extend(read(engine).to_array()))
+/// A probe of a vector, from a closure.
+fn vector_probe(read: impl Fn(&dyn Engine) -> DVec3 + Send + 'static) -> Box<dyn Probe> {
+    closure_probe(move |engine, reading| reading.extend(read(engine).to_array()))
 }
 
-/// A probe from a closure; the bound tells the compiler the types of its arguments.
-fn boxed(read: impl Fn(&dyn Engine, &mut Vec<f64>) + Send + 'static) -> Box<dyn Probe> {
+/// A probe from a closure. The bound tells the compiler the types of the closure's arguments.
+fn closure_probe(read: impl Fn(&dyn Engine, &mut Vec<f64>) + Send + 'static) -> Box<dyn Probe> {
     Box::new(read)
 }
 
-/// The probe of a sensor.
-pub(super) fn probe(sensor: &Sensor, world: &World, timestep: Timestep) -> Box<dyn Probe> {
+/// Creates the probe of a sensor.
+pub(super) fn build_probe(sensor: &Sensor, world: &World, timestep: Timestep) -> Box<dyn Probe> {
     match sensor.mount {
-        Mount::Body { body, pose } => on_body(sensor, MountPoint::new(world, body, pose), world, timestep),
+        Mount::Body { body, pose } => body_probe(sensor, MountPoint::new(world, body, pose), world, timestep),
         Mount::Joint(id) => match sensor.kind {
-            DeviceKind::ForceTorqueSensor => Box::new(in_joint(world, id, sensor.options.frame)),
-            _ => boxed(move |engine, reading| joint::read_state(id, engine, reading)),
+            DeviceKind::ForceTorqueSensor => Box::new(joint_load_cell(world, id, sensor.options.frame)),
+            _ => closure_probe(move |engine, reading| joint::read_state(id, engine, reading)),
         },
     }
 }
 
-fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep) -> Box<dyn Probe> {
+fn body_probe(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep) -> Box<dyn Probe> {
     let frame = sensor.options.frame;
     let plane = TangentPlane::new(world.geographic_origin);
     let accelerometer = || Accelerometer::new(mount, world.mechanism.gravity, timestep.seconds());
     match sensor.kind {
-        DeviceKind::PositionSensor => vector(move |engine| mount.point(engine)),
-        DeviceKind::PoseSensor => boxed(move |engine, reading| reading.extend(mount.pose(engine).to_array())),
-        DeviceKind::VelocitySensor => boxed(move |engine, reading| {
+        DeviceKind::PositionSensor => vector_probe(move |engine| mount.point(engine)),
+        DeviceKind::PoseSensor => closure_probe(move |engine, reading| reading.extend(mount.pose(engine).to_array())),
+        DeviceKind::VelocitySensor => closure_probe(move |engine, reading| {
             let spin = engine.body(mount.body).angular_velocity;
-            reading.extend(mount.in_frame(engine, frame, mount.velocity(engine)).to_array());
-            reading.extend(mount.in_frame(engine, frame, spin).to_array());
+            reading.extend(mount.vector_in_frame(engine, frame, mount.velocity(engine)).to_array());
+            reading.extend(mount.vector_in_frame(engine, frame, spin).to_array());
         }),
         DeviceKind::Accelerometer => Box::new(accelerometer()),
-        DeviceKind::Gyroscope => vector(move |engine| mount.spin(engine)),
+        DeviceKind::Gyroscope => vector_probe(move |engine| mount.angular_velocity(engine)),
         DeviceKind::ImuSensor => Box::new(InertialUnit(accelerometer())),
-        DeviceKind::GnssSensor => boxed(move |engine, reading| reading.extend(plane.position(mount.point(engine)))),
-        DeviceKind::CompassSensor => boxed(move |engine, reading| {
+        DeviceKind::GnssSensor => {
+            closure_probe(move |engine, reading| reading.extend(plane.position(mount.point(engine))))
+        }
+        DeviceKind::CompassSensor => closure_probe(move |engine, reading| {
             let rotation = mount.pose(engine).rotation;
             reading.push(plane.heading(rotation * DVec3::Z));
             reading.extend((rotation.inverse() * plane.north()).to_array());
@@ -68,13 +70,14 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
             let axes = (frame != Frame::World).then_some((mount.body, mount.pose_on_body));
             Box::new(LoadCell::new(Source::Contacts(mount.body), axes))
         }
-        DeviceKind::SoilSensor => boxed(move |engine, reading| {
+        DeviceKind::SoilSensor => closure_probe(move |engine, reading| {
             let soil = engine.soil(mount.body).unwrap_or_default();
             reading.extend([soil.sinkage, soil.slip, soil.slip_angle]);
             reading.extend([soil.normal_force, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
         }),
-        DeviceKind::BumperSensor => bumper(mount.body, sensor.options.threshold),
-        // An echo measures nothing: the protocol answers with the last text that was sent. The others are not on bodies.
+        DeviceKind::BumperSensor => bumper_probe(mount.body, sensor.options.threshold),
+        // An echo measures nothing: the protocol answers with the last text that was sent. The other kinds are not
+        // mounted on bodies, or are actuators.
         DeviceKind::EchoSensor
         | DeviceKind::JointEncoder
         | DeviceKind::ForceTorqueSensor
@@ -83,12 +86,12 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
         | DeviceKind::PositionController
         | DeviceKind::EffortController
         | DeviceKind::ForceActuator
-        | DeviceKind::ConveyorController => boxed(|_, _| {}),
+        | DeviceKind::ConveyorController => closure_probe(|_, _| {}),
     }
 }
 
-/// A load cell in a joint, which reads in the axes of the world, of the joint's parent or of its child.
-fn in_joint(world: &World, id: JointId, frame: Frame) -> LoadCell {
+/// A load cell in a joint. It reads in the axes of the world, of the joint's parent or of its child.
+fn joint_load_cell(world: &World, id: JointId, frame: Frame) -> LoadCell {
     let joint = world.mechanism.joint(id);
     let axes = match frame {
         Frame::World => None,
@@ -98,9 +101,10 @@ fn in_joint(world: &World, id: JointId, frame: Frame) -> LoadCell {
     LoadCell::new(Source::Joint(id), axes.map(|body| (body, Pose::IDENTITY)))
 }
 
-/// Whether a body is pressed with at least this force, and the sum of the normal forces of its contacts.
-fn bumper(body: BodyId, threshold: f64) -> Box<dyn Probe> {
-    boxed(move |engine, reading| {
+/// A bumper: 1 if the sum of the normal forces of the body's contacts is at least `threshold`, N, else 0; then that
+/// sum, N.
+fn bumper_probe(body: BodyId, threshold: f64) -> Box<dyn Probe> {
+    closure_probe(move |engine, reading| {
         let touching = engine.contacts().iter().filter(|contact| contact.bodies.contains(&Some(body)));
         let force: f64 = touching.map(|contact| contact.wrench.force.dot(contact.normal).abs()).sum();
         reading.extend([f64::from(force >= threshold), force]);

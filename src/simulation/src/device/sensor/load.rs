@@ -1,7 +1,8 @@
-//! Sensors of forces, which are means over a step: load cells in joints, and what presses on a body.
+//! Sensors of forces: load cells in joints, and contact forces on a body. The forces are means over a step.
 //!
-//! They read in the axes that turn with a body as these stood in the middle of the step, since that is the instant that a mean belongs
-//! to. In the axes at its end a force of F that turns with a body at the rate omega would be off by F omega h / 2.
+//! Readings in the axes of a body use the body's rotation in the middle of the step, since that is the instant to which
+//! a mean belongs. With the axes at the end of the step, a force F that turns with a body at the rate omega would have
+//! an error of F omega h / 2.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{Engine, Wrench};
@@ -9,23 +10,24 @@ use simpartner_model::{BodyId, JointId, Pose};
 
 use super::probe::{Probe, ProbeState};
 
-/// How something is turned at the end of a step, and how it was in the middle of it.
+/// Rotations of a body or sensor at the end and in the middle of a step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Turning {
+pub(super) struct StepRotation {
+    /// Rotation at the end of the step.
     now: DQuat,
-    /// Half way between the rotations before and after the step.
+    /// Rotation half way between those before and after the step.
     pub(super) middle: DQuat,
 }
 
-impl Turning {
-    /// At rest, before the first step.
-    pub(super) fn at(rotation: DQuat) -> Self {
+impl StepRotation {
+    /// The rotations before the first step.
+    pub(super) fn at_rest(rotation: DQuat) -> Self {
         Self { now: rotation, middle: rotation }
     }
 
-    /// Takes up the rotation after a step.
-    pub(super) fn follow(&mut self, rotation: DQuat) {
-        // The two quaternions are near each other, or near each other's negative, which is the same rotation.
+    /// Updates the rotations after a step.
+    pub(super) fn update(&mut self, rotation: DQuat) {
+        // The two quaternions are close, or one is close to the negative of the other, which is the same rotation.
         let before = if rotation.dot(self.now) < 0.0 { -self.now } else { self.now };
         (self.now, self.middle) = (rotation, (rotation + before).normalize());
     }
@@ -39,28 +41,28 @@ impl Turning {
     }
 }
 
-/// What exerts the force.
+/// Source of the measured wrench.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source {
-    /// What a joint transmits from parent to child; torque about its anchor. An engine that does not compute it was refused when the
-    /// simulation was built.
+    /// The wrench that a joint transmits from parent to child; torque about its anchor. An engine that does not compute
+    /// it was refused when the simulation was built.
     Joint(JointId),
-    /// All contacts of a body; torque about its centre of mass.
+    /// The sum of all contacts of a body; torque about its centre of mass.
     Contacts(BodyId),
 }
 
-/// A sensor of a force and a torque.
+/// A sensor of force, N, and torque, N m.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadCell {
     source: Source,
-    /// The body in whose axes it reads, and `body_from_sensor`; `None` for those of the world.
+    /// The body in whose axes the sensor reads, and `body_from_sensor`; `None` for world axes.
     axes: Option<(BodyId, Pose)>,
-    turning: Turning,
+    turning: StepRotation,
 }
 
 impl LoadCell {
     pub(super) fn new(source: Source, axes: Option<(BodyId, Pose)>) -> Self {
-        Self { source, axes, turning: Turning::at(DQuat::IDENTITY) }
+        Self { source, axes, turning: StepRotation::at_rest(DQuat::IDENTITY) }
     }
 
     fn rotation(&self, engine: &dyn Engine) -> DQuat {
@@ -81,12 +83,12 @@ impl Probe for LoadCell {
         reading.extend(turned(force).into_iter().chain(turned(torque)));
     }
 
-    fn start(&mut self, engine: &dyn Engine) {
-        self.turning = Turning::at(self.rotation(engine));
+    fn initialize(&mut self, engine: &dyn Engine) {
+        self.turning = StepRotation::at_rest(self.rotation(engine));
     }
 
-    fn follow(&mut self, engine: &dyn Engine) {
-        self.turning.follow(self.rotation(engine));
+    fn update(&mut self, engine: &dyn Engine) {
+        self.turning.update(self.rotation(engine));
     }
 
     fn state(&self) -> ProbeState {
@@ -95,7 +97,7 @@ impl Probe for LoadCell {
 
     fn restore(&mut self, state: &ProbeState) -> bool {
         let &ProbeState::Turning(arrays) = state else { return false };
-        self.turning = Turning::from_arrays(arrays);
+        self.turning = StepRotation::from_arrays(arrays);
         true
     }
 }

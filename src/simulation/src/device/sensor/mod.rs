@@ -1,5 +1,4 @@
-//! Sensors: what they measure (`kinds` and the files beside it), the noise on it (`noise`), and its way to the clients
-//! (`delivery`).
+//! Sensors: measurement (`kinds` and the probes beside it), noise (`noise`), and latency and dropout (`delivery`).
 
 mod delivery;
 mod geographic;
@@ -26,14 +25,14 @@ use simpartner_wire::signal::{Configuration, Fault, Field, LongReading, MOST_FIE
 
 use self::{
     delivery::Delivery,
-    kinds::probe,
+    kinds::build_probe,
     noise::{NoiseModel, NoiseState},
     probe::{Probe, ProbeState},
     scan::PendingScan,
 };
 use super::{
     background::Background,
-    describe::{fields, interval_steps},
+    describe::{device_fields, interval_steps},
     random::StreamSeed,
 };
 
@@ -42,23 +41,25 @@ pub(super) struct Sensor {
     probe: Box<dyn Probe>,
     noise: Arc<NoiseModel>,
     delivery: Delivery,
-    /// A reading that is being made beside the steps.
+    /// The scan that is being computed in the background.
     scan: Option<PendingScan>,
     timestep: Timestep,
+    /// Steps from one reading to the next.
     interval_steps: u64,
-    /// The step of the last measurement, from which drift is counted.
+    /// The step of the last measurement; drift advances by the time since it.
     measured: StepIndex,
     fault: Fault,
     fault_stream: Stream,
     fields: Arc<[Field]>,
-    /// What the probe measured, before the noise.
+    /// The last measurement without noise.
     truth: Vec<f64>,
+    /// The last reading that has arrived.
     reading: Vec<f64>,
-    /// The same for records, where it is a long one.
+    /// A shared copy of a long reading, for records.
     long_reading: Option<LongReading>,
 }
 
-/// Its state between steps.
+/// State of a [`Sensor`] between steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SensorState {
     interval_steps: u64,
@@ -72,7 +73,7 @@ pub(super) struct SensorState {
 }
 
 impl Sensor {
-    /// The sensor with its reading of step 0, which has noise and no latency.
+    /// Creates a sensor with its reading of step 0, which has noise and no latency.
     pub(super) fn new(
         spec: &simpartner_description::Sensor,
         world: &World,
@@ -80,10 +81,10 @@ impl Sensor {
         seed: StreamSeed<'_>,
         engine: &dyn Engine,
     ) -> Self {
-        let fields = fields(&spec.clone().into(), world);
+        let fields = device_fields(&spec.clone().into(), world);
         let quantities = spec.kind.description().quantities;
         let mut sensor = Self {
-            probe: probe(spec, world, timestep),
+            probe: build_probe(spec, world, timestep),
             noise: Arc::new(NoiseModel::new(quantities, fields.len(), &spec.noise, seed.stream("noise"))),
             delivery: Delivery::new(timestep.steps_in(spec.latency_s), spec.dropout, seed.stream("delivery")),
             scan: None,
@@ -97,16 +98,16 @@ impl Sensor {
             reading: Vec::new(),
             long_reading: None,
         };
-        sensor.probe.start(engine);
+        sensor.probe.initialize(engine);
         let mut reading = Vec::new();
-        sensor.measure(engine, &mut reading, StepIndex(0));
+        sensor.take_measurement(engine, &mut reading, StepIndex(0));
         sensor.reading = reading;
-        sensor.share_reading();
+        sensor.update_long_reading();
         sensor
     }
 
-    /// Makes the reading known to records, where it is a long one.
-    fn share_reading(&mut self) {
+    /// Updates the shared copy of a long reading.
+    fn update_long_reading(&mut self) {
         self.long_reading = (self.fields.len() > MOST_FIELDS_IN_RECORD).then(|| LongReading::new(&self.reading));
     }
 
@@ -135,7 +136,8 @@ impl Sensor {
         }
     }
 
-    /// Goes on from the state after a step. False if it is of another sensor; this one must then not be used any more.
+    /// Restores the state after a step. False if the state is of another sensor; this one must then not be used any
+    /// more.
     pub(super) fn restore(&mut self, state: SensorState, step: StepIndex) -> bool {
         let width = self.fields.len();
         let fits = state.reading.len() == width
@@ -147,7 +149,7 @@ impl Sensor {
         (self.interval_steps, self.measured) = (state.interval_steps, state.measured);
         (self.fault, self.fault_stream) = (state.fault, state.fault_stream);
         (self.reading, self.delivery) = (state.reading, state.delivery);
-        self.share_reading();
+        self.update_long_reading();
         fits
     }
 
@@ -157,14 +159,14 @@ impl Sensor {
         self.delivery.stream = seed.stream("delivery");
     }
 
-    /// Its reading is that of this step.
+    /// Sets the step of the sensor's first reading.
     pub(super) fn begin_at(&mut self, step: StepIndex) {
         self.measured = step;
     }
 
-    /// Takes the present state for that before the next step.
-    pub(super) fn begin_anew(&mut self, engine: &dyn Engine) {
-        self.probe.start(engine);
+    /// Makes the probe take the present state as the previous one.
+    pub(super) fn restart_probe(&mut self, engine: &dyn Engine) {
+        self.probe.initialize(engine);
     }
 
     pub(super) fn configure(&mut self, parameter: Configuration) {
@@ -179,49 +181,49 @@ impl Sensor {
         }
     }
 
-    /// Applies a fault. Readings under way from a sensor that is powered off or sticks are lost.
+    /// Applies a fault. If it powers the sensor off or makes it stick, delayed readings are lost.
     pub(super) fn set_fault(&mut self, fault: Fault) {
         self.fault = fault;
         if matches!(fault, Fault::Off | Fault::Stuck) {
-            self.delivery.lose_all();
+            self.delivery.drop_all();
             self.scan = None;
         }
     }
 
-    /// Makes a reading if one is due after this step, and returns whether a fresh one has arrived.
+    /// Takes a reading if one is due after this step. True if a fresh reading has arrived.
     pub(super) fn after_step(&mut self, engine: &dyn Engine, step: StepIndex, background: &dyn Background) -> bool {
-        self.probe.follow(engine);
+        self.probe.update(engine);
         let due = step.0.is_multiple_of(self.interval_steps);
         match self.fault {
             Fault::Off => return false,
-            // It repeats its last reading as if it were new.
+            // A sensor that sticks repeats its last reading as if it were fresh.
             Fault::Stuck => return due,
             _ => {}
         }
         if due {
-            // A sensor has one scan under way at most.
-            self.take_up_scan();
-            self.begin_reading(engine, step);
+            // A sensor has at most one scan under way.
+            self.complete_scan();
+            self.start_reading(engine, step);
         }
         if let Some(scan) = &mut self.scan {
-            scan.offer(background);
+            scan.offer_to(background);
         }
         if self.scan.as_ref().is_some_and(|scan| scan.due <= step) {
-            self.take_up_scan();
+            self.complete_scan();
         }
-        let arrived = self.delivery.arrive(&mut self.reading, step);
+        let arrived = self.delivery.receive(&mut self.reading, step);
         if arrived {
-            self.share_reading();
+            self.update_long_reading();
         }
         arrived
     }
 
-    /// Makes a reading, or begins a scan for it, and sends it on its way.
-    fn begin_reading(&mut self, engine: &dyn Engine, step: StepIndex) {
+    /// Takes a reading and sends it, or starts a scan for it.
+    fn start_reading(&mut self, engine: &dyn Engine, step: StepIndex) {
         let scan = self.probe.scan(engine);
         let extra = if let Fault::Delayed(delay) = self.fault { self.timestep.steps_in(delay) } else { 0 };
         let latency = self.delivery.latency_steps + extra;
-        // As a scanner that turns once in each period has its reading at the end of the turn.
+        // A scan takes at least an interval, as with a scanner that rotates once in each period.
         let due = step.after(if scan.is_some() { latency.max(self.interval_steps) } else { latency });
         let lost_by_fault = matches!(self.fault, Fault::Intermittent(share) if self.fault_stream.happens(share));
         let is_lost = lost_by_fault || self.delivery.loses_next();
@@ -234,30 +236,30 @@ impl Sensor {
             }
             None => {
                 let mut reading = self.delivery.take_empty();
-                self.measure(engine, &mut reading, step);
-                if is_lost { self.delivery.lose(reading) } else { self.delivery.send(reading, due) }
+                self.take_measurement(engine, &mut reading, step);
+                if is_lost { self.delivery.drop_reading(reading) } else { self.delivery.send(reading, due) }
             }
         }
     }
 
-    /// Puts the reading of the scan that is under way, if there is one, among those that arrive.
-    pub(super) fn take_up_scan(&mut self) {
+    /// Completes the scan under way, if there is one, and sends its reading.
+    pub(super) fn complete_scan(&mut self) {
         if let Some(scan) = self.scan.take() {
             let mut reading = self.delivery.take_empty();
-            let noise = scan.take(&mut reading);
+            let noise = scan.append_reading(&mut reading);
             if !noise.is_silent() {
-                Arc::make_mut(&mut self.noise).go_on_from(&noise);
+                Arc::make_mut(&mut self.noise).copy_drift_from(&noise);
             }
             self.delivery.send(reading, scan.due);
         }
     }
 
-    /// The scan that is under way.
+    /// State of the scan under way.
     pub(super) fn scan_state(&self) -> Option<ScanState> {
         self.scan.as_ref().map(PendingScan::state)
     }
 
-    /// Begins the scan of a state. False if it is of another sensor or world.
+    /// Restores a scan under way. False if the state is of another sensor or world.
     pub(super) fn restore_scan(&mut self, state: &ScanState, engine: &dyn Engine) -> bool {
         let fields = Arc::clone(&self.fields);
         let scan = self.probe.scan(engine).and_then(|now| PendingScan::restored(state, now, &self.noise, fields));
@@ -266,12 +268,13 @@ impl Sensor {
         fits
     }
 
-    /// Time since the last measurement.
+    /// Time from the last measurement to `step`.
     fn elapsed_s(&self, step: StepIndex) -> f64 {
         self.timestep.seconds() * (step.0 - self.measured.0) as f64
     }
 
-    fn measure(&mut self, engine: &dyn Engine, reading: &mut Vec<f64>, step: StepIndex) {
+    /// Appends a reading with noise to `reading`; with the fault `Garbage`, random values within the fields' ranges.
+    fn take_measurement(&mut self, engine: &dyn Engine, reading: &mut Vec<f64>, step: StepIndex) {
         if self.fault == Fault::Garbage {
             let any = |field: &Field| field.lowest + (field.highest - field.lowest) * self.fault_stream.uniform();
             reading.extend(self.fields.iter().map(any));
@@ -281,7 +284,7 @@ impl Sensor {
         self.truth.clone_from(reading);
         let elapsed_s = self.elapsed_s(step);
         Arc::make_mut(&mut self.noise).apply_noise(reading, &self.fields, elapsed_s);
-        self.probe.limit(&self.truth, reading);
+        self.probe.clamp_to_range(&self.truth, reading);
         self.measured = step;
     }
 }

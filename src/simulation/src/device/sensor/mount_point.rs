@@ -1,11 +1,11 @@
-//! The point of a body that a sensor is mounted at, and how it moves.
+//! The mount point of a sensor on a body, and its motion.
 
 use bevy_math::DVec3;
 use simpartner_description::{Frame, World};
 use simpartner_dynamics::{Engine, mass_properties};
 use simpartner_model::{BodyId, Pose};
 
-/// A point of a body, and the axes of the sensor there.
+/// A point of a body with the sensor's axes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MountPoint {
     pub(super) body: BodyId,
@@ -17,7 +17,7 @@ pub(super) struct MountPoint {
 
 impl MountPoint {
     pub(super) fn new(world: &World, body: BodyId, pose_on_body: Pose) -> Self {
-        // A fixed body has no mass; it does not move, so any point will do.
+        // A fixed body has no mass. It does not move, so any point serves as its centre.
         let centre_of_mass =
             mass_properties(world.mechanism.body(body)).map_or(DVec3::ZERO, |mass| mass.centre_of_mass);
         Self { body, pose_on_body, centre_of_mass }
@@ -28,7 +28,7 @@ impl MountPoint {
         engine.body(self.body).pose.then(&self.pose_on_body)
     }
 
-    /// Where it is in the world, metres.
+    /// Position in the world, metres.
     pub(super) fn point(&self, engine: &dyn Engine) -> DVec3 {
         engine.body(self.body).pose.point(self.pose_on_body.translation)
     }
@@ -41,20 +41,20 @@ impl MountPoint {
     }
 
     /// Angular velocity in the sensor's axes, rad/s.
-    pub(super) fn spin(&self, engine: &dyn Engine) -> DVec3 {
-        self.in_sensor(engine, engine.body(self.body).angular_velocity)
+    pub(super) fn angular_velocity(&self, engine: &dyn Engine) -> DVec3 {
+        self.vector_in_sensor_axes(engine, engine.body(self.body).angular_velocity)
     }
 
-    /// A vector in world axes, in the sensor's axes.
-    fn in_sensor(&self, engine: &dyn Engine, vector: DVec3) -> DVec3 {
+    /// Rotates a vector from world axes to the sensor's axes.
+    fn vector_in_sensor_axes(&self, engine: &dyn Engine, vector: DVec3) -> DVec3 {
         self.pose(engine).rotation.inverse() * vector
     }
 
-    /// A vector in world axes, in the axes of the sensor or of the world.
-    pub(super) fn in_frame(&self, engine: &dyn Engine, frame: Frame, vector: DVec3) -> DVec3 {
+    /// Rotates a vector from world axes to those of `frame`: the world or the sensor.
+    pub(super) fn vector_in_frame(&self, engine: &dyn Engine, frame: Frame, vector: DVec3) -> DVec3 {
         match frame {
             Frame::World => vector,
-            _ => self.in_sensor(engine, vector),
+            _ => self.vector_in_sensor_axes(engine, vector),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Noise: bias, drift, random error and quantisation of readings.
+//! Sensor noise: bias, drift, random error and quantisation of readings.
 
 use std::ops::Range;
 
@@ -8,36 +8,38 @@ use simpartner_description::Noise;
 use simpartner_model::random::Stream;
 use simpartner_wire::signal::{Field, NoiseFigure, NoiseLaw, Quantity};
 
-/// The noise of a sensor, quantity by quantity:
+/// The noise of a sensor, for each quantity:
 ///
 /// reading = round(true value + bias + drift + noise), clamped to the range of the field
 ///
-/// Noise is drawn for each reading; drift is a random walk that advances by the time since the last one. Bias, drift and noise of an
-/// orientation are angles about the sensor's axes, and their sum rotates it.
+/// Noise is drawn for each reading. Drift is a random walk that advances by the time since the last reading. Bias,
+/// drift and noise of an orientation are angles about the sensor's axes; the orientation is rotated by their sum.
 #[derive(Debug, Clone)]
 pub(super) struct NoiseModel {
-    parts: Vec<Part>,
+    parts: Vec<QuantityNoise>,
     pub(super) stream: Stream,
 }
 
-/// Its state between readings: for each quantity its figures and its drift.
+/// State of a [`NoiseModel`] between readings: figures and drift of each quantity.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct NoiseState {
     parts: Vec<(Noise, Vec<f64>)>,
     stream: Stream,
 }
 
+/// The noise of one quantity.
 #[derive(Debug, Clone)]
-struct Part {
+struct QuantityNoise {
     fields: Range<usize>,
     law: NoiseLaw,
     noise: Noise,
-    /// The drift of each component.
+    /// Present drift of each component, in the unit of the quantity.
     drifted: Vec<f64>,
 }
 
 impl NoiseModel {
-    /// For a sensor with these quantities and `width` fields; `noise` has one entry for each quantity, or none.
+    /// The noise of a sensor with these quantities and `width` fields. `noise` has one entry for each quantity, or is
+    /// empty.
     pub(super) fn new(quantities: &[Quantity], width: usize, noise: &[Noise], stream: Stream) -> Self {
         let mut start = 0;
         let parts = quantities.iter().enumerate().map(|(index, quantity)| {
@@ -46,7 +48,7 @@ impl NoiseModel {
             let fields = std::mem::replace(&mut start, end)..end;
             let components = if quantity.noise == NoiseLaw::Rotation { 3 } else { fields.len() };
             let noise = noise.get(index).copied().unwrap_or_default();
-            Part { fields, law: quantity.noise, noise, drifted: vec![0.0; components] }
+            QuantityNoise { fields, law: quantity.noise, noise, drifted: vec![0.0; components] }
         });
         Self { parts: parts.collect(), stream }
     }
@@ -65,17 +67,17 @@ impl NoiseModel {
         }
     }
 
-    /// Whether it leaves readings as they are, and draws nothing for them.
+    /// True if the model neither changes readings nor draws random numbers for them.
     pub(super) fn is_silent(&self) -> bool {
-        self.parts.iter().all(Part::is_silent)
+        self.parts.iter().all(QuantityNoise::is_silent)
     }
 
-    /// The figures of each quantity.
+    /// The noise figures of each quantity.
     pub(super) fn figures(&self) -> Vec<Noise> {
         self.parts.iter().map(|part| part.noise).collect()
     }
 
-    /// The same with other figures; `None` if they are of another kind of sensor.
+    /// A copy with other figures; `None` if these are of another kind of sensor.
     pub(super) fn with_figures(&self, figures: &[Noise]) -> Option<Self> {
         if figures.len() != self.parts.len() {
             return None;
@@ -85,15 +87,15 @@ impl NoiseModel {
         Some(other)
     }
 
-    /// Takes up the drift and the random numbers of another one of the same sensor, with its own figures.
-    pub(super) fn go_on_from(&mut self, other: &Self) {
+    /// Copies drift and random number stream from another model of the same sensor; keeps its own figures.
+    pub(super) fn copy_drift_from(&mut self, other: &Self) {
         for (part, other) in self.parts.iter_mut().zip(&other.parts) {
             part.drifted.clone_from(&other.drifted);
         }
         self.stream = other.stream.clone();
     }
 
-    /// Adds the noise to a reading that was taken `elapsed_s` after the one before.
+    /// Adds noise to a reading that was taken `elapsed_s` seconds after the previous one.
     pub(super) fn apply_noise(&mut self, reading: &mut [f64], bounds: &[Field], elapsed_s: f64) {
         for part in &mut self.parts {
             if !part.is_silent() {
@@ -108,7 +110,7 @@ impl NoiseModel {
         NoiseState { parts: parts.collect(), stream: self.stream.clone() }
     }
 
-    /// Goes on from such a state. False if it is of another kind of sensor.
+    /// Restores a state. False if the state is of another kind of sensor.
     pub(super) fn restore(&mut self, state: NoiseState) -> bool {
         let mut pairs = self.parts.iter().zip(&state.parts);
         let fits = self.parts.len() == state.parts.len()
@@ -123,7 +125,7 @@ impl NoiseModel {
     }
 }
 
-impl Part {
+impl QuantityNoise {
     fn is_silent(&self) -> bool {
         self.law == NoiseLaw::None || self.noise == Noise::default()
     }
@@ -140,7 +142,7 @@ impl Part {
         if let (NoiseLaw::Rotation, [x, y, z, w]) = (self.law, &mut *reading) {
             let mut angles = [0.0; 3];
             angles.iter_mut().zip(&mut self.drifted).for_each(|(angle, drifted)| *angle = error(drifted));
-            let turned = DQuat::from_xyzw(*x, *y, *z, *w) * turn(DVec3::from_array(angles));
+            let turned = DQuat::from_xyzw(*x, *y, *z, *w) * rotation_from_vector(DVec3::from_array(angles));
             [*x, *y, *z, *w] = turned.normalize().to_array();
         } else {
             reading.iter_mut().zip(&mut self.drifted).for_each(|(value, drifted)| *value += error(drifted));
@@ -157,8 +159,8 @@ impl Part {
     }
 }
 
-/// The rotation by a vector, radians.
-fn turn(vector: DVec3) -> DQuat {
+/// The rotation by a rotation vector, radians.
+fn rotation_from_vector(vector: DVec3) -> DQuat {
     let angle = vector.length();
     let (sine, cosine) = libm::sincos(angle / 2.0);
     let axis = if angle > 0.0 { vector / angle } else { DVec3::ZERO };

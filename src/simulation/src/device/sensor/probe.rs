@@ -1,4 +1,4 @@
-//! The measuring part of a sensor: what all kinds have in common.
+//! The interface of all kinds of sensors: measuring without noise.
 
 use serde::{Deserialize, Serialize};
 use simpartner_dynamics::Engine;
@@ -7,50 +7,50 @@ use super::scan::Scan;
 
 /// The measuring part of a sensor.
 pub(super) trait Probe: Send {
-    /// Appends the fields of a reading.
+    /// Appends the fields of a noiseless reading of the present state.
     fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>);
 
-    /// What is seen now, if making a reading of it takes too long for a step.
+    /// A scan of the present state, if computing the reading takes too long for a step; else `None`.
     fn scan(&self, _: &dyn Engine) -> Option<Scan> {
         None
     }
 
-    /// Looks at the state before the first step, and before one after something was put elsewhere.
-    fn start(&mut self, _: &dyn Engine) {}
+    /// Stores the present state as the previous one: before the first step, and after a body was placed elsewhere.
+    fn initialize(&mut self, _: &dyn Engine) {}
 
-    /// Looks at the state after a step, whether a reading is due or not.
-    fn follow(&mut self, _: &dyn Engine) {}
+    /// Called after every step, whether a reading is due or not, for probes that depend on the previous state.
+    fn update(&mut self, _: &dyn Engine) {}
 
-    /// Limits a reading after the noise; `truth` is the reading before it.
-    fn limit(&self, _truth: &[f64], _reading: &mut [f64]) {}
+    /// Limits a reading with noise to the range; `truth` is the reading without noise.
+    fn clamp_to_range(&self, _truth: &[f64], _reading: &mut [f64]) {}
 
-    /// Sets the range, if it has one.
+    /// Sets the range, m, if the probe has one.
     fn set_range(&mut self, _: f64) {}
 
-    /// Its state between steps.
+    /// State of the probe between steps.
     fn state(&self) -> ProbeState {
         ProbeState::None
     }
 
-    /// Goes on from such a state. False if it is of another kind of sensor.
+    /// Restores a state. False if the state is of another kind of sensor.
     fn restore(&mut self, state: &ProbeState) -> bool {
         *state == ProbeState::None
     }
 }
 
-/// The state of a probe between steps.
+/// State of a probe between steps.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum ProbeState {
     None,
-    /// The last velocity that an accelerometer saw and its reading, and how it is turned.
+    /// Of an accelerometer: last velocity (m/s) and reading (m/s²), then its rotations as in `Turning`.
     Motion([[f64; 3]; 2], [[f64; 4]; 2]),
-    /// How the axes that a force is read in are turned, and how they were in the middle of the step.
+    /// Of a load cell: quaternions of its axes at the end and in the middle of the last step.
     Turning([[f64; 4]; 2]),
-    /// The range of rays.
+    /// Range of rays, m.
     Range(f64),
 }
 
-/// A closure is a probe that reads the present state and has none of its own.
+/// A closure is a probe without state.
 impl<F: Fn(&dyn Engine, &mut Vec<f64>) + Send> Probe for F {
     fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
         self(engine, reading);

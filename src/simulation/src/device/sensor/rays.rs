@@ -1,4 +1,4 @@
-//! Distances along rays.
+//! Sensors of distances along rays.
 
 use std::sync::Arc;
 
@@ -13,40 +13,41 @@ use super::{
     scan::{self, Scan},
 };
 
-/// The most rays that are cast within their step (the table of kinds tells users); more are a scan beside the steps. So many take 0.1 ms where each takes 0.5 us, as over
-/// terrain with hundreds of bodies (`cargo bench -p simpartner-dynamics --bench rays`).
-const MOST_IN_STEP: usize = 200;
+/// Largest number of rays that are cast within their step (the table of kinds documents it). More rays are a scan in
+/// the background. At 0.5 us a ray, as over terrain with hundreds of bodies, this number takes 0.1 ms: see
+/// `cargo bench -p simpartner-dynamics --bench rays`.
+const MAX_RAYS_IN_STEP: usize = 200;
 
-/// The rays of a sensor as they leave its body, in the order of its fields.
+/// The rays of a sensor, in the order of its fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RayBundle {
-    /// The body they leave.
+    /// The body on which the sensor is mounted.
     pub body: BodyId,
-    /// Where they leave it, body frame, metres.
+    /// Common origin of the rays, body frame, metres.
     pub origin: DVec3,
     /// Unit directions, body frame.
     pub directions: Vec<DVec3>,
-    /// The reading of a ray that meets nothing, metres, until a client configures another range.
+    /// Range in the model, metres: the reading of a ray that hits nothing. Clients can configure another.
     pub range: f64,
-    /// Fans one above the other, each of as many rays.
+    /// Number of fans, one above the other, each with the same number of rays.
     pub layers: usize,
 }
 
-/// The rays of a sensor that measures along some.
+/// The rays of a sensor; `None` if it measures along none.
 pub fn rays(sensor: &Sensor) -> Option<RayBundle> {
     let Mount::Body { body, pose } = sensor.mount else { return None };
     let scanner = sensor.rays()?;
     Some(RayBundle {
         body,
         origin: pose.translation,
-        directions: directions(&pose, scanner),
+        directions: ray_directions(&pose, scanner),
         range: scanner.range,
         layers: scanner.layers,
     })
 }
 
-/// A bundle of rays from one point. A ray that meets nothing within the range reads the range; rays pass through the body that the
-/// sensor is mounted on.
+/// A sensor of distances along rays from one point. A ray that hits nothing within the range reads the range. Rays pass
+/// through the body on which the sensor is mounted.
 #[derive(Debug, Clone)]
 pub(super) struct RaySensor {
     mount: MountPoint,
@@ -57,11 +58,11 @@ pub(super) struct RaySensor {
 
 impl RaySensor {
     pub(super) fn new(mount: MountPoint, scanner: Scanner) -> Self {
-        Self { mount, directions: directions(&mount.pose_on_body, scanner).into(), range: scanner.range }
+        Self { mount, directions: ray_directions(&mount.pose_on_body, scanner).into(), range: scanner.range }
     }
 
-    /// Its rays at the present state.
-    fn look(&self, engine: &dyn Engine) -> Scan {
+    /// The rays in the present state of the world.
+    fn present_scan(&self, engine: &dyn Engine) -> Scan {
         Scan {
             scene: engine.ray_scene(),
             body: self.mount.body,
@@ -75,15 +76,15 @@ impl RaySensor {
 
 impl Probe for RaySensor {
     fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
-        self.look(engine).cast(reading);
+        self.present_scan(engine).cast(reading);
     }
 
     fn scan(&self, engine: &dyn Engine) -> Option<Scan> {
-        (self.directions.len() > MOST_IN_STEP).then(|| self.look(engine))
+        (self.directions.len() > MAX_RAYS_IN_STEP).then(|| self.present_scan(engine))
     }
 
-    fn limit(&self, truth: &[f64], reading: &mut [f64]) {
-        scan::limit(self.range, truth, reading);
+    fn clamp_to_range(&self, truth: &[f64], reading: &mut [f64]) {
+        scan::clamp_to_range(self.range, truth, reading);
     }
 
     fn set_range(&mut self, range: f64) {
@@ -102,9 +103,10 @@ impl Probe for RaySensor {
 }
 
 /// Ray directions in the body's frame: fan by fan, ray by ray. `mount` is `body_from_sensor`.
-fn directions(mount: &Pose, scanner: Scanner) -> Vec<DVec3> {
-    let rays = |elevation| (0..scanner.rays).map(move |ray| (elevation, spread(scanner.half_angle, ray, scanner.rays)));
-    let fans = (0..scanner.layers).map(|layer| spread(scanner.vertical_half_angle, layer, scanner.layers));
+fn ray_directions(mount: &Pose, scanner: Scanner) -> Vec<DVec3> {
+    let rays =
+        |elevation| (0..scanner.rays).map(move |ray| (elevation, spread_angle(scanner.half_angle, ray, scanner.rays)));
+    let fans = (0..scanner.layers).map(|layer| spread_angle(scanner.vertical_half_angle, layer, scanner.layers));
     let direction = |(elevation, azimuth)| {
         let (sine, cosine) = libm::sincos(azimuth);
         let (rise, reach) = libm::sincos(elevation);
@@ -113,8 +115,10 @@ fn directions(mount: &Pose, scanner: Scanner) -> Vec<DVec3> {
     fans.flat_map(rays).map(direction).collect()
 }
 
-/// The angle of one of several evenly spread about 0. A single one is at 0.
-fn spread(half_angle: f64, index: usize, count: usize) -> f64 {
+/// Angle number `index` of `count` angles that are evenly spaced from `-half_angle` to `half_angle`, radians. A single
+/// angle is
+/// 0.
+fn spread_angle(half_angle: f64, index: usize, count: usize) -> f64 {
     match count {
         1 => 0.0,
         _ => half_angle * (2.0 * index as f64 / (count - 1) as f64 - 1.0),
