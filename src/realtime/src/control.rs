@@ -20,16 +20,16 @@ const CONTROL_TIMEOUT: Duration = Duration::from_millis(400);
 /// Run state of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
-    /// Steps are being made.
+    /// The clock computes steps.
     Playing,
-    /// No steps are being made.
+    /// The clock computes no steps.
     Paused,
     /// The run is over; no step will follow.
     Quitting,
 }
 
 impl RunState {
-    /// The word on the wire, as in ROS `simulation_interfaces`.
+    /// Name on the wire, as in ROS `simulation_interfaces`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Playing => "PLAYING",
@@ -39,12 +39,12 @@ impl RunState {
     }
 }
 
-/// The state of clock and simulation.
+/// State of clock and simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     /// Run state of the clock.
     pub state: RunState,
-    /// Steps made since the start or the last reset.
+    /// Number of steps since the start or the last reset.
     pub step: StepIndex,
     /// Simulated time, seconds.
     pub time_s: f64,
@@ -93,9 +93,9 @@ impl Status {
 pub enum Control {
     /// Report the status.
     State,
-    /// Let the clock run, at `rate` simulated seconds per wall second where given.
+    /// Let the clock run, at `rate` if that is given.
     Play {
-        /// New rate for `realtime`, above 0.
+        /// New target rate of `realtime`, simulated seconds per wall second; above 0.
         rate: Option<f64>,
     },
     /// Stop the clock after the step under way.
@@ -110,7 +110,7 @@ pub enum Control {
         /// The last step to compute; not before the present one.
         step: StepIndex,
     },
-    /// Rebuild the world from the model; step 0. A playing clock plays on.
+    /// Rebuild the world from the model, at step 0. A playing clock keeps playing.
     Reset,
     /// Change the clock mode. Lockstep begins with the members that the settings name.
     Mode(Mode),

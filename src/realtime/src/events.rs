@@ -58,12 +58,15 @@ type SenderKey = (u32, DeviceId, ClientId);
 /// For each sender, its counts and the total number of commands of all senders at its latest command.
 type Senders = HashMap<SenderKey, (u64, CommandCount)>;
 
-/// The writing end.
+/// The publisher's end.
 #[derive(Debug)]
 pub struct EventWriter {
+    /// The ring: the last [`EVENT_CAPACITY`] events, oldest first.
     kept: Arc<Mutex<VecDeque<EpochEvent>>>,
+    /// Number of events in the run.
     count: watch::Sender<u64>,
     senders: Arc<Mutex<Senders>>,
+    /// Number of commands in the run.
     commands: watch::Sender<u64>,
 }
 
@@ -72,6 +75,7 @@ pub struct EventWriter {
 pub struct EventReader {
     kept: Arc<Mutex<VecDeque<EpochEvent>>>,
     count: watch::Receiver<u64>,
+    /// Index of the next event to read, counted from the start of the run.
     next: u64,
 }
 
@@ -80,7 +84,9 @@ pub struct EventReader {
 pub struct CommandReader {
     senders: Arc<Mutex<Senders>>,
     count: watch::Receiver<u64>,
+    /// Index of the next command to read, counted from the start of the run.
     next: u64,
+    /// Number of commands of each sender that were read.
     known: HashMap<SenderKey, u64>,
 }
 

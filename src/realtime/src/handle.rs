@@ -27,8 +27,8 @@ use super::{
 };
 use simpartner_simulation::sim::Simulation;
 
-/// Interval at which QUIT is retried while the queue is full: the shortest usual timestep, since each step empties part
-/// of the queue.
+/// Interval at which `QUIT` is retried while the queue is full: the shortest usual timestep, since each step empties
+/// part of the queue.
 const QUIT_RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The effect of an accepted `ACK`.
@@ -315,8 +315,8 @@ impl Handle {
         self.commands.clone()
     }
 
-    /// Replaces the world at the next step boundary by `next`, an edited one; its number is one more than the present
-    /// one's. Requests that are sent after this one refer to the new world.
+    /// Replaces the world by the edited world `next`, at the next step boundary. The world number must be one more than
+    /// the present one. Requests that are sent after this one refer to the new world.
     ///
     /// # Errors
     /// When the engine cannot continue in an edited world, the world number does not fit, the queue is full or the run
@@ -357,7 +357,7 @@ impl Handle {
         self.layout.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The length of a step.
+    /// Length of a step.
     pub fn timestep(&self) -> Timestep {
         self.timestep
     }

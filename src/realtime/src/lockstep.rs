@@ -124,6 +124,7 @@ pub(super) struct Barrier {
     overdue: bool,
 }
 
+/// A member with its client and its answer.
 struct MemberState {
     member: Member,
     name: String,
@@ -162,7 +163,7 @@ impl Barrier {
         self.assembled && self.members.iter().any(|member| !member.answered)
     }
 
-    /// Whether all have joined.
+    /// True if all members have joined.
     pub(super) fn is_assembled(&self) -> bool {
         self.assembled
     }

@@ -44,7 +44,9 @@ impl FillLevel {
 /// The flags through which the clock and the log control each other. Neither waits for the other to read them.
 #[derive(Debug, Default)]
 pub struct LogFlags {
+    /// Set by the log to end the run.
     ended: AtomicBool,
+    /// Set by the clock while steps have deadlines.
     has_deadlines: AtomicBool,
 }
 

@@ -160,6 +160,7 @@ mod portable {
 
     use super::{Grants, Scheduling};
 
+    /// Zero of the monotonic clock: the first call.
     fn base() -> Instant {
         static BASE: OnceLock<Instant> = OnceLock::new();
         *BASE.get_or_init(Instant::now)

@@ -28,7 +28,7 @@ pub enum Lateness {
 }
 
 impl Pace {
-    /// A grid on which the step after `from` is due at `now_ns`.
+    /// Deadlines of which that of the step after `from` is at `now_ns`.
     pub fn new(timestep: Timestep, rate: f64, max_catchup_steps: u64, from: StepIndex, now_ns: u64) -> Self {
         Self { anchor_ns: now_ns, from, period_ns: timestep.nanoseconds() as f64 / rate, max_catchup_steps }
     }

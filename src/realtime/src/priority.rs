@@ -12,8 +12,8 @@ use std::sync::{
 
 use super::os::{self, Grants, ThreadId};
 
-/// Largest long-run fraction of a core's time that a thread may compute with real-time priority. At a real load of 80
-/// %, a step that takes a little longer than others is late already. The kernel's own limit of 95 % leaves other
+/// Largest long-run fraction of a core's time that a thread may compute with real-time priority. At a real load of
+/// 80 %, a step that takes a little longer than others is late already. The kernel's own limit of 95 % leaves other
 /// threads too little.
 const MAX_REALTIME_SHARE: f64 = 0.8;
 
@@ -25,8 +25,11 @@ const MAX_CREDIT_NS: f64 = 20e6;
 /// by computing with that priority. It reads no clock; the caller passes the times.
 #[derive(Debug)]
 struct DutyCycle {
+    /// Fill level of the bucket: computing time, at most [`MAX_CREDIT_NS`].
     credit_ns: f64,
+    /// Time of the last call, monotonic nanoseconds.
     last_ns: u64,
+    /// True if the thread may have real-time priority.
     allowed: bool,
 }
 
@@ -101,6 +104,7 @@ pub(super) struct Priority {
     duty: DutyCycle,
     /// Time slept since the last update, nanoseconds.
     idle_ns: u64,
+    /// True while the thread has real-time priority.
     is_raised: bool,
 }
 

@@ -12,8 +12,11 @@ pub(super) const CIRCULATING_RECORDS: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct QueueFigures {
     published: AtomicU64,
+    /// Peak length of the ring to the publisher, records.
     longest_ring: AtomicUsize,
+    /// Peak length of the log's queue, records.
     longest_log: AtomicUsize,
+    /// Capacity of the log's queue, records; 0 without a log.
     log_capacity: AtomicUsize,
     log_is_full: AtomicBool,
 }

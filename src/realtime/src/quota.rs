@@ -11,7 +11,7 @@ use simpartner_wire::signal::{Budget, ClientId, Command, Overdrawn, Reservation,
 use thiserror::Error;
 
 /// Capacity of the queue to the physics thread, in requests. A step takes in at least 64 short ones
-/// (`physics_loop/intake.rs`), so a full queue is a delay of at most 64 steps.
+/// (`physics_loop/intake.rs`), so a full queue of short requests is a delay of at most 64 steps.
 pub const QUEUE: usize = 4096;
 
 /// Largest number of queued commands and answers of members. The other slots are reserved for the control port, which
@@ -32,7 +32,7 @@ const MIN_MEMORY_PER_CLIENT: usize = 64 << 10;
 /// Largest number of commands scheduled for one step. All of them are applied in that step and lengthen it.
 pub const COMMANDS_OF_A_STEP: usize = 1024;
 
-/// The bound that refuses a command. The client may send it again when its earlier commands have acted.
+/// The bound that refuses a command. The client may send the command again when its earlier commands have acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Full {
     /// The queue to the physics thread is full.
@@ -62,7 +62,9 @@ pub enum Full {
 /// The bounds of all clients.
 #[derive(Debug)]
 pub(super) struct Quota {
+    /// Slots of the queue to the physics thread.
     slots: Budget,
+    /// Memory of commands, bytes.
     memory: Budget,
     scheduled: Mutex<ScheduledCommands>,
 }

@@ -25,7 +25,7 @@ const MAX_HISTORY_BYTES: usize = 256_000_000;
 /// its turn.
 const MIN_HISTORY_RECORDS: usize = 100;
 
-/// The writing end.
+/// The publisher's end.
 #[derive(Debug, Clone)]
 pub(super) struct RecordWriter {
     newest: watch::Sender<Arc<StepRecord>>,
@@ -36,12 +36,13 @@ pub(super) struct RecordWriter {
 #[derive(Debug)]
 pub struct RecordReader {
     newest: watch::Receiver<Arc<StepRecord>>,
+    /// For subscribing to all records.
     every: broadcast::Sender<Arc<StepRecord>>,
     /// The unread records of a reader that follows; `None` if it does not follow.
     unread: Option<broadcast::Receiver<Arc<StepRecord>>>,
     /// The first unread record, after [`wait`](Self::wait) has taken it from `unread`.
     next: Option<Arc<StepRecord>>,
-    /// The record that a reader that follows read last.
+    /// The last record that was read; `None` if the reader does not follow.
     last: Option<Arc<StepRecord>>,
 }
 

@@ -30,7 +30,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word in `simulation.status`.
+    /// Name in the column `simulation.status`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -167,7 +167,7 @@ pub struct ClockReport {
 }
 
 impl ClockReport {
-    /// Simulated seconds per wall second while the clock ran.
+    /// Real-time factor: simulated seconds per wall second while the clock ran.
     pub fn real_time_factor(&self) -> f64 {
         if self.wall_s > 0.0 { self.simulated_s / self.wall_s } else { 0.0 }
     }

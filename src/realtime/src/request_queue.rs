@@ -1,8 +1,8 @@
 //! The queue of requests to the physics thread.
 //!
-//! The consumer never waits for a producer. A channel whose consumer does can block the clock until it slips. The
-//! physics thread has real-time priority and may interrupt a session in the middle of a send. If it then waits for that
-//! session, the session cannot run. Here sessions wait for each other, at a lock, and the physics thread sees only
+//! The consumer never waits for a producer. With a channel whose consumer does, the clock can deadlock until it slips:
+//! the physics thread has real-time priority and may interrupt a session in the middle of a send. If it then waits for
+//! that session, the session cannot run. Here sessions wait for each other, at a lock, and the physics thread sees only
 //! complete requests.
 
 use std::{
@@ -32,6 +32,7 @@ pub struct RequestReceiver {
     ends: Arc<Ends>,
 }
 
+/// State that both ends share.
 #[derive(Debug)]
 struct Ends {
     /// `None` when the receiver is gone.

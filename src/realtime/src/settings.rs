@@ -16,7 +16,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The word on the wire and in properties.toml.
+    /// Name on the wire and in properties.toml.
     pub fn name(self) -> &'static str {
         match self {
             Self::RealTime => "realtime",

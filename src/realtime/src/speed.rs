@@ -8,11 +8,16 @@ const WINDOW_NS: u64 = 1_000_000_000;
 /// Counts steps and the wall time during which the clock runs.
 #[derive(Debug, Default)]
 pub(super) struct Speed {
+    /// Time of the last start, monotonic nanoseconds; `None` while the clock is stopped.
     playing_since_ns: Option<u64>,
+    /// Wall time during which the clock ran before the last start.
     played_ns: u64,
     steps: u64,
+    /// Start of the averaging window, monotonic nanoseconds.
     window_start_ns: u64,
+    /// Number of steps before the averaging window.
     window_start_steps: u64,
+    /// Real-time factor of the last full window.
     factor: f64,
 }
 

@@ -127,8 +127,8 @@ impl PhysicsThread {
 
     /// Waits for the end of the run, until the last record has reached the log. `None` if the run was never started.
     ///
-    /// After a quit request the run does not wait for a long step: it ends with the step before. The thread itself ends
-    /// when it has finished that step.
+    /// After a quit request the run does not wait for a long step: it ends with the previous step. The thread itself
+    /// ends when it has finished the long step.
     ///
     /// # Errors
     /// When the thread panicked.

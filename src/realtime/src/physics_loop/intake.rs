@@ -14,13 +14,13 @@ const COMMANDS_PER_STEP: usize = 64;
 /// before the intake.
 const LATE_COMMANDS_PER_STEP: usize = 8;
 
-/// Start of the intake before a deadline, nanoseconds. A command takes about a microsecond.
+/// Time before a deadline at which the intake starts, nanoseconds. A command takes about a microsecond.
 const INTAKE_LEAD_NS: u64 = 150_000;
 
-/// End of the intake before a deadline, nanoseconds.
+/// Time before a deadline at which the intake ends, nanoseconds.
 const INTAKE_MARGIN_NS: u64 = 20_000;
 
-/// Last part of a wait, in which the clock answers no requests and sleeps until the exact deadline.
+/// Length of the last part of a wait, in which the clock answers no requests and sleeps until the exact deadline.
 const FINAL_SLEEP: Duration = Duration::from_millis(2);
 
 impl PhysicsLoop {

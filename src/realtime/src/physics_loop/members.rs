@@ -73,6 +73,7 @@ impl PhysicsLoop {
         }
     }
 
+    /// Begins a new lockstep with these members.
     pub(super) fn begin_lockstep(&mut self, members: Vec<Member>) {
         self.barrier = Some(Barrier::begin(&self.members, &members, self.simulation.layout()));
         self.settings.mode = Mode::Lockstep;
@@ -109,8 +110,8 @@ impl PhysicsLoop {
         }
     }
 
-    /// Applies a member's answer for a step. If that step is over by now, only the answer's commands count; they act in
-    /// the next step.
+    /// Applies a member's answer for a step, unless all steps that it answers for are over by now. Its commands act in
+    /// the next step in any case.
     pub(super) fn apply_answer(&mut self, answer: Answer) {
         let Answer { client, step, epoch, next, commands, .. } = answer;
         let (present, is_same) = (self.simulation.step_index(), epoch == self.simulation.epoch());
@@ -120,6 +121,7 @@ impl PhysicsLoop {
         commands.into_iter().for_each(|command| self.simulation.submit(command));
     }
 
+    /// Changes the clock mode. `members` are those of a new lockstep; they are ignored in other modes.
     pub(super) fn request_mode(&mut self, mode: Mode, members: Vec<Member>) -> Result<(), ControlError> {
         match (mode, members.is_empty()) {
             (Mode::Lockstep, true) => {
