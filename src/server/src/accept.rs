@@ -93,6 +93,7 @@ async fn admit(
     });
 }
 
+/// Authenticates a client and runs its session; closes the connection and returns the cause of its end.
 async fn serve_client(
     mut connection: Connection<'_>,
     endpoint: Endpoint,

@@ -25,6 +25,7 @@ const BACKLOG: u32 = 1024;
 pub(super) struct Bound {
     pub(super) control: TcpListener,
     pub(super) control_address: SocketAddr,
+    /// Listeners of all devices and robots.
     pub(super) opened: Vec<Opened>,
     /// Ports of all devices and of all robots, each in the order of ids.
     pub(super) ports: [Vec<OpenPort>; 2],

@@ -23,14 +23,21 @@ const IDLE_LIMIT_NS: u64 = 60_000_000_000;
 /// All connections.
 #[derive(Debug)]
 pub(super) struct Connections {
+    /// Limit of the total number of connections.
     in_all: usize,
+    /// Limit for each endpoint.
     per_endpoint: usize,
+    /// Limit for each address.
     per_address: usize,
+    /// Idle time after which a client that has sent no request can be evicted, nanoseconds.
     silent_ns: u64,
+    /// Open connections by their numbers.
     open: Mutex<HashMap<u64, Entry>>,
+    /// Number of connections so far.
     count: AtomicU64,
 }
 
+/// An open connection.
 #[derive(Debug)]
 struct Entry {
     endpoint: Endpoint,
@@ -64,8 +71,11 @@ pub(super) struct ConnectionSlot {
 /// The limit that refuses a new connection, with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionLimit {
+    /// Limit for the endpoint.
     Endpoint(usize),
+    /// Limit for the client's address.
     Address(usize),
+    /// Limit of the total number.
     All(usize),
 }
 

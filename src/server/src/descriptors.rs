@@ -26,6 +26,7 @@ pub(super) fn for_connections() -> usize {
     free - RESERVED_DESCRIPTORS.min(free / 2)
 }
 
+/// Largest number of open files that the system allows this process.
 #[cfg(target_os = "linux")]
 fn descriptor_limit() -> usize {
     use rustix::process::{Resource, getrlimit};
@@ -33,6 +34,7 @@ fn descriptor_limit() -> usize {
     getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
 }
 
+/// Number of open files of this process.
 #[cfg(target_os = "linux")]
 fn open_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").map_or(RESERVED_DESCRIPTORS, Iterator::count)

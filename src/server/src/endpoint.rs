@@ -3,6 +3,7 @@
 /// Purpose of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endpoint {
+    /// The control port.
     Control,
     /// Port of a device, by [`OpenPort::number`](super::served::OpenPort::number).
     Device(u32),

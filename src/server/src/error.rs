@@ -15,7 +15,7 @@ pub enum ServerError {
     Bind {
         /// `file:line:column` of the device, or the name of the setting.
         place: String,
-        /// Owner of the port: a device, a robot or the control port.
+        /// Owner of the port, such as a device or the control port.
         who: String,
         /// Requested address.
         address: SocketAddr,
@@ -32,7 +32,7 @@ pub enum ServerError {
     Offset {
         /// `file:line` of the device, or the name of the setting.
         place: String,
-        /// Owner of the port: a device, a robot or the control port.
+        /// Owner of the port, such as a device or the control port.
         who: String,
         /// Port in the model or the settings.
         port: u16,
@@ -61,6 +61,7 @@ pub enum ServerError {
     NoToken(std::net::IpAddr),
 }
 
+/// Help text for a port that cannot be bound.
 fn advice(cause: &io::Error, address: SocketAddr, holder: &Option<String>) -> String {
     match cause.kind() {
         io::ErrorKind::AddrInUse => {

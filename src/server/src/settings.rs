@@ -10,7 +10,7 @@ use std::{
 pub struct Settings {
     /// Address of all ports.
     pub bind: IpAddr,
-    /// Port of the clock; 0 asks for a free one.
+    /// Control port; 0 requests any free port.
     pub control_port: u16,
     /// Mapping from the ports in model and settings to the ports that are bound.
     pub ports: PortChoice,

@@ -32,8 +32,10 @@ pub(super) struct TokenAttempts {
     by_address: Mutex<HashMap<IpAddr, Attempts>>,
 }
 
+/// The wrong tokens of an address.
 #[derive(Debug, Default)]
 struct Attempts {
+    /// Number of wrong tokens since the last right one.
     wrong: u64,
     /// Earliest time of the next answer, monotonic nanoseconds.
     next_ns: u64,
@@ -46,8 +48,8 @@ pub(super) struct Verdict {
     pub(super) is_admitted: bool,
     /// Delay before the answer.
     pub(super) delay: Duration,
-    /// Number of wrong tokens of this address, if an event is due: at the first delayed attempt, and at each power of
-    /// ten.
+    /// Number of wrong tokens of this address, if an event is due: at [`FREE_ATTEMPTS`], after which attempts are
+    /// delayed, and at each power of ten.
     pub(super) reported: Option<u64>,
 }
 

@@ -1,7 +1,8 @@
 //! World edits: adding a robot, or removing a robot or an object, while the server runs.
 //!
 //! The edited world is read and built beside the running one, and its new ports are opened. Only then the clock is
-//! asked to replace the running world. A failure before that changes nothing; the replacement itself cannot fail.
+//! asked to replace the running world. A failure before that changes nothing. The clock replaces the world as a whole
+//! or refuses, and the running world then stays.
 
 use std::{io, sync::Arc};
 
@@ -37,6 +38,7 @@ pub(super) async fn edit_world(shared: &Arc<Shared>, change: WorldEdit) -> Resul
     work.await.unwrap_or_else(|_| Err(Refusal::State("this has gone wrong; please report it".into())))
 }
 
+/// Builds the edited world, opens its new ports and switches to it. Returns as [`edit_world`].
 async fn build_and_switch(shared: &Arc<Shared>, change: WorldEdit) -> Result<String, Refusal> {
     // Edits happen one after the other, each on the result of the previous one.
     let _lock = shared.changing.lock().await;

@@ -11,7 +11,7 @@ pub(super) struct Head {
     pub(super) time_s: f64,
     /// Wall time since the start of the run.
     pub(super) wall_s: f64,
-    /// Lateness of the step.
+    /// Delay between the step's deadline and its start.
     pub(super) late_s: f64,
     pub(super) real_time_factor: f64,
     /// Target rate of `realtime`, simulated seconds per wall second.

@@ -65,8 +65,8 @@ enum ClientMessage {
     /// A line for the control port; the reply carries the id.
     Control { id: u64, control: String },
     /// Acknowledgement and settings; at least one of the four is present. `seen` is the number of the last frame or
-    /// message of ruts that the page has shown, `watch` and `ruts` are the requested rates, `on_close` the commands for
-    /// the end of the connection.
+    /// message of ruts that the page has shown. `watch` and `ruts` are the requested rates. `on_close` lists commands
+    /// for the end of the connection.
     View { seen: Option<u32>, watch: Option<Rate>, ruts: Option<Rate>, on_close: Option<Vec<DeviceCommand>> },
 }
 
@@ -114,12 +114,16 @@ struct Page {
 
 /// An event that the loop of a page handles.
 enum Wakeup {
+    /// A message from the page, or the end of the connection.
     Received(Option<Result<Message, axum::Error>>),
+    /// The next frame is permitted.
     Due,
+    /// A frame is permitted, and there is something new to show.
     Frame,
     Events,
     Commands,
     Ruts,
+    /// Id of a control request, and its answer.
     Answer(u64, String),
     Ping,
 }
@@ -433,6 +437,7 @@ fn rate_timer(hz: f64) -> Option<Interval> {
     (hz > 1e-3).then(|| skipping_interval(Duration::from_secs_f64(1.0 / hz.min(MAX_HZ))))
 }
 
+/// [`Head::state`] of a run state.
 fn state_code(state: RunState) -> u8 {
     match state {
         RunState::Paused => 0,
@@ -441,6 +446,7 @@ fn state_code(state: RunState) -> u8 {
     }
 }
 
+/// [`Head::mode`] of a clock mode.
 fn mode_code(mode: Mode) -> u8 {
     match mode {
         Mode::RealTime => 0,

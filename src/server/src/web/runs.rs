@@ -141,6 +141,7 @@ pub(super) struct Steps {
     every: Option<u64>,
 }
 
+/// Default number of frames.
 fn one_frame() -> u64 {
     1
 }

@@ -32,7 +32,7 @@ const TILES_PER_QUERY: usize = 16;
 /// Largest number of tiles in a message to a page, so that the message does not delay frames for long.
 const TILES_PER_MESSAGE: usize = 64;
 
-/// Highest message rate that a page can request, Hz. The ruts are not queried more often.
+/// Highest message rate that a page can request, Hz: the rate of [`QUERY_INTERVAL`].
 const MAX_HZ: f64 = 10.0;
 
 /// Length of a message's header, bytes.
@@ -54,7 +54,9 @@ struct RutCache {
     revision: u64,
     /// Revision at the last start over (a new world, or a reset). A page at an older revision has outdated tiles.
     first_revision: u64,
+    /// All tiles, each with its revision.
     tiles: BTreeMap<TileKey, (u64, RutTile)>,
+    /// The same tiles in the order of their revisions.
     by_revision: BTreeMap<u64, TileKey>,
 }
 
