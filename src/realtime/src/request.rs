@@ -60,7 +60,7 @@ impl fmt::Debug for Exchange {
 pub struct ChangedRuts {
     /// The tiles, in the list that came with the request.
     pub tiles: Vec<RutTile>,
-    /// Whether the list starts over, so that tiles from earlier answers are void, and whether more are left.
+    /// Flags: the list starts over, so that tiles from earlier answers are void; more tiles are left.
     pub changes: RutChanges,
 }
 

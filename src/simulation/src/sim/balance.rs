@@ -34,6 +34,7 @@ pub(super) struct Balance {
     flight_steps: u64,
 }
 
+/// A robot whose balance is watched.
 #[derive(Debug)]
 struct WatchedRobot {
     name: String,
@@ -131,6 +132,7 @@ impl WatchedRobot {
     }
 }
 
+/// The robots that stand or drive by themselves.
 fn watched_robots(mechanism: &Mechanism, up: DVec3) -> Vec<WatchedRobot> {
     let forest = Graph::new(&mechanism.bodies, &mechanism.joints).spanning_forest();
     let watch = |(index, robot): (usize, &simpartner_model::Robot)| {

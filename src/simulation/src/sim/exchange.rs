@@ -60,6 +60,7 @@ impl Simulation {
         Ok((std::mem::replace(self, next), remainder))
     }
 
+    /// Creates the devices and restores the states of those that existed before.
     fn transfer_devices(&mut self, old: &Self, numbers: &Renumbering) {
         // New devices, because sensors refer to the bodies of the edited world.
         self.devices = self.new_devices();

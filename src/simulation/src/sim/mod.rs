@@ -178,17 +178,17 @@ impl Simulation {
         self.background = background;
     }
 
-    /// The layout of a record.
+    /// Layout of the records.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// The model.
+    /// The model of the world.
     pub fn world(&self) -> &Arc<World> {
         &self.world
     }
 
-    /// The length of a step.
+    /// Length of a step.
     pub fn timestep(&self) -> Timestep {
         self.timestep
     }

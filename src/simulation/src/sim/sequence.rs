@@ -105,6 +105,7 @@ impl Simulation {
         Ok(())
     }
 
+    /// Ends the sequence, with an event if it is broken off.
     fn end_playback(&mut self, end: SequenceEnd) {
         self.playback = None;
         if let SequenceEnd::BrokenOff(why) = &end {

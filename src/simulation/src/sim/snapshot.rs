@@ -29,7 +29,7 @@ pub enum SnapshotError {
     Model(String),
 }
 
-/// Everything a step depends on, except commands that wait for later steps.
+/// Everything that a step depends on, except commands for later steps and scans under way.
 #[derive(Serialize, Deserialize)]
 struct SavedState {
     engine: String,

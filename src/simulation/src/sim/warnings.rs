@@ -78,6 +78,7 @@ struct StartScene<'a> {
 }
 
 impl StartScene<'_> {
+    /// A warning at the place of a body in its file.
     fn body_warning(&self, body: BodyId, what: String, help: &str) -> Warning {
         Warning { place: self.world.mechanism.body(body).source.clone(), what, help: help.into() }
     }

@@ -41,12 +41,13 @@ pub(super) trait Probe: Send {
 /// State of a probe between steps.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum ProbeState {
+    /// The probe has no state.
     None,
-    /// Of an accelerometer: last velocity (m/s) and reading (m/s²), then its rotations as in `Turning`.
+    /// State of an accelerometer: last velocity (m/s) and reading (m/s²), then its rotations as in `Turning`.
     Motion([[f64; 3]; 2], [[f64; 4]; 2]),
-    /// Of a load cell: quaternions of its axes at the end and in the middle of the last step.
+    /// State of a load cell: quaternions of its axes at the end and in the middle of the last step.
     Turning([[f64; 4]; 2]),
-    /// Range of rays, m.
+    /// State of a ray sensor: its range, m.
     Range(f64),
 }
 

@@ -53,6 +53,7 @@ pub(super) struct RaySensor {
     mount: MountPoint,
     /// Ray directions in the body's frame.
     directions: Arc<[DVec3]>,
+    /// Metres.
     range: f64,
 }
 
@@ -115,9 +116,8 @@ fn ray_directions(mount: &Pose, scanner: Scanner) -> Vec<DVec3> {
     fans.flat_map(rays).map(direction).collect()
 }
 
-/// Angle number `index` of `count` angles that are evenly spaced from `-half_angle` to `half_angle`, radians. A single
-/// angle is
-/// 0.
+/// Angle number `index` of `count` angles that are evenly spaced from `-half_angle` to `half_angle`, radians. If there
+/// is only one, it is 0.
 fn spread_angle(half_angle: f64, index: usize, count: usize) -> f64 {
     match count {
         1 => 0.0,
