@@ -20,7 +20,7 @@ use super::{
     lockstep::{MemberSlot, MembershipTable},
     os,
     quota::{Full, QUEUE, Quota},
-    records::{RecordReader, RecordWriter, records},
+    records::{RecordReader, RecordWriter, record_channel},
     request::{Answer, ChangedRuts, Exchange, Request},
     request_queue::{RequestReceiver, RequestSender, SendError, request_queue},
     shared::Shared,
@@ -99,7 +99,7 @@ pub struct Inbox {
 pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
     let (sender, requests) = request_queue(QUEUE);
     let shared = Arc::new(Shared::new(Status::at_start(&first, timestep)));
-    let (publish, records) = records(&layout, timestep, first);
+    let (publish, records) = record_channel(&layout, timestep, first);
     let members = Arc::new(MembershipTable::default());
     let (writer, events, commands) = event_ring();
     let inbox = Inbox {
@@ -132,7 +132,7 @@ impl Handle {
         let commands = renumber_commands(commands, layout, &current)?;
         let present = self.records.present();
         self.quota.admit(commands, &present, |commands, place| {
-            self.send(match <[Command; 1]>::try_from(commands) {
+            self.send_request(match <[Command; 1]>::try_from(commands) {
                 Ok([command]) => Request::Command(command, place),
                 Err(commands) => Request::Commands(commands, place),
             })
@@ -184,8 +184,9 @@ impl Handle {
             Some(client) if client == answer.client => {
                 let step = answered_step(&answer).map_err(ControlError::WrongState)?;
                 let (epoch, next) = (answer.epoch, step.after(answer.seen.count));
-                let send =
-                    |commands, place| self.send(Request::Answer(Answer { client, step, epoch, next, commands, place }));
+                let send = |commands, place| {
+                    self.send_request(Request::Answer(Answer { client, step, epoch, next, commands, place }))
+                };
                 match commands.is_empty() {
                     true => send(commands, self.quota.reserve_slot(client)?)?,
                     false => self.quota.admit(commands, &self.records.present(), send)?,
@@ -202,7 +203,7 @@ impl Handle {
             ))),
             _ => {
                 let slot = MemberSlot { generation: membership.generation, index };
-                self.send(Request::Join(slot, answer.client))?;
+                self.send_request(Request::Join(slot, answer.client))?;
                 membership.members[index].1 = Some(answer.client);
                 Ok(Acknowledged::Joined)
             }
@@ -216,7 +217,7 @@ impl Handle {
     pub fn leave(&self, client: ClientId) -> Result<(), ControlError> {
         let mut membership = self.members.lock();
         if let Some(index) = membership.members.iter().position(|(_, present)| *present == Some(client)) {
-            self.send(Request::Leave(MemberSlot { generation: membership.generation, index }, client))?;
+            self.send_request(Request::Leave(MemberSlot { generation: membership.generation, index }, client))?;
             membership.members[index].1 = None;
         }
         Ok(())
@@ -235,7 +236,7 @@ impl Handle {
         let (is_state, is_quit) = (control == Control::State, control == Control::Quit);
         let answer = async {
             match control {
-                Control::Quit => self.quit().await,
+                Control::Quit => self.end_run().await,
                 control => self.send_control(control).await,
             }
         };
@@ -260,12 +261,12 @@ impl Handle {
 
     async fn send_control(&self, control: Control) -> Result<Status, ControlError> {
         let (sender, answer) = oneshot::channel();
-        self.send(Request::Control(control, sender))?;
+        self.send_request(Request::Control(control, sender))?;
         answer.await.unwrap_or(Err(ControlError::Over))
     }
 
     /// Ends the run, even if the queue is full or the present step takes long.
-    async fn quit(&self) -> Result<Status, ControlError> {
+    async fn end_run(&self) -> Result<Status, ControlError> {
         self.shared.request_quit(os::now_ns());
         loop {
             match self.send_control(Control::Quit).await {
@@ -280,7 +281,7 @@ impl Handle {
     /// # Errors
     /// When the queue is full or the run is over.
     pub fn note(&self, event: Event) -> Result<(), ControlError> {
-        self.send(Request::Note(event))
+        self.send_request(Request::Note(event))
     }
 
     /// The rut tiles that have changed since the last call by any caller, at most as many as the capacity of `room`.
@@ -291,7 +292,7 @@ impl Handle {
     /// When the queue is full or the run is over.
     pub async fn changed_ruts(&self, room: Vec<RutTile>) -> Result<ChangedRuts, ControlError> {
         let (sender, answer) = oneshot::channel();
-        self.send(Request::Ruts(room, sender))?;
+        self.send_request(Request::Ruts(room, sender))?;
         answer.await.map_err(|_| ControlError::Over)
     }
 
@@ -336,7 +337,7 @@ impl Handle {
             let numbers = Renumbering::new(&current, &layout);
             let mut membership = self.members.lock();
             let exchange = Exchange { next, numbers: numbers.clone(), event };
-            self.send(Request::Exchange(Box::new(exchange), sender))?;
+            self.send_request(Request::Exchange(Box::new(exchange), sender))?;
             membership.renumber_members(&numbers);
             *current = layout;
         }
@@ -362,7 +363,7 @@ impl Handle {
         self.timestep
     }
 
-    fn send(&self, request: Request) -> Result<(), ControlError> {
+    fn send_request(&self, request: Request) -> Result<(), ControlError> {
         self.requests.send(request).map_err(|error| match error {
             SendError::Full => ControlError::Full(Full::Queue),
             SendError::Over => ControlError::Over,

@@ -188,7 +188,7 @@ impl Barrier {
     }
 
     /// Records a client's answer for the present step, if that answer is pending; `next` is the following step.
-    pub(super) fn answer(&mut self, client: ClientId, next: StepIndex) {
+    pub(super) fn answer_if_pending(&mut self, client: ClientId, next: StepIndex) {
         if self.members.iter().any(|member| member.client == Some(client) && !member.answered) {
             self.answer_until(client, next);
         }
@@ -220,7 +220,7 @@ impl Barrier {
     }
 
     /// Time left to answer; zero at the timeout, `None` after [`mark_overdue`](Self::mark_overdue).
-    pub(super) fn remaining(&self, timeout: Duration, now_ns: u64) -> Option<Duration> {
+    pub(super) fn remaining_time(&self, timeout: Duration, now_ns: u64) -> Option<Duration> {
         let waited = Duration::from_nanos(now_ns.saturating_sub(self.waiting_since_ns));
         (!self.overdue).then(|| timeout.saturating_sub(waited))
     }

@@ -30,12 +30,12 @@ struct FillLevel {
 }
 
 impl FillLevel {
-    fn add(&self, text_bytes: usize) {
+    fn add_record(&self, text_bytes: usize) {
         self.records.fetch_add(1, Ordering::AcqRel);
         self.text_bytes.fetch_add(text_bytes, Ordering::AcqRel);
     }
 
-    fn remove(&self, text_bytes: usize) {
+    fn remove_record(&self, text_bytes: usize) {
         self.records.fetch_sub(1, Ordering::AcqRel);
         self.text_bytes.fetch_sub(text_bytes, Ordering::AcqRel);
     }
@@ -96,10 +96,10 @@ impl LogSender {
     pub fn try_send(&self, record: Arc<StepRecord>) -> Result<(), Arc<StepRecord>> {
         // Counted before it is sent, so that the receiver never counts below zero.
         let bytes = text_bytes(&record);
-        self.fill.add(bytes);
+        self.fill.add_record(bytes);
         let refused = self.records.try_send(record);
         if refused.is_err() {
-            self.fill.remove(bytes);
+            self.fill.remove_record(bytes);
         }
         match refused {
             Ok(()) | Err(TrySendError::Disconnected(_)) => Ok(()),
@@ -113,8 +113,8 @@ impl LogSender {
     /// When the log has ended.
     pub fn send(&self, record: Arc<StepRecord>) -> Result<(), SendError<Arc<StepRecord>>> {
         let bytes = text_bytes(&record);
-        self.fill.add(bytes);
-        self.records.send(record).inspect_err(|_| self.fill.remove(bytes))
+        self.fill.add_record(bytes);
+        self.records.send(record).inspect_err(|_| self.fill.remove_record(bytes))
     }
 
     /// Number of records in the queue.
@@ -144,7 +144,7 @@ pub struct LogReceiver {
 impl LogReceiver {
     /// Waits for the next record; `None` when all senders are gone and all records are taken.
     pub fn recv(&self) -> Option<Arc<StepRecord>> {
-        self.records.recv().ok().inspect(|record| self.fill.remove(text_bytes(record)))
+        self.records.recv().ok().inspect(|record| self.fill.remove_record(text_bytes(record)))
     }
 
     /// Waits for the next record for at most `time`.
@@ -152,7 +152,7 @@ impl LogReceiver {
     /// # Errors
     /// When no record comes in that time, or all senders are gone and all records are taken.
     pub fn recv_timeout(&self, time: Duration) -> Result<Arc<StepRecord>, RecvTimeoutError> {
-        self.records.recv_timeout(time).inspect(|record| self.fill.remove(text_bytes(record)))
+        self.records.recv_timeout(time).inspect(|record| self.fill.remove_record(text_bytes(record)))
     }
 
     /// True if the queue is at least half full, by the number of records or by the length of their texts.

@@ -161,14 +161,14 @@ mod portable {
     use super::{Grants, Scheduling};
 
     /// Zero of the monotonic clock: the first call.
-    fn base() -> Instant {
-        static BASE: OnceLock<Instant> = OnceLock::new();
-        *BASE.get_or_init(Instant::now)
+    fn clock_origin() -> Instant {
+        static CLOCK_ORIGIN: OnceLock<Instant> = OnceLock::new();
+        *CLOCK_ORIGIN.get_or_init(Instant::now)
     }
 
     /// Nanoseconds of the monotonic clock.
     pub fn now_ns() -> u64 {
-        base().elapsed().as_nanos() as u64
+        clock_origin().elapsed().as_nanos() as u64
     }
 
     /// Not available on this system.

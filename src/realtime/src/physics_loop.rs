@@ -199,7 +199,7 @@ impl PhysicsLoop {
             let figures = &mut board.figures;
             figures.compute.record(self.compute_ns);
             late_ns.into_iter().for_each(|late_ns| figures.lateness.record(late_ns));
-            figures.speed.step(begin_ns, self.simulation.timestep());
+            figures.speed.count_step(begin_ns, self.simulation.timestep());
             board.status = self.status(&board.figures);
         }
         is_counted

@@ -45,7 +45,7 @@ impl Printer {
                 limits.unseen += missed;
                 new.iter().map(|new| &new.event).filter(|event| is_enabled(event.kind)).for_each(|event| {
                     if limits.admit(event.kind, os::now_ns()) {
-                        print(event);
+                        print_event(event);
                     }
                 });
                 limits.take_omission_messages(if is_last { u64::MAX } else { os::now_ns() }).iter().for_each(|text| {
@@ -125,7 +125,7 @@ impl PrintLimits {
     }
 }
 
-fn level(kind: EventKind) -> Level {
+fn event_level(kind: EventKind) -> Level {
     match kind {
         EventKind::Divergence => Level::ERROR,
         EventKind::ClockSlip
@@ -155,7 +155,7 @@ fn level(kind: EventKind) -> Level {
 }
 
 fn is_enabled(kind: EventKind) -> bool {
-    match level(kind) {
+    match event_level(kind) {
         Level::ERROR => tracing::enabled!(Level::ERROR),
         Level::WARN => tracing::enabled!(Level::WARN),
         Level::INFO => tracing::enabled!(Level::INFO),
@@ -163,11 +163,11 @@ fn is_enabled(kind: EventKind) -> bool {
     }
 }
 
-fn print(event: &Event) {
+fn print_event(event: &Event) {
     let (step, kind) = (event.step, event.kind.name());
     let subject = if event.subject.is_empty() { String::new() } else { format!(" {}:", event.subject) };
     let text = if event.text.is_empty() { String::new() } else { format!(" {}", event.text) };
-    match level(event.kind) {
+    match event_level(event.kind) {
         Level::ERROR => tracing::error!("step {step}: {kind}{subject}{text}"),
         Level::WARN => tracing::warn!("step {step}: {kind}{subject}{text}"),
         Level::INFO => tracing::info!("step {step}: {kind}{subject}{text}"),

@@ -47,7 +47,7 @@ pub struct RecordReader {
 }
 
 /// Creates both ends. `first` is the record of step 0.
-pub(super) fn records(layout: &Layout, timestep: Timestep, first: StepRecord) -> (RecordWriter, RecordReader) {
+pub(super) fn record_channel(layout: &Layout, timestep: Timestep, first: StepRecord) -> (RecordWriter, RecordReader) {
     let (writer, newest) = watch::channel(Arc::new(first));
     let (every, _) = broadcast::channel(history_capacity(layout, timestep));
     let reader = RecordReader { newest, every: every.clone(), unread: None, next: None, last: None };
@@ -165,7 +165,7 @@ mod tests {
 
     fn both() -> (Layout, RecordWriter, RecordReader) {
         let layout = Layout::new(1, 0, Vec::new());
-        let (writer, reader) = records(&layout, Timestep::MILLISECOND, StepRecord::new(&layout));
+        let (writer, reader) = record_channel(&layout, Timestep::MILLISECOND, StepRecord::new(&layout));
         (layout, writer, reader)
     }
 

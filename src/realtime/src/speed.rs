@@ -38,7 +38,7 @@ impl Speed {
     }
 
     /// Counts a step, and updates the real-time factor at the end of a window.
-    pub(super) fn step(&mut self, now_ns: u64, timestep: Timestep) {
+    pub(super) fn count_step(&mut self, now_ns: u64, timestep: Timestep) {
         self.steps += 1;
         let window_ns = now_ns.saturating_sub(self.window_start_ns);
         if window_ns >= WINDOW_NS {

@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    client_events::note,
+    client_events::log_event,
     connection::{CloseReason, Connection, DELETED},
     control, device,
     endpoint::Endpoint,
@@ -32,7 +32,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts clients of an endpoint until the server closes or the endpoint is deleted, then waits for the open
 /// connections.
-pub(super) async fn accept(
+pub(super) async fn accept_clients(
     listener: TcpListener,
     endpoint: Endpoint,
     shared: Arc<Shared>,
@@ -43,12 +43,12 @@ pub(super) async fn accept(
     loop {
         tokio::select! {
             _ = closed.changed() => break,
-            Ok(()) = changes.changed() => if !shared.newest().has(endpoint) {
+            Ok(()) = changes.changed() => if !shared.newest().has_endpoint(endpoint) {
                 break;
             },
             Some(_) = clients.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => admit(stream, address, endpoint, &shared, &closed, &mut clients).await,
+                Ok((stream, address)) => admit_client(stream, address, endpoint, &shared, &closed, &mut clients).await,
                 // Most likely out of descriptors; open connections continue.
                 Err(_) => sleep(RETRY_PAUSE).await,
             },
@@ -59,7 +59,7 @@ pub(super) async fn accept(
 }
 
 /// Admits a new client and spawns its session, or refuses it.
-async fn admit(
+async fn admit_client(
     mut stream: TcpStream,
     address: SocketAddr,
     endpoint: Endpoint,
@@ -81,7 +81,7 @@ async fn admit(
     clients.spawn(async move {
         let client = shared.next_client();
         let subject = shared.current().name_of(endpoint);
-        note(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
+        log_event(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
         let end = serve_client(Connection::new(stream, slot, closed, &shared), endpoint, client, address.ip()).await;
         leave_lockstep(&shared, client).await;
         let why = match end {
@@ -89,7 +89,7 @@ async fn admit(
             CloseReason::Server => "was told that the run is over",
             CloseReason::Rule(rule) => rule,
         };
-        note(&shared, EventKind::Disconnect, &subject, format!("client {} {why}", client.0)).await;
+        log_event(&shared, EventKind::Disconnect, &subject, format!("client {} {why}", client.0)).await;
     });
 }
 

@@ -19,7 +19,7 @@ use super::{
 };
 
 /// Largest number of connections that wait to be accepted, for each port.
-const BACKLOG: u32 = 1024;
+const ACCEPT_BACKLOG: u32 = 1024;
 
 /// All listeners of a server.
 pub(super) struct Bound {
@@ -140,7 +140,7 @@ fn open_listener(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListen
     // Accepted connections inherit the size.
     socket.set_send_buffer_size(send_buffer)?;
     socket.bind(address)?;
-    let listener = socket.listen(BACKLOG)?;
+    let listener = socket.listen(ACCEPT_BACKLOG)?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }

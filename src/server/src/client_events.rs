@@ -18,19 +18,19 @@ pub(super) async fn judge_token(shared: &Shared, address: IpAddr, is_right: bool
     let verdict = shared.token_attempts.judge(address, is_right, now_ns());
     if let Some(wrong) = verdict.reported {
         let text = format!("{wrong} wrong tokens from {address}: further attempts of this address take a second each");
-        note_value(shared, EventKind::WrongToken, "server", text, Some(wrong as f64)).await;
+        log_event_with_value(shared, EventKind::WrongToken, "server", text, Some(wrong as f64)).await;
     }
     sleep(verdict.delay).await;
     verdict.is_admitted
 }
 
 /// Logs an event; retries while the queue to the physics thread is full.
-pub(super) async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
-    note_value(shared, kind, subject, text, None).await;
+pub(super) async fn log_event(shared: &Shared, kind: EventKind, subject: &str, text: String) {
+    log_event_with_value(shared, kind, subject, text, None).await;
 }
 
 /// Logs an event with a value; retries while the queue to the physics thread is full.
-async fn note_value(shared: &Shared, kind: EventKind, subject: &str, text: String, value: Option<f64>) {
+async fn log_event_with_value(shared: &Shared, kind: EventKind, subject: &str, text: String, value: Option<f64>) {
     let event = Event { step: StepIndex(0), kind, subject: subject.to_owned(), text, value };
     while let Err(ControlError::Full(_)) = shared.handle.note(event.clone()) {
         sleep(QUEUE_PAUSE).await;

@@ -11,7 +11,7 @@ use simpartner_realtime::ControlError;
 #[derive(Debug, Error)]
 pub enum ServerError {
     /// The operating system refused a port.
-    #[error("{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), advice(cause, *address, holder))]
+    #[error("{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), help_text(cause, *address, holder))]
     Bind {
         /// `file:line:column` of the device, or the name of the setting.
         place: String,
@@ -62,7 +62,7 @@ pub enum ServerError {
 }
 
 /// Help text for a port that cannot be bound.
-fn advice(cause: &io::Error, address: SocketAddr, holder: &Option<String>) -> String {
+fn help_text(cause: &io::Error, address: SocketAddr, holder: &Option<String>) -> String {
     match cause.kind() {
         io::ErrorKind::AddrInUse => {
             let holder = holder.as_deref().unwrap_or("another program has it, maybe a server that is still running");

@@ -15,7 +15,7 @@ use simpartner_model::{Body, Contact, ContactKind, Grasp};
 use super::scene::{json_of_placed, json_of_pose, json_of_visual, vector};
 
 /// Version of this JSON.
-const PROTOCOL: u32 = 1;
+const PROTOCOL_VERSION: u32 = 1;
 
 /// A grasp with the results of its checks, for gravity tilted by up to `tilt` radians. All vectors are in the world's
 /// axes, torques about the centre of mass. Each of the chart's 801 directions is checked with
@@ -28,13 +28,13 @@ pub fn grasp_scene(grasp: &Grasp, section: Section, tilt: f64) -> Result<Value, 
     let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
     let world = StaticsInWorld { rotation: grasp.object.pose.rotation, statics: &statics };
     let [force, torque] = world.force_and_torque(&statics.load);
-    let chart = match chart(&world, tilt) {
+    let chart = match json_of_chart(&world, tilt) {
         Ok(chart) => chart,
         Err(GraspError::NoGravity) => Value::Null,
         Err(error) => return Err(error),
     };
     Ok(json!({
-        "protocol": PROTOCOL,
+        "protocol": PROTOCOL_VERSION,
         "name": grasp.name,
         "object": json_of_object(&grasp.object),
         "mass": mass.mass,
@@ -105,7 +105,7 @@ impl StaticsInWorld<'_> {
             }
             Verdict::Impossible(certificate) => {
                 let [velocity, turning] = self.force_and_torque(&certificate.twist);
-                let [force, torque] = self.force_and_torque(&excess(statics, certificate));
+                let [force, torque] = self.force_and_torque(&excess_wrench(statics, certificate));
                 state["verdict"] = json!("impossible");
                 state["motion"] = json!({ "velocity": rounded(velocity), "angular_velocity": rounded(turning) });
                 state["excess"] = json!({ "force": rounded(force), "torque": rounded(torque) });
@@ -125,7 +125,7 @@ fn force_components(forces: &Forces) -> impl Iterator<Item = [f64; 4]> {
 /// can balance satisfy twist.w <= support(-twist): they lie on one side of a plane. The actual load lies beyond that
 /// plane by the certificate's gap. The excess is the shortest wrench back to the plane, with torques divided by
 /// [`Statics::length`].
-fn excess(statics: &Statics, certificate: &Certificate) -> Vector6 {
+fn excess_wrench(statics: &Statics, certificate: &Certificate) -> Vector6 {
     let (gap, twist) = (certificate.gap(statics), certificate.twist);
     let length = statics.length * statics.length;
     let dual = Vector6::from_fn(|row, _| twist[row] * if row < 3 { 1.0 } else { length });
@@ -135,7 +135,7 @@ fn excess(statics: &Statics, certificate: &Certificate) -> Vector6 {
 
 /// The stability chart with the result for each direction: one direction in the middle row, [`COLUMNS`] in every other
 /// row.
-fn chart(world: &StaticsInWorld<'_>, tilt: f64) -> Result<Value, GraspError> {
+fn json_of_chart(world: &StaticsInWorld<'_>, tilt: f64) -> Result<Value, GraspError> {
     let statics = world.statics;
     let result = chart::chart(statics, tilt)?;
     let digits = |value: f64| format!("{value:.6e}").parse().unwrap_or(value);
@@ -198,7 +198,7 @@ mod tests {
         let Verdict::Impossible(certificate) = check(&statics).verdict else {
             panic!("two points resist no torque about them")
         };
-        let rest = statics.under(statics.load - excess(&statics, &certificate));
+        let rest = statics.under(statics.load - excess_wrench(&statics, &certificate));
         assert!(certificate.gap(&statics) > 0.1 && certificate.gap(&rest).abs() < 1e-9 * statics.scale());
     }
 }

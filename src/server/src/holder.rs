@@ -8,7 +8,7 @@ const MAX_COMMAND_CHARS: usize = 100;
 #[cfg(target_os = "linux")]
 pub(super) fn describe_holder(port: u16) -> Option<String> {
     let sockets = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| std::fs::read_to_string(file).unwrap_or_default());
-    let socket = sockets.iter().flat_map(|text| text.lines().skip(1)).filter_map(Socket::read);
+    let socket = sockets.iter().flat_map(|text| text.lines().skip(1)).filter_map(Socket::parse_line);
     // Prefer a socket that listens; a connection from that port may block it, too.
     let socket = socket.filter(|socket| socket.port == port).max_by_key(|socket| socket.listens)?;
     let target = format!("socket:[{}]", socket.inode);
@@ -52,7 +52,7 @@ struct Socket {
 #[cfg(target_os = "linux")]
 impl Socket {
     /// Parses a line; `None` for the heading and for sockets that no process holds.
-    fn read(line: &str) -> Option<Self> {
+    fn parse_line(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (_, port) = words.get(1)?.rsplit_once(':')?;
         Some(Self {
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_line_of_proc_is_read() {
         let line = "   0: 0100007F:1964 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 12345 1 0 100 0 0 10 0";
-        assert_eq!(Socket::read(line), Some(Socket { port: 6500, listens: true, user: 1000, inode: 12345 }));
-        assert_eq!(Socket::read("sl local_address"), None);
+        assert_eq!(Socket::parse_line(line), Some(Socket { port: 6500, listens: true, user: 1000, inode: 12345 }));
+        assert_eq!(Socket::parse_line("sl local_address"), None);
     }
 }

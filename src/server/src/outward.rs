@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 /// Destinations for which the routing table is queried; none of them is sent anything. The documentation addresses
 /// (RFC 5737, RFC 3849) take the default route; there is one more for each private network (RFC 1918).
-const DESTINATIONS: [&str; 5] =
+const ROUTE_QUERIES: [&str; 5] =
     ["192.0.2.1:9", "[2001:db8::1]:9", "192.168.255.254:9", "172.31.255.254:9", "10.255.255.254:9"];
 
 /// The addresses at which a client reaches a bound address. The unspecified address yields the source addresses of this
@@ -14,7 +14,7 @@ pub fn reachable(bound: SocketAddr) -> Vec<SocketAddr> {
         return vec![bound];
     }
     let mut found: Vec<IpAddr> = Vec::new();
-    for destination in DESTINATIONS {
+    for destination in ROUTE_QUERIES {
         if let Some(ip) = source_address(destination).filter(|ip| bound.is_ipv6() || ip.is_ipv4())
             && !found.contains(&ip)
         {

@@ -7,7 +7,7 @@ use simpartner_wire::ports_file::{DevicePort, PortsFile, RobotPort};
 use super::served::Served;
 
 /// Content of the ports file for a served world.
-pub(super) fn describe(served: &Served, control: SocketAddr, viewer: Option<SocketAddr>) -> PortsFile {
+pub(super) fn describe_ports(served: &Served, control: SocketAddr, viewer: Option<SocketAddr>) -> PortsFile {
     let devices = served.layout.devices().iter().zip(&served.devices).map(|(info, port)| DevicePort {
         name: info.name.clone(),
         kind: info.kind.name().to_owned(),

@@ -13,7 +13,7 @@ use super::{served::Served, web::RunModel};
 use simpartner_simulation::device;
 
 /// Version of the scene and of the messages between page and server.
-const PROTOCOL: u32 = 1;
+const PROTOCOL_VERSION: u32 = 1;
 
 /// Largest number of grid points of shown terrain along a side: half a million triangles, which a browser draws
 /// smoothly.
@@ -47,7 +47,7 @@ fn json_of_world(world: &World, infos: &[DeviceInfo], ports: &[u16], timestep: T
     let devices = world.devices.iter().zip(infos).zip(ports);
     let devices = devices.map(|((device, info), &port)| json_of_device(&device.spec, info, port));
     json!({
-        "protocol": PROTOCOL,
+        "protocol": PROTOCOL_VERSION,
         "name": world.name,
         "timestep": timestep.seconds(),
         "gravity": vector(world.mechanism.gravity),
@@ -88,7 +88,7 @@ fn json_of_ground(ground: &Ground) -> Value {
         }
         Ground::Heightfield(field) => json_of_heightfield(&field.at_most(MAX_TERRAIN_POINTS)),
         Ground::Mesh(mesh) => {
-            json!({ "kind": "mesh", "vertices": points(&mesh.vertices), "triangles": mesh.triangles })
+            json!({ "kind": "mesh", "vertices": single_precision(&mesh.vertices), "triangles": mesh.triangles })
         }
     };
     json["friction"] = json!(ground.material().friction);
@@ -116,7 +116,7 @@ fn json_of_heightfield(field: &Heightfield) -> Value {
 }
 
 /// Points in single precision, the precision of the drawing. It halves the number of digits.
-fn points(list: &[DVec3]) -> Vec<[f32; 3]> {
+fn single_precision(list: &[DVec3]) -> Vec<[f32; 3]> {
     list.iter().map(|point| point.as_vec3().to_array()).collect()
 }
 
@@ -159,10 +159,12 @@ pub(super) fn json_of_placed(placed: &Placed) -> Value {
             json!({ "radius": radius, "length": length })
         }
         Shape::ConvexHull { points: corners } => match hull_surface(corners) {
-            Some((corners, triangles)) => json!({ "points": points(&corners), "triangles": triangles }),
-            None => json!({ "points": points(corners), "triangles": [] }),
+            Some((corners, triangles)) => json!({ "points": single_precision(&corners), "triangles": triangles }),
+            None => json!({ "points": single_precision(corners), "triangles": [] }),
         },
-        Shape::TriangleMesh { vertices, triangles } => json!({ "vertices": points(vertices), "triangles": triangles }),
+        Shape::TriangleMesh { vertices, triangles } => {
+            json!({ "vertices": single_precision(vertices), "triangles": triangles })
+        }
         Shape::Compound { parts } => json!({ "parts": parts.iter().map(json_of_placed).collect::<Vec<_>>() }),
     };
     json["kind"] = json!(placed.shape.name());

@@ -74,7 +74,7 @@ impl Served {
     }
 
     /// True if the world has the device or robot of an endpoint.
-    pub(super) fn has(&self, endpoint: Endpoint) -> bool {
+    pub(super) fn has_endpoint(&self, endpoint: Endpoint) -> bool {
         match endpoint {
             Endpoint::Device(number) => self.device_at(number).is_some(),
             Endpoint::Robot(number) => self.robot_at(number).is_some(),

@@ -28,7 +28,7 @@ use super::{
     endpoint::Endpoint,
     entities::Entities,
     error::ServerError,
-    ports_file::describe,
+    ports_file::describe_ports,
     served::Served,
     settings::Settings,
     shared::{LogFigures, Shared},
@@ -160,16 +160,21 @@ impl Server {
 
     /// Content of the file that lists the ports.
     pub fn ports_file(&self) -> PortsFile {
-        describe(&self.start, self.control_address(), self.viewer_address())
+        describe_ports(&self.start, self.control_address(), self.viewer_address())
     }
 
     /// Serves all ports until `stop` is sent or dropped, and returns when the last connection is closed.
     pub async fn run(mut self, mut stop: oneshot::Receiver<()>) {
         let (closing, closed) = watch::channel(false);
         let mut endpoints = JoinSet::new();
-        endpoints.spawn(accept::accept(self.control, Endpoint::Control, Arc::clone(&self.shared), closed.clone()));
+        endpoints.spawn(accept::accept_clients(
+            self.control,
+            Endpoint::Control,
+            Arc::clone(&self.shared),
+            closed.clone(),
+        ));
         for (listener, endpoint) in self.listeners {
-            endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
+            endpoints.spawn(accept::accept_clients(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
         }
         if let Some(page) = self.page {
             endpoints.spawn(web::serve(page, Arc::clone(&self.shared), closed.clone()));
@@ -179,7 +184,7 @@ impl Server {
                 // Dropping the sender stops the server, too.
                 _ = &mut stop => break,
                 Some((listener, endpoint)) = self.opened.recv() => {
-                    endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
+                    endpoints.spawn(accept::accept_clients(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
                 }
                 // A port whose device or robot was deleted.
                 Some(_) = endpoints.join_next() => {}

@@ -15,7 +15,7 @@ use super::{
     bind,
     entities::Entities,
     error::{ServerError, refusal},
-    ports_file::describe,
+    ports_file::describe_ports,
     served::Served,
     shared::Shared,
 };
@@ -122,6 +122,6 @@ async fn switch_world(
     }
     shared.changes.send_replace(number);
     let viewer = shared.viewer.get().map(|(_, address)| *address);
-    entities.write_ports(&describe(&shared.newest(), shared.control_address, viewer));
+    entities.write_ports(&describe_ports(&shared.newest(), shared.control_address, viewer));
     Ok(())
 }

@@ -23,7 +23,7 @@ impl PhysicsLoop {
     /// Waits for an answer, and acts on a timeout.
     pub(super) fn wait_for_members(&mut self) {
         let Some(barrier) = &self.barrier else { return };
-        match barrier.remaining(self.settings.lockstep.timeout, os::now_ns()) {
+        match barrier.remaining_time(self.settings.lockstep.timeout, os::now_ns()) {
             Some(Duration::ZERO) => self.handle_timeout(),
             remaining => self.wait_for_request(remaining.map_or(LOG_CHECK, |time| time.min(LOG_CHECK))),
         }
@@ -57,7 +57,7 @@ impl PhysicsLoop {
             && matches!(command.action, Action::Drive(_))
             && command.at.is_none_or(|at| at == next)
         {
-            barrier.answer(command.client, next);
+            barrier.answer_if_pending(command.client, next);
         }
         self.simulation.submit(command);
     }

@@ -20,7 +20,7 @@ fn find_file(path: &str) -> Option<&'static File> {
 }
 
 /// Text of a file of the page; `None` if there is no such file.
-pub(super) fn text(path: &str) -> Option<&'static str> {
+pub(super) fn file_text(path: &str) -> Option<&'static str> {
     find_file(path).and_then(|file| std::str::from_utf8(file.bytes).ok())
 }
 

@@ -62,7 +62,7 @@ fn double_count(layout: &Layout) -> usize {
 }
 
 /// Appends the frame of a record.
-pub(super) fn write(head: &Head, layout: &Layout, record: &StepRecord, out: &mut Vec<u8>) {
+pub(super) fn write_frame(head: &Head, layout: &Layout, record: &StepRecord, out: &mut Vec<u8>) {
     let (start, values, contacts) = (out.len(), &record.values, &record.contacts);
     let length = frame_bytes(layout) + contacts.largest().len() * CONTACT_BYTES;
     out.reserve(length);
@@ -112,7 +112,7 @@ mod tests {
         let mut record = StepRecord::new(&layout);
         record.values = (0..layout.len()).map(|index| index as f64).collect();
         let mut out = vec![7];
-        write(&Head { step: 5, number: 9, ..Head::default() }, &layout, &record, &mut out);
+        write_frame(&Head { step: 5, number: 9, ..Head::default() }, &layout, &record, &mut out);
         let frame = &out[1..];
         assert_eq!((frame.len(), frame_bytes(&layout)), (96 + 80, 96 + 80));
         assert_eq!(&frame[..16], [b"SPV1".as_slice(), &176u32.to_le_bytes(), &5u64.to_le_bytes()].concat());
@@ -124,7 +124,7 @@ mod tests {
     fn an_empty_world_is_only_a_head() {
         let layout = Layout::new(0, 0, Vec::new());
         let mut out = Vec::new();
-        write(&Head::default(), &layout, &StepRecord::new(&layout), &mut out);
+        write_frame(&Head::default(), &layout, &StepRecord::new(&layout), &mut out);
         assert_eq!(out.len(), HEADER_BYTES);
     }
 
@@ -136,7 +136,7 @@ mod tests {
         let contact = Contact { body: BodyId::new(0), other: None, point, normal, force, gap: -7.0 };
         record.contacts.refill([contact; 2].into_iter());
         let mut out = Vec::new();
-        write(&Head::default(), &layout, &record, &mut out);
+        write_frame(&Head::default(), &layout, &record, &mut out);
         assert_eq!((out.len(), out[84], out[92]), (frame_bytes(&layout) + 96, 2, 2));
         let last = &out[out.len() - CONTACT_BYTES..];
         assert_eq!(last[..8], [0, 0, 0, 0, 255, 255, 255, 255]);

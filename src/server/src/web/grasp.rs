@@ -21,19 +21,19 @@ use super::{
 use crate::{bind, error::ServerError, settings::Settings};
 
 /// Content security policy of the page. It loads nothing, because everything it needs is in the file.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
                       form-action 'none'";
 
 /// A self-contained page of a grasp (the JSON of `grasp_scene`); `None` if this program was built without its page.
 pub fn grasp_page(scene: &Value) -> Option<String> {
-    let (script, style) = (files::text("/grasp.js")?, files::text("/grasp.css")?);
+    let (script, style) = (files::file_text("/grasp.js")?, files::file_text("/grasp.css")?);
     // Escaped, so that neither a name in the grasp nor a string of the script ends its HTML element.
     let data = scene.to_string().replace('<', "\\u003c");
     let script = script.replace("</script", "<\\/script");
     let title = escape_html(scene["name"].as_str().unwrap_or_default());
     Some(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} - SimPartner</title>\n\
          <link rel=\"icon\" href=\"data:,\">\n<style>{style}</style>\n</head>\n<body>\n<noscript>This page needs JavaScript.</noscript>\n\
          <script type=\"application/json\" id=\"scene\">{data}</script>\n<script type=\"module\">{script}</script>\n</body>\n</html>\n"
@@ -104,7 +104,7 @@ async fn guard_request(guard: &Guard, request: Request, next: Next) -> Response 
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_POLICY));
     response
 }
 

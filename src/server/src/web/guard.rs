@@ -102,7 +102,7 @@ impl Guard {
     fn shown_as_bearer(&self, headers: &HeaderMap) -> Shown {
         let Some(wanted) = self.bearer else { return Shown::Right };
         match single_header(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")) {
-            Some(shown) => Shown::of(blake3::hash(shown.as_bytes()) == wanted),
+            Some(shown) => Shown::right_or_wrong(blake3::hash(shown.as_bytes()) == wanted),
             None => Shown::Nothing,
         }
     }
@@ -114,7 +114,7 @@ impl Guard {
         let mut tokens = offered.filter(|offer| offer.starts_with(TOKEN_PREFIX));
         // A request is one attempt, so it may show only one token.
         match (tokens.next(), tokens.next()) {
-            (Some(shown), None) => Shown::of(blake3::hash(shown.as_bytes()) == wanted),
+            (Some(shown), None) => Shown::right_or_wrong(blake3::hash(shown.as_bytes()) == wanted),
             (Some(_), Some(_)) => Shown::Wrong,
             (None, _) => Shown::Nothing,
         }
@@ -133,7 +133,7 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    fn of(is_right: bool) -> Self {
+    fn right_or_wrong(is_right: bool) -> Self {
         if is_right { Self::Right } else { Self::Wrong }
     }
 }

@@ -26,7 +26,7 @@ use super::{
     ruts::RutReader,
     timing::{changed, skipping_interval, tick},
 };
-use crate::{client_events::note, connection::CloseReason, control, device::wait_for_place, error::refusal};
+use crate::{client_events::log_event, connection::CloseReason, control, device::wait_for_place, error::refusal};
 use simpartner_realtime::{CommandCount, CommandReader, EpochEvent, EventReader, Mode, RunState, Status};
 
 /// Largest number of frames and messages of ruts that a page has not acknowledged (`seen`).
@@ -133,7 +133,7 @@ pub(super) async fn talk(mut socket: WebSocket, web: Arc<Web>, address: SocketAd
     let shared = Arc::clone(&web.shared);
     let client = shared.next_client();
     web.pages.send_modify(|pages| *pages += 1);
-    note(&shared, EventKind::Connect, "viewer", format!("client {} from {address}", client.0)).await;
+    log_event(&shared, EventKind::Connect, "viewer", format!("client {} from {address}", client.0)).await;
     let mut page = Page::new(web, client);
     let end = page.run(&mut socket).await.err().unwrap_or(CloseReason::Client);
     for order in std::mem::take(&mut page.on_close) {
@@ -145,7 +145,7 @@ pub(super) async fn talk(mut socket: WebSocket, web: Arc<Web>, address: SocketAd
         CloseReason::Server => "was told that the run is over",
         CloseReason::Rule(rule) => rule,
     };
-    note(&shared, EventKind::Disconnect, "viewer", format!("client {} {why}", client.0)).await;
+    log_event(&shared, EventKind::Disconnect, "viewer", format!("client {} {why}", client.0)).await;
     // The page may be gone already.
     let _ = timeout(shared.settings.limits.unread, socket.send(Message::Close(None))).await;
     page.web.pages.send_modify(|pages| *pages -= 1);
@@ -191,14 +191,14 @@ impl Page {
             match wake {
                 Wakeup::Received(Some(Ok(message))) => {
                     missed_pings = 0;
-                    self.receive(socket, message).await?;
+                    self.handle_message(socket, message).await?;
                 }
                 Wakeup::Received(Some(Err(_)) | None) => return Err(CloseReason::Client),
                 Wakeup::Due => self.due = true,
                 Wakeup::Frame => {
                     self.due = false;
-                    if let Some(frame) = self.frame() {
-                        self.send(socket, Message::Binary(frame.into())).await?;
+                    if let Some(frame) = self.next_frame() {
+                        self.send_message(socket, Message::Binary(frame.into())).await?;
                     }
                 }
                 Wakeup::Events => {
@@ -214,15 +214,15 @@ impl Page {
                 Wakeup::Ruts => {
                     self.number = self.number.wrapping_add(1);
                     let message = self.ruts.message(self.number);
-                    self.send(socket, Message::Binary(message.into())).await?;
+                    self.send_message(socket, Message::Binary(message.into())).await?;
                 }
-                Wakeup::Answer(id, reply) => self.reply(socket, Some(id), &reply).await?,
+                Wakeup::Answer(id, reply) => self.send_reply(socket, Some(id), &reply).await?,
                 Wakeup::Ping if missed_pings == MAX_MISSED_PINGS => {
                     return Err(CloseReason::Rule("said nothing any more"));
                 }
                 Wakeup::Ping => {
                     missed_pings += 1;
-                    self.send(socket, Message::Ping(Vec::new().into())).await?;
+                    self.send_message(socket, Message::Ping(Vec::new().into())).await?;
                 }
             }
         }
@@ -249,7 +249,7 @@ impl Page {
         }
     }
 
-    async fn receive(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), CloseReason> {
+    async fn handle_message(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), CloseReason> {
         let received = match &message {
             Message::Text(text) => serde_json::from_str(text).ok(),
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
@@ -260,10 +260,10 @@ impl Page {
             Some(ClientMessage::Set { id, set }) => {
                 wait_for_place(&self.web.shared.handle, self.client).await;
                 let reply = self.send_command(&set).unwrap_or_else(|refusal| refusal.to_string());
-                self.reply(socket, Some(id), &reply).await
+                self.send_reply(socket, Some(id), &reply).await
             }
             Some(ClientMessage::Control { id, control }) => match self.send_control(id, &control).await {
-                Some(reply) => self.reply(socket, Some(id), &reply).await,
+                Some(reply) => self.send_reply(socket, Some(id), &reply).await,
                 None => Ok(()),
             },
             Some(ClientMessage::View { seen, watch, ruts, on_close })
@@ -275,7 +275,7 @@ impl Page {
             }
             Some(ClientMessage::View { .. }) | None => {
                 let got = message.to_text().unwrap_or("binary").chars().take(60).collect();
-                self.reply(socket, None, &Refusal::Verb { got, known: USAGE }.to_string()).await
+                self.send_reply(socket, None, &Refusal::Verb { got, known: USAGE }.to_string()).await
             }
         }
     }
@@ -357,7 +357,7 @@ impl Page {
     }
 
     /// The newest record as a frame; `None` until the clock's status is known, or if the record is of another world.
-    fn frame(&mut self) -> Option<Vec<u8>> {
+    fn next_frame(&mut self) -> Option<Vec<u8>> {
         let status = self.status.borrow_and_update().clone()?;
         let record = self.latest.borrow_and_update().clone();
         let served = self.web.shared.served_as(self.world).filter(|_| record.world == self.world)?;
@@ -378,7 +378,7 @@ impl Page {
             pages: *self.web.pages.borrow(),
         };
         let mut bytes = Vec::new();
-        frame::write(&head, &served.layout, &record, &mut bytes);
+        frame::write_frame(&head, &served.layout, &record, &mut bytes);
         Some(bytes)
     }
 
@@ -396,16 +396,16 @@ impl Page {
         }))
     }
 
-    async fn reply(&self, socket: &mut WebSocket, to: Option<u64>, reply: &str) -> Result<(), CloseReason> {
+    async fn send_reply(&self, socket: &mut WebSocket, to: Option<u64>, reply: &str) -> Result<(), CloseReason> {
         self.send_json(socket, json!({ "to": to, "reply": reply.trim_end() })).await
     }
 
     async fn send_json(&self, socket: &mut WebSocket, message: Value) -> Result<(), CloseReason> {
-        self.send(socket, Message::Text(message.to_string().into())).await
+        self.send_message(socket, Message::Text(message.to_string().into())).await
     }
 
     /// Sends a message. An error if the page reads too slowly or the connection ends.
-    async fn send(&self, socket: &mut WebSocket, message: Message) -> Result<(), CloseReason> {
+    async fn send_message(&self, socket: &mut WebSocket, message: Message) -> Result<(), CloseReason> {
         let mut closed = self.web.closed.clone();
         tokio::select! {
             _ = closed.wait_for(|closed| *closed) => Err(CloseReason::Server),

@@ -205,12 +205,12 @@ impl Frames {
         (self.from, self.count) = next.filter(|_| !ends).map_or((0, 0), |next| (next, self.count - wanted));
         let mut bytes = Vec::with_capacity(length * logged.len());
         for record in logged {
-            frame::write(&self.head(&record), &self.model.layout, &record, &mut bytes);
+            frame::write_frame(&self.frame_header(&record), &self.model.layout, &record, &mut bytes);
         }
         Ok(bytes)
     }
 
-    fn head(&self, record: &StepRecord) -> Head {
+    fn frame_header(&self, record: &StepRecord) -> Head {
         Head {
             step: record.step.0,
             time_s: self.model.timestep.seconds_at(record.step),

@@ -77,7 +77,7 @@ impl RaySensor {
 
 impl Probe for RaySensor {
     fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
-        self.present_scan(engine).cast(reading);
+        self.present_scan(engine).cast_rays(reading);
     }
 
     fn scan(&self, engine: &dyn Engine) -> Option<Scan> {

@@ -67,7 +67,7 @@ struct ScanWork {
 impl Scan {
     /// Appends the distances along the rays, m. Rays pass through the sensor's body; a ray that hits nothing reads the
     /// range.
-    pub(super) fn cast(&self, reading: &mut Vec<f64>) {
+    pub(super) fn cast_rays(&self, reading: &mut Vec<f64>) {
         let origin = self.world_from_body.point(self.origin);
         reading.extend(self.directions.iter().map(|direction| {
             let direction = self.world_from_body.direction(*direction).normalize();
@@ -89,7 +89,7 @@ impl ScanWork {
     fn result(&self) -> &(Vec<f64>, Arc<NoiseModel>) {
         self.result.get_or_init(|| {
             let mut reading = Vec::with_capacity(self.fields.len());
-            self.scan.cast(&mut reading);
+            self.scan.cast_rays(&mut reading);
             if self.noise.is_silent() {
                 return (reading, Arc::clone(&self.noise));
             }
