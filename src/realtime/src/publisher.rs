@@ -209,8 +209,8 @@ impl RecordSender {
                 format!("the log's queue of {capacity} records was full, because the log took fewer than steps came")
             }
             None => format!(
-                "the ring of {CIRCULATING_RECORDS} records to the publisher was full, because that thread got too little \
-                 processor time"
+                "the ring of {CIRCULATING_RECORDS} records to the publisher was full, because that thread got too \
+                 little processor time"
             ),
         }
     }

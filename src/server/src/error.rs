@@ -11,7 +11,9 @@ use simpartner_realtime::ControlError;
 #[derive(Debug, Error)]
 pub enum ServerError {
     /// The operating system refused a port.
-    #[error("{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), help_text(cause, *address, holder))]
+    #[error(
+        "{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), help_text(cause, *address, holder)
+    )]
     Bind {
         /// `file:line:column` of the device, or the name of the setting.
         place: String,

@@ -184,7 +184,8 @@ impl Server {
                 // Dropping the sender stops the server, too.
                 _ = &mut stop => break,
                 Some((listener, endpoint)) = self.opened.recv() => {
-                    endpoints.spawn(accept::accept_clients(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
+                    let shared = Arc::clone(&self.shared);
+                    endpoints.spawn(accept::accept_clients(listener, endpoint, shared, closed.clone()));
                 }
                 // A port whose device or robot was deleted.
                 Some(_) = endpoints.join_next() => {}
