@@ -103,7 +103,8 @@ impl<'a> Connection<'a> {
         self.slot.set_served(is_served);
     }
 
-    /// Closes the connection. If the server is the cause, the client is sent the reason first.
+    /// Closes the connection. The client is sent the reason first if it was evicted, sent no request in time, or its
+    /// device or robot was deleted.
     pub(super) async fn close(mut self, end: CloseReason) {
         let refusal = match end {
             CloseReason::Rule(why @ (EVICTED | NO_REQUEST)) => {
