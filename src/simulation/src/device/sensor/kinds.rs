@@ -1,6 +1,6 @@
 //! The noiseless measurement of each kind of sensor.
 //!
-//! [`build_probe`] and [`body_probe`] have an arm for each kind. A kind that reads the present state is a closure in
+//! [`probe`] and [`on_body`] have an arm for each kind. A kind that reads the present state is a closure in
 //! its arm. A kind with a state of its own is a type in another file of this folder.
 
 use bevy_math::DVec3;
@@ -30,9 +30,9 @@ fn closure_probe(read: impl Fn(&dyn Engine, &mut Vec<f64>) + Send + 'static) -> 
 }
 
 /// Creates the probe of a sensor.
-pub(super) fn build_probe(sensor: &Sensor, world: &World, timestep: Timestep) -> Box<dyn Probe> {
+pub(super) fn probe(sensor: &Sensor, world: &World, timestep: Timestep) -> Box<dyn Probe> {
     match sensor.mount {
-        Mount::Body { body, pose } => body_probe(sensor, MountPoint::new(world, body, pose), world, timestep),
+        Mount::Body { body, pose } => on_body(sensor, MountPoint::new(world, body, pose), world, timestep),
         Mount::Joint(id) => match sensor.kind {
             DeviceKind::ForceTorqueSensor => Box::new(joint_load_cell(world, id, sensor.options.frame)),
             _ => closure_probe(move |engine, reading| joint::read_state(id, engine, reading)),
@@ -40,7 +40,7 @@ pub(super) fn build_probe(sensor: &Sensor, world: &World, timestep: Timestep) ->
     }
 }
 
-fn body_probe(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep) -> Box<dyn Probe> {
+fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep) -> Box<dyn Probe> {
     let frame = sensor.options.frame;
     let plane = TangentPlane::new(world.geographic_origin);
     let accelerometer = || Accelerometer::new(mount, world.mechanism.gravity, timestep.seconds());

@@ -25,7 +25,7 @@ use simpartner_wire::signal::{Configuration, Fault, Field, LongReading, MOST_FIE
 
 use self::{
     delivery::Delivery,
-    kinds::build_probe,
+    kinds::probe,
     noise::{NoiseModel, NoiseState},
     probe::{Probe, ProbeState},
     scan::PendingScan,
@@ -84,7 +84,7 @@ impl Sensor {
         let fields = device_fields(&spec.clone().into(), world);
         let quantities = spec.kind.description().quantities;
         let mut sensor = Self {
-            probe: build_probe(spec, world, timestep),
+            probe: probe(spec, world, timestep),
             noise: Arc::new(NoiseModel::new(quantities, fields.len(), &spec.noise, seed.stream("noise"))),
             delivery: Delivery::new(timestep.steps_in(spec.latency_s), spec.dropout, seed.stream("delivery")),
             scan: None,
