@@ -21,8 +21,12 @@ COPY --from=page /viewer/dist clients/viewer/dist
 RUN RUSTFLAGS= cargo build --locked --profile dist --bins && mkdir -p /out/bin && \
     cp target/dist/simpartner target/dist/simpartner-sequencer target/dist/simpartner-serial target/dist/simpartner-ros2 /out/bin/
 
+# `--build-context programs=FOLDER` takes this stage's place: programs that are built already, in FOLDER/bin.
+FROM scratch AS programs
+COPY --from=build /out/ /
+
 FROM ${BASE}
-COPY --from=build /out/bin/ /usr/local/bin/
+COPY --from=programs /bin/ /usr/local/bin/
 # The server needs no rights of root. Under Docker with a folder of the host, `--user "$(id -u):$(id -g)"` makes the log yours.
 RUN useradd --create-home --uid 1000 simpartner && mkdir /data && chown simpartner /data
 USER simpartner

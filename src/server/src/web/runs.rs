@@ -236,7 +236,7 @@ pub(super) async fn events(State(web): State<Arc<Web>>, Path(run): Path<i64>) ->
 
 /// `/runs/{id}/commands.json`
 pub(super) async fn commands(State(web): State<Arc<Web>>, Path(run): Path<i64>) -> RunResponse {
-    let _permit = web.lookup_permit().await;
+    let _permit = web.lookup_permit().await?;
     let model = web.model(run).await?;
     let commands = web.archive(run)?.commands(run, &model, MAX_COMMAND_ENTRIES).await?;
     let commands: Vec<_> = commands.iter().map(live::json_of_commands).collect();
