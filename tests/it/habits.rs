@@ -186,3 +186,21 @@ fn a_port_on_the_line_of_an_offset_is_not_moved() {
     assert!(moved.contains("6600") && !moved.contains("7000"), "{moved}");
     assert!(named.contains("7000") && !named.contains("7100") && !named.contains("6600"), "{named}");
 }
+
+#[test]
+fn the_manual_pages_of_all_verbs_are_written_into_a_folder() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("share/man1");
+    let written = simpartner(&["man", "-o"]).arg(&folder).output().unwrap();
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    for (page, heading) in [("simpartner.1", "simpartner"), ("simpartner-db-verify.1", "simpartner-db-verify")] {
+        let text = std::fs::read_to_string(folder.join(page)).unwrap();
+        assert!(text.contains(&format!(".TH {heading} 1")), "{page}: {text}");
+    }
+    let pages = std::fs::read_dir(&folder).unwrap().count();
+    assert!(pages > 40, "{pages} pages");
+    let file = scratch.write("file", "");
+    let refused = output(&["man", "-o", &file]);
+    assert!(refused.status.code() == Some(3), "{:?}: {}", refused.status, text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("the manual pages cannot be written"), "{}", text(&refused.stderr));
+}
