@@ -1,15 +1,17 @@
-//! Worlds that the run may go on in, until the log comes to their first record.
+//! Descriptions of worlds that follow a world edit, kept until their first record reaches the log.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::description::RunDescription;
 
-/// Descriptions of the next worlds. The code that makes a world puts it here before the clock goes on in it.
+/// Descriptions of upcoming worlds. The code that edits the world announces the new one here before the clock continues
+/// in it.
 #[derive(Debug, Clone, Default)]
 pub struct AnnouncedWorlds(Arc<Mutex<Vec<RunDescription>>>);
 
 impl AnnouncedWorlds {
-    /// Adds the next world. One of the same number was never gone on in.
+    /// Adds the description of an upcoming world. It replaces an earlier world of the same number, in which the run
+    /// never continued.
     pub fn announce(&self, description: RunDescription) {
         let number = description.layout.world();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -17,8 +19,8 @@ impl AnnouncedWorlds {
         known.push(description);
     }
 
-    /// Takes the world of a number; those before it have had no step.
-    pub(super) fn take(&self, world: u32) -> Option<RunDescription> {
+    /// Takes the description of the world of this number and drops those announced before it, which had no step.
+    pub(super) fn take_world(&self, world: u32) -> Option<RunDescription> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = known.iter().position(|known| known.layout.world() == world)?;
         known.drain(..=place).next_back()

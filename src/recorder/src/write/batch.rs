@@ -1,7 +1,8 @@
-//! A log is a sequence of batches. Each is committed whole or not at all, and only once.
+//! The batches that make up a log. Each batch is committed as a whole or not at all, and only once.
 //!
-//! The transaction of a batch also sets the run's `position` to the batch's number. A recorder that lost its connection during a commit
-//! does not know whether the batch is there and sends it again: then the number says that the database has it, and nothing is written.
+//! The transaction of a batch also sets the run's `position` to the batch's number. A recorder that loses its
+//! connection during a commit does not know whether the batch was stored, so it sends the batch again. If `position`
+//! shows that the database has it, nothing is written.
 
 use serde::{Deserialize, Serialize};
 use sqlx::AssertSqlSafe;
@@ -18,74 +19,77 @@ use crate::{
     },
 };
 
-/// A part of a run's log.
+/// Part of a run's log: consecutive rows that one transaction commits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Batch {
-    /// The run's key.
+    /// Key of the run.
     pub(super) run_key: String,
-    /// How often the process had reset the world before that run.
+    /// Number of runs that the process had begun before this one.
     pub(super) epoch: u32,
-    /// Its number within the run, from 1.
+    /// Number of the batch within the run, from 1.
     pub(super) number: u64,
-    /// The first step that it has rows of, and how many steps.
+    /// First step that the batch has rows of.
     pub(super) first_step: u64,
+    /// Number of steps that the batch has rows of; 0 for a batch without steps.
     pub(super) steps: u64,
     pub(super) content: Content,
 }
 
-/// What a batch has. Spill files hold the variants by their place here.
+/// Content of a batch. Spill files store the index of the variant, so the order of the variants must not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Content {
-    /// The run's row and the model: always the first.
+    /// The run's row and the model: always the first batch of a run.
     Begin(TableRows),
     /// Rows of steps, commands and events.
     Rows(TableRows),
-    /// What the run's row gets at its end, see `run_rows::end`: always the last.
+    /// Values that complete the run's row at the end, see `run_rows::encode_run_end`: always the last batch of a run.
     End(Vec<Cell>),
 }
 
-/// The result of a commit.
+/// Result of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Committed {
     pub(super) ids: RunIds,
-    /// False if the database had it already.
+    /// False if the database already had the batch.
     pub(super) is_new: bool,
 }
 
-/// What the database has of a run.
+/// The part of a run that the database has.
 pub(super) struct CommittedRun {
     pub(super) ids: RunIds,
-    /// The highest number of a committed batch.
+    /// Highest number of a committed batch.
     position: u64,
-    /// The numbers below it of batches that are not committed.
+    /// Numbers below `position` of batches that are not committed.
     pub(super) missing: Ranges,
 }
 
 impl CommittedRun {
-    /// Whether a batch is committed.
-    pub(super) fn has(&self, number: u64) -> bool {
+    /// True if the batch of this number is committed.
+    pub(super) fn has_batch(&self, number: u64) -> bool {
         number <= self.position && !self.missing.contains(number)
     }
 }
 
-/// Whether batches before one may be missing.
+/// Rule for a batch whose predecessors are not all committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gaps {
+    /// The commit fails.
     Refused,
+    /// The commit succeeds, and the database notes the numbers of the missing batches.
     Allowed,
 }
 
 impl Batch {
-    /// Whether its values fit the columns of the tables.
+    /// True if the batch has one value for each column of its tables.
     pub(super) fn fits_the_tables(&self) -> bool {
         match &self.content {
             Content::Begin(rows) | Content::Rows(rows) => rows.fit_the_tables(),
-            // The checksum and the run's number are behind the columns.
+            // The checksum and the run's number follow the columns.
             Content::End(values) => values.len() == schema::columns_at_end().len() + 2,
         }
     }
 
-    /// The size of its values in a database, about, in bytes.
+    /// Approximate size of the batch's values in a database, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         match &self.content {
             Content::Begin(rows) | Content::Rows(rows) => rows.bytes(),
@@ -93,7 +97,7 @@ impl Batch {
         }
     }
 
-    /// How many rows of steps, commands and events it has.
+    /// Number of rows of steps, commands and events.
     pub(super) fn rows(&self) -> u64 {
         match &self.content {
             Content::Rows(rows) => rows.count(),
@@ -101,20 +105,20 @@ impl Batch {
         }
     }
 
-    /// Commits it, unless it was committed before.
+    /// Commits the batch, unless it was committed before.
     pub(super) async fn commit(&self, connection: &mut Connection, gaps: Gaps) -> Result<Committed, RecorderError> {
         connection.begin().await?;
         let committed = match &self.content {
             Content::Begin(rows) => self.begin_run(connection, rows).await?,
             Content::Rows(rows) => {
-                let committed = self.claim(connection, gaps).await?;
+                let committed = self.claim_number(connection, gaps).await?;
                 if committed.is_new {
                     connection.insert(rows, committed.ids).await?;
                 }
                 committed
             }
             Content::End(values) => {
-                let committed = self.claim(connection, gaps).await?;
+                let committed = self.claim_number(connection, gaps).await?;
                 if committed.is_new {
                     end_run(connection, values, committed.ids).await?;
                 }
@@ -125,26 +129,26 @@ impl Batch {
         Ok(committed)
     }
 
-    /// Inserts the run, which gets its number from the database.
+    /// Inserts the run's row and model. The database assigns the run's number.
     async fn begin_run(&self, connection: &mut Connection, rows: &TableRows) -> Result<Committed, RecorderError> {
         if let Some(CommittedRun { ids, .. }) = committed_run(connection, &self.run_key).await? {
             return Ok(Committed { ids, is_new: false });
         }
-        // The run's own row refers to nothing.
+        // The run's own row refers to no other row, so it can be inserted before its number is known.
         connection.insert_into(TableId::Simulation, rows, RunIds::new(0)).await?;
         let run = committed_run(connection, &self.run_key).await?;
-        let Some(CommittedRun { ids, .. }) = run else { return Err(self.unknown(connection)) };
+        let Some(CommittedRun { ids, .. }) = run else { return Err(self.unknown_run_error(connection)) };
         connection.insert(rows, ids).await?;
-        self.claim(connection, Gaps::Refused).await
+        self.claim_number(connection, Gaps::Refused).await
     }
 
-    /// Enters the batch's number into the run's row, if it is not yet there.
-    async fn claim(&self, connection: &mut Connection, gaps: Gaps) -> Result<Committed, RecorderError> {
+    /// Enters the batch's number into the run's row, unless the row has it.
+    async fn claim_number(&self, connection: &mut Connection, gaps: Gaps) -> Result<Committed, RecorderError> {
         let Some(mut run) = committed_run(connection, &self.run_key).await? else {
-            return Err(self.unknown(connection));
+            return Err(self.unknown_run_error(connection));
         };
         let ids = run.ids;
-        if run.has(self.number) {
+        if run.has_batch(self.number) {
             return Ok(Committed { ids, is_new: false });
         }
         let (next, bytes) = (run.position + 1, Parameter::Integer(self.bytes() as i64));
@@ -169,20 +173,20 @@ impl Batch {
         Ok(Committed { ids, is_new: true })
     }
 
-    fn unknown(&self, connection: &Connection) -> RecorderError {
+    fn unknown_run_error(&self, connection: &Connection) -> RecorderError {
         RecorderError::RunUnknown { database: connection.database().clone(), run_key: self.run_key.clone() }
     }
 }
 
-/// Writes what a run's row gets at its end.
+/// Completes a run's row with the values of its end.
 async fn end_run(connection: &mut Connection, values: &[Cell], ids: RunIds) -> Result<(), RecorderError> {
     let columns = [&schema::columns_at_end()[..], &[schema::END_CHECKSUM]].concat();
     let parameters: Vec<Parameter<'_>> = values.iter().map(|cell| cell.parameter(ids)).collect();
-    // Made of constants of this program.
+    // The statement consists of constants of this program.
     connection.execute(AssertSqlSafe(schema::update_run(&columns)), &parameters).await.map(drop)
 }
 
-/// What the database has of a run, if it has the run.
+/// The part of a run that the database has; `None` if it does not have the run.
 pub(super) async fn committed_run(
     connection: &mut Connection,
     run_key: &str,

@@ -1,4 +1,4 @@
-//! The run that records are added to, from its first batch to its last.
+//! The run that receives the records at present, from its first batch to its last.
 
 use std::sync::Arc;
 
@@ -15,48 +15,55 @@ use super::{
 };
 use crate::format::{cadence::Cadence, checksum::ChecksumBuilder, table_rows::TableRows, timestamp};
 
-/// What the batches have of a run so far.
+/// Counts of a run so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunProgress {
     pub(super) key: String,
+    /// Number of rows in the batches so far, in all tables.
     pub(super) rows: u64,
+    /// Number of steps with rows of state.
     pub(super) steps_logged: u64,
+    /// Number of places where a step does not follow the one before it.
     gaps: u64,
 }
 
-/// Which run of its process a run is.
+/// Position of a run among the runs of its process.
 pub(super) struct RunPlace {
     pub(super) key: String,
-    /// How many runs there were before it.
+    /// Number of runs before it.
     pub(super) number: u32,
-    /// How often the world had been reset before it.
+    /// Number of resets of the world before it.
     pub(super) epoch: u32,
-    /// Steps of the runs before it.
+    /// Total number of steps of the runs before it.
     pub(super) steps_before: u64,
 }
 
-/// A run and what has been logged of it.
+/// A run in progress, with the rows of its next batch.
 pub(super) struct CurrentRun {
     description: RunDescription,
     encoder: RowEncoder,
     progress: RunProgress,
+    /// Number of runs of the process before this one.
     number: u32,
+    /// Number of resets of the world before this run.
     epoch: u32,
-    /// The number of its latest batch.
+    /// Number of the latest batch.
     batch: u64,
     checksums: ChecksumBuilder,
     chain: StateChain,
-    /// The step that it goes on from.
+    /// Step of the snapshot that the run starts from; 0 for a run that starts from the model.
     origin: StepIndex,
     last_step: StepIndex,
-    /// Rows for the next batch, and the first step that is in them and how many.
+    /// Rows for the next batch.
     rows: TableRows,
+    /// First step of the next batch.
     first_step: u64,
+    /// Number of steps of the next batch.
     steps_in_rows: u64,
 }
 
 impl CurrentRun {
-    /// Begins a run; the batch enters it into the log.
+    /// Begins a run. The returned batch is the first of the run and enters it into the log.
     pub(super) fn begin(
         settings: &Settings,
         description: RunDescription,
@@ -66,7 +73,7 @@ impl CurrentRun {
         let RunPlace { key, number, epoch, steps_before } = place;
         let (origin, chain_head) =
             description.origin.as_ref().map_or((StepIndex(0), 0), |origin| (origin.step, origin.chain_head));
-        // How long every step is logged is a setting of the process, not of each of its runs.
+        // Thinning starts after a simulated time of the process, not of each of its runs.
         let thinned = settings.thinning.map(|thinning| {
             let after = description.timestep.steps_in(thinning.after_s);
             (origin.0 + after.saturating_sub(steps_before), thinning.every_n_steps)
@@ -97,14 +104,14 @@ impl CurrentRun {
             steps_in_rows: 0,
             description,
         };
-        let mut rows = run_rows::begin(&run.description, &start);
+        let mut rows = run_rows::encode_run_start(&run.description, &start);
         run.checksums.seal(&mut rows, 1);
-        let batch = run.batch(Content::Begin(rows));
+        let batch = run.next_batch(Content::Begin(rows));
         (run, batch)
     }
 
-    /// Whether a record belongs to this run.
-    pub(super) fn is_of(&self, record: &StepRecord) -> bool {
+    /// True if a record belongs to this run.
+    pub(super) fn owns(&self, record: &StepRecord) -> bool {
         (self.epoch, self.description.layout.world()) == (record.epoch, record.world)
     }
 
@@ -120,12 +127,12 @@ impl CurrentRun {
         self.last_step
     }
 
-    /// The head of its chain after its last step.
+    /// Head of the state chain after the last step.
     pub(super) fn chain_head(&self) -> u64 {
         self.chain.head()
     }
 
-    /// Its steps so far.
+    /// Number of steps so far.
     pub(super) fn steps(&self) -> StepIndex {
         StepIndex(self.last_step.0 - self.origin.0)
     }
@@ -159,36 +166,37 @@ impl CurrentRun {
         self.steps_in_rows += 1;
     }
 
-    /// Adds an event of the log's own.
+    /// Adds an event of the log itself, such as an outage of the database.
     pub(super) fn add_event(&mut self, event: &Event) {
         row_encoder::push_event(&mut self.rows, event, None);
     }
 
-    /// The batch of the rows since the last one; `None` if there are none.
+    /// Takes the rows since the previous batch as a batch; `None` if there are none.
     pub(super) fn take_batch(&mut self) -> Option<Batch> {
         let mut rows = std::mem::take(&mut self.rows);
         let count = rows.count();
         (count > 0).then(|| {
             self.progress.rows += count;
             self.checksums.seal(&mut rows, self.batch + 1);
-            self.batch(Content::Rows(rows))
+            self.next_batch(Content::Rows(rows))
         })
     }
 
-    /// The last batch, behind that of the last rows. `is_cut` says whether steps at the end are not in the log.
+    /// Makes the last batch, which follows the batch of the last rows. `is_cut` is true if the log lacks steps at the
+    /// end.
     pub(super) fn end(&mut self, outcome: &RunOutcome, is_cut: bool) -> Batch {
         let RunProgress { rows, steps_logged, gaps, .. } = self.progress;
         let totals =
             RunTotals { rows, steps: steps_logged, gaps: gaps + u64::from(is_cut), chain_head: self.chain.head() };
-        self.batch(Content::End(run_rows::end(outcome, totals, &timestamp::now())))
+        self.next_batch(Content::End(run_rows::encode_run_end(outcome, totals, &timestamp::now())))
     }
 
     pub(super) fn progress(&self) -> &RunProgress {
         &self.progress
     }
 
-    /// The next batch.
-    fn batch(&mut self, content: Content) -> Batch {
+    /// Makes the next batch, with the steps counted since the previous one.
+    fn next_batch(&mut self, content: Content) -> Batch {
         self.batch += 1;
         Batch {
             run_key: self.progress.key.clone(),

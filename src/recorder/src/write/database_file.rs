@@ -1,35 +1,38 @@
-//! The file of an SQLite database, which other programs may move, remove, replace or truncate while a run is logged into it. SQLite
-//! itself goes on writing into a file that has no name any more, and reports nothing.
+//! Detects that the file of an SQLite database was moved, removed, replaced or truncated by another program during a
+//! run. SQLite itself does not report this: it goes on writing into the removed file.
 
 use std::path::{Path, PathBuf};
 
 use super::file_identity::FileIdentity;
 use crate::database::{address::Database, connection::Connection, driver::Access, error::RecorderError};
 
-/// Which file it was, and how large.
+/// Identity and size of the database file at the last check.
 #[derive(Debug)]
 pub(super) struct DatabaseFile {
     path: PathBuf,
     identity: FileIdentity,
-    longest: u64,
+    /// Size at the last check, bytes.
+    length: u64,
 }
 
 impl DatabaseFile {
-    /// The file that is at a path now; `None` if there is none, or the system does not tell files apart.
+    /// The file at a path; `None` if there is none, or the system gives files no identity.
     pub(super) fn new(path: &Path) -> Option<Self> {
         let identity = FileIdentity::of_path(path)?;
-        Some(Self { path: path.to_owned(), identity, longest: 0 })
+        Some(Self { path: path.to_owned(), identity, length: 0 })
     }
 
-    /// Checks that the file is still where and what it was. This may close the connection to it, or replace it by a new one.
+    /// Checks that the same file is still at the path and has not shrunk. The check may close the connection, or
+    /// replace it by a new one.
     ///
     /// # Errors
-    /// When the file is gone, or is no database any more.
+    /// When the file is gone, or is no longer a database.
     pub(super) async fn check(&mut self, connection: &mut Option<Connection>) -> Result<(), RecorderError> {
         let database = || Database::Sqlite(self.path.clone());
         if FileIdentity::of_path(&self.path) != Some(self.identity) {
             if let Some(mut connection) = connection.take() {
-                // A file that was moved then holds everything itself; of one that was removed nothing is left either way.
+                // A file that was moved then has everything itself. If the file was removed, its data is lost either
+                // way.
                 let copied = connection.checkpoint().await;
                 copied.unwrap_or_else(|error| {
                     tracing::warn!("the write-ahead log was not copied into the file: {error}")
@@ -38,9 +41,10 @@ impl DatabaseFile {
             return Err(RecorderError::FileGone { database: database() });
         }
         let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
-        if length < self.longest {
-            // Another program may have vacuumed it, which does no harm. The write-ahead log is copied into the file first: SQLite
-            // would drop that of an empty file. A connection that was open before may have pages in memory that are gone.
+        if length < self.length {
+            // Another program may have vacuumed the file, which does no harm. The write-ahead log is copied into the
+            // file first, because SQLite would drop the log of an empty file. The connection is replaced, because it
+            // may have pages in memory that are gone.
             if let Some(mut connection) = connection.take() {
                 connection.checkpoint().await?;
             }
@@ -48,7 +52,7 @@ impl DatabaseFile {
             fresh.check_integrity().await?;
             *connection = Some(fresh);
         }
-        self.longest = length;
+        self.length = length;
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! The thread that owns the connection to the database: it commits batch after batch, and when the database goes away it retries
-//! until the database is back.
+//! The thread that owns the connection to the database. It commits batch after batch. When the database goes away, it
+//! retries until the database is back.
 
 use std::{
     collections::HashMap,
@@ -29,12 +29,12 @@ use crate::database::{
 };
 
 /// Pause before the first retry: about the time of a batch. Each further pause is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest pause: a server that starts again is found soon enough, and is not flooded by connections.
-const LAST_PAUSE: Duration = Duration::from_secs(5);
+/// Longest pause before a retry: a server that starts again is found soon enough, and is not flooded by connections.
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(5);
 
-/// What there is to deliver, in the order of the run.
+/// A batch to deliver. Batches are sent in the order of the run.
 #[derive(Debug)]
 pub(super) enum Work {
     /// A batch in memory.
@@ -43,20 +43,20 @@ pub(super) enum Work {
     Spilled(Frame),
 }
 
-/// How far the delivery is, for the log's thread.
+/// Progress of the delivery, for the log's thread.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// How many batches are committed.
+    /// Number of committed batches.
     pub(super) committed: AtomicU64,
-    /// Their bytes.
+    /// Total size of the committed batches, in bytes.
     pub(super) committed_bytes: AtomicU64,
-    /// True once it has failed for good.
+    /// True once the delivery has failed for good.
     pub(super) has_failed: AtomicBool,
     last_error: Mutex<String>,
 }
 
 impl Progress {
-    /// Why the database was away the last time.
+    /// Message of the latest error of the database; empty if there was none.
     pub(super) fn last_error(&self) -> String {
         self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -66,33 +66,33 @@ impl Progress {
     }
 }
 
-/// What was delivered in the end.
+/// Result of the delivery.
 #[derive(Debug, Default)]
 pub(super) struct Delivered {
-    /// The numbers that the database gave to runs, by their keys.
+    /// Numbers that the database assigned to the runs, by run key.
     pub(super) runs: HashMap<String, i64>,
-    /// Why not everything was, if not for lack of time alone.
+    /// Error that ended the delivery; `None` if everything was delivered, or if only the time ran out.
     pub(super) failure: Option<RecorderError>,
 }
 
-/// The delivery, before its thread runs.
+/// State of the delivery thread.
 pub(super) struct Delivery {
     pub(super) database: Database,
     pub(super) spill: SpillReader,
     pub(super) spill_path: PathBuf,
     pub(super) progress: Arc<Progress>,
     pub(super) status: Arc<RecorderStatus>,
-    /// Becomes true when the delivery is not waited for any longer.
+    /// Becomes true when the log's thread no longer waits for the delivery.
     pub(super) given_up: watch::Receiver<bool>,
     pub(super) destination: Destination,
 }
 
-/// The database, with a connection to it while there is one.
+/// The connection to the database, and what has to outlive it.
 #[derive(Debug, Default)]
 pub(super) struct Destination {
     connection: Option<Connection>,
-    /// The session of the last connection, from when that was given up to when it was ended on the server.
-    left: Option<Session>,
+    /// Session of a connection that was given up, until the session is ended on the server.
+    abandoned_session: Option<Session>,
     /// The file of an SQLite database, from the first connection on.
     file: Option<DatabaseFile>,
 }
@@ -101,7 +101,7 @@ impl Delivery {
     /// Delivers until the channel is closed.
     pub(super) async fn run(mut self, mut work: mpsc::UnboundedReceiver<Work>, mut delivered: Delivered) -> Delivered {
         while let Some(work) = work.recv().await {
-            // What is not committed is in the spill file, or still with the outbox.
+            // Uncommitted batches are in the spill file, or still in the delivery queue.
             if delivered.failure.is_some() || *self.given_up.borrow() {
                 continue;
             }
@@ -110,7 +110,7 @@ impl Delivery {
                 Work::Spilled(frame) => match self.spill.batch(frame) {
                     Ok(batch) => Arc::new(batch),
                     Err(source) => {
-                        self.fail(RecorderError::Spill { path: self.spill_path.clone(), source }, &mut delivered);
+                        self.set_failed(RecorderError::Spill { path: self.spill_path.clone(), source }, &mut delivered);
                         continue;
                     }
                 },
@@ -119,31 +119,31 @@ impl Delivery {
         }
         if let Err(error) = std::mem::take(&mut self.destination).close().await {
             match error {
-                RecorderError::FileGone { .. } if delivered.failure.is_none() => self.fail(error, &mut delivered),
-                // Everything is committed; nothing is lost if the connection cannot be closed.
+                RecorderError::FileGone { .. } if delivered.failure.is_none() => self.set_failed(error, &mut delivered),
+                // Everything is committed, so nothing is lost if the connection cannot be closed.
                 error => tracing::warn!("the database was not closed: {error}"),
             }
         }
         delivered
     }
 
-    fn fail(&self, error: RecorderError, delivered: &mut Delivered) {
+    fn set_failed(&self, error: RecorderError, delivered: &mut Delivered) {
         tracing::error!("the log has failed: {error}");
         self.progress.set_last_error(&error);
         self.progress.has_failed.store(true, Ordering::Release);
-        self.status.fail();
+        self.status.set_failed();
         delivered.failure = Some(error);
     }
 
-    /// Commits a batch, with as many retries as it takes, until a retry cannot help or is not waited for.
+    /// Commits a batch. It retries until the batch is committed, a retry cannot help, or the delivery is given up.
     async fn deliver(&mut self, batch: &Batch, delivered: &mut Delivered) {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = FIRST_RETRY_PAUSE;
         let mut given_up = self.given_up.clone();
         loop {
             let attempt = tokio::select! {
                 biased;
                 _ = given_up.wait_for(|given_up| *given_up) => None,
-                attempt = self.attempt(batch) => Some(attempt),
+                attempt = self.try_commit(batch) => Some(attempt),
             };
             let error = match attempt {
                 Some(Ok(simulation)) => {
@@ -153,7 +153,7 @@ impl Delivery {
                     delivered.runs.insert(batch.run_key.clone(), simulation);
                     self.progress.committed_bytes.fetch_add(batch.bytes(), Ordering::AcqRel);
                     self.progress.committed.fetch_add(1, Ordering::AcqRel);
-                    self.status.committed(batch.rows());
+                    self.status.add_committed_rows(batch.rows());
                     return;
                 }
                 Some(Err(error)) => error,
@@ -162,23 +162,24 @@ impl Delivery {
                     return;
                 }
             };
-            // The state of this connection is unknown, that of a new one is not.
+            // The state of this connection is unknown, so the next attempt opens a new one.
             self.destination.disconnect();
             if !error.is_transient() {
-                return self.fail(error, delivered);
+                return self.set_failed(error, delivered);
             }
             self.progress.set_last_error(&error);
             if !self.status.set_away(true) {
                 tracing::warn!("{}; the recorder retries until it is back", error.without_advice());
             }
-            let _ = tokio::time::timeout(pause.mul_f64(jitter()), given_up.wait_for(|given_up| *given_up)).await;
-            pause = (pause * 2).min(LAST_PAUSE);
+            let _ = tokio::time::timeout(pause.mul_f64(jitter_factor()), given_up.wait_for(|given_up| *given_up)).await;
+            pause = (pause * 2).min(MAX_RETRY_PAUSE);
         }
     }
 
-    async fn attempt(&mut self, batch: &Batch) -> Result<i64, RecorderError> {
-        // The log leaves the rest of a disk to others, as long as the spill file is on another disk.
-        let is_full = self.database.file().is_some_and(|file| disk_space::is_elsewhere(file, &self.spill_path));
+    /// Commits a batch, and returns the run's number.
+    async fn try_commit(&mut self, batch: &Batch) -> Result<i64, RecorderError> {
+        // The log leaves the rest of the database's disk to other programs, if the spill file's disk has room.
+        let is_full = self.database.file().is_some_and(|file| disk_space::has_only_spill_space(file, &self.spill_path));
         if is_full {
             return Err(RecorderError::DiskFull { database: self.database.clone() });
         }
@@ -187,7 +188,7 @@ impl Delivery {
 }
 
 impl Destination {
-    /// Commits a batch, over a new connection if there is none.
+    /// Commits a batch, over a new connection if there is none, and returns the run's number.
     async fn commit(&mut self, database: &Database, batch: &Batch) -> Result<i64, RecorderError> {
         if let Some(file) = &mut self.file {
             file.check(&mut self.connection).await?;
@@ -196,9 +197,9 @@ impl Destination {
             Some(connection) => connection,
             None => {
                 let mut connection = Connection::open(database, Access::Write).await?;
-                if let Some(left) = &self.left {
-                    connection.end_session(left).await?;
-                    self.left = None;
+                if let Some(session) = &self.abandoned_session {
+                    connection.end_session(session).await?;
+                    self.abandoned_session = None;
                 }
                 let connection = self.connection.insert(connection);
                 self.file = self.file.take().or_else(|| database.file().and_then(DatabaseFile::new));
@@ -210,11 +211,11 @@ impl Destination {
 
     fn disconnect(&mut self) {
         if let Some(connection) = self.connection.take() {
-            self.left = connection.session().cloned();
+            self.abandoned_session = connection.session().cloned();
         }
     }
 
-    /// Closes the connection, once all is committed.
+    /// Closes the connection after the last commit.
     async fn close(mut self) -> Result<(), RecorderError> {
         if let Some(file) = &mut self.file {
             file.check(&mut self.connection).await?;
@@ -226,16 +227,16 @@ impl Destination {
     }
 }
 
-/// An open destination, with the run that was entered there.
+/// An open database, into which the run has been entered if the database was there.
 pub(super) struct Opened {
     pub(super) runtime: Runtime,
     pub(super) destination: Destination,
     pub(super) delivered: Delivered,
-    /// Why there is no connection yet, where the run may begin without one.
+    /// Reason why there is no connection yet; only if the run may begin without its database.
     pub(super) error: Option<RecorderError>,
 }
 
-/// Opens the database and commits the run's first batch.
+/// Opens the database and commits the run's first batch. With `may_be_away`, a database that is away is no error.
 pub(super) fn open(database: &Database, first: &Batch, may_be_away: bool) -> Result<Opened, RecorderError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
     let (mut destination, mut delivered) = (Destination::default(), Delivered::default());
@@ -254,7 +255,8 @@ pub(super) fn open(database: &Database, first: &Batch, may_be_away: bool) -> Res
     Ok(Opened { runtime, destination, delivered, error })
 }
 
-/// A factor from a half to one, so that many servers do not reconnect at the same moment; the standard library's seeds are random.
-fn jitter() -> f64 {
+/// Random factor of a pause, from 0.5 to 1, so that many servers do not reconnect at the same moment. Its source, the
+/// standard library's seeds, is random.
+fn jitter_factor() -> f64 {
     0.5 + (RandomState::new().build_hasher().finish() >> 11) as f64 / (1_u64 << 54) as f64
 }

@@ -1,4 +1,4 @@
-//! What the log has of a run as a whole, at its start and at its end.
+//! Descriptions of a run as a whole: before its first step, after its last, and as written.
 
 use std::sync::Arc;
 
@@ -15,80 +15,81 @@ use simpartner_realtime::{Mode, Percentiles, QueueUse};
 pub struct RunDescription {
     /// The model.
     pub world: Arc<World>,
-    /// Where each value is in the records.
+    /// Position of each value in the step records.
     pub layout: Arc<Layout>,
-    /// Mass and inertia of every body, in the order of the world's list. Those of fixed bodies are not read.
+    /// Mass and inertia of every body, in the order of the world's list. Entries of fixed bodies are not read.
     pub masses: Vec<MassProperties>,
     /// Length of a step.
     pub timestep: Timestep,
-    /// The effective properties as a text.
+    /// The effective properties of the server, as the text of a properties file.
     pub properties: String,
-    /// The engine.
+    /// Name, version and features of the physics engine.
     pub engine: EngineIdentity,
-    /// What the program was built for: architecture and operating system.
+    /// Architecture and operating system that the program was built for.
     pub target: String,
     /// Clock mode at the start.
     pub mode: Mode,
-    /// What the operating system granted the physics thread, for people.
+    /// Real-time privileges that the operating system granted to the physics thread, as a readable text.
     pub realtime_grants: String,
-    /// The snapshot that it goes on from, if it does not begin with the model.
+    /// The snapshot that the run starts from; `None` if it starts from the model.
     pub origin: Option<Origin>,
 }
 
-/// The snapshot that a run goes on from: a fork from another run, and a world that follows another one from the run before it in the same process.
+/// The snapshot that a run starts from. A fork starts from a snapshot of another run. A run after a world edit starts
+/// from the state of the run before it in the same process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The number of the run; `None` for the one before it.
+    /// Number of the run that the snapshot is from; `None` for the preceding run of the same process.
     pub parent: Option<i64>,
-    /// The step after which its state was taken.
+    /// Step after which the snapshot was taken.
     pub step: StepIndex,
-    /// The head of its chain there.
+    /// Head of the state chain after that step.
     pub chain_head: u64,
-    /// The state.
+    /// The encoded state.
     pub state: Arc<[u8]>,
 }
 
-/// A run after its last step. With resets it describes the part after the last one.
+/// A run after its last step. In a process with resets, the steps and the state are those after the last reset.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOutcome {
-    /// How it ended, such as `finished` or `stopped`.
+    /// The way the run ended, such as `finished` or `stopped`.
     pub status: String,
-    /// Steps made, logged or not.
+    /// Number of steps, logged or not.
     pub steps: u64,
-    /// How often the clock was re-anchored.
+    /// Number of times the clock was re-anchored.
     pub slips: u64,
-    /// How late the steps began; `None` without deadlines.
+    /// Lateness of the steps' starts; `None` without deadlines.
     pub lateness: Option<Percentiles>,
     /// Simulated seconds per wall second.
     pub real_time_factor: f64,
-    /// Hash of the final state, hexadecimal; empty if it is not known.
+    /// Hash of the final state, hexadecimal; empty if unknown.
     pub state_hash: String,
     /// Events that came after the last record.
     pub events: Vec<Event>,
 }
 
-/// What was written.
+/// Summary of a written log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSummary {
     /// The database.
     pub database: Database,
-    /// The runs: one, and one more for each reset and each world that follows another one.
+    /// The runs of the process: one, plus one for each reset and each world edit.
     pub simulations: Vec<SimulationSummary>,
-    /// How much the file grew, or was sent to the server, in bytes.
+    /// Growth of the database file, or amount sent to the server, in bytes.
     pub bytes: u64,
-    /// How many batches of rows were in memory at most, not yet committed.
+    /// Largest number of uncommitted batches in memory.
     pub batches: QueueUse,
-    /// Why and after which step the log ended before the run did, if it did.
+    /// Reason and last logged step, if the log ended before the run.
     pub ended_early: Option<String>,
 }
 
 /// One run in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SimulationSummary {
-    /// Its number in the database.
+    /// Number of the run in the database.
     pub simulation_id: i64,
-    /// Steps logged.
+    /// Number of steps logged.
     pub steps_logged: u64,
-    /// Rows written for them, in all tables.
+    /// Number of rows written, in all tables.
     pub rows: u64,
 }

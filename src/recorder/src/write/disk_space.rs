@@ -1,26 +1,30 @@
-//! How much space the database takes, and how much is left for it.
+//! Disk space: the growth of the database, and the space left for it.
 
 use std::path::{Path, PathBuf};
 
 use crate::database::address::Database;
 
-/// Free disk space that the log leaves to other programs, bytes: enough for a system to stay usable.
-const RESERVE: u64 = 512_000_000;
+/// Free disk space that the log leaves to other programs, in bytes: enough for a system to stay usable.
+const DISK_RESERVE: u64 = 512_000_000;
 
-/// Where the system limits the size of files, the part of it that the log leaves for its own end, bytes: the last batches, and the
-/// write-ahead log when it is copied into the file.
+/// Margin below the system's limit of file sizes at which the log ends, in bytes. It leaves room for the last batches,
+/// and for the write-ahead log when it is copied into the file.
 const FILE_RESERVE: u64 = 16_000_000;
 
-/// Watches the growth of a database: of a file and its write-ahead log, or the bytes sent to a server.
+/// Watches the growth of a database: the size of a file with its write-ahead log, or the bytes sent to a server.
 #[derive(Debug)]
 pub(super) struct SpaceWatch {
-    /// The files of an SQLite database; none of a server.
+    /// Database file and write-ahead log of SQLite; empty for a server.
     files: Vec<PathBuf>,
+    /// Path of the spill file.
     spill: PathBuf,
+    /// Total size of `files` at the start, in bytes.
     size_at_start: u64,
+    /// Bytes sent.
     sent: u64,
-    /// Bytes that are not yet committed.
+    /// Bytes sent and not yet committed.
     pending: u64,
+    /// Largest growth of the database, in bytes.
     limit: u64,
 }
 
@@ -44,12 +48,12 @@ impl SpaceWatch {
         self.sent += bytes;
     }
 
-    /// Sets how many of the bytes sent are not yet committed.
+    /// Sets the number of bytes sent and not yet committed.
     pub(super) fn set_pending(&mut self, bytes: u64) {
         self.pending = bytes;
     }
 
-    /// How much the database has grown since the start, with what is not yet committed, bytes.
+    /// Growth of the database since the start, in bytes, including batches that are not yet committed.
     pub(super) fn growth(&self) -> u64 {
         if self.files.is_empty() {
             return self.sent;
@@ -57,7 +61,7 @@ impl SpaceWatch {
         self.size().saturating_sub(self.size_at_start) + self.pending
     }
 
-    /// Why the log must end now, if it must.
+    /// Reason why the log must end now; `None` if it can continue.
     pub(super) fn exhausted(&self) -> Option<String> {
         let growth = self.growth();
         if growth >= self.limit {
@@ -70,7 +74,7 @@ impl SpaceWatch {
                 most / 1_000_000
             ));
         }
-        scarcity(file).filter(|_| !is_elsewhere(file, &self.spill))
+        space_problem(file).filter(|_| !has_only_spill_space(file, &self.spill))
     }
 
     fn size(&self) -> u64 {
@@ -78,32 +82,35 @@ impl SpaceWatch {
     }
 }
 
-/// Why the system does not let a file become as large as the smallest log, if so.
+/// Message that the system's limit of file sizes is below the smallest log; `None` if it is not.
 pub(super) fn file_limit_problem() -> Option<String> {
-    let (most, least) = (file_size_limit()?, 2 * FILE_RESERVE);
-    let (most_kb, least_mb) = (most / 1000, least / 1_000_000);
-    (most < least)
+    let (limit, smallest_log) = (file_size_limit()?, 2 * FILE_RESERVE);
+    let (most_kb, least_mb) = (limit / 1000, smallest_log / 1_000_000);
+    (limit < smallest_log)
         .then(|| format!("a file may have {most_kb} kB here (ulimit -f), and a log takes {least_mb} MB at least; raise the limit: ulimit -f unlimited"))
 }
 
-/// True if the disk of `database` has too little space, and that of `spill` enough.
-pub(super) fn is_elsewhere(database: &Path, spill: &Path) -> bool {
-    scarcity(database).is_some() && scarcity(spill).is_none()
+/// True if the disk of `database` has too little space, and the disk of `spill` has enough.
+pub(super) fn has_only_spill_space(database: &Path, spill: &Path) -> bool {
+    space_problem(database).is_some() && space_problem(spill).is_none()
 }
 
-/// Why there is too little space on the disk that has `file`, or will have it, if so.
-pub(super) fn scarcity(file: &Path) -> Option<String> {
+/// Message that too little space is left for `file`, which need not exist yet; `None` if there is enough.
+pub(super) fn space_problem(file: &Path) -> Option<String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let scarce = || {
         let free = free_space(folder)?;
-        (free < RESERVE).then(|| {
-            format!("less than {} MB of disk space are left; free some, or log to another disk", RESERVE / 1_000_000)
+        (free < DISK_RESERVE).then(|| {
+            format!(
+                "less than {} MB of disk space are left; free some, or log to another disk",
+                DISK_RESERVE / 1_000_000
+            )
         })
     };
     file_limit_problem().or_else(scarce)
 }
 
-/// Bytes free to this user on the disk of `file`; `None` where the system does not tell.
+/// Bytes free to this user on the disk of `file`; `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 fn free_space(file: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(file).ok()?;
@@ -115,7 +122,7 @@ fn free_space(_file: &Path) -> Option<u64> {
     None
 }
 
-/// How large a file may become, bytes, where the system limits it.
+/// Largest size of a file, in bytes; `None` if the system does not limit it.
 #[cfg(target_os = "linux")]
 fn file_size_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Fsize).current

@@ -1,8 +1,9 @@
-//! Which file it is, whatever its name: a file that was moved is the same, one that took its place is another.
+//! Identity of a file, independent of its name: a moved file is the same file, and a file put in its place is another
+//! one.
 
 use std::{fs, path::Path};
 
-/// Device and number of a file.
+/// Device number and inode number of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     device: u64,
@@ -10,24 +11,24 @@ pub(super) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Of the file at a path; `None` if there is none, or the system does not tell.
+    /// Identity of the file at a path; `None` if there is none, or the system gives files no identity.
     pub(super) fn of_path(path: &Path) -> Option<Self> {
-        Self::of(&fs::metadata(path).ok()?)
+        Self::of_metadata(&fs::metadata(path).ok()?)
     }
 
-    /// Of an open file; `None` where the system does not tell.
+    /// Identity of an open file; `None` if the system gives files no identity.
     pub(super) fn of_handle(file: &fs::File) -> Option<Self> {
-        Self::of(&file.metadata().ok()?)
+        Self::of_metadata(&file.metadata().ok()?)
     }
 
     #[cfg(unix)]
-    fn of(metadata: &fs::Metadata) -> Option<Self> {
+    fn of_metadata(metadata: &fs::Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         Some(Self { device: metadata.dev(), number: metadata.ino() })
     }
 
     #[cfg(not(unix))]
-    fn of(_metadata: &fs::Metadata) -> Option<Self> {
+    fn of_metadata(_metadata: &fs::Metadata) -> Option<Self> {
         None
     }
 }

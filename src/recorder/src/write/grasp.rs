@@ -1,4 +1,4 @@
-//! A row of what `simpartner grasp` found.
+//! Writes the result of a `simpartner grasp` command into a database.
 
 use sqlx::AssertSqlSafe;
 
@@ -7,26 +7,26 @@ use crate::{
     format::{schema, timestamp, value::Parameter},
 };
 
-/// What was found of a grasp.
+/// Result of the analysis of a grasp.
 #[derive(Debug, Clone)]
 pub struct GraspFinding<'a> {
-    /// The verb.
+    /// The verb of the command line, after `grasp`.
     pub verb: &'a str,
-    /// The file as it was opened.
+    /// Path of the file, as it was opened.
     pub file: &'a str,
-    /// Its text, or those of the two files of a grasp of 1994.
+    /// Text of the file, or texts of the two files of a grasp in the format of 1994.
     pub texts: &'a [String],
     /// Name of the grasp.
     pub name: &'a str,
-    /// The verdict; empty where the verb has none.
+    /// The verdict; empty if the verb has none.
     pub verdict: &'a str,
-    /// Figures by the names of their columns; those that are missing are NULL.
+    /// Figures by the names of their columns. Columns without a figure are NULL.
     pub figures: &'a [(&'a str, f64)],
-    /// All of the answer.
+    /// The whole answer.
     pub answer: &'a str,
 }
 
-/// Adds it to a database, whose tables are created or brought up to date.
+/// Adds the result to a database. The tables are created or brought up to date first.
 ///
 /// # Errors
 /// When the database cannot be reached, or cannot be written.
@@ -56,7 +56,7 @@ pub fn keep_grasp(database: &Database, finding: &GraspFinding) -> Result<(), Rec
     runtime.block_on(async {
         let mut connection = Connection::open(database, Access::Write).await?;
         connection.begin().await?;
-        // Made of constants of this program.
+        // The statement consists of constants of this program.
         connection.execute(AssertSqlSafe(statement), &values).await?;
         connection.commit().await?;
         connection.close().await

@@ -1,4 +1,4 @@
-//! Rows of what came of grasp tasks.
+//! Writes the results of grasp tasks into a database.
 
 use std::collections::BTreeSet;
 
@@ -13,38 +13,40 @@ use crate::{
     },
 };
 
-/// Rows in a transaction: enough that a commit costs little beside them, few enough that a reader sees the batch grow.
-const ROWS: usize = 100;
+/// Number of rows in a transaction: enough that the commit costs little per row, few enough that a reader sees the
+/// batch grow.
+const ROWS_PER_COMMIT: usize = 100;
 
-/// The batch that tasks belong to.
+/// A batch of grasp tasks.
 #[derive(Debug, Clone)]
 pub struct GraspBatch {
-    /// Names the batch: a hash of all that its rows depend on, in hexadecimal, of at most 64 digits.
+    /// Key of the batch: a hash of everything that its rows depend on, at most 64 hexadecimal digits.
     pub key: String,
-    /// The file as it was opened.
+    /// Path of the task file, as it was opened.
     pub file: String,
-    /// Name of the tasks.
+    /// Name of the tasks, from the file.
     pub name: String,
-    /// Seed of the targets that are drawn.
+    /// Seed of the random targets.
     pub seed: u64,
 }
 
-/// What came of a task.
+/// Result of a grasp task.
 #[derive(Debug, Clone)]
 pub struct GraspTaskFinding<'a> {
-    /// Its number in the batch, from 0.
+    /// Number of the task in the batch, from 0.
     pub task: u64,
     /// Name of the status.
     pub status: &'a str,
-    /// Why, where the status does not say it.
+    /// Reason for the status, if the status alone does not give it.
     pub cause: Option<&'a str>,
-    /// Figures by the names of their columns; those that are missing are NULL.
+    /// Figures by the names of their columns. Columns without a figure are NULL.
     pub figures: &'a [(String, f64)],
-    /// All of the row, in JSON.
+    /// The whole result in JSON.
     pub outcome: &'a str,
 }
 
-/// The rows of a batch in a database. Rows that it has are left as they are, so a batch may be kept anew after a kill.
+/// The rows of a batch of grasp tasks in a database. Existing rows are left as they are, so a batch that was killed can
+/// be repeated.
 #[derive(Debug)]
 pub struct GraspTasks {
     runtime: Runtime,
@@ -52,13 +54,13 @@ pub struct GraspTasks {
     batch: GraspBatch,
     statement: String,
     columns: Vec<(&'static str, ColumnType)>,
-    /// The tasks that are in the database, or wait for the next commit.
+    /// Tasks whose rows are in the database or wait for the next commit.
     known: BTreeSet<u64>,
     waiting: Vec<Vec<Value>>,
 }
 
 impl GraspTasks {
-    /// Connects to a database, whose tables are created or brought up to date, and asks which tasks of the batch it has.
+    /// Connects to a database, creates its tables or brings them up to date, and reads which tasks of the batch it has.
     ///
     /// # Errors
     /// When the database cannot be reached, or cannot be written.
@@ -76,7 +78,7 @@ impl GraspTasks {
         Ok(Self { runtime, connection, batch, statement, columns, known, waiting: Vec::new() })
     }
 
-    /// Adds a row, unless the database has it. It may wait for others, so that they are committed together.
+    /// Adds a row, unless the database has it. Rows are committed together, so the row may wait for later ones.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -84,21 +86,22 @@ impl GraspTasks {
         if !self.known.insert(finding.task) {
             return Ok(());
         }
-        let row = self.columns.iter().map(|(name, column_type)| self.value(finding, name, *column_type)).collect();
+        let row =
+            self.columns.iter().map(|(name, column_type)| self.column_value(finding, name, *column_type)).collect();
         self.waiting.push(row);
-        if self.waiting.len() < ROWS { Ok(()) } else { self.commit() }
+        if self.waiting.len() < ROWS_PER_COMMIT { Ok(()) } else { self.commit_waiting() }
     }
 
-    /// Commits the rows that wait, and closes the connection.
+    /// Commits the waiting rows and closes the connection.
     ///
     /// # Errors
     /// When the database cannot be written.
     pub fn finish(mut self) -> Result<(), RecorderError> {
-        self.commit()?;
+        self.commit_waiting()?;
         self.runtime.block_on(self.connection.close())
     }
 
-    fn value(&self, finding: &GraspTaskFinding, column: &str, column_type: ColumnType) -> Value {
+    fn column_value(&self, finding: &GraspTaskFinding, column: &str, column_type: ColumnType) -> Value {
         let text = |text: &str| Value::Text(text.to_owned());
         match column {
             "batch" => text(&self.batch.key),
@@ -121,7 +124,7 @@ impl GraspTasks {
         }
     }
 
-    fn commit(&mut self) -> Result<(), RecorderError> {
+    fn commit_waiting(&mut self) -> Result<(), RecorderError> {
         if self.waiting.is_empty() {
             return Ok(());
         }
@@ -131,7 +134,7 @@ impl GraspTasks {
             connection.begin().await?;
             for row in &rows {
                 let parameters: Vec<Parameter> = row.iter().map(Parameter::from).collect();
-                // Made of constants of this program.
+                // The statement consists of constants of this program.
                 connection.execute(AssertSqlSafe(statement.as_str()), &parameters).await?;
             }
             connection.commit().await

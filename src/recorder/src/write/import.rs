@@ -1,4 +1,4 @@
-//! Imports the batches that a run has left in a spill file.
+//! Imports the batches of a spill file into a database.
 
 use std::{
     collections::BTreeMap,
@@ -17,57 +17,57 @@ use crate::{
     format::value::Parameter,
 };
 
-/// How long an import waits in all for locks of others. The server of a killed run still has a transaction of it open, and ends that only
-/// when it notices; a busy server was seen to take 20 s.
-const LOCK_PATIENCE: Duration = Duration::from_secs(60);
+/// Total time that an import waits for locks of other connections. After a run is killed, the database server still has
+/// one of its transactions open, until it notices. A busy server was seen to take 20 s for that.
+const LOCK_WAIT: Duration = Duration::from_secs(60);
 
-/// What was imported, and what could not be.
+/// Result of an import: the batches imported, and those that could not be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// The runs it belongs to.
+    /// Numbers of the runs in the file.
     pub runs: Vec<i64>,
-    /// Whole batches in the file, whether or not the database had them already.
+    /// Number of intact batches in the file, including those that the database already had.
     pub batches: u64,
-    /// Those that it did not have.
+    /// Number of batches that the database did not have before.
     pub new_batches: u64,
-    /// The steps of the whole batches.
+    /// Number of steps in the intact batches.
     pub steps: u64,
-    /// Sections of the file that could not be imported, and whose content is not in the database as far as is known.
+    /// Sections of the file that could not be imported and whose content is not known to be in the database.
     pub damaged: Vec<Damage>,
-    /// The end of a batch that is cut off at the end of the file, as it was being written when the process ended.
+    /// Incomplete batch at the end of the file: it was being written when the process ended.
     pub cut: Option<Damage>,
     /// Ranges of batches that are neither in the file nor in the database.
     pub missing: Vec<Missing>,
-    /// Commands that the file has in a step that they did not act in.
+    /// Commands that the file had under a step in which they did not act, and that were moved behind the last step.
     pub moved: Vec<MovedCommands>,
 }
 
-/// A section of a spill file that cannot be used.
+/// A section of a spill file that cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// Where it begins, bytes from the beginning of the file.
+    /// Start of the section, in bytes from the start of the file.
     pub offset: u64,
-    /// How long it is, bytes.
+    /// Length of the section, in bytes.
     pub length: u64,
-    /// The number of the batch, its first step and how many steps; `None` if that is not known.
+    /// Number of the batch, its first step and its number of steps; `None` if unknown.
     pub batch: Option<(u64, u64, u64)>,
-    /// What is wrong.
+    /// Reason, as a text.
     pub why: String,
 }
 
-/// Batches of a run that the database does not have, though it has later ones.
+/// Batches of a run that the database lacks, although it has later ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// The run.
+    /// Number of the run.
     pub run: i64,
-    /// The first batch and the last.
+    /// First and last missing batch.
     pub batches: (u64, u64),
-    /// The first and the last step between the batches before and behind; `None` where there are none, or that is not known.
+    /// First and last step between the batches before and after the gap; `None` if there are none, or if unknown.
     pub steps: Option<(u64, u64)>,
 }
 
 impl Imported {
-    /// True if all that was ever in the file is in the database.
+    /// True if the database has everything that was ever in the file.
     pub fn is_complete(&self) -> bool {
         self.damaged.is_empty() && self.missing.is_empty() && self.cut.is_none()
     }
@@ -99,10 +99,11 @@ impl fmt::Display for Missing {
 }
 
 /// Commits the batches of a spill file that the database does not have. Importing a file again changes nothing. A damaged batch does
-/// not keep whole ones from being imported.
+/// not prevent the import of intact ones.
 ///
 /// # Errors
-/// When the file cannot be read or is no spill file, or the database is away or does not have the run; what was committed before stays.
+/// When the file cannot be read or is no spill file, or when the database is away. Batches committed before the error
+/// stay in the database.
 pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderError> {
     let unreadable = |source: io::Error| match source.kind() {
         io::ErrorKind::ResourceBusy => RecorderError::SpillInUse { path: file.to_owned() },
@@ -114,15 +115,15 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
     if !has_frame && !sections.is_empty() && !reader.is_spill_file().map_err(unreadable)? {
         return Err(RecorderError::NotASpillFile { path: file.to_owned() });
     }
-    let whole = |section: &Section| if let Section::Whole(frame) = section { Some(*frame) } else { None };
-    let mut frames: Vec<Frame> = sections.iter().filter_map(whole).collect();
+    let intact = |section: &Section| if let Section::Whole(frame) = section { Some(*frame) } else { None };
+    let mut frames: Vec<Frame> = sections.iter().filter_map(intact).collect();
     if frames.iter().any(|frame| !frame.is_of_these_tables()) {
         return Err(RecorderError::OtherTables { path: file.to_owned() });
     }
     frames.sort_by_key(|frame| (frame.epoch, frame.number));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
     runtime.block_on(async {
-        let waits_until = Instant::now() + LOCK_PATIENCE;
+        let waits_until = Instant::now() + LOCK_WAIT;
         let connection = connect(database, waits_until).await?;
         let mut last_steps = BTreeMap::new();
         for frame in frames.iter().filter(|frame| frame.steps > 0) {
@@ -132,7 +133,7 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
         let (imported, keys) = (Imported::default(), BTreeMap::new());
         let mut job = Import { reader, connection, waits_until, imported, keys, last_steps };
         for frame in frames {
-            job.import(frame).await?;
+            job.import_frame(frame).await?;
         }
         job.report_damage(&sections).await?;
         job.find_missing(&sections).await?;
@@ -141,7 +142,7 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
     })
 }
 
-/// Opens a connection; where others hold a lock, again and again until then.
+/// Opens a connection. While other connections hold a lock, it retries until `until`.
 async fn connect(database: &Database, until: Instant) -> Result<Connection, RecorderError> {
     loop {
         match Connection::open(database, Access::Write).await {
@@ -157,19 +158,19 @@ struct Import {
     connection: Connection,
     waits_until: Instant,
     imported: Imported,
-    /// The key and the number of the run of each epoch.
+    /// Key and number of the run of each epoch.
     keys: BTreeMap<u32, (String, i64)>,
-    /// The last step of each epoch that the file has.
+    /// Last step that the file has of each epoch.
     last_steps: BTreeMap<u32, u64>,
 }
 
 impl Import {
-    /// Commits the batch of a frame, or reports why that is not possible.
-    async fn import(&mut self, frame: Frame) -> Result<(), RecorderError> {
+    /// Commits the batch of a frame, or adds the reason why that is not possible to the result.
+    async fn import_frame(&mut self, frame: Frame) -> Result<(), RecorderError> {
         let batch = match self.reader.batch(frame) {
             Ok(batch) if batch.fits_the_tables() => batch,
             _ => {
-                self.refuse(frame, "its rows do not fit the tables".into());
+                self.add_damage(frame, "its rows do not fit the tables".into());
                 return Ok(());
             }
         };
@@ -178,7 +179,7 @@ impl Import {
         if matches!(result, Err(RecorderError::Database { .. })) {
             self.reconnect().await?;
             let last_step = self.last_steps.get(&frame.epoch).copied().unwrap_or(0);
-            if let Some(moved) = misplaced::correct(&mut batch, &mut self.connection, last_step).await? {
+            if let Some(moved) = misplaced::move_commands(&mut batch, &mut self.connection, last_step).await? {
                 result = self.commit(&batch).await?;
                 self.imported.moved.extend(result.is_ok().then_some(moved));
             }
@@ -197,7 +198,7 @@ impl Import {
             }
             Err(error @ (RecorderError::Database { .. } | RecorderError::RunUnknown { .. })) => {
                 let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-                self.refuse(frame, format!("{error}{cause}"));
+                self.add_damage(frame, format!("{error}{cause}"));
                 self.reconnect().await
             }
             // Another batch would fail for the same reason.
@@ -205,8 +206,8 @@ impl Import {
         }
     }
 
-    /// Commits a batch; while others hold a lock, again and again. What a killed process had in memory is gone; the rest is imported all
-    /// the same.
+    /// Commits a batch. While other connections hold a lock, it retries. Gaps are allowed: the batches that a killed
+    /// process had only in memory are lost, and the others are imported all the same.
     async fn commit(&mut self, batch: &Batch) -> Result<Result<Committed, RecorderError>, RecorderError> {
         let mut result = batch.commit(&mut self.connection, Gaps::Allowed).await;
         while matches!(result, Err(RecorderError::Locked { .. })) && Instant::now() < self.waits_until {
@@ -216,19 +217,20 @@ impl Import {
         Ok(result)
     }
 
-    /// Goes on with a new connection, whose state is known. The old one must not hold its locks.
+    /// Replaces the connection by a new one, whose state is known. The transaction of the old one is rolled back, so
+    /// that it holds no locks.
     async fn reconnect(&mut self) -> Result<(), RecorderError> {
         let _ = self.connection.execute("ROLLBACK", &[]).await;
         self.connection = connect(self.connection.database(), self.waits_until).await?;
         Ok(())
     }
 
-    fn refuse(&mut self, frame: Frame, why: String) {
+    fn add_damage(&mut self, frame: Frame, why: String) {
         let batch = Some((frame.number, frame.first_step, frame.steps));
         self.imported.damaged.push(Damage { offset: frame.offset, length: frame.length, batch, why });
     }
 
-    /// Reports the damaged sections, except for those whose batch the database has nevertheless.
+    /// Adds the damaged sections to the result, except for those whose batch is in the database all the same.
     async fn report_damage(&mut self, sections: &[Section]) -> Result<(), RecorderError> {
         for section in sections {
             let (&(Section::Damaged { offset, length, frame } | Section::Cut { offset, length, frame }), is_cut) =
@@ -238,7 +240,7 @@ impl Import {
             };
             if let Some(frame) = frame
                 && let Some((run_key, _)) = self.keys.get(&frame.epoch)
-                && committed_run(&mut self.connection, run_key).await?.is_some_and(|run| run.has(frame.number))
+                && committed_run(&mut self.connection, run_key).await?.is_some_and(|run| run.has_batch(frame.number))
             {
                 continue;
             }
@@ -255,7 +257,7 @@ impl Import {
         Ok(())
     }
 
-    /// Finds the batches that the database lacks of the runs of this file.
+    /// Finds the batches that the database lacks of the runs in this file.
     async fn find_missing(&mut self, sections: &[Section]) -> Result<(), RecorderError> {
         for (epoch, (run_key, run)) in &self.keys {
             let Some(row) = committed_run(&mut self.connection, run_key).await? else { continue };
@@ -264,7 +266,8 @@ impl Import {
                     Section::Whole(frame) if frame.epoch == *epoch && frame.steps > 0 => Some(frame),
                     _ => None,
                 });
-                // The next batch with steps in the file, and the last step in the database before it.
+                // The first batch with steps behind the gap ends it. The last step in the database before that batch
+                // begins it.
                 let next = frames.filter(|frame| frame.number > last).min_by_key(|frame| frame.number);
                 let mut steps = None;
                 if let Some(next) = next {

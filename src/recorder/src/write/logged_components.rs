@@ -1,4 +1,4 @@
-//! Which bodies, joints and devices of a world are logged.
+//! Selects the bodies, joints and devices of a world that are logged.
 
 use std::convert::Infallible;
 
@@ -19,12 +19,12 @@ pub(crate) struct LoggedComponents {
     pub(super) bodies: Vec<BodyId>,
     pub(super) joints: Vec<JointId>,
     pub(super) devices: Vec<DeviceId>,
-    /// For each body and each joint of the world the number of its group: a robot, or a single object.
+    /// Group of each body and of each joint of the world. A group is a robot, or a single object.
     pub(super) groups: [Vec<usize>; 2],
 }
 
 impl LoggedComponents {
-    /// All of a world of which only the layout is known.
+    /// All components of a world of which only the layout is known.
     pub(crate) fn all(layout: &Layout) -> Self {
         Self {
             bodies: (0..layout.bodies()).map(BodyId::new).collect(),
@@ -34,22 +34,26 @@ impl LoggedComponents {
         }
     }
 
-    /// Those that the settings select. A pattern that fits nothing is a typing error, and refused.
+    /// The components that the settings select. A pattern that matches nothing is probably a typing error, so it is
+    /// refused.
     pub(super) fn new(settings: &Settings, run: &RunDescription) -> Result<Self, RecorderError> {
-        Self::picked(settings, run, pick)
+        Self::select_with(settings, run, select_or_refuse)
     }
 
-    /// Those that the settings select in a world that follows another one. What a pattern fits may have gone.
-    pub(super) fn of_next(settings: &Settings, run: &RunDescription) -> Self {
-        let Ok(picked) =
-            Self::picked::<Infallible>(settings, run, |_, _, patterns, names| Ok(fitting(patterns, names)));
-        picked
+    /// The components that the settings select after a world edit. A pattern may match nothing, because the edit can
+    /// have removed the component.
+    pub(super) fn after_edit(settings: &Settings, run: &RunDescription) -> Self {
+        let Ok(selected) =
+            Self::select_with::<Infallible>(settings, run, |_, _, patterns, names| Ok(matching(patterns, names)));
+        selected
     }
 
-    fn picked<E>(
+    /// Calls `select` for bodies, joints and devices, with the name of the setting, the kind of component, the patterns
+    /// and all names. It returns the indices of the selected names.
+    fn select_with<E>(
         settings: &Settings,
         run: &RunDescription,
-        pick: impl Fn(&'static str, &'static str, &Patterns, &[String]) -> Result<Vec<usize>, E>,
+        select: impl Fn(&'static str, &'static str, &Patterns, &[String]) -> Result<Vec<usize>, E>,
     ) -> Result<Self, E> {
         let world = &run.world;
         let of_robot = |robot: Option<RobotId>, name: &str| match robot {
@@ -62,19 +66,20 @@ impl LoggedComponents {
         let devices = run.layout.devices().iter().map(|device| format!("{}/{}", device.robot, device.name));
         let devices: Vec<String> = devices.collect();
         Ok(Self {
-            bodies: pick("log.bodies", "body", &settings.bodies, &bodies)?.into_iter().map(BodyId::new).collect(),
-            joints: pick("log.joints", "joint", &settings.joints, &joints)?.into_iter().map(JointId::new).collect(),
-            devices: pick("log.devices", "device", &settings.devices, &devices)?
+            bodies: select("log.bodies", "body", &settings.bodies, &bodies)?.into_iter().map(BodyId::new).collect(),
+            joints: select("log.joints", "joint", &settings.joints, &joints)?.into_iter().map(JointId::new).collect(),
+            devices: select("log.devices", "device", &settings.devices, &devices)?
                 .into_iter()
                 .map(DeviceId::new)
                 .collect(),
-            groups: groups(world),
+            groups: component_groups(world),
         })
     }
 }
 
-/// Robots come first, then each object; a joint between objects goes with the one that it holds.
-fn groups(world: &World) -> [Vec<usize>; 2] {
+/// Groups of bodies and of joints. Groups of robots come first, then one for each object. A joint between objects is in
+/// the group of its child.
+fn component_groups(world: &World) -> [Vec<usize>; 2] {
     let group = |robot: Option<RobotId>, body: BodyId| match robot {
         Some(robot) => robot.index(),
         None => world.mechanism.robots.len() + body.index(),
@@ -83,21 +88,23 @@ fn groups(world: &World) -> [Vec<usize>; 2] {
     [bodies, world.mechanism.joints().map(|(_, joint)| group(joint.robot, joint.child)).collect()]
 }
 
-fn pick(
+/// Indices of the names that the patterns match, or an error if a pattern matches none.
+fn select_or_refuse(
     setting: &'static str,
     what: &'static str,
     patterns: &Patterns,
     names: &[String],
 ) -> Result<Vec<usize>, RecorderError> {
-    // The star alone also fits a world without such components.
-    let fits_nothing = |pattern: &&String| *pattern != "*" && !names.iter().any(|name| patterns::fits(pattern, name));
-    if let Some(pattern) = patterns.iter().find(fits_nothing) {
+    // The star alone is also valid for a world without components of this kind.
+    let matches_nothing =
+        |pattern: &&String| *pattern != "*" && !names.iter().any(|name| patterns::pattern_matches(pattern, name));
+    if let Some(pattern) = patterns.iter().find(matches_nothing) {
         let example = names.first().cloned().unwrap_or_default();
         return Err(RecorderError::FitsNothing { setting, what, pattern: pattern.clone(), example });
     }
-    Ok(fitting(patterns, names))
+    Ok(matching(patterns, names))
 }
 
-fn fitting(patterns: &Patterns, names: &[String]) -> Vec<usize> {
+fn matching(patterns: &Patterns, names: &[String]) -> Vec<usize> {
     (0..names.len()).filter(|&index| patterns.fit(&names[index])).collect()
 }

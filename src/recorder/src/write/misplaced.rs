@@ -1,8 +1,9 @@
-//! Commands in a step that they did not act in.
+//! Repairs spill files in which commands are filed under a step that they did not act in.
 //!
-//! An earlier version added a command that came between a reset and a new world, with no step in between, to the first step of the run
-//! before the reset. Where that step had commands already, the database refused the batch, and the batch stayed in the spill file. Such
-//! commands belong behind the last step of that run: no step followed them.
+//! An earlier version filed a command that arrived between a reset and a new world, with no step in between, under the
+//! first step of the run before the reset. If that step already had commands, the database refused the batch, and the
+//! batch stayed in the spill file. These commands belong after the last step of that run, because no step followed
+//! them.
 
 use std::fmt;
 
@@ -12,16 +13,16 @@ use crate::{
     format::{cell::Cell, checksum::ChecksumBuilder, schema::TableId, value::Parameter},
 };
 
-/// Commands that an import has put behind the last step of their run.
+/// Commands that an import has moved behind the last step of their run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedCommands {
-    /// The run.
+    /// Number of the run in the database.
     pub run: i64,
-    /// How many.
+    /// Number of commands.
     pub commands: u64,
-    /// The step that the file has them in.
+    /// Step of the commands in the file.
     pub from: u64,
-    /// The step that they are in now: the one that would have been the run's next.
+    /// Step of the commands in the database: the one that would have been the run's next.
     pub to: u64,
 }
 
@@ -36,9 +37,9 @@ impl fmt::Display for MovedCommands {
     }
 }
 
-/// Moves the commands of a batch that the database refused, if it has any in a step that was over. `last_step` is the last of the run
-/// as far as others know.
-pub(super) async fn correct(
+/// Moves misplaced commands of a batch that the database refused behind the last step of their run, and returns which.
+/// `last_step` is the last step of the run in the spill file; the database may have a later one.
+pub(super) async fn move_commands(
     batch: &mut Batch,
     connection: &mut Connection,
     last_step: u64,
@@ -51,32 +52,33 @@ pub(super) async fn correct(
     let last = "SELECT max(step) FROM simulationRow WHERE simulationID = ?";
     let logged = connection.row(last, &[Parameter::Integer(run)]).await?.map_or(0, |row| row.count(0));
     let to = logged.max(last_step) + 1;
-    // They are the last commands of their run.
+    // From the first misplaced one on, all commands are misplaced: they are the last of their run.
     let misplaced = &mut rows.cells_mut(TableId::Command)[first * width..];
     let before = misplaced.to_vec();
     for (ordinal, row) in (0_u64..).zip(misplaced.chunks_exact_mut(width)) {
-        row[STEP] = to.into();
-        row[ORDINAL] = ordinal.into();
+        row[STEP_COLUMN] = to.into();
+        row[ORDINAL_COLUMN] = ordinal.into();
     }
     let after = misplaced.to_vec();
     ChecksumBuilder::reseal(rows, TableId::Command, &before, &after);
-    let from = key(&before).map_or(0, |(step, _)| step);
+    let from = step_and_ordinal(&before).map_or(0, |(step, _)| step);
     Ok(Some(MovedCommands { run, commands: (before.len() / width) as u64, from, to }))
 }
 
-/// Places of the columns that order the commands of a run, behind the run itself.
-const STEP: usize = 1;
-const ORDINAL: usize = 2;
+/// Index of the column `step` of a command; column 0 is the run.
+const STEP_COLUMN: usize = 1;
+/// Index of the column `ordinal` of a command: its order within the step.
+const ORDINAL_COLUMN: usize = 2;
 
-/// Step and ordinal of a row.
-fn key(row: &[Cell]) -> Option<(u64, u64)> {
-    match (row.get(STEP)?, row.get(ORDINAL)?) {
+/// Step and ordinal of a command's row.
+fn step_and_ordinal(row: &[Cell]) -> Option<(u64, u64)> {
+    match (row.get(STEP_COLUMN)?, row.get(ORDINAL_COLUMN)?) {
         (Cell::Integer(step), Cell::Integer(ordinal)) => Some((*step as u64, *ordinal as u64)),
         _ => None,
     }
 }
 
-/// The place of the first command that comes out of order, or that has the place of one that the database has.
+/// Index of the first command that is out of order, or whose step and ordinal belong to a command in the database.
 async fn first_misplaced(
     cells: &[Cell],
     connection: &mut Connection,
@@ -84,7 +86,7 @@ async fn first_misplaced(
 ) -> Result<Option<usize>, RecorderError> {
     let mut before = None;
     for (index, row) in cells.chunks_exact(TableId::Command.width()).enumerate() {
-        let Some((step, ordinal)) = key(row) else { return Ok(None) };
+        let Some((step, ordinal)) = step_and_ordinal(row) else { return Ok(None) };
         let taken = "SELECT count(*) FROM command WHERE simulationID = ? AND step = ? AND ordinal = ?";
         let place = [run, step as i64, ordinal as i64].map(Parameter::Integer);
         let is_taken = connection.row(taken, &place).await?.is_some_and(|row| row.count(0) > 0);

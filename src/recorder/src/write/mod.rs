@@ -1,10 +1,11 @@
 //! Writes a log.
 //!
-//! Records come through a bounded queue to the log's thread ([`writer`]). It makes rows of them ([`row_encoder`]) and about ten times a
-//! second a batch ([`batch_builder`]), seals it with checksums and hands it to the [`outbox`], which sends it to the database through the
-//! thread of [`delivery`], appends it to the [`spill`] file, or both. [`import`] commits what is in a spill file later.
+//! Step records reach the log's thread ([`writer`]) through a bounded queue. The thread encodes them as table rows
+//! ([`row_encoder`]) and closes a batch about ten times a second ([`batch_builder`]). It seals the batch with checksums
+//! and hands it to the [`delivery_queue`]. From there the batch goes to the database through the thread of
+//! [`delivery`], to the [`spill`] file, or to both. [`import`] commits the batches of a spill file later.
 //!
-//! It knows nothing of reading logs. Start at [`recorder`].
+//! This module knows nothing of reading logs. Start at [`recorder`].
 
 mod announced;
 mod batch;
@@ -13,6 +14,7 @@ mod changes;
 mod current_run;
 mod database_file;
 mod delivery;
+mod delivery_queue;
 mod description;
 mod disk_space;
 mod expected_growth;
@@ -23,7 +25,6 @@ mod import;
 mod interval;
 pub(super) mod logged_components;
 mod misplaced;
-mod outbox;
 mod patterns;
 mod ranges;
 mod recorder;

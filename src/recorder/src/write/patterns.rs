@@ -1,16 +1,17 @@
 //! Patterns for the names of bodies, joints and devices.
 
-/// Patterns for names such as `WorkPartner/Wheel1`, in which `*` stands for any part of a name. An empty list fits nothing.
+/// A list of patterns for names such as `WorkPartner/Wheel1`. A `*` in a pattern matches any part of a name. An empty
+/// list matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patterns(Vec<String>);
 
 impl Patterns {
-    /// These.
+    /// The list of these patterns.
     pub fn new(patterns: impl IntoIterator<Item = String>) -> Self {
         Self(patterns.into_iter().collect())
     }
 
-    /// The pattern that fits everything.
+    /// The list of the pattern `*`, which matches every name.
     pub fn everything() -> Self {
         Self(vec!["*".into()])
     }
@@ -19,14 +20,14 @@ impl Patterns {
         self.0.iter()
     }
 
-    /// True if the name fits one of them.
+    /// True if the name matches one of the patterns.
     pub fn fit(&self, name: &str) -> bool {
-        self.0.iter().any(|pattern| fits(pattern, name))
+        self.0.iter().any(|pattern| pattern_matches(pattern, name))
     }
 }
 
-/// Whether a name fits a pattern.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
+/// True if a name matches a pattern.
+pub(super) fn pattern_matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
     let mut parts = parts.peekable();
@@ -34,7 +35,8 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
         return rest.is_empty();
     }
     while let Some(part) = parts.next() {
-        // The last part has to be at the end; for those before it the earliest place is as good as any.
+        // The last part has to be at the end of the name. For a part before it, the earliest position is as good as
+        // any.
         if parts.peek().is_none() {
             return rest.ends_with(part);
         }
@@ -65,7 +67,7 @@ mod tests {
             ("R/W*l1*1", "R/Wheel1", false),
             ("", "R", false),
         ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(pattern_matches(pattern, name), expected, "{pattern} {name}");
         }
         assert!(!Patterns::new([]).fit("R"));
     }

@@ -1,13 +1,13 @@
-//! A set of numbers as ranges, and as the text that a database has for it.
+//! A set of whole numbers, stored as ranges, and its text form in the database.
 
 use std::fmt;
 
-/// Ranges in their order, no two of which touch. Their text is such as `3-7,12`.
+/// Ranges in ascending order, no two of which touch. The text form is such as `3-7,12`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
-    /// Reads the text; what is no range is skipped.
+    /// Parses the text form. Parts that are not ranges are skipped.
     pub(super) fn parse(text: &str) -> Self {
         let range = |part: &str| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -24,7 +24,7 @@ impl Ranges {
         self.0.iter().any(|&(first, last)| (first..=last).contains(&number))
     }
 
-    /// Adds a range behind all others.
+    /// Adds a range after all others.
     pub(super) fn append(&mut self, first: u64, last: u64) {
         match self.0.last_mut() {
             Some(before) if before.1 + 1 >= first => before.1 = last,

@@ -1,4 +1,4 @@
-//! A log being written: its thread, and the queue to it.
+//! Handle of a log being written: starts and ends the log's thread, and gives out senders to its queue.
 
 use std::{
     sync::{Arc, mpsc},
@@ -15,15 +15,16 @@ use super::{
     logged_components::LoggedComponents,
     settings::Settings,
     status::RecorderStatus,
-    writer::{Queue, Writer},
+    writer::{RecordQueue, Writer},
 };
 use crate::database::error::RecorderError;
 use simpartner_realtime::LogSender;
 
-/// Simulated time that the queue holds, in seconds, as far as memory allows: longer than a server takes to restart.
+/// Simulated time that the queue holds, in seconds, as far as [`QUEUE_BYTES`] allow: longer than a database server
+/// takes to restart.
 const QUEUE_S: f64 = 10.0;
 
-/// Memory that the queue may take, in bytes: a small part of what a machine has that runs such a world.
+/// Largest memory of the queue, in bytes: a small part of the memory of a machine that runs a large world.
 const QUEUE_BYTES: usize = 256 * 1024 * 1024;
 
 /// A log being written.
@@ -41,17 +42,17 @@ impl Recorder {
     /// Opens or creates the database, brings its tables up to date, inserts the run and starts the writer.
     ///
     /// # Errors
-    /// When any of this fails: then there is no log, and at most empty tables have been created. Settings can allow that the
-    /// database is away.
+    /// When any of this fails. Then there is no log, and at most empty tables have been created. With
+    /// `start_without_database` a database that is away is no error.
     pub fn start(settings: Settings, run: RunDescription) -> Result<Self, RecorderError> {
-        let expected = ExpectedGrowth::of(&settings, &run, &LoggedComponents::new(&settings, &run)?);
-        let (records, queue) = simpartner_realtime::log_queue(capacity(&run.layout, run.timestep));
+        let expected = ExpectedGrowth::estimate(&settings, &run, &LoggedComponents::new(&settings, &run)?);
+        let (records, queue) = simpartner_realtime::log_queue(queue_capacity(&run.layout, run.timestep));
         let (outcome, outcomes) = mpsc::channel::<RunOutcome>();
         let (opened, answer) = mpsc::sync_channel(1);
         let status = Arc::new(RecorderStatus::default());
         let (shared, worlds) = (Arc::clone(&status), AnnouncedWorlds::default());
         let announced = worlds.clone();
-        let queue = Queue::new(queue, run.layout.numbers_per_step());
+        let queue = RecordQueue::new(queue, run.layout.numbers_per_step());
         let body = move || {
             let mut writer = match Writer::open(settings, run, announced, queue, shared) {
                 Ok(writer) => writer,
@@ -80,31 +81,31 @@ impl Recorder {
         Arc::clone(&self.status)
     }
 
-    /// Where worlds are announced before the clock goes on in them.
+    /// The list of upcoming worlds. A world is announced here before the clock continues in it.
     pub fn worlds(&self) -> AnnouncedWorlds {
         self.worlds.clone()
     }
 
-    /// How much the log is going to grow while everything moves.
+    /// Expected growth of the log while everything moves.
     pub fn expected(&self) -> ExpectedGrowth {
         self.expected
     }
 
-    /// Waits until all senders are dropped and everything queued is committed, then closes the run. It blocks, so it has no
-    /// place in an async task.
+    /// Waits until all senders are dropped and everything queued is committed, then closes the run. It blocks the
+    /// thread, so do not call it from an async task.
     ///
     /// # Errors
     /// The first failure of the writer.
     pub fn finish(self, outcome: RunOutcome) -> Result<LogSummary, RecorderError> {
-        // A writer that has failed does not wait for it.
+        // If the writer has failed, nobody receives the outcome.
         let _ = self.outcome.send(outcome);
         drop(self.records);
         self.writer.join().unwrap_or(Err(RecorderError::WriterLost))
     }
 }
 
-/// How many records the queue holds.
-fn capacity(layout: &Layout, timestep: Timestep) -> usize {
+/// Capacity of the queue, in records.
+fn queue_capacity(layout: &Layout, timestep: Timestep) -> usize {
     let record = size_of::<StepRecord>() + layout.numbers_per_step() * size_of::<f64>() + layout.devices().len() * 9;
     let wanted = timestep.steps_in(QUEUE_S) as usize;
     wanted.clamp(1, (QUEUE_BYTES / record).max(1))

@@ -1,4 +1,4 @@
-//! Makes rows of records, the same for every database.
+//! Encodes step records as table rows, the same for every database.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::format::{
     table_rows::TableRows,
 };
 
-/// Makes rows of the records of a run.
+/// Encodes the records of a run as table rows.
 #[derive(Debug)]
 pub(crate) struct RowEncoder {
     layout: Arc<Layout>,
@@ -27,11 +27,11 @@ pub(crate) struct RowEncoder {
     cadence: Cadence,
     logged: Arc<LoggedComponents>,
     contacts: bool,
-    /// The field names of each device; empty for actuators, whose settings are in the commands.
+    /// Field names of each device; empty for actuators, whose settings are in the commands.
     fields: Vec<Vec<Arc<str>>>,
-    /// Present where steps are left out.
+    /// Statistics over the steps between two logged ones; `None` if every step is logged.
     interval: Option<Interval>,
-    /// Present where only changes are logged.
+    /// Change detection; `None` if all rows are logged.
     changes: Option<Changes>,
 }
 
@@ -63,8 +63,8 @@ impl RowEncoder {
         }
     }
 
-    /// Adds the rows of the record's step, and returns whether that step is logged. `chain` is the head of the chain of hashes after
-    /// it.
+    /// Adds the rows of the record's step, and returns true if that step is logged. `chain` is the head of the state
+    /// chain after the step.
     pub(crate) fn push_step(&mut self, rows: &mut TableRows, record: &StepRecord, chain: u64) -> bool {
         let step = record.step.0;
         let is_thinned = self.cadence.spacing(step) > 1;
@@ -75,7 +75,7 @@ impl RowEncoder {
             return false;
         }
         if let Some(changes) = &mut self.changes {
-            changes.take(&self.logged, &self.layout, record, self.cadence);
+            changes.find_changed(&self.logged, &self.layout, record, self.cadence);
         }
         if let Some(interval) = self.interval.as_mut().filter(|_| is_thinned) {
             let changes = self.changes.as_ref();
@@ -105,7 +105,7 @@ impl RowEncoder {
             bodies.into(),
             joints.into(),
             readings.into(),
-            // The checksum, known once the batch is complete.
+            // Place of the checksum, which is known once the batch is complete.
             Cell::Null,
         ];
         rows.push(TableId::SimulationRow, row);
@@ -116,7 +116,7 @@ impl RowEncoder {
         self.changes.as_ref().is_none_or(|changes| changes.is_written(kind, index))
     }
 
-    /// Adds the rows of bodies, and returns how many.
+    /// Adds the rows of bodies, and returns their number.
     fn push_bodies(&self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
         let (layout, mut count) = (&self.layout, 0);
         for &body in &self.logged.bodies {
@@ -144,7 +144,7 @@ impl RowEncoder {
     fn push_readings(&self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
         let (layout, mut count) = (&self.layout, 0);
         for &device in self.logged.devices.iter().filter(|device| record.fresh[device.index()]) {
-            // A long reading has no values in the flat record; `push_scans` writes it.
+            // Long readings have no values in the flat record; `push_scans` writes them.
             let (fields, values) = (&self.fields[device.index()], &record.values[layout.device(device)]);
             if !values.is_empty() && self.is_written(ComponentKind::Device, device.index()) {
                 for (field, &value) in fields.iter().zip(values) {
@@ -157,7 +157,7 @@ impl RowEncoder {
         count
     }
 
-    /// Adds the rows of long readings.
+    /// Adds the rows of long readings, such as the distances of a laser scanner.
     fn push_scans(&self, cells: &mut Vec<Cell>, record: &StepRecord) {
         let layout = &self.layout;
         for &device in self.logged.devices.iter().filter(|device| record.fresh[device.index()]) {
@@ -169,7 +169,7 @@ impl RowEncoder {
         }
     }
 
-    /// Adds a command.
+    /// Adds the row of a command. `step` is the step that it acts in.
     pub(super) fn push_command(&self, rows: &mut TableRows, step: StepIndex, applied: &AppliedCommand) {
         let command = &applied.command;
         let (port, component) = match command.target {
@@ -194,7 +194,7 @@ impl RowEncoder {
     }
 }
 
-/// Adds an event, with the wall time of the record that brought it.
+/// Adds the row of an event. `wall_ns` is the wall time of the record that contains the event, if there is one.
 pub(super) fn push_event(rows: &mut TableRows, event: &Event, wall_ns: Option<u64>) {
     rows.push(
         TableId::Event,
@@ -210,7 +210,7 @@ pub(super) fn push_event(rows: &mut TableRows, event: &Event, wall_ns: Option<u6
     );
 }
 
-/// Adds the points where bodies touched.
+/// Adds the rows of the step's contact points, those with the largest forces.
 fn push_contacts(cells: &mut Vec<Cell>, record: &StepRecord) {
     for (ordinal, contact) in record.contacts.largest().iter().enumerate() {
         let &Contact { body, other, point, normal, force, gap } = contact;

@@ -1,4 +1,5 @@
-//! Makes the rows of a run's beginning and end: its own row, its files, and the model with everything that rows of state refer to.
+//! Encodes the rows of a run's start and end: the run's own row, its source files, and the model with everything that
+//! rows of state refer to.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::format::{
     table_rows::TableRows,
 };
 
-/// What a run's row has besides the description of the run.
+/// Values of a run's row that are not in its [`RunDescription`].
 #[derive(Debug, Clone)]
 pub(super) struct RunStart {
     pub(super) run_key: String,
@@ -30,8 +31,8 @@ pub(super) struct RunStart {
     pub(super) joints_logged: u64,
 }
 
-/// All rows of a run before its first step.
-pub(super) fn begin(run: &RunDescription, start: &RunStart) -> TableRows {
+/// Encodes all rows of a run before its first step.
+pub(super) fn encode_run_start(run: &RunDescription, start: &RunStart) -> TableRows {
     let mut rows = TableRows::default();
     let text = |text: &str| Cell::from(text);
     let origin = run.origin.as_ref();
@@ -64,23 +65,23 @@ pub(super) fn begin(run: &RunDescription, start: &RunStart) -> TableRows {
     if let Some(Origin { step, chain_head, state, .. }) = origin {
         push_snapshot(&mut rows, *step, *chain_head, state);
     }
-    files(&mut rows, run);
+    push_files(&mut rows, run);
     for (index, robot) in run.world.mechanism.robots.iter().enumerate() {
         let row = [robot_cell(Some(RobotId::new(index))), Cell::Run, text(&robot.name), text(&robot.model)];
         rows.push(TableId::Robot, row);
     }
-    bodies(&mut rows, run);
-    joints(&mut rows, run);
-    devices(&mut rows, run);
+    push_bodies(&mut rows, run);
+    push_joints(&mut rows, run);
+    push_devices(&mut rows, run);
     rows
 }
 
-/// Adds a snapshot.
+/// Adds the row of a snapshot.
 pub(super) fn push_snapshot(rows: &mut TableRows, step: StepIndex, chain_head: u64, state: &Arc<[u8]>) {
     rows.push(TableId::Snapshot, [Cell::Run, step.0.into(), chain_head.into(), Cell::Bytes(Arc::clone(state))]);
 }
 
-/// What was written of a run, for its row.
+/// Totals of a run, for its row. `gaps` is the number of places where steps are missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RunTotals {
     pub(super) rows: u64,
@@ -89,8 +90,9 @@ pub(super) struct RunTotals {
     pub(super) chain_head: u64,
 }
 
-/// What a run's row gets at its end: the values of `schema::columns_at_end`, the checksum over them, and the run's number.
-pub(super) fn end(outcome: &RunOutcome, totals: RunTotals, ended: &str) -> Vec<Cell> {
+/// Encodes the values that complete a run's row at its end: those of `schema::columns_at_end`, the checksum over them,
+/// and the run's number.
+pub(super) fn encode_run_end(outcome: &RunOutcome, totals: RunTotals, ended: &str) -> Vec<Cell> {
     let late = outcome.lateness;
     let value = |column: &str| match column {
         "status" => outcome.status.as_str().into(),
@@ -115,7 +117,8 @@ pub(super) fn end(outcome: &RunOutcome, totals: RunTotals, ended: &str) -> Vec<C
     values
 }
 
-fn files(rows: &mut TableRows, run: &RunDescription) {
+/// Adds the rows of the model's source files and of the effective properties.
+fn push_files(rows: &mut TableRows, run: &RunDescription) {
     let properties = SourceFile::new("", run.properties.as_str());
     let models = run.world.sources.iter().map(|file| ("model", file));
     for (ordinal, (role, file)) in models.chain([("properties", &properties)]).enumerate() {
@@ -135,17 +138,18 @@ fn robot_cell(robot: Option<RobotId>) -> Cell {
     robot.map_or(Cell::Null, |robot| Cell::Robot(u32::try_from(robot.index()).unwrap_or(u32::MAX)))
 }
 
-fn component(rows: &mut TableRows, number: &Cell, robot: Option<RobotId>, kind: &'static str, name: &str) {
+/// Adds the row that makes a body, joint or device a component of its robot; none for objects.
+fn push_component(rows: &mut TableRows, number: &Cell, robot: Option<RobotId>, kind: &'static str, name: &str) {
     if robot.is_some() {
         let row = [number.clone(), robot_cell(robot), kind.into(), name.into(), number.clone()];
         rows.push(TableId::RobotComponent, row);
     }
 }
 
-fn bodies(rows: &mut TableRows, run: &RunDescription) {
-    let axles = axles(&run.world.mechanism);
+fn push_bodies(rows: &mut TableRows, run: &RunDescription) {
+    let axles = wheel_axles(&run.world.mechanism);
     for ((id, body), mass) in run.world.mechanism.bodies().zip(&run.masses) {
-        component(rows, &cell::body(id), body.robot, "BODY", &body.name);
+        push_component(rows, &cell::body(id), body.robot, "BODY", &body.name);
         let shape = body.shape.as_ref().map(|placed| &placed.shape);
         let cells = rows.cells_mut(TableId::Body);
         cells.extend([cell::body(id), Cell::Run, robot_cell(body.robot)]);
@@ -166,8 +170,9 @@ fn bodies(rows: &mut TableRows, run: &RunDescription) {
     }
 }
 
-/// For each body that is a wheel its radius, m, and the axis at step 0 that a positive rate of its joint turns it about, world frame.
-fn axles(mechanism: &Mechanism) -> Vec<Option<(f64, DVec3)>> {
+/// For each body that is a wheel, its radius, m, and its rotation axis at step 0, a unit vector in the world frame. A
+/// positive rate of the wheel's joint turns the wheel about the axis by the right-hand rule.
+fn wheel_axles(mechanism: &Mechanism) -> Vec<Option<(f64, DVec3)>> {
     let mut axles = vec![None; mechanism.bodies.len()];
     for joint in &mechanism.joints {
         if let Some(wheel) = mechanism.wheel(joint) {
@@ -178,8 +183,9 @@ fn axles(mechanism: &Mechanism) -> Vec<Option<(f64, DVec3)>> {
     axles
 }
 
-/// The x axis of a body with this orientation, made level: a unit vector, world frame. Where x is upright within a tenth of its length, the
-/// more level one of the other two.
+/// The x axis of a body with this orientation, projected onto the horizontal plane and normalised: a unit vector, world
+/// frame. If that projection is at most 0.1 long, the one of the other two axes with the longer projection is taken
+/// instead.
 fn level_axis(rotation: DQuat) -> DVec3 {
     let level = |axis: DVec3| (rotation * axis).with_y(0.0);
     let (x, y, z) = (level(DVec3::X), level(DVec3::Y), level(DVec3::Z));
@@ -188,10 +194,10 @@ fn level_axis(rotation: DQuat) -> DVec3 {
     chosen / chosen.length()
 }
 
-fn joints(rows: &mut TableRows, run: &RunDescription) {
+fn push_joints(rows: &mut TableRows, run: &RunDescription) {
     for (id, joint) in run.world.mechanism.joints() {
         let number = cell::joint(&run.layout, id);
-        component(rows, &number, joint.robot, "JOINT", &joint.name);
+        push_component(rows, &number, joint.robot, "JOINT", &joint.name);
         let row = [
             number,
             Cell::Run,
@@ -205,34 +211,34 @@ fn joints(rows: &mut TableRows, run: &RunDescription) {
             Cell::Real(joint.anchor.z),
         ];
         rows.push(TableId::Joint, row);
-        axes(rows, run, id);
+        push_joint_axes(rows, run, id);
     }
 }
 
-fn axes(rows: &mut TableRows, run: &RunDescription, id: JointId) {
+fn push_joint_axes(rows: &mut TableRows, run: &RunDescription, id: JointId) {
     let joint = run.world.mechanism.joint(id);
     for (index, coordinate) in joint.free_coordinates() {
         let (Axis::Free(motion), direction) = (&joint.axes[index], joint.direction(coordinate)) else { continue };
         let cells = rows.cells_mut(TableId::JointAxis);
         cells.extend([cell::joint(&run.layout, id), (index as u64 + 1).into()]);
-        // A stop that is not there is infinite, which is stored as NULL.
+        // A joint without a stop has an infinite limit, which is stored as NULL.
         let numbers = [motion.lower, motion.upper, motion.damping, motion.friction];
         cells.extend(direction.to_array().into_iter().chain(numbers).map(Cell::Real));
     }
 }
 
-fn devices(rows: &mut TableRows, run: &RunDescription) {
+fn push_devices(rows: &mut TableRows, run: &RunDescription) {
     for (index, info) in run.layout.devices().iter().enumerate() {
         let id = DeviceId::new(index);
         let robot = run.world.device(id).robot;
         let number = cell::device(&run.layout, id);
         let kind = if info.kind.is_actuator() { "ACTUATOR" } else { "SENSOR" };
-        component(rows, &number, Some(robot), kind, &info.name);
+        push_component(rows, &number, Some(robot), kind, &info.name);
         let row = [
             number.clone(),
             info.kind.name().into(),
             u64::from(info.port.number()).into(),
-            attachment(run, robot, &info.attachment),
+            attachment_cell(run, robot, &info.attachment),
             info.interval_steps.into(),
         ];
         rows.push(TableId::Device, row);
@@ -243,7 +249,8 @@ fn devices(rows: &mut TableRows, run: &RunDescription) {
     }
 }
 
-fn attachment(run: &RunDescription, robot: RobotId, attachment: &Attachment) -> Cell {
+/// The component number of the body or joint that a device is attached to.
+fn attachment_cell(run: &RunDescription, robot: RobotId, attachment: &Attachment) -> Cell {
     let cell = match attachment {
         Attachment::Body(name) => run.world.mechanism.body_named(Some(robot), name).map(cell::body),
         Attachment::Joint(name) => {
@@ -253,7 +260,7 @@ fn attachment(run: &RunDescription, robot: RobotId, attachment: &Attachment) -> 
     cell.expect("a device's attachment was resolved within its robot when the model was read")
 }
 
-/// Edge lengths x, y, z, radius and length, as far as the shape has them.
+/// Edge lengths x, y, z, radius and length of a shape, m; `None` where the shape has no such dimension.
 fn dimensions(shape: Option<&Shape>) -> [Option<f64>; 5] {
     match shape {
         Some(Shape::Box { size }) => [Some(size.x), Some(size.y), Some(size.z), None, None],
@@ -265,7 +272,8 @@ fn dimensions(shape: Option<&Shape>) -> [Option<f64>; 5] {
     }
 }
 
-/// Mass, centre of mass x, y, z, and the tensor's xx, yy, zz, xy, xz, yz; a fixed body has none.
+/// Mass, kg, centre of mass x, y, z, m, and the inertia tensor's xx, yy, zz, xy, xz, yz, kg m^2; all `None` for a fixed
+/// body.
 fn inertia(body: &Body, mass: &MassProperties) -> [Option<f64>; 10] {
     if body.fixed {
         return [None; 10];

@@ -1,25 +1,25 @@
-//! Settings of the log: where it goes and how much of it.
+//! Settings of the log: its destination, its contents and its limits.
 
 use std::{path::PathBuf, time::Duration};
 
 use super::patterns::Patterns;
 use crate::{database::address::Database, format::row_policy::RowPolicy};
 
-/// What happens when the log comes to its bound.
+/// Action when the log reaches its size limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
-    /// The log ends with an event, the simulation goes on.
+    /// The log ends with an event, and the simulation continues.
     EndLog,
     /// The log ends with an event, and the run is asked to end.
     EndRun,
 }
 
-/// How the log of a long run is thinned out.
+/// Thinning of the log of a long run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thinning {
-    /// After so many simulated seconds of the process, resets included.
+    /// Simulated time of the process after which thinning begins, in seconds; resets do not restart it.
     pub after_s: f64,
-    /// From then on one step in so many gets rows of state.
+    /// Spacing of the logged steps from then on: one step in this many gets rows of state.
     pub every_n_steps: u64,
 }
 
@@ -28,43 +28,45 @@ pub struct Thinning {
 pub struct Settings {
     /// The database.
     pub database: Database,
-    /// One step in so many gets rows of state; commands and events are always logged. At least 1.
+    /// Spacing of the logged steps: one step in this many gets rows of state, at least 1. Commands and events are
+    /// always logged.
     pub every_n_steps: u64,
-    /// The bodies whose state is logged; without a robot an object is called by its name alone.
+    /// The bodies whose state is logged, as `robot/body`, or by the name alone for an object without a robot.
     pub bodies: Patterns,
     /// The joints whose state is logged.
     pub joints: Patterns,
     /// The sensors whose readings are logged.
     pub devices: Patterns,
-    /// Whether the points where bodies touch get rows, those of a step with the largest forces.
+    /// True if contact points get rows: those with the largest forces in each step.
     pub contacts: bool,
-    /// When the log is thinned out, if ever.
+    /// Thinning of the log; `None` for no thinning.
     pub thinning: Option<Thinning>,
-    /// Whether a robot's bodies and joints, and an object, have rows only where one of them differs from the row before: what is
-    /// fixed, asleep or at rest then has a row in a hundred. `on_change` goes farther.
+    /// True if a robot or an object gets rows only when one of its bodies or joints differs from its last row. If it is
+    /// fixed, asleep or at rest, it then has a row in one logged step of a hundred. `on_change` leaves out more rows.
     pub skip_resting: bool,
-    /// Whether a row of a body, joint or sensor is written only where it differs from the one before.
+    /// True if a body, joint or sensor gets a row only when it differs from its last row.
     pub on_change: bool,
-    /// By how much numbers must differ for that, in their own unit.
+    /// Largest change of a number that `on_change` ignores, in the number's unit.
     pub change_tolerance: f64,
-    /// How much the database may grow in this run, in megabytes of 10^6 bytes.
+    /// Largest growth of the database in this run, in megabytes of 10^6 bytes.
     pub limit_mb: u64,
-    /// What happens then.
+    /// Action when the database has grown by `limit_mb`.
     pub when_full: WhenFull,
-    /// Simulated seconds from one snapshot to the next; `None` takes none.
+    /// Simulated time between two snapshots, in seconds; `None` takes none.
     pub snapshot_interval_s: Option<f64>,
-    /// Whether a run may begin while its database is away.
+    /// True if a run may begin while its database is away.
     pub start_without_database: bool,
-    /// Where the spill file goes if there has to be one.
+    /// Folder of the spill file.
     pub spill_folder: PathBuf,
-    /// How large it may become, in megabytes of 10^6 bytes.
+    /// Largest size of the spill file, in megabytes of 10^6 bytes.
     pub spill_limit_mb: u64,
-    /// How long to wait for a database that commits nothing: at the end of the run, and without deadlines also before.
+    /// Time to wait for a database that commits nothing. It applies at the end of the run, and without deadlines also
+    /// before.
     pub drain: Duration,
 }
 
 impl Settings {
-    /// Everything of every step, into this database.
+    /// Settings that log everything of every step into this database.
     pub fn new(database: Database) -> Self {
         Self {
             database,
@@ -87,7 +89,7 @@ impl Settings {
         }
     }
 
-    /// When rows are written.
+    /// Rule that selects the rows to write.
     pub(crate) fn row_policy(&self) -> RowPolicy {
         match (self.on_change, self.skip_resting) {
             (true, _) => RowPolicy::Changed,

@@ -1,4 +1,4 @@
-//! The state of the recorder, for the clock and the status line: any thread can read it at any time without waiting.
+//! State of the recorder, for the clock and the status line. Any thread can read it at any time without waiting.
 
 use std::{
     collections::VecDeque,
@@ -11,8 +11,8 @@ use std::{
 
 use simpartner_realtime::LogFlags;
 
-/// The time over which the rate is averaged: long enough for a steady figure, and it follows a change soon.
-const WINDOW: Duration = Duration::from_secs(10);
+/// Time over which the data rate is averaged: long enough for a steady figure, short enough to follow a change soon.
+const RATE_WINDOW: Duration = Duration::from_secs(10);
 
 /// Figures and flags of a running recorder.
 #[derive(Debug, Default)]
@@ -24,31 +24,32 @@ pub struct RecorderStatus {
     flags: Arc<LogFlags>,
     rows: AtomicU64,
     bytes: AtomicU64,
-    sent: Mutex<Sent>,
+    sent: Mutex<SentBytes>,
 }
 
-/// How much had been sent at some moments, back to the beginning of the window.
+/// Total of the bytes sent, and its history over [`RATE_WINDOW`].
 #[derive(Debug, Default)]
-struct Sent {
+struct SentBytes {
     total: u64,
-    moments: VecDeque<(Instant, u64)>,
+    /// Times and the totals then, in ascending order. The first is at the start of the window or before it.
+    history: VecDeque<(Instant, u64)>,
 }
 
-impl Sent {
+impl SentBytes {
     fn add(&mut self, bytes: u64, now: Instant) {
-        if self.moments.is_empty() {
-            self.moments.push_back((now, 0));
+        if self.history.is_empty() {
+            self.history.push_back((now, 0));
         }
         self.total += bytes;
-        self.moments.push_back((now, self.total));
-        while self.moments.get(1).is_some_and(|(then, _)| now.duration_since(*then) >= WINDOW) {
-            self.moments.pop_front();
+        self.history.push_back((now, self.total));
+        while self.history.get(1).is_some_and(|(then, _)| now.duration_since(*then) >= RATE_WINDOW) {
+            self.history.pop_front();
         }
     }
 
     fn bytes_per_second(&self, now: Instant) -> f64 {
-        let outside = self.moments.iter().rev().find(|(then, _)| now.duration_since(*then) >= WINDOW);
-        match outside.or(self.moments.front()) {
+        let before_window = self.history.iter().rev().find(|(then, _)| now.duration_since(*then) >= RATE_WINDOW);
+        match before_window.or(self.history.front()) {
             Some((then, sent)) if now > *then => (self.total - sent) as f64 / now.duration_since(*then).as_secs_f64(),
             _ => 0.0,
         }
@@ -61,7 +62,7 @@ impl RecorderStatus {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// True once the log has come to its bound.
+    /// True once the log has reached its size limit, or the disk has too little space.
     pub fn log_full(&self) -> bool {
         self.log_full.load(Ordering::Acquire)
     }
@@ -71,64 +72,66 @@ impl RecorderStatus {
         self.is_away.load(Ordering::Acquire)
     }
 
-    /// Flags between the recorder and the clock: the recorder asks the run to end when it has failed, and at a full log if the
-    /// settings say so; the clock says whether steps have deadlines.
+    /// Flags between the recorder and the clock. The recorder asks the run to end when it has failed, and at a full log
+    /// if the settings say so. The clock sets whether steps have deadlines.
     pub fn flags(&self) -> Arc<LogFlags> {
         Arc::clone(&self.flags)
     }
 
-    /// Ends the waiting for the database: what it does not have yet goes into the spill file.
+    /// Ends the wait for the database. Batches that the database does not have yet go into the spill file.
     pub fn hurry(&self) {
         self.is_hurried.store(true, Ordering::Release);
     }
 
-    /// Whether somebody wants the waiting for the database to end.
+    /// True after [`RecorderStatus::hurry`].
     pub(super) fn is_hurried(&self) -> bool {
         self.is_hurried.load(Ordering::Acquire)
     }
 
-    /// Rows committed, in all tables.
+    /// Number of committed rows in all tables, without those of the run and the model.
     pub fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// How much the database has grown in this run, in bytes.
+    /// Growth of the database in this run, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Sets whether the database is away, and returns what it was before.
+    /// Sets whether the database is away, and returns the previous value.
     pub(super) fn set_away(&self, is_away: bool) -> bool {
         self.is_away.swap(is_away, Ordering::AcqRel)
     }
 
-    /// Bytes of the rows' values that are written in a second of wall time, averaged over the last ten.
+    /// Rate at which the rows' values are written, in bytes per second of wall time, averaged over the last 10 s.
     pub fn bytes_per_second(&self) -> f64 {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).bytes_per_second(Instant::now())
     }
 
-    pub(super) fn sent(&self, bytes: u64) {
-        // The figures are whole between any two statements, so a panic elsewhere does not spoil them.
+    pub(super) fn add_sent(&self, bytes: u64) {
+        // The figures are consistent between any two statements, so a panic of another thread leaves them usable.
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).add(bytes, Instant::now());
     }
 
-    pub(super) fn fail(&self) {
+    /// Sets the flag of a failed writer, and asks the run to end.
+    pub(super) fn set_failed(&self) {
         self.failed.store(true, Ordering::Release);
         self.flags.end_run();
     }
 
-    pub(super) fn fill(&self, ends_run: bool) {
+    /// Sets the flag of a full log, and asks the run to end if `ends_run`.
+    pub(super) fn set_log_full(&self, ends_run: bool) {
         self.log_full.store(true, Ordering::Release);
         if ends_run {
             self.flags.end_run();
         }
     }
 
-    pub(super) fn committed(&self, rows: u64) {
+    pub(super) fn add_committed_rows(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    pub(super) fn grown(&self, bytes: u64) {
+    pub(super) fn set_growth(&self, bytes: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 }
@@ -139,12 +142,12 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_last_ten_seconds() {
-        let (start, mut sent) = (Instant::now(), Sent::default());
+        let (start, mut sent) = (Instant::now(), SentBytes::default());
         let at = |tenths: u64| start + Duration::from_millis(100 * tenths);
         assert_eq!(sent.bytes_per_second(at(0)), 0.0);
         (0..=300).for_each(|tenth| sent.add(if tenth < 200 { 1000 } else { 10 }, at(tenth)));
         assert_eq!(sent.bytes_per_second(at(300)), 100.0);
-        assert!(sent.moments.len() <= 102, "{}", sent.moments.len());
+        assert!(sent.history.len() <= 102, "{}", sent.history.len());
         // A paused clock writes nothing.
         assert_eq!(sent.bytes_per_second(at(500)), 0.0);
     }

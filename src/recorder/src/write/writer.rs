@@ -1,4 +1,5 @@
-//! The log's thread: it takes records from the queue, makes batches of them about ten times a second, and hands these to the outbox.
+//! The log's thread: takes records from the queue, closes a batch about ten times a second, and hands it to the
+//! delivery queue.
 
 use std::{
     sync::{Arc, mpsc::RecvTimeoutError},
@@ -13,9 +14,9 @@ use super::{
     batch_builder::BatchBuilder,
     current_run::RunProgress,
     delivery,
+    delivery_queue::DeliveryQueue,
     description::{LogSummary, RunDescription, RunOutcome, SimulationSummary},
     disk_space::{self, SpaceWatch},
-    outbox::Outbox,
     run_key,
     settings::{Settings, WhenFull},
     spill,
@@ -24,52 +25,55 @@ use super::{
 use crate::{database::error::RecorderError, format::ids::LAST_STEP};
 use simpartner_realtime::{DeadlineNiceness, LogReceiver, Mode};
 
-/// How long records are gathered for a batch. A killed process loses at most these records and the batches that are too young to have
-/// been copied into the spill file. Ten commits a second are few enough for a disk that takes 10 ms to synchronise.
-const GATHERING: Duration = Duration::from_millis(100);
+/// Time for which the records of a batch are gathered. A killed process loses at most these records and the batches
+/// that are too young to have been copied into the spill file. Ten commits a second are few enough for a disk that
+/// takes 10 ms to synchronise.
+const BATCH_DURATION: Duration = Duration::from_millis(100);
 
-/// Most numbers of the records of a batch: 8 MB.
-const GATHERED_NUMBERS: usize = 1 << 20;
+/// Largest total of numbers in the records of a batch: 8 MB.
+const MAX_BATCH_NUMBERS: usize = 1 << 20;
 
-/// Most records of a batch, for small worlds as fast as they run.
-const GATHERED_RECORDS: usize = 512;
+/// Largest number of records in a batch. It takes effect for small worlds that run as fast as they can.
+const MAX_BATCH_RECORDS: usize = 512;
 
-/// Most bytes of texts of a batch: clients choose how long commands are.
-const GATHERED_BYTES: usize = 8_000_000;
+/// Size of texts at which a batch is closed, in bytes, because clients choose the length of commands.
+const MAX_BATCH_TEXT_BYTES: usize = 8_000_000;
 
-/// How long the thread waits for a record before it looks after batches in progress: half of the time after which they are copied.
-const WATCH: Duration = Duration::from_millis(50);
+/// Interval at which uncommitted batches are checked while no record arrives: half of the time after which they are
+/// copied.
+const DELIVERY_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Pause before a batch that has to wait is offered again: two steps at 1 kHz.
-const RETRY: Duration = Duration::from_millis(2);
+const OFFER_RETRY_PAUSE: Duration = Duration::from_millis(2);
 
 /// An open log.
 pub(super) struct Writer {
     settings: Settings,
     status: Arc<RecorderStatus>,
     builder: BatchBuilder,
-    outbox: Outbox,
+    delivery_queue: DeliveryQueue,
     space: SpaceWatch,
-    queue: Queue,
+    queue: RecordQueue,
     ended_early: Option<String>,
     away_since: Option<Instant>,
 }
 
-/// The incoming records, and how many of them make a batch at most.
-pub(super) struct Queue {
+/// The incoming records.
+pub(super) struct RecordQueue {
     records: LogReceiver,
+    /// Largest number of records in a batch.
     records_per_batch: usize,
 }
 
-impl Queue {
-    /// `numbers` is how many numbers a record has.
+impl RecordQueue {
+    /// `numbers` is the number of numbers in a record.
     pub(super) fn new(records: LogReceiver, numbers: usize) -> Self {
-        let records_per_batch = (GATHERED_NUMBERS / numbers.max(1)).clamp(1, GATHERED_RECORDS);
+        let records_per_batch = (MAX_BATCH_NUMBERS / numbers.max(1)).clamp(1, MAX_BATCH_RECORDS);
         Self { records, records_per_batch }
     }
 
-    /// The next record until a deadline; without one it waits as long as it takes.
-    fn next(&mut self, deadline: Option<Instant>) -> Result<Arc<StepRecord>, RecvTimeoutError> {
+    /// Receives the next record. It waits until the deadline, or without limit if there is none.
+    fn next_record(&mut self, deadline: Option<Instant>) -> Result<Arc<StepRecord>, RecvTimeoutError> {
         match deadline {
             None => self.records.recv().ok_or(RecvTimeoutError::Disconnected),
             Some(deadline) => self.records.recv_timeout(deadline.saturating_duration_since(Instant::now())),
@@ -78,15 +82,15 @@ impl Queue {
 }
 
 impl Writer {
-    /// Opens the database and enters the run.
+    /// Opens the database and enters the run into it.
     pub(super) fn open(
         settings: Settings,
         run: RunDescription,
         worlds: AnnouncedWorlds,
-        queue: Queue,
+        queue: RecordQueue,
         status: Arc<RecorderStatus>,
     ) -> Result<Self, RecorderError> {
-        if let Some(why) = settings.database.file().and_then(disk_space::scarcity) {
+        if let Some(why) = settings.database.file().and_then(disk_space::space_problem) {
             return Err(RecorderError::NoRoom { database: settings.database, why });
         }
         if !cfg!(feature = "tls") && !settings.database.is_local() {
@@ -104,59 +108,61 @@ impl Writer {
                 file.display()
             );
         }
-        let process_key = run_key::random();
-        // Until the clock sets it.
+        let process_key = run_key::random_key();
+        // The clock keeps this flag up to date once it runs.
         status.flags().set_deadlines(run.mode == Mode::RealTime);
         let mut builder = BatchBuilder::new(settings.clone(), run, worlds, process_key.clone())?;
         let first = builder.take_batches();
         let opened = delivery::open(&settings.database, &first[0], settings.start_without_database)?;
         let is_entered = opened.error.is_none();
         let beginning = Arc::new(first[0].clone());
-        let outbox = Outbox::start(settings.clone(), &process_key, beginning, opened, Arc::clone(&status))?;
-        let space = SpaceWatch::new(&settings.database, outbox.spill_path(), settings.limit_mb);
-        let mut writer = Self { settings, status, builder, outbox, space, queue, ended_early: None, away_since: None };
+        let delivery_queue =
+            DeliveryQueue::start(settings.clone(), &process_key, beginning, opened, Arc::clone(&status))?;
+        let space = SpaceWatch::new(&settings.database, delivery_queue.spill_path(), settings.limit_mb);
+        let mut writer =
+            Self { settings, status, builder, delivery_queue, space, queue, ended_early: None, away_since: None };
         if !is_entered {
-            writer.send(first);
+            writer.send_batches(first);
         }
         Ok(writer)
     }
 
-    /// Writes until every sender is gone.
+    /// Writes until every sender is dropped.
     pub(super) fn write_all(&mut self) {
         let niceness = DeadlineNiceness::new();
         loop {
             niceness.set(self.status.flags().has_deadlines());
-            let until = (!self.outbox.is_idle()).then(|| Instant::now() + WATCH);
-            match self.queue.next(until) {
-                Ok(first) => self.gather(&first),
-                Err(RecvTimeoutError::Timeout) => self.outbox.watch(),
+            let until = (!self.delivery_queue.is_idle()).then(|| Instant::now() + DELIVERY_POLL_INTERVAL);
+            match self.queue.next_record(until) {
+                Ok(first) => self.gather_batch(&first),
+                Err(RecvTimeoutError::Timeout) => self.delivery_queue.update(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
-    /// Makes a batch of a record and of those that come within a tenth of a second.
-    fn gather(&mut self, first: &StepRecord) {
-        let deadline = Instant::now() + GATHERING;
-        self.add(first);
+    /// Gathers a batch from this record and those that arrive within [`BATCH_DURATION`], and sends it.
+    fn gather_batch(&mut self, first: &StepRecord) {
+        let deadline = Instant::now() + BATCH_DURATION;
+        self.add_record(first);
         let (mut records, mut bytes) = (1, simpartner_realtime::text_bytes(first));
-        while records < self.queue.records_per_batch && bytes < GATHERED_BYTES {
-            let Ok(record) = self.queue.next(Some(deadline)) else { break };
-            self.add(&record);
+        while records < self.queue.records_per_batch && bytes < MAX_BATCH_TEXT_BYTES {
+            let Ok(record) = self.queue.next_record(Some(deadline)) else { break };
+            self.add_record(&record);
             (records, bytes) = (records + 1, bytes + simpartner_realtime::text_bytes(&record));
         }
         self.send_gathered();
-        self.watch_space();
-        self.watch_database();
+        self.check_space();
+        self.log_outages();
     }
 
-    /// Ends the run, waits until all is delivered, and returns what was written.
+    /// Ends the run, waits until everything is delivered, and returns a summary of the log.
     pub(super) fn finish(mut self, outcome: &RunOutcome) -> Result<LogSummary, RecorderError> {
-        self.watch_database();
+        self.log_outages();
         self.builder.end(outcome, self.ended_early.is_some());
         self.send_gathered();
-        let batches = self.outbox.most_in_memory();
-        let delivered = self.outbox.finish().inspect_err(|_| self.status.fail())?;
+        let batches = self.delivery_queue.most_in_memory();
+        let delivered = self.delivery_queue.finish().inspect_err(|_| self.status.set_failed())?;
         self.space.set_pending(0);
         let summary = |run: RunProgress| SimulationSummary {
             simulation_id: delivered.runs.get(&run.key).copied().unwrap_or_default(),
@@ -172,7 +178,8 @@ impl Writer {
         })
     }
 
-    fn add(&mut self, record: &StepRecord) {
+    /// Adds a record, unless the log has ended.
+    fn add_record(&mut self, record: &StepRecord) {
         if self.ended_early.is_some() {
             return;
         }
@@ -182,45 +189,47 @@ impl Writer {
         self.builder.add(record);
     }
 
-    /// Sends what has been gathered.
+    /// Sends the batches gathered so far.
     fn send_gathered(&mut self) {
         let batches = self.builder.take_batches();
-        self.send(batches);
+        self.send_batches(batches);
     }
 
-    /// Returns when the outbox has taken every batch.
-    fn send(&mut self, batches: Vec<Batch>) {
+    /// Sends batches, and returns when the delivery queue has taken every one.
+    fn send_batches(&mut self, batches: Vec<Batch>) {
         for batch in batches {
             self.space.add_sent(batch.bytes());
-            self.status.sent(batch.bytes());
+            self.status.add_sent(batch.bytes());
             let mut waiting = Some(Arc::new(batch));
             while let Some(batch) = waiting.take() {
-                waiting = self.outbox.offer(batch, self.queue.records.is_half_full());
-                if self.outbox.has_ended() && !self.status.failed() {
-                    self.status.fail();
+                waiting = self.delivery_queue.offer(batch, self.queue.records.is_half_full());
+                if self.delivery_queue.has_ended() && !self.status.failed() {
+                    self.status.set_failed();
                 }
                 if waiting.is_some() {
-                    std::thread::sleep(RETRY);
+                    std::thread::sleep(OFFER_RETRY_PAUSE);
                 }
             }
         }
-        self.space.set_pending(self.outbox.pending_bytes());
-        self.status.grown(self.space.growth());
+        self.space.set_pending(self.delivery_queue.pending_bytes());
+        self.status.set_growth(self.space.growth());
     }
 
-    fn watch_space(&mut self) {
-        self.space.set_pending(self.outbox.pending_bytes());
+    /// Ends the log if there is no space for more.
+    fn check_space(&mut self) {
+        self.space.set_pending(self.delivery_queue.pending_bytes());
         if let Some(reason) = self.space.exhausted().filter(|_| self.ended_early.is_none()) {
             self.end_log(&reason);
         }
     }
 
-    /// Logs when the database goes away and when it is back.
-    fn watch_database(&mut self) {
+    /// Adds an event when the database goes away and when it is back.
+    fn log_outages(&mut self) {
         let (text, value) = match (self.status.is_away(), self.away_since) {
             (true, None) => {
                 self.away_since = Some(Instant::now());
-                let (error, path) = (self.outbox.progress().last_error(), self.outbox.spill_path().display());
+                let (error, path) =
+                    (self.delivery_queue.progress().last_error(), self.delivery_queue.spill_path().display());
                 (format!("{error}; batches wait in {path} until it is back"), None)
             }
             (false, Some(since)) => {
@@ -233,14 +242,14 @@ impl Writer {
         self.add_event(EventKind::LogOutage, text, value);
     }
 
-    /// Ends the log with an event; further records are discarded.
+    /// Ends the log with an event. Further records are discarded.
     fn end_log(&mut self, reason: &str) {
         let text = format!("{reason}; the log is complete up to step {}", self.builder.last_step());
         self.add_event(EventKind::LogLimit, text.clone(), Some(self.space.growth() as f64));
         self.send_gathered();
         tracing::warn!("the log ends here: {text}");
         self.ended_early = Some(text);
-        self.status.fill(self.settings.when_full == WhenFull::EndRun);
+        self.status.set_log_full(self.settings.when_full == WhenFull::EndRun);
     }
 
     fn add_event(&mut self, kind: EventKind, text: String, value: Option<f64>) {

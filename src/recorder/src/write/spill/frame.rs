@@ -1,16 +1,19 @@
 //! The format of a spill file.
 //!
-//! Frames are only ever appended. Each can be read on its own: its header describes its payload and has a checksum of its own, so that a
-//! reader finds the next whole frame behind a damaged section, and knows what a damaged frame held.
+//! A spill file is a sequence of frames, and frames are only appended. Each frame can be read on its own. Its header
+//! describes the payload and has a checksum of its own. So a reader finds the next intact frame behind a damaged
+//! section, and knows which batch a damaged frame held.
 //!
 //! ```text
 //! magic 8 | length of the payload u32 | tables u32 | epoch u32 | number u64 | first step u64 | steps u64
 //!         | crc32c of the payload u32 | crc32c of the header before it u32 | payload
 //! ```
 //!
-//! Numbers are little-endian. `tables` is a checksum of the tables' columns: a reader whose tables have other columns refuses the file.
-//! Files of the first version are read as well: `SPspill1`, without `tables`, and with one checksum over everything between the magic
-//! and itself, and the payload.
+//! Numbers are little-endian. `length of the payload` is in bytes. `tables` is a checksum of the tables' columns: a
+//! reader whose tables have other columns refuses the file.
+//!
+//! Files of the first version are read as well. Their magic is `SPspill1`, they have no `tables`, and they have a
+//! single checksum. It covers the header from behind the magic to the checksum, and the payload.
 
 use std::sync::LazyLock;
 
@@ -18,23 +21,28 @@ use crc::{CRC_32_ISCSI, Crc, Table as CrcTable};
 
 use crate::format::schema::TableId;
 
+/// First bytes of a frame.
 pub(super) const MAGIC: [u8; 8] = *b"SPspill2";
+/// First bytes of a frame in a file of the first version.
 pub(super) const MAGIC_1: [u8; 8] = *b"SPspill1";
-pub(super) const HEADER: usize = 8 + 4 + 4 + 4 + 8 + 8 + 8 + 4 + 4;
-pub(super) const HEADER_1: usize = 8 + 4 + 4 + 8 + 8 + 8 + 4;
+/// Length of a header, in bytes.
+pub(super) const HEADER_LENGTH: usize = 8 + 4 + 4 + 4 + 8 + 8 + 8 + 4 + 4;
+/// Length of a header in a file of the first version, in bytes.
+pub(super) const HEADER_1_LENGTH: usize = 8 + 4 + 4 + 8 + 8 + 8 + 4;
 
-/// The longest payload, bytes: a batch is bounded far below 1 GiB, so a larger length is damage.
-pub(super) const LONGEST: u32 = 1 << 30;
+/// Largest length of a payload, in bytes. A batch is far smaller than 1 GiB, so a larger length is damage.
+pub(super) const MAX_PAYLOAD_LENGTH: u32 = 1 << 30;
 
 pub(super) static CRC: Crc<u32, CrcTable<16>> = Crc::<u32, CrcTable<16>>::new(&CRC_32_ISCSI);
 
-/// The place of a frame in its file, and its header.
+/// Position of a frame in its file, and the fields of its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::write) struct Frame {
+    /// Start of the frame, in bytes from the start of the file.
     pub(in crate::write) offset: u64,
-    /// Of header and payload.
+    /// Length of header and payload, in bytes.
     pub(in crate::write) length: u64,
-    /// `None` in files of the first version.
+    /// Checksum of the tables' columns; `None` in files of the first version.
     pub(super) tables: Option<u32>,
     pub(in crate::write) epoch: u32,
     pub(in crate::write) number: u64,
@@ -43,44 +51,47 @@ pub(in crate::write) struct Frame {
 }
 
 impl Frame {
-    /// Whether the rows fit the columns of this program's tables, or can be made to, as far as the frame tells.
+    /// True if, according to the header, the rows fit the columns of this program's tables or can be widened to fit.
     pub(in crate::write) fn is_of_these_tables(&self) -> bool {
         self.tables.is_none_or(|tables| tables == tables_checksum()) || self.earlier_tables().is_some()
     }
 
-    /// The tables of an earlier version that wrote it, if one did.
+    /// Tables of the earlier program version that wrote the frame; `None` if the tables are the present ones or
+    /// unknown.
     pub(super) fn earlier_tables(&self) -> Option<EarlierTables> {
-        EARLIER.into_iter().find(|earlier| self.tables == Some(earlier.checksum()))
+        EARLIER_TABLES.into_iter().find(|earlier| self.tables == Some(earlier.checksum()))
     }
 }
 
-/// What the tables of an earlier version had.
+/// Tables of an earlier program version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EarlierTables {
-    /// How many columns `body` had, which now ends with the directions and the wheel.
+    /// Number of columns of the table `body`. The present one ends with additional columns of directions and of the
+    /// wheel.
     pub(super) body_columns: usize,
-    /// How many tables there were.
+    /// Number of tables.
     pub(super) tables: usize,
 }
 
-/// The tables before `scan`, without and with the last columns of `body`.
-pub(super) const EARLIER: [EarlierTables; 2] =
+/// The sets of tables before the table `scan` was added: first without, then with the last columns of `body`.
+pub(super) const EARLIER_TABLES: [EarlierTables; 2] =
     [EarlierTables { body_columns: 24, tables: 19 }, EarlierTables { body_columns: 34, tables: 19 }];
 
 impl EarlierTables {
-    /// The checksum of their names and columns.
+    /// Checksum of the tables' names and columns.
     pub(super) fn checksum(self) -> u32 {
         checksum_of_tables(self.body_columns, self.tables)
     }
 }
 
-/// A checksum of all tables' names and columns.
+/// Checksum of the names and columns of all present tables.
 pub(super) fn tables_checksum() -> u32 {
     static CHECKSUM: LazyLock<u32> = LazyLock::new(|| checksum_of_tables(TableId::Body.width(), TableId::COUNT));
     *CHECKSUM
 }
 
-/// The same of the first tables, where `body` has only so many columns.
+/// Checksum of the names and columns of the first `tables` tables, if the table `body` has its first `body_columns`
+/// columns only.
 fn checksum_of_tables(body_columns: usize, tables: usize) -> u32 {
     let mut digest = CRC.digest();
     for table in TableId::ALL.into_iter().take(tables) {

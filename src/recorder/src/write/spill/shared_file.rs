@@ -8,7 +8,7 @@ use std::{
 
 use crate::write::file_identity::FileIdentity;
 
-/// An open spill file. The writer may replace it, if the file was removed.
+/// An open spill file. If the file was removed, the writer replaces it here.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedFile(Arc<Mutex<Option<Arc<File>>>>);
 
@@ -22,7 +22,7 @@ impl SharedFile {
     }
 }
 
-/// Whether an open file is still the one at the path.
+/// True if an open file is still the file at the path.
 pub(super) fn is_in_place(file: &File, path: &Path) -> bool {
     match (FileIdentity::of_handle(file), FileIdentity::of_path(path)) {
         (Some(open), at_path) => at_path == Some(open),

@@ -1,5 +1,5 @@
 //! Synchronises a spill file with the disk in a thread of its own, so that no other thread waits for a slow disk. A process that is
-//! killed loses nothing of what it has written; only a loss of power could.
+//! killed loses nothing that it has written; only a power failure can lose data that is not yet synchronised.
 
 use std::{
     fs::File,
@@ -11,10 +11,10 @@ use std::{
     thread::JoinHandle,
 };
 
-/// A handle of the thread, which ends with it.
+/// Handle of the synchronising thread.
 #[derive(Debug)]
 pub(super) struct Syncer {
-    due: SyncSender<Arc<File>>,
+    requests: SyncSender<Arc<File>>,
     failure: Arc<OnceLock<String>>,
     thread: JoinHandle<()>,
 }
@@ -22,34 +22,34 @@ pub(super) struct Syncer {
 impl Syncer {
     pub(super) fn start() -> io::Result<Self> {
         // One request in the channel covers everything that was written before.
-        let (due, waiting) = sync_channel::<Arc<File>>(1);
+        let (requests, received) = sync_channel::<Arc<File>>(1);
         let failure = Arc::new(OnceLock::new());
         let shared = Arc::clone(&failure);
         let body = move || {
-            for file in waiting {
+            for file in received {
                 if let Err(error) = file.sync_data() {
-                    // The first failure is reported.
+                    // Only the first failure is kept.
                     let _ = shared.set(error.to_string());
                 }
             }
         };
         let thread = std::thread::Builder::new().name("log spill".into()).spawn(body)?;
-        Ok(Self { due, failure, thread })
+        Ok(Self { requests, failure, thread })
     }
 
-    /// Waits until nothing is due, so that the thread no longer holds the file.
+    /// Ends the thread after its last request, so that it no longer holds the file.
     pub(super) fn end(self) {
-        drop(self.due);
+        drop(self.requests);
         // The thread does nothing that could panic.
         let _ = self.thread.join();
     }
 
-    /// Requests that what was written so far is synchronised soon.
+    /// Requests that everything written so far is synchronised soon.
     ///
     /// # Errors
-    /// When an earlier request failed: then the disk does not keep what is written.
+    /// When an earlier request failed: then the disk does not keep the data.
     pub(super) fn sync(&self, file: &Arc<File>) -> io::Result<()> {
-        let _ = self.due.try_send(Arc::clone(file));
+        let _ = self.requests.try_send(Arc::clone(file));
         self.failure.get().map_or(Ok(()), |why| Err(io::Error::other(why.clone())))
     }
 }

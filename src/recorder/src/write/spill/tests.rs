@@ -1,7 +1,7 @@
 //! What is written is read back, and damage costs no more than what is damaged.
 
 use super::{
-    frame::{CRC, EARLIER, EarlierTables, HEADER, MAGIC_1},
+    frame::{CRC, EARLIER_TABLES, EarlierTables, HEADER_LENGTH, MAGIC_1},
     *,
 };
 use crate::{
@@ -69,7 +69,7 @@ fn a_flipped_bit_costs_one_batch_and_says_which() {
             _ => None,
         });
         let (offset, end) = (ends[hit as usize - 1], ends[hit as usize]);
-        let is_header = (at as u64 - offset) < HEADER as u64;
+        let is_header = (at as u64 - offset) < HEADER_LENGTH as u64;
         assert_eq!(damaged, Some((offset, end - offset, (!is_header).then_some(hit))), "at {at}");
     }
 }
@@ -83,7 +83,7 @@ fn only_a_batch_that_the_end_of_the_file_cuts_is_called_cut() {
     for length in last.offset + 1..last.offset + last.length {
         std::fs::write(&path, &good[..length as usize]).unwrap();
         let found = sections(&path);
-        let frame = (length >= last.offset + HEADER as u64).then_some(last);
+        let frame = (length >= last.offset + HEADER_LENGTH as u64).then_some(last);
         let cut = Section::Cut { offset: last.offset, length: length - last.offset, frame };
         assert_eq!((whole(&found), found.last()), (vec![1, 2], Some(&cut)), "cut at {length}");
     }
@@ -169,21 +169,21 @@ fn a_file_that_is_removed_is_made_again_with_all_that_was_in_it() {
 
 /// A whole frame as the earlier version writes it, whose last tables are missing.
 fn as_earlier(frame: &[u8], earlier: EarlierTables) -> Vec<u8> {
-    let (header, payload) = frame.split_at(HEADER);
+    let (header, payload) = frame.split_at(HEADER_LENGTH);
     let (payload, missing) = payload.split_at(payload.len() - (TableId::COUNT - earlier.tables));
     assert!(missing.iter().all(|count| *count == 0), "a table without rows is a zero");
     let mut header = header.to_vec();
     header[8..12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     header[12..16].copy_from_slice(&earlier.checksum().to_le_bytes());
-    header[HEADER - 8..HEADER - 4].copy_from_slice(&CRC.checksum(payload).to_le_bytes());
-    let sum = CRC.checksum(&header[..HEADER - 4]);
-    header[HEADER - 4..].copy_from_slice(&sum.to_le_bytes());
+    header[HEADER_LENGTH - 8..HEADER_LENGTH - 4].copy_from_slice(&CRC.checksum(payload).to_le_bytes());
+    let sum = CRC.checksum(&header[..HEADER_LENGTH - 4]);
+    header[HEADER_LENGTH - 4..].copy_from_slice(&sum.to_le_bytes());
     [&header, payload].concat()
 }
 
 #[test]
 fn files_of_earlier_tables_are_read_with_null_for_what_they_lack() {
-    for earlier in EARLIER {
+    for earlier in EARLIER_TABLES {
         let folder = tempfile::tempdir().unwrap();
         let of_before = |number: u64| {
             let mut rows = TableRows::default();

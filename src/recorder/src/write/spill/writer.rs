@@ -1,4 +1,4 @@
-//! Writing a spill file.
+//! Writes a spill file.
 
 use std::{
     fs::{File, OpenOptions},
@@ -8,40 +8,44 @@ use std::{
 };
 
 use super::{
-    frame::{CRC, Frame, HEADER, MAGIC, tables_checksum},
+    frame::{CRC, Frame, HEADER_LENGTH, MAGIC, tables_checksum},
     reader::SpillReader,
     shared_file::{SharedFile, is_in_place},
     sync::Syncer,
 };
 use crate::write::{batch::Batch, disk_space};
 
-/// A spill file is named after its process.
-pub(super) const PREFIX: &str = "simpartner-";
-pub(super) const SUFFIX: &str = ".spill";
+/// Start of the name of a spill file. The first digits of the process key follow.
+pub(super) const NAME_PREFIX: &str = "simpartner-";
+/// End of the name of a spill file.
+pub(super) const NAME_SUFFIX: &str = ".spill";
 
-/// A spill file being written. It is open from the start of the log, so that it can be written even when the process may open no
-/// more files, and locked, so that others know that it is being written.
+/// A spill file being written. It is open from the start of the log, so that it can be written even when the process
+/// may open no more files. It is locked, so that other programs know that it is being written.
 #[derive(Debug)]
 pub(in crate::write) struct SpillWriter {
     path: PathBuf,
     file: Option<Arc<File>>,
+    /// The same file, opened for reading.
     read: SharedFile,
     syncer: Option<Syncer>,
+    /// Largest size of the file, in bytes.
     limit: u64,
-    /// Bytes of whole frames.
+    /// Size of the complete frames, in bytes.
     length: u64,
-    /// The run whose first batch was written last: those behind it can be imported into a database that does not have the run.
+    /// Key of the run whose first batch was written last. With the first batch in the file, the later ones can be
+    /// imported into a database that does not have the run.
     begun: Option<String>,
-    /// Bytes of the first batch at the front, which stays when all that follows is committed.
+    /// Size of the first batch at the start of the file, in bytes. It stays when all later batches are committed.
     front: u64,
-    /// The place of the last batch in the file, in the order of all batches; none once all are committed.
+    /// Position of the last batch in the file in the order of all batches; `None` once all are committed.
     last: Option<u64>,
 }
 
 impl SpillWriter {
-    /// Creates a file in `folder` for the process of a key, of so many megabytes at most.
+    /// Creates the spill file of a process in `folder`, of at most `limit_mb` megabytes of 10^6 bytes.
     pub(in crate::write) fn create(folder: &Path, process_key: &str, limit_mb: u64) -> Self {
-        let name = format!("{PREFIX}{}{SUFFIX}", process_key.get(..12).unwrap_or(process_key));
+        let name = format!("{NAME_PREFIX}{}{NAME_SUFFIX}", process_key.get(..12).unwrap_or(process_key));
         let mut spill = Self {
             path: folder.join(name),
             file: None,
@@ -67,15 +71,16 @@ impl SpillWriter {
         &self.path
     }
 
-    /// A reader of the same file, even if it is replaced.
+    /// A reader of the same file, which stays valid if the file is replaced.
     pub(in crate::write) fn reader(&self) -> SpillReader {
         SpillReader::sharing(self.read.clone())
     }
 
-    /// Appends a batch behind the first one of its run; `place` is its place in the order of all batches. When this returns, a process
-    /// that is killed loses nothing of it; it is on the disk soon.
+    /// Appends a batch, and before it the first batch of its run, `beginning`, unless the file has that. `place` is the
+    /// position of the batch in the order of all batches. After this returns, a killed process does not lose the batch.
+    /// It reaches the disk soon after.
     pub(in crate::write) fn append(&mut self, batch: &Batch, beginning: &Batch, place: u64) -> io::Result<Frame> {
-        if let Some(why) = disk_space::scarcity(&self.path) {
+        if let Some(why) = disk_space::space_problem(&self.path) {
             return Err(io::Error::new(io::ErrorKind::StorageFull, why));
         }
         self.prepare()?;
@@ -102,25 +107,27 @@ impl SpillWriter {
         Ok(frame)
     }
 
-    /// Truncates the file once all of it is committed: the first `committed` of all batches are.
+    /// Truncates the file once all its batches are committed. `committed` is the number of committed batches, in the
+    /// order of all batches.
     pub(in crate::write) fn release(&mut self, committed: u64) {
         if self.last.is_some_and(|last| last <= committed) {
             self.last = None;
             self.length = self.front;
-            // Space that cannot be given back now is overwritten later.
+            // If the file cannot be truncated now, later batches overwrite it.
             let _ = self.file.as_ref().map(|file| file.set_len(self.length));
         }
     }
 
-    /// Whether the file has batches that are not committed, as far as is known.
+    /// True if the file has batches that are not known to be committed.
     pub(in crate::write) fn has_batches(&self) -> bool {
         self.last.is_some()
     }
 
-    /// Removes the file if all of it is committed, and returns whether it did; else writes it to the disk.
+    /// Removes the file if all its batches are committed, and returns true. Otherwise synchronises the file with the
+    /// disk and returns false.
     ///
     /// # Errors
-    /// When the disk does not keep it.
+    /// When the disk does not keep the data.
     pub(in crate::write) fn finish(mut self, committed: u64) -> io::Result<bool> {
         self.release(committed);
         if self.last.is_some() {
@@ -139,7 +146,7 @@ impl SpillWriter {
         Ok(true)
     }
 
-    /// Makes sure that there is an open file at the path, with all that was written.
+    /// Makes sure that there is an open file at the path with everything written so far.
     fn prepare(&mut self) -> io::Result<()> {
         if self.syncer.is_none() {
             self.syncer = Some(Syncer::start()?);
@@ -163,7 +170,7 @@ impl SpillWriter {
         let payload = postcard::to_stdvec(batch).map_err(io::Error::other)?;
         let frame = Frame {
             offset: self.length,
-            length: (HEADER + payload.len()) as u64,
+            length: (HEADER_LENGTH + payload.len()) as u64,
             tables: Some(tables_checksum()),
             epoch: batch.epoch,
             number: batch.number,
@@ -178,7 +185,7 @@ impl SpillWriter {
         file.seek(SeekFrom::Start(self.length))?;
         let written = file.write_all(&header(&frame, &payload)).and_then(|()| file.write_all(&payload));
         if let Err(error) = written {
-            // A part of a frame would be in the way of the next.
+            // An incomplete frame must not stay in the file.
             let _ = file.set_len(self.length);
             return Err(error);
         }
@@ -191,7 +198,7 @@ impl SpillWriter {
 fn open(path: &Path) -> io::Result<(File, File)> {
     loop {
         let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
-        // On a file system without locks others cannot tell that the file is being written.
+        // On a file system without locks other programs cannot know that the file is being written.
         let _ = file.lock();
         // Meanwhile another program may have found it empty and removed it.
         if is_in_place(&file, path) {

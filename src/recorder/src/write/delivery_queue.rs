@@ -1,8 +1,9 @@
-//! Decides which batches go to the database, which into the spill file, and which to both.
+//! Decides for each batch whether it goes to the database, into the spill file, or to both.
 //!
-//! In real time the physics must never wait: batches that the database does not accept at once are spilled, and those that it
-//! accepts but does not commit within a tenth of a second are copied into the spill file, so that a process that is killed loses none
-//! of them. Without deadlines the physics waits, and batches are spilled only when the database stays away.
+//! In real time the physics must never wait. A batch that the database does not accept at once is spilled. A batch that
+//! it accepts but does not commit within a tenth of a second is copied into the spill file, so that a process that is
+//! killed does not lose it. Without deadlines the physics waits, and batches are spilled only while the database stays
+//! away.
 
 use std::{
     collections::VecDeque,
@@ -24,19 +25,20 @@ use super::{
 use crate::database::error::RecorderError;
 use simpartner_realtime::{LogFlags, QueueUse};
 
-/// Batches that may be in memory and not yet committed: one being written and some behind it, so that the database does not wait
-/// either.
-const IN_MEMORY: usize = 4;
+/// Largest number of uncommitted batches in memory: one being written and some behind it, so that the database does not
+/// wait either.
+const MAX_BATCHES_IN_MEMORY: usize = 4;
 
-/// Bytes of those batches: texts of commands can make a batch large. A single batch may be larger.
-const IN_MEMORY_BYTES: u64 = 64_000_000;
+/// Limit of the bytes of the uncommitted batches in memory, because texts of commands can make a batch large. A single
+/// batch may be larger.
+const MAX_BYTES_IN_MEMORY: u64 = 64_000_000;
 
-/// How long the database may take to commit a batch before it is copied into the spill file: the time that a batch is gathered for,
-/// so that a killed process loses at most about two batches.
+/// Time that the database may take to commit a batch before the batch is copied into the spill file. It equals the time
+/// for which a batch is gathered, so that a killed process loses at most about two batches.
 const COPY_AFTER: Duration = Duration::from_millis(100);
 
-/// Where the log's thread hands its batches over.
-pub(super) struct Outbox {
+/// The batches on their way from the log's thread to the database and the spill file.
+pub(super) struct DeliveryQueue {
     settings: Settings,
     flags: Arc<LogFlags>,
     work: mpsc::UnboundedSender<Work>,
@@ -45,40 +47,46 @@ pub(super) struct Outbox {
     give_up: watch::Sender<bool>,
     delivery: JoinHandle<Delivered>,
     spill: SpillWriter,
-    /// The first batch of the present run.
+    /// First batch of the present run.
     beginning: Arc<Batch>,
-    /// How many batches were sent to the delivery, and their bytes.
+    /// Number of batches sent to the delivery.
     sent: u64,
+    /// Their total size, in bytes.
     sent_bytes: u64,
     uncommitted: VecDeque<Uncommitted>,
-    /// Why nothing more can be spilled.
+    /// Reason why nothing more can be spilled, if so.
     spill_failure: Option<String>,
-    /// Whether a warning was given that copies fail.
+    /// True if a warning was given that copies into the spill file fail.
     has_warned: bool,
+    /// Time since which the database is away, if it is.
     away_since: Option<Instant>,
-    lost: Option<Lost>,
+    /// Steps lost so far.
+    lost: Option<LostSteps>,
     most_in_memory: usize,
 }
 
-/// A batch that was sent to the database from memory.
+/// A batch that was sent to the database from memory and is not known to be committed.
 struct Uncommitted {
-    /// Its place in the order of all batches, from 1.
+    /// Position in the order of all batches sent, from 1.
     place: u64,
+    /// Time at which it was sent.
     since: Instant,
     batch: Arc<Batch>,
+    /// First batch of its run.
     beginning: Arc<Batch>,
     bytes: u64,
+    /// True if the spill file has a copy.
     is_copied: bool,
 }
 
-/// Steps that are neither in the database nor in the spill file.
+/// Range of steps that are neither in the database nor in the spill file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lost {
+struct LostSteps {
     first: u64,
     last: u64,
 }
 
-impl Outbox {
+impl DeliveryQueue {
     pub(super) fn start(
         settings: Settings,
         process_key: &str,
@@ -129,44 +137,46 @@ impl Outbox {
         })
     }
 
-    /// How far the delivery is.
+    /// Progress of the delivery.
     pub(super) fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// The spill file.
+    /// Path of the spill file.
     pub(super) fn spill_path(&self) -> &Path {
         self.spill.path()
     }
 
-    /// What was sent and is not yet in the database, bytes.
+    /// Size of the batches that were sent and are not yet in the database, in bytes.
     pub(super) fn pending_bytes(&self) -> u64 {
         self.sent_bytes.saturating_sub(self.progress.committed_bytes.load(Ordering::Acquire))
     }
 
-    /// The most batches that were in memory and not yet committed.
+    /// Largest number of uncommitted batches in memory so far.
     pub(super) fn most_in_memory(&self) -> QueueUse {
-        QueueUse { name: "batches for the database", longest: self.most_in_memory, capacity: IN_MEMORY }
+        QueueUse { name: "batches for the database", longest: self.most_in_memory, capacity: MAX_BATCHES_IN_MEMORY }
     }
 
-    /// True once further batches can neither be committed nor spilled, or will not be committed in this run.
+    /// True once the spill file takes no more batches, or the database has failed for good.
     pub(super) fn has_ended(&self) -> bool {
         self.spill_failure.is_some() || self.has_failed()
     }
 
-    /// True if everything that was sent is committed, so that there is nothing to watch.
+    /// True if everything that was sent is committed, so that [`DeliveryQueue::update`] need not be called.
     pub(super) fn is_idle(&self) -> bool {
         self.uncommitted.is_empty() && !self.spill.has_batches()
     }
 
-    /// Drops what is committed, and copies into the spill file what should be by now.
-    pub(super) fn watch(&mut self) {
-        self.note_away();
-        let is_urgent = self.flags.has_deadlines() || self.has_failed() || self.is_out_of_patience();
-        self.release(is_urgent);
+    /// Drops committed batches from memory, and copies late ones into the spill file.
+    pub(super) fn update(&mut self) {
+        self.update_away_since();
+        let is_urgent = self.flags.has_deadlines() || self.has_failed() || self.has_wait_expired();
+        self.release_committed(is_urgent);
     }
 
-    fn release(&mut self, copies: bool) {
+    /// Drops committed batches from memory. With `copies`, batches that are late by [`COPY_AFTER`] are copied into the
+    /// spill file.
+    fn release_committed(&mut self, copies: bool) {
         let committed = self.progress.committed.load(Ordering::Acquire);
         while self.uncommitted.front().is_some_and(|first| first.place <= committed) {
             self.uncommitted.pop_front();
@@ -188,23 +198,23 @@ impl Outbox {
         }
     }
 
-    /// Takes a batch, or returns it if it has to wait. `is_crowded` says that the queue of records is half full.
+    /// Takes a batch, or returns it if it has to wait. `is_crowded` is true if the queue of records is half full.
     pub(super) fn offer(&mut self, batch: Arc<Batch>, is_crowded: bool) -> Option<Arc<Batch>> {
         if matches!(batch.content, Content::Begin(_)) {
             self.beginning = Arc::clone(&batch);
         }
-        self.watch();
+        self.update();
         let has_failed = self.has_failed();
         let bytes = self.uncommitted.iter().map(|sent| sent.bytes).sum::<u64>();
-        let is_full = self.uncommitted.len() >= IN_MEMORY || bytes >= IN_MEMORY_BYTES;
-        let spills = has_failed || self.is_out_of_patience() || (is_full && self.flags.has_deadlines());
+        let is_full = self.uncommitted.len() >= MAX_BATCHES_IN_MEMORY || bytes >= MAX_BYTES_IN_MEMORY;
+        let spills = has_failed || self.has_wait_expired() || (is_full && self.flags.has_deadlines());
         if spills && self.spill_failure.is_none() {
             match self.spill.append(&batch, &self.beginning, self.sent + 1) {
                 Ok(frame) => {
                     self.send(Work::Spilled(frame), batch.bytes());
                     return None;
                 }
-                // The queue holds further records until there is room again.
+                // The batch waits, and the queue holds further records, until there is room again.
                 Err(_) if !is_crowded && !has_failed => {}
                 Err(error) => {
                     let path = self.spill.path().display();
@@ -225,7 +235,7 @@ impl Outbox {
         let away_for = self.away_since.map_or(Duration::ZERO, |since| since.elapsed());
         let is_hopeless = self.spill_failure.is_some() && (has_failed || away_for >= self.settings.drain);
         if is_hopeless {
-            lose(&mut self.lost, &batch);
+            add_lost(&mut self.lost, &batch);
             return None;
         }
         Some(batch)
@@ -234,7 +244,7 @@ impl Outbox {
     fn send(&mut self, work: Work, bytes: u64) {
         self.sent += 1;
         self.sent_bytes += bytes;
-        // The receiver lives as long as this sender, unless its thread panics, which joining it reports.
+        // The receiver lives as long as this sender, unless its thread panics. Joining the thread reports a panic.
         let _ = self.work.send(work);
     }
 
@@ -242,26 +252,26 @@ impl Outbox {
         self.progress.has_failed.load(Ordering::Acquire)
     }
 
-    fn note_away(&mut self) {
+    fn update_away_since(&mut self) {
         self.away_since = self.status.is_away().then(|| self.away_since.unwrap_or_else(Instant::now));
     }
 
-    /// Whether the database is away and is not waited for any longer.
-    fn is_out_of_patience(&self) -> bool {
-        let is_impatient = self.flags.has_deadlines() || self.status.is_hurried();
-        self.away_since.is_some_and(|since| is_impatient || since.elapsed() >= self.settings.drain)
+    /// True if the database is away and the time to wait for it is over.
+    fn has_wait_expired(&self) -> bool {
+        let must_not_wait = self.flags.has_deadlines() || self.status.is_hurried();
+        self.away_since.is_some_and(|since| must_not_wait || since.elapsed() >= self.settings.drain)
     }
 
-    /// Waits until everything is committed, as long as there is progress within the drain time and nobody wants the waiting to end, and
-    /// returns which runs are. The rest is in the spill file.
+    /// Waits until everything is committed, and returns the committed runs. The wait ends early if nothing is committed
+    /// for the drain time, or if [`RecorderStatus::hurry`] was called. What is not committed then is in the spill file.
     pub(super) fn finish(mut self) -> Result<Delivered, RecorderError> {
         // The delivery ends when its channel is closed.
         self.work = mpsc::unbounded_channel().0;
         let mut seen = (0, Instant::now());
         while !self.delivery.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
-            // A user who kills the process now loses nothing.
-            self.release(true);
+            // Late batches are copied into the spill file, so that a user who kills the process now loses nothing.
+            self.release_committed(true);
             let committed = self.progress.committed.load(Ordering::Acquire);
             if committed != seen.0 {
                 seen = (committed, Instant::now());
@@ -271,7 +281,7 @@ impl Outbox {
                 let _ = self.give_up.send(true);
             }
         }
-        self.release(false);
+        self.release_committed(false);
         let Self { settings, progress, delivery, mut spill, mut spill_failure, mut lost, uncommitted, .. } = self;
         let delivered = delivery.join().map_err(|_| RecorderError::WriterLost)?;
         for sent in uncommitted.iter().filter(|sent| !sent.is_copied) {
@@ -280,28 +290,29 @@ impl Outbox {
                 spill_failure = added.err().map(|error| error.to_string());
             }
             if spill_failure.is_some() {
-                lose(&mut lost, &sent.batch);
+                add_lost(&mut lost, &sent.batch);
             }
         }
         let (path, database) = (spill.path().to_owned(), settings.database);
         let finished = spill.finish(progress.committed.load(Ordering::Acquire));
-        let nothing_waits = finished.map_err(|source| RecorderError::Spill { path: path.clone(), source })?;
+        let is_spill_empty = finished.map_err(|source| RecorderError::Spill { path: path.clone(), source })?;
         let why = delivered.failure.as_ref().map_or_else(|| progress.last_error(), ToString::to_string);
         match (lost, spill_failure, delivered.failure) {
-            (Some(Lost { first, last }), Some(broken), _) => {
+            (Some(LostSteps { first, last }), Some(broken), _) => {
                 Err(RecorderError::Lost { database, first, last, path, broken, why })
             }
-            (_, _, None) if nothing_waits => Ok(Delivered { failure: None, ..delivered }),
-            (_, _, Some(failure)) if nothing_waits => Err(failure),
+            (_, _, None) if is_spill_empty => Ok(Delivered { failure: None, ..delivered }),
+            (_, _, Some(failure)) if is_spill_empty => Err(failure),
             (_, _, failure) => Err(RecorderError::Undelivered { database, path, why, source: failure.map(Box::new) }),
         }
     }
 }
 
-fn lose(lost: &mut Option<Lost>, batch: &Batch) {
+/// Extends the range of lost steps by those of a batch.
+fn add_lost(lost: &mut Option<LostSteps>, batch: &Batch) {
     if batch.steps > 0 {
         let (first, last) = (batch.first_step, batch.first_step + batch.steps - 1);
-        let before = lost.unwrap_or(Lost { first, last });
-        *lost = Some(Lost { first: before.first.min(first), last: before.last.max(last) });
+        let before = lost.unwrap_or(LostSteps { first, last });
+        *lost = Some(LostSteps { first: before.first.min(first), last: before.last.max(last) });
     }
 }
