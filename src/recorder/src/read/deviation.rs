@@ -67,7 +67,7 @@ impl Inquiry {
         let first_component = components.iter().map(|component| component.number).min().unwrap_or(0);
         let ids = RunIds { simulation: run, first_component };
         let mut rows = TableRows::default();
-        let all = Arc::new(LoggedComponents::all(layout));
+        let all = Arc::new(LoggedComponents::all_of_layout(layout));
         let settings = Settings::new(self.database().clone());
         RowEncoder::new(&settings, Cadence::new(1, None), all, Arc::clone(layout), timestep)
             .push_step(&mut rows, record, 0);

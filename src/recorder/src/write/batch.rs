@@ -90,7 +90,7 @@ impl Batch {
     }
 
     /// Approximate size of the batch's values in a database, in bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn size_bytes(&self) -> u64 {
         match &self.content {
             Content::Begin(rows) | Content::Rows(rows) => rows.bytes(),
             Content::End(_) => 0,
@@ -98,7 +98,7 @@ impl Batch {
     }
 
     /// Number of rows of steps, commands and events.
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn row_count(&self) -> u64 {
         match &self.content {
             Content::Rows(rows) => rows.count(),
             Content::Begin(_) | Content::End(_) => 0,
@@ -151,7 +151,7 @@ impl Batch {
         if run.has_batch(self.number) {
             return Ok(Committed { ids, is_new: false });
         }
-        let (next, bytes) = (run.position + 1, Parameter::Integer(self.bytes() as i64));
+        let (next, bytes) = (run.position + 1, Parameter::Integer(self.size_bytes() as i64));
         if self.number == next {
             let moved = "UPDATE simulation SET position = ?, log_bytes = coalesce(log_bytes, 0) + ? WHERE runKey = ?";
             let values = [Parameter::Integer(self.number as i64), bytes, Parameter::Text(&self.run_key)];

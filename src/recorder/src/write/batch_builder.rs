@@ -66,14 +66,14 @@ impl BatchBuilder {
     }
 
     /// Adds a record.
-    pub(super) fn add(&mut self, record: &StepRecord) {
+    pub(super) fn add_record(&mut self, record: &StepRecord) {
         if !self.run.owns(record) {
             self.begin_run(record);
         }
         if record.is_step {
             self.played_ns = record.timing.played_ns + record.timing.compute_ns;
         }
-        self.run.add(record);
+        self.run.add_record(record);
     }
 
     /// Adds an event of the log itself, such as an outage of the database.
@@ -88,7 +88,7 @@ impl BatchBuilder {
     }
 
     /// Ends the run with its last batch. `is_cut` is true if the log lacks steps at the end.
-    pub(super) fn end(&mut self, outcome: &RunOutcome, is_cut: bool) {
+    pub(super) fn end_run(&mut self, outcome: &RunOutcome, is_cut: bool) {
         for event in &outcome.events {
             self.add_event(event);
         }
@@ -96,7 +96,7 @@ impl BatchBuilder {
         // The outcome describes the whole process. If the process had several runs, each run's factor follows from its
         // own steps.
         let outcome = RunOutcome { real_time_factor: self.real_time_factor(outcome), ..outcome.clone() };
-        self.complete.push(self.run.end(&outcome, is_cut));
+        self.complete.push(self.run.end_batch(&outcome, is_cut));
     }
 
     fn real_time_factor(&self, outcome: &RunOutcome) -> f64 {
@@ -106,12 +106,14 @@ impl BatchBuilder {
         match (is_whole, played_ns) {
             (true, _) => outcome.real_time_factor,
             (false, 0) => 0.0,
-            (false, _) => self.run.description().timestep.nanoseconds_at(self.run.steps()) as f64 / played_ns as f64,
+            (false, _) => {
+                self.run.description().timestep.nanoseconds_at(self.run.step_count()) as f64 / played_ns as f64
+            }
         }
     }
 
     /// The runs of the process: one, plus one for each reset and each world edit.
-    pub(super) fn runs(self) -> Vec<RunProgress> {
+    pub(super) fn into_runs(self) -> Vec<RunProgress> {
         let mut runs = self.ended.runs;
         runs.push(self.run.progress().clone());
         runs
@@ -122,7 +124,7 @@ impl BatchBuilder {
         let is_reset = record.epoch != self.run.epoch();
         let status = if is_reset { STATUS_RESET } else { STATUS_CONTINUED };
         let outcome = RunOutcome { status: status.into(), steps: self.last_step().0, ..RunOutcome::default() };
-        self.end(&outcome, false);
+        self.end_run(&outcome, false);
         let mut description = self.run.description().clone();
         if let Some(next) = self.worlds.take_world(record.world) {
             self.logged = Arc::new(LoggedComponents::after_edit(&self.settings, &next));
@@ -135,7 +137,7 @@ impl BatchBuilder {
             chain_head: if is_reset { 0 } else { self.run.chain_head() },
             state: Arc::clone(state),
         });
-        self.ended.steps += self.run.steps().0;
+        self.ended.steps += self.run.step_count().0;
         self.ended.played_ns = self.played_ns;
         self.ended.runs.push(self.run.progress().clone());
         let place = next_run_place(&self.process_key, &self.ended, record.epoch);

@@ -61,13 +61,17 @@ impl Changes {
         self.changed.fill(false);
         let values = &record.values;
         for &body in &logged.bodies {
-            self.compare(ComponentKind::Body, body.index(), &values[layout.pose(body).start..layout.wrench(body).end]);
+            self.compare_with_last(
+                ComponentKind::Body,
+                body.index(),
+                &values[layout.pose(body).start..layout.wrench(body).end],
+            );
         }
         for &joint in &logged.joints {
-            self.compare(ComponentKind::Joint, joint.index(), &values[layout.joint(joint)]);
+            self.compare_with_last(ComponentKind::Joint, joint.index(), &values[layout.joint(joint)]);
         }
         for &device in logged.devices.iter().filter(|device| record.fresh[device.index()]) {
-            self.compare(ComponentKind::Device, device.index(), record.device(layout, device));
+            self.compare_with_last(ComponentKind::Device, device.index(), record.device(layout, device));
         }
     }
 
@@ -76,7 +80,7 @@ impl Changes {
         self.groups[kind as usize].get(index).is_none_or(|&group| self.changed[group])
     }
 
-    fn compare(&mut self, kind: ComponentKind, index: usize, values: &[f64]) {
+    fn compare_with_last(&mut self, kind: ComponentKind, index: usize, values: &[f64]) {
         let Some(&group) = self.groups[kind as usize].get(index) else { return };
         let last = &mut self.last[kind as usize][index];
         // Without a tolerance the bits are compared: they distinguish 0 from -0, as a reader does.

@@ -133,12 +133,12 @@ impl CurrentRun {
     }
 
     /// Number of steps so far.
-    pub(super) fn steps(&self) -> StepIndex {
+    pub(super) fn step_count(&self) -> StepIndex {
         StepIndex(self.last_step.0 - self.origin.0)
     }
 
     /// Adds the rows of a record of this run.
-    pub(super) fn add(&mut self, record: &StepRecord) {
+    pub(super) fn add_record(&mut self, record: &StepRecord) {
         for command in &record.commands {
             self.encoder.push_command(&mut self.rows, record.acts_in(), command);
         }
@@ -184,7 +184,7 @@ impl CurrentRun {
 
     /// Makes the last batch, which follows the batch of the last rows. `is_cut` is true if the log lacks steps at the
     /// end.
-    pub(super) fn end(&mut self, outcome: &RunOutcome, is_cut: bool) -> Batch {
+    pub(super) fn end_batch(&mut self, outcome: &RunOutcome, is_cut: bool) -> Batch {
         let RunProgress { rows, steps_logged, gaps, .. } = self.progress;
         let totals =
             RunTotals { rows, steps: steps_logged, gaps: gaps + u64::from(is_cut), chain_head: self.chain.head() };

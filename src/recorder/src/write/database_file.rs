@@ -27,7 +27,7 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// When the file is gone, or is no longer a database.
-    pub(super) async fn check(&mut self, connection: &mut Option<Connection>) -> Result<(), RecorderError> {
+    pub(super) async fn check_in_place(&mut self, connection: &mut Option<Connection>) -> Result<(), RecorderError> {
         let database = || Database::Sqlite(self.path.clone());
         if FileIdentity::of_path(&self.path) != Some(self.identity) {
             if let Some(mut connection) = connection.take() {

@@ -107,7 +107,7 @@ impl Delivery {
             }
             let batch = match work {
                 Work::Batch(batch) => batch,
-                Work::Spilled(frame) => match self.spill.batch(frame) {
+                Work::Spilled(frame) => match self.spill.read_batch(frame) {
                     Ok(batch) => Arc::new(batch),
                     Err(source) => {
                         self.set_failed(RecorderError::Spill { path: self.spill_path.clone(), source }, &mut delivered);
@@ -115,7 +115,7 @@ impl Delivery {
                     }
                 },
             };
-            self.deliver(&batch, &mut delivered).await;
+            self.deliver_batch(&batch, &mut delivered).await;
         }
         if let Err(error) = std::mem::take(&mut self.destination).close().await {
             match error {
@@ -136,7 +136,7 @@ impl Delivery {
     }
 
     /// Commits a batch. It retries until the batch is committed, a retry cannot help, or the delivery is given up.
-    async fn deliver(&mut self, batch: &Batch, delivered: &mut Delivered) {
+    async fn deliver_batch(&mut self, batch: &Batch, delivered: &mut Delivered) {
         let mut pause = FIRST_RETRY_PAUSE;
         let mut given_up = self.given_up.clone();
         loop {
@@ -151,19 +151,19 @@ impl Delivery {
                         tracing::info!("the database {} is back", self.database);
                     }
                     delivered.runs.insert(batch.run_key.clone(), simulation);
-                    self.progress.committed_bytes.fetch_add(batch.bytes(), Ordering::AcqRel);
+                    self.progress.committed_bytes.fetch_add(batch.size_bytes(), Ordering::AcqRel);
                     self.progress.committed.fetch_add(1, Ordering::AcqRel);
-                    self.status.add_committed_rows(batch.rows());
+                    self.status.add_committed_rows(batch.row_count());
                     return;
                 }
                 Some(Err(error)) => error,
                 None => {
-                    self.destination.disconnect();
+                    self.destination.abandon_connection();
                     return;
                 }
             };
             // The state of this connection is unknown, so the next attempt opens a new one.
-            self.destination.disconnect();
+            self.destination.abandon_connection();
             if !error.is_transient() {
                 return self.set_failed(error, delivered);
             }
@@ -183,15 +183,15 @@ impl Delivery {
         if is_full {
             return Err(RecorderError::DiskFull { database: self.database.clone() });
         }
-        self.destination.commit(&self.database, batch).await
+        self.destination.commit_batch(&self.database, batch).await
     }
 }
 
 impl Destination {
     /// Commits a batch, over a new connection if there is none, and returns the run's number.
-    async fn commit(&mut self, database: &Database, batch: &Batch) -> Result<i64, RecorderError> {
+    async fn commit_batch(&mut self, database: &Database, batch: &Batch) -> Result<i64, RecorderError> {
         if let Some(file) = &mut self.file {
-            file.check(&mut self.connection).await?;
+            file.check_in_place(&mut self.connection).await?;
         }
         let connection = match &mut self.connection {
             Some(connection) => connection,
@@ -209,7 +209,7 @@ impl Destination {
         batch.commit(connection, Gaps::Refused).await.map(|committed| committed.ids.simulation)
     }
 
-    fn disconnect(&mut self) {
+    fn abandon_connection(&mut self) {
         if let Some(connection) = self.connection.take() {
             self.abandoned_session = connection.session().cloned();
         }
@@ -218,7 +218,7 @@ impl Destination {
     /// Closes the connection after the last commit.
     async fn close(mut self) -> Result<(), RecorderError> {
         if let Some(file) = &mut self.file {
-            file.check(&mut self.connection).await?;
+            file.check_in_place(&mut self.connection).await?;
         }
         match self.connection {
             Some(connection) => connection.close().await,
@@ -237,17 +237,17 @@ pub(super) struct Opened {
 }
 
 /// Opens the database and commits the run's first batch. With `may_be_away`, a database that is away is no error.
-pub(super) fn open(database: &Database, first: &Batch, may_be_away: bool) -> Result<Opened, RecorderError> {
+pub(super) fn open_database(database: &Database, first: &Batch, may_be_away: bool) -> Result<Opened, RecorderError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
     let (mut destination, mut delivered) = (Destination::default(), Delivered::default());
-    let error = match runtime.block_on(destination.commit(database, first)) {
+    let error = match runtime.block_on(destination.commit_batch(database, first)) {
         Ok(simulation) => {
             delivered.runs.insert(first.run_key.clone(), simulation);
             None
         }
         Err(error) if may_be_away && error.is_transient() => {
             tracing::warn!("the run begins without its database: {error}");
-            destination.disconnect();
+            destination.abandon_connection();
             Some(error)
         }
         Err(error) => return Err(error),

@@ -181,10 +181,10 @@ impl DeliveryQueue {
         while self.uncommitted.front().is_some_and(|first| first.place <= committed) {
             self.uncommitted.pop_front();
         }
-        self.spill.release(committed);
+        self.spill.release_committed(committed);
         let late = |sent: &&mut Uncommitted| !sent.is_copied && sent.since.elapsed() >= COPY_AFTER;
         for sent in self.uncommitted.iter_mut().filter(late).filter(|_| copies && self.spill_failure.is_none()) {
-            match self.spill.append(&sent.batch, &sent.beginning, sent.place) {
+            match self.spill.append_batch(&sent.batch, &sent.beginning, sent.place) {
                 Ok(_) => (sent.is_copied, self.has_warned) = (true, false),
                 Err(error) if !self.has_warned => {
                     let path = self.spill.path().display();
@@ -199,7 +199,7 @@ impl DeliveryQueue {
     }
 
     /// Takes a batch, or returns it if it has to wait. `is_crowded` is true if the queue of records is half full.
-    pub(super) fn offer(&mut self, batch: Arc<Batch>, is_crowded: bool) -> Option<Arc<Batch>> {
+    pub(super) fn offer_batch(&mut self, batch: Arc<Batch>, is_crowded: bool) -> Option<Arc<Batch>> {
         if matches!(batch.content, Content::Begin(_)) {
             self.beginning = Arc::clone(&batch);
         }
@@ -209,9 +209,9 @@ impl DeliveryQueue {
         let is_full = self.uncommitted.len() >= MAX_BATCHES_IN_MEMORY || bytes >= MAX_BYTES_IN_MEMORY;
         let spills = has_failed || self.has_wait_expired() || (is_full && self.flags.has_deadlines());
         if spills && self.spill_failure.is_none() {
-            match self.spill.append(&batch, &self.beginning, self.sent + 1) {
+            match self.spill.append_batch(&batch, &self.beginning, self.sent + 1) {
                 Ok(frame) => {
-                    self.send(Work::Spilled(frame), batch.bytes());
+                    self.send_work(Work::Spilled(frame), batch.size_bytes());
                     return None;
                 }
                 // The batch waits, and the queue holds further records, until there is room again.
@@ -224,8 +224,8 @@ impl DeliveryQueue {
             }
         }
         if !is_full && !has_failed {
-            let bytes = batch.bytes();
-            self.send(Work::Batch(Arc::clone(&batch)), bytes);
+            let bytes = batch.size_bytes();
+            self.send_work(Work::Batch(Arc::clone(&batch)), bytes);
             let beginning = Arc::clone(&self.beginning);
             let (place, since) = (self.sent, Instant::now());
             self.uncommitted.push_back(Uncommitted { place, since, batch, beginning, bytes, is_copied: false });
@@ -241,7 +241,7 @@ impl DeliveryQueue {
         Some(batch)
     }
 
-    fn send(&mut self, work: Work, bytes: u64) {
+    fn send_work(&mut self, work: Work, bytes: u64) {
         self.sent += 1;
         self.sent_bytes += bytes;
         // The receiver lives as long as this sender, unless its thread panics. Joining the thread reports a panic.
@@ -286,7 +286,7 @@ impl DeliveryQueue {
         let delivered = delivery.join().map_err(|_| RecorderError::WriterLost)?;
         for sent in uncommitted.iter().filter(|sent| !sent.is_copied) {
             if spill_failure.is_none() {
-                let added = spill.append(&sent.batch, &sent.beginning, sent.place);
+                let added = spill.append_batch(&sent.batch, &sent.beginning, sent.place);
                 spill_failure = added.err().map(|error| error.to_string());
             }
             if spill_failure.is_some() {

@@ -39,7 +39,7 @@ impl SpaceWatch {
         let spill = spill.to_owned();
         let mut watch =
             Self { files, spill, size_at_start: 0, sent: 0, pending: 0, limit: limit_mb.saturating_mul(1_000_000) };
-        watch.size_at_start = watch.size();
+        watch.size_at_start = watch.total_size();
         watch
     }
 
@@ -58,17 +58,17 @@ impl SpaceWatch {
         if self.files.is_empty() {
             return self.sent;
         }
-        self.size().saturating_sub(self.size_at_start) + self.pending
+        self.total_size().saturating_sub(self.size_at_start) + self.pending
     }
 
     /// Reason why the log must end now; `None` if it can continue.
-    pub(super) fn exhausted(&self) -> Option<String> {
+    pub(super) fn end_reason(&self) -> Option<String> {
         let growth = self.growth();
         if growth >= self.limit {
             return Some(format!("the log has grown to its limit of {} MB", self.limit / 1_000_000));
         }
         let file = self.files.first()?;
-        if let Some(most) = file_size_limit().filter(|most| self.size() + self.pending + FILE_RESERVE >= *most) {
+        if let Some(most) = file_size_limit().filter(|most| self.total_size() + self.pending + FILE_RESERVE >= *most) {
             return Some(format!(
                 "the log comes near the {} MB that a file may have here (ulimit -f); raise the limit: ulimit -f unlimited",
                 most / 1_000_000
@@ -77,7 +77,7 @@ impl SpaceWatch {
         space_problem(file).filter(|_| !has_only_spill_space(file, &self.spill))
     }
 
-    fn size(&self) -> u64 {
+    fn total_size(&self) -> u64 {
         self.files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|metadata| metadata.len()).sum()
     }
 }

@@ -110,7 +110,7 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
         _ => RecorderError::Spill { path: file.to_owned(), source },
     };
     let reader = SpillReader::open(file).map_err(unreadable)?;
-    let sections = reader.sections().map_err(unreadable)?;
+    let sections = reader.read_sections().map_err(unreadable)?;
     let has_frame = sections.iter().any(|section| !matches!(section, Section::Damaged { frame: None, .. }));
     if !has_frame && !sections.is_empty() && !reader.is_spill_file().map_err(unreadable)? {
         return Err(RecorderError::NotASpillFile { path: file.to_owned() });
@@ -124,7 +124,7 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
     runtime.block_on(async {
         let waits_until = Instant::now() + LOCK_WAIT;
-        let connection = connect(database, waits_until).await?;
+        let connection = connect_with_retries(database, waits_until).await?;
         let mut last_steps = BTreeMap::new();
         for frame in frames.iter().filter(|frame| frame.steps > 0) {
             let last: &mut u64 = last_steps.entry(frame.epoch).or_default();
@@ -143,7 +143,7 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
 }
 
 /// Opens a connection. While other connections hold a lock, it retries until `until`.
-async fn connect(database: &Database, until: Instant) -> Result<Connection, RecorderError> {
+async fn connect_with_retries(database: &Database, until: Instant) -> Result<Connection, RecorderError> {
     loop {
         match Connection::open(database, Access::Write).await {
             Err(RecorderError::Locked { .. }) if Instant::now() < until => {}
@@ -167,7 +167,7 @@ struct Import {
 impl Import {
     /// Commits the batch of a frame, or adds the reason why that is not possible to the result.
     async fn import_frame(&mut self, frame: Frame) -> Result<(), RecorderError> {
-        let batch = match self.reader.batch(frame) {
+        let batch = match self.reader.read_batch(frame) {
             Ok(batch) if batch.fits_the_tables() => batch,
             _ => {
                 self.add_damage(frame, "its rows do not fit the tables".into());
@@ -175,12 +175,12 @@ impl Import {
             }
         };
         let mut batch = batch;
-        let mut result = self.commit(&batch).await?;
+        let mut result = self.commit_with_retries(&batch).await?;
         if matches!(result, Err(RecorderError::Database { .. })) {
             self.reconnect().await?;
             let last_step = self.last_steps.get(&frame.epoch).copied().unwrap_or(0);
             if let Some(moved) = misplaced::move_commands(&mut batch, &mut self.connection, last_step).await? {
-                result = self.commit(&batch).await?;
+                result = self.commit_with_retries(&batch).await?;
                 self.imported.moved.extend(result.is_ok().then_some(moved));
             }
         }
@@ -208,7 +208,7 @@ impl Import {
 
     /// Commits a batch. While other connections hold a lock, it retries. Gaps are allowed: the batches that a killed
     /// process had only in memory are lost, and the others are imported all the same.
-    async fn commit(&mut self, batch: &Batch) -> Result<Result<Committed, RecorderError>, RecorderError> {
+    async fn commit_with_retries(&mut self, batch: &Batch) -> Result<Result<Committed, RecorderError>, RecorderError> {
         let mut result = batch.commit(&mut self.connection, Gaps::Allowed).await;
         while matches!(result, Err(RecorderError::Locked { .. })) && Instant::now() < self.waits_until {
             self.reconnect().await?;
@@ -221,7 +221,7 @@ impl Import {
     /// that it holds no locks.
     async fn reconnect(&mut self) -> Result<(), RecorderError> {
         let _ = self.connection.execute("ROLLBACK", &[]).await;
-        self.connection = connect(self.connection.database(), self.waits_until).await?;
+        self.connection = connect_with_retries(self.connection.database(), self.waits_until).await?;
         Ok(())
     }
 

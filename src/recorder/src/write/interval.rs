@@ -36,7 +36,7 @@ impl Interval {
     }
 
     /// Adds a step.
-    pub(super) fn add(&mut self, layout: &Layout, values: &[f64]) {
+    pub(super) fn add_step(&mut self, layout: &Layout, values: &[f64]) {
         self.steps += 1;
         for (body, statistics) in &mut self.bodies {
             let wrench = &values[layout.wrench(*body)];
@@ -53,7 +53,7 @@ impl Interval {
     }
 
     /// Adds the rows of a logged step for the bodies for which `is_written` returns true, and starts the next interval.
-    pub(super) fn push(&mut self, rows: &mut TableRows, step: u64, is_written: impl Fn(BodyId) -> bool) {
+    pub(super) fn push_rows(&mut self, rows: &mut TableRows, step: u64, is_written: impl Fn(BodyId) -> bool) {
         let steps = std::mem::take(&mut self.steps);
         let cells = rows.cells_mut(TableId::ForceAndTorqueInterval);
         for (body, statistics) in &mut self.bodies {

@@ -25,7 +25,7 @@ pub(crate) struct LoggedComponents {
 
 impl LoggedComponents {
     /// All components of a world of which only the layout is known.
-    pub(crate) fn all(layout: &Layout) -> Self {
+    pub(crate) fn all_of_layout(layout: &Layout) -> Self {
         Self {
             bodies: (0..layout.bodies()).map(BodyId::new).collect(),
             joints: (0..layout.joints()).map(JointId::new).collect(),
@@ -43,8 +43,9 @@ impl LoggedComponents {
     /// The components that the settings select after a world edit. A pattern may match nothing, because the edit can
     /// have removed the component.
     pub(super) fn after_edit(settings: &Settings, run: &RunDescription) -> Self {
-        let Ok(selected) =
-            Self::select_with::<Infallible>(settings, run, |_, _, patterns, names| Ok(matching(patterns, names)));
+        let Ok(selected) = Self::select_with::<Infallible>(settings, run, |_, _, patterns, names| {
+            Ok(matching_indices(patterns, names))
+        });
         selected
     }
 
@@ -102,9 +103,9 @@ fn select_or_refuse(
         let example = names.first().cloned().unwrap_or_default();
         return Err(RecorderError::FitsNothing { setting, what, pattern: pattern.clone(), example });
     }
-    Ok(matching(patterns, names))
+    Ok(matching_indices(patterns, names))
 }
 
-fn matching(patterns: &Patterns, names: &[String]) -> Vec<usize> {
+fn matching_indices(patterns: &Patterns, names: &[String]) -> Vec<usize> {
     (0..names.len()).filter(|&index| patterns.fit(&names[index])).collect()
 }

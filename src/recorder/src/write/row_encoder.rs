@@ -69,7 +69,7 @@ impl RowEncoder {
         let step = record.step.0;
         let is_thinned = self.cadence.spacing(step) > 1;
         if let Some(interval) = self.interval.as_mut().filter(|_| is_thinned) {
-            interval.add(&self.layout, &record.values);
+            interval.add_step(&self.layout, &record.values);
         }
         if !self.cadence.is_logged(step) {
             return false;
@@ -83,7 +83,7 @@ impl RowEncoder {
                 Some(changes) => changes.is_written(ComponentKind::Body, body.index()),
                 None => true,
             };
-            interval.push(rows, step, is_written);
+            interval.push_rows(rows, step, is_written);
         }
         let bodies = self.push_bodies(rows.cells_mut(TableId::BodyState), record);
         let joints = self.push_joints(rows.cells_mut(TableId::JointPose), record);

@@ -155,8 +155,8 @@ fn push_bodies(rows: &mut TableRows, run: &RunDescription) {
         cells.extend([cell::body(id), Cell::Run, robot_cell(body.robot)]);
         cells.extend([body.name.as_str().into(), u64::from(body.fixed).into()]);
         cells.push(shape.map_or("particle", Shape::name).into());
-        cells.extend(dimensions(shape).map(Cell::from));
-        cells.extend(inertia(body, mass).map(Cell::from));
+        cells.extend(shape_dimensions(shape).map(Cell::from));
+        cells.extend(mass_and_inertia(body, mass).map(Cell::from));
         let material = &body.material;
         cells.extend([material.friction, material.restitution, material.rolling_friction].map(Cell::Real));
         let into_body = body.pose.rotation.inverse();
@@ -261,7 +261,7 @@ fn attachment_cell(run: &RunDescription, robot: RobotId, attachment: &Attachment
 }
 
 /// Edge lengths x, y, z, radius and length of a shape, m; `None` where the shape has no such dimension.
-fn dimensions(shape: Option<&Shape>) -> [Option<f64>; 5] {
+fn shape_dimensions(shape: Option<&Shape>) -> [Option<f64>; 5] {
     match shape {
         Some(Shape::Box { size }) => [Some(size.x), Some(size.y), Some(size.z), None, None],
         Some(Shape::Sphere { radius }) => [None, None, None, Some(*radius), None],
@@ -274,7 +274,7 @@ fn dimensions(shape: Option<&Shape>) -> [Option<f64>; 5] {
 
 /// Mass, kg, centre of mass x, y, z, m, and the inertia tensor's xx, yy, zz, xy, xz, yz, kg m^2; all `None` for a fixed
 /// body.
-fn inertia(body: &Body, mass: &MassProperties) -> [Option<f64>; 10] {
+fn mass_and_inertia(body: &Body, mass: &MassProperties) -> [Option<f64>; 10] {
     if body.fixed {
         return [None; 10];
     }

@@ -113,7 +113,7 @@ impl Writer {
         status.flags().set_deadlines(run.mode == Mode::RealTime);
         let mut builder = BatchBuilder::new(settings.clone(), run, worlds, process_key.clone())?;
         let first = builder.take_batches();
-        let opened = delivery::open(&settings.database, &first[0], settings.start_without_database)?;
+        let opened = delivery::open_database(&settings.database, &first[0], settings.start_without_database)?;
         let is_entered = opened.error.is_none();
         let beginning = Arc::new(first[0].clone());
         let delivery_queue =
@@ -159,7 +159,7 @@ impl Writer {
     /// Ends the run, waits until everything is delivered, and returns a summary of the log.
     pub(super) fn finish(mut self, outcome: &RunOutcome) -> Result<LogSummary, RecorderError> {
         self.log_outages();
-        self.builder.end(outcome, self.ended_early.is_some());
+        self.builder.end_run(outcome, self.ended_early.is_some());
         self.send_gathered();
         let batches = self.delivery_queue.most_in_memory();
         let delivered = self.delivery_queue.finish().inspect_err(|_| self.status.set_failed())?;
@@ -171,7 +171,7 @@ impl Writer {
         };
         Ok(LogSummary {
             database: self.settings.database,
-            simulations: self.builder.runs().into_iter().map(summary).collect(),
+            simulations: self.builder.into_runs().into_iter().map(summary).collect(),
             bytes: self.space.growth(),
             batches,
             ended_early: self.ended_early,
@@ -186,7 +186,7 @@ impl Writer {
         if record.step.0 > LAST_STEP {
             return self.end_log(&format!("step {LAST_STEP} is the last one whose row can be numbered"));
         }
-        self.builder.add(record);
+        self.builder.add_record(record);
     }
 
     /// Sends the batches gathered so far.
@@ -198,11 +198,11 @@ impl Writer {
     /// Sends batches, and returns when the delivery queue has taken every one.
     fn send_batches(&mut self, batches: Vec<Batch>) {
         for batch in batches {
-            self.space.add_sent(batch.bytes());
-            self.status.add_sent(batch.bytes());
+            self.space.add_sent(batch.size_bytes());
+            self.status.add_sent(batch.size_bytes());
             let mut waiting = Some(Arc::new(batch));
             while let Some(batch) = waiting.take() {
-                waiting = self.delivery_queue.offer(batch, self.queue.records.is_half_full());
+                waiting = self.delivery_queue.offer_batch(batch, self.queue.records.is_half_full());
                 if self.delivery_queue.has_ended() && !self.status.failed() {
                     self.status.set_failed();
                 }
@@ -218,7 +218,7 @@ impl Writer {
     /// Ends the log if there is no space for more.
     fn check_space(&mut self) {
         self.space.set_pending(self.delivery_queue.pending_bytes());
-        if let Some(reason) = self.space.exhausted().filter(|_| self.ended_early.is_none()) {
+        if let Some(reason) = self.space.end_reason().filter(|_| self.ended_early.is_none()) {
             self.end_log(&reason);
         }
     }

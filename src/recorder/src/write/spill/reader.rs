@@ -45,7 +45,7 @@ struct Header {
 }
 
 impl SpillReader {
-    pub(super) fn sharing(file: SharedFile) -> Self {
+    pub(super) fn from_shared_file(file: SharedFile) -> Self {
         Self { file }
     }
 
@@ -64,13 +64,13 @@ impl SpillReader {
     }
 
     /// Reads the batch of a frame.
-    pub(in crate::write) fn batch(&self, frame: Frame) -> io::Result<Batch> {
+    pub(in crate::write) fn read_batch(&self, frame: Frame) -> io::Result<Batch> {
         let damaged =
             || io::Error::new(io::ErrorKind::InvalidData, format!("the frame at byte {} is damaged", frame.offset));
-        let file = self.file()?;
+        let file = self.open_file()?;
         match header_at(&file, frame.offset, u64::MAX)? {
             Some(header) if header.frame == frame => {
-                let mut payload = payload(&file, &header)?.ok_or_else(damaged)?;
+                let mut payload = read_payload(&file, &header)?.ok_or_else(damaged)?;
                 // A batch ends with its rows, table after table, and a table without rows is a zero byte. The zeros
                 // added here stand for tables that an earlier version lacked; surplus zeros are not read.
                 payload.resize(payload.len() + TableId::COUNT - EARLIER_TABLES[0].tables, 0);
@@ -88,12 +88,12 @@ impl SpillReader {
     /// True if the file begins with the magic of a spill file.
     pub(in crate::write) fn is_spill_file(&self) -> io::Result<bool> {
         let mut magic = [0; MAGIC.len()];
-        Ok(read_at(&*self.file()?, 0, &mut magic)? && (magic == MAGIC || magic == MAGIC_1))
+        Ok(read_at(&*self.open_file()?, 0, &mut magic)? && (magic == MAGIC || magic == MAGIC_1))
     }
 
     /// Divides the file into sections, in their order.
-    pub(in crate::write) fn sections(&self) -> io::Result<Vec<Section>> {
-        let file = self.file()?;
+    pub(in crate::write) fn read_sections(&self) -> io::Result<Vec<Section>> {
+        let file = self.open_file()?;
         let total = file.metadata()?.len();
         let (mut sections, mut offset) = (Vec::new(), 0);
         while offset < total {
@@ -101,7 +101,7 @@ impl SpillReader {
                 Some(Header { frame, .. }) if offset + frame.length > total => {
                     Section::Cut { offset, length: total - offset, frame: Some(frame) }
                 }
-                Some(header) if payload(&file, &header)?.is_some() => Section::Whole(header.frame),
+                Some(header) if read_payload(&file, &header)?.is_some() => Section::Whole(header.frame),
                 Some(Header { frame, .. }) => {
                     // The header is intact, so the length is right, unless bytes were inserted or removed.
                     let end = offset + frame.length;
@@ -126,7 +126,7 @@ impl SpillReader {
         Ok(sections)
     }
 
-    fn file(&self) -> io::Result<Arc<File>> {
+    fn open_file(&self) -> io::Result<Arc<File>> {
         self.file.get().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
@@ -208,7 +208,7 @@ fn header_1_at(file: &File, offset: u64, total: u64, bytes: &[u8]) -> io::Result
 }
 
 /// The payload behind a header, if it is intact.
-fn payload(file: &File, header: &Header) -> io::Result<Option<Vec<u8>>> {
+fn read_payload(file: &File, header: &Header) -> io::Result<Option<Vec<u8>>> {
     let Header { frame, checksum } = header;
     let front = if checksum.is_some() { HEADER_LENGTH } else { HEADER_1_LENGTH } as u64;
     let mut payload = vec![0; (frame.length - front) as usize];

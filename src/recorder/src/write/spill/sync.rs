@@ -38,7 +38,7 @@ impl Syncer {
     }
 
     /// Ends the thread after its last request, so that it no longer holds the file.
-    pub(super) fn end(self) {
+    pub(super) fn finish(self) {
         drop(self.requests);
         // The thread does nothing that could panic.
         let _ = self.thread.join();
@@ -48,7 +48,7 @@ impl Syncer {
     ///
     /// # Errors
     /// When an earlier request failed: then the disk does not keep the data.
-    pub(super) fn sync(&self, file: &Arc<File>) -> io::Result<()> {
+    pub(super) fn request_sync(&self, file: &Arc<File>) -> io::Result<()> {
         let _ = self.requests.try_send(Arc::clone(file));
         self.failure.get().map_or(Ok(()), |why| Err(io::Error::other(why.clone())))
     }

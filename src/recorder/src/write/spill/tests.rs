@@ -1,4 +1,4 @@
-//! What is written is read back, and damage costs no more than what is damaged.
+//! Tests: a written file reads back, and damage costs no more than the damaged batches.
 
 use super::{
     frame::{CRC, EARLIER_TABLES, EarlierTables, HEADER_LENGTH, MAGIC_1},
@@ -25,14 +25,14 @@ fn beginning() -> Batch {
 /// A file with the beginning and batches 2 to `last`.
 fn written(folder: &Path, last: u64) -> (PathBuf, Vec<Frame>) {
     let mut spill = SpillWriter::create(folder, "key", 1);
-    let frames = (2..=last).map(|number| spill.append(&batch(number), &beginning(), number).unwrap()).collect();
+    let frames = (2..=last).map(|number| spill.append_batch(&batch(number), &beginning(), number).unwrap()).collect();
     let path = spill.path().to_owned();
     assert!(!spill.finish(0).unwrap(), "nothing was committed");
     (path, frames)
 }
 
 fn sections(path: &Path) -> Vec<Section> {
-    SpillReader::open(path).unwrap().sections().unwrap()
+    SpillReader::open(path).unwrap().read_sections().unwrap()
 }
 
 fn whole(sections: &[Section]) -> Vec<u64> {
@@ -45,9 +45,12 @@ fn batches_come_back_behind_the_beginning_of_their_run() {
     let folder = tempfile::tempdir().unwrap();
     let (path, frames) = written(folder.path(), 3);
     let reader = SpillReader::open(&path).unwrap();
-    let sections = reader.sections().unwrap();
+    let sections = reader.read_sections().unwrap();
     assert_eq!(whole(&sections), [1, 2, 3]);
-    assert_eq!(frames.into_iter().map(|frame| reader.batch(frame).unwrap()).collect::<Vec<_>>(), [batch(2), batch(3)]);
+    assert_eq!(
+        frames.into_iter().map(|frame| reader.read_batch(frame).unwrap()).collect::<Vec<_>>(),
+        [batch(2), batch(3)]
+    );
 }
 
 #[test]
@@ -121,27 +124,27 @@ fn a_file_of_the_first_version_is_read() {
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let reader = SpillReader::open(&path).unwrap();
-    let found = reader.sections().unwrap();
+    let found = reader.read_sections().unwrap();
     assert_eq!(whole(&found), [2, 4]);
     let Section::Whole(last) = found[2] else { panic!("{found:?}") };
-    assert_eq!(reader.batch(last).unwrap(), batch(4));
+    assert_eq!(reader.read_batch(last).unwrap(), batch(4));
 }
 
 #[test]
 fn it_begins_anew_once_all_is_committed_and_ends_at_its_limit() {
     let folder = tempfile::tempdir().unwrap();
     let mut spill = SpillWriter::create(folder.path(), "key", 1);
-    let first = spill.append(&batch(2), &beginning(), 5).unwrap();
+    let first = spill.append_batch(&batch(2), &beginning(), 5).unwrap();
     assert!(first.offset > 0, "the beginning is before it");
-    spill.release(4);
-    assert_eq!(spill.append(&batch(3), &beginning(), 6).unwrap().offset, first.offset + first.length);
-    spill.release(6);
+    spill.release_committed(4);
+    assert_eq!(spill.append_batch(&batch(3), &beginning(), 6).unwrap().offset, first.offset + first.length);
+    spill.release_committed(6);
     assert!(!spill.has_batches());
     assert_eq!(std::fs::metadata(spill.path()).unwrap().len(), first.offset, "the beginning stays");
-    assert_eq!(spill.append(&batch(4), &beginning(), 7).unwrap().offset, first.offset);
+    assert_eq!(spill.append_batch(&batch(4), &beginning(), 7).unwrap().offset, first.offset);
     let path = spill.path().to_owned();
     assert!(!spill.finish(6).unwrap() && path.exists());
-    let error = SpillWriter::create(folder.path(), "other", 0).append(&batch(2), &beginning(), 1).unwrap_err();
+    let error = SpillWriter::create(folder.path(), "other", 0).append_batch(&batch(2), &beginning(), 1).unwrap_err();
     assert_eq!(error.to_string(), "it has grown to its limit of 0 MB (log.spill_limit_mb)");
     let empty = SpillWriter::create(folder.path(), "third", 1);
     assert!(empty.path().exists());
@@ -157,12 +160,12 @@ fn a_file_that_is_removed_is_made_again_with_all_that_was_in_it() {
     let (path, reader) = (spill.path().to_owned(), spill.reader());
     let frames: Vec<Frame> = (2..=3)
         .map(|number| {
-            let frame = spill.append(&batch(number), &beginning(), number).unwrap();
+            let frame = spill.append_batch(&batch(number), &beginning(), number).unwrap();
             std::fs::remove_file(&path).unwrap();
             frame
         })
         .collect();
-    assert_eq!(frames.iter().map(|&frame| reader.batch(frame).unwrap().number).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(frames.iter().map(|&frame| reader.read_batch(frame).unwrap().number).collect::<Vec<_>>(), [2, 3]);
     assert!(!spill.finish(0).unwrap());
     assert_eq!(whole(&sections(&path)), [1, 2, 3]);
 }
@@ -192,19 +195,19 @@ fn files_of_earlier_tables_are_read_with_null_for_what_they_lack() {
             Batch { content: Content::Begin(rows), ..batch(number) }
         };
         let mut spill = SpillWriter::create(folder.path(), "key", 1);
-        let frame = spill.append(&of_before(2), &of_before(1), 2).unwrap();
+        let frame = spill.append_batch(&of_before(2), &of_before(1), 2).unwrap();
         let path = spill.path().to_owned();
         assert!(!spill.finish(0).unwrap());
         let bytes = std::fs::read(&path).unwrap();
         let (first, second) = bytes.split_at(frame.offset as usize);
         std::fs::write(&path, [as_earlier(first, earlier), as_earlier(second, earlier)].concat()).unwrap();
         let reader = SpillReader::open(&path).unwrap();
-        let sections = reader.sections().unwrap();
+        let sections = reader.read_sections().unwrap();
         assert_eq!(whole(&sections), [1, 2]);
         for section in sections {
             let Section::Whole(frame) = section else { panic!("{section:?}") };
             assert!(frame.is_of_these_tables());
-            let Content::Begin(rows) = reader.batch(frame).unwrap().content else { panic!() };
+            let Content::Begin(rows) = reader.read_batch(frame).unwrap().content else { panic!() };
             let (cells, width) = (rows.cells(TableId::Body), TableId::Body.width());
             assert_eq!((cells.len(), rows.cells(TableId::Scan).len()), (2 * width, 0));
             for row in cells.chunks(width) {

@@ -57,7 +57,7 @@ impl SpillWriter {
             front: 0,
             last: None,
         };
-        if let Err(error) = spill.prepare() {
+        if let Err(error) = spill.ensure_file() {
             tracing::warn!(
                 "the spill file {} cannot be created, so a database that is away or slow would end the run: {error}; \
                  name another folder by log.spill_folder",
@@ -73,23 +73,23 @@ impl SpillWriter {
 
     /// A reader of the same file, which stays valid if the file is replaced.
     pub(in crate::write) fn reader(&self) -> SpillReader {
-        SpillReader::sharing(self.read.clone())
+        SpillReader::from_shared_file(self.read.clone())
     }
 
     /// Appends a batch, and before it the first batch of its run, `beginning`, unless the file has that. `place` is the
     /// position of the batch in the order of all batches. After this returns, a killed process does not lose the batch.
     /// It reaches the disk soon after.
-    pub(in crate::write) fn append(&mut self, batch: &Batch, beginning: &Batch, place: u64) -> io::Result<Frame> {
+    pub(in crate::write) fn append_batch(&mut self, batch: &Batch, beginning: &Batch, place: u64) -> io::Result<Frame> {
         if let Some(why) = disk_space::space_problem(&self.path) {
             return Err(io::Error::new(io::ErrorKind::StorageFull, why));
         }
-        self.prepare()?;
+        self.ensure_file()?;
         let mut frame = None;
         if self.begun.as_deref() != Some(&batch.run_key) {
             if self.last.is_none() {
                 (self.length, self.front) = (0, 0);
             }
-            let begun = self.write(beginning)?;
+            let begun = self.write_frame(beginning)?;
             if begun.offset == 0 {
                 self.front = begun.length;
             }
@@ -98,18 +98,18 @@ impl SpillWriter {
         }
         let frame = match frame {
             Some(frame) => frame,
-            None => self.write(batch)?,
+            None => self.write_frame(batch)?,
         };
         self.last = self.last.max(Some(place));
         if let (Some(file), Some(syncer)) = (&self.file, &self.syncer) {
-            syncer.sync(file)?;
+            syncer.request_sync(file)?;
         }
         Ok(frame)
     }
 
     /// Truncates the file once all its batches are committed. `committed` is the number of committed batches, in the
     /// order of all batches.
-    pub(in crate::write) fn release(&mut self, committed: u64) {
+    pub(in crate::write) fn release_committed(&mut self, committed: u64) {
         if self.last.is_some_and(|last| last <= committed) {
             self.last = None;
             self.length = self.front;
@@ -129,12 +129,12 @@ impl SpillWriter {
     /// # Errors
     /// When the disk does not keep the data.
     pub(in crate::write) fn finish(mut self, committed: u64) -> io::Result<bool> {
-        self.release(committed);
+        self.release_committed(committed);
         if self.last.is_some() {
-            self.prepare()?;
+            self.ensure_file()?;
         }
         if let Some(syncer) = self.syncer.take() {
-            syncer.end();
+            syncer.finish();
         }
         if self.last.is_some() {
             return self.file.map_or(Ok(()), |file| file.sync_data()).map(|()| false);
@@ -147,14 +147,14 @@ impl SpillWriter {
     }
 
     /// Makes sure that there is an open file at the path with everything written so far.
-    fn prepare(&mut self) -> io::Result<()> {
+    fn ensure_file(&mut self) -> io::Result<()> {
         if self.syncer.is_none() {
             self.syncer = Some(Syncer::start()?);
         }
         if self.file.as_ref().is_some_and(|file| is_in_place(file, &self.path)) {
             return Ok(());
         }
-        let (file, read) = open(&self.path)?;
+        let (file, read) = open_locked(&self.path)?;
         if let Some(before) = self.read.get().filter(|_| self.length > 0) {
             tracing::warn!("the spill file {} was removed or replaced; it is created again", self.path.display());
             let mut before = &*before;
@@ -166,7 +166,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    fn write(&mut self, batch: &Batch) -> io::Result<Frame> {
+    fn write_frame(&mut self, batch: &Batch) -> io::Result<Frame> {
         let payload = postcard::to_stdvec(batch).map_err(io::Error::other)?;
         let frame = Frame {
             offset: self.length,
@@ -183,7 +183,7 @@ impl SpillWriter {
         }
         let Some(mut file) = self.file.as_deref() else { return Err(io::ErrorKind::NotFound.into()) };
         file.seek(SeekFrom::Start(self.length))?;
-        let written = file.write_all(&header(&frame, &payload)).and_then(|()| file.write_all(&payload));
+        let written = file.write_all(&encode_header(&frame, &payload)).and_then(|()| file.write_all(&payload));
         if let Err(error) = written {
             // An incomplete frame must not stay in the file.
             let _ = file.set_len(self.length);
@@ -195,7 +195,7 @@ impl SpillWriter {
 }
 
 /// Opens and locks the file, and opens it once more for reading.
-fn open(path: &Path) -> io::Result<(File, File)> {
+fn open_locked(path: &Path) -> io::Result<(File, File)> {
     loop {
         let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
         // On a file system without locks other programs cannot know that the file is being written.
@@ -207,7 +207,7 @@ fn open(path: &Path) -> io::Result<(File, File)> {
     }
 }
 
-fn header(frame: &Frame, payload: &[u8]) -> Vec<u8> {
+fn encode_header(frame: &Frame, payload: &[u8]) -> Vec<u8> {
     let mut header = MAGIC.to_vec();
     for number in [payload.len() as u32, frame.tables.unwrap_or_default(), frame.epoch] {
         header.extend(number.to_le_bytes());
