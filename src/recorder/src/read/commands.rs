@@ -1,4 +1,4 @@
-//! Queries for commands and events.
+//! Queries of commands and events.
 
 use simpartner_model::{DeviceId, StepIndex};
 use simpartner_wire::signal::Layout;
@@ -12,7 +12,7 @@ use crate::{
     format::value::{Parameter, Row},
 };
 
-/// A command as the log has it.
+/// A logged command to a device.
 #[derive(Debug)]
 pub(super) struct LoggedCommand {
     pub(super) step: StepIndex,
@@ -21,15 +21,16 @@ pub(super) struct LoggedCommand {
     pub(super) reply: String,
 }
 
-/// The first events of a run, and besides the first connections of clients.
-pub(super) async fn events(
+/// The first `most` events of a run other than connections, and the first `most` events of clients that connect and
+/// disconnect.
+pub(super) async fn query_events(
     connection: &mut Connection,
     simulation: i64,
     most: u64,
 ) -> Result<Vec<RecordedEvent>, RecorderError> {
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let mut rows = Vec::new();
-    // Clients that connect and disconnect often would leave no room for other events.
+    // Two limits, because clients that connect and disconnect often would leave no room for other events.
     let statement = "SELECT e.step, s.resets, e.kind, e.subject, e.text, e.value, e.eventID FROM event e, simulation s
         WHERE e.simulationID = s.simulationID AND s.simulationID = ?
         AND CASE WHEN e.kind IN ('connect', 'disconnect') THEN 1 ELSE 0 END = ? ORDER BY e.eventID LIMIT ?";
@@ -49,9 +50,9 @@ pub(super) async fn events(
     Ok(rows.iter().map(event).collect())
 }
 
-/// The commands of a run up to the second of these steps, in their order. Of those before the first step only all faults, and the last
-/// other command of each device.
-pub(super) async fn commands(
+/// The commands of a run up to the step `end`, in their order, from which the settings from the step `begin` on follow.
+/// From before `begin` there are only the fault commands, and the last other command of each device.
+pub(super) async fn query_commands(
     connection: &mut Connection,
     layout: &Layout,
     simulation: i64,
@@ -77,8 +78,8 @@ pub(super) async fn commands(
     Ok(rows.iter().filter_map(command).collect())
 }
 
-/// All commands of a run in about `most` groups at most.
-pub(super) async fn command_counts(
+/// All commands of a run, counted in at most about `most` groups.
+pub(super) async fn query_command_groups(
     connection: &mut Connection,
     layout: &Layout,
     simulation: i64,
@@ -87,7 +88,7 @@ pub(super) async fn command_counts(
     let run = Parameter::Integer(simulation);
     let statement = "SELECT count(*), max(step), count(DISTINCT componentID) FROM command WHERE simulationID = ?";
     let Some(all) = connection.row(statement, &[run]).await? else { return Ok(Vec::new()) };
-    // Commands are ordered by step * 2^20 + ordinal; this is how much of it a group spans.
+    // Width of a group, in the key step * 2^20 + ordinal, by which commands are ordered.
     let span = match all.count(0) > most {
         true => (all.count(1) * all.count(2) / most.max(1)).max(1) << 20,
         false => 1,

@@ -1,4 +1,4 @@
-//! Where a replayed step differs from its log.
+//! Finds the first difference between a replayed step and its log.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -20,16 +20,16 @@ use crate::{
     write::{logged_components::LoggedComponents, row_encoder::RowEncoder, settings::Settings},
 };
 
-/// The first number that differs.
+/// A number that differs between a log and its replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deviation {
-    /// The body, joint or device.
+    /// Name of the body, joint or device.
     pub component: String,
-    /// Which number of it.
+    /// Name of its number.
     pub field: String,
-    /// What the log has; `None` if it has no such row.
+    /// Value in the log; `None` if the log has no such row.
     pub logged: Option<Value>,
-    /// What the replay has; `None` if it has no such row.
+    /// Value in the replay; `None` if the replay has no such row.
     pub replayed: Option<Value>,
 }
 
@@ -48,11 +48,12 @@ impl fmt::Display for Deviation {
     }
 }
 
-/// What tells the rows of a step in one table apart: the number of the component, and the field of a reading.
-type Key = (i64, String);
+/// Key of a row among the rows of a step in one table: the number of the component, and the field of a reading.
+type RowKey = (i64, String);
 
 impl Inquiry {
-    /// The first number of a logged step that differs in the record, in the order of bodies, joints and devices.
+    /// The first number of a logged step that differs in the record of the replayed step, in the order of bodies,
+    /// joints and devices.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -74,8 +75,8 @@ impl Inquiry {
         for table in [TableId::BodyState, TableId::JointPose, TableId::SensorReading, TableId::Scan] {
             let columns = &table.column_names()[1..];
             let is_reading = table == TableId::SensorReading;
-            let replayed = replayed(&rows, table, ids);
-            let logged = self.logged(run, record.step.0, table)?;
+            let replayed = replayed_rows(&rows, table, ids);
+            let logged = self.logged_rows(run, record.step.0, table)?;
             let first = logged.iter().find_map(|(key, logged)| {
                 let replayed = replayed.get(key);
                 let differs = |(index, logged): (usize, &Value)| {
@@ -87,7 +88,7 @@ impl Inquiry {
             if let Some(((number, field), index, logged, replayed)) = first {
                 let component = components.iter().find(|component| component.number == *number);
                 if table == TableId::Scan {
-                    return Ok(component.map(|component| of_scan(component, &logged, replayed.as_ref())));
+                    return Ok(component.map(|component| scan_deviation(component, &logged, replayed.as_ref())));
                 }
                 let field = if is_reading { field.clone() } else { columns[1 + index].to_owned() };
                 let component = component.map_or_else(|| format!("component {number}"), |found| found.name.clone());
@@ -97,20 +98,20 @@ impl Inquiry {
         Ok(None)
     }
 
-    /// The rows that the log has of a step.
-    fn logged(&mut self, run: i64, step: u64, table: TableId) -> Result<Vec<(Key, Vec<Value>)>, RecorderError> {
+    /// The rows of a step in the log.
+    fn logged_rows(&mut self, run: i64, step: u64, table: TableId) -> Result<Vec<(RowKey, Vec<Value>)>, RecorderError> {
         let selection = Selection { steps: Some((step, step)), ..Selection::all(table.table(), run) };
         let mut rows = Vec::new();
         self.rows(&selection, &table.column_names()[1..], |row| {
-            rows.push(keyed(table, row));
+            rows.push(split_key(table, row));
             Ok::<_, RecorderError>(())
         })?;
         Ok(rows)
     }
 }
 
-/// The first number of a long reading that differs.
-fn of_scan(component: &Component, logged: &Value, replayed: Option<&Value>) -> Deviation {
+/// The first number that differs in a long reading.
+fn scan_deviation(component: &Component, logged: &Value, replayed: Option<&Value>) -> Deviation {
     let numbers = parse_numbers(logged.text());
     let again = replayed.map_or_else(Vec::new, |replayed| parse_numbers(replayed.text()));
     let index = first_difference(&numbers, &again).unwrap_or(0);
@@ -119,17 +120,17 @@ fn of_scan(component: &Component, logged: &Value, replayed: Option<&Value>) -> D
     Deviation { component: component.name.clone(), field, logged: value(&numbers), replayed: value(&again) }
 }
 
-/// The rows that the log would have of the replayed step.
-fn replayed(rows: &TableRows, table: TableId, ids: RunIds) -> BTreeMap<Key, Vec<Value>> {
+/// The rows of the replayed step, as they would be in the log.
+fn replayed_rows(rows: &TableRows, table: TableId, ids: RunIds) -> BTreeMap<RowKey, Vec<Value>> {
     let row = |row: &[Cell]| {
         let values: Vec<Value> = row[1..].iter().map(|cell| cell.parameter(ids).into()).collect();
-        keyed(table, &values)
+        split_key(table, &values)
     };
     rows.cells(table).chunks_exact(table.width()).map(row).collect()
 }
 
-/// A row without its simulationRowID, taken apart into its key and its values.
-fn keyed(table: TableId, row: &[Value]) -> (Key, Vec<Value>) {
+/// Splits a row, given without its simulationRowID, into its key and its values.
+fn split_key(table: TableId, row: &[Value]) -> (RowKey, Vec<Value>) {
     let number = row[0].integer().unwrap_or(0);
     match table {
         TableId::SensorReading => ((number, row[1].text().to_owned()), row[2..].to_vec()),

@@ -1,5 +1,5 @@
-//! A connection that asks a log questions: one state of the database for as long as it lives, and rows that stream. It blocks, since its
-//! callers have nothing else to do.
+//! A blocking connection for queries of a log. It reads one snapshot of the database as long as it lives, and streams
+//! rows.
 
 use std::collections::BTreeMap;
 
@@ -26,35 +26,35 @@ use crate::{
     },
 };
 
-/// Receives an answer.
+/// Receives the result of a query.
 pub trait Listener {
-    /// Why it may not want the rest of the answer.
+    /// Reason why the listener stops receiving.
     type Error: From<RecorderError>;
 
-    /// The columns, before the rows.
+    /// Receives the columns, before the rows.
     ///
     /// # Errors
-    /// Ends the answer.
+    /// An error ends the query.
     fn columns(&mut self, columns: &[Column]) -> Result<(), Self::Error>;
 
-    /// A row.
+    /// Receives a row.
     ///
     /// # Errors
-    /// Ends the answer.
+    /// An error ends the query.
     fn row(&mut self, row: &[Value]) -> Result<(), Self::Error>;
 }
 
-/// A connection to a database of logs that cannot write.
+/// A read-only connection to a database of logs.
 #[derive(Debug)]
 pub struct Inquiry {
     runtime: Runtime,
     connection: Connection,
-    /// The columns of the tables that were asked for.
+    /// Columns of the tables queried so far, by table name.
     columns: BTreeMap<&'static str, Vec<Column>>,
 }
 
 impl Inquiry {
-    /// Connects. What is written from now on is not seen.
+    /// Connects. The connection does not see anything written later.
     ///
     /// # Errors
     /// When there is no such database or it cannot be read.
@@ -75,10 +75,10 @@ impl Inquiry {
     /// # Errors
     /// When the database cannot be read.
     pub fn runs(&mut self) -> Result<Vec<RecordedRun>, RecorderError> {
-        self.runtime.block_on(runs::runs(&mut self.connection, None))
+        self.runtime.block_on(runs::query_runs(&mut self.connection, None))
     }
 
-    /// The run of a number, or the newest one; `None` if there is no such run.
+    /// The run of this number, or the newest run; `None` if there is no such run.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -91,10 +91,10 @@ impl Inquiry {
             })?;
         }
         let Some(number) = number.or(newest) else { return Ok(None) };
-        Ok(self.runtime.block_on(runs::runs(&mut self.connection, Some(number)))?.into_iter().next())
+        Ok(self.runtime.block_on(runs::query_runs(&mut self.connection, Some(number)))?.into_iter().next())
     }
 
-    /// The columns of a table, none if this log has no such table.
+    /// The columns of a table; empty if this log has no such table.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -103,7 +103,7 @@ impl Inquiry {
             return Ok(columns.clone());
         }
         let mut columns = self.runtime.block_on(self.connection.table_columns(table.name))?;
-        // SQLite does not say the type of what a view computes.
+        // SQLite reports no type for computed columns of views.
         for column in &mut columns {
             let known = table.columns().find(|(name, _)| *name == column.name);
             column.column_type = known.map_or(column.column_type, |(_, known)| Some(known.column_type()));
@@ -112,12 +112,12 @@ impl Inquiry {
         Ok(columns)
     }
 
-    /// Calls `take` with the values of these columns of each selected row. Every table whose rows belong to steps has a `step`, which
-    /// follows from the simulationRowID. A log of an earlier version reads as if it had today's tables: columns that it lacks are
-    /// NULL, tables that it lacks are empty.
+    /// Calls `take` with the values of these columns of each selected row. Every table whose rows belong to steps also
+    /// has a column `step`, computed from the simulationRowID. A log of an earlier version reads as if it had the
+    /// present tables: columns that it lacks are NULL, and tables that it lacks are empty.
     ///
     /// # Errors
-    /// The first that `take` returns, or when the database cannot be read.
+    /// The first error that `take` returns, or when the database cannot be read.
     pub fn rows<E: From<RecorderError>>(
         &mut self,
         selection: &Selection,
@@ -132,12 +132,12 @@ impl Inquiry {
             known.push(Column { name: selection.expression("step"), column_type: None });
         }
         let wanted = columns.iter().map(|column| selection.expression(column));
-        let expressions = known_columns::expressions(&known, wanted);
+        let expressions = known_columns::column_expressions(&known, wanted);
         self.for_each_row(&selection.query(&expressions), take)
     }
 
-    /// The last step of a chunk that begins with `from`, has at most so many logged steps, and ends with `to` at the latest. Where
-    /// logged steps are far apart a chunk is as long as it has to be.
+    /// Last step of a chunk of steps that begins with `from`, has at most `logged` logged steps, and ends at `to` at
+    /// the latest. The chunk may span any number of steps that are not logged.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -152,7 +152,7 @@ impl Inquiry {
         Ok(last)
     }
 
-    /// How many rows are selected.
+    /// Number of selected rows.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -166,16 +166,17 @@ impl Inquiry {
         Ok(count)
     }
 
-    /// Asks a user's question.
+    /// Executes a user's query, restricted to `scope`.
     ///
     /// # Errors
-    /// When the database does not understand it, with its message and the position; the first that the listener returns.
+    /// When the database refuses the query, with its message and the position of the error. Otherwise the first error
+    /// that the listener returns.
     pub fn ask<L: Listener>(&mut self, sql: &str, scope: Scope, listener: &mut L) -> Result<(), L::Error> {
         let dialect = self.runtime.block_on(self.connection.dialect())?;
-        let scoped = scope::scoped(sql, scope, &dialect);
+        let scoped = scope::scope_query(sql, scope, &dialect);
         let failed = |connection: &Connection, error: ConnectionError| match connection.query_fault(&error) {
             Some(fault) => {
-                let help = near_names::help(sql, &fault.message);
+                let help = near_names::suggest_names(sql, &fault.message);
                 RecorderError::Query { message: fault.message, position: scoped.position(sql, &fault.location), help }
             }
             None => connection.error(error),
@@ -187,10 +188,10 @@ impl Inquiry {
             return Err(RecorderError::Query { message, position: None, help: None }.into());
         }
         listener.columns(&columns)?;
-        self.stream(&scoped.text, |row| listener.row(row), failed)
+        self.stream_rows(&scoped.text, |row| listener.row(row), failed)
     }
 
-    /// Calls `take` with each row of a query of this program. Another thread reads ahead meanwhile.
+    /// Calls `take` with each row of a query of this program, while another thread reads ahead.
     pub(super) fn for_each_row<E: From<RecorderError>>(
         &mut self,
         sql: &str,
@@ -207,7 +208,8 @@ impl Inquiry {
         Ok(read.map_err(|error| self.connection.error(error))?)
     }
 
-    fn stream<E: From<RecorderError>>(
+    /// Calls `take` with each row of a user's query. `failed` converts an error of the database.
+    fn stream_rows<E: From<RecorderError>>(
         &mut self,
         sql: &str,
         mut take: impl FnMut(&[Value]) -> Result<(), E>,

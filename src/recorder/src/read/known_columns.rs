@@ -1,12 +1,12 @@
-//! Logs of earlier versions, which lack some of the columns: these read as NULL.
+//! Support of logs of earlier versions: columns that they lack read as NULL.
 
 use crate::{
     database::{connection::Connection, error::RecorderError},
     format::value::Column,
 };
 
-/// Expressions for columns of a table, separated by commas: NULL for a column that the table does not have.
-pub(super) fn expressions(known: &[Column], wanted: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+/// SQL expressions of columns, separated by commas: the name of a known column, NULL for an unknown one.
+pub(super) fn column_expressions(known: &[Column], wanted: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let is_known = |name: &str| known.iter().any(|column| column.name == name);
     // A name may be qualified by its table.
     let expression = |name: &str| match is_known(name) || name.split_once('.').is_some_and(|(_, name)| is_known(name)) {
@@ -16,11 +16,11 @@ pub(super) fn expressions(known: &[Column], wanted: impl IntoIterator<Item = imp
     wanted.into_iter().map(|name| expression(name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// The same, for a table of which the columns have to be asked for.
-pub(super) async fn of_table(
+/// The [`column_expressions`] of a table whose known columns are read from the database.
+pub(super) async fn table_expressions(
     connection: &mut Connection,
     table: &str,
     wanted: &[&str],
 ) -> Result<String, RecorderError> {
-    Ok(expressions(&connection.table_columns(table).await?, wanted))
+    Ok(column_expressions(&connection.table_columns(table).await?, wanted))
 }

@@ -1,11 +1,13 @@
 //! Reads logs back.
 //!
-//! [`Inquiry`] serves programs that go through a whole run: one connection, one state of the database, rows that stream. It is the base
-//! of `verify` (is a run complete and unchanged), `merge` (copies runs into another database) and `deviation` (where a replayed step
-//! differs).
-//! [`Reader`] serves a page that looks at a few steps at a time, beside a run that is being written. [`Prune`] removes runs.
+//! [`Inquiry`] serves programs that go through a whole run. It has one connection, reads one snapshot of the database,
+//! and streams rows. Three modules build on it: `verify` proves that a run is complete and unchanged, `merge` copies
+//! runs into another database, and `deviation` finds the first difference between a replayed step and the log.
 //!
-//! Of `write` it uses only what makes rows of a record.
+//! [`Reader`] serves a web page that shows a few steps at a time, also of a run that is being written. [`Prune`]
+//! removes runs.
+//!
+//! This module uses only the encoder of rows from `write`.
 
 mod commands;
 mod components;

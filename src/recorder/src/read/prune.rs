@@ -1,4 +1,4 @@
-//! Removes runs from a database, each whole.
+//! Removes whole runs from a database.
 
 use sqlx::AssertSqlSafe;
 use tokio::runtime::Runtime;
@@ -13,8 +13,9 @@ use crate::{
     },
 };
 
-/// Steps whose rows one statement deletes: a few hundred thousand rows, so that none takes longer than a statement may.
-const CHUNK: u64 = 4096;
+/// Number of logged steps whose rows one statement deletes: a few hundred thousand rows, so that no statement exceeds
+/// its time limit.
+const STEPS_PER_DELETE: u64 = 4096;
 
 /// Removes runs from a database.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl Prune {
     /// Opens the database.
     ///
     /// # Errors
-    /// When it cannot be opened for writing.
+    /// When the database cannot be opened for writing.
     pub fn new(database: &Database) -> Result<Self, RecorderError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
@@ -35,7 +36,7 @@ impl Prune {
         Ok(Self { runtime, connection })
     }
 
-    /// Bytes that the database uses, without its free space where it reports that.
+    /// Size of the database in bytes, without its free space if the database reports that.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -54,23 +55,24 @@ impl Prune {
         Ok(self.runtime.block_on(self.connection.row(sql, &[]))?.map_or(0, |row| row.count(0)))
     }
 
-    /// Removes a run, and returns how many rows that were. `progress` is called with the number of statements executed, and of all.
+    /// Removes a run, and returns the number of rows removed. `progress` is called with the number of statements
+    /// executed, and the number of all statements.
     ///
     /// # Errors
-    /// When the database fails; then the run is unchanged.
+    /// When the database fails. Then the run is unchanged.
     pub fn remove(&mut self, run: i64, progress: &mut dyn FnMut(u64, u64)) -> Result<u64, RecorderError> {
         self.runtime.block_on(self.connection.begin())?;
-        let chunks = self.chunks(run)?;
-        let of = |table: &Table| if table.has_steps() { chunks.len() } else { 1 };
+        let chunks = self.step_chunks(run)?;
+        let statements_for = |table: &Table| if table.has_steps() { chunks.len() } else { 1 };
         let tables = || TABLES.iter().rev().filter(|table| table.holds_runs());
-        let all = tables().map(of).sum::<usize>() as u64;
+        let all = tables().map(statements_for).sum::<usize>() as u64;
         let (mut rows, mut done) = (0, 0);
-        // Rows that refer to others are deleted before these.
+        // The reverse order of tables deletes rows before the rows that they refer to.
         for table in tables() {
-            for steps in &chunks[..of(table)] {
+            for steps in &chunks[..statements_for(table)] {
                 let selection = Selection { steps: Some(*steps), ..Selection::all(table, run) };
                 let sql = format!("DELETE FROM {} WHERE {}", table.name, selection.condition());
-                // Made of constants of this program and numbers.
+                // The statement consists of constants of this program and numbers.
                 rows += self.runtime.block_on(self.connection.execute(AssertSqlSafe(sql), &[]))?;
                 done += 1;
                 progress(done, all);
@@ -80,14 +82,15 @@ impl Prune {
         Ok(rows)
     }
 
-    /// The steps of a run in chunks of so many logged ones; rows of later steps belong to the last chunk.
-    fn chunks(&mut self, run: i64) -> Result<Vec<(u64, u64)>, RecorderError> {
+    /// First and last step of each chunk of [`STEPS_PER_DELETE`] logged steps. The last chunk extends to the last
+    /// possible step.
+    fn step_chunks(&mut self, run: i64) -> Result<Vec<(u64, u64)>, RecorderError> {
         let (mut found, mut from) = (Vec::new(), 0);
         loop {
             let logged = Selection::all(TableId::SimulationRow.table(), run);
             let selection = Selection { steps: Some((from, LAST_STEP)), ..logged };
-            // Made of constants of this program and numbers.
-            let sql = AssertSqlSafe(selection.query_for_step(CHUNK));
+            // The statement consists of constants of this program and numbers.
+            let sql = AssertSqlSafe(selection.query_for_step(STEPS_PER_DELETE));
             let row = self.runtime.block_on(self.connection.row(sql, &[]))?;
             let Some(last) = row.and_then(|row| row.integer(0)).and_then(|step| u64::try_from(step).ok()) else {
                 found.push((from, LAST_STEP));
@@ -98,7 +101,7 @@ impl Prune {
         }
     }
 
-    /// Gives free space back to the disk, however long that takes.
+    /// Returns free space of the database to the disk. This has no time limit.
     ///
     /// # Errors
     /// When the database fails, or another program uses it.
@@ -109,13 +112,13 @@ impl Prune {
     /// Closes the database.
     ///
     /// # Errors
-    /// When it fails.
+    /// When the database fails.
     pub fn close(self) -> Result<(), RecorderError> {
         self.runtime.block_on(self.connection.close())
     }
 }
 
-/// The time so many days ago, in the form of a run's row.
+/// Time of `days` days ago, in the format of a run's row.
 pub fn days_ago(days: f64) -> String {
     timestamp::before_now(std::time::Duration::from_secs_f64(days * 86_400.0))
 }

@@ -1,5 +1,5 @@
-//! Reads logs from async programs, beside a run that is being written. Each question opens a connection of its own and closes it with the
-//! answer, so that SQLite can copy its write-ahead log into the file in between.
+//! Reads logs from async programs, also while a run is being written. Each call opens a connection of its own and
+//! closes it before it returns, so that SQLite can copy its write-ahead log into the file in between.
 
 use simpartner_description::SourceFile;
 use simpartner_model::DeviceId;
@@ -9,7 +9,7 @@ use super::{
     commands,
     recorded::{RecordedCommands, RecordedEvent, RecordedRun},
     runs,
-    setting::Setting,
+    setting::ActuatorSetting,
     steps,
     verify::{self, Completeness},
 };
@@ -32,15 +32,16 @@ impl Reader {
     /// # Errors
     /// When the database cannot be read.
     pub async fn runs(&self) -> Result<Vec<RecordedRun>, RecorderError> {
-        self.ask(async |connection| runs::runs(connection, None).await).await
+        self.with_connection(async |connection| runs::query_runs(connection, None).await).await
     }
 
-    /// A run, if there is one of this number.
+    /// The run of this number; `None` if there is no such run.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub async fn run(&self, simulation: i64) -> Result<Option<RecordedRun>, RecorderError> {
-        let runs = self.ask(async move |connection| runs::runs(connection, Some(simulation)).await).await?;
+        let runs =
+            self.with_connection(async move |connection| runs::query_runs(connection, Some(simulation)).await).await?;
         Ok(runs.into_iter().next())
     }
 
@@ -49,12 +50,13 @@ impl Reader {
     /// # Errors
     /// When the database cannot be read.
     pub async fn sources(&self, simulation: i64) -> Result<Vec<SourceFile>, RecorderError> {
-        self.ask(async move |connection| runs::sources(connection, simulation).await).await
+        self.with_connection(async move |connection| runs::query_sources(connection, simulation).await).await
     }
 
-    /// At most `count` of the logged steps `from`, `from + every` and so on, in the layout of the run. Where the log is thinned out,
-    /// the last logged step stands for those that it leaves out. Values that the log does not have are NaN: readings that are not fresh,
-    /// and the settings of actuators, for which see [`settings`](Self::settings).
+    /// At most `count` of the logged steps `from`, `from + every` and so on, in the layout of the run. Where the log is
+    /// thinned out, the last logged step stands for the steps that the log leaves out. Values that the log does not
+    /// have are NaN: readings that are not fresh, and the settings of actuators, which [`settings`](Self::settings)
+    /// fills in.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -66,13 +68,14 @@ impl Reader {
         every: u64,
         count: u64,
     ) -> Result<Vec<StepRecord>, RecorderError> {
-        let wanted = steps::Wanted { run: simulation, from, every, count };
+        let wanted = steps::StepSequence { run: simulation, from, every, count };
         let layout = layout.clone();
-        self.ask(async move |connection| steps::steps(connection, &layout, wanted).await).await
+        self.with_connection(async move |connection| steps::query_steps(connection, &layout, wanted).await).await
     }
 
-    /// Fills in the settings of actuators in these steps, which are in their order: they follow from the commands of the run. `first` is
-    /// each device's setting before the first command. Where a fault may have kept a command from taking effect, the setting is NaN.
+    /// Fills in the settings of actuators, computed from the commands of the run. `records` are steps in ascending
+    /// order. `first` is the setting of each device before the first command. A setting is NaN if a fault may have kept
+    /// a command from taking effect.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -85,15 +88,18 @@ impl Reader {
     ) -> Result<(), RecorderError> {
         let (Some(begin), Some(end)) = (records.first(), records.last()) else { return Ok(()) };
         let (kept, steps) = (layout.clone(), (begin.step, end.step));
-        let commands =
-            self.ask(async move |connection| commands::commands(connection, &kept, simulation, steps).await).await?;
+        let commands = self
+            .with_connection(async move |connection| {
+                commands::query_commands(connection, &kept, simulation, steps).await
+            })
+            .await?;
         let mut commands = commands.into_iter().peekable();
-        let mut settings: Vec<Setting> = first.iter().map(|values| Setting::new(values)).collect();
+        let mut settings: Vec<ActuatorSetting> = first.iter().map(|values| ActuatorSetting::new(values)).collect();
         for record in records {
             while let Some(command) = commands.next_if(|command| command.step <= record.step) {
                 let info = layout.device_info(command.device);
                 if let Some(setting) = settings.get_mut(command.device.index()) {
-                    setting.apply(info, &command.text, &command.reply);
+                    setting.apply_command(info, &command.text, &command.reply);
                 }
             }
             for (index, setting) in settings.iter().enumerate() {
@@ -106,8 +112,8 @@ impl Reader {
         Ok(())
     }
 
-    /// All commands of a run, in about `most` groups at most: where there are more commands, those of a client for a device within a
-    /// range of steps are counted together.
+    /// All commands of a run, in at most about `most` groups. If there are more commands, a group counts the commands
+    /// of one client for one device within a range of steps.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -118,29 +124,35 @@ impl Reader {
         most: u64,
     ) -> Result<Vec<RecordedCommands>, RecorderError> {
         let kept = layout.clone();
-        self.ask(async move |connection| commands::command_counts(connection, &kept, simulation, most).await).await
+        self.with_connection(async move |connection| {
+            commands::query_command_groups(connection, &kept, simulation, most).await
+        })
+        .await
     }
 
-    /// The first events of a run, at most so many, and besides at most so many of clients that connected and disconnected.
+    /// The first `most` events of a run other than connections, and the first `most` events of clients that connected
+    /// and disconnected.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub async fn events(&self, simulation: i64, most: u64) -> Result<Vec<RecordedEvent>, RecorderError> {
-        self.ask(async move |connection| commands::events(connection, simulation, most).await).await
+        self.with_connection(async move |connection| commands::query_events(connection, simulation, most).await).await
     }
 
-    /// Whether runs are complete and unchanged, in one state of the database: the one of this number, or all.
+    /// Checks that runs are complete and unchanged, in one snapshot of the database. `only` is the number of the run to
+    /// check; `None` checks all.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub async fn verify(&self, only: Option<i64>) -> Result<Vec<Completeness>, RecorderError> {
         let database = self.database.clone();
-        let verified = tokio::task::spawn_blocking(move || verify::verify(&database, only)).await;
+        let verified = tokio::task::spawn_blocking(move || verify::verify_runs(&database, only)).await;
         verified.unwrap_or(Err(RecorderError::WriterLost))
     }
 
-    /// Asks on a thread that may block: the drivers' futures stay on the thread that they began on.
-    async fn ask<T: Send + 'static>(
+    /// Runs a question with a new connection, on a thread that may block, because the futures of the database drivers
+    /// must stay on the thread on which they began.
+    async fn with_connection<T: Send + 'static>(
         &self,
         question: impl AsyncFnOnce(&mut Connection) -> Result<T, RecorderError> + Send + 'static,
     ) -> Result<T, RecorderError> {

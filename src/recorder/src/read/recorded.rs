@@ -1,75 +1,76 @@
-//! What a log says of its runs, events and commands.
+//! Runs, events and commands as read from a log.
 
 use simpartner_model::{DeviceId, Timestep};
 
 use crate::format::{cadence::Cadence, row_policy::RowPolicy};
 
-/// A run as the log has it.
+/// A run in a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRun {
-    /// Its number.
+    /// Number of the run in the database.
     pub simulation_id: i64,
-    /// Name of its world.
+    /// Name of the world.
     pub world: String,
-    /// When it began, UTC, ISO 8601.
+    /// Time at which the run began, UTC, ISO 8601.
     pub started: String,
-    /// How it ended, or `running`.
+    /// The way the run ended, or `running`.
     pub status: String,
     /// Length of a step.
     pub timestep: Timestep,
-    /// One step in so many is logged, before the log is thinned out.
+    /// Spacing of the logged steps before the log is thinned out: one step in this many is logged.
     pub every_n_steps: u64,
-    /// Which steps are logged.
+    /// The steps that are logged.
     pub cadence: Cadence,
-    /// Which rows are left out because they are like the ones before.
+    /// The rows that are left out because their values did not change.
     pub row_policy: RowPolicy,
-    /// The step of another run that it goes on from, if it is a fork.
+    /// Step of the snapshot that the run starts from; `None` if it starts from the model.
     pub origin: Option<u64>,
-    /// The size of what was written, about, bytes; `None` if that was not counted.
+    /// Approximate size of the rows, in bytes; `None` if it was not counted.
     pub bytes: Option<u64>,
-    /// The first and the last logged step, if any.
+    /// First and last logged step; `None` if there are none.
     pub steps: Option<(u64, u64)>,
-    /// Simulated seconds per wall second, once it is over.
+    /// Simulated seconds per wall second; `None` before the end of the run.
     pub real_time_factor: Option<f64>,
 }
 
 impl RecordedRun {
-    /// How many steps a reader has to look back at most for a row that was left out because it is like the one before.
+    /// Largest distance, in steps, from a logged step to the earlier row that stands for one left out because its
+    /// values did not change.
     pub fn reach(&self) -> u64 {
         self.row_policy.reach(self.cadence)
     }
 }
 
-/// An event as the log has it.
+/// An event in a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedEvent {
-    /// The step after which it was seen.
+    /// Step after which the event was observed.
     pub step: u64,
-    /// How often the process had reset the world before.
+    /// Number of resets of the world in this process before the run.
     pub resets: u64,
-    /// The name of its kind.
+    /// Name of the kind of event.
     pub kind: String,
-    /// Whom it concerns.
+    /// Name of the component, client or part of the server that the event is about.
     pub subject: String,
-    /// A sentence for people.
+    /// Description in one sentence.
     pub text: String,
-    /// Its figure.
+    /// Figure of the event, with a meaning that depends on the kind.
     pub value: Option<f64>,
 }
 
-/// Commands of a client for a device, as the log has them.
+/// A group of logged commands of one client to one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedCommands {
-    /// The step in which the latest took effect.
+    /// Step in which the latest command took effect.
     pub step: u64,
-    /// How often the process had reset the world before.
+    /// Number of resets of the world in this process before the run.
     pub resets: u64,
-    /// For which device.
+    /// The device.
     pub device: DeviceId,
-    /// The number of the client.
+    /// Number of the client.
     pub client: u64,
-    /// The latest.
+    /// Text of the latest command.
     pub text: String,
-    /// How many there are.
+    /// Number of commands in the group.
     pub count: u64,
 }

@@ -1,4 +1,4 @@
-//! Queries for runs and their model files.
+//! Queries of runs and their model files.
 
 use sqlx::AssertSqlSafe;
 
@@ -20,14 +20,18 @@ use crate::{
     },
 };
 
-/// Columns of a run's row that were added after the first version of the log.
-const ADDED: [&str; 6] =
+/// Columns of a run's row that logs of the first version lack.
+const LATER_COLUMNS: [&str; 6] =
     ["every_n_steps", "on_change", "parent_step", "full_steps", "thinned_every_n_steps", "log_bytes"];
 
-/// All runs, the newest first, or the one of a number.
-pub(super) async fn runs(connection: &mut Connection, only: Option<i64>) -> Result<Vec<RecordedRun>, RecorderError> {
-    let added = known_columns::of_table(connection, "simulation", &ADDED).await?;
-    // The rows of a run are numbered from simulationID * 2^32 on, so the first and the last are found without a scan.
+/// All runs, the newest first, or only the run of the number `only`.
+pub(super) async fn query_runs(
+    connection: &mut Connection,
+    only: Option<i64>,
+) -> Result<Vec<RecordedRun>, RecorderError> {
+    let added = known_columns::table_expressions(connection, "simulation", &LATER_COLUMNS).await?;
+    // The rows of a run are numbered from simulationID * 2^32 on, so the first and the last row are found without a
+    // scan.
     let extreme = |which: &str| {
         format!(
             "(SELECT {which}(simulationRowID) FROM simulationRow WHERE simulationRowID >= s.simulationID * {ROWS_PER_RUN}
@@ -42,24 +46,25 @@ pub(super) async fn runs(connection: &mut Connection, only: Option<i64>) -> Resu
     );
     let (lowest, highest) = only.map_or((i64::MIN, i64::MAX), |only| (only, only));
     let bounds = [Parameter::Integer(lowest), Parameter::Integer(highest)];
-    // Made of constants of this program.
+    // The statement consists of constants of this program.
     let rows = connection.rows(AssertSqlSafe(sql), &bounds).await?;
-    for row in rows.iter().filter(|row| timestep(row).is_none()) {
+    for row in rows.iter().filter(|row| parse_timestep(row).is_none()) {
         let (number, length) = (row.integer(0).unwrap_or(0), row.count(4));
         let database = connection.database();
         tracing::warn!(
             "run {number} in {database} is left out: its row in simulation says that a step has {length} ns"
         );
     }
-    Ok(rows.iter().filter_map(run).collect())
+    Ok(rows.iter().filter_map(parse_run).collect())
 }
 
-fn timestep(row: &Row) -> Option<Timestep> {
+fn parse_timestep(row: &Row) -> Option<Timestep> {
     Timestep::from_seconds(row.count(4) as f64 * 1e-9).ok()
 }
 
-/// The run of a row; `None` if its step has no length: no version of this program writes that, so the row was damaged.
-fn run(row: &Row) -> Option<RecordedRun> {
+/// The run of a row; `None` if its timestep is not valid. No version of this program writes such a timestep, so the row
+/// was damaged.
+fn parse_run(row: &Row) -> Option<RecordedRun> {
     let simulation_id = row.integer(0)?;
     let first = rows_of(simulation_id).0;
     let step = |number: i64| number.wrapping_sub(first) as u64;
@@ -70,7 +75,7 @@ fn run(row: &Row) -> Option<RecordedRun> {
         world: row.text(1).to_owned(),
         started: row.text(2).to_owned(),
         status: row.text(3).to_owned(),
-        timestep: timestep(row)?,
+        timestep: parse_timestep(row)?,
         every_n_steps: cadence.every(),
         cadence,
         row_policy: RowPolicy::from_number(row.count(9)),
@@ -82,16 +87,17 @@ fn run(row: &Row) -> Option<RecordedRun> {
 }
 
 /// The model files of a run, in the order in which they were read.
-pub(super) async fn sources(connection: &mut Connection, run: i64) -> Result<Vec<SourceFile>, RecorderError> {
-    let columns = known_columns::of_table(connection, "simulationFile", &SOURCE_COLUMNS).await?;
+pub(super) async fn query_sources(connection: &mut Connection, run: i64) -> Result<Vec<SourceFile>, RecorderError> {
+    let columns = known_columns::table_expressions(connection, "simulationFile", &SOURCE_COLUMNS).await?;
     let sql =
         format!("SELECT {columns} FROM simulationFile WHERE simulationID = ? AND role = 'model' ORDER BY ordinal");
-    // Made of constants of this program.
+    // The statement consists of constants of this program.
     let rows = connection.rows(AssertSqlSafe(sql), &[Parameter::Integer(run)]).await?;
     rows.iter().map(|row| source_file([0, 1, 2, 3].map(|column| row.value(column)))).collect()
 }
 
-/// The number of the first body of a run. A world without bodies has nothing that refers to a component.
+/// Number of the first body of a run, the lowest of its component numbers; 0 for a world without bodies, which has no
+/// rows that refer to a component.
 pub(super) async fn first_component(connection: &mut Connection, run: i64) -> Result<i64, RecorderError> {
     let sql = "SELECT min(bodyID) FROM body WHERE simulationID = ?";
     let row = connection.row(sql, &[Parameter::Integer(run)]).await?;

@@ -1,6 +1,6 @@
-//! Rewrites a user's SQL: `:run` becomes the run's number, and every table of the log shows only the run's rows.
+//! Rewrites a user's SQL. `:run` becomes the run's number, and every table of the log shows only the run's rows.
 //!
-//! Common table expressions of the same names hide the tables, which all three databases understand without being written to. A
+//! Common table expressions of the same names shadow the tables. All three databases support this without any write. A
 //! qualified name (`main.pose`) still means the rows of all runs.
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     format::schema::Table,
 };
 
-/// The kind of a token of SQL, as far as it matters here.
+/// Kinds of SQL tokens that are distinguished here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
     Word,
@@ -21,40 +21,41 @@ enum Token {
     Other,
 }
 
-/// Which rows a query sees.
+/// Rows that a query sees.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope {
-    /// The run.
+    /// Number of the run.
     pub run: i64,
-    /// A number in the text that means the run, as 4045 does in a query of the thesis.
+    /// A number in the text that stands for the run, as 4045 does in the queries printed in the thesis.
     pub alias: Option<u64>,
-    /// Whether the tables show the rows of all runs.
+    /// True if the tables show the rows of all runs.
     pub all_runs: bool,
 }
 
-/// The text for the database, and where its parts come from.
+/// A rewritten query, with the origin of its parts in the user's text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Scoped {
+pub(super) struct ScopedQuery {
+    /// The text for the database.
     pub(super) text: String,
-    /// Where in this text, and where in the user's, each part begins that was copied.
+    /// For each part copied from the user's text, its first byte in `text` and in the user's text.
     copied: Vec<(usize, usize)>,
 }
 
-impl Scoped {
-    /// The byte of the user's text for a byte of this one; none for what the user did not write.
-    fn origin(&self, byte: usize) -> Option<usize> {
+impl ScopedQuery {
+    /// Byte in the user's text of a byte of `text`; `None` before the first copied part.
+    fn user_byte(&self, byte: usize) -> Option<usize> {
         let &(here, there) = self.copied.iter().rev().find(|(here, _)| *here <= byte)?;
         Some(there + byte - here)
     }
 
-    /// The position in the user's text of an error.
+    /// Position of an error in the user's text.
     pub(super) fn position(&self, sql: &str, location: &ErrorLocation) -> Option<QueryPosition> {
         let byte = match location {
             ErrorLocation::Character(number) => {
                 let byte = self.text.char_indices().nth(number.checked_sub(1)?).map(|(byte, _)| byte);
-                self.origin(byte.unwrap_or(self.text.len()))?
+                self.user_byte(byte.unwrap_or(self.text.len()))?
             }
-            ErrorLocation::From(text) => self.origin(self.text.rfind(text.as_str())?)?,
+            ErrorLocation::From(text) => self.user_byte(self.text.rfind(text.as_str())?)?,
             ErrorLocation::Word(word) => only_occurrence(sql, word)?,
             ErrorLocation::Unknown => return None,
         };
@@ -62,14 +63,14 @@ impl Scoped {
     }
 }
 
-/// The byte at which a word begins, if it occurs only once.
+/// First byte of a word, if the word occurs exactly once.
 fn only_occurrence(sql: &str, word: &str) -> Option<usize> {
-    let letter = |c: char| c.is_alphanumeric() || c == '_';
+    let is_word_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_whole = |at: &usize| {
         let (before, behind) = (&sql[..*at], &sql[at + word.len()..]);
-        let goes_on = word.ends_with(letter) && behind.starts_with(letter);
-        let comes_from = word.starts_with(letter) && before.ends_with(letter);
-        !(goes_on || comes_from)
+        let continues = word.ends_with(is_word_part) && behind.starts_with(is_word_part);
+        let is_continued = word.starts_with(is_word_part) && before.ends_with(is_word_part);
+        !(continues || is_continued)
     };
     let mut occurrences = sql.match_indices(word).map(|(at, _)| at).filter(is_whole);
     let first = occurrences.next()?;
@@ -77,16 +78,16 @@ fn only_occurrence(sql: &str, word: &str) -> Option<usize> {
 }
 
 /// Rewrites a query.
-pub(super) fn scoped(sql: &str, scope: Scope, dialect: &Dialect) -> Scoped {
-    let tokens = tokens(sql);
-    let words = |text: &str| {
-        tokens.iter().position(|&(token, ..)| token == Token::Word).filter(|&first| is(sql, tokens[first], text))
+pub(super) fn scope_query(sql: &str, scope: Scope, dialect: &Dialect) -> ScopedQuery {
+    let tokens = tokenize(sql);
+    let first_word = |text: &str| {
+        tokens.iter().position(|&(token, ..)| token == Token::Word).filter(|&first| is_word(sql, tokens[first], text))
     };
-    let with = words("WITH");
-    let reads = with.or(words("SELECT"));
-    let hidden = if scope.all_runs || reads.is_none() { Vec::new() } else { hidden(sql, &tokens) };
-    let mut out = Scoped { text: String::new(), copied: Vec::new() };
-    let definitions: Vec<String> = hidden
+    let with = first_word("WITH");
+    let reads = with.or(first_word("SELECT"));
+    let shadowed = if scope.all_runs || reads.is_none() { Vec::new() } else { shadowed_tables(sql, &tokens) };
+    let mut out = ScopedQuery { text: String::new(), copied: Vec::new() };
+    let definitions: Vec<String> = shadowed
         .iter()
         .map(|table| {
             let (name, schema) = (table.name, &dialect.schema);
@@ -95,28 +96,28 @@ pub(super) fn scoped(sql: &str, scope: Scope, dialect: &Dialect) -> Scoped {
         })
         .collect();
     let definitions = definitions.join(", ");
-    // RECURSIVE belongs to the WITH before it.
+    // The definitions go behind WITH, or behind RECURSIVE, which belongs to it.
     let behind = with.map(|with| {
         let next = tokens[with + 1..].iter().position(|token| token.0 == Token::Word).map(|next| with + 1 + next);
-        next.filter(|&next| is(sql, tokens[next], "RECURSIVE")).unwrap_or(with)
+        next.filter(|&next| is_word(sql, tokens[next], "RECURSIVE")).unwrap_or(with)
     });
-    if with.is_none() && !hidden.is_empty() {
+    if with.is_none() && !shadowed.is_empty() {
         out.text = format!("WITH {definitions} ");
     }
     let mut copied = 0;
-    let copy = |out: &mut Scoped, from: usize, to: usize| {
+    let copy = |out: &mut ScopedQuery, from: usize, to: usize| {
         out.copied.push((out.text.len(), from));
         out.text.push_str(&sql[from..to]);
     };
     for (index, &(token, from, to)) in tokens.iter().enumerate() {
-        let replacement = replacement(&sql[from..to], token, scope, dialect);
+        let replacement = token_replacement(&sql[from..to], token, scope, dialect);
         if let Some(text) = &replacement {
             copy(&mut out, copied, from);
             out.copied.push((out.text.len(), from));
             out.text.push_str(text);
             copied = to;
         }
-        if behind == Some(index) && !hidden.is_empty() {
+        if behind == Some(index) && !shadowed.is_empty() {
             copy(&mut out, copied, to);
             out.text.push_str(&format!(" {definitions},"));
             copied = to;
@@ -126,7 +127,8 @@ pub(super) fn scoped(sql: &str, scope: Scope, dialect: &Dialect) -> Scoped {
     out
 }
 
-fn replacement(text: &str, token: Token, scope: Scope, dialect: &Dialect) -> Option<String> {
+/// The text that replaces a token: the run's number, or the exact name of a table. `None` keeps the token.
+fn token_replacement(text: &str, token: Token, scope: Scope, dialect: &Dialect) -> Option<String> {
     match token {
         Token::Placeholder if text.eq_ignore_ascii_case(":run") => Some(scope.run.to_string()),
         Token::Number if scope.alias.is_some_and(|alias| text == alias.to_string()) => Some(scope.run.to_string()),
@@ -135,18 +137,19 @@ fn replacement(text: &str, token: Token, scope: Scope, dialect: &Dialect) -> Opt
     }
 }
 
-fn is(sql: &str, (token, from, to): (Token, usize, usize), word: &str) -> bool {
+/// True if a token is this word, in upper or lower case.
+fn is_word(sql: &str, (token, from, to): (Token, usize, usize), word: &str) -> bool {
     token == Token::Word && sql[from..to].eq_ignore_ascii_case(word)
 }
 
-/// The tables of the log that a query names without a schema, and does not define itself.
-fn hidden(sql: &str, tokens: &[(Token, usize, usize)]) -> Vec<&'static Table> {
+/// Tables of the log that a query names without a schema and does not define itself.
+fn shadowed_tables(sql: &str, tokens: &[(Token, usize, usize)]) -> Vec<&'static Table> {
     let table = |&(token, from, to): &(Token, usize, usize)| {
         (token == Token::Word).then(|| Table::named(&sql[from..to])).flatten()
     };
     let defines = |index: usize| {
         let mut next = tokens[index + 1..].iter().filter(|token| !sql[token.1..token.2].trim().is_empty());
-        next.next().is_some_and(|&with| is(sql, with, "AS"))
+        next.next().is_some_and(|&with| is_word(sql, with, "AS"))
             && next.next().is_some_and(|open| sql[open.1..].starts_with('('))
     };
     let named = tokens.iter().enumerate().filter_map(|(index, token)| Some((index, token.1, table(token)?)));
@@ -162,24 +165,24 @@ fn hidden(sql: &str, tokens: &[(Token, usize, usize)]) -> Vec<&'static Table> {
     found
 }
 
-/// The tokens of the whole text: the kind of each, where it begins and where it ends.
-fn tokens(sql: &str) -> Vec<(Token, usize, usize)> {
+/// Splits the text into tokens: the kind of each, its first byte, and the byte behind its last.
+fn tokenize(sql: &str) -> Vec<(Token, usize, usize)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(first) = sql[at..].chars().next() {
         let rest = &sql[at..];
         let run =
             |part: fn(char) -> bool, from: usize| rest[from..].find(|c| !part(c)).map_or(rest.len(), |end| from + end);
-        let word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let is_word_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
         let (token, length) = match first {
-            '\'' | '"' | '`' => (Token::Other, quoted(rest, first)),
+            '\'' | '"' | '`' => (Token::Other, quoted_length(rest, first)),
             '-' if rest.starts_with("--") => (Token::Other, rest.find('\n').unwrap_or(rest.len())),
             '/' if rest.starts_with("/*") => (Token::Other, rest.find("*/").map_or(rest.len(), |end| end + 2)),
-            // PostgreSQL's cast.
+            // `::` is PostgreSQL's type cast.
             ':' if rest.starts_with("::") => (Token::Other, 2),
-            ':' => (Token::Placeholder, run(word, 1)),
+            ':' => (Token::Placeholder, run(is_word_part, 1)),
             c if c.is_ascii_digit() => (Token::Number, run(|c| c.is_alphanumeric() || c == '.', 0)),
-            c if word(c) => (Token::Word, run(word, 0)),
+            c if is_word_part(c) => (Token::Word, run(is_word_part, 0)),
             c => (Token::Other, c.len_utf8()),
         };
         found.push((token, at, at + length));
@@ -188,8 +191,8 @@ fn tokens(sql: &str) -> Vec<(Token, usize, usize)> {
     found
 }
 
-/// Length of a quoted text; a quote within it is written twice.
-fn quoted(text: &str, quote: char) -> usize {
+/// Length of the quoted text at the start of `text`, in bytes. A quote within it is written twice.
+fn quoted_length(text: &str, quote: char) -> usize {
     let mut rest = 1;
     while let Some(end) = text[rest..].find(quote) {
         rest += end + 1;
@@ -210,7 +213,7 @@ mod tests {
     }
 
     fn rewritten(sql: &str, scope: Scope) -> String {
-        scoped(sql, scope, &sqlite()).text
+        scope_query(sql, scope, &sqlite()).text
     }
 
     const RUN: Scope = Scope { run: 7, alias: None, all_runs: false };
@@ -256,7 +259,7 @@ mod tests {
     #[test]
     fn where_names_are_told_apart_by_case_they_are_spelt_as_the_tables() {
         let dialect = Dialect { is_case_sensitive: true, ..sqlite() };
-        let text = scoped("SELECT POSE.x FROM PoSe", ALL, &dialect).text;
+        let text = scope_query("SELECT POSE.x FROM PoSe", ALL, &dialect).text;
         assert_eq!(text, "SELECT pose.x FROM pose");
     }
 
@@ -270,9 +273,9 @@ mod tests {
     #[test]
     fn every_byte_taken_over_knows_where_it_was() {
         let sql = "SELECT x FROM pose WHERE a = :run AND é = nonsense";
-        let scoped = scoped(sql, RUN, &sqlite());
+        let scoped = scope_query(sql, RUN, &sqlite());
         let (here, there) = (scoped.text.find("nonsense").unwrap(), sql.find("nonsense").unwrap());
-        assert_eq!(scoped.origin(here), Some(there));
-        assert_eq!(scoped.origin(3), None);
+        assert_eq!(scoped.user_byte(here), Some(there));
+        assert_eq!(scoped.user_byte(3), None);
     }
 }

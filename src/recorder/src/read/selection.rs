@@ -1,21 +1,22 @@
-//! Which rows of a table are asked for.
+//! Selection of rows of a table, and its SQL.
 
 use crate::format::{ids::rows_of, schema::Table};
 
-/// Which rows of which table of a run, in their order.
+/// Rows of a run in a table, in the table's order.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// The table.
     pub table: &'static Table,
-    /// The run.
+    /// Number of the run.
     pub run: i64,
-    /// The first and the last step, of tables that have steps.
+    /// First and last step; has no effect for tables without steps.
     pub steps: Option<(u64, u64)>,
-    /// Only steps that are multiples of this, of tables whose rows belong to steps.
+    /// Spacing of the selected steps: only rows of multiples of this step; has no effect for tables without rows of
+    /// steps.
     pub every: u64,
-    /// Only rows that have one of these numbers in this column.
+    /// A column and the numbers that it must have.
     pub among: Option<(&'static str, Vec<i64>)>,
-    /// Only so many of them.
+    /// Largest number of rows.
     pub most: Option<u64>,
 }
 
@@ -25,7 +26,8 @@ impl Selection {
         Self { table, run, steps: None, every: 1, among: None, most: None }
     }
 
-    /// The expression for a column. Every table whose rows belong to steps has a `step`, which follows from the simulationRowID.
+    /// SQL expression of a column. Every table whose rows belong to steps also has a column `step`, computed from the
+    /// simulationRowID.
     pub(super) fn expression(&self, column: &str) -> String {
         match column {
             "step" if self.table.has_rows_of_steps() => format!("simulationRowID - {}", rows_of(self.run).0),
@@ -33,14 +35,14 @@ impl Selection {
         }
     }
 
-    /// The query for these expressions of the selected rows.
+    /// Query of these expressions for the selected rows.
     pub(super) fn query(&self, expressions: &str) -> String {
         let Table { name, order, .. } = *self.table;
         let limit = self.most.map_or(String::new(), |most| format!(" LIMIT {most}"));
         format!("SELECT {expressions} FROM {name} WHERE {} ORDER BY {order}{limit}", self.condition())
     }
 
-    /// The condition that holds for the selected rows.
+    /// SQL condition of the selected rows.
     pub(super) fn condition(&self) -> String {
         let mut all = self.table.belongs_to(self.run, "");
         let (first, _) = rows_of(self.run);
@@ -62,7 +64,7 @@ impl Selection {
         all
     }
 
-    /// The query for the step of the `count`-th selected row of `simulationRow`.
+    /// Query of the step of the `count`-th selected row of `simulationRow`.
     pub(super) fn query_for_step(&self, count: u64) -> String {
         format!(
             "SELECT simulationRowID - {} FROM simulationRow WHERE {} ORDER BY simulationRowID LIMIT 1 OFFSET {}",

@@ -1,30 +1,31 @@
-//! The setting of an actuator, which follows from its commands. The log has no rows for it: between commands it does not change.
+//! The setting of an actuator, computed from its commands. The log has no rows of settings, because they only change by
+//! commands.
 
 use simpartner_wire::{
     protocol,
     signal::{Action, DeviceInfo, Fault, set_fields},
 };
 
-/// The setting of one actuator, as its commands have changed it so far.
+/// Setting of one actuator after its commands so far.
 #[derive(Debug, Clone)]
-pub(super) struct Setting {
+pub(super) struct ActuatorSetting {
     values: Vec<f64>,
     fault: Fault,
 }
 
-impl Setting {
-    /// Before the first command.
+impl ActuatorSetting {
+    /// The setting before the first command.
     pub(super) fn new(first: &[f64]) -> Self {
         Self { values: first.to_vec(), fault: Fault::None }
     }
 
-    /// Its numbers; NaN where the log does not determine them.
+    /// The numbers of the setting; NaN where the log does not determine them.
     pub(super) fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Applies a command; the reply to it is the state before.
-    pub(super) fn apply(&mut self, info: &DeviceInfo, text: &str, reply: &str) {
+    /// Applies a command. The reply to a command has the setting before it.
+    pub(super) fn apply_command(&mut self, info: &DeviceInfo, text: &str, reply: &str) {
         match protocol::action(info, text) {
             Some(Action::Fault(fault)) => self.fault = fault,
             Some(Action::Drive(values)) => {
@@ -32,17 +33,18 @@ impl Setting {
                 if let Ok(before) = protocol::read_numbers(before) {
                     self.values = before;
                 }
-                self.drive(&values);
+                self.apply_values(&values);
             }
             Some(Action::Configure(_) | Action::Hear | Action::Place(_)) | None => {}
         }
     }
 
-    fn drive(&mut self, values: &[f64]) {
+    /// Sets the commanded values, unless a fault prevents that.
+    fn apply_values(&mut self, values: &[f64]) {
         match self.fault {
             Fault::None | Fault::Garbage => drop(set_fields(&mut self.values, values)),
             Fault::Off | Fault::Stuck => {}
-            // The reply to the next command shows whether it took effect.
+            // Only the reply to the next command shows whether this one took effect.
             Fault::Delayed(_) | Fault::Intermittent(_) => self.values.fill(f64::NAN),
         }
     }
@@ -70,9 +72,9 @@ mod tests {
     #[test]
     fn a_setting_is_what_was_commanded_unless_a_fault_was_in_the_way() {
         let info = motor();
-        let mut setting = Setting::new(&[9.0, 9.0, 9.0, 0.0, 0.0, 0.0]);
+        let mut setting = ActuatorSetting::new(&[9.0, 9.0, 9.0, 0.0, 0.0, 0.0]);
         let mut after = |text: &str, reply: &str| {
-            setting.apply(&info, text, reply);
+            setting.apply_command(&info, text, reply);
             setting.values().to_vec()
         };
         assert_eq!(after("<1,2,3,4,5,6>", "<9,9,9,0,0,0>"), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);

@@ -1,5 +1,5 @@
-//! Rows of a log as the cells that they were written from: with numbers of components and steps counted within the run, so that they are
-//! the same in every database.
+//! Reads rows of a log back as the cells that they were written from. Cells count components and steps within the run,
+//! so they are the same in every database.
 
 use super::{inquiry::Inquiry, selection::Selection};
 use crate::{
@@ -12,18 +12,18 @@ use crate::{
     },
 };
 
-/// The numbers that a run's rows have in this log.
+/// Numbers of a run's robots and components in this log.
 #[derive(Debug)]
 pub(super) struct StoredIds {
     run: i64,
-    /// The robots' numbers, in their order.
+    /// Numbers of the robots, in their order.
     robots: Vec<i64>,
-    /// The number of the first body, joint or device.
+    /// Number of the first body, joint or device.
     first_component: i64,
 }
 
 impl StoredIds {
-    pub(super) fn of(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
+    pub(super) fn read(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
         let mut robots = Vec::new();
         inquiry.rows(&Selection::all(TableId::Robot.table(), run), &["robotID"], |row| {
             robots.extend(row[0].integer());
@@ -33,10 +33,10 @@ impl StoredIds {
         Ok(Self { run, robots, first_component: first })
     }
 
-    /// The cell of a value of these columns.
-    fn cell(&self, columns: &Columns, value: &Value) -> Cell {
+    /// The cell of a value in one of these columns.
+    fn to_cell(&self, columns: &Columns, value: &Value) -> Cell {
         if columns.column_type() == ColumnType::Bytes && *value != Value::Null {
-            // Not every database tells bytes from a text.
+            // Not every database distinguishes bytes from a text.
             return Cell::Bytes(value.bytes().into());
         }
         let Some(number) = value.integer() else { return value.into() };
@@ -54,7 +54,8 @@ impl StoredIds {
     }
 }
 
-/// Calls `take` with the cells of each selected row of a table. `most` limits how many.
+/// Calls `take` with the cells of each row of a table, of the steps from the first to the last of `steps`, and of at
+/// most `most` rows.
 pub(super) fn for_each_row<E: From<RecorderError>>(
     inquiry: &mut Inquiry,
     ids: &StoredIds,
@@ -64,7 +65,7 @@ pub(super) fn for_each_row<E: From<RecorderError>>(
 ) -> Result<(), E> {
     let selection = Selection { steps, most, ..Selection::all(table.table(), ids.run) };
     let names = table.inserted().iter().map(|&(name, _)| match name {
-        // The step that the row has, not the one that follows from its number.
+        // The column `step` itself, not the step computed from the simulationRowID.
         "step" if table == TableId::SimulationRow => "simulationRow.step",
         name => name,
     });
@@ -72,7 +73,7 @@ pub(super) fn for_each_row<E: From<RecorderError>>(
     let mut cells = Vec::new();
     inquiry.rows(&selection, &names, |row| {
         cells.clear();
-        cells.extend(row.iter().zip(table.inserted()).map(|(value, (_, columns))| ids.cell(columns, value)));
+        cells.extend(row.iter().zip(table.inserted()).map(|(value, (_, columns))| ids.to_cell(columns, value)));
         take(&cells)
     })
 }

@@ -1,6 +1,6 @@
-//! Compares rows with the checksums that they were logged with, and names what was changed.
+//! Compares rows with the checksums in the log, and names the changed values.
 
-use super::{batches::Group, findings::Findings, names::Names};
+use super::{batches::BatchGroup, findings::Findings, names::Names};
 use crate::{
     database::error::RecorderError,
     format::{
@@ -14,44 +14,46 @@ use crate::{
     },
 };
 
-/// Names that are listed of what was changed.
-const MOST_NAMES: usize = 4;
+/// Largest number of changed columns or subjects that a finding names.
+const MAX_NAMES: usize = 4;
 
-/// A step whose checksum differs, and by how much.
+/// A step whose checksum differs, and the logged checksum minus the present one, modulo 2^64.
 pub(super) type ChangedStep = (u64, u64);
 
-/// Where checksums differ from those that were logged.
+/// Columns and subjects of a table whose checksums differ from the logged ones.
 struct Difference {
     table: TableId,
     columns: Vec<usize>,
     subjects: Vec<u32>,
 }
 
-/// Names what was changed in the rows of a group of batches.
+/// Comparison of the rows of a group of batches with the logged checksums.
 pub(super) struct Comparison<'a> {
     pub(super) inquiry: &'a mut Inquiry,
     pub(super) ids: &'a StoredIds,
     pub(super) names: &'a Names,
-    pub(super) group: &'a Group,
+    pub(super) group: &'a BatchGroup,
+    /// Checksums of the rows as they are now.
     pub(super) found: &'a Checksums,
-    /// The steps whose checksum differs.
+    /// Steps whose checksum differs.
     pub(super) changed: &'a [ChangedStep],
 }
 
 impl Comparison<'_> {
     /// Adds a finding for each table that differs.
-    pub(super) fn run(&mut self, findings: &mut Findings) -> Result<(), RecorderError> {
-        // A missing batch is reported elsewhere.
+    pub(super) fn report_differences(&mut self, findings: &mut Findings) -> Result<(), RecorderError> {
+        // If a batch is missing, that is reported instead.
         if !self.group.follows || (*self.found == self.group.checksums && self.changed.is_empty()) {
             return Ok(());
         }
-        let differences = differences(self.found, &self.group.checksums);
+        let differences = find_differences(self.found, &self.group.checksums);
         if differences.is_empty() {
             for (step, _) in self.changed {
                 findings.add(format!("step {step}: its checksum in simulationRow is not what was logged"));
             }
             if self.changed.is_empty() {
-                findings.add(format!("the checksums in batch{} are not what was logged", steps_of(self.group.steps)));
+                findings
+                    .add(format!("the checksums in batch{} are not what was logged", steps_phrase(self.group.steps)));
             }
             return Ok(());
         }
@@ -65,19 +67,19 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Names what was changed by the table, columns and subjects whose sums differ.
+    /// Describes changed values by the table, columns and subjects whose sums differ.
     fn several_values(&self, difference: &Difference) -> String {
         let Difference { table, columns, subjects } = difference;
         let all: Vec<usize> = (table.key_columns()..table.width()).filter(|&column| table.is_summed(column)).collect();
         let names = table.column_names();
         let what = match columns[..] == all[..] && all.len() > 1 {
             true => "rows".to_owned(),
-            false => listed(columns.iter().map(|&column| names[column].to_owned())),
+            false => join_names(columns.iter().map(|&column| names[column].to_owned())),
         };
-        let whose = listed(subjects.iter().map(|&subject| self.names.subject(*table, subject)));
+        let whose = join_names(subjects.iter().map(|&subject| self.names.subject(*table, subject)));
         let whose = if whose.is_empty() { whose } else { format!(" of {whose}") };
         let at = match (self.changed, table.table().has_rows_of_steps()) {
-            ([], true) => format!("{}: ", steps_of(self.group.steps).trim_start()),
+            ([], true) => format!("{}: ", steps_phrase(self.group.steps).trim_start()),
             ([(step, _)], true) => format!("step {step}: "),
             ([first, .., last], true) => {
                 format!("steps {} to {}, {} of them: ", first.0, last.0, self.changed.len())
@@ -88,8 +90,9 @@ impl Comparison<'_> {
         format!("{at}{what}{whose} in {} {are} not what was logged", table.name())
     }
 
-    /// Names the only value that was changed in a step, and its value before: it follows from how much the step's sum differs, and the
-    /// sum of its column confirms it.
+    /// Describes a single changed value of a step, with the logged value; `None` if more than one value was changed.
+    /// The logged value follows from the difference of the step's checksum, and the sum of the value's column confirms
+    /// it.
     fn single_value(
         &mut self,
         difference: &Difference,
@@ -116,16 +119,16 @@ impl Comparison<'_> {
         let [(subject, now, before)] = &found[..] else { return Ok(None) };
         let name = table.column_names()[column];
         let whose = subject.map_or(String::new(), |subject| format!(" of {}", self.names.subject(*table, subject)));
-        let was = before
-            .as_ref()
-            .map_or("not what was logged".into(), |before| format!("{}, and {} was logged", shown(now), shown(before)));
+        let was = before.as_ref().map_or("not what was logged".into(), |before| {
+            format!("{}, and {} was logged", cell_text(now), cell_text(before))
+        });
         Ok(Some(format!("step {step}: {name}{whose} in {} is {was}", table.name())))
     }
 }
 
-/// The tables whose checksums differ, with columns and subjects.
-fn differences(found: &Checksums, logged: &Checksums) -> Vec<Difference> {
-    let of = |table: TableId| {
+/// Finds the tables whose checksums differ, with the columns and subjects.
+fn find_differences(found: &Checksums, logged: &Checksums) -> Vec<Difference> {
+    let difference_of = |table: TableId| {
         let [one, two] = [found, logged].map(|checksums| &checksums.columns[table as usize]);
         let sum = |sums: &[u32], column: usize| sums.get(column).copied().unwrap_or(0);
         let columns = (0..table.width()).filter(|&column| sum(one, column) != sum(two, column)).collect();
@@ -137,23 +140,24 @@ fn differences(found: &Checksums, logged: &Checksums) -> Vec<Difference> {
         subjects.dedup();
         Difference { table, columns, subjects }
     };
-    let all = TableId::ALL.into_iter().map(of);
+    let all = TableId::ALL.into_iter().map(difference_of);
     all.filter(|difference| !difference.columns.is_empty() || !difference.subjects.is_empty()).collect()
 }
 
-fn steps_of(steps: Option<(u64, u64)>) -> String {
+/// Steps of a group as part of a sentence, with a space before: the model has no steps and is batch 1.
+fn steps_phrase(steps: Option<(u64, u64)>) -> String {
     steps.map_or(" 1".into(), |(first, last)| format!(" of steps {first} to {last}"))
 }
 
-/// The first of some names, and how many more there are.
-fn listed(names: impl Iterator<Item = String>) -> String {
+/// The first [`MAX_NAMES`] names, separated by commas, and the number of further ones.
+fn join_names(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
-    let more = names.len().saturating_sub(MOST_NAMES);
+    let more = names.len().saturating_sub(MAX_NAMES);
     let text = names[..names.len() - more].join(", ");
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
-fn shown(cell: &Cell) -> String {
+fn cell_text(cell: &Cell) -> String {
     match cell {
         Cell::Integer(integer) => integer.to_string(),
         Cell::Real(real) => format!("{real:?}"),

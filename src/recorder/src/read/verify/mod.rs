@@ -1,5 +1,5 @@
-//! Proves that a run is complete and unchanged: every step, all rows of each, no others, the chain of hashes up to its head, and
-//! every number and text as it was logged.
+//! Proves that a run is complete and unchanged: every logged step is there, with all its rows and no others; the chain
+//! of state hashes leads to its logged head; and every number and text is as it was logged.
 
 mod batches;
 mod differences;
@@ -10,7 +10,7 @@ mod run_record;
 use std::collections::BTreeMap;
 
 use self::{
-    batches::{Group, Groups},
+    batches::{BatchGroup, BatchReader},
     differences::{ChangedStep, Comparison},
     findings::Findings,
     names::Names,
@@ -26,15 +26,15 @@ use crate::{
     format::{cell::Cell, checksum::ChecksumBuilder, ids::LAST_STEP, schema::TableId},
 };
 
-/// Logged steps whose rows are counted together: their counts are in memory.
-const PAGE: u64 = 1024;
+/// Number of logged steps whose rows are counted together, because their counts are in memory.
+const STEPS_PER_PAGE: u64 = 1024;
 
-/// The tables whose rows of a step are counted, with the column of `simulationRow` that has the count.
-const COUNTED: [(TableId, &str); 3] =
+/// Tables whose rows are counted for each step, with the column of `simulationRow` that has the count.
+const COUNTED_TABLES: [(TableId, &str); 3] =
     [(TableId::BodyState, "bodies"), (TableId::JointPose, "joints"), (TableId::SensorReading, "readings")];
 
-/// The other tables with rows of steps.
-const UNCOUNTED: [TableId; 6] = [
+/// Further tables with rows of steps.
+const UNCOUNTED_TABLES: [TableId; 6] = [
     TableId::ForceAndTorqueInterval,
     TableId::ContactPoint,
     TableId::Scan,
@@ -43,29 +43,29 @@ const UNCOUNTED: [TableId; 6] = [
     TableId::Snapshot,
 ];
 
-/// What was found of a run.
+/// Result of the verification of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completeness {
-    /// Its number.
+    /// Number of the run in the database.
     pub simulation_id: i64,
-    /// Steps that are logged.
+    /// Number of logged steps.
     pub steps: u64,
-    /// Rows of them, with commands and events.
+    /// Number of rows of steps, commands and events.
     pub rows: u64,
-    /// The head of the chain of hashes at the last logged step.
+    /// Head of the chain of state hashes at the last logged step.
     pub chain_head: u64,
-    /// Whether the log has checksums, which prove every number and text; logs of earlier versions have none.
+    /// True if the log has checksums, which prove every number and text. Logs of earlier versions have none.
     pub has_checksums: bool,
-    /// What is missing or does not fit, a sentence each; none if the run is complete.
+    /// Descriptions of missing or changed data, a sentence each; empty if the run is complete and unchanged.
     pub findings: Vec<String>,
 }
 
-/// Verifies one run, or all, in one state of the database.
-pub(super) fn verify(database: &Database, only: Option<i64>) -> Result<Vec<Completeness>, RecorderError> {
+/// Verifies the run of the number `only`, or all runs, in one snapshot of the database.
+pub(super) fn verify_runs(database: &Database, only: Option<i64>) -> Result<Vec<Completeness>, RecorderError> {
     let mut inquiry = Inquiry::open(database)?;
     let mut numbers: Vec<i64> = Vec::new();
     let (lowest, highest) = only.map_or((0, i64::MAX), |only| (only, only));
-    // A log may have tens of thousands of runs.
+    // Only the numbers are read, because a log may have tens of thousands of runs.
     let query = format!(
         "SELECT simulationID FROM simulation WHERE simulationID BETWEEN {lowest} AND {highest} ORDER BY simulationID"
     );
@@ -73,10 +73,10 @@ pub(super) fn verify(database: &Database, only: Option<i64>) -> Result<Vec<Compl
         numbers.extend(row[0].integer());
         Ok::<_, RecorderError>(())
     })?;
-    numbers.into_iter().map(|number| Verifier::new(&mut inquiry, number)?.run()).collect()
+    numbers.into_iter().map(|number| Verifier::new(&mut inquiry, number)?.verify()).collect()
 }
 
-/// Goes through a run.
+/// Verification of a run.
 struct Verifier<'a> {
     inquiry: &'a mut Inquiry,
     run: i64,
@@ -84,30 +84,35 @@ struct Verifier<'a> {
     names: Names,
     record: RunRecord,
     findings: Findings,
+    /// Number of logged steps checked so far.
     steps: u64,
+    /// Number of rows of steps, commands and events found so far.
     rows: u64,
+    /// Latest step checked.
     last_step: u64,
+    /// State hash of that step.
     last_hash: Option<i64>,
 }
 
-/// The rows of each step, by step, for the tables of [`COUNTED`].
-type Counts = [BTreeMap<u64, u64>; COUNTED.len()];
+/// Number of rows by step, for each of the tables in [`COUNTED_TABLES`].
+type RowCounts = [BTreeMap<u64, u64>; COUNTED_TABLES.len()];
 
 impl<'a> Verifier<'a> {
     fn new(inquiry: &'a mut Inquiry, run: i64) -> Result<Self, RecorderError> {
-        let record = RunRecord::of(inquiry, run)?;
-        let ids = StoredIds::of(inquiry, run)?;
-        let names = Names::of(inquiry, run)?;
+        let record = RunRecord::read(inquiry, run)?;
+        let ids = StoredIds::read(inquiry, run)?;
+        let names = Names::read(inquiry, run)?;
         let mut findings = Findings::default();
-        record.check(&mut findings);
-        // The last step before the run that would have been logged; a fork continues the chain of its parent.
+        record.check_row(&mut findings);
+        // Checking starts after the last step before the run that would be logged. A fork continues the chain of its
+        // parent.
         let begin = record.parent_step.unwrap_or(0);
         let last_step = record.cadence.last(begin);
         let last_hash = Some(chain_head_of_parent(inquiry, run, begin)?);
         Ok(Self { inquiry, run, ids, names, record, findings, steps: 0, rows: 0, last_step, last_hash })
     }
 
-    fn run(mut self) -> Result<Completeness, RecorderError> {
+    fn verify(mut self) -> Result<Completeness, RecorderError> {
         if self.record.has_key {
             self.check_batches()?;
             self.check_totals();
@@ -122,12 +127,12 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    /// Goes through the rows batch after batch.
+    /// Checks the rows, batch after batch.
     fn check_batches(&mut self) -> Result<(), RecorderError> {
-        let mut groups = Groups::new(self.run);
+        let mut groups = BatchReader::new(self.run);
         let has_batches = !self.inquiry.columns(TableId::Batch.table())?.is_empty();
         let mut from = 0;
-        while let Some(group) = if has_batches { groups.next(self.inquiry)? } else { None } {
+        while let Some(group) = if has_batches { groups.next_group(self.inquiry)? } else { None } {
             groups.take_findings().into_iter().for_each(|finding| self.findings.add(finding));
             match group.steps {
                 None => self.check_model(&group)?,
@@ -150,7 +155,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Compares the tables of the model with the checksums of the first batch.
-    fn check_model(&mut self, group: &Group) -> Result<(), RecorderError> {
+    fn check_model(&mut self, group: &BatchGroup) -> Result<(), RecorderError> {
         let mut builder = ChecksumBuilder::like(&group.checksums);
         let mut add = |table: TableId, steps: Option<(u64, u64)>, inquiry: &mut Inquiry, ids: &StoredIds| {
             stored_rows::for_each_row(inquiry, ids, table, (steps, None), |row| {
@@ -164,39 +169,40 @@ impl<'a> Verifier<'a> {
                 add(table, None, self.inquiry, &self.ids)?;
             }
         }
-        // The snapshot that the run goes on from.
+        // The snapshot that the run starts from belongs to the model.
         if let Some(parent) = self.record.parent_step {
             add(TableId::Snapshot, Some((parent, parent)), self.inquiry, &self.ids)?;
         }
-        self.compare(group, &builder, &[])
+        self.compare_group(group, &builder, &[])
     }
 
-    /// Goes through the logged steps of a range, and compares them with the checksums of their batches.
-    fn check_steps(&mut self, mut from: u64, to: u64, group: Option<&Group>) -> Result<(), RecorderError> {
+    /// Checks the logged steps of a range, and compares their rows with the checksums of their batches.
+    fn check_steps(&mut self, mut from: u64, to: u64, group: Option<&BatchGroup>) -> Result<(), RecorderError> {
         let mut builder = group.map_or_else(Default::default, |group| ChecksumBuilder::like(&group.checksums));
         let mut changed = Vec::new();
         while from <= to {
             from = self.check_page(from, to, &mut builder, &mut changed)?;
         }
         match group {
-            Some(group) => self.compare(group, &builder, &changed),
+            Some(group) => self.compare_group(group, &builder, &changed),
             None => Ok(()),
         }
     }
 
-    fn compare(
+    /// Compares the checksums of rows with those of their group of batches.
+    fn compare_group(
         &mut self,
-        group: &Group,
+        group: &BatchGroup,
         builder: &ChecksumBuilder,
         changed: &[ChangedStep],
     ) -> Result<(), RecorderError> {
         let found = &builder.checksums;
         let mut comparison =
             Comparison { inquiry: self.inquiry, ids: &self.ids, names: &self.names, group, found, changed };
-        comparison.run(&mut self.findings)
+        comparison.report_differences(&mut self.findings)
     }
 
-    /// Checks a page of steps, and returns where the next begins.
+    /// Checks a page of steps, and returns the first step of the next page.
     fn check_page(
         &mut self,
         from: u64,
@@ -205,27 +211,27 @@ impl<'a> Verifier<'a> {
         changed: &mut Vec<ChangedStep>,
     ) -> Result<u64, RecorderError> {
         let mut steps: Vec<Vec<Cell>> = Vec::new();
-        let page = (Some((from, to)), Some(PAGE));
+        let page = (Some((from, to)), Some(STEPS_PER_PAGE));
         stored_rows::for_each_row(self.inquiry, &self.ids, TableId::SimulationRow, page, |row| {
             builder.add_row(TableId::SimulationRow, row);
             steps.push(row.to_vec());
             Ok::<_, RecorderError>(())
         })?;
         let last = steps.last().and_then(|row| step_of(row));
-        let until = last.filter(|_| steps.len() as u64 == PAGE).map_or(to, |last| last.clamp(from, to));
+        let until = last.filter(|_| steps.len() as u64 == STEPS_PER_PAGE).map_or(to, |last| last.clamp(from, to));
         let range = (Some((from, until)), None);
-        let mut counts = Counts::default();
-        for ((table, _), counts) in COUNTED.into_iter().zip(&mut counts) {
+        let mut counts = RowCounts::default();
+        for ((table, _), counts) in COUNTED_TABLES.into_iter().zip(&mut counts) {
             stored_rows::for_each_row(self.inquiry, &self.ids, table, range, |row| {
                 let step = builder.add_row(table, row);
                 *counts.entry(step.unwrap_or_default()).or_default() += 1;
                 Ok::<_, RecorderError>(())
             })?;
         }
-        for table in UNCOUNTED {
+        for table in UNCOUNTED_TABLES {
             let parent = self.record.parent_step;
             stored_rows::for_each_row(self.inquiry, &self.ids, table, range, |row| {
-                // The snapshot that a run goes on from belongs to the model.
+                // The snapshot that a run starts from belongs to the model.
                 if table != TableId::Snapshot || parent.is_none_or(|parent| own_step(row) > Some(parent)) {
                     self.rows += 1;
                     builder.add_row(table, row);
@@ -238,14 +244,14 @@ impl<'a> Verifier<'a> {
             self.check_step(row, sum, &mut counts, changed);
         }
         builder.steps.clear();
-        for ((table, _), rows) in COUNTED.into_iter().zip(&counts) {
+        for ((table, _), rows) in COUNTED_TABLES.into_iter().zip(&counts) {
             self.report_orphans(table, rows);
         }
         Ok(until.saturating_add(1))
     }
 
-    /// Checks a step by its row in `simulationRow`.
-    fn check_step(&mut self, row: &[Cell], sum: Option<u64>, counts: &mut Counts, changed: &mut Vec<ChangedStep>) {
+    /// Checks a step by its row in `simulationRow`. `sum` is the checksum of the step's rows as they are now.
+    fn check_step(&mut self, row: &[Cell], sum: Option<u64>, counts: &mut RowCounts, changed: &mut Vec<ChangedStep>) {
         let number = |column: &str| match row[TableId::SimulationRow.place(column)] {
             Cell::Integer(integer) => Some(integer),
             _ => None,
@@ -253,7 +259,7 @@ impl<'a> Verifier<'a> {
         let step = step_of(row).unwrap_or_default();
         let expected = self.record.cadence.next(self.last_step);
         if step != expected {
-            self.findings.add(missing(expected, self.record.cadence.last(step.saturating_sub(1))));
+            self.findings.add(missing_steps(expected, self.record.cadence.last(step.saturating_sub(1))));
         }
         if number("step") != Some(step as i64) {
             self.findings.add(format!("the row of step {step} in simulationRow says that it is of another step"));
@@ -262,7 +268,7 @@ impl<'a> Verifier<'a> {
         if hash.is_none() {
             self.findings.add(format!("step {step} has no hash"));
         }
-        for (index, (table, column)) in COUNTED.into_iter().enumerate() {
+        for (index, (table, column)) in COUNTED_TABLES.into_iter().enumerate() {
             let stated = number(column).unwrap_or(0).max(0) as u64;
             let found = counts[index].remove(&step).unwrap_or(0);
             let expected = self.record.each.and_then(|each| each.get(index).copied()).unwrap_or(stated);
@@ -286,7 +292,7 @@ impl<'a> Verifier<'a> {
         (self.last_step, self.last_hash) = (step, hash);
     }
 
-    /// Reports rows of a page that belong to no logged step.
+    /// Adds a finding for rows of a page that belong to no logged step.
     fn report_orphans(&mut self, table: TableId, rows: &BTreeMap<u64, u64>) {
         if let Some((step, count)) = rows.first_key_value() {
             let steps = rows.len();
@@ -295,7 +301,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Compares the whole run with what its row says.
+    /// Compares the totals of the run with those in its row.
     fn check_totals(&mut self) {
         let Some(steps) = self.record.steps else {
             let status = &self.record.status;
@@ -306,7 +312,7 @@ impl<'a> Verifier<'a> {
         let last = self.record.cadence.last(steps);
         if self.last_step < last {
             let next = self.record.cadence.next(self.last_step);
-            self.findings.add(format!("{}, at the end", missing(next, last)));
+            self.findings.add(format!("{}, at the end", missing_steps(next, last)));
         }
         if self.record.gaps > 0 {
             self.findings.add(format!("the run's row says that {} ranges of steps are missing", self.record.gaps));
@@ -322,7 +328,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// The head of the chain where the run begins: that of the run it goes on from, or 0.
+/// Head of the chain at the start of the run: that of its parent run, or 0.
 fn chain_head_of_parent(inquiry: &mut Inquiry, run: i64, step: u64) -> Result<i64, RecorderError> {
     let mut head = 0;
     if step > 0 {
@@ -335,7 +341,7 @@ fn chain_head_of_parent(inquiry: &mut Inquiry, run: i64, step: u64) -> Result<i6
     Ok(head)
 }
 
-/// The step of a row that belongs to one by its simulationRowID.
+/// Step of a row, from its simulationRowID.
 fn step_of(row: &[Cell]) -> Option<u64> {
     match row.first() {
         Some(Cell::Step(step)) => Some(*step),
@@ -343,7 +349,7 @@ fn step_of(row: &[Cell]) -> Option<u64> {
     }
 }
 
-/// The step in the column of that name behind the run's number.
+/// Step of a row, from its column `step`, which follows the run's number.
 fn own_step(row: &[Cell]) -> Option<u64> {
     match row.get(1) {
         Some(Cell::Integer(step)) => Some(*step as u64),
@@ -351,6 +357,6 @@ fn own_step(row: &[Cell]) -> Option<u64> {
     }
 }
 
-fn missing(from: u64, to: u64) -> String {
+fn missing_steps(from: u64, to: u64) -> String {
     if from == to { format!("step {from} is missing") } else { format!("steps {from} to {to} are missing") }
 }

@@ -1,4 +1,4 @@
-//! The names of a run's components, for findings.
+//! Names of a run's robots and components, for findings.
 
 use crate::{
     database::error::RecorderError,
@@ -6,15 +6,17 @@ use crate::{
     read::{inquiry::Inquiry, selection::Selection},
 };
 
-/// The names of a run's robots, bodies, joints and devices.
+/// Names of a run's robots, bodies, joints and devices.
 pub(super) struct Names {
     robots: Vec<String>,
+    /// Lowest number of a component.
     first: i64,
+    /// Numbers and names of the components, sorted by number.
     components: Vec<(i64, String)>,
 }
 
 impl Names {
-    pub(super) fn of(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
+    pub(super) fn read(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
         let mut robots = Vec::new();
         inquiry.rows(&Selection::all(TableId::Robot.table(), run), &["name"], |row| {
             robots.push(row[0].text().to_owned());
@@ -33,7 +35,8 @@ impl Names {
         Ok(Self { robots, first: components.first().map_or(0, |first| first.0), components })
     }
 
-    /// The name of what a row of a table is about.
+    /// Name of the subject of a row: the component, robot, file or step that the row describes. `number` counts within
+    /// the run.
     pub(super) fn subject(&self, table: TableId, number: u32) -> String {
         let known = match table {
             TableId::SimulationFile => return format!("file {number}"),

@@ -1,4 +1,4 @@
-//! What a run's own row says, as far as it is compared with the rest of the log.
+//! The run's own row, whose values are compared with the rest of the log.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::{
     read::{inquiry::Inquiry, selection::Selection},
 };
 
-/// The run's own row.
+/// A run's own row.
 #[derive(Debug)]
 pub(super) struct RunRecord {
     values: BTreeMap<&'static str, Value>,
-    /// False of runs from before there were keys, hashes and counts.
+    /// False for a run of an early version, whose log has no keys, hashes and counts.
     pub(super) has_key: bool,
     pub(super) has_checksums: bool,
     pub(super) status: String,
@@ -28,14 +28,14 @@ pub(super) struct RunRecord {
     pub(super) rows: Option<u64>,
     pub(super) gaps: u64,
     pub(super) chain_head: Option<i64>,
-    /// Rows of bodies and of joints in each step, if they are the same in all.
+    /// Numbers of rows of bodies and of joints in each logged step, if no rows are left out.
     pub(super) each: Option<[u64; 2]>,
-    /// The step that the run goes on from, if it does not begin with the model.
+    /// Step of the snapshot that the run starts from; `None` if it starts from the model.
     pub(super) parent_step: Option<u64>,
 }
 
 impl RunRecord {
-    pub(super) fn of(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
+    pub(super) fn read(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
         let table = TableId::Simulation.table();
         let columns: Vec<&'static str> = table.columns().map(|(name, _)| name).collect();
         let mut values = BTreeMap::new();
@@ -62,8 +62,8 @@ impl RunRecord {
         })
     }
 
-    /// Checks what the row says on its own.
-    pub(super) fn check(&self, findings: &mut Findings) {
+    /// Checks the values of the row that need no comparison with other rows.
+    pub(super) fn check_row(&self, findings: &mut Findings) {
         if !self.has_key {
             findings.add("it was logged by a version without a chain of hashes, so it cannot be proved complete");
         }
