@@ -1,4 +1,4 @@
-//! The address of a database, as users write it and as messages show it.
+//! Addresses of databases: parsing, and display without secrets.
 
 use std::{
     fmt,
@@ -12,10 +12,10 @@ use thiserror::Error;
 
 use super::masked::without_password;
 
-/// The forms that an address may have, for messages.
+/// Valid forms of an address, for messages.
 pub const ADDRESSES: &str = "sqlite:FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE";
 
-/// The parameters of an address that PostgreSQL's driver knows.
+/// Parameters of an address that PostgreSQL's driver knows.
 const POSTGRES_PARAMETERS: [&str; 18] = [
     "sslmode",
     "ssl-mode",
@@ -37,15 +37,15 @@ const POSTGRES_PARAMETERS: [&str; 18] = [
     "options",
 ];
 
-/// An address that names no database.
+/// An address that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected a database address of the form {ADDRESSES}, got `{url}`")]
 pub struct AddressError {
-    /// What was given, without its password.
+    /// The address, without its password.
     pub url: String,
 }
 
-/// The address of a database. Displayed, it has no password.
+/// The address of a database. It is displayed without its password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Database {
     /// An SQLite file, created if missing.
@@ -61,8 +61,8 @@ pub enum Database {
 pub struct Address(String);
 
 impl Address {
-    /// With the password, only for the driver. PostgreSQL's driver prints the name and the value of a parameter that it does not know, which
-    /// may be a secret, so such parameters are left out.
+    /// The URL with the password, for the driver only. Parameters that PostgreSQL's driver does not know are left out,
+    /// because the driver prints their names and values, which may be secret.
     pub(super) fn url(&self) -> String {
         let Some((address, parameters)) = self.0.split_once('?') else { return self.0.clone() };
         let known: Vec<&str> = parameters.split('&').filter(|parameter| is_known_to_postgres(parameter)).collect();
@@ -79,7 +79,7 @@ impl Address {
     }
 }
 
-/// Whether PostgreSQL's driver knows a parameter, given as `name=value`.
+/// True if PostgreSQL's driver knows a parameter, given as `name=value`.
 fn is_known_to_postgres(parameter: &str) -> bool {
     let name = parameter.split('=').next().unwrap_or_default();
     POSTGRES_PARAMETERS.contains(&name) || name.starts_with("options[")
@@ -106,8 +106,8 @@ impl fmt::Display for Database {
     }
 }
 
-/// Reads an address: `sqlite:FILE` or `sqlite://FILE`, or the URL of a server's database, with the scheme `postgres`, `postgresql`, `mysql`
-/// or `mariadb`.
+/// Parses an address: `sqlite:FILE` or `sqlite://FILE`, or the URL of a server's database with the scheme `postgres`,
+/// `postgresql`, `mysql` or `mariadb`.
 impl FromStr for Database {
     type Err = AddressError;
 
@@ -118,7 +118,7 @@ impl FromStr for Database {
             _ if scheme != "sqlite" && !rest.starts_with("//") => Err(bad()),
             "sqlite" => {
                 let file = rest.strip_prefix("//").unwrap_or(rest);
-                // An in-memory database would be gone before anybody could read it.
+                // An in-memory database would be lost before anybody could read it.
                 let is_file = !file.is_empty() && file != ":memory:" && !file.contains('?');
                 is_file.then(|| Self::Sqlite(file.into())).ok_or_else(bad)
             }
@@ -147,7 +147,7 @@ impl Database {
         }
     }
 
-    /// True if what is logged stays on this machine.
+    /// True if the database is on this machine, so that the log does not leave it.
     pub fn is_local(&self) -> bool {
         let host = match self {
             Self::Sqlite(_) => return true,
@@ -158,14 +158,14 @@ impl Database {
                 MySqlConnectOptions::from_str(&address.0).map(|options| options.get_host().to_owned())
             }
         };
-        // A path names a socket.
+        // A host that is a path is a local socket.
         host.is_ok_and(|host| {
             let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
             host.starts_with('/') || host == "localhost" || address.is_ok_and(|address| address.is_loopback())
         })
     }
 
-    /// True if the address has a parameter that its driver does not know, and that is therefore ignored.
+    /// True if the address has a parameter that the driver does not know and that is therefore ignored.
     pub fn has_unknown_parameters(&self) -> bool {
         match self {
             Self::Postgres(address) => address.has_unknown_parameters(),
@@ -173,7 +173,7 @@ impl Database {
         }
     }
 
-    /// The address in the form that can be parsed again, without its password.
+    /// The address without its password, in a form that can be parsed again.
     pub fn shown_url(&self) -> String {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),

@@ -1,7 +1,7 @@
-//! A connection to a database of any kind, to write or to read.
+//! Connection to a database of any kind, for writing or for reading.
 //!
-//! Calls that this program makes on its own have a time limit; queries of users have none. After a failure a connection is of no more use:
-//! it is dropped, and the database undoes what was not committed.
+//! Calls that this program makes by itself have a time limit. Queries of users have none. After a failure a connection
+//! must be dropped, and the database rolls back its transaction.
 
 use std::{pin::Pin, time::Duration};
 
@@ -31,7 +31,7 @@ use crate::format::{
 pub(crate) struct Connection {
     database: Database,
     driver: Driver,
-    /// The session on a server; an SQLite file has none.
+    /// The session on the server; `None` for an SQLite file.
     session: Option<Session>,
 }
 
@@ -42,19 +42,19 @@ enum Driver {
     MySql(mysql::Connection),
 }
 
-/// Why a call failed.
+/// Reason why a call failed.
 #[derive(Debug)]
 pub(crate) enum ConnectionError {
     /// The driver reported an error.
     Driver(sqlx::Error),
-    /// There was no answer within this time.
+    /// The database did not answer within this time.
     Timeout(Duration),
 }
 
-/// A call in progress. It is boxed because the futures of three drivers in every caller would take long to compile.
+/// A call in progress. It is boxed, because the futures of three drivers in every caller would take long to compile.
 type Call<'a, T, E = sqlx::Error> = Pin<Box<dyn Future<Output = Result<T, E>> + 'a>>;
 
-/// Makes the same call on whichever driver it is.
+/// Makes the same call on the driver of the connection.
 macro_rules! on_driver {
     ($connection:expr, $driver:ident => $call:expr) => {{
         let call: Call<'_, _, _> = match &mut $connection.driver {
@@ -82,22 +82,24 @@ impl Connection {
             }
         }
         let driver = match database {
-            // It may have to wait for a lock.
+            // Opening a file may have to wait for a lock, so it has the time limit of a statement.
             Database::Sqlite(path) => {
-                within(STATEMENT_TIMEOUT, Box::pin(sqlite::Connection::open(path, access))).await.map(Driver::Sqlite)
+                with_time_limit(STATEMENT_TIMEOUT, Box::pin(sqlite::Connection::open(path, access)))
+                    .await
+                    .map(Driver::Sqlite)
             }
             Database::Postgres(address) => {
                 let url = address.url();
                 let opened = Box::pin(postgres::Connection::open(&url, access));
-                within(CONNECT_TIMEOUT, opened).await.map(Driver::Postgres)
+                with_time_limit(CONNECT_TIMEOUT, opened).await.map(Driver::Postgres)
             }
             Database::MySql(address) => {
                 let url = address.url();
                 let opened = Box::pin(mysql::Connection::open(&url, access));
-                within(CONNECT_TIMEOUT, opened).await.map(Driver::MySql)
+                with_time_limit(CONNECT_TIMEOUT, opened).await.map(Driver::MySql)
             }
         };
-        let driver = driver.map_err(|error| error.of(database))?;
+        let driver = driver.map_err(|error| error.into_recorder_error(database))?;
         let session = match &driver {
             Driver::Sqlite(_) => None,
             Driver::Postgres(driver) => Some(driver.session()),
@@ -110,6 +112,7 @@ impl Connection {
         Ok(connection)
     }
 
+    /// Creates the tables, or brings them up to date.
     async fn migrate(&mut self) -> Result<(), RecorderError> {
         let call: Call<'_, (), MigrateError> = on_driver!(self, driver => driver.migrate());
         let migrated = tokio::time::timeout(STATEMENT_TIMEOUT, call).await;
@@ -120,48 +123,48 @@ impl Connection {
                 Err(RecorderError::NewerSchema { database: database(), version })
             }
             Ok(Err(MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _))) => {
-                Err(ConnectionError::Driver(source).of(&self.database))
+                Err(ConnectionError::Driver(source).into_recorder_error(&self.database))
             }
             Ok(Err(source)) => Err(RecorderError::Migration { database: database(), source }),
-            Err(_) => Err(ConnectionError::Timeout(STATEMENT_TIMEOUT).of(&self.database)),
+            Err(_) => Err(ConnectionError::Timeout(STATEMENT_TIMEOUT).into_recorder_error(&self.database)),
         }
     }
 
-    /// Its session on the server; an SQLite file has none.
+    /// The session on the server; `None` for an SQLite file.
     pub(crate) fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
 
-    /// Ends a session on this server whose connection was given up: until it ends, it keeps its locks.
-    pub(crate) async fn end_session(&mut self, left: &Session) -> Result<(), RecorderError> {
-        let call: Call<'_, ()> = match (&mut self.driver, left) {
+    /// Ends a session on this server whose connection was given up, because the session keeps its locks until it ends.
+    pub(crate) async fn end_session(&mut self, session: &Session) -> Result<(), RecorderError> {
+        let call: Call<'_, ()> = match (&mut self.driver, session) {
             (Driver::Postgres(driver), Session::Postgres(name)) => Box::pin(driver.end_session(name)),
             (Driver::MySql(driver), Session::MySql { id, host }) => Box::pin(driver.end_session(*id, host)),
             _ => return Ok(()),
         };
-        answered(&self.database, self.session.as_ref(), call).await
+        wait_for_answer(&self.database, self.session.as_ref(), call).await
     }
 
-    /// Which database it is.
+    /// Address of the database.
     pub(crate) fn database(&self) -> &Database {
         &self.database
     }
 
-    /// The error of a call, with what it means.
+    /// Interprets the error of a call.
     pub(crate) fn error(&self, error: ConnectionError) -> RecorderError {
-        error.of(&self.database)
+        error.into_recorder_error(&self.database)
     }
 
-    /// Begins a transaction that writes.
+    /// Begins a writing transaction.
     pub(crate) async fn begin(&mut self) -> Result<(), RecorderError> {
         let call = on_driver!(self, driver => driver.begin());
-        answered(&self.database, self.session.as_ref(), call).await
+        wait_for_answer(&self.database, self.session.as_ref(), call).await
     }
 
-    /// Commits the transaction: from here on everything in it is kept.
+    /// Commits the transaction. After this returns, everything in it is kept.
     pub(crate) async fn commit(&mut self) -> Result<(), RecorderError> {
         let call = on_driver!(self, driver => driver.commit());
-        answered(&self.database, self.session.as_ref(), call).await
+        wait_for_answer(&self.database, self.session.as_ref(), call).await
     }
 
     /// Inserts rows into their tables, except for the run's own row.
@@ -184,10 +187,10 @@ impl Connection {
             return Ok(());
         }
         let call = on_driver!(self, driver => driver.insert(table, cells, ids));
-        answered(&self.database, self.session.as_ref(), call).await
+        wait_for_answer(&self.database, self.session.as_ref(), call).await
     }
 
-    /// Executes a statement, with a question mark for each parameter, and returns how many rows it has changed.
+    /// Executes a statement with a question mark for each parameter, and returns the number of changed rows.
     pub(crate) async fn execute(
         &mut self,
         sql: impl SqlSafeStr,
@@ -195,10 +198,10 @@ impl Connection {
     ) -> Result<u64, RecorderError> {
         let sql: SqlStr = sql.into_sql_str();
         let call = on_driver!(self, driver => driver.execute(sql, parameters));
-        answered(&self.database, self.session.as_ref(), call).await
+        wait_for_answer(&self.database, self.session.as_ref(), call).await
     }
 
-    /// The rows of an answer.
+    /// Rows of the result of a query.
     pub(crate) async fn rows(
         &mut self,
         sql: impl SqlSafeStr,
@@ -206,10 +209,10 @@ impl Connection {
     ) -> Result<Vec<Row>, RecorderError> {
         let sql: SqlStr = sql.into_sql_str();
         let call = on_driver!(self, driver => driver.rows(sql, parameters));
-        answered(&self.database, self.session.as_ref(), call).await
+        wait_for_answer(&self.database, self.session.as_ref(), call).await
     }
 
-    /// The first row of an answer, if it has any.
+    /// First row of the result of a query; `None` if it has no rows.
     pub(crate) async fn row(
         &mut self,
         sql: impl SqlSafeStr,
@@ -218,81 +221,84 @@ impl Connection {
         Ok(self.rows(sql, parameters).await?.into_iter().next())
     }
 
-    /// Gives free space back to the disk, however long that takes.
+    /// Returns free space of the database to the disk. This has no time limit.
     pub(crate) async fn vacuum(&mut self) -> Result<(), RecorderError> {
         let call = on_driver!(self, driver => driver.vacuum());
-        call.await.map_err(|source| ConnectionError::Driver(source).of(&self.database))
+        call.await.map_err(|source| ConnectionError::Driver(source).into_recorder_error(&self.database))
     }
 
-    /// Has PostgreSQL count what its tables hold now, by which it plans queries. It would do so by itself within a minute or two; until then a join of
-    /// views by time takes the square of the steps. The others need no such call.
+    /// Renews PostgreSQL's statistics of the tables, by which it plans queries. It would do so by itself within a
+    /// minute or two. Until then, the time of a join of views by time grows with the square of the number of steps. The
+    /// other databases need no such call.
     pub(crate) async fn analyze(&mut self) -> Result<(), RecorderError> {
         match &mut self.driver {
-            Driver::Postgres(driver) => within(STATEMENT_TIMEOUT, Box::pin(driver.analyze())).await,
+            Driver::Postgres(driver) => with_time_limit(STATEMENT_TIMEOUT, Box::pin(driver.analyze())).await,
             Driver::Sqlite(_) | Driver::MySql(_) => Ok(()),
         }
-        .map_err(|error| error.of(&self.database))
+        .map_err(|error| error.into_recorder_error(&self.database))
     }
 
-    /// Copies the write-ahead log of an SQLite file into the file; a server does that by itself.
+    /// Copies the write-ahead log of an SQLite file into the file. A server does that by itself.
     pub(crate) async fn checkpoint(&mut self) -> Result<(), RecorderError> {
         match &mut self.driver {
-            Driver::Sqlite(driver) => within(STATEMENT_TIMEOUT, Box::pin(driver.checkpoint())).await,
+            Driver::Sqlite(driver) => with_time_limit(STATEMENT_TIMEOUT, Box::pin(driver.checkpoint())).await,
             Driver::Postgres(_) | Driver::MySql(_) => Ok(()),
         }
-        .map_err(|error| error.of(&self.database))
+        .map_err(|error| error.into_recorder_error(&self.database))
     }
 
-    /// Reads every page of an SQLite file, however long that takes; a server looks after its own.
+    /// Checks every page of an SQLite file. This has no time limit. A server checks its files by itself.
     ///
     /// # Errors
-    /// When it is damaged.
+    /// When the file is damaged.
     pub(crate) async fn check_integrity(&mut self) -> Result<(), RecorderError> {
         let is_sound = match &mut self.driver {
             Driver::Sqlite(driver) => driver.is_sound().await.map_err(ConnectionError::Driver),
             Driver::Postgres(_) | Driver::MySql(_) => Ok(true),
         };
-        let is_sound = is_sound.map_err(|error| error.of(&self.database))?;
+        let is_sound = is_sound.map_err(|error| error.into_recorder_error(&self.database))?;
         is_sound.then_some(()).ok_or_else(|| RecorderError::NotADatabase { database: self.database.clone() })
     }
 
-    /// Closes the connection; an SQLite file then holds everything itself.
+    /// Closes the connection. For SQLite the write-ahead log is copied into the file.
     pub(crate) async fn close(self) -> Result<(), RecorderError> {
         let closed = match self.driver {
-            Driver::Sqlite(driver) => within(STATEMENT_TIMEOUT, Box::pin(driver.close())).await,
-            Driver::Postgres(driver) => within(CONNECT_TIMEOUT, Box::pin(driver.close())).await,
-            Driver::MySql(driver) => within(CONNECT_TIMEOUT, Box::pin(driver.close())).await,
+            Driver::Sqlite(driver) => with_time_limit(STATEMENT_TIMEOUT, Box::pin(driver.close())).await,
+            Driver::Postgres(driver) => with_time_limit(CONNECT_TIMEOUT, Box::pin(driver.close())).await,
+            Driver::MySql(driver) => with_time_limit(CONNECT_TIMEOUT, Box::pin(driver.close())).await,
         };
-        closed.map_err(|error| error.of(&self.database))
+        closed.map_err(|error| error.into_recorder_error(&self.database))
     }
 }
 
-/// Queries of users, and those that go through a whole run.
+/// Queries of users, and queries that go through a whole run.
 impl Connection {
-    /// How a user's query is to be written.
+    /// SQL dialect of the database, for users' queries.
     pub(crate) async fn dialect(&mut self) -> Result<Dialect, RecorderError> {
         let call = on_driver!(self, driver => driver.dialect());
-        answered(&self.database, self.session.as_ref(), call).await
+        wait_for_answer(&self.database, self.session.as_ref(), call).await
     }
 
-    /// The columns of an answer.
+    /// Columns of the result of a query.
     pub(crate) async fn columns(&mut self, sql: &str) -> Result<Vec<Column>, ConnectionError> {
         let call = on_driver!(self, driver => driver.columns(sql));
         call.await.map_err(ConnectionError::Driver)
     }
 
-    /// The columns of a table of this log; none if it has no such table.
+    /// Columns of a table of this log; empty if the log has no such table.
     pub(crate) async fn table_columns(&mut self, table: &str) -> Result<Vec<Column>, RecorderError> {
         match self.columns(&format!("SELECT * FROM {table}")).await {
             Ok(columns) => {
                 Ok(columns.into_iter().map(|column| Column { name: schema::spelled(&column.name), ..column }).collect())
             }
-            Err(ConnectionError::Driver(error)) if (codes(&self.database).is_missing_table)(&error) => Ok(Vec::new()),
+            Err(ConnectionError::Driver(error)) if (error_codes(&self.database).is_missing_table)(&error) => {
+                Ok(Vec::new())
+            }
             Err(error) => Err(self.error(error)),
         }
     }
 
-    /// Calls `take` with each row of an answer until it returns false. The rows are streamed.
+    /// Calls `take` with each row of the result of a query until it returns false. The rows are streamed.
     pub(crate) async fn for_each_row(
         &mut self,
         sql: &str,
@@ -302,40 +308,47 @@ impl Connection {
         call.await.map_err(ConnectionError::Driver)
     }
 
-    /// Hands over the rows of a query of this program to another thread, in batches, as fast as the database reads. It blocks where the database
-    /// is a file.
+    /// Sends the rows of a query of this program to another thread, in batches, as fast as the database reads. The call
+    /// blocks its thread if the database is a file.
     pub(crate) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), ConnectionError> {
         let call = on_driver!(self, driver => driver.scan(sql, rows));
         call.await.map_err(ConnectionError::Driver)
     }
 
-    /// What is wrong with a query; `None` if it is not the query that is at fault.
+    /// Fault of a query; `None` if the query is not the cause of the error.
     pub(crate) fn query_fault(&self, error: &ConnectionError) -> Option<QueryFault> {
         match error {
-            ConnectionError::Driver(error) => (codes(&self.database).query_fault)(error),
+            ConnectionError::Driver(error) => (error_codes(&self.database).query_fault)(error),
             ConnectionError::Timeout(_) => None,
         }
     }
 }
 
-/// The answer to a call that takes no longer than a statement may.
-async fn answered<T>(database: &Database, session: Option<&Session>, call: Call<'_, T>) -> Result<T, RecorderError> {
-    let call = within(STATEMENT_TIMEOUT, call);
+/// Waits for the answer to a call, at most [`STATEMENT_TIMEOUT`]. For a server it also ends early if the server does
+/// not work on the call.
+async fn wait_for_answer<T>(
+    database: &Database,
+    session: Option<&Session>,
+    call: Call<'_, T>,
+) -> Result<T, RecorderError> {
+    let call = with_time_limit(STATEMENT_TIMEOUT, call);
     let answer = match session {
-        Some(session) => session::answer(database, session, call).await,
+        Some(session) => session::wait_with_probes(database, session, call).await,
         None => Ok(call.await),
     };
-    answer.unwrap_or_else(|silence| Err(ConnectionError::Timeout(silence))).map_err(|error| error.of(database))
+    answer
+        .unwrap_or_else(|silence| Err(ConnectionError::Timeout(silence)))
+        .map_err(|error| error.into_recorder_error(database))
 }
 
-async fn within<T>(limit: Duration, call: Call<'_, T>) -> Result<T, ConnectionError> {
+async fn with_time_limit<T>(limit: Duration, call: Call<'_, T>) -> Result<T, ConnectionError> {
     match tokio::time::timeout(limit, call).await {
         Ok(answer) => answer.map_err(ConnectionError::Driver),
         Err(_) => Err(ConnectionError::Timeout(limit)),
     }
 }
 
-fn codes(database: &Database) -> &'static ErrorCodes {
+fn error_codes(database: &Database) -> &'static ErrorCodes {
     match database {
         Database::Sqlite(_) => &sqlite::ERROR_CODES,
         Database::Postgres(_) => &postgres::ERROR_CODES,
@@ -344,7 +357,8 @@ fn codes(database: &Database) -> &'static ErrorCodes {
 }
 
 impl ConnectionError {
-    fn of(self, database: &Database) -> RecorderError {
+    /// Interprets the error by the codes of the database.
+    fn into_recorder_error(self, database: &Database) -> RecorderError {
         match self {
             Self::Timeout(limit) => RecorderError::Silent { database: database.clone(), seconds: limit.as_secs() },
             Self::Driver(source) => {
@@ -352,7 +366,7 @@ impl ConnectionError {
                     sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
                         ErrorKind::Unreachable
                     }
-                    reported => (codes(database).kind)(reported),
+                    reported => (error_codes(database).kind)(reported),
                 };
                 RecorderError::new(database.clone(), kind, source)
             }

@@ -1,40 +1,40 @@
-//! What a connection and the drivers below it agree on.
+//! Types shared by the connection and its drivers.
 
 use super::{error::ErrorKind, query_position::ErrorLocation};
 
-/// What a connection is for.
+/// Purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Writing. The tables are created or brought up to date, and an SQLite file is created if missing.
+    /// Writing. The tables are created or brought up to date. A missing SQLite file is created.
     Write,
-    /// Reading one state of the database for as long as the connection lives, with no way to write.
+    /// Reading one snapshot of the database as long as the connection lives. Writing is impossible.
     Read,
 }
 
-/// What the codes of a database's errors mean.
+/// Interpretation of the error codes of a database.
 pub(super) struct ErrorCodes {
     pub(super) kind: fn(&sqlx::Error) -> ErrorKind,
-    /// What is wrong with a query, and where; `None` if it is not the query that is at fault.
+    /// Fault of a query, with its location; `None` if the query is not the cause of the error.
     pub(super) query_fault: fn(&sqlx::Error) -> Option<QueryFault>,
-    /// Whether the table of a query does not exist.
+    /// True if a table of the query does not exist.
     pub(super) is_missing_table: fn(&sqlx::Error) -> bool,
 }
 
-/// How a database wants a user's query to be written.
+/// SQL dialect of a database, as far as rewritten queries of users depend on it.
 #[derive(Debug, Clone)]
 pub(crate) struct Dialect {
-    /// The schema of the log's tables, with a dot behind.
+    /// Schema of the log's tables, followed by a dot.
     pub(crate) schema: String,
-    /// The keywords between the name of a common table expression and its query.
+    /// Keywords between the name of a common table expression and its query.
     pub(crate) with_keywords: &'static str,
-    /// True if `Pose` and `pose` are two tables.
+    /// True if `Pose` and `pose` are different tables.
     pub(crate) is_case_sensitive: bool,
 }
 
-/// What is wrong with a user's query.
+/// Fault of a user's query.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct QueryFault {
-    /// In the database's own words.
+    /// Message of the database.
     pub(crate) message: String,
     pub(crate) location: ErrorLocation,
 }

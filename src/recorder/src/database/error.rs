@@ -1,4 +1,4 @@
-//! Why a log cannot be written or read: each error names the database, the cause and what the user can do.
+//! Errors of writing and reading logs. Each message names the database, the cause and a remedy.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -10,54 +10,54 @@ use super::{
     query_position::QueryPosition,
 };
 
-/// Why a log could not be opened, written, read or closed.
+/// Error of opening, writing, reading or closing a log.
 #[derive(Debug, Error)]
 pub enum RecorderError {
-    /// The address is of no database this program writes to.
+    /// The address is not valid, or not of a database that this program supports.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// There is no such file to read.
+    /// There is no database file to read.
     #[error("there is no database {database}; name another by --database, or make one by a run")]
     NoDatabase {
-        /// The file.
+        /// The database file.
         database: Database,
     },
-    /// A run that was copied has not all of its rows.
+    /// A copied run lacks some of its rows.
     #[error("the copy in {database} is not whole and was undone: {text}")]
     Incomplete {
         /// The database.
         database: Database,
-        /// What is missing.
+        /// Description of the missing rows.
         text: String,
     },
-    /// A file in the log is another one than the run was made from.
+    /// A source file in the log does not match its hash.
     #[error(
         "the file {path} in the log is not the one that was logged: its hash is another one; `db verify` says what else was changed"
     )]
     AlteredFile {
-        /// Its path.
+        /// Path of the source file.
         path: String,
     },
-    /// The database does not understand a query, or will not do what it says.
+    /// The database refuses a query.
     #[error("the query failed{}: {message}{}{}", position.as_ref().map(QueryPosition::phrase).unwrap_or_default(), position.as_ref().map(QueryPosition::excerpt).unwrap_or_default(), help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default())]
     Query {
-        /// The database's own words.
+        /// Message of the database.
         message: String,
-        /// Where in the query.
+        /// Position of the error in the query.
         position: Option<QueryPosition>,
-        /// What is meant by an unknown name, or what there is.
+        /// Suggestion for an unknown name.
         help: Option<String>,
     },
-    /// A pattern that picks nothing.
+    /// A pattern that matches no component.
     #[error("{setting}: no {what} of this world fits `{pattern}`; names are such as `{example}`")]
     FitsNothing {
-        /// The setting.
+        /// Name of the setting.
         setting: &'static str,
-        /// What it picks.
+        /// Kind of component that the setting selects.
         what: &'static str,
         /// The pattern.
         pattern: String,
-        /// A name that there is.
+        /// An existing name.
         example: String,
     },
     /// The folder of the database file does not exist.
@@ -66,7 +66,7 @@ pub enum RecorderError {
         /// The database.
         database: Database,
     },
-    /// The server cannot be reached, or went away.
+    /// The server cannot be reached, or the connection to it was lost.
     #[error(
         "the database {database} cannot be reached; start it, check host and port, log into a file with --database \
          sqlite:FILE, or begin without it with log.start_without_database = true"
@@ -82,10 +82,11 @@ pub enum RecorderError {
     Silent {
         /// The database.
         database: Database,
-        /// How long it was waited for.
+        /// Time waited for an answer, in seconds.
         seconds: u64,
     },
-    /// The server ended a transaction, a statement or a connection: because of a deadlock, or by order of an operator.
+    /// The server ended a transaction, a statement or a connection, because of a deadlock or by order of an
+    /// operator.
     #[error("the database {database} interrupted the transaction; every step committed before is kept")]
     Interrupted {
         /// The database.
@@ -93,7 +94,7 @@ pub enum RecorderError {
         /// Cause.
         source: Cause,
     },
-    /// Something else holds a lock.
+    /// Another program holds a lock.
     #[error(
         "the database {database} is locked by another process, for longer than {seconds} s; close the program that writes to \
          it, or name another file"
@@ -101,16 +102,16 @@ pub enum RecorderError {
     Locked {
         /// The database.
         database: Database,
-        /// How long it was waited for.
+        /// Time waited for the lock, in seconds.
         seconds: u64,
     },
-    /// It may be read but not written.
+    /// The database can be read but not written.
     #[error("the database {database} is read-only; allow writing to the file and its folder, or name another file")]
     ReadOnly {
         /// The database.
         database: Database,
     },
-    /// The server does not let this user do that.
+    /// The server does not permit this user to connect or to write.
     #[error("the database {database} does not let this user in, or not write; check user, password and rights (GRANT)")]
     Denied {
         /// The database.
@@ -126,7 +127,7 @@ pub enum RecorderError {
         /// Cause.
         source: Cause,
     },
-    /// The file could not be opened.
+    /// The database file could not be opened or created.
     #[error(
         "the database {database} cannot be opened or created; check that it is a file and the permissions of its folder"
     )]
@@ -134,13 +135,13 @@ pub enum RecorderError {
         /// The database.
         database: Database,
     },
-    /// The file is something else.
+    /// The file is not an SQLite database, or is damaged.
     #[error("{database} is not an SQLite database, or is a damaged one; name another file")]
     NotADatabase {
         /// The file.
         database: Database,
     },
-    /// The file is not where it was.
+    /// The database file was moved, removed or replaced during a run.
     #[error(
         "the file of the database {database} was moved, removed or replaced while a run was logged into it; only that file holds what \
          was committed before; put it back, and the log goes on in it"
@@ -149,7 +150,7 @@ pub enum RecorderError {
         /// The file.
         database: Database,
     },
-    /// It has other tables.
+    /// A table or a column of the log is missing in the database.
     #[error(
         "the database {database} is no log of this program, or a damaged one: a table or a column of the log is missing; name \
          another database"
@@ -169,7 +170,7 @@ pub enum RecorderError {
         /// The database.
         database: Database,
     },
-    /// It takes no value as large as one of this log: a file of the world, as a rule.
+    /// The server does not accept a value as large as one of this log, usually a file of the world.
     #[error(
         "the database {database} does not take a value as large as a file of this world: give its server a larger max_allowed_packet \
          (my.cnf, or SET GLOBAL), or log into a file with --database sqlite:FILE"
@@ -180,15 +181,15 @@ pub enum RecorderError {
         /// Cause.
         source: Cause,
     },
-    /// There is too little disk space to begin.
+    /// There is too little disk space to begin a log.
     #[error("the log in {database} is not begun: {why}")]
     NoRoom {
         /// The database.
         database: Database,
-        /// How little.
+        /// Description of the limit that is reached.
         why: String,
     },
-    /// A file that holds no batch of a log.
+    /// A file that is not a spill file.
     #[error(
         "{} is no spill file: those are named simpartner-*{suffix} and begin with `SPspill`", path.display(), suffix = ".spill"
     )]
@@ -196,7 +197,7 @@ pub enum RecorderError {
         /// The file.
         path: PathBuf,
     },
-    /// A spill file that a running program writes or reads.
+    /// A spill file that another program is writing or reading.
     #[error(
         "the spill file {} is in use: the run that writes it imports it into its database by itself, or leaves it for \
          simpartner db import when it ends", path.display()
@@ -205,7 +206,7 @@ pub enum RecorderError {
         /// The file.
         path: PathBuf,
     },
-    /// A spill file with rows for other columns than this program's tables have.
+    /// A spill file whose rows do not fit the columns of this program's tables.
     #[error(
         "the spill file {} was written by another version of this program, whose tables have other columns; import it with that \
          version, and keep it until then", path.display()
@@ -222,7 +223,7 @@ pub enum RecorderError {
         /// Cause.
         source: io::Error,
     },
-    /// The database does not have the end of the log, which is in the spill file.
+    /// The end of the log is not in the database but in the spill file.
     #[error(
         "the end of the log is not in the database {database}: {why}\nit waits in {path}; once the \
          database is there: simpartner db import {path} --database {url}", path = path.display(), url = database.shown_url()
@@ -232,9 +233,9 @@ pub enum RecorderError {
         database: Database,
         /// The spill file.
         path: PathBuf,
-        /// What the database said last.
+        /// Latest error message of the database.
         why: String,
-        /// What it failed with, if it was not only away.
+        /// Error that ended the delivery; `None` if the database was only away.
         source: Option<Box<RecorderError>>,
     },
     /// Steps that are neither in the database nor in the spill file.
@@ -245,18 +246,18 @@ pub enum RecorderError {
     Lost {
         /// The database.
         database: Database,
-        /// The first such step.
+        /// First lost step.
         first: u64,
-        /// The last.
+        /// Last lost step.
         last: u64,
         /// The spill file.
         path: PathBuf,
-        /// Why it took nothing.
+        /// Error of the spill file.
         broken: String,
-        /// What the database said last.
+        /// Latest error message of the database.
         why: String,
     },
-    /// The tables were made by a later version of this program.
+    /// The tables were created by a later version of this program.
     #[error(
         "the database {database} has schema version {version}, which this program does not know: a newer version wrote it; \
          use that version, or name another file"
@@ -275,25 +276,25 @@ pub enum RecorderError {
         /// Cause.
         source: MigrateError,
     },
-    /// A batch of a run that the database does not have.
+    /// A batch belongs to a run that the database does not have.
     #[error("the database {database} has no run of the key {run_key}; name the database that the run was begun in")]
     RunUnknown {
         /// The database.
         database: Database,
-        /// The run's key.
+        /// Key of the run.
         run_key: String,
     },
-    /// A batch that does not follow the last one in the database.
+    /// A batch does not follow the last one in the database.
     #[error("the database {database} expects batch {next} of the run, but batch {got} came: those between are missing")]
     BatchMissing {
         /// The database.
         database: Database,
-        /// The number of the next batch.
+        /// Number of the batch that the database expects.
         next: u64,
-        /// The number of the batch that came.
+        /// Number of the batch that was sent.
         got: u64,
     },
-    /// Any other answer of the database.
+    /// Any other error of the database.
     #[error("the database {database} failed; every step committed before is kept")]
     Database {
         /// The database.
@@ -309,8 +310,8 @@ pub enum RecorderError {
     WriterLost,
 }
 
-/// An error of a driver. For an error that the database itself reported, its message says everything: the driver repeats it as a
-/// cause of its own, and adds lines of the server's source.
+/// An error of a driver. For an error that the database itself reported, only its message is displayed: the driver
+/// would repeat it as a cause of its own, and add lines of the server's source code.
 #[derive(Debug)]
 pub struct Cause(sqlx::Error);
 
@@ -326,14 +327,14 @@ impl fmt::Display for Cause {
 impl std::error::Error for Cause {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0 {
-            // Its text has the cause's in it.
+            // The text of these errors already contains that of the cause.
             sqlx::Error::Database(_) | sqlx::Error::Io(_) | sqlx::Error::Tls(_) => None,
             other => other.source(),
         }
     }
 }
 
-/// What an error of a database means; each driver tells it from its codes.
+/// Meaning of an error of a database. Each driver determines it from the error codes of its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorKind {
     Unreachable,
@@ -351,17 +352,17 @@ pub(super) enum ErrorKind {
 }
 
 impl Database {
-    /// Reads an address, as [`FromStr`](std::str::FromStr) does.
+    /// Parses an address, as [`FromStr`](std::str::FromStr) does.
     ///
     /// # Errors
-    /// When it names no database.
+    /// When the address is not valid.
     pub fn parse(url: &str) -> Result<Self, RecorderError> {
         Ok(url.parse()?)
     }
 }
 
 impl RecorderError {
-    /// True where a retry may succeed: the database is away, busy, or its disk is full.
+    /// True if a retry may succeed: the database is away or busy, its disk is full, or its file is gone.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -374,7 +375,7 @@ impl RecorderError {
         )
     }
 
-    /// What happened, without what to do about it, for a program that tries again by itself.
+    /// The message without the remedy, for a program that retries by itself.
     pub(crate) fn without_advice(&self) -> String {
         match self {
             Self::Unreachable { database, source } => format!("the database {database} cannot be reached ({source})"),
@@ -401,7 +402,8 @@ impl RecorderError {
         }
     }
 }
-/// What helps where a file cannot grow. The system refuses alike on a full disk and at the limit on the size of files.
+/// Remedy for a file that cannot grow. The system reports the same error for a full disk and for a file at the limit of
+/// file sizes.
 fn remedy_for_full_disk() -> &'static str {
     #[cfg(target_os = "linux")]
     if rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_some() {

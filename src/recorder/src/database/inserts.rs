@@ -1,20 +1,21 @@
-//! Many rows in one statement, for databases that take rows by INSERT. A statement costs far more than a row (in sqlx on SQLite; on a server
-//! a round trip), so single-row inserts do not keep up with 60 000 rows a second, and these do many times over.
+//! Inserts many rows with one statement, for databases that take rows by INSERT. A statement costs far more than a row,
+//! because of sqlx on SQLite and because of the round trip on a server. Single-row inserts therefore do not reach 60
+//! 000 rows a second; inserts of many rows exceed that many times over.
 
 use sqlx::{AssertSqlSafe, Executor, IntoArguments, SqlSafeStr, SqlStr};
 
 use super::query::Bind;
 use crate::format::{cell::Cell, ids::RunIds, schema::TableId};
 
-/// The insert statements of all tables. Their texts are made when a table is first written, and kept.
+/// The insert statements of all tables. The texts are made when a table is first written, and kept.
 #[derive(Debug)]
 pub(super) struct Inserts {
-    /// How many rows a statement takes: the most first, and one last.
+    /// Numbers of rows of the statements, in descending order. The last is 1.
     sizes: &'static [usize],
     tables: [Option<TableInserts>; TableId::COUNT],
 }
 
-/// The insert statements of a table, from the one with the most rows to that with one.
+/// The insert statements of a table, with their numbers of rows, in descending order.
 #[derive(Debug)]
 struct TableInserts {
     columns: usize,
@@ -26,8 +27,9 @@ impl Inserts {
         Self { sizes, tables: Default::default() }
     }
 
-    /// Inserts the rows that `cells` holds one after the other. Each statement is prepared while the database works on the one before.
-    pub(super) async fn insert<DB: Bind>(
+    /// Inserts rows, which follow each other in `cells`. Each statement is prepared while the database works on the
+    /// previous one.
+    pub(super) async fn insert_rows<DB: Bind>(
         &mut self,
         connection: &mut DB::Connection,
         table: TableId,
@@ -39,7 +41,7 @@ impl Inserts {
         DB::Arguments: IntoArguments<DB>,
     {
         let inserts = self.tables[table as usize].get_or_insert_with(|| TableInserts::new(table, self.sizes));
-        let mut queries = inserts.split(cells).map(|(statement, cells)| {
+        let mut queries = inserts.split_rows(cells).map(|(statement, cells)| {
             cells.iter().fold(sqlx::query(statement), |query, cell| DB::bind(query, cell.parameter(ids)))
         });
         let mut next = queries.next();
@@ -54,13 +56,14 @@ impl Inserts {
 
 impl TableInserts {
     fn new(table: TableId, sizes: &[usize]) -> Self {
-        // Made of constants of this program alone.
+        // The statement consists of constants of this program.
         let statement = |&rows: &usize| (rows, AssertSqlSafe(table.insert_statement(rows)).into_sql_str());
         Self { columns: table.width(), statements: sizes.iter().map(statement).collect() }
     }
 
-    /// The statements that insert these rows, each with its cells: as many of the largest as fit, then of the next.
-    fn split<'a>(&'a self, mut cells: &'a [Cell]) -> impl Iterator<Item = (SqlStr, &'a [Cell])> {
+    /// The statements that insert these rows, each with its cells: as many of the largest statement as fit, then of the
+    /// next smaller one.
+    fn split_rows<'a>(&'a self, mut cells: &'a [Cell]) -> impl Iterator<Item = (SqlStr, &'a [Cell])> {
         std::iter::from_fn(move || {
             let fits = |(rows, _): &&(usize, SqlStr)| cells.len() >= rows * self.columns;
             let (rows, statement) = self.statements.iter().find(fits)?;
@@ -80,9 +83,9 @@ mod tests {
         let table = TableId::DeviceField;
         let cells: Vec<Cell> = (0..21 * table.width() as u64).map(Cell::from).collect();
         let inserts = TableInserts::new(table, &[8, 2, 1]);
-        let counts: Vec<usize> = inserts.split(&cells).map(|(_, cells)| cells.len() / table.width()).collect();
+        let counts: Vec<usize> = inserts.split_rows(&cells).map(|(_, cells)| cells.len() / table.width()).collect();
         assert_eq!(counts, [8, 8, 2, 2, 1]);
-        assert_eq!(inserts.split(&cells).flat_map(|(_, cells)| cells).cloned().collect::<Vec<_>>(), cells);
-        assert_eq!(inserts.split(&[]).count(), 0);
+        assert_eq!(inserts.split_rows(&cells).flat_map(|(_, cells)| cells).cloned().collect::<Vec<_>>(), cells);
+        assert_eq!(inserts.split_rows(&[]).count(), 0);
     }
 }

@@ -1,13 +1,13 @@
-//! Database addresses as messages, the log and the page show them: without secrets.
+//! Masks secrets in database addresses, for messages, the log and the web page.
 //!
-//! Only what is known to be harmless is shown. A parameter of an unknown name may hold a password under another spelling (`passwd`,
-//! `PGPASSWORD`, `sslpassword`), so its value is hidden as well.
+//! Only parts that are known to be harmless are shown. A parameter of an unknown name may hold a password under another
+//! spelling (`passwd`, `PGPASSWORD`, `sslpassword`), so its value is masked as well.
 
-/// Stands for what is hidden.
-const HIDDEN: &str = "***";
+/// Replacement of a part that may be secret.
+const MASK: &str = "***";
 
-/// Parameters of an address whose values are no secrets. The drivers know them all.
-const HARMLESS: [&str; 24] = [
+/// Parameters of an address whose values are not secret. The drivers know all of them.
+const HARMLESS_PARAMETERS: [&str; 24] = [
     "sslmode",
     "ssl-mode",
     "sslrootcert",
@@ -34,80 +34,80 @@ const HARMLESS: [&str; 24] = [
     "time-zone",
 ];
 
-/// The address with three stars in place of each part that may be secret, whether or not the address is valid.
+/// The address with three stars in place of each part that may be secret. The address need not be valid.
 ///
-/// Shown are the scheme, the user's name, host, port, path, and the values of harmless parameters.
+/// The scheme, the user's name, host, port, path, and the values of harmless parameters are shown.
 pub fn without_password(address: &str) -> String {
     let is_scheme = |scheme: &str| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     match address.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) {
         Some(("sqlite", _)) => address.to_owned(),
-        Some((scheme, rest)) => format!("{scheme}://{}", of_server(rest)),
+        Some((scheme, rest)) => format!("{scheme}://{}", mask_server_address(rest)),
         None if address.starts_with("sqlite:") => address.to_owned(),
-        None => of_malformed(address.trim_start_matches('/')),
+        None => mask_malformed(address.trim_start_matches('/')),
     }
 }
 
-/// What follows `scheme://`.
-fn of_server(rest: &str) -> String {
+/// Masks the part of a URL behind `scheme://`.
+fn mask_server_address(rest: &str) -> String {
     let (authority, tail) = split_authority(rest);
     let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
     if !is_host_and_port(host) || tail.contains('@') {
-        // Perhaps a password with a character that ends the host of a URL, such as `/`.
-        return of_malformed(rest);
+        // The password may contain a character that ends the host of a URL, such as `/`.
+        return mask_malformed(rest);
     }
-    let user = user.map_or_else(String::new, |user| format!("{}@", of_user(user)));
-    format!("{user}{host}{}", of_tail(tail))
+    let user = user.map_or_else(String::new, |user| format!("{}@", mask_user(user)));
+    format!("{user}{host}{}", mask_tail(tail))
 }
 
-/// An address that is no URL.
-fn of_malformed(text: &str) -> String {
+/// Masks an address that is not a URL.
+fn mask_malformed(text: &str) -> String {
     match text.rsplit_once('@') {
-        // The `@` may be part of a parameter's value, so that the text behind it is the end of a secret.
-        Some((user, _)) if user.contains(['?', '=']) => HIDDEN.to_owned(),
+        // The `@` may be part of a parameter's value, and the text behind it then is the end of a secret.
+        Some((user, _)) if user.contains(['?', '=']) => MASK.to_owned(),
         Some((user, rest)) => {
             let (host, tail) = split_authority(rest);
-            let host = if is_host_and_port(host) { host } else { HIDDEN };
-            format!("{}@{host}{}", of_user(user), of_tail(tail))
+            let host = if is_host_and_port(host) { host } else { MASK };
+            format!("{}@{host}{}", mask_user(user), mask_tail(tail))
         }
         None => {
             let (authority, tail) = split_authority(text);
             match authority.split_once(':') {
-                // The keywords of PostgreSQL (`host=h password=p`) and of other drivers (`Uid=u;Pwd=p`).
-                _ if authority.contains('=') => of_parameters(text),
-                Some((name, _)) if !is_host_and_port(authority) => format!("{name}:{HIDDEN}"),
-                _ => format!("{authority}{}", of_tail(tail)),
+                // Keywords and values, as of PostgreSQL (`host=h password=p`) and of other drivers (`Uid=u;Pwd=p`).
+                _ if authority.contains('=') => mask_parameters(text),
+                Some((name, _)) if !is_host_and_port(authority) => format!("{name}:{MASK}"),
+                _ => format!("{authority}{}", mask_tail(tail)),
             }
         }
     }
 }
 
-/// `name:password`, or the name alone.
-fn of_user(user: &str) -> String {
-    user.split_once(':').map_or_else(|| user.to_owned(), |(name, _)| format!("{name}:{HIDDEN}"))
+/// Masks the password in `name:password`. The text may be the name alone.
+fn mask_user(user: &str) -> String {
+    user.split_once(':').map_or_else(|| user.to_owned(), |(name, _)| format!("{name}:{MASK}"))
 }
 
-/// A path with its parameters and fragment.
-fn of_tail(tail: &str) -> String {
+/// Masks the parameters and the fragment behind a path.
+fn mask_tail(tail: &str) -> String {
     let (tail, fragment) = tail.split_once('#').map_or((tail, ""), |(tail, _)| (tail, "#***"));
     match tail.split_once('?') {
-        Some((path, parameters)) => format!("{path}?{}{fragment}", of_parameters(parameters)),
+        Some((path, parameters)) => format!("{path}?{}{fragment}", mask_parameters(parameters)),
         None => format!("{tail}{fragment}"),
     }
 }
 
-fn of_parameters(parameters: &str) -> String {
-    parameters.split_inclusive(is_separator).map(of_parameter).collect()
+fn mask_parameters(parameters: &str) -> String {
+    parameters.split_inclusive(is_separator).map(mask_parameter).collect()
 }
 
-/// `name=value` with the separator behind it.
-fn of_parameter(parameter: &str) -> String {
+/// Masks the value of a parameter, `name=value` with the separator behind it, unless the parameter is harmless.
+fn mask_parameter(parameter: &str) -> String {
     let content = parameter.trim_end_matches(is_separator);
     let separator = &parameter[content.len()..];
     match content.split_once('=') {
-        Some((name, _)) if HARMLESS.contains(&name.to_lowercase().as_str()) => parameter.to_owned(),
-        Some((name, _)) => format!("{name}={HIDDEN}{separator}"),
+        Some((name, _)) if HARMLESS_PARAMETERS.contains(&name.to_lowercase().as_str()) => parameter.to_owned(),
+        Some((name, _)) => format!("{name}={MASK}{separator}"),
         None if content.is_empty() => separator.to_owned(),
-        None => format!("{HIDDEN}{separator}"),
+        None => format!("{MASK}{separator}"),
     }
 }
 
@@ -115,7 +115,7 @@ fn is_separator(character: char) -> bool {
     matches!(character, '&' | ';') || character.is_whitespace()
 }
 
-/// The host with user and port, and what follows it.
+/// Splits a text into the authority (user, host and port) and the tail behind it.
 fn split_authority(text: &str) -> (&str, &str) {
     text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()))
 }

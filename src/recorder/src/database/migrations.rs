@@ -44,13 +44,13 @@ const POSTGRES_FILES: &[MigrationFile] = migration_files!("postgres");
 const MYSQL_FILES: &[MigrationFile] = migration_files!("mysql");
 
 /// Migrators of the three databases. A migrator holds a checksum of each file, so it is made once for a process.
-pub(super) static SQLITE: LazyLock<Migrator> = LazyLock::new(|| migrator(SQLITE_FILES));
-pub(super) static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| migrator(POSTGRES_FILES));
-pub(super) static MYSQL: LazyLock<Migrator> = LazyLock::new(|| migrator(MYSQL_FILES));
+pub(super) static SQLITE_MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| build_migrator(SQLITE_FILES));
+pub(super) static POSTGRES_MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| build_migrator(POSTGRES_FILES));
+pub(super) static MYSQL_MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| build_migrator(MYSQL_FILES));
 
 /// Migrator that applies the files in order of their versions. The description of a migration is its name without the number,
 /// with spaces, as sqlx derives it from the name of a file: the databases of earlier versions hold these descriptions.
-fn migrator(files: &[MigrationFile]) -> Migrator {
+fn build_migrator(files: &[MigrationFile]) -> Migrator {
     let migration = |&(version, name, sql): &MigrationFile| {
         let description = name.split_once('_').map_or(name, |(_, description)| description).replace('_', " ");
         Migration::new(version, Cow::Owned(description), MigrationType::Simple, sql.into_sql_str(), false)

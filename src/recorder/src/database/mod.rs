@@ -1,8 +1,9 @@
-//! The databases that hold logs: SQLite, PostgreSQL, MySQL and MariaDB.
+//! The databases of logs: SQLite, PostgreSQL, MySQL and MariaDB.
 //!
-//! [`connection::Connection`] is a connection to any of them, to write or to read. The folders `sqlite`, `postgres` and `mysql` have what
-//! each does in its own way: the driver's connection with its migrations, `value` (how values go in and come out) and `errors` (what
-//! its codes mean). Statements, tables and rows are the same for all of them and come from `format`.
+//! [`connection::Connection`] is a connection to any of them, for writing or for reading. The folders `sqlite`,
+//! `postgres` and `mysql` hold the parts that differ: the driver's connection, `value` (decoding of values) and
+//! `errors` (interpretation of error codes). Statements, tables and rows are the same for all databases and come from
+//! `format`.
 
 pub(super) mod address;
 pub(super) mod connection;

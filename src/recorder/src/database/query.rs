@@ -1,4 +1,4 @@
-//! What the drivers do in the same way: parameters of statements, and rows of answers.
+//! Code shared by the drivers: parameters of statements, and rows of results.
 
 use futures_util::{Stream, TryStreamExt};
 use sqlx::{MySql, Postgres, SqlStr, Sqlite};
@@ -8,7 +8,7 @@ use crate::format::value::{Parameter, Row, Value};
 /// A statement with its parameters.
 pub(super) type Query<'q, DB> = sqlx::query::Query<'q, DB, <DB as sqlx::Database>::Arguments>;
 
-/// A driver whose statements take our parameters.
+/// A driver whose statements take a [`Parameter`].
 pub(super) trait Bind: sqlx::Database {
     fn bind<'q>(query: Query<'q, Self>, parameter: Parameter<'_>) -> Query<'q, Self>;
 }
@@ -18,7 +18,7 @@ macro_rules! bind {
         impl Bind for $driver {
             fn bind<'q>(query: Query<'q, Self>, parameter: Parameter<'_>) -> Query<'q, Self> {
                 match parameter {
-                    // PostgreSQL wants a type; columns of texts that may be NULL are set by nullif.
+                    // PostgreSQL needs a type for NULL. Text columns that may be NULL are set by nullif instead.
                     Parameter::Null => query.bind(None::<f64>),
                     Parameter::Integer(integer) => query.bind(integer),
                     Parameter::Real(real) => query.bind(real),
@@ -32,20 +32,20 @@ macro_rules! bind {
 
 bind!(Sqlite, Postgres, MySql);
 
-/// A statement with a parameter for each of its question marks.
+/// Builds a statement with a parameter for each of its question marks.
 pub(super) fn with_parameters<'q, DB: Bind>(sql: SqlStr, parameters: &[Parameter<'_>]) -> Query<'q, DB> {
     parameters.iter().fold(sqlx::query(sql), |query, &parameter| DB::bind(query, parameter))
 }
 
-/// A row of an answer; `value` reads one of its columns.
-pub(super) fn row<R: sqlx::Row>(
+/// Decodes a row of a result. `value` decodes one of its columns.
+pub(super) fn decode_row<R: sqlx::Row>(
     row: &R,
     value: impl Fn(&R, usize) -> Result<Value, sqlx::Error>,
 ) -> Result<Row, sqlx::Error> {
     (0..row.len()).map(|column| value(row, column)).collect::<Result<_, _>>().map(Row)
 }
 
-/// Calls `take` with each row of a stream until it returns false.
+/// Calls `take` with each row of a stream until it returns false. `value` decodes one of the columns.
 pub(super) async fn for_each_row<R: sqlx::Row>(
     mut rows: impl Stream<Item = Result<R, sqlx::Error>> + Unpin,
     value: impl Fn(&R, usize) -> Result<Value, sqlx::Error>,

@@ -1,18 +1,18 @@
-//! Where in a user's query the database found an error.
+//! Position of an error in a user's query.
 
 /// A position in a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryPosition {
-    /// Its line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// The character in it, from 1.
+    /// Number of the character in the line, from 1.
     pub column: usize,
-    /// The text of that line.
+    /// Text of the line.
     pub text: String,
 }
 
 impl QueryPosition {
-    /// The position of a byte of the query.
+    /// Position of a byte of the query.
     pub(crate) fn of_byte(sql: &str, byte: usize) -> Option<Self> {
         let before = sql.get(..byte)?;
         let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -34,15 +34,15 @@ impl QueryPosition {
     }
 }
 
-/// How a database reports the location of an error.
+/// Location of an error as a database reports it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ErrorLocation {
-    /// By the character of the text that it was sent, from 1.
+    /// Number of the character in the text sent to the database, from 1.
     Character(usize),
-    /// By the text that begins there.
+    /// The text from the location on.
     From(String),
-    /// By the word at that place.
+    /// The word at the location.
     Word(String),
-    /// Not at all.
+    /// No location is reported.
     Unknown,
 }

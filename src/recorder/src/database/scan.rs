@@ -1,51 +1,55 @@
-//! Rows that one thread reads while another uses them, handed over many at a time.
+//! Passes rows in batches from a thread that reads them to a thread that uses them.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use crate::format::value::Value;
 
-/// Values that are handed over at once, some tens of kilobytes: they are still in the processor's cache when they are used, and threads wake each
-/// other up some thousand times a second and not for each row.
-const VALUES: usize = 4096;
+/// Number of values in a batch, some tens of kilobytes. They are still in the processor's cache when they are used, and
+/// the threads wake each other some thousand times a second instead of for each row.
+const VALUES_PER_BATCH: usize = 4096;
 
-/// Batches that the reader may be ahead.
-const AHEAD: usize = 8;
+/// Number of batches that the reader may be ahead.
+const BATCHES_AHEAD: usize = 8;
 
-/// Some rows, one after the other.
+/// A batch of rows.
 #[derive(Debug, Default)]
 pub(crate) struct RowBatch {
-    /// Values of rows, and behind them others to be written over: their texts have memory already.
+    /// Values of the rows, row after row. Old values behind them are overwritten later, so that the memory of their
+    /// texts is reused.
     values: Vec<Value>,
+    /// Number of values in a row.
     width: usize,
+    /// Number of rows.
     rows: usize,
 }
 
 impl RowBatch {
     /// The rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &[Value]> {
-        // An answer has at least one column.
+        // A result has at least one column; the lower limit only avoids a panic.
         self.values.chunks_exact(self.width.max(1)).take(self.rows)
     }
 }
 
-/// Takes rows from the thread that reads.
+/// The end of the reading thread: collects rows into batches and sends them.
 #[derive(Debug)]
 pub(crate) struct RowSender {
     batch: RowBatch,
     full: SyncSender<RowBatch>,
+    /// Used batches that come back, for reuse of their memory.
     used: Receiver<RowBatch>,
 }
 
-/// Gives batches to the thread that uses them, and takes them back.
+/// The end of the using thread: receives batches and returns them after use.
 #[derive(Debug)]
 pub(crate) struct RowReceiver {
     full: Receiver<RowBatch>,
     used: Sender<RowBatch>,
 }
 
-/// The two ends.
+/// Creates the two connected ends.
 pub(crate) fn rows_between_threads() -> (RowSender, RowReceiver) {
-    let (full_in, full_out) = sync_channel(AHEAD);
+    let (full_in, full_out) = sync_channel(BATCHES_AHEAD);
     let (used_in, used_out) = channel();
     (
         RowSender { batch: RowBatch::default(), full: full_in, used: used_out },
@@ -54,8 +58,8 @@ pub(crate) fn rows_between_threads() -> (RowSender, RowReceiver) {
 }
 
 impl RowSender {
-    /// The values of the next row, to be written over.
-    pub(crate) fn row(&mut self, width: usize) -> &mut [Value] {
+    /// The values of the next row, to be overwritten.
+    pub(crate) fn next_row(&mut self, width: usize) -> &mut [Value] {
         let batch = &mut self.batch;
         batch.width = width;
         let (start, end) = (batch.rows * width, (batch.rows + 1) * width);
@@ -65,19 +69,19 @@ impl RowSender {
         &mut batch.values[start..end]
     }
 
-    /// Completes that row; false if nobody wants more.
+    /// Completes the row of [`RowSender::next_row`]. It returns false if the receiver takes no more rows.
     pub(crate) fn end_row(&mut self) -> bool {
         self.batch.rows += 1;
-        (self.batch.rows + 1) * self.batch.width <= VALUES || self.flush()
+        (self.batch.rows + 1) * self.batch.width <= VALUES_PER_BATCH || self.flush()
     }
 
-    /// Adds a row; false if nobody wants more.
-    pub(crate) fn copy(&mut self, row: &[Value]) -> bool {
-        self.row(row.len()).clone_from_slice(row);
+    /// Adds a row. It returns false if the receiver takes no more rows.
+    pub(crate) fn push_row(&mut self, row: &[Value]) -> bool {
+        self.next_row(row.len()).clone_from_slice(row);
         self.end_row()
     }
 
-    /// Hands over what there is.
+    /// Sends the rows collected so far. It returns false if the receiver takes no more rows.
     pub(crate) fn flush(&mut self) -> bool {
         if self.batch.rows == 0 {
             return true;
@@ -89,11 +93,11 @@ impl RowSender {
 }
 
 impl RowReceiver {
-    /// Calls `take` with each row until it fails or there are no more.
+    /// Calls `take` with each row until it fails or there are no more rows.
     pub(crate) fn for_each_row<E>(self, mut take: impl FnMut(&[Value]) -> Result<(), E>) -> Result<(), E> {
         for batch in &self.full {
             batch.rows().try_for_each(&mut take)?;
-            // If the reader has ended, nobody takes it back.
+            // If the reader has ended, nobody receives the used batch.
             let _ = self.used.send(batch);
         }
         Ok(())
@@ -110,7 +114,7 @@ mod tests {
             let (mut sender, receiver) = rows_between_threads();
             let reader = std::thread::spawn(move || {
                 let is_taken = |number: &i64| {
-                    let row = sender.row(3);
+                    let row = sender.next_row(3);
                     row[0] = Value::Integer(*number);
                     row[2] = Value::Text(number.to_string());
                     sender.end_row()

@@ -1,8 +1,8 @@
 //! Copies runs from one database into another, which may be of another kind. Each run is copied in one transaction, and
 //! its rows are counted before the commit.
 //!
-//! Rows are read as the cells that they were written from. A run gets new numbers in the other database, and the
-//! references of its rows follow.
+//! Rows are read as the cells that they were written from. So a run gets new numbers in the other database, and the
+//! references between its rows stay intact.
 
 use sqlx::AssertSqlSafe;
 use tokio::runtime::Runtime;

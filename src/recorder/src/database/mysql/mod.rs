@@ -1,5 +1,5 @@
-//! MySQL and MariaDB: a statement inserts many rows. Any number of servers may write to one database: it numbers the runs, and nothing
-//! locks a table.
+//! Driver of MySQL and MariaDB. Each statement inserts many rows. Any number of simulation servers may write to one
+//! database, because the database numbers the runs, and no statement locks a table.
 
 mod errors;
 mod value;
@@ -30,11 +30,12 @@ use crate::format::{
     value::{Column, Parameter, Row, Value},
 };
 
-/// Rows of the insert statements, each an eighth of the one before, so that a batch takes few. The largest has at most 17 408
-/// parameters (34 columns of `body`); the protocol counts them with 16 bits.
+/// Numbers of rows of the insert statements, each an eighth of the one before, so that a batch needs few statements.
+/// The largest statement has at most 17 408 parameters (34 columns of `body`); the protocol counts parameters with 16
+/// bits.
 const ROWS_PER_INSERT: [usize; 4] = [512, 64, 8, 1];
 
-/// Bytes of a statement beside its values.
+/// Size of a statement without its values, in bytes; an upper bound.
 const PACKET_OVERHEAD: u64 = 1 << 16;
 
 /// A connection to a database of a server.
@@ -42,11 +43,11 @@ const PACKET_OVERHEAD: u64 = 1 << 16;
 pub(super) struct Connection {
     connection: MySqlConnection,
     inserts: Inserts,
-    /// Row by row, where rows are large.
+    /// Statements of one row each, for large rows.
     single_inserts: Box<Inserts>,
-    /// The most bytes that the server takes in a statement, and gives in a row.
+    /// Largest size of a statement that the server accepts, and of a row that it returns, in bytes.
     max_packet: u64,
-    /// The session's number, and the host and port of its client.
+    /// Number of the session, and host and port of its client.
     session: (u64, String),
 }
 
@@ -55,14 +56,14 @@ impl Connection {
         let options = MySqlConnectOptions::from_str(url)?.statement_cache_capacity(CACHED_STATEMENTS);
         let mut connection = options.disable_statement_logging().connect().await?;
         let seconds = LOCK_TIMEOUT.as_secs();
-        // The comment is a statement for MariaDB only; MySQL has no such limit.
+        // MariaDB executes the comment. MySQL ignores it, because it has no such limit.
         let locks = format!(
             "SET SESSION innodb_lock_wait_timeout = {seconds}, SESSION lock_wait_timeout = {seconds} \
              /*M! , SESSION idle_transaction_timeout = {} */",
             IDLE_TRANSACTION_TIMEOUT.as_secs()
         );
         let transactions = match access {
-            // Rows of one run are never between those of another, so gap locks are not needed.
+            // Rows of one run never lie between rows of another, so gap locks are not needed.
             Access::Write => "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
             Access::Read => {
                 "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; \
@@ -84,7 +85,7 @@ impl Connection {
         Session::MySql { id, host }
     }
 
-    /// Whether the server is working for a session, and not waiting for its client.
+    /// True if the server is working for a session, and not waiting for its client.
     pub(super) async fn is_working(&mut self, id: u64, host: &str) -> Result<bool, sqlx::Error> {
         let sql = "SELECT CAST(COUNT(*) AS SIGNED) FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ? \
                    AND COMMAND <> 'Sleep' AND COALESCE(STATE, '') NOT IN ('Reading from net', 'Writing to net')";
@@ -92,22 +93,23 @@ impl Connection {
         Ok(working > 0)
     }
 
-    /// Ends a session, if it still lives.
+    /// Ends a session, if it still exists.
     pub(super) async fn end_session(&mut self, id: u64, host: &str) -> Result<(), sqlx::Error> {
         let sql = "SELECT CAST(COUNT(*) AS SIGNED) FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ?";
         let living: i64 = sqlx::query_scalar(sql).bind(id).bind(host).fetch_one(&mut self.connection).await?;
         if living > 0 {
-            // KILL takes no parameter.
+            // KILL takes no parameters.
             sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(&mut self.connection).await?;
         }
         Ok(())
     }
 
-    /// Holds a lock with a time limit: that of the driver waits for ever, which MariaDB takes for no waiting at all.
+    /// Applies the migrations under a lock with a time limit. The driver's own lock asks for an unlimited wait, which
+    /// MariaDB takes as no wait at all.
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
         let lock = "SELECT get_lock(left(concat('simpartner ', database()), 64), 30)";
         sqlx::query(lock).execute(&mut self.connection).await?;
-        migrations::MYSQL.run(&mut self.connection).await?;
+        migrations::MYSQL_MIGRATOR.run(&mut self.connection).await?;
         let unlock = "SELECT release_lock(left(concat('simpartner ', database()), 64))";
         sqlx::query(unlock).execute(&mut self.connection).await?;
         Ok(())
@@ -123,7 +125,8 @@ impl Connection {
 
     pub(super) async fn insert(&mut self, table: TableId, cells: &[Cell], ids: RunIds) -> Result<(), sqlx::Error> {
         let most = self.max_packet.saturating_sub(PACKET_OVERHEAD);
-        // The server ends the connection of a statement that is too large, which would look as if it were away.
+        // The server ends the connection after a statement that is too large, which would look like a server that is
+        // away.
         let rows = cells.chunks(table.width()).map(|row| row.iter().map(Cell::bytes).sum::<u64>());
         let largest = rows.max().unwrap_or(0);
         if largest > most {
@@ -131,9 +134,9 @@ impl Connection {
             let what = format!("a row of {} has {largest} bytes, max_allowed_packet is {allowed} bytes", table.name());
             return Err(sqlx::Error::InvalidArgument(what));
         }
-        let together = largest.saturating_mul(ROWS_PER_INSERT[0] as u64) <= most;
-        let inserts = if together { &mut self.inserts } else { &mut *self.single_inserts };
-        inserts.insert::<MySql>(&mut self.connection, table, cells, ids).await
+        let fits_together = largest.saturating_mul(ROWS_PER_INSERT[0] as u64) <= most;
+        let inserts = if fits_together { &mut self.inserts } else { &mut *self.single_inserts };
+        inserts.insert_rows::<MySql>(&mut self.connection, table, cells, ids).await
     }
 
     pub(super) async fn execute(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<u64, sqlx::Error> {
@@ -143,7 +146,7 @@ impl Connection {
 
     pub(super) async fn rows(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, sqlx::Error> {
         let rows = with_parameters::<MySql>(sql, parameters).fetch_all(&mut self.connection).await?;
-        rows.iter().map(|row| query::row(row, value::value)).collect()
+        rows.iter().map(|row| query::decode_row(row, value::decode_value)).collect()
     }
 
     pub(super) async fn dialect(&mut self) -> Result<Dialect, sqlx::Error> {
@@ -166,12 +169,12 @@ impl Connection {
         Ok(statement.columns().iter().map(column).collect())
     }
 
-    /// Hands over the rows of an answer.
+    /// Sends the rows of a query to another thread.
     pub(super) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), sqlx::Error> {
         let mut found = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
         while let Some(row) = found.try_next().await? {
-            for (column, place) in rows.row(row.len()).iter_mut().enumerate() {
-                *place = value::value(&row, column)?;
+            for (column, place) in rows.next_row(row.len()).iter_mut().enumerate() {
+                *place = value::decode_value(&row, column)?;
             }
             if !rows.end_row() {
                 return Ok(());
@@ -187,13 +190,13 @@ impl Connection {
         take: &mut dyn FnMut(&[Value]) -> bool,
     ) -> Result<(), sqlx::Error> {
         let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
-        query::for_each_row(rows, value::value, take).await
+        query::for_each_row(rows, value::decode_value, take).await
     }
 
-    /// Rewrites every table without its free space.
+    /// Rewrites every table without free space.
     pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
         let tables = TableId::ALL.map(TableId::name).join(", ");
-        // Made of constants of this program.
+        // The statement consists of constants of this program.
         let sql = AssertSqlSafe(format!("OPTIMIZE TABLE {tables}"));
         sqlx::raw_sql(sql).fetch_all(&mut self.connection).await.map(drop)
     }

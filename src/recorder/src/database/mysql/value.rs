@@ -1,10 +1,11 @@
-//! How values come out of MySQL's rows.
+//! Decodes values of MySQL's rows.
 
 use sqlx::{Row, TypeInfo, ValueRef, mysql::MySqlRow};
 
 use crate::format::value::{ColumnType, Value};
 
-/// The type of a column from its name. A text that is compared by its bytes has a binary type.
+/// Type of a column, by the name of its type in MySQL. Binary types count as text, because texts that are compared by
+/// their bytes have a binary type.
 pub(super) fn column_type(name: &str) -> Option<ColumnType> {
     match name {
         "DOUBLE" | "FLOAT" | "DECIMAL" => Some(ColumnType::Real),
@@ -14,7 +15,8 @@ pub(super) fn column_type(name: &str) -> Option<ColumnType> {
     }
 }
 
-pub(super) fn value(row: &MySqlRow, column: usize) -> Result<Value, sqlx::Error> {
+/// The value of a column.
+pub(super) fn decode_value(row: &MySqlRow, column: usize) -> Result<Value, sqlx::Error> {
     let raw = row.try_get_raw(column)?;
     if raw.is_null() {
         return Ok(Value::Null);

@@ -1,24 +1,24 @@
-//! Binary COPY in the form of PostgreSQL's manual, section "COPY", "Binary Format". A value is its length and its bytes in network
-//! order, so nothing is converted to text and nothing is parsed.
+//! Inserts rows by binary COPY (PostgreSQL's manual, section "COPY", "Binary Format"). A value is its length and its
+//! bytes in network order, so nothing is converted to text and parsed again.
 
 use sqlx::PgConnection;
 
 use crate::format::{cell::Cell, ids::RunIds, schema::TableId, value::Parameter};
 
-/// Signature, flags, and the length of a header extension, of which there is none.
+/// Header before the rows: signature, flags, and the length of a header extension, which is 0.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// Stands in the place of a row's number of columns for the end.
+/// End of the rows, in the place of the next row's number of columns.
 const TRAILER: i16 = -1;
 
-/// Stands in the place of a value's length for NULL.
-const NULL: i32 = -1;
+/// NULL, in the place of a value's length.
+const NULL_LENGTH: i32 = -1;
 
-/// Bytes that are sent at once, about: they bound the memory for a large batch.
+/// Approximate number of bytes sent at once, which bounds the memory for a large batch.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Copies the rows that `cells` holds one after the other.
-pub(super) async fn copy(
+/// Inserts rows, which follow each other in `cells`.
+pub(super) async fn copy_in(
     connection: &mut PgConnection,
     table: TableId,
     cells: &[Cell],
@@ -31,7 +31,7 @@ pub(super) async fn copy(
     for row in cells.chunks_exact(width) {
         bytes.extend((width as i16).to_be_bytes());
         for cell in row {
-            push(&mut bytes, cell.parameter(ids))?;
+            push_value(&mut bytes, cell.parameter(ids))?;
         }
         if bytes.len() >= CHUNK_BYTES {
             copy.send(&bytes[..]).await?;
@@ -43,9 +43,9 @@ pub(super) async fn copy(
     copy.finish().await.map(drop)
 }
 
-fn push(bytes: &mut Vec<u8>, parameter: Parameter<'_>) -> Result<(), sqlx::Error> {
+fn push_value(bytes: &mut Vec<u8>, parameter: Parameter<'_>) -> Result<(), sqlx::Error> {
     match parameter {
-        Parameter::Null => bytes.extend(NULL.to_be_bytes()),
+        Parameter::Null => bytes.extend(NULL_LENGTH.to_be_bytes()),
         Parameter::Integer(integer) => {
             bytes.extend(8_i32.to_be_bytes());
             bytes.extend(integer.to_be_bytes());

@@ -1,5 +1,5 @@
-//! Reads an answer by binary COPY (PostgreSQL's manual, section "COPY", "Binary Format"): numbers come as their bytes, so the server formats none
-//! and none is parsed, and the answer is one stream without round trips.
+//! Reads the result of a query by binary COPY (PostgreSQL's manual, section "COPY", "Binary Format"). Numbers arrive as
+//! bytes, so no number is formatted by the server and parsed here. The result is one stream without round trips.
 
 use futures_util::TryStreamExt;
 use sqlx::PgConnection;
@@ -7,13 +7,14 @@ use sqlx::PgConnection;
 use super::super::scan::RowSender;
 use crate::format::value::Value;
 
-/// Bytes before the rows: the signature, flags, and the length of an extension of the header, which is 0.
+/// Length of the header before the rows, in bytes: the signature, flags, and the length of an extension of the header,
+/// which is 0.
 const HEADER_BYTES: usize = 19;
 
-/// Stands in the place of a row's number of columns for the end.
+/// End of the rows, in the place of the next row's number of columns.
 const TRAILER: i16 = -1;
 
-/// How a column's values are written.
+/// Binary encoding of a column's values.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Encoding {
     Integer,
@@ -23,7 +24,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// That of a type; none of those that no query of this program has.
+    /// Encoding of a type, by its name in PostgreSQL; `None` for types that do not occur in queries of this program.
     pub(super) fn of_type(name: &str) -> Option<Self> {
         match name {
             "BOOL" | "INT2" | "INT4" | "INT8" => Some(Self::Integer),
@@ -34,8 +35,8 @@ impl Encoding {
         }
     }
 
-    /// Replaces `value` by the one that these bytes stand for; false if they stand for none.
-    fn read(self, bytes: &[u8], value: &mut Value) -> bool {
+    /// Decodes bytes into `value`. It returns false if the bytes are not valid in this encoding.
+    fn decode(self, bytes: &[u8], value: &mut Value) -> bool {
         match (self, bytes, value) {
             (Self::Real, &[a, b, c, d, e, f, g, h], value) => {
                 *value = Value::Real(f64::from_be_bytes([a, b, c, d, e, f, g, h]));
@@ -49,7 +50,7 @@ impl Encoding {
             (Self::Integer, &[a], value) => *value = Value::Integer(a.into()),
             (Self::Bytes, bytes, value) => *value = Value::Bytes(bytes.to_owned()),
             (Self::Text, bytes, value) => match (std::str::from_utf8(bytes), value) {
-                // The memory of a text is used again.
+                // The memory of a text is reused.
                 (Ok(text), Value::Text(kept)) => text.clone_into(kept),
                 (Ok(text), value) => *value = Value::Text(text.to_owned()),
                 (Err(_), _) => return false,
@@ -60,7 +61,7 @@ impl Encoding {
     }
 }
 
-/// Hands over the rows of a query whose columns are written so.
+/// Sends the rows of a query to another thread. `columns` are the encodings of its columns.
 pub(super) async fn copy_out(
     connection: &mut PgConnection,
     sql: &str,
@@ -75,7 +76,7 @@ pub(super) async fn copy_out(
             if rest.starts_with(&TRAILER.to_be_bytes()) {
                 break;
             }
-            let Some(length) = read_row(rest, columns, rows.row(columns.len()))? else { break };
+            let Some(length) = read_row(rest, columns, rows.next_row(columns.len()))? else { break };
             at += length;
             if !rows.end_row() {
                 return Ok(());
@@ -90,7 +91,7 @@ pub(super) async fn copy_out(
     Ok(())
 }
 
-/// Reads a row and returns how many bytes it has; `None` if they are not all there yet.
+/// Decodes a row and returns its length in bytes; `None` if `bytes` does not yet hold the whole row.
 fn read_row(bytes: &[u8], columns: &[Encoding], values: &mut [Value]) -> Result<Option<usize>, sqlx::Error> {
     let wrong = |what: &str| sqlx::Error::Protocol(format!("binary COPY: {what}"));
     let Some((count, mut rest)) = bytes.split_first_chunk::<2>() else { return Ok(None) };
@@ -106,7 +107,7 @@ fn read_row(bytes: &[u8], columns: &[Encoding], values: &mut [Value]) -> Result<
             continue;
         };
         let Some((field, behind)) = rest.split_at_checked(length) else { return Ok(None) };
-        if !column.read(field, value) {
+        if !column.decode(field, value) {
             return Err(wrong("a value that is not of its column's type"));
         }
         rest = behind;

@@ -1,4 +1,4 @@
-//! What PostgreSQL's codes mean.
+//! Interprets the error codes of PostgreSQL.
 
 use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
 
@@ -11,17 +11,18 @@ use super::super::{
 
 pub(in crate::database) static ERROR_CODES: ErrorCodes = ErrorCodes { kind, query_fault, is_missing_table };
 
-/// Classes of SQLSTATE that are faults of a query, or of the data it met: features, cardinality, data, transaction state (a query that
-/// would write), functions, cursors, syntax, PL/pgSQL. The others are the server's.
+/// Classes of SQLSTATE for faults of a query or of the data that it reads: features, cardinality, data, transaction
+/// state (a query that would write), functions, cursors, syntax, PL/pgSQL. The other classes are for faults of the
+/// server.
 const QUERY_FAULTS: [&str; 10] = ["0A", "21", "22", "25", "2F", "34", "38", "39", "42", "P0"];
 
 fn kind(error: &sqlx::Error) -> ErrorKind {
     let Some(code) = error.as_database_error().and_then(|error| error.code()) else { return ErrorKind::Other };
     match &*code {
-        // A lost connection, a server that starts or shuts down, too many connections.
+        // A lost connection, a server that starts or shuts down, or too many connections.
         "53300" => ErrorKind::Unreachable,
         _ if code.starts_with("08") || code.starts_with("57P") => ErrorKind::Unreachable,
-        // A conflict, a deadlock, a statement that took too long or that an operator cancelled.
+        // A conflict, a deadlock, or a statement that took too long or that an operator cancelled.
         "40001" | "40P01" | "57014" => ErrorKind::Interrupted,
         "55P03" => ErrorKind::Locked { seconds: LOCK_TIMEOUT.as_secs() },
         "25006" => ErrorKind::ReadOnly,

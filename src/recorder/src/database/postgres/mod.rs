@@ -1,5 +1,6 @@
-//! PostgreSQL: rows are inserted by binary COPY, and a commit returns when they are on the disk. Any number of servers may write to one
-//! database: it numbers the runs, and nothing locks a table.
+//! Driver of PostgreSQL. Rows are inserted by binary COPY, and a commit returns when they are on the disk. Any number
+//! of simulation servers may write to one database, because the database numbers the runs, and no statement locks a
+//! table.
 
 mod copy;
 mod copy_out;
@@ -34,11 +35,13 @@ use crate::format::{
     value::{Column, Parameter, Row, Value},
 };
 
-/// Rows that a cursor fetches at a time: enough that the round trip does not count, and little memory.
+/// Number of rows that a cursor fetches at a time: enough that the round trip costs little per row, few enough to need
+/// little memory.
 const ROWS_PER_FETCH: usize = 1000;
 
-/// When the server looks whether the client of a silent connection is still there: after 5 s, then every 2 s, three times. It then ends the
-/// session, whose locks others wait for.
+/// Times in seconds, and number of attempts, at which the server checks whether the client of a silent connection still
+/// exists: after 5 s, then every 2 s, three times. Then the server ends the session, which frees its locks for other
+/// clients.
 const KEEPALIVES: [(&str, &str); 3] =
     [("tcp_keepalives_idle", "5"), ("tcp_keepalives_interval", "2"), ("tcp_keepalives_count", "3")];
 
@@ -46,7 +49,7 @@ const KEEPALIVES: [(&str, &str); 3] =
 #[derive(Debug)]
 pub(super) struct Connection {
     connection: PgConnection,
-    /// The name of the application, which no other session has.
+    /// The application name, which no other session has.
     name: String,
 }
 
@@ -72,7 +75,7 @@ impl Connection {
             ]),
             Access::Read => options.options([
                 ("default_transaction_read_only", "on".to_owned()),
-                // As many digits as read back to the same number.
+                // Numbers are printed with enough digits to read back to the same number.
                 ("extra_float_digits", "3".to_owned()),
             ]),
         };
@@ -87,21 +90,21 @@ impl Connection {
         Session::Postgres(self.name.clone())
     }
 
-    /// Whether the server is working for the session of this name, and not waiting for its client.
+    /// True if the server is working for the session of this name, and not waiting for its client.
     pub(super) async fn is_working(&mut self, name: &str) -> Result<bool, sqlx::Error> {
         let sql = "SELECT count(*) > 0 FROM pg_stat_activity \
                    WHERE application_name = $1 AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'";
         sqlx::query_scalar(sql).bind(name).fetch_one(&mut self.connection).await
     }
 
-    /// Ends the session of this name, if it still lives.
+    /// Ends the session of this name, if it still exists.
     pub(super) async fn end_session(&mut self, name: &str) -> Result<(), sqlx::Error> {
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
         sqlx::query(sql).bind(name).execute(&mut self.connection).await.map(drop)
     }
 
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
-        migrations::POSTGRES.run(&mut self.connection).await
+        migrations::POSTGRES_MIGRATOR.run(&mut self.connection).await
     }
 
     pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
@@ -113,17 +116,18 @@ impl Connection {
     }
 
     pub(super) async fn insert(&mut self, table: TableId, cells: &[Cell], ids: RunIds) -> Result<(), sqlx::Error> {
-        copy::copy(&mut self.connection, table, cells, ids).await
+        copy::copy_in(&mut self.connection, table, cells, ids).await
     }
 
     pub(super) async fn execute(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<u64, sqlx::Error> {
-        let query = with_parameters::<Postgres>(numbered(sql.as_str()), parameters);
+        let query = with_parameters::<Postgres>(number_parameters(sql.as_str()), parameters);
         Ok(query.execute(&mut self.connection).await?.rows_affected())
     }
 
     pub(super) async fn rows(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, sqlx::Error> {
-        let query = with_parameters::<Postgres>(numbered(sql.as_str()), parameters);
-        query.fetch_all(&mut self.connection).await?.iter().map(|row| query::row(row, value::binary)).collect()
+        let query = with_parameters::<Postgres>(number_parameters(sql.as_str()), parameters);
+        let rows = query.fetch_all(&mut self.connection).await?;
+        rows.iter().map(|row| query::decode_row(row, value::decode_binary)).collect()
     }
 
     pub(super) async fn dialect(&mut self) -> Result<Dialect, sqlx::Error> {
@@ -132,7 +136,7 @@ impl Connection {
         Ok(Dialect { schema: format!("{schema}."), with_keywords: "AS NOT MATERIALIZED", is_case_sensitive: false })
     }
 
-    /// Within a savepoint, as an error would otherwise end the transaction.
+    /// Reads the columns of a query's result within a savepoint, because an error would otherwise end the transaction.
     pub(super) async fn columns(&mut self, sql: &str) -> Result<Vec<Column>, sqlx::Error> {
         sqlx::raw_sql("SAVEPOINT columns").execute(&mut self.connection).await?;
         let prepared = self.connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await;
@@ -146,19 +150,19 @@ impl Connection {
         columns
     }
 
-    /// Hands over the rows of an answer.
+    /// Sends the rows of a query to another thread.
     pub(super) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), sqlx::Error> {
         let statement = self.connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await?;
         let encoding = |column: &sqlx::postgres::PgColumn| Encoding::of_type(column.type_info().name());
         if let Some(columns) = statement.columns().iter().map(encoding).collect::<Option<Vec<_>>>() {
             return copy_out::copy_out(&mut self.connection, sql, &columns, rows).await;
         }
-        self.for_each_row(sql, &mut |row| rows.copy(row)).await?;
+        self.for_each_row(sql, &mut |row| rows.push_row(row)).await?;
         rows.flush();
         Ok(())
     }
 
-    /// By a cursor, which takes nothing but a query and keeps no more of the answer in memory than what was fetched last.
+    /// Reads the rows by a cursor. A cursor accepts only queries, and keeps only the rows fetched last in memory.
     pub(super) async fn for_each_row(
         &mut self,
         sql: &str,
@@ -173,7 +177,7 @@ impl Connection {
             for row in &rows {
                 values.clear();
                 for column in 0..row.len() {
-                    values.push(value::text(row, column)?);
+                    values.push(value::decode_text(row, column)?);
                 }
                 if !take(&values) {
                     break 'fetches;
@@ -188,16 +192,16 @@ impl Connection {
 
     /// Renews the statistics of every table, from a sample of its rows.
     pub(super) async fn analyze(&mut self) -> Result<(), sqlx::Error> {
-        // Made of constants of this program.
+        // The statement consists of constants of this program.
         let sql = AssertSqlSafe(format!("ANALYZE {}", TableId::ALL.map(TableId::name).join(", ")));
         sqlx::raw_sql(sql).execute(&mut self.connection).await.map(drop)
     }
 
-    /// Rewrites every table without its free space.
+    /// Rewrites every table without free space.
     pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("SET statement_timeout = 0").execute(&mut self.connection).await?;
         for table in TableId::ALL {
-            // Made of constants of this program.
+            // The statement consists of constants of this program.
             let sql = AssertSqlSafe(format!("VACUUM (FULL, ANALYZE) {}", table.name()));
             sqlx::raw_sql(sql).execute(&mut self.connection).await?;
         }
@@ -209,8 +213,9 @@ impl Connection {
     }
 }
 
-/// The statement with numbered parameters, as PostgreSQL wants them. No statement of ours has a question mark in a text.
-fn numbered(sql: &str) -> SqlStr {
+/// Replaces the question marks of a statement by numbered parameters, which PostgreSQL needs. No statement of this
+/// program has a question mark in a text.
+fn number_parameters(sql: &str) -> SqlStr {
     let mut parts = sql.split('?');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for (index, part) in parts.enumerate() {
@@ -223,7 +228,7 @@ fn numbered(sql: &str) -> SqlStr {
 mod tests {
     #[test]
     fn parameters_are_numbered_in_their_order() {
-        let numbered = |sql: &str| super::numbered(sql).as_str().to_owned();
+        let numbered = |sql: &str| super::number_parameters(sql).as_str().to_owned();
         assert_eq!(numbered("UPDATE t SET a = ?, b = ? WHERE c = ?"), "UPDATE t SET a = $1, b = $2 WHERE c = $3");
         assert_eq!(numbered("SELECT 1"), "SELECT 1");
     }

@@ -1,10 +1,10 @@
-//! How values come out of PostgreSQL's rows.
+//! Decodes values of PostgreSQL's rows.
 
 use sqlx::{Row, TypeInfo, ValueRef, postgres::PgRow};
 
 use crate::format::value::{ColumnType, Value};
 
-/// The type of a column from its name.
+/// Type of a column, by the name of its type in PostgreSQL.
 pub(super) fn column_type(name: &str) -> Option<ColumnType> {
     match name {
         "BOOL" | "INT2" | "INT4" | "INT8" => Some(ColumnType::Integer),
@@ -15,8 +15,9 @@ pub(super) fn column_type(name: &str) -> Option<ColumnType> {
     }
 }
 
-/// A value in the binary form that statements with parameters give, of the types that this program's statements have.
-pub(super) fn binary(row: &PgRow, column: usize) -> Result<Value, sqlx::Error> {
+/// Decodes a value in binary form, as statements with parameters return it. It knows the types that occur in this
+/// program's statements.
+pub(super) fn decode_binary(row: &PgRow, column: usize) -> Result<Value, sqlx::Error> {
     let raw = row.try_get_raw(column)?;
     if raw.is_null() {
         return Ok(Value::Null);
@@ -30,8 +31,8 @@ pub(super) fn binary(row: &PgRow, column: usize) -> Result<Value, sqlx::Error> {
     }
 }
 
-/// A value in the form that a cursor gives, which is text for every type there is.
-pub(super) fn text(row: &PgRow, column: usize) -> Result<Value, sqlx::Error> {
+/// Decodes a value in text form, as a cursor returns it for every type.
+pub(super) fn decode_text(row: &PgRow, column: usize) -> Result<Value, sqlx::Error> {
     let raw = row.try_get_raw(column)?;
     if raw.is_null() {
         return Ok(Value::Null);
@@ -44,14 +45,14 @@ pub(super) fn text(row: &PgRow, column: usize) -> Result<Value, sqlx::Error> {
         "INT2" | "INT4" | "INT8" => integer(),
         "FLOAT4" | "FLOAT8" => real(),
         "NUMERIC" => integer().or_else(real),
-        "BYTEA" => bytes(text).map(Value::Bytes),
+        "BYTEA" => parse_hex(text).map(Value::Bytes),
         _ => None,
     };
     Ok(value.unwrap_or_else(|| Value::Text(text.to_owned())))
 }
 
-/// Bytes in PostgreSQL's form: two digits each behind a backslash and an x.
-fn bytes(text: &str) -> Option<Vec<u8>> {
+/// Parses bytes in PostgreSQL's text form: a backslash and an x, then two hexadecimal digits for each byte.
+fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("\\x")?.as_bytes();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     digits.chunks(2).map(byte).collect()

@@ -1,4 +1,4 @@
-//! What SQLite's result codes mean.
+//! Interprets the result codes of SQLite.
 
 use super::super::{
     driver::{ErrorCodes, QueryFault},
@@ -37,12 +37,12 @@ fn kind(error: &sqlx::Error) -> ErrorKind {
     }
 }
 
-/// Whether another program holds a lock.
+/// True if another program holds a lock.
 pub(super) fn is_busy(error: &sqlx::Error) -> bool {
     matches!(primary_code(error), Some(code::BUSY | code::LOCKED))
 }
 
-/// Whether the file, or the files that SQLite keeps beside it, cannot be created or written.
+/// True if the file, or one of the files that SQLite keeps beside it, cannot be created or written.
 pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
     matches!(primary_code(error), Some(code::READONLY | code::PERM | code::CANTOPEN))
 }
@@ -50,7 +50,7 @@ pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
 fn query_fault(error: &sqlx::Error) -> Option<QueryFault> {
     let message = error.as_database_error()?.message();
     match primary_code(error)? {
-        code::ERROR => Some(QueryFault { message: message.to_owned(), location: location(message) }),
+        code::ERROR => Some(QueryFault { message: message.to_owned(), location: parse_location(message) }),
         code::READONLY => Some(QueryFault {
             message: "it would write, and a query may only read".into(),
             location: ErrorLocation::Unknown,
@@ -63,14 +63,14 @@ fn is_missing_table(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.message().starts_with("no such table"))
 }
 
-/// The low byte of an extended code is the primary one.
+/// The primary result code, which is the low byte of the extended one.
 fn primary_code(error: &sqlx::Error) -> Option<u32> {
     let extended = error.as_database_error()?.code()?.parse::<u32>().ok()?;
     Some(extended & 0xff)
 }
 
-/// The word that a message names: `near "FORM": syntax error`, `no such column: z`.
-fn location(message: &str) -> ErrorLocation {
+/// Location that a message names, as in `near "FORM": syntax error` or `no such column: z`.
+fn parse_location(message: &str) -> ErrorLocation {
     let quoted = message.split_once("near \"").or(message.split_once("token: \"")).map(|(_, rest)| rest);
     let word = match quoted {
         Some(rest) => rest.rsplit_once('"').map(|(word, _)| word),
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn the_word_of_a_message_is_found() {
         let word = |word: &str| ErrorLocation::Word(word.into());
-        assert_eq!(location("near \"FORM\": syntax error"), word("FORM"));
-        assert_eq!(location("no such column: p.z"), word("p.z"));
-        assert_eq!(location("unrecognized token: \"'abc\""), word("'abc"));
-        assert_eq!(location("incomplete input"), ErrorLocation::Unknown);
+        assert_eq!(parse_location("near \"FORM\": syntax error"), word("FORM"));
+        assert_eq!(parse_location("no such column: p.z"), word("p.z"));
+        assert_eq!(parse_location("unrecognized token: \"'abc\""), word("'abc"));
+        assert_eq!(parse_location("incomplete input"), ErrorLocation::Unknown);
     }
 }

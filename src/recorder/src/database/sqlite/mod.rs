@@ -1,5 +1,5 @@
-//! SQLite: a file in write-ahead mode with full synchronisation. A committed batch survives a crash of the process and a loss of
-//! power, and other programs may read while a run writes.
+//! Driver of SQLite, with a file in write-ahead mode and full synchronisation. A committed batch survives a crash of
+//! the process and a power failure, and other programs can read while a run writes.
 
 mod errors;
 mod value;
@@ -34,31 +34,34 @@ use crate::format::{
     value::{Column, Parameter, Row, Value},
 };
 
-/// Rows of the insert statements, each an eighth of the one before, so that a batch takes few. The largest has at most 8704 parameters
-/// (34 columns of `body`); SQLite takes 32 766.
+/// Numbers of rows of the insert statements, each an eighth of the one before, so that a batch needs few statements.
+/// The largest statement has at most 8704 parameters (34 columns of `body`); SQLite allows 32 766.
 const ROWS_PER_INSERT: [usize; 4] = [256, 32, 4, 1];
 
-/// Size of the pages of a new file. Rows of a step are neighbours, so large pages save writes.
+/// Size of the pages of a new file, in bytes. Rows of a step are neighbours, so large pages save writes.
 const PAGE_BYTES: u32 = 16_384;
 
-/// Pages that the write-ahead log gathers (32 MB) before they are copied into the file: of pages that rows are added to again and
-/// again only the last state is then written twice.
+/// Number of pages in the write-ahead log (32 MB) at which they are copied into the file. Rows are added to some pages
+/// again and again; with a long log only the last state of such a page is copied.
 const CHECKPOINT_PAGES: &str = "2048";
 
-/// How long to wait for a lock of a file that is being created. Programs that begin at the same time on a new file create the tables one
-/// after the other; on a busy machine each takes more than a second for it, so the last of many waits longer than [`LOCK_TIMEOUT`].
-/// It is less than the time limit of the whole call, so that the error is about the lock.
+/// Time limit of waiting for a lock of a file that is being created. Programs that begin at the same time on a new file
+/// create the tables one after the other. On a busy machine each needs more than a second for that, so the last of many
+/// waits longer than [`LOCK_TIMEOUT`]. The limit is shorter than that of the whole call, so that the error names the
+/// lock.
 const NEW_FILE_LOCK_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// How long to wait before a lock is tried again, where SQLite does not wait itself.
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
+/// Pause before a lock is tried again, where SQLite itself does not wait.
+const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(10);
 
-/// Rows that the driver's thread may be ahead of the reader. With its default of 50 the two wake each other for nearly every row, which took longer
-/// than everything else in an export. Four times as many do not fit into the processor's cache any more, and take half as long again.
+/// Number of rows that the driver's thread may be ahead of the reader. With the driver's default of 50 the two threads
+/// wake each other for nearly every row, which took longer than everything else in an export. Four times as many rows
+/// no longer fit into the processor's cache, and take half as long again.
 const ROWS_AHEAD: usize = 1024;
 
-/// How long to wait for more rows: the driver reads one or two hundred meanwhile, of narrow tables several hundred.
-const BUNCH: Duration = Duration::from_micros(100);
+/// Pause while the driver's thread reads more rows: it reads one or two hundred rows in this time, or several hundred
+/// of narrow tables.
+const ROW_POLL_PAUSE: Duration = Duration::from_micros(100);
 
 /// A connection to a file.
 #[derive(Debug)]
@@ -77,18 +80,18 @@ impl Connection {
         Ok(Self { connection, inserts: Inserts::new(&ROWS_PER_INSERT) })
     }
 
-    /// Takes the write lock first, so that of several programs that find the same new file one creates the tables and the others
-    /// find them there.
+    /// Applies the migrations under the write lock. If several programs open the same new file, one creates the tables,
+    /// and the others find them.
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
         let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
-        migrations::SQLITE.run(&mut *transaction).await?;
+        migrations::SQLITE_MIGRATOR.run(&mut *transaction).await?;
         transaction.commit().await?;
         let timeout = AssertSqlSafe(format!("PRAGMA busy_timeout = {}", LOCK_TIMEOUT.as_millis()));
         sqlx::raw_sql(timeout).execute(&mut self.connection).await?;
         Ok(())
     }
 
-    /// Takes the write lock at once, so that no commit has to wait for it.
+    /// Begins a transaction and takes the write lock at once, so that no commit has to wait for it.
     pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut self.connection).await.map(drop)
     }
@@ -98,7 +101,7 @@ impl Connection {
     }
 
     pub(super) async fn insert(&mut self, table: TableId, cells: &[Cell], ids: RunIds) -> Result<(), sqlx::Error> {
-        self.inserts.insert::<Sqlite>(&mut self.connection, table, cells, ids).await
+        self.inserts.insert_rows::<Sqlite>(&mut self.connection, table, cells, ids).await
     }
 
     pub(super) async fn execute(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<u64, sqlx::Error> {
@@ -108,7 +111,7 @@ impl Connection {
 
     pub(super) async fn rows(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, sqlx::Error> {
         let rows = with_parameters::<Sqlite>(sql, parameters).fetch_all(&mut self.connection).await?;
-        rows.iter().map(|row| query::row(row, value::value)).collect()
+        rows.iter().map(|row| query::decode_row(row, value::decode_value)).collect()
     }
 
     pub(super) async fn dialect(&mut self) -> Result<Dialect, sqlx::Error> {
@@ -129,20 +132,21 @@ impl Connection {
         sql: &str,
         take: &mut dyn FnMut(&[Value]) -> bool,
     ) -> Result<(), sqlx::Error> {
-        // Whatever it says, a connection to read writes nothing.
+        // The text is a user's. A connection for reading writes nothing, whatever the text says.
         let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
-        query::for_each_row(rows, value::value, take).await
+        query::for_each_row(rows, value::decode_value, take).await
     }
 
-    /// Hands over the rows of an answer. It blocks: rows are taken in bunches. To wait for each by itself, this thread and the driver's would wake
-    /// each other for every row, which takes longer than the row.
+    /// Sends the rows of a query to another thread. The call blocks its thread between bunches of rows. If it awaited
+    /// each row, this thread and the driver's would wake each other for every row, which takes longer than reading the
+    /// row.
     pub(super) async fn scan(&mut self, sql: &str, rows: &mut RowSender) -> Result<(), sqlx::Error> {
         let query = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false);
         let mut found = query.fetch(&mut self.connection);
         let mut next = found.try_next().await?;
         while let Some(row) = next {
-            for (column, value) in rows.row(row.len()).iter_mut().enumerate() {
-                value::read(&row, column, value)?;
+            for (column, value) in rows.next_row(row.len()).iter_mut().enumerate() {
+                value::decode_into(&row, column, value)?;
             }
             if !rows.end_row() {
                 return Ok(());
@@ -150,7 +154,7 @@ impl Connection {
             next = loop {
                 match found.try_next().now_or_never() {
                     Some(next) => break next?,
-                    None => std::thread::sleep(BUNCH),
+                    None => std::thread::sleep(ROW_POLL_PAUSE),
                 }
             };
         }
@@ -158,33 +162,33 @@ impl Connection {
         Ok(())
     }
 
-    /// Rewrites the file without its free space.
+    /// Rewrites the file without free space.
     pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
         let sql = "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)";
         sqlx::raw_sql(sql).execute(&mut self.connection).await.map(drop)
     }
 
-    /// Copies into the file what only its write-ahead log has.
+    /// Copies the write-ahead log into the file.
     pub(super) async fn checkpoint(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut self.connection).await.map(drop)
     }
 
-    /// Whether all pages are there and in order.
+    /// True if all pages of the file are intact.
     pub(super) async fn is_sound(&mut self) -> Result<bool, sqlx::Error> {
         let found: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut self.connection).await?;
         Ok(found == "ok")
     }
 
-    /// Closing copies the write-ahead log into the file.
+    /// Closes the connection, which copies the write-ahead log into the file.
     pub(super) async fn close(self) -> Result<(), sqlx::Error> {
         self.connection.close().await
     }
 }
 
-/// Connects to write, and creates the file if it is missing. SQLite does not wait for the lock that turns a new file to write-ahead mode, so
-/// this does.
+/// Connects for writing, and creates the file if it is missing. SQLite does not wait for the lock that switches a new
+/// file to write-ahead mode, so this function does.
 async fn connect_to_write(path: &Path, options: SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
-    // The tables take more than a page.
+    // A file with the tables is larger than a page.
     let is_new = std::fs::metadata(path).map_or(0, |metadata| metadata.len()) <= PAGE_BYTES.into();
     let lock_timeout = if is_new { NEW_FILE_LOCK_TIMEOUT } else { LOCK_TIMEOUT };
     let options = options
@@ -198,35 +202,39 @@ async fn connect_to_write(path: &Path, options: SqliteConnectOptions) -> Result<
     let until = Instant::now() + lock_timeout;
     loop {
         match options.connect().await {
-            Err(error) if errors::is_busy(&error) && Instant::now() < until => tokio::time::sleep(LOCK_PAUSE).await,
+            Err(error) if errors::is_busy(&error) && Instant::now() < until => {
+                tokio::time::sleep(LOCK_RETRY_PAUSE).await
+            }
             answer => return answer,
         }
     }
 }
 
-/// Connects to read the present state. On a read-only disk, or in a folder that this user must not write to, SQLite cannot create the
-/// shared memory of a write-ahead log. Where there is no such log nobody writes, and the file is read as one that does not change.
+/// Connects for reading the present state. On a read-only disk, or in a folder that this user must not write to, SQLite
+/// cannot create the shared memory of a write-ahead log. If there is no write-ahead log, no program is writing, and the
+/// file is opened as immutable.
 async fn connect_to_read(path: &Path, options: SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
-    match begin_to_read(options.clone()).await {
+    match begin_reading(options.clone()).await {
         Err(error) if errors::is_read_only(&error) && !has_write_ahead_log(path) => {
-            begin_to_read(options.immutable(true)).await
+            begin_reading(options.immutable(true)).await
         }
         answer => answer,
     }
 }
 
-/// Whether there is a write-ahead log with anything in it.
+/// True if there is a write-ahead log that is not empty.
 fn has_write_ahead_log(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     std::fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-async fn begin_to_read(options: SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
+/// Connects and begins a reading transaction.
+async fn begin_reading(options: SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
     let options = options.read_only(true).pragma("query_only", "ON").busy_timeout(LOCK_TIMEOUT);
     let mut connection = options.row_buffer_size(ROWS_AHEAD).connect().await?;
     sqlx::query("BEGIN").execute(&mut connection).await?;
-    // The state is that of the first reading.
+    // The first query fixes the snapshot that the transaction reads.
     sqlx::query("SELECT 1 FROM sqlite_master").fetch_optional(&mut connection).await?;
     Ok(connection)
 }
