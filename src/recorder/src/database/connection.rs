@@ -288,9 +288,10 @@ impl Connection {
     /// Columns of a table of this log; empty if the log has no such table.
     pub(crate) async fn table_columns(&mut self, table: &str) -> Result<Vec<Column>, RecorderError> {
         match self.columns(&format!("SELECT * FROM {table}")).await {
-            Ok(columns) => {
-                Ok(columns.into_iter().map(|column| Column { name: schema::spelled(&column.name), ..column }).collect())
-            }
+            Ok(columns) => Ok(columns
+                .into_iter()
+                .map(|column| Column { name: schema::schema_spelling(&column.name), ..column })
+                .collect()),
             Err(ConnectionError::Driver(error)) if (error_codes(&self.database).is_missing_table)(&error) => {
                 Ok(Vec::new())
             }

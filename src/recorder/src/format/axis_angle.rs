@@ -10,11 +10,13 @@ pub(crate) struct AxisAngle {
 impl AxisAngle {
     /// The rotation of a unit quaternion x, y, z, w.
     ///
-    /// The thesis takes the angle from the arc cosine of the matrix's trace, which loses half of the digits near 0 and near
-    /// pi. The quaternion holds sine and cosine of half the angle, and their arc tangent is the same angle to the last digit.
-    /// The singular rules are the thesis's: the axis of the angle 0 is (1, 0, 0); at pi, where an axis and its opposite mean
-    /// the same, the signs of the matrix's elements (R12 = 2 x y and so on) leave the one whose first component that is
-    /// not zero is positive.
+    /// The thesis computes the angle by the arc cosine of the matrix's trace, which loses half of the digits near 0 and
+    /// near pi. The quaternion has the sine and the cosine of half the angle, whose arc tangent is accurate to the last
+    /// digit.
+    ///
+    /// The singular cases follow the thesis. The axis of the angle 0 is (1, 0, 0). At pi an axis and its opposite mean
+    /// the same rotation; the signs of the matrix's elements (R12 = 2 x y and so on) select the axis whose first
+    /// non-zero component is positive.
     pub(crate) fn from_quaternion(quaternion: [f64; 4]) -> Self {
         let [x, y, z, w] = quaternion;
         let first = [x, y, z].into_iter().find(|&component| component != 0.0).unwrap_or(0.0);

@@ -1,22 +1,25 @@
-//! Which steps of a run are logged: one in so many, and after a while fewer.
+//! The steps of a run that are logged: one in a fixed number, and fewer from some step on.
 
-/// The steps of a run that have rows of state. They follow from a few numbers, so a reader of the log can tell a step that was left out
-/// on purpose from one that is missing.
+/// Rule for the steps of a run that have rows of state. It consists of a few numbers in the log, so a reader can
+/// distinguish a step that was left out on purpose from a missing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cadence {
+    /// Spacing of the logged steps at first.
     every: u64,
     thinned: Option<Thinned>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Thinned {
+    /// Last step with the first spacing.
     after: u64,
+    /// Spacing of the logged steps from then on.
     every: u64,
 }
 
 impl Cadence {
-    /// One step in `every`. With `thinned` this holds up to the step of its first number; behind it one step in its second number is
-    /// logged, rounded up to a multiple of `every`.
+    /// Logs one step in `every`. `thinned` is the last step with this spacing, and the spacing from then on, which is
+    /// rounded up to a multiple of `every`.
     pub fn new(every: u64, thinned: Option<(u64, u64)>) -> Self {
         let every = every.max(1);
         let thinned = thinned.map(|(after, later)| Thinned {
@@ -26,17 +29,17 @@ impl Cadence {
         Self { every, thinned: thinned.filter(|thinned| thinned.every > every) }
     }
 
-    /// The last step before the log is thinned out, and the spacing from then on.
+    /// Last step before the log is thinned out, and the spacing from then on.
     pub fn thinned(self) -> Option<(u64, u64)> {
         self.thinned.map(|thinned| (thinned.after, thinned.every))
     }
 
-    /// One step in so many is logged at first.
+    /// Spacing of the logged steps at first, in steps.
     pub fn every(self) -> u64 {
         self.every
     }
 
-    /// Steps from one logged step to the next about this one.
+    /// Spacing of the logged steps at this step, in steps.
     pub fn spacing(self, step: u64) -> u64 {
         match self.thinned {
             Some(thinned) if step > thinned.after => thinned.every,
@@ -44,17 +47,17 @@ impl Cadence {
         }
     }
 
-    /// The most steps that lie between two logged ones.
+    /// Largest spacing of the logged steps, in steps.
     pub fn widest(self) -> u64 {
         self.thinned.map_or(self.every, |thinned| thinned.every)
     }
 
-    /// Whether the step is logged.
+    /// True if the step is logged.
     pub fn is_logged(self, step: u64) -> bool {
         step.is_multiple_of(self.spacing(step))
     }
 
-    /// The last logged step up to this one; 0 if there is none.
+    /// Last logged step up to and including this one; 0 if there is none.
     pub fn last(self, step: u64) -> u64 {
         let last = step - step % self.spacing(step);
         match self.thinned {
@@ -65,14 +68,14 @@ impl Cadence {
         }
     }
 
-    /// The first logged step after this one.
+    /// First logged step after this one.
     pub fn next(self, step: u64) -> u64 {
         let next = |every: u64| (step - step % every).saturating_add(every);
-        // A multiple of the wider spacing is one of the narrower, so no logged step is skipped.
+        // A multiple of the wider spacing is also a multiple of the narrower one, so no logged step is skipped.
         Some(next(self.every)).filter(|&next| self.is_logged(next)).unwrap_or_else(|| next(self.widest()))
     }
 
-    /// How many steps a number of logged steps spans at most, from the first of them on.
+    /// Largest number of steps that `logged` logged steps span, from the step `first` on.
     pub fn span(self, first: u64, logged: u64) -> u64 {
         let full =
             self.thinned.map_or(u64::MAX, |thinned| thinned.after.saturating_sub(first) / self.every).min(logged);

@@ -1,7 +1,8 @@
-//! A value of a row to be written.
+//! Values of rows to be written.
 //!
-//! The numbers of a run and of its components are not known before the database has numbered the run. So a cell says which robot, step or
-//! component it means, and [`RunIds`] tell the number. Rows can thus be made, and kept in a spill file, before there is a database.
+//! The numbers of a run and of its components are not known before the database has numbered the run. So a cell counts
+//! robots, steps and components within the run, and [`RunIds`] convert these counts to numbers. Thus rows can be
+//! encoded, and kept in a spill file, before the database is reachable.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use super::{
     value::{Parameter, Value},
 };
 
-/// A value of a row to be written. Spill files hold its variants by their place here: a new one comes last.
+/// A value of a row to be written. Spill files store the index of the variant, so a new variant must be added at the
+/// end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Cell {
     Null,
@@ -27,15 +29,15 @@ pub(crate) enum Cell {
     Run,
     /// The simulationRowID of a step.
     Step(u64),
-    /// The robotID of a robot, counted in its run.
+    /// The robotID of a robot, which is counted within its run.
     Robot(u32),
-    /// The number of a body, joint or device, counted in its run.
+    /// The number of a body, joint or device, which is counted within its run.
     Component(u32),
 }
 
 impl Cell {
-    /// Its size in a database, about, in bytes: numbers have eight, a text has its own and a length.
-    pub(crate) fn bytes(&self) -> u64 {
+    /// Approximate size of the value in a database, in bytes: eight for a number, the length and two more for a text.
+    pub(crate) fn size_bytes(&self) -> u64 {
         match self {
             Self::Null => 1,
             Self::Text(text) => text.len() as u64 + 2,
@@ -44,7 +46,8 @@ impl Cell {
         }
     }
 
-    /// The parameter for it. A number that is not finite is NULL: not every database knows it.
+    /// The value as a parameter of a statement. A number that is not finite becomes NULL, because not every database
+    /// can store it.
     pub(crate) fn parameter(&self, ids: RunIds) -> Parameter<'_> {
         match self {
             Self::Null => Parameter::Null,
@@ -61,8 +64,8 @@ impl Cell {
     }
 }
 
-/// No input lets a NUL through, but a database that is merged may have one, and not every database stores it: it becomes the
-/// replacement character.
+/// A NUL character becomes the replacement character, because not every database can store it. Inputs never contain
+/// one, but a database that is merged may.
 impl From<&str> for Cell {
     fn from(text: &str) -> Self {
         match text.contains('\0') {
@@ -72,7 +75,7 @@ impl From<&str> for Cell {
     }
 }
 
-/// Unsigned counts, all of them far below 2^63: nanoseconds reach it after 292 years.
+/// Unsigned counts, all of which stay below 2^63: nanoseconds reach this after 292 years.
 impl From<u64> for Cell {
     fn from(count: u64) -> Self {
         Self::Integer(count as i64)
@@ -85,7 +88,7 @@ impl From<Option<f64>> for Cell {
     }
 }
 
-/// A value that refers to nothing.
+/// Values of columns without references to a run, step, robot or component.
 impl From<&Value> for Cell {
     fn from(value: &Value) -> Self {
         match value {

@@ -1,14 +1,17 @@
-//! Checksums of the rows as they are logged, so that a number, a text or a whole row that was changed afterwards is found and named.
+//! Checksums of the logged rows. They reveal a number, a text or a whole row that was changed later, and help to name
+//! it.
 //!
 //! The hash of a step's state (`signal::StateChain`) covers values that rows do not hold, such as quaternions and readings that are not
-//! fresh, so it cannot be computed again from rows. These checksums can, on every database. They are sums, so the order in which rows
-//! come back does not matter: each value is mixed with its place, that is table, column and key of its row, into 64 bits, and these
-//! are added up modulo 2^64. A single changed value always changes the sum; of any other change one in 2^64 goes unseen.
+//! fresh. So it cannot be computed again from rows. These checksums can, on every database.
 //!
-//! Sums over rows and sums over columns together locate a change, as in a grid. Each logged step has one (8 bytes in its row); each
-//! batch, of some hundred steps, has one for each column of each table and one for each body, joint, device or file (4 bytes each,
-//! about 500 bytes a batch). As a value can be computed back from its share of a sum, `db verify` reports a single changed number
-//! with its value before.
+//! The checksums are sums, so the order in which rows are read back does not matter. Each value is mixed with its
+//! position, that is the table, the column and the key of its row, into 64 bits. These are added modulo 2^64. A single
+//! changed value always changes the sum. Any other change is missed with a probability of 2^-64.
+//!
+//! Sums over rows and sums over columns together locate a change, as in a grid. Each logged step has one sum (8 bytes
+//! in its row). Each batch, of some hundred steps, has one sum for each column of each table, and one for each body,
+//! joint, device or file (4 bytes each, about 500 bytes a batch). A value can be computed back from its share of a sum.
+//! So `db verify` reports a single changed number with its logged value.
 
 use std::collections::BTreeMap;
 
@@ -17,43 +20,43 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{cell::Cell, schema::TableId, table_rows::TableRows};
 
-/// The version of this scheme, in `simulation.checksums`.
-pub(crate) const VERSION: u64 = 1;
+/// Version of this scheme, as stored in `simulation.checksums`.
+pub(crate) const SCHEME_VERSION: u64 = 1;
 
-/// Stands for a value that is NULL: the bits of a "not a number", which no column holds.
-const NULL: u64 = 0x7ff8_6e75_6c6c_0000;
+/// Bits of NULL in a checksum: those of a "not a number", which no column holds.
+const NULL_BITS: u64 = 0x7ff8_6e75_6c6c_0000;
 
-/// Events have no number of their own before they are written, so those of a step are counted. A step's events are at most
-/// a few batches apart, and a batch has at most 512 steps, nearly all of them without events: the counts of the 64 latest steps with
-/// events are enough, and bound the memory.
+/// Number of latest steps with events whose events are counted. Events have no number before they are written, so the
+/// count within their step identifies them. Events of a step are at most a few batches apart. A batch has at most 512
+/// steps, nearly all of them without events. So 64 steps are enough, and they bound the memory.
 const COUNTED_STEPS: usize = 64;
 
-/// Checksums of some rows.
+/// Checksums of a set of rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Checksums {
-    /// Over everything.
+    /// Sum over all values.
     pub(crate) all: u64,
-    /// Over the columns of each table; empty for a table without rows.
+    /// Sums over the columns of each table; empty for a table without rows.
     pub(crate) columns: [Vec<u32>; TableId::COUNT],
-    /// Over the rows with the same subject: a body, joint, device or file, or the step of commands, events and snapshots. The key is
-    /// the place of the table and the number of the subject.
+    /// Sums over the rows with the same subject. A subject is a body, joint, device or file, or the step of commands,
+    /// events and snapshots. The key is the index of the table and the number of the subject.
     pub(crate) subjects: BTreeMap<(u8, u32), u32>,
 }
 
-/// The columns and subjects of [`Checksums`] as a batch's row has them.
+/// The columns and subjects of [`Checksums`], in the form stored in the row of a batch.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredChecksums {
     columns: Vec<(u8, Vec<u32>)>,
     subjects: Vec<(u8, u32, u32)>,
 }
 
 impl Checksums {
-    /// Adds those of other rows.
+    /// Adds the checksums of other rows.
     pub(crate) fn add(&mut self, other: &Self) {
         self.combine(other, u64::wrapping_add, u32::wrapping_add);
     }
 
-    /// Takes away those of rows that are no longer there. No subject stays without a sum.
+    /// Subtracts the checksums of removed rows. Subjects whose sum becomes 0 are removed.
     fn subtract(&mut self, other: &Self) {
         self.combine(other, u64::wrapping_sub, u32::wrapping_sub);
         self.subjects.retain(|_, sum| *sum != 0);
@@ -71,17 +74,18 @@ impl Checksums {
         }
     }
 
-    /// As the batch's row has them, except for the sum over everything.
+    /// Encodes the checksums for the row of a batch, except for the sum over all values.
     fn to_bytes(&self) -> Vec<u8> {
         let columns = self.columns.iter().enumerate().filter(|(_, sums)| !sums.is_empty());
         let columns = columns.map(|(table, sums)| (table as u8, sums.clone())).collect();
         let subjects = self.subjects.iter().map(|(&(table, subject), &sum)| (table, subject, sum)).collect();
-        postcard::to_allocvec(&Stored { columns, subjects }).unwrap_or_default()
+        postcard::to_allocvec(&StoredChecksums { columns, subjects }).unwrap_or_default()
     }
 
-    /// Of a batch's row; `None` if they cannot be read. A log of an earlier version may lack the last columns of a table.
+    /// Decodes the checksums of a batch's row; `None` if they are damaged. A log of an earlier version may lack the
+    /// last columns of a table.
     pub(crate) fn from_bytes(all: i64, bytes: &[u8]) -> Option<Self> {
-        let stored: Stored = postcard::from_bytes(bytes).ok()?;
+        let stored: StoredChecksums = postcard::from_bytes(bytes).ok()?;
         let mut columns: [Vec<u32>; TableId::COUNT] = Default::default();
         for (table, sums) in stored.columns {
             let width = TableId::ALL.get(usize::from(table))?.width();
@@ -92,15 +96,16 @@ impl Checksums {
     }
 }
 
-/// Sums up rows: those of a batch before it is written, and the same ones when they are read back.
+/// Computes the checksums of rows: of a batch before it is written, and of the same rows when they are read back.
 #[derive(Debug)]
 pub(crate) struct ChecksumBuilder {
     pub(crate) checksums: Checksums,
-    /// Over the rows of each step, without commands, events and snapshots, which a step without a row of its own may have.
+    /// Sum over the rows of each step. Commands, events and snapshots are left out, because a step without a row of its
+    /// own may have them.
     pub(crate) steps: BTreeMap<u64, u64>,
-    /// Hashes of the names of the columns that can be summed; none of one that is not.
+    /// Hash of the name of each column of each table; `None` for a column that is not part of the checksums.
     columns: [Vec<Option<u64>>; TableId::COUNT],
-    /// How many events the latest steps have.
+    /// Number of events of each of the latest steps with events.
     events: BTreeMap<u64, u64>,
 }
 
@@ -116,8 +121,9 @@ impl Default for ChecksumBuilder {
 }
 
 impl ChecksumBuilder {
-    /// Sums up the columns that these checksums have: a column that was added since is in no checksum of before.
-    pub(crate) fn like(checksums: &Checksums) -> Self {
+    /// A builder for the columns that these checksums have. Columns that a later version added are not in checksums of
+    /// earlier versions.
+    pub(crate) fn with_columns_of(checksums: &Checksums) -> Self {
         let mut builder = Self::default();
         for (columns, sums) in builder.columns.iter_mut().zip(&checksums.columns).filter(|(_, sums)| !sums.is_empty()) {
             columns.truncate(sums.len());
@@ -125,7 +131,7 @@ impl ChecksumBuilder {
         builder
     }
 
-    /// Completes a batch: each logged step gets its checksum, and the batch a row with its own.
+    /// Completes a batch: sets the checksum of each logged step, and adds the batch's own row with its checksums.
     pub(crate) fn seal(&mut self, rows: &mut TableRows, number: u64) {
         (self.checksums, self.steps) = (Checksums::default(), BTreeMap::new());
         let (mut first, mut last) = (u64::MAX, 0);
@@ -136,7 +142,7 @@ impl ChecksumBuilder {
                 }
             }
         }
-        let (width, checksum) = (TableId::SimulationRow.width(), TableId::SimulationRow.place("checksum"));
+        let (width, checksum) = (TableId::SimulationRow.width(), TableId::SimulationRow.column_index("checksum"));
         for row in rows.cells_mut(TableId::SimulationRow).chunks_exact_mut(width) {
             if let Cell::Step(step) = row[0] {
                 row[checksum] = self.steps.get(&step).copied().unwrap_or(0).into();
@@ -148,7 +154,8 @@ impl ChecksumBuilder {
         rows.push(TableId::Batch, [Cell::Run, number.into(), first, last, self.checksums.all.into(), bytes]);
     }
 
-    /// Corrects the row of a sealed batch in which rows of a table without rows of steps have been replaced.
+    /// Corrects the row of a sealed batch after rows have been replaced. `table` must be a table whose rows are not
+    /// part of the checksums of steps.
     pub(crate) fn reseal(rows: &mut TableRows, table: TableId, before: &[Cell], after: &[Cell]) {
         let sums = |cells: &[Cell]| {
             let mut builder = Self::default();
@@ -198,7 +205,7 @@ impl ChecksumBuilder {
         step
     }
 
-    /// A hash of the row's key, which every value of the row is mixed with.
+    /// Hash of the row's key, with which every value of the row is mixed.
     pub(crate) fn key(&mut self, table: TableId, row: &[Cell], step: Option<u64>) -> u64 {
         let mut key = xxh3_64(&[table as u8]);
         for cell in &row[..table.key_columns()] {
@@ -215,12 +222,12 @@ impl ChecksumBuilder {
         key
     }
 
-    /// What a value adds to the sums: nothing in a column that is not summed.
+    /// Share of a value in the sums; 0 in a column that is not part of the checksums.
     pub(crate) fn share(&self, table: TableId, key: u64, column: usize, cell: &Cell) -> u64 {
         self.name_hash(table, column).zip(bits_of(cell)).map_or(0, |(name, bits)| mix(bits ^ key ^ name))
     }
 
-    /// The bits of the value that would add this much.
+    /// Bits of the value that has this share in the sums: the inverse of [`ChecksumBuilder::share`].
     pub(crate) fn bits_of_share(&self, table: TableId, key: u64, column: usize, share: u64) -> u64 {
         unmix(share) ^ key ^ self.name_hash(table, column).unwrap_or(0)
     }
@@ -230,33 +237,33 @@ impl ChecksumBuilder {
     }
 }
 
-/// The checksum over the values that a run's row gets at its end, in the order of `schema::columns_at_end`.
-pub(crate) fn of_end(values: &[Cell]) -> u64 {
-    // An empty text is stored as NULL there.
-    let bits = |cell: &Cell| if *cell == Cell::from("") { Some(NULL) } else { bits_of(cell) };
+/// Checksum of the values that complete a run's row at its end, in the order of `schema::columns_at_end`.
+pub(crate) fn end_checksum(values: &[Cell]) -> u64 {
+    // An empty text in these columns is stored as NULL.
+    let bits = |cell: &Cell| if *cell == Cell::from("") { Some(NULL_BITS) } else { bits_of(cell) };
     let share = |(place, cell): (usize, &Cell)| bits(cell).map_or(0, |bits| mix(bits ^ mix(place as u64)));
     values.iter().enumerate().map(share).fold(0, u64::wrapping_add)
 }
 
-/// Whether the values of a run's end have this checksum. In a log of an earlier version columns that were added since are NULL, and
-/// not in the checksum.
-pub(crate) fn is_of_end(checksum: u64, mut values: &[Cell]) -> bool {
+/// True if the values of a run's end have this checksum. In a log of an earlier version, columns added by later
+/// versions are NULL and not part of the checksum.
+pub(crate) fn matches_end(checksum: u64, mut values: &[Cell]) -> bool {
     while let [earlier @ .., Cell::Null] = values
-        && of_end(values) != checksum
+        && end_checksum(values) != checksum
     {
         values = earlier;
     }
-    of_end(values) == checksum
+    end_checksum(values) == checksum
 }
 
-/// The bits of a value; none for the run itself, whose number differs from database to database.
+/// Bits of a value; `None` for the run itself, whose number differs between databases.
 fn bits_of(cell: &Cell) -> Option<u64> {
     Some(match cell {
         Cell::Run => return None,
         Cell::Integer(integer) => *integer as u64,
-        // SQLite does not keep the sign of zero; adding zero takes it away.
+        // SQLite does not keep the sign of zero. Adding zero turns -0 into 0.
         Cell::Real(real) if real.is_finite() => (real + 0.0).to_bits(),
-        Cell::Null | Cell::Real(_) => NULL,
+        Cell::Null | Cell::Real(_) => NULL_BITS,
         Cell::Text(text) => xxh3_64(text.as_bytes()),
         Cell::Bytes(bytes) => xxh3_64(bytes),
         Cell::Step(step) => *step,
@@ -264,10 +271,11 @@ fn bits_of(cell: &Cell) -> Option<u64> {
     })
 }
 
-/// The value of these bits; `like` is a value of the same column. `None` for what cannot be computed back, such as a text.
+/// The value with these bits; `None` if it cannot be computed back, such as a text. `like` is a value of the same
+/// column.
 pub(crate) fn value_of_bits(bits: u64, like: &Cell) -> Option<Cell> {
     match like {
-        _ if bits == NULL => Some(Cell::Null),
+        _ if bits == NULL_BITS => Some(Cell::Null),
         Cell::Integer(_) => Some(Cell::Integer(bits as i64)),
         // Nearly all columns that may be NULL hold real numbers.
         Cell::Real(_) | Cell::Null => Some(f64::from_bits(bits)).filter(|real| real.is_finite()).map(Cell::Real),
@@ -275,7 +283,7 @@ pub(crate) fn value_of_bits(bits: u64, like: &Cell) -> Option<Cell> {
     }
 }
 
-/// The step that a row belongs to.
+/// Step that a row belongs to.
 fn step_of(table: TableId, row: &[Cell]) -> Option<u64> {
     match (table, row) {
         (TableId::Command | TableId::Event | TableId::Snapshot, [_, Cell::Integer(step), ..]) => Some(*step as u64),
@@ -284,7 +292,7 @@ fn step_of(table: TableId, row: &[Cell]) -> Option<u64> {
     }
 }
 
-/// What a row is about: the number of a body, joint, device or file, or the step.
+/// Subject of a row: the number of the body, joint, device or file that the row describes, or the step.
 pub(crate) fn subject_of(table: TableId, row: &[Cell], step: Option<u64>) -> Option<u32> {
     match table {
         TableId::Simulation | TableId::SimulationRow | TableId::Batch => None,
@@ -297,7 +305,8 @@ pub(crate) fn subject_of(table: TableId, row: &[Cell], step: Option<u64>) -> Opt
     }
 }
 
-/// A permutation of 64 bits in which every bit depends on every other: the finalizer of SplitMix64 (Steele and others, 2014).
+/// A permutation of the 64-bit numbers in which every bit of the result depends on every bit of the argument: the
+/// finalizer of SplitMix64 (Steele and others, 2014).
 fn mix(mut bits: u64) -> u64 {
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -305,7 +314,7 @@ fn mix(mut bits: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// The inverse of [`mix`]. The factors are the inverses of the two above modulo 2^64.
+/// The inverse of [`mix`]. The factors are the inverses modulo 2^64 of those in `mix`.
 fn unmix(mut bits: u64) -> u64 {
     bits = bits ^ bits >> 31 ^ bits >> 62;
     bits = bits.wrapping_mul(0x3196_42b2_d24d_8ec3);
@@ -396,15 +405,16 @@ mod tests {
         earlier.columns[TableId::JointPose as usize].truncate(width - 1);
         earlier.seal(&mut batch.clone(), 2);
         let stored = Checksums::from_bytes(earlier.checksums.all as i64, &earlier.checksums.to_bytes()).unwrap();
-        let mut again = ChecksumBuilder::like(&stored);
+        let mut again = ChecksumBuilder::with_columns_of(&stored);
         again.seal(&mut batch.clone(), 2);
         assert_eq!((&again.checksums, &again.steps), (&stored, &earlier.steps));
         assert_ne!(sums(&batch).0.all, stored.all);
         let end = [Cell::from("finished"), Cell::Null, Cell::Integer(3)];
         let added = [&end[..], &[Cell::Null]].concat();
-        assert!(is_of_end(of_end(&end), &end) && is_of_end(of_end(&end), &added));
+        assert!(matches_end(end_checksum(&end), &end) && matches_end(end_checksum(&end), &added));
         assert!(
-            !is_of_end(of_end(&end), &end[..2]) && !is_of_end(of_end(&end), &[&end[..], &[Cell::Real(1.0)]].concat())
+            !matches_end(end_checksum(&end), &end[..2])
+                && !matches_end(end_checksum(&end), &[&end[..], &[Cell::Real(1.0)]].concat())
         );
     }
 }

@@ -1,9 +1,9 @@
-//! The kinds of things that rows are about.
+//! Kinds of components that rows describe.
 
-/// The kind of a component.
+/// Kind of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ComponentKind {
-    /// A body, of a robot or an object.
+    /// A body of a robot, or an object.
     Body,
     /// A joint.
     Joint,

@@ -1,7 +1,8 @@
-//! What a log is, whatever database it is in: its tables, the values of rows, their numbers and checksums, and which steps and rows
-//! are there.
+//! The format of a log, independent of its database: tables, values of rows, numbering, checksums, and the rules by
+//! which steps and rows are logged.
 //!
-//! It knows no database and no SQL but the statements that follow from the schema. Start at [`schema`].
+//! This module knows no database, and no SQL except for the statements that follow from the schema. Start at
+//! [`schema`].
 
 pub(super) mod axis_angle;
 pub(super) mod cadence;

@@ -1,8 +1,8 @@
-//! Lists of numbers as text that every database can take apart: an array in JSON.
+//! Lists of numbers as texts that every database can take apart: JSON arrays.
 
 use std::fmt::Write as _;
 
-/// The array; what is not finite is null. Numbers read back to the same bits.
+/// Formats numbers as a JSON array. Numbers that are not finite become null. All others read back to the same bits.
 pub fn format_numbers(numbers: &[f64]) -> String {
     let mut text = String::with_capacity(numbers.len() * 20 + 2);
     for (index, number) in numbers.iter().enumerate() {
@@ -14,7 +14,7 @@ pub fn format_numbers(numbers: &[f64]) -> String {
     text
 }
 
-/// The numbers of an array; null, and what is no number, is "not a number".
+/// Parses the numbers of an array. Null, and anything else that is not a number, becomes NaN.
 pub fn parse_numbers(text: &str) -> Vec<f64> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     let number = |text: &str| text.trim().parse().unwrap_or(f64::NAN);

@@ -1,21 +1,22 @@
-//! When a row of a body, joint or reading is written, and how far a reader has to look back for one that was not.
+//! Rules by which rows of bodies, joints and readings are written or left out.
 
 use super::cadence::Cadence;
 
-/// When a row is written.
+/// Rule by which a row is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowPolicy {
     /// In every logged step.
     Always,
-    /// When it differs from the one before.
+    /// When the row differs from the component's last row.
     Changed,
-    /// Rows of a robot's bodies and joints when any of them differs, rows of an object when it does: what is asleep, fixed or at
-    /// rest has none, and a robot has all of its rows in a step or none, so that sums over it are right. Readings always.
+    /// All rows of a robot's bodies and joints when any of them differs from its last row, and the row of an object
+    /// when it differs. Robots and objects that are asleep, fixed or at rest have no rows. A robot has all of its rows
+    /// in a step or none, so that sums over the robot are right. Readings always have rows.
     Moving,
 }
 
 impl RowPolicy {
-    /// The number that `simulation.on_change` has for it.
+    /// Number of the policy in `simulation.on_change`.
     pub(crate) fn number(self) -> u64 {
         match self {
             Self::Always => 0,
@@ -24,7 +25,7 @@ impl RowPolicy {
         }
     }
 
-    /// The policy of a number.
+    /// Policy of a number in `simulation.on_change`.
     pub(crate) fn from_number(number: u64) -> Self {
         match number {
             0 => Self::Always,
@@ -33,9 +34,9 @@ impl RowPolicy {
         }
     }
 
-    /// After how many multiples of the run's first spacing all rows are written again, so that a reader need not look back farther.
-    /// For [`Self::Moving`] these rows are a hundredth of what logging everything would take, and a reader looks back a tenth of a
-    /// second at 1 kHz; [`Self::Changed`] is for the smallest logs, and takes ten times longer.
+    /// Interval after which all rows are written again, in multiples of the run's first spacing. It limits how far a
+    /// reader has to look back. For [`Self::Moving`] these rows are a hundredth of a full log, and a reader looks back
+    /// a tenth of a second at 1 kHz. [`Self::Changed`] is for the smallest logs, and its interval is ten times longer.
     pub(crate) fn refresh_interval(self) -> u64 {
         match self {
             Self::Always => 1,
@@ -44,7 +45,7 @@ impl RowPolicy {
         }
     }
 
-    /// How many steps a reader has to look back at most for the newest row of each body and joint.
+    /// Largest number of steps that a reader has to look back for the newest row of each body and joint.
     pub(crate) fn reach(self, cadence: Cadence) -> u64 {
         match self {
             Self::Always => 0,

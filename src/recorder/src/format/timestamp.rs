@@ -1,22 +1,22 @@
-//! Calendar time as a run's row has it: the only place that reads it.
+//! Calendar time in the format of a run's row. This is the only code that reads the calendar clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Now, UTC, ISO 8601 with milliseconds.
+/// The present time, UTC, ISO 8601 with milliseconds.
 pub(crate) fn now() -> String {
     before_now(Duration::ZERO)
 }
 
-/// The time so long ago, in the same form.
+/// The time `ago` before now, in the format of [`now`].
 #[allow(clippy::disallowed_methods, reason = "this is where calendar time is stamped")]
 pub(crate) fn before_now(ago: Duration) -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    iso(since.saturating_sub(ago).as_millis() as u64)
+    format_iso_8601(since.saturating_sub(ago).as_millis() as u64)
 }
 
-/// The Gregorian calendar: days are counted from 1 March of the year 0, which puts the odd day of leap years at the year's end; 400 years have
-/// 146 097 days, and 153 days make five months.
-fn iso(milliseconds: u64) -> String {
+/// Formats a time in milliseconds since 1970 by the Gregorian calendar. Days are counted from 1 March of the year 0,
+/// which puts the leap day at the end of the year. 400 years have 146 097 days, and five months have 153 days.
+fn format_iso_8601(milliseconds: u64) -> String {
     let (days, rest) = (milliseconds / 86_400_000 + 719_468, milliseconds % 86_400_000);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -44,7 +44,7 @@ mod tests {
             (4_107_542_400, "2100-03-01T00:00:00.000Z"),
             (1_767_225_599, "2025-12-31T23:59:59.000Z"),
         ] {
-            assert_eq!(iso(seconds * 1000), text);
+            assert_eq!(format_iso_8601(seconds * 1000), text);
         }
     }
 }

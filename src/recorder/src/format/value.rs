@@ -1,9 +1,9 @@
-//! Values of rows and answers, the same for every database.
+//! Values of rows and of query results, the same for every database.
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Nothing, or a number that is not finite.
+    /// NULL: no value, or a number that is not finite.
     Null,
     /// A whole number.
     Integer(i64),
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// The bytes of bytes or of a text, which some databases do not tell apart; none of anything else.
+    /// The bytes of a value of bytes or of a text, which some databases do not distinguish; empty for other values.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -42,7 +42,7 @@ impl Value {
         }
     }
 
-    /// The text; an empty one of anything else.
+    /// The text; empty for other values.
     pub fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -50,7 +50,7 @@ impl Value {
         }
     }
 
-    /// Whether both are the same to the bit, except for the sign of zero, which SQLite does not keep.
+    /// True if both values have the same bits. The sign of zero is ignored, because SQLite does not keep it.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Real(one), Self::Real(other)) => one == other || one.to_bits() == other.to_bits(),
@@ -93,42 +93,42 @@ impl<'a> From<&'a Value> for Parameter<'a> {
     }
 }
 
-/// A row of an answer.
+/// A row of a query result.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row(pub(crate) Vec<Value>);
 
 impl Row {
-    /// A column that holds a whole number, unless it is NULL.
+    /// A column as a whole number; `None` for NULL.
     pub(crate) fn integer(&self, column: usize) -> Option<i64> {
         match self.0.get(column) {
-            // Sums of whole numbers may come as reals.
+            // Databases may return sums of whole numbers as reals.
             Some(Value::Real(real)) => Some(*real as i64),
             value => value.and_then(Value::integer),
         }
     }
 
-    /// A column that was asked for.
+    /// A column; NULL if there is no such column.
     pub(crate) fn value(&self, column: usize) -> &Value {
         self.0.get(column).unwrap_or(&Value::Null)
     }
 
-    /// A column that holds a count; NULL is 0.
+    /// A column as a count; 0 for NULL or a negative number.
     pub(crate) fn count(&self, column: usize) -> u64 {
         self.integer(column).map_or(0, |integer| integer.max(0) as u64)
     }
 
-    /// A column that holds a number, unless it is NULL.
+    /// A column as a number; `None` for NULL.
     pub(crate) fn real(&self, column: usize) -> Option<f64> {
         self.0.get(column).and_then(Value::number)
     }
 
-    /// A column that holds a text; NULL is empty.
+    /// A column as a text; empty for NULL.
     pub(crate) fn text(&self, column: usize) -> &str {
         self.0.get(column).map_or("", Value::text)
     }
 }
 
-/// The type of a column.
+/// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnType {
     /// Whole numbers.
@@ -141,11 +141,11 @@ pub enum ColumnType {
     Bytes,
 }
 
-/// A column of an answer.
+/// A column of a query result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its type, where the database says it.
+    /// Type of the column; `None` if the database does not report it.
     pub column_type: Option<ColumnType>,
 }

@@ -92,7 +92,7 @@ impl Batch {
     /// Approximate size of the batch's values in a database, in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
         match &self.content {
-            Content::Begin(rows) | Content::Rows(rows) => rows.bytes(),
+            Content::Begin(rows) | Content::Rows(rows) => rows.size_bytes(),
             Content::End(_) => 0,
         }
     }
@@ -100,7 +100,7 @@ impl Batch {
     /// Number of rows of steps, commands and events.
     pub(super) fn row_count(&self) -> u64 {
         match &self.content {
-            Content::Rows(rows) => rows.count(),
+            Content::Rows(rows) => rows.row_count(),
             Content::Begin(_) | Content::End(_) => 0,
         }
     }

@@ -174,7 +174,7 @@ impl CurrentRun {
     /// Takes the rows since the previous batch as a batch; `None` if there are none.
     pub(super) fn take_batch(&mut self) -> Option<Batch> {
         let mut rows = std::mem::take(&mut self.rows);
-        let count = rows.count();
+        let count = rows.row_count();
         (count > 0).then(|| {
             self.progress.rows += count;
             self.checksums.seal(&mut rows, self.batch + 1);

@@ -31,7 +31,7 @@ pub struct GraspFinding<'a> {
 /// # Errors
 /// When the database cannot be reached, or cannot be written.
 pub fn keep_grasp(database: &Database, finding: &GraspFinding) -> Result<(), RecorderError> {
-    let (statement, columns) = schema::insert_of_no_run("grasp");
+    let (statement, columns) = schema::insert_outside_runs("grasp");
     let asked = timestamp::now();
     let mut hasher = blake3::Hasher::new();
     for text in finding.texts {

@@ -74,7 +74,7 @@ impl GraspTasks {
             let known = rows.iter().map(|row| row.count(0)).collect();
             Ok::<_, RecorderError>((connection, known))
         })?;
-        let (statement, columns) = schema::insert_of_no_run("graspTask");
+        let (statement, columns) = schema::insert_outside_runs("graspTask");
         Ok(Self { runtime, connection, batch, statement, columns, known, waiting: Vec::new() })
     }
 

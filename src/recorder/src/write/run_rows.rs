@@ -59,7 +59,7 @@ pub(super) fn encode_run_start(run: &RunDescription, start: &RunStart) -> TableR
         origin.map_or(Cell::Null, |origin| origin.step.0.into()),
         thinned.map_or(Cell::Null, |(after, _)| after.into()),
         thinned.map_or(Cell::Null, |(_, every)| every.into()),
-        checksum::VERSION.into(),
+        checksum::SCHEME_VERSION.into(),
     ];
     rows.push(TableId::Simulation, row);
     if let Some(Origin { step, chain_head, state, .. }) = origin {
@@ -112,7 +112,7 @@ pub(super) fn encode_run_end(outcome: &RunOutcome, totals: RunTotals, ended: &st
         other => unreachable!("simulation.{other} is written at the end of a run, which has no value for it"),
     };
     let mut values: Vec<Cell> = schema::columns_at_end().into_iter().map(value).collect();
-    let checksum = checksum::of_end(&values);
+    let checksum = checksum::end_checksum(&values);
     values.extend([checksum.into(), Cell::Run]);
     values
 }

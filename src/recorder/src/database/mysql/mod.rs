@@ -127,7 +127,7 @@ impl Connection {
         let most = self.max_packet.saturating_sub(PACKET_OVERHEAD);
         // The server ends the connection after a statement that is too large, which would look like a server that is
         // away.
-        let rows = cells.chunks(table.width()).map(|row| row.iter().map(Cell::bytes).sum::<u64>());
+        let rows = cells.chunks(table.width()).map(|row| row.iter().map(Cell::size_bytes).sum::<u64>());
         let largest = rows.max().unwrap_or(0);
         if largest > most {
             let allowed = self.max_packet;

@@ -1,11 +1,11 @@
-//! What the schema says of a column, and the columns that several tables and views have in common.
+//! Definitions of columns, and the columns that several tables and views share.
 
 use super::super::value::ColumnType;
 
 /// One or more neighbouring columns of the same type, unit and meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns {
-    /// Their names, separated by a comma and a blank.
+    /// Names of the columns, separated by a comma and a blank.
     pub(super) names: &'static str,
     pub(super) column_type: ColumnType,
     pub(super) unit: &'static str,
@@ -16,7 +16,7 @@ pub struct Columns {
     pub(super) is_summed: bool,
 }
 
-/// What the numbers of a column refer to.
+/// Kind of object that the numbers of a column refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
     None,
@@ -30,18 +30,18 @@ pub(crate) enum Reference {
     Component,
 }
 
-/// Who writes a column, and when.
+/// Time at which a column is written, and by whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// The database numbers the rows itself.
+    /// By the database, which numbers the rows.
     ByDatabase,
-    /// The recorder, when it inserts the row.
+    /// By the recorder, when it inserts the row.
     WithRow,
-    /// The recorder, when it inserts the run's row and again when the run ends.
+    /// By the recorder, when it inserts the run's row and again when the run ends.
     WithRowAndAtEnd,
-    /// The recorder, when the run ends.
+    /// By the recorder, when the run ends.
     AtEnd,
-    /// The recorder, with each batch that it commits.
+    /// By the recorder, with each batch that it commits.
     WithBatch,
 }
 
@@ -82,13 +82,14 @@ impl Columns {
         self
     }
 
-    /// The checksums leave it out: its value changes after the row was inserted, or is a checksum itself.
+    /// Leaves the columns out of the checksums, because their values change after the row was inserted, or are
+    /// checksums themselves.
     pub(super) const fn unsummed(mut self) -> Self {
         self.is_summed = false;
         self
     }
 
-    /// Its names.
+    /// Names of the columns.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.split(", ")
     }
@@ -101,7 +102,8 @@ impl Columns {
         self.reference
     }
 
-    /// The unit; empty for what has none, and two with `or` between them where it depends on the joint's kind.
+    /// Unit of the columns; empty if they have none. If the unit depends on the kind of joint, there are two with `or`
+    /// between them.
     pub fn unit(&self) -> &'static str {
         self.unit
     }

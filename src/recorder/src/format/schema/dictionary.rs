@@ -1,4 +1,4 @@
-//! The data dictionary: what the tables, views and columns of a log mean, as `simpartner schema log` prints it.
+//! The data dictionary, which describes the tables, views and columns of a log. `simpartner schema log` prints it.
 
 use std::fmt::Write as _;
 
@@ -38,7 +38,7 @@ not: its base is ten on SQLite and PostgreSQL, and e on MySQL and MariaDB. None 
 SQLite that was built without mathematical functions refuses `motionLog` and `wheelLog`. No other view needs them.
 ";
 
-/// The text of the book's page `reference/log.md`.
+/// Text of the book's page `reference/log.md`.
 pub fn dictionary() -> String {
     let mut text = HEADER.to_owned();
     for (title, is_named) in [("Views with names", true), ("Tables, and the views of the thesis", false)] {
@@ -64,7 +64,7 @@ pub fn dictionary() -> String {
 }
 
 impl Table {
-    /// The unit of a column; none if the table has no such column.
+    /// Unit of a column; `None` if the table has no such column.
     pub fn unit(&self, column: &str) -> Option<&'static str> {
         self.columns().find(|(name, _)| *name == column).map(|(_, columns)| columns.unit())
     }

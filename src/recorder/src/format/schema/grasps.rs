@@ -1,4 +1,4 @@
-//! The tables of the laboratory of grasps. Their rows belong to no run: queries of every run see all of them.
+//! The tables of the grasp laboratory. Their rows belong to no run, so queries of every run see all of them.
 
 use super::{
     columns::{Written, integer, real, text},
@@ -8,7 +8,7 @@ use super::{
 /// The tables whose rows belong to no run.
 pub(super) const GRASPS: [Table; 2] = [GRASP, GRASP_TASK];
 
-/// What such tables have in common.
+/// Common values of these tables.
 const OF_NO_RUN: Table =
     Table { name: "", doc: "", kind: TableKind::OfNoRun, key: Key::None, key_columns: 1, order: "", columns: &[] };
 

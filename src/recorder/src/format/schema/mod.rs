@@ -1,9 +1,10 @@
-//! The tables and views of a log: the one place that names their columns.
+//! The tables and views of a log. This is the only code that defines their columns.
 //!
-//! The statements, the order of the values in a row, the checksums, what readers ask for and the data dictionary all follow
-//! from [`TABLES`]. To add a column to a table takes an entry in `tables`, a migration for each database, and the value where its
-//! rows are made (`write::row_encoder`, `write::run_rows`). The entry comes behind the table's other columns that are written at the
-//! same time: stored checksums name columns by their place, and so those of older logs stay valid.
+//! The statements, the order of the values in a row, the checksums, the queries of readers and the data dictionary all
+//! follow from [`TABLES`]. A new column of a table needs an entry in `tables`, a migration for each database, and its
+//! value in the code that encodes the rows (`write::row_encoder`, `write::run_rows`). The entry must come behind the
+//! table's other columns that are written at the same time. Stored checksums refer to columns by their index, and this
+//! order keeps the checksums of older logs valid.
 
 mod columns;
 #[cfg(test)]
@@ -26,14 +27,15 @@ use table::{Key, TableKind};
 
 use super::{ids::rows_of, value::ColumnType};
 
-const COUNT: usize = tables::STORED.len() + views::VIEWS.len() + grasps::GRASPS.len();
+const TABLE_COUNT: usize = tables::STORED.len() + views::VIEWS.len() + grasps::GRASPS.len();
 
-/// Every table and view of a log: first the tables in the order of `TableId`, then the views, then the tables whose rows belong to no run.
-pub static TABLES: [Table; COUNT] = {
+/// Every table and view of a log: first the tables in the order of `TableId`, then the views, then the tables whose
+/// rows belong to no run.
+pub static TABLES: [Table; TABLE_COUNT] = {
     let (stored, views) = (tables::STORED.len(), views::VIEWS.len());
-    let mut all = [tables::STORED[0]; COUNT];
+    let mut all = [tables::STORED[0]; TABLE_COUNT];
     let mut index = 0;
-    while index < COUNT {
+    while index < TABLE_COUNT {
         all[index] = match index {
             _ if index < stored => tables::STORED[index],
             _ if index < stored + views => views::VIEWS[index - stored],
@@ -44,11 +46,11 @@ pub static TABLES: [Table; COUNT] = {
     all
 };
 
-/// The statement that inserts a row of a table whose rows belong to no run, and its columns in the order of the values.
+/// Statement that inserts a row into a table whose rows belong to no run, and the columns in the order of its values.
 ///
 /// # Panics
 /// When there is no such table, which is an error of this program.
-pub(crate) fn insert_of_no_run(table: &str) -> (String, Vec<(&'static str, ColumnType)>) {
+pub(crate) fn insert_outside_runs(table: &str) -> (String, Vec<(&'static str, ColumnType)>) {
     let table = grasps::GRASPS.iter().find(|known| known.name == table);
     let table = table.unwrap_or_else(|| panic!("a table of no run"));
     let columns = table.columns().filter(|(_, columns)| columns.written == Written::WithRow);
@@ -59,22 +61,23 @@ pub(crate) fn insert_of_no_run(table: &str) -> (String, Vec<(&'static str, Colum
 }
 
 impl Table {
-    /// The table of a name, in whatever case.
+    /// The table or view of a name, in upper or lower case.
     pub fn named(name: &str) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.name.eq_ignore_ascii_case(name))
     }
 
-    /// True of a view that shows the rows of tables with the names of things in them.
+    /// True for a view with the names of robots, bodies, joints and devices.
     pub fn is_named_view(&self) -> bool {
         matches!(self.kind, TableKind::NamedView | TableKind::SensorView)
     }
 
-    /// True of what rows of runs are written into; views show them, and grasps belong to no run.
+    /// True for a table that rows of runs are written into. Views only show such rows, and rows of grasps belong to no
+    /// run.
     pub(crate) fn holds_runs(&self) -> bool {
         self.id().is_some()
     }
 
-    /// True if its rows belong to no run: each run sees all of them.
+    /// True for a table whose rows belong to no run. Queries of every run see all of its rows.
     pub fn is_of_no_run(&self) -> bool {
         self.kind == TableKind::OfNoRun
     }
@@ -86,12 +89,12 @@ impl Table {
         }
     }
 
-    /// Its columns, each with what it has in common with its neighbours.
+    /// Names of the columns, each with the definition that it shares with its neighbours.
     pub fn columns(&self) -> impl Iterator<Item = (&'static str, &'static Columns)> {
         self.columns.iter().flat_map(|columns| columns.names().map(move |name| (name, columns)))
     }
 
-    /// True if its rows belong to steps by their `simulationRowID`.
+    /// True if the rows belong to steps by a `simulationRowID`.
     pub(crate) fn has_rows_of_steps(&self) -> bool {
         self.key == Key::Row
     }
@@ -101,7 +104,7 @@ impl Table {
         self.has_rows_of_steps() || self.columns().any(|(name, _)| name == "step")
     }
 
-    /// The condition that holds for a run's rows and no others; tables in it are qualified by `schema`, if there is one.
+    /// SQL condition that selects the rows of a run. `schema` qualifies the tables in it; it may be empty.
     pub(crate) fn belongs_to(&self, run: i64, schema: &str) -> String {
         let of_robots = format!("robotID IN (SELECT robotID FROM {schema}robot WHERE simulationID = {run})");
         match self.key {
@@ -120,21 +123,21 @@ impl Table {
     }
 }
 
-/// The columns of a table that are inserted with a row, in the order of its values.
-struct Inserted {
+/// Columns of a table that are inserted with a row, in the order of its values.
+struct InsertedColumns {
     columns: Vec<(&'static str, &'static Columns)>,
-    /// Their names, separated by a comma and a blank.
+    /// Names of the columns, separated by a comma and a blank.
     list: String,
 }
 
-static INSERTED: LazyLock<Vec<Inserted>> = LazyLock::new(|| {
-    let of = |id: TableId| {
+static INSERTED_COLUMNS: LazyLock<Vec<InsertedColumns>> = LazyLock::new(|| {
+    let inserted = |id: TableId| {
         let with_row = |written| matches!(written, Written::WithRow | Written::WithRowAndAtEnd);
         let columns: Vec<_> = id.table().columns().filter(|(_, columns)| with_row(columns.written)).collect();
         let list = columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        Inserted { columns, list }
+        InsertedColumns { columns, list }
     };
-    TableId::ALL.map(of).into()
+    TableId::ALL.map(inserted).into()
 });
 
 impl TableId {
@@ -146,61 +149,61 @@ impl TableId {
         self.table().name
     }
 
-    /// The columns that are inserted with a row, in the order of its values.
+    /// Columns that are inserted with a row, in the order of its values.
     pub(crate) fn inserted(self) -> &'static [(&'static str, &'static Columns)] {
-        &INSERTED[self as usize].columns
+        &INSERTED_COLUMNS[self as usize].columns
     }
 
-    /// The names of the inserted columns, separated by a comma and a blank.
+    /// Names of the inserted columns, separated by a comma and a blank.
     pub(crate) fn column_list(self) -> &'static str {
-        &INSERTED[self as usize].list
+        &INSERTED_COLUMNS[self as usize].list
     }
 
-    /// The names of the inserted columns.
+    /// Names of the inserted columns.
     pub(crate) fn column_names(self) -> Vec<&'static str> {
         self.inserted().iter().map(|(name, _)| *name).collect()
     }
 
-    /// The place of an inserted column in a row.
+    /// Index of an inserted column in a row.
     ///
     /// # Panics
     /// When the table has no such column, which is an error of this program.
-    pub(crate) fn place(self, column: &str) -> usize {
-        let place = self.inserted().iter().position(|(name, _)| *name == column);
-        place.unwrap_or_else(|| panic!("{} has no column {column}", self.name()))
+    pub(crate) fn column_index(self, column: &str) -> usize {
+        let index = self.inserted().iter().position(|(name, _)| *name == column);
+        index.unwrap_or_else(|| panic!("{} has no column {column}", self.name()))
     }
 
-    /// How many columns are inserted with a row.
+    /// Number of columns that are inserted with a row.
     pub(crate) fn width(self) -> usize {
         self.inserted().len()
     }
 
-    /// How many columns at the beginning tell a row from the others of its run.
+    /// Number of leading columns that identify a row among those of its run.
     pub(crate) fn key_columns(self) -> usize {
         self.table().key_columns
     }
 
-    /// Whether an inserted column is part of the checksums.
-    pub(crate) fn is_summed(self, place: usize) -> bool {
-        self.inserted()[place].1.is_summed
+    /// True if the inserted column of this index is part of the checksums.
+    pub(crate) fn is_summed(self, index: usize) -> bool {
+        self.inserted()[index].1.is_summed
     }
 
-    /// The statement that inserts so many rows at once, with a question mark for each value.
+    /// Statement that inserts `rows` rows, with a question mark for each value.
     pub(crate) fn insert_statement(self, rows: usize) -> String {
         let row = format!("({})", vec!["?"; self.width()].join(","));
         format!("INSERT INTO {} ({}) VALUES {}", self.name(), self.column_list(), vec![row.as_str(); rows].join(","))
     }
 }
 
-/// The columns of a run's row that are written when the run ends, but for the checksum over them, which comes behind them. Their
-/// order is that of the values in the checksum.
+/// Columns of a run's row that are written when the run ends, without the checksum over them. The checksum depends on
+/// their order.
 pub(crate) fn columns_at_end() -> Vec<&'static str> {
     run_columns(|columns| {
         matches!(columns.written, Written::AtEnd | Written::WithRowAndAtEnd) && columns.names != END_CHECKSUM
     })
 }
 
-/// The columns of a run's row that are written after it was inserted.
+/// Columns of a run's row that are written after the row was inserted.
 pub(crate) fn columns_after_insert() -> Vec<&'static str> {
     run_columns(|columns| !matches!(columns.written, Written::ByDatabase | Written::WithRow))
 }
@@ -210,11 +213,12 @@ fn run_columns(is_wanted: impl Fn(&Columns) -> bool) -> Vec<&'static str> {
     columns.filter(|(_, columns)| is_wanted(columns)).map(|(name, _)| name).collect()
 }
 
-/// The column with the checksum over the columns of [`columns_at_end`].
+/// Column with the checksum over the columns of [`columns_at_end`].
 pub(crate) const END_CHECKSUM: &str = "end_checksum";
 
-/// The statement that sets columns of a run's row; behind their values comes the run's number. A text that may be NULL is given as
-/// an empty one: PostgreSQL wants to know the type of a NULL, and this program gives every NULL that of a number.
+/// Statement that sets columns of a run's row. Its parameters are the values of the columns, then the run's number. A
+/// text that is NULL is passed as an empty text, because PostgreSQL needs the type of a NULL, and this program passes
+/// every NULL as a number.
 pub(crate) fn update_run(names: &[&str]) -> String {
     let set = |name: &&str| match is_nullable_text(name) {
         true => format!("{name} = nullif(?, '')"),
@@ -224,7 +228,7 @@ pub(crate) fn update_run(names: &[&str]) -> String {
     format!("UPDATE simulation SET {} WHERE simulationID = ?", all.join(", "))
 }
 
-/// Whether a column of a run's row holds a text, or NULL until it is written.
+/// True for a text column of a run's row that is NULL until it is written.
 pub(crate) fn is_nullable_text(name: &str) -> bool {
     let mut columns = TableId::Simulation.table().columns();
     columns.any(|(known, columns)| {
@@ -234,8 +238,9 @@ pub(crate) fn is_nullable_text(name: &str) -> bool {
     })
 }
 
-/// A column's name as the schema spells it, from whatever case the database gave it: PostgreSQL folds names to lower case.
-pub(crate) fn spelled(name: &str) -> String {
+/// Name of a column in the spelling of the schema. Databases may return another case: PostgreSQL folds names to lower
+/// case.
+pub(crate) fn schema_spelling(name: &str) -> String {
     let mut known = TABLES.iter().flat_map(Table::columns);
     known.find(|(known, _)| known.eq_ignore_ascii_case(name)).map_or(name, |(known, _)| known).to_owned()
 }
@@ -261,8 +266,8 @@ mod tests {
         for (name, _) in TABLES.iter().flat_map(Table::columns) {
             assert_eq!(*spellings.entry(name.to_lowercase()).or_insert(name), name);
         }
-        assert_eq!(spelled("simulationrowid"), "simulationRowID");
-        assert_eq!(spelled("n"), "n");
+        assert_eq!(schema_spelling("simulationrowid"), "simulationRowID");
+        assert_eq!(schema_spelling("n"), "n");
     }
 
     #[test]

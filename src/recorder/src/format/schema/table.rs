@@ -2,8 +2,8 @@
 
 use super::columns::Columns;
 
-/// The tables that rows are written into, each before those that refer to it. Stored checksums name them by their place here: a
-/// new one comes last.
+/// Tables that rows of runs are written into. A table comes before those that refer to it. Stored checksums contain the
+/// index of the variant, so a new table must be added at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableId {
     Simulation,
@@ -31,28 +31,30 @@ pub(crate) enum TableId {
 /// A table or view of a log.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// Its name as the thesis or the schema spells it.
+    /// Name, in the spelling of the thesis or the schema.
     pub name: &'static str,
-    /// What a row is, a sentence; of a sensor's view the kind of sensor.
+    /// Description of a row in a sentence. For the view of a sensor, the kind of sensor instead.
     pub(super) doc: &'static str,
     pub(super) kind: TableKind,
     pub(super) key: Key,
+    /// Number of leading columns that identify a row among those of its run.
     pub(super) key_columns: usize,
-    /// The columns that its rows are sorted by within a run.
+    /// Columns by which the rows of a run are sorted.
     pub(crate) order: &'static str,
     pub(super) columns: &'static [Columns],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TableKind {
+    /// A table with rows of runs.
     Stored(TableId),
-    /// Rows that belong to no run.
+    /// A table whose rows belong to no run.
     OfNoRun,
-    /// A part of a table under the name that it has in the thesis.
+    /// A view of some columns of a table, under their name in the thesis.
     ThesisView,
-    /// A view with the names of things in it.
+    /// A view with the names of robots, bodies, joints and devices.
     NamedView,
-    /// The readings of one kind of sensor, with the names of things in it.
+    /// A view of the readings of one kind of sensor, with the names of robots and devices.
     SensorView,
 }
 
@@ -69,7 +71,7 @@ pub(super) enum Key {
     Joint,
     /// `componentID`, through the components of the run's robots.
     Component,
-    /// None: they belong to no run.
+    /// The rows belong to no run.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! The tables of a log, in the order of their foreign keys, with the columns in the order in which rows have their values.
+//! The tables of a log, in the order of their foreign keys. Their columns are in the order of the values in a row.
 
 use super::{
     columns::{
@@ -9,7 +9,7 @@ use super::{
     table::{Key, Table, TableId, TableKind},
 };
 
-/// A table: `key_columns` is how many columns at its beginning tell a row from the others of its run.
+/// A table. `key_columns` is the number of leading columns that identify a row among those of its run.
 const fn table(
     id: TableId,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! The views of a log: those of the thesis, and those with the names of things in them.
+//! The views of a log: the views of the thesis, and the views with the names of robots, bodies, joints and devices.
 
 use super::{
     columns::{
@@ -20,12 +20,12 @@ const fn view(
     Table { name, doc, kind, key, key_columns: 0, order, columns }
 }
 
-/// A part of `body_state` under the name that it has in the thesis.
+/// A view of some columns of `body_state`, under their name in the thesis.
 const fn of_thesis(name: &'static str, doc: &'static str, columns: &'static [Columns]) -> Table {
     view(TableKind::ThesisView, name, Key::Row, "simulationRowID, bodyID", doc, columns)
 }
 
-/// The readings of one kind of sensor.
+/// A view of the readings of one kind of sensor.
 const fn sensor(name: &'static str, kind: &'static str, columns: &'static [Columns]) -> Table {
     view(TableKind::SensorView, name, Key::Row, "simulationRowID, robot, device", kind, columns)
 }

@@ -156,7 +156,7 @@ impl<'a> Verifier<'a> {
 
     /// Compares the tables of the model with the checksums of the first batch.
     fn check_model(&mut self, group: &BatchGroup) -> Result<(), RecorderError> {
-        let mut builder = ChecksumBuilder::like(&group.checksums);
+        let mut builder = ChecksumBuilder::with_columns_of(&group.checksums);
         let mut add = |table: TableId, steps: Option<(u64, u64)>, inquiry: &mut Inquiry, ids: &StoredIds| {
             stored_rows::for_each_row(inquiry, ids, table, (steps, None), |row| {
                 builder.add_row(table, row);
@@ -178,7 +178,8 @@ impl<'a> Verifier<'a> {
 
     /// Checks the logged steps of a range, and compares their rows with the checksums of their batches.
     fn check_steps(&mut self, mut from: u64, to: u64, group: Option<&BatchGroup>) -> Result<(), RecorderError> {
-        let mut builder = group.map_or_else(Default::default, |group| ChecksumBuilder::like(&group.checksums));
+        let mut builder =
+            group.map_or_else(Default::default, |group| ChecksumBuilder::with_columns_of(&group.checksums));
         let mut changed = Vec::new();
         while from <= to {
             from = self.check_page(from, to, &mut builder, &mut changed)?;
@@ -252,7 +253,7 @@ impl<'a> Verifier<'a> {
 
     /// Checks a step by its row in `simulationRow`. `sum` is the checksum of the step's rows as they are now.
     fn check_step(&mut self, row: &[Cell], sum: Option<u64>, counts: &mut RowCounts, changed: &mut Vec<ChangedStep>) {
-        let number = |column: &str| match row[TableId::SimulationRow.place(column)] {
+        let number = |column: &str| match row[TableId::SimulationRow.column_index(column)] {
             Cell::Integer(integer) => Some(integer),
             _ => None,
         };

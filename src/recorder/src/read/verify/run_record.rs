@@ -68,14 +68,14 @@ impl RunRecord {
             findings.add("it was logged by a version without a chain of hashes, so it cannot be proved complete");
         }
         let integer = |name: &str| self.values.get(name).and_then(Value::integer);
-        if let Some(version) = integer("checksums").filter(|version| *version != checksum::VERSION as i64) {
+        if let Some(version) = integer("checksums").filter(|version| *version != checksum::SCHEME_VERSION as i64) {
             findings.add(format!("its checksums are of version {version}, which this program does not know"));
         }
         let columns = schema::columns_at_end();
         let value = |name: &&str| self.values.get(name).map_or(Cell::Null, Cell::from);
         let values: Vec<Cell> = columns.iter().map(value).collect();
         match integer(schema::END_CHECKSUM) {
-            Some(logged) if checksum::is_of_end(logged as u64, &values) => {}
+            Some(logged) if checksum::matches_end(logged as u64, &values) => {}
             Some(_) => findings.add(format!(
                 "the run's row in simulation: one of {} is not what was logged at its end",
                 columns.join(", ")

@@ -77,7 +77,7 @@ impl SpillReader {
                 let mut batch: Batch = postcard::from_bytes(&payload).map_err(|_| damaged())?;
                 let rows = &mut batch.content;
                 if let (Some(earlier), Content::Begin(rows) | Content::Rows(rows)) = (frame.earlier_tables(), rows) {
-                    rows.widen(TableId::Body, earlier.body_columns);
+                    rows.widen_rows(TableId::Body, earlier.body_columns);
                 }
                 Ok(batch)
             }
