@@ -1,4 +1,4 @@
-//! Writes the rows of an answer as a table, as CSV or as JSON. Numbers read back to the same bits.
+//! Writes the result of a query as a table, as CSV or as JSON. Numbers read back to the same bits.
 
 use std::{
     fmt::Write as _,
@@ -13,33 +13,34 @@ use simpartner_recorder::{
     inquiry::{Column, Listener, Scope, Value},
 };
 
-/// How an answer is written.
+/// Format of a query result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Columns under their names, for people.
+    /// Aligned columns under their names, for people.
     Table,
-    /// As in RFC 4180; no value is an empty field.
+    /// CSV as in RFC 4180; NULL is an empty field.
     Csv,
-    /// The same for a terminal, with control characters made visible.
+    /// CSV with visible control characters, for a terminal.
     CsvForTerminal,
-    /// An array of objects.
+    /// A JSON array of objects.
     Json,
 }
 
-/// Rows that determine the widths of a table's columns, so that it can begin before the last row is there: a few screens full.
-const LOOKED_AT: usize = 200;
+/// Number of rows that determine the widths of a table's columns: a few screens full. So the table can begin before the
+/// last row arrives.
+const SAMPLED_ROWS: usize = 200;
 
-/// Most characters of those rows, a megabyte: a cell may be as long as a model's text.
-const MOST_WAITING: usize = 1 << 20;
+/// Size of the sampled rows at which sampling ends, in bytes, because a cell may be as long as a model's text.
+const MAX_SAMPLED_BYTES: usize = 1 << 20;
 
-/// The widest column of a table, about the width of a terminal. A longer cell shifts the rest of its row, so that all others need not be
-/// padded to its length.
-const WIDEST: usize = 120;
+/// Largest width of a table's column, in characters: about the width of a terminal. A longer cell shifts the rest of
+/// its row, so that the other rows need not be padded to its length.
+const MAX_COLUMN_WIDTH: usize = 120;
 
-/// Asks the log, writes the answer, and returns how many rows it has.
+/// Executes a query, writes the result, and returns its number of rows.
 ///
 /// # Errors
-/// When the database does not understand the query, or the output is closed.
+/// When the database refuses the query, or the output is closed.
 pub fn answer(
     inquiry: &mut Inquiry,
     sql: &str,
@@ -47,8 +48,15 @@ pub fn answer(
     form: Form,
     out: &mut impl Write,
 ) -> Result<u64, AnalysisError> {
-    let mut answer =
-        Answer { form, out, columns: Vec::new(), waiting: Vec::new(), length: 0, widths: Vec::new(), rows: 0 };
+    let mut answer = AnswerWriter {
+        form,
+        out,
+        columns: Vec::new(),
+        sampled: Vec::new(),
+        sampled_bytes: 0,
+        widths: Vec::new(),
+        rows: 0,
+    };
     inquiry.ask(sql, scope, &mut answer)?;
     match form {
         Form::Json if answer.rows == 0 => writeln!(answer.out, "]")?,
@@ -60,29 +68,30 @@ pub fn answer(
     Ok(answer.rows)
 }
 
-/// An answer being written.
-struct Answer<'a, W> {
+/// Writes the result of a query.
+struct AnswerWriter<'a, W> {
     form: Form,
     out: &'a mut W,
     columns: Vec<String>,
-    /// Rows of a table before its widths are known.
-    waiting: Vec<Vec<String>>,
-    /// Characters of those.
-    length: usize,
-    /// The widths, once they are known.
+    /// Rows of a table that wait until the widths of the columns are known.
+    sampled: Vec<Vec<String>>,
+    /// Size of the waiting rows, in bytes.
+    sampled_bytes: usize,
+    /// Widths of the columns, in characters; empty until they are known.
     widths: Vec<usize>,
+    /// Number of rows received.
     rows: u64,
 }
 
-impl<W: Write> Listener for Answer<'_, W> {
+impl<W: Write> Listener for AnswerWriter<'_, W> {
     type Error = AnalysisError;
 
     fn columns(&mut self, columns: &[Column]) -> Result<(), AnalysisError> {
-        self.columns = names(columns);
+        self.columns = unique_names(columns);
         match self.form {
-            Form::Csv => line(self.out, self.columns.iter().map(|name| quoted(name)))?,
+            Form::Csv => write_csv_line(self.out, self.columns.iter().map(|name| quote_csv(name)))?,
             Form::CsvForTerminal => {
-                line(self.out, self.columns.iter().map(|name| printable(&quoted(name)).into_owned()))?
+                write_csv_line(self.out, self.columns.iter().map(|name| printable(&quote_csv(name)).into_owned()))?
             }
             Form::Json => self.out.write_all(b"[")?,
             Form::Table => {}
@@ -93,45 +102,48 @@ impl<W: Write> Listener for Answer<'_, W> {
     fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError> {
         self.rows += 1;
         match self.form {
-            Form::Csv => line(self.out, row.iter().map(csv))?,
-            Form::CsvForTerminal => line(self.out, row.iter().map(|value| printable(&csv(value)).into_owned()))?,
-            Form::Json => object(self.out, &self.columns, row, self.rows == 1)?,
+            Form::Csv => write_csv_line(self.out, row.iter().map(csv_field))?,
+            Form::CsvForTerminal => {
+                write_csv_line(self.out, row.iter().map(|value| printable(&csv_field(value)).into_owned()))?
+            }
+            Form::Json => write_json_object(self.out, &self.columns, row, self.rows == 1)?,
             Form::Table if self.widths.is_empty() => {
-                let row: Vec<String> = row.iter().map(shown).collect();
-                self.length += row.iter().map(String::len).sum::<usize>();
-                self.waiting.push(row);
-                if self.waiting.len() == LOOKED_AT || self.length > MOST_WAITING {
+                let row: Vec<String> = row.iter().map(table_cell).collect();
+                self.sampled_bytes += row.iter().map(String::len).sum::<usize>();
+                self.sampled.push(row);
+                if self.sampled.len() == SAMPLED_ROWS || self.sampled_bytes > MAX_SAMPLED_BYTES {
                     self.begin_table()?;
                 }
             }
-            Form::Table => aligned(self.out, row.iter().map(shown), &self.widths)?,
+            Form::Table => write_aligned(self.out, row.iter().map(table_cell), &self.widths)?,
         }
         Ok(())
     }
 }
 
-impl<W: Write> Answer<'_, W> {
-    /// Writes the head of the table and the rows that waited for it, once.
+impl<W: Write> AnswerWriter<'_, W> {
+    /// Determines the widths of the columns, and writes the head of the table and the sampled rows. Later calls do
+    /// nothing.
     fn begin_table(&mut self) -> io::Result<()> {
         if !self.widths.is_empty() {
             return Ok(());
         }
         let width = |text: &String| text.chars().count();
         let names: Vec<String> = self.columns.iter().map(|name| printable(name).into_owned()).collect();
-        let widest = |index: usize| self.waiting.iter().map(|row| width(&row[index])).max().unwrap_or(0);
-        let widths = names.iter().enumerate().map(|(index, name)| widest(index).max(width(name)).min(WIDEST));
+        let widest = |index: usize| self.sampled.iter().map(|row| width(&row[index])).max().unwrap_or(0);
+        let widths = names.iter().enumerate().map(|(index, name)| widest(index).max(width(name)).min(MAX_COLUMN_WIDTH));
         self.widths = widths.collect();
-        aligned(self.out, names.into_iter(), &self.widths)?;
-        aligned(self.out, self.widths.iter().map(|width| "-".repeat(*width)), &self.widths)?;
-        for row in self.waiting.drain(..) {
-            aligned(self.out, row.into_iter(), &self.widths)?;
+        write_aligned(self.out, names.into_iter(), &self.widths)?;
+        write_aligned(self.out, self.widths.iter().map(|width| "-".repeat(*width)), &self.widths)?;
+        for row in self.sampled.drain(..) {
+            write_aligned(self.out, row.into_iter(), &self.widths)?;
         }
         Ok(())
     }
 }
 
-/// Names of the columns; of a name that comes again, the later ones get a number, since an object has each name once.
-fn names(columns: &[Column]) -> Vec<String> {
+/// Names of the columns, made unique for the objects of JSON: repetitions of a name get a number.
+fn unique_names(columns: &[Column]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for column in columns {
         let mut name = column.name.clone();
@@ -145,28 +157,29 @@ fn names(columns: &[Column]) -> Vec<String> {
     names
 }
 
-/// The shortest text that reads back to the same number.
-pub(super) fn real(number: f64) -> String {
+/// Formats a number as the shortest text that reads back to the same number.
+fn format_real(number: f64) -> String {
     zmij::Buffer::new().format(number).to_owned()
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+fn format_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn shown(value: &Value) -> String {
+/// Cell of a table.
+fn table_cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Integer(integer) => integer.to_string(),
-        Value::Real(number) => real(*number),
-        // A table has one line to a row.
+        Value::Real(number) => format_real(*number),
+        // A row of a table has one line.
         Value::Text(text) => printable(&text.replace(['\n', '\r', '\t'], " ")).into_owned(),
-        Value::Bytes(bytes) => hexadecimal(bytes),
+        Value::Bytes(bytes) => format_hex(bytes),
     }
 }
 
 /// A field of CSV.
-fn csv(value: &Value) -> String {
+fn csv_field(value: &Value) -> String {
     let mut field = String::new();
     push_csv(&mut field, value);
     field
@@ -181,22 +194,25 @@ pub(super) fn push_csv(line: &mut String, value: &Value) {
             let _ = write!(line, "{integer}");
         }
         Value::Real(number) => line.push_str(zmij::Buffer::new().format(*number)),
-        Value::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => line.push_str(&quoted(text)),
+        Value::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) => {
+            line.push_str(&quote_csv(text))
+        }
         Value::Text(text) => line.push_str(text),
-        Value::Bytes(bytes) => line.push_str(&hexadecimal(bytes)),
+        Value::Bytes(bytes) => line.push_str(&format_hex(bytes)),
     }
 }
 
-fn quoted(text: &str) -> String {
-    // An empty text is not the same as no value.
+/// Quotes a field of CSV if it needs quotes.
+fn quote_csv(text: &str) -> String {
+    // Quotes distinguish an empty text from NULL.
     if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
     text.to_owned()
 }
 
-/// A line of CSV.
-pub(super) fn line(out: &mut impl Write, fields: impl Iterator<Item = String>) -> io::Result<()> {
+/// Writes a line of CSV.
+pub(super) fn write_csv_line(out: &mut impl Write, fields: impl Iterator<Item = String>) -> io::Result<()> {
     for (index, field) in fields.enumerate() {
         if index > 0 {
             out.write_all(b",")?;
@@ -206,34 +222,36 @@ pub(super) fn line(out: &mut impl Write, fields: impl Iterator<Item = String>) -
     out.write_all(b"\n")
 }
 
-fn object(out: &mut impl Write, columns: &[String], row: &[Value], first: bool) -> io::Result<()> {
+/// Writes a row as an element of a JSON array.
+fn write_json_object(out: &mut impl Write, columns: &[String], row: &[Value], first: bool) -> io::Result<()> {
     out.write_all(if first { b"\n  {" } else { b",\n  {" })?;
     for (index, (name, value)) in columns.iter().zip(row).enumerate() {
         if index > 0 {
             out.write_all(b", ")?;
         }
-        string(out, name)?;
+        write_json_string(out, name)?;
         out.write_all(b": ")?;
         match value {
             Value::Integer(integer) => write!(out, "{integer}")?,
-            Value::Real(number) if number.is_finite() => out.write_all(real(*number).as_bytes())?,
+            Value::Real(number) if number.is_finite() => out.write_all(format_real(*number).as_bytes())?,
             Value::Null | Value::Real(_) => out.write_all(b"null")?,
-            Value::Text(text) => string(out, text)?,
-            Value::Bytes(bytes) => string(out, &hexadecimal(bytes))?,
+            Value::Text(text) => write_json_string(out, text)?,
+            Value::Bytes(bytes) => write_json_string(out, &format_hex(bytes))?,
         }
     }
     out.write_all(b"}")
 }
 
-/// A string of JSON; also the control characters that JSON allows as they are go out by their numbers.
-fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
+/// Writes a string of JSON. All control characters are escaped, including those that JSON allows unescaped.
+fn write_json_string(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.write_all(printable(&serde_json::to_string(text)?).as_bytes())
 }
 
-fn aligned(out: &mut impl Write, cells: impl Iterator<Item = String>, widths: &[usize]) -> io::Result<()> {
+/// Writes a line of a table with aligned columns.
+fn write_aligned(out: &mut impl Write, cells: impl Iterator<Item = String>, widths: &[usize]) -> io::Result<()> {
     let mut line = String::new();
     for (cell, width) in cells.zip(widths) {
-        // A width in a format has 16 bits at most.
+        // Blanks are appended by hand, because a width in a format string has at most 16 bits.
         let blanks = width.saturating_sub(cell.chars().count()) + 2;
         line.push_str(&cell);
         line.extend(std::iter::repeat_n(' ', blanks));
@@ -248,13 +266,13 @@ mod tests {
     #[test]
     fn numbers_read_back_to_the_same_bits() {
         for number in [0.1, 1e-310, -0.0, 1.0 / 3.0, 9_007_199_254_740_993.0, f64::MAX] {
-            assert_eq!(real(number).parse::<f64>().unwrap().to_bits(), number.to_bits());
+            assert_eq!(format_real(number).parse::<f64>().unwrap().to_bits(), number.to_bits());
         }
     }
 
     #[test]
     fn a_name_that_comes_again_gets_a_number() {
         let column = |name: &str| Column { name: name.into(), column_type: None };
-        assert_eq!(names(&[column("x"), column("y"), column("x"), column("x")]), ["x", "y", "x_2", "x_3"]);
+        assert_eq!(unique_names(&[column("x"), column("y"), column("x"), column("x")]), ["x", "y", "x_2", "x_3"]);
     }
 }

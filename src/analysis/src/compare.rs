@@ -1,65 +1,68 @@
-//! Compares two runs step by step: where they begin to differ, to the bit, and how far apart each body gets.
+//! Compares two runs step by step: finds their first difference, to the bit, and the largest deviations of each body.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::LazyLock,
 };
 
-use super::{AnalysisError, Progress, orientation, table};
+use super::{AnalysisError, Progress, find_table, orientation};
 use simpartner_recorder::{
     Cadence, Inquiry, RecordedRun, RowPolicy,
     inquiry::{ComponentKind, Selection, Table, Value, first_difference, parse_numbers},
 };
 
-/// Logged steps that are in memory at a time: some megabytes for a robot.
-const CHUNK: u64 = 256;
+/// Number of logged steps whose rows are in memory at a time: some megabytes for a robot.
+const STEPS_PER_CHUNK: u64 = 256;
 
-/// The tables that are compared of a step, in the order of cause and effect.
-static COMPARED: LazyLock<[Compared; 5]> = LazyLock::new(|| {
-    // The values behind the step and the component.
+/// The compared tables, in the order of cause and effect.
+static COMPARED_TABLES: LazyLock<[ComparedTable; 5]> = LazyLock::new(|| {
+    // Columns behind the step and the component.
     let state = |name: &str| -> Vec<&'static str> {
         let columns = Table::named(name).into_iter().flat_map(Table::columns);
         columns.skip(2).map(|(name, _)| name).collect()
     };
     [
-        Compared { table: "command", number: "componentID", labels: 2, columns: vec!["ordinal", "text"] },
-        Compared { table: "body_state", number: "bodyID", labels: 0, columns: state("body_state") },
-        Compared { table: "jointPose", number: "jointID", labels: 0, columns: state("jointPose") },
-        Compared { table: "sensorReading", number: "componentID", labels: 1, columns: vec!["field", "value"] },
-        Compared { table: "scan", number: "componentID", labels: 0, columns: vec!["distances"] },
+        ComparedTable { table: "command", number: "componentID", labels: 2, columns: vec!["ordinal", "text"] },
+        ComparedTable { table: "body_state", number: "bodyID", labels: 0, columns: state("body_state") },
+        ComparedTable { table: "jointPose", number: "jointID", labels: 0, columns: state("jointPose") },
+        ComparedTable { table: "sensorReading", number: "componentID", labels: 1, columns: vec!["field", "value"] },
+        ComparedTable { table: "scan", number: "componentID", labels: 0, columns: vec!["distances"] },
     ]
 });
 
-/// A table, the column with the number of a row's component, and the columns that are compared. In some tables a component has several
-/// rows in a step; the first columns tell those apart.
-struct Compared {
+/// A compared table. In some tables a component has several rows in a step.
+struct ComparedTable {
     table: &'static str,
+    /// Column with the number of a row's component.
     number: &'static str,
+    /// Number of leading columns that distinguish these rows; 0 if there is only one.
     labels: usize,
+    /// Columns that are compared.
     columns: Vec<&'static str>,
 }
 
-/// Where two runs differ.
+/// A difference of two runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// The step.
+    /// Step at which the runs differ.
     pub step: u64,
-    /// Body, joint or device.
+    /// Name of the body, joint or device.
     pub component: String,
-    /// The number that differs: its column or the device's field; of a row that one run does not have the table.
+    /// Column or device field of the number that differs. If one run lacks the row, the device field or the name of the
+    /// table.
     pub field: String,
-    /// The same in words, such as `velocity, x`.
+    /// Description of the number in words, such as `velocity, x`.
     pub quantity: String,
-    /// The values; none is a row that the run does not have.
+    /// Values in the two runs; `None` if the run lacks the row.
     pub values: [Option<Value>; 2],
 }
 
-/// A largest deviation.
+/// Largest deviation of a quantity.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Largest {
-    /// How far apart.
+    /// Magnitude of the deviation, in the unit of the quantity.
     pub value: f64,
-    /// At which step first.
+    /// First step with this deviation.
     pub step: u64,
 }
 
@@ -71,53 +74,53 @@ impl Largest {
     }
 }
 
-/// How far apart a body gets.
+/// Largest deviations of a body between two runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Deviation {
-    /// Which body.
+    /// Name of the body.
     pub body: String,
-    /// Between the origins, metres.
+    /// Distance of the origins, m.
     pub position: Largest,
-    /// Between the orientations, radians.
+    /// Angle between the orientations, rad.
     pub angle: Largest,
-    /// Between the forces of contact, newtons.
+    /// Magnitude of the difference of the contact forces, N.
     pub force: Largest,
 }
 
-/// A quantity that differs somewhere.
+/// Counts of a quantity that differs between two runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differing {
-    /// How many bodies, joints or devices it differs of.
+    /// Indices of the bodies, joints or devices whose quantity differs.
     pub components: BTreeSet<usize>,
-    /// The first step in which it does.
+    /// First step in which the quantity differs.
     pub first: u64,
-    /// In how many rows.
+    /// Number of rows in which the quantity differs.
     pub rows: u64,
 }
 
 /// The result of a comparison.
 #[derive(Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// The step after which the runs are compared: 0, or the one that a fork goes on from.
+    /// Step after which the runs are compared: 0, or the step of the snapshot that a fork starts from.
     pub after: u64,
-    /// The quantities that differ, by their names.
+    /// Quantities that differ, by name.
     pub differing: BTreeMap<String, Differing>,
-    /// Steps that both have.
+    /// Number of steps that both runs have.
     pub common_steps: u64,
-    /// How many steps only the one or the other has, and the first of them.
+    /// For each run, the number of steps that only this run has, and the first of them.
     pub alone: [Option<(u64, u64)>; 2],
-    /// Bodies, joints and devices that only the one or the other has.
+    /// For each run, names of the bodies, joints and devices that only this run has.
     pub strangers: [Vec<String>; 2],
-    /// The lengths of a step in nanoseconds, if they differ.
+    /// Timesteps of the runs, ns, if they differ.
     pub timesteps_ns: Option<[u64; 2]>,
-    /// The first difference within the steps that both have.
+    /// First difference within the steps that both runs have.
     pub first: Option<Difference>,
-    /// The bodies that both have.
+    /// Largest deviations of the bodies that both runs have.
     pub deviations: Vec<Deviation>,
 }
 
 impl Comparison {
-    /// Whether nothing differs.
+    /// True if nothing differs.
     pub fn equal(&self) -> bool {
         self.first.is_none()
             && self.timesteps_ns.is_none()
@@ -126,9 +129,9 @@ impl Comparison {
     }
 }
 
-/// A run of a database.
+/// One of the two compared runs.
 pub struct Side<'a> {
-    /// The database.
+    /// Connection to the database of the run.
     pub inquiry: &'a mut Inquiry,
     /// The run.
     pub run: RecordedRun,
@@ -142,42 +145,42 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
     let mut found = Comparison::default();
     let lengths = [0, 1].map(|side| sides[side].run.timestep.nanoseconds());
     found.timesteps_ns = (lengths[0] != lengths[1]).then_some(lengths);
-    let components = ComponentIndex::of(sides)?;
+    let components = ComponentIndex::build(sides)?;
     found.strangers = [0, 1].map(|side| components.only_in(side));
     found.after = sides.iter().filter_map(|side| side.run.origin).max().unwrap_or(0);
     let bounds: Vec<(u64, u64)> = sides.iter().filter_map(|side| side.run.steps).collect();
-    // Commands act also in steps without rows of state.
+    // Commands can act in steps without rows of state, too.
     let last = bounds.iter().map(|bounds| bounds.1).max().unwrap_or(0);
     progress.begin("comparing steps", last + 1);
     let mut bodies: BTreeMap<usize, Deviation> = BTreeMap::new();
     let mut last_rows = LastRows::default();
-    last_rows.look_back(sides, &components, found.after)?;
+    last_rows.read_before(sides, &components, found.after)?;
     let mut from = found.after.saturating_add(1);
     while from <= last {
         progress.reach(from);
         // The side with more logged steps determines the chunk.
         let mut end = last;
         for side in &mut *sides {
-            end = side.inquiry.chunk_end(side.run.simulation_id, (from, end), CHUNK)?;
+            end = side.inquiry.chunk_end(side.run.simulation_id, (from, end), STEPS_PER_CHUNK)?;
         }
         let chunk = (from, end);
         from = end + 1;
-        let steps = [steps(&mut sides[0], chunk)?, steps(&mut sides[1], chunk)?];
+        let steps = [read_steps(&mut sides[0], chunk)?, read_steps(&mut sides[1], chunk)?];
         let common = found.count_steps(&steps, [0, 1].map(|side| sides[side].run.cadence));
         let mut earliest: Option<Difference> = None;
-        for compared in COMPARED.iter() {
-            let [one, two] = [0, 1].map(|side| rows(&mut sides[side], compared, chunk, &components.numbers[side]));
-            let mut pairs = pairs(one?, two?);
+        for compared in COMPARED_TABLES.iter() {
+            let [one, two] = [0, 1].map(|side| read_rows(&mut sides[side], compared, chunk, &components.numbers[side]));
+            let mut pairs = pair_rows(one?, two?);
             last_rows.fill_in(sides, compared, &mut pairs);
             let relevant =
                 pairs.iter().filter(|(key, _)| compared.table == "command" || common.binary_search(&key.0).is_ok());
             for (key, values) in relevant {
                 if compared.table == "body_state" {
-                    deviate(&mut bodies, compared, key, values);
+                    update_deviation(&mut bodies, compared, key, values);
                 }
                 found.count_differing(compared, key, values);
                 if found.first.is_none() && earliest.as_ref().is_none_or(|earliest| key.0 < earliest.step) {
-                    earliest = difference(compared, &components, key, values).or(earliest);
+                    earliest = find_difference(compared, &components, key, values).or(earliest);
                 }
             }
         }
@@ -191,8 +194,8 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
 }
 
 impl Comparison {
-    /// Counts the quantities that differ in a row.
-    fn count_differing(&mut self, compared: &Compared, key: &Key, values: &[Option<Vec<Value>>; 2]) {
+    /// Counts the quantities that differ in a pair of rows.
+    fn count_differing(&mut self, compared: &ComparedTable, key: &RowKey, values: &[Option<Vec<Value>>; 2]) {
         let mut differs = |quantity: String| {
             let differing =
                 self.differing.entry(quantity).or_insert(Differing { first: key.0, ..Differing::default() });
@@ -201,12 +204,12 @@ impl Comparison {
             differing.rows += 1;
         };
         let (Some(one), Some(two)) = (&values[0], &values[1]) else {
-            return differs(format!("{} in one run only", compared.row()));
+            return differs(format!("{} in one run only", compared.row_description()));
         };
         let mut last = String::new();
         for (index, _) in one.iter().zip(two).enumerate().filter(|(_, (one, two))| !one.is_same(two)) {
-            // A vector counts once.
-            let quantity = compared.quantity(index, key).0;
+            // The components of a vector count once.
+            let quantity = compared.quantity_name(index, key).0;
             if quantity != last {
                 differs(quantity.clone());
                 last = quantity;
@@ -214,10 +217,10 @@ impl Comparison {
         }
     }
 
-    /// Counts the steps of a chunk and returns those that both have.
+    /// Counts the steps of a chunk, and returns the steps that both runs have.
     fn count_steps(&mut self, steps: &[Vec<u64>; 2], cadences: [Cadence; 2]) -> Vec<u64> {
         for side in [0, 1] {
-            // A step that the other run leaves out on purpose is not missing there.
+            // A step that the other run leaves out by its cadence does not count as missing.
             let misses =
                 |step: &&u64| steps[1 - side].binary_search(step).is_err() && cadences[1 - side].is_logged(**step);
             for step in steps[side].iter().filter(misses) {
@@ -231,16 +234,16 @@ impl Comparison {
     }
 }
 
-/// A row of every step: its table, the component it is of, and what tells it from that component's others.
-type RowKey = (&'static str, usize, String);
+/// A row of each step: its table, the index of its component, and its label among the rows of the component.
+type RecurringRow = (&'static str, usize, String);
 
-/// The last row of each component, for runs that leave out rows that are like the ones before.
+/// For each run, the last row of each component, for runs that leave out rows whose values did not change.
 #[derive(Default)]
-struct LastRows([HashMap<RowKey, Vec<Value>>; 2]);
+struct LastRows([HashMap<RecurringRow, Vec<Value>>; 2]);
 
 impl LastRows {
-    /// Reads the last rows up to a step, which replace those that were left out behind it.
-    fn look_back(
+    /// Reads the last rows up to the step `after`, which stand for the rows that were left out after it.
+    fn read_before(
         &mut self,
         sides: &mut [Side<'_>; 2],
         components: &ComponentIndex,
@@ -248,11 +251,13 @@ impl LastRows {
     ) -> Result<(), AnalysisError> {
         for side in [0, 1] {
             let from = (after + 1).saturating_sub(sides[side].run.reach());
-            for compared in
-                COMPARED.iter().filter(|compared| compared.may_lack(sides[side].run.row_policy)).collect::<Vec<_>>()
+            for compared in COMPARED_TABLES
+                .iter()
+                .filter(|compared| compared.may_omit(sides[side].run.row_policy))
+                .collect::<Vec<_>>()
             {
                 for ((_, component, label), values) in
-                    rows(&mut sides[side], compared, (from, after), &components.numbers[side])?
+                    read_rows(&mut sides[side], compared, (from, after), &components.numbers[side])?
                 {
                     self.0[side].insert((compared.table, component, label), values);
                 }
@@ -261,9 +266,14 @@ impl LastRows {
         Ok(())
     }
 
-    /// Replaces a row that was left out by the one before it.
-    fn fill_in(&mut self, sides: &[Side<'_>; 2], compared: &Compared, pairs: &mut [(Key, [Option<Vec<Value>>; 2])]) {
-        for side in [0, 1].into_iter().filter(|&side| compared.may_lack(sides[side].run.row_policy)) {
+    /// Replaces each row that was left out by the component's last row.
+    fn fill_in(
+        &mut self,
+        sides: &[Side<'_>; 2],
+        compared: &ComparedTable,
+        pairs: &mut [(RowKey, [Option<Vec<Value>>; 2])],
+    ) {
+        for side in [0, 1].into_iter().filter(|&side| compared.may_omit(sides[side].run.row_policy)) {
             for ((_, component, label), values) in pairs.iter_mut() {
                 let key = (compared.table, *component, label.clone());
                 match &values[side] {
@@ -275,9 +285,9 @@ impl LastRows {
     }
 }
 
-impl Compared {
-    /// Whether a run leaves out rows of this table that are like the ones before.
-    fn may_lack(&self, policy: RowPolicy) -> bool {
+impl ComparedTable {
+    /// True if a run with this policy leaves out rows of this table whose values did not change.
+    fn may_omit(&self, policy: RowPolicy) -> bool {
         match (policy, self.table) {
             (RowPolicy::Always, _) | (_, "command") => false,
             (RowPolicy::Changed, _) => true,
@@ -285,8 +295,8 @@ impl Compared {
         }
     }
 
-    /// What a row is.
-    fn row(&self) -> &'static str {
+    /// Description of a row, with an article.
+    fn row_description(&self) -> &'static str {
         match self.table {
             "command" => "a command",
             "body_state" => "the state of a body",
@@ -295,8 +305,8 @@ impl Compared {
         }
     }
 
-    /// A column in words: the quantity, and which number of it.
-    fn quantity(&self, index: usize, key: &Key) -> (String, String) {
+    /// Name of a column in words: the quantity, and its component or axis.
+    fn quantity_name(&self, index: usize, key: &RowKey) -> (String, String) {
         let column = self.columns[index];
         if self.table == "sensorReading" {
             return ("reading".into(), key.2.clone());
@@ -327,17 +337,17 @@ impl Compared {
     }
 }
 
-/// The components of both runs under one number each.
+/// The components of both runs with common indices.
 #[derive(Default)]
 struct ComponentIndex {
-    /// Bodies, joints and devices may have the same name.
+    /// Kind and name of each component. The kind is needed, because bodies, joints and devices may have the same name.
     names: Vec<(ComponentKind, String)>,
-    /// For each side, the places in `names` by the numbers in its log.
+    /// For each run, the indices in `names` by the numbers in its log.
     numbers: [HashMap<i64, usize>; 2],
 }
 
 impl ComponentIndex {
-    fn of(sides: &mut [Side<'_>; 2]) -> Result<Self, AnalysisError> {
+    fn build(sides: &mut [Side<'_>; 2]) -> Result<Self, AnalysisError> {
         let mut components = Self::default();
         for (side, numbers) in sides.iter_mut().zip(&mut components.numbers) {
             for component in side.inquiry.components(side.run.simulation_id)? {
@@ -352,6 +362,7 @@ impl ComponentIndex {
         Ok(components)
     }
 
+    /// Names of the components that only one of the runs has.
     fn only_in(&self, side: usize) -> Vec<String> {
         let others: Vec<&usize> = self.numbers[1 - side].values().collect();
         let mut strangers: Vec<usize> =
@@ -361,15 +372,16 @@ impl ComponentIndex {
     }
 }
 
-/// A row's step, the place of its component in the index, and what else tells it apart.
-type Key = (u64, usize, String);
+/// Key of a row: its step, the index of its component, and its label among the rows of the component in the step.
+type RowKey = (u64, usize, String);
 
-/// A row's values.
-type Row = (Key, Vec<Value>);
+/// A row with its key.
+type Row = (RowKey, Vec<Value>);
 
-fn steps(side: &mut Side<'_>, chunk: (u64, u64)) -> Result<Vec<u64>, AnalysisError> {
+/// The logged steps of a chunk.
+fn read_steps(side: &mut Side<'_>, chunk: (u64, u64)) -> Result<Vec<u64>, AnalysisError> {
     let mut found = Vec::new();
-    let selection = selection(side, "simulationRow", chunk)?;
+    let selection = chunk_selection(side, "simulationRow", chunk)?;
     side.inquiry.rows(&selection, &["step"], |row| {
         found.push(row[0].integer().unwrap_or(0) as u64);
         Ok::<_, AnalysisError>(())
@@ -377,27 +389,28 @@ fn steps(side: &mut Side<'_>, chunk: (u64, u64)) -> Result<Vec<u64>, AnalysisErr
     Ok(found)
 }
 
-fn selection(side: &Side<'_>, table: &str, chunk: (u64, u64)) -> Result<Selection, AnalysisError> {
-    Ok(Selection { steps: Some(chunk), ..Selection::all(self::table(table)?, side.run.simulation_id) })
+/// The rows of a table in a chunk of steps.
+fn chunk_selection(side: &Side<'_>, table: &str, chunk: (u64, u64)) -> Result<Selection, AnalysisError> {
+    Ok(Selection { steps: Some(chunk), ..Selection::all(find_table(table)?, side.run.simulation_id) })
 }
 
-/// The rows of a chunk, sorted by what they are of.
-fn rows(
+/// Reads the rows of a chunk, sorted by their keys.
+fn read_rows(
     side: &mut Side<'_>,
-    compared: &Compared,
+    compared: &ComparedTable,
     chunk: (u64, u64),
     numbers: &HashMap<i64, usize>,
 ) -> Result<Vec<Row>, AnalysisError> {
-    let selection = selection(side, compared.table, chunk)?;
+    let selection = chunk_selection(side, compared.table, chunk)?;
     let columns: Vec<&str> = ["step", compared.number].into_iter().chain(compared.columns.iter().copied()).collect();
     let mut found = Vec::new();
     side.inquiry.rows(&selection, &columns, |row| {
         let step = row[0].integer().unwrap_or(0) as u64;
-        // Every row is of a component that the run has entered before its first step.
+        // Every component is in the log before its first row, so a row of an unknown component is damaged and skipped.
         let Some(&component) = row[1].integer().and_then(|number| numbers.get(&number)) else { return Ok(()) };
         let label = match &row[2..2 + compared.labels.min(1)] {
             [Value::Text(text)] => text.clone(),
-            // Commands in their order.
+            // The padding sorts commands by their order.
             [other] => format!("{:>10}", other.integer().unwrap_or(0)),
             _ => String::new(),
         };
@@ -408,9 +421,9 @@ fn rows(
     Ok(found)
 }
 
-/// The rows of both sides by what they are of; what one does not have is `None` there.
-fn pairs(one: Vec<Row>, two: Vec<Row>) -> Vec<(Key, [Option<Vec<Value>>; 2])> {
-    let mut all: BTreeMap<Key, [Option<Vec<Value>>; 2]> = BTreeMap::new();
+/// Pairs the rows of both runs by their keys; `None` for a row that a run lacks.
+fn pair_rows(one: Vec<Row>, two: Vec<Row>) -> Vec<(RowKey, [Option<Vec<Value>>; 2])> {
+    let mut all: BTreeMap<RowKey, [Option<Vec<Value>>; 2]> = BTreeMap::new();
     for (key, values) in one {
         all.entry(key).or_default()[0] = Some(values);
     }
@@ -420,10 +433,11 @@ fn pairs(one: Vec<Row>, two: Vec<Row>) -> Vec<(Key, [Option<Vec<Value>>; 2])> {
     all.into_iter().collect()
 }
 
-fn difference(
-    compared: &Compared,
+/// The first difference in a pair of rows; `None` if they are the same.
+fn find_difference(
+    compared: &ComparedTable,
     components: &ComponentIndex,
-    key: &Key,
+    key: &RowKey,
     values: &[Option<Vec<Value>>; 2],
 ) -> Option<Difference> {
     let component = components.names[key.1].1.clone();
@@ -437,14 +451,14 @@ fn difference(
     let (Some(one), Some(two)) = (&values[0], &values[1]) else {
         let field = if compared.table == "sensorReading" { key.2.as_str() } else { compared.table };
         let last = |values: Vec<Value>| match values.last() {
-            // Of a scan its first distance.
+            // A scan is represented by its first distance.
             Some(Value::Text(text)) if compared.table == "scan" => {
                 parse_numbers(text).first().copied().map(Value::Real)
             }
             value => value.cloned(),
         };
         let values = values.clone().map(|values| values.and_then(last));
-        return Some(found(field, format!("{} in one run only", compared.row()), values));
+        return Some(found(field, format!("{} in one run only", compared.row_description()), values));
     };
     let index = one.iter().zip(two).position(|(one, two)| !one.is_same(two))?;
     if let (true, Value::Text(one), Value::Text(two)) = (compared.table == "scan", &one[index], &two[index]) {
@@ -455,13 +469,18 @@ fn difference(
         return Some(found("distances", quantity, [distance(&one), distance(&two)]));
     }
     let field = if compared.table == "sensorReading" { key.2.as_str() } else { compared.columns[index] };
-    let (quantity, part) = compared.quantity(index, key);
+    let (quantity, part) = compared.quantity_name(index, key);
     let quantity = if part.is_empty() { quantity } else { format!("{quantity}, {part}") };
     Some(found(field, quantity, [Some(one[index].clone()), Some(two[index].clone())]))
 }
 
-/// Measures how far apart a body is in a step.
-fn deviate(bodies: &mut BTreeMap<usize, Deviation>, compared: &Compared, key: &Key, values: &[Option<Vec<Value>>; 2]) {
+/// Updates the largest deviations of a body by those in a step.
+fn update_deviation(
+    bodies: &mut BTreeMap<usize, Deviation>,
+    compared: &ComparedTable,
+    key: &RowKey,
+    values: &[Option<Vec<Value>>; 2],
+) {
     let (Some(one), Some(two)) = (&values[0], &values[1]) else { return };
     let number = |row: &[Value], index: usize| row.get(index).and_then(Value::number).unwrap_or(f64::NAN);
     let place = |column: &str| compared.columns.iter().position(|known| *known == column).unwrap_or(usize::MAX);
@@ -473,6 +492,6 @@ fn deviate(bodies: &mut BTreeMap<usize, Deviation>, compared: &Compared, key: &K
     let turn = |row: &[Value]| ["axis_x", "axis_y", "axis_z", "angle"].map(|column| number(row, place(column)));
     let body = bodies.entry(key.1).or_default();
     body.position.update(distance(["x", "y", "z"]), key.0);
-    body.angle.update(orientation::between(turn(one), turn(two)), key.0);
+    body.angle.update(orientation::angle_between(turn(one), turn(two)), key.0);
     body.force.update(distance(["F_x", "F_y", "F_z"]), key.0);
 }

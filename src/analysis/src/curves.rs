@@ -1,41 +1,46 @@
-//! Plots numbers of a run over time, or over each other: which lines a user's fields name, and their points from the log.
+//! Plots quantities of a run over time, or over each other: resolves the fields that a user names, and draws their
+//! curves.
 
 mod points;
 
 use simpartner_model::JointKind;
 use simpartner_wire::{near::did_you_mean, signal::MOST_FIELDS_IN_RECORD};
 
-use self::points::{Curve, points};
+use self::points::{Curve, read_points};
 use simpartner_plot::{Document, LINES, Line, Plot};
 use simpartner_recorder::{
     Inquiry, RecordedRun,
     inquiry::{Component, ComponentKind, Selection},
 };
 
-use super::{AnalysisError, Progress, table};
+use super::{AnalysisError, Progress, find_table};
 
-/// Lines of one plot: one for each colour.
-const MOST: usize = LINES;
+/// Largest number of curves in one plot: one for each colour.
+const MAX_CURVES_PER_PLOT: usize = LINES;
 
-/// Lines of all plots of a file: a bound for the time and the memory that a pattern such as `*.*` takes.
-const MOST_LINES: usize = 200;
+/// Largest number of curves in all plots of a file. It bounds the time and the memory for a pattern such as `*.*`.
+const MAX_CURVES: usize = 200;
 
-/// What is to be drawn of a run.
+/// Largest number of names in a message.
+const MAX_NAMES: usize = 24;
+
+/// Request for plots of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// The fields.
+    /// Fields to draw, separated by commas.
     pub fields: &'a str,
-    /// Over which field, or which as many, if not over time.
+    /// Field on the horizontal axis, or one field for each curve; `None` for time.
     pub over: Option<&'a str>,
-    /// The first and the last step.
+    /// First and last step.
     pub steps: (u64, u64),
 }
 
-/// Draws fields of a run over time or over another field, a plot for each unit.
+/// Draws fields of a run over time or over another field, with a plot for each unit.
 ///
-/// Fields are separated by commas. `WorkPartner/Position.x` is a device's number, `body:WorkPartner/Wheel*.F_y` one of every body
-/// of such a name, `joint:Turner.position_1` a joint's, `clock:.late_ns` one of the steps' timing, and `Scanner.distance_*` all that a
-/// device has of such a name. The robot may be left out.
+/// Fields are separated by commas, and may contain `*` for any text. `WorkPartner/Position.x` is a field of a device,
+/// `body:WorkPartner/Wheel*.F_y` a column of every body with a matching name, `joint:Turner.position_1` a column of a
+/// joint, `clock:.late_ns` a column of the steps' timing, and `Scanner.distance_*` all matching fields of a device. The
+/// robot may be left out.
 ///
 /// # Errors
 /// When a field names nothing, or the log cannot be read.
@@ -58,19 +63,19 @@ pub fn curves(
     let all = |flag: &str, fields: &str| {
         let fields = fields.split(',').map(str::trim).filter(|field| !field.is_empty());
         let named: Result<Vec<Vec<Curve>>, AnalysisError> =
-            fields.map(|field| named(flag, field, &components, &kinds)).collect();
+            fields.map(|field| resolve_field(flag, field, &components, &kinds)).collect();
         let named: Vec<Curve> = named?.into_iter().flatten().collect();
         match named.len() {
             0 => Err(AnalysisError::Question(format!("{flag} names no field"))),
-            1..=MOST_LINES => Ok(named),
+            1..=MAX_CURVES => Ok(named),
             count => {
-                Err(AnalysisError::Question(format!("{flag} names {count} lines; at most {MOST_LINES} can be drawn")))
+                Err(AnalysisError::Question(format!("{flag} names {count} lines; at most {MAX_CURVES} can be drawn")))
             }
         }
     };
     let wanted = all("--fields", asked.fields)?;
-    let over = asked.over.map(|over| paired(all("--over", over)?, wanted.len())).transpose()?;
-    let drawn = points(inquiry, run, &wanted, over.as_deref(), steps, progress)?;
+    let over = asked.over.map(|over| one_for_each(all("--over", over)?, wanted.len())).transpose()?;
+    let drawn = read_points(inquiry, run, &wanted, over.as_deref(), steps, progress)?;
     if drawn.iter().all(Vec::is_empty) {
         let text = "the log has no number of these fields in these steps: an actuator has no readings (its commands are in \
                     the table command), and log.bodies, log.joints or log.devices may have left them out";
@@ -81,7 +86,7 @@ pub fn curves(
         let across = over.as_ref().map(|over| over[index].clone());
         let fits = |panel: &&mut Panel| {
             panel.curves[0].unit == curve.unit
-                && panel.curves.len() < MOST
+                && panel.curves.len() < MAX_CURVES_PER_PLOT
                 && panel.across.as_ref().map(|across| &across.unit) == across.as_ref().map(|across| &across.unit)
         };
         match panels.iter_mut().rev().find(fits) {
@@ -93,11 +98,11 @@ pub fn curves(
         }
     }
     let title = format!("Run {}: {}, {}", run.simulation_id, run.world, run.started);
-    Ok(Document { title, plots: panels.into_iter().map(Panel::plot).collect() })
+    Ok(Document { title, plots: panels.into_iter().map(Panel::into_plot).collect() })
 }
 
-/// The fields that lines are drawn over: one for all of them, or one for each.
-fn paired(over: Vec<Curve>, lines: usize) -> Result<Vec<Curve>, AnalysisError> {
+/// The quantity on the horizontal axis of each curve. `over` has one quantity for all curves, or one for each.
+fn one_for_each(over: Vec<Curve>, lines: usize) -> Result<Vec<Curve>, AnalysisError> {
     match over.len() {
         1 => Ok(vec![over[0].clone(); lines]),
         count if count == lines => Ok(over),
@@ -108,27 +113,28 @@ fn paired(over: Vec<Curve>, lines: usize) -> Result<Vec<Curve>, AnalysisError> {
     }
 }
 
-/// Joints of a run by their numbers in the log, each with its kind.
+/// Numbers of a run's joints in the log, each with the kind of joint.
 type JointKinds = [(i64, JointKind)];
 
-/// Lines over the same axes.
+/// Curves on common axes.
 struct Panel {
     curves: Vec<Curve>,
-    /// What they are drawn over, if not time.
+    /// Quantity on the horizontal axis; `None` for time.
     across: Option<Curve>,
+    /// Points of each curve.
     lines: Vec<Vec<(f64, f64)>>,
 }
 
 impl Panel {
-    fn plot(self) -> Plot {
+    fn into_plot(self) -> Plot {
         let Curve { field, unit, .. } = &self.curves[0];
-        // The axis has what all lines have in common.
+        // The axis is labelled with the field only if all curves have the same one.
         let alike = self.curves.iter().all(|curve| curve.field == *field);
         let axis = if alike { format!("{field} in {unit}") } else { format!("in {unit}") };
         let time = "time in s".to_owned();
         let across = self.across.as_ref().map_or(time, |across| format!("{} in {}", across.name, across.unit));
         let mut plot = Plot::new("", &across, &axis);
-        // The path of a point is seen as it was.
+        // A path of a point, metres over metres, is drawn to scale.
         plot.to_scale = self.across.is_some_and(|across| across.unit == *unit && across.unit == "m");
         for (index, (curve, points)) in self.curves.into_iter().zip(self.lines).enumerate() {
             plot.add(curve.name, Line::Measured(index), points);
@@ -137,10 +143,10 @@ impl Panel {
     }
 }
 
-/// The numbers of the joints, and their kinds.
+/// Reads the numbers and kinds of a run's joints.
 fn joint_kinds(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Vec<(i64, JointKind)>, AnalysisError> {
     let mut found = Vec::new();
-    let selection = Selection::all(table("joint")?, run.simulation_id);
+    let selection = Selection::all(find_table("joint")?, run.simulation_id);
     inquiry.rows(&selection, &["jointID", "kind"], |row| {
         found.extend(row[0].integer().zip(JointKind::named(row[1].text())));
         Ok::<_, AnalysisError>(())
@@ -148,15 +154,20 @@ fn joint_kinds(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Vec<(i64, Joi
     Ok(found)
 }
 
-/// The lines that a field names.
-fn named(flag: &str, field: &str, components: &[Component], kinds: &JointKinds) -> Result<Vec<Curve>, AnalysisError> {
+/// Finds the curves that a field of the option `flag` names.
+fn resolve_field(
+    flag: &str,
+    field: &str,
+    components: &[Component],
+    kinds: &JointKinds,
+) -> Result<Vec<Curve>, AnalysisError> {
     let wrong = |what: String| AnalysisError::Question(format!("{flag}: '{field}' {what}"));
     let (kind, rest) = match field.split_once(':') {
         Some(("body", rest)) => (ComponentKind::Body, rest),
         Some(("joint", rest)) => (ComponentKind::Joint, rest),
         Some(("device", rest)) => (ComponentKind::Device, rest),
         Some(("clock", rest)) => {
-            return clock(rest)?.ok_or_else(|| wrong("is none of late_ns, compute_ns, wall_ns".into()));
+            return clock_curve(rest)?.ok_or_else(|| wrong("is none of late_ns, compute_ns, wall_ns".into()));
         }
         Some((other, _)) => {
             let near = did_you_mean(other, ["body", "joint", "device", "clock"]);
@@ -166,19 +177,19 @@ fn named(flag: &str, field: &str, components: &[Component], kinds: &JointKinds) 
     };
     let (name, column) = rest.rsplit_once('.').ok_or_else(|| wrong("is no NAME.FIELD".into()))?;
     let of_kind: Vec<&Component> = components.iter().filter(|component| component.kind == kind).collect();
-    let matching: Vec<&&Component> = of_kind.iter().filter(|component| fits(name, &component.name)).collect();
+    let matching: Vec<&&Component> = of_kind.iter().filter(|component| matches_name(name, &component.name)).collect();
     if matching.is_empty() {
         let names = of_kind.iter().map(|component| component.name.as_str());
         let own = names.clone().filter_map(|name| Some(name.rsplit_once('/')?.1)).filter(|_| !name.contains('/'));
         let near = did_you_mean(name, names.clone().chain(own));
-        return Err(wrong(format!("fits none of {}{near}", listed(names))));
+        return Err(wrong(format!("fits none of {}{near}", join_names(names))));
     }
     let mut found = Vec::new();
     for component in matching {
-        let columns = columns(component, kinds)?;
-        let names = || listed(columns.iter().map(|(name, _)| *name));
+        let columns = component_columns(component, kinds)?;
+        let names = || join_names(columns.iter().map(|(name, _)| *name));
         let named = columns.iter().enumerate();
-        let fitting: Vec<_> = named.filter(|(_, (name, _))| glob(column.as_bytes(), name.as_bytes())).collect();
+        let fitting: Vec<_> = named.filter(|(_, (name, _))| matches_glob(column.as_bytes(), name.as_bytes())).collect();
         if fitting.is_empty() {
             let near = did_you_mean(column, columns.iter().map(|(name, _)| *name));
             return Err(wrong(format!("names no field of {}, which has {}{near}", component.name, names())));
@@ -201,10 +212,14 @@ fn named(flag: &str, field: &str, components: &[Component], kinds: &JointKinds) 
     Ok(found)
 }
 
-/// The numbers of a component and their units.
-fn columns<'a>(component: &'a Component, kinds: &JointKinds) -> Result<Vec<(&'a str, String)>, AnalysisError> {
+/// Columns or fields of a component, with their units.
+fn component_columns<'a>(
+    component: &'a Component,
+    kinds: &JointKinds,
+) -> Result<Vec<(&'a str, String)>, AnalysisError> {
     let kind = kinds.iter().find(|(number, _)| *number == component.number).map(|(_, kind)| *kind);
-    // Columns of a joint's coordinates end in the coordinate's number. Their unit is that of an angle, or else of a length.
+    // Columns of a joint's coordinates end with the number of the coordinate. Their unit has two forms, for turning and
+    // for sliding coordinates.
     let slides = |name: &str| {
         let index = name.rsplit_once('_').and_then(|(_, number)| number.parse::<usize>().ok()?.checked_sub(1));
         kind.zip(index).is_some_and(|(kind, index)| kind.is_linear(index))
@@ -214,9 +229,9 @@ fn columns<'a>(component: &'a Component, kinds: &JointKinds) -> Result<Vec<(&'a 
         Some((turning, _)) => turning.to_owned(),
         None => unit.to_owned(),
     };
-    // The columns behind the step and the component.
+    // Columns behind the step and the component.
     let of_table = |name: &str| -> Result<Vec<(&'static str, String)>, AnalysisError> {
-        Ok(table(name)?.columns().skip(2).map(|(name, columns)| (name, unit(name, columns.unit()))).collect())
+        Ok(find_table(name)?.columns().skip(2).map(|(name, columns)| (name, unit(name, columns.unit()))).collect())
     };
     match component.kind {
         ComponentKind::Body => of_table("body_state"),
@@ -227,9 +242,9 @@ fn columns<'a>(component: &'a Component, kinds: &JointKinds) -> Result<Vec<(&'a 
     }
 }
 
-/// The line of a number of the clock.
-fn clock(rest: &str) -> Result<Option<Vec<Curve>>, AnalysisError> {
-    let (name, table) = (rest.trim_start_matches('.'), table("simulationRow")?);
+/// The curve of a timing column of the steps; `None` if there is no such column.
+fn clock_curve(rest: &str) -> Result<Option<Vec<Curve>>, AnalysisError> {
+    let (name, table) = (rest.trim_start_matches('.'), find_table("simulationRow")?);
     let unit = table.unit(name).filter(|unit| *unit == "ns");
     let curve = |unit: &str| Curve {
         name: name.into(),
@@ -242,25 +257,29 @@ fn clock(rest: &str) -> Result<Option<Vec<Curve>>, AnalysisError> {
     Ok(unit.map(|unit| vec![curve(unit)]))
 }
 
-/// Some names, and how many more there are.
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+/// The first [`MAX_NAMES`] names, separated by commas, and the number of further ones.
+fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    let more = names.len().saturating_sub(24);
+    let more = names.len().saturating_sub(MAX_NAMES);
     let text = names[..names.len() - more].join(", ");
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
-/// Whether a name fits a pattern in which `*` stands for anything; without a robot it may be that of any robot.
-fn fits(pattern: &str, name: &str) -> bool {
+/// True if a name matches a pattern. A pattern without a robot matches names of every robot.
+fn matches_name(pattern: &str, name: &str) -> bool {
     let own = name.rsplit_once('/').map_or(name, |(_, own)| own);
-    glob(pattern.as_bytes(), name.as_bytes()) || (!pattern.contains('/') && glob(pattern.as_bytes(), own.as_bytes()))
+    matches_glob(pattern.as_bytes(), name.as_bytes())
+        || (!pattern.contains('/') && matches_glob(pattern.as_bytes(), own.as_bytes()))
 }
 
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
+/// True if a text matches a pattern, in which `*` stands for any text.
+fn matches_glob(pattern: &[u8], text: &[u8]) -> bool {
     match pattern.split_first() {
         None => text.is_empty(),
-        Some((b'*', rest)) => (0..=text.len()).any(|skipped| glob(rest, &text[skipped..])),
-        Some((letter, rest)) => text.split_first().is_some_and(|(first, text)| first == letter && glob(rest, text)),
+        Some((b'*', rest)) => (0..=text.len()).any(|skipped| matches_glob(rest, &text[skipped..])),
+        Some((letter, rest)) => {
+            text.split_first().is_some_and(|(first, text)| first == letter && matches_glob(rest, text))
+        }
     }
 }
 
@@ -278,7 +297,7 @@ mod tests {
             ("Wheel", "WorkPartner/Wheel3", false),
             ("W*l3", "Wheel3", true),
         ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(matches_name(pattern, name), expected, "{pattern} {name}");
         }
     }
 
@@ -291,7 +310,7 @@ mod tests {
             (JointKind::Cylindrical, ["rad", "m", "rad"]),
             (JointKind::Planar, ["m", "m", "rad"]),
         ] {
-            let columns = columns(&joint, &[(7, kind)]).unwrap();
+            let columns = component_columns(&joint, &[(7, kind)]).unwrap();
             let unit = |name: String| columns.iter().find(|(column, _)| *column == name).unwrap().1.as_str();
             for (number, position) in (1..).zip(units) {
                 let (rate, effort) = if position == "m" { ("m/s", "N") } else { ("rad/s", "N m") };

@@ -1,7 +1,9 @@
-//! Analyses logs: answers to queries in several formats, a comparison of two runs, a run as files for other programs, and curves.
+//! Analyses logs: writes results of queries in several formats, compares two runs, exports a run to files for other
+//! programs, and plots curves.
 //!
-//! Everything streams: the memory in use does not grow with the length of a run. This module uses the recorder's
-//! [`Inquiry`](simpartner_recorder::Inquiry) and no SQL; it knows nothing of the command line, which receives its [`Progress`].
+//! All functions stream, so the memory in use does not grow with the length of a run. This module uses the recorder's
+//! [`Inquiry`](simpartner_recorder::Inquiry) and no SQL. It knows nothing of the command line, which receives its
+//! [`Progress`].
 
 pub mod answer;
 pub mod compare;
@@ -19,28 +21,28 @@ use simpartner_recorder::{RecorderError, inquiry::Table};
 
 /// Receives the progress of a long task.
 pub trait Progress {
-    /// What is done now, and how much of it there is.
+    /// Begins a part of the task. `what` describes it, and `amount` is its size in any unit.
     fn begin(&mut self, what: &str, amount: u64);
-    /// How much of it is done.
+    /// Reports that `amount` of the present part is done.
     fn reach(&mut self, amount: u64);
 }
 
-/// For callers that do not want to know.
+/// Ignores the progress.
 impl Progress for () {
     fn begin(&mut self, _: &str, _: u64) {}
     fn reach(&mut self, _: u64) {}
 }
 
-/// Why an analysis failed.
+/// Error of an analysis.
 #[derive(Debug, Error)]
 pub enum AnalysisError {
-    /// The log.
+    /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] RecorderError),
-    /// A question that does not fit the run.
+    /// A request that does not fit the run, or that cannot be fulfilled.
     #[error("{0}")]
     Question(String),
-    /// A file could not be written.
+    /// A file cannot be written.
     #[error("cannot write '{}': {source}", path.display())]
     Write {
         /// The file.
@@ -48,21 +50,21 @@ pub enum AnalysisError {
         /// Cause.
         source: io::Error,
     },
-    /// Standard output.
+    /// Standard output cannot be written.
     #[error("cannot write: {0}")]
     Output(#[from] io::Error),
-    /// The library that writes Parquet.
+    /// An error of the library that writes Parquet.
     #[error("Parquet: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// The library that writes MCAP.
+    /// An error of the library that writes MCAP.
     #[error("MCAP: {0}")]
     Mcap(#[from] mcap::McapError),
-    /// The model in the log cannot be read any more.
+    /// The model in the log is not valid for this version of the program.
     #[error("the run's model cannot be read from its log:\n{0}")]
     Model(#[from] Diagnostics),
 }
 
-/// The table of a name.
-fn table(name: &str) -> Result<&'static Table, AnalysisError> {
+/// The table or view of this name.
+fn find_table(name: &str) -> Result<&'static Table, AnalysisError> {
     Table::named(name).ok_or_else(|| AnalysisError::Question(format!("the log has no table {name}")))
 }

@@ -1,21 +1,22 @@
-//! Orientations as the log has them: axis and angle.
+//! Computes with orientations in the form of the log: axis and angle.
 
 use bevy_math::{DQuat, DVec3};
 
-/// The rotation of an axis x, y, z and an angle in radians.
-pub(super) fn quaternion(axis_angle: [f64; 4]) -> DQuat {
+/// Unit quaternion of a rotation, given by the unit axis x, y, z and the angle in radians.
+pub(super) fn to_quaternion(axis_angle: [f64; 4]) -> DQuat {
     let [x, y, z, angle] = axis_angle;
     let (sine, cosine) = libm::sincos(angle / 2.0);
     let axis = DVec3::new(x, y, z) * sine;
     DQuat::from_xyzw(axis.x, axis.y, axis.z, cosine)
 }
 
-/// The angle from one orientation to the other, 0 to pi. The arc tangent is exact for small angles, an arc cosine is not.
-pub(super) fn between(a: [f64; 4], b: [f64; 4]) -> f64 {
+/// Angle between two orientations, 0 to pi, rad. It is computed by an arc tangent, which is accurate for small angles;
+/// an arc cosine is not.
+pub(super) fn angle_between(a: [f64; 4], b: [f64; 4]) -> f64 {
     if a == b {
         return 0.0;
     }
-    let turn = quaternion(a).inverse() * quaternion(b);
+    let turn = to_quaternion(a).inverse() * to_quaternion(b);
     2.0 * libm::atan2(turn.xyz().length(), turn.w.abs())
 }
 
@@ -26,10 +27,10 @@ mod tests {
     #[test]
     fn the_angle_between_two_is_that_of_the_turn() {
         for angle in [1e-9, 0.3, 3.0] {
-            let found = between([0.0, 1.0, 0.0, 0.1], [0.0, 1.0, 0.0, 0.1 + angle]);
+            let found = angle_between([0.0, 1.0, 0.0, 0.1], [0.0, 1.0, 0.0, 0.1 + angle]);
             assert!((found / angle - 1.0).abs() < 1e-6, "{found} for {angle}");
         }
         // An axis and its opposite: 2 radians one way are 4.28 the other.
-        assert!((between([1.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0]) - 2.0).abs() < 1e-15);
+        assert!((angle_between([1.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0]) - 2.0).abs() < 1e-15);
     }
 }

@@ -1,4 +1,4 @@
-//! A table as CSV: a line of names, then the rows; numbers read back to the same bits.
+//! Writes a table as CSV: a line of names, then the rows. Numbers read back to the same bits.
 
 use std::{
     fs::File,
@@ -13,7 +13,7 @@ use simpartner_recorder::inquiry::{Column, Value};
 pub(super) struct CsvWriter {
     path: PathBuf,
     out: BufWriter<File>,
-    /// Kept for its memory.
+    /// Buffer of a line, kept to reuse its memory.
     line: String,
 }
 
@@ -21,7 +21,7 @@ impl CsvWriter {
     pub(super) fn create(path: &Path, columns: &[Column]) -> Result<Self, AnalysisError> {
         let failed = |source| AnalysisError::Write { path: path.to_owned(), source };
         let mut out = BufWriter::with_capacity(super::table_writer::WRITE_BUFFER, File::create(path).map_err(failed)?);
-        answer::line(&mut out, columns.iter().map(|column| column.name.clone())).map_err(failed)?;
+        answer::write_csv_line(&mut out, columns.iter().map(|column| column.name.clone())).map_err(failed)?;
         Ok(Self { path: path.to_owned(), out, line: String::new() })
     }
 }
@@ -33,7 +33,7 @@ impl super::table_writer::TableWriter for CsvWriter {
             answer::push_csv(&mut self.line, value);
             self.line.push(',');
         }
-        // The last comma becomes the line's end.
+        // The end of the line replaces the last comma.
         self.line.pop();
         self.line.push('\n');
         let written = self.out.write_all(self.line.as_bytes());

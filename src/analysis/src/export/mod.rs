@@ -1,4 +1,5 @@
-//! Exports a run to files for other programs: the log's tables as CSV or Parquet, or all of it as one MCAP file.
+//! Exports a run to files for other programs: the tables of the log as CSV or Parquet, or the whole run as one MCAP
+//! file.
 
 mod csv;
 mod mcap;
@@ -18,26 +19,27 @@ use simpartner_recorder::{
     inquiry::{Column, Selection, TABLES, Table},
 };
 
-/// After how many rows the progress is reported, some hundred times a second.
+/// Number of rows after which the progress is reported: some hundred times a second.
 const ROWS_PER_REPORT: u64 = 4096;
 
-/// Writes a run into files, all of them or none.
+/// Exports a run to files. Either all files are written or none.
 ///
 /// # Errors
-/// When the log cannot be read or the files cannot be written; then there are none.
+/// When the log cannot be read or the files cannot be written. Then no files are left.
 pub fn export(
     inquiry: &mut Inquiry,
     order: &Order<'_>,
     progress: &mut dyn Progress,
 ) -> Result<Exported, AnalysisError> {
     match order.format {
-        Format::Csv => tables(inquiry, order, "csv", progress, csv::CsvWriter::create),
-        Format::Parquet => tables(inquiry, order, "parquet", progress, parquet::ParquetWriter::create),
+        Format::Csv => export_tables(inquiry, order, "csv", progress, csv::CsvWriter::create),
+        Format::Parquet => export_tables(inquiry, order, "parquet", progress, parquet::ParquetWriter::create),
         Format::Mcap => mcap::export(inquiry, order, progress),
     }
 }
 
-fn tables<W: TableWriter>(
+/// Writes each table into a file of a folder. `create` starts a file.
+fn export_tables<W: TableWriter>(
     inquiry: &mut Inquiry,
     order: &Order<'_>,
     extension: &str,
@@ -46,8 +48,8 @@ fn tables<W: TableWriter>(
 ) -> Result<Exported, AnalysisError> {
     let folder = PartialOutput::new(order.output, Some(extension), order.force)?;
     let mut counts = Vec::new();
-    // The views of the thesis have all that body_state has; the views with names have everything once more. Checksums are of use
-    // only in a database.
+    // By default, body_state is left out, because the views of the thesis have all of its columns. Views with names are
+    // left out, because they repeat the tables, and batch, because checksums are useful only in a database.
     let is_wanted = |table: &&Table| {
         !matches!(table.name, "body_state" | "batch") && !table.is_named_view() && !table.is_of_no_run()
     };
@@ -63,10 +65,10 @@ fn tables<W: TableWriter>(
             every: order.every,
             ..Selection::all(table, order.run.simulation_id)
         };
-        // Counting rows would take as long as reading them; a run's steps are known.
+        // The progress is measured in steps, because counting rows would take as long as reading them.
         let last = order.run.steps.map_or(order.steps.0, |steps| steps.1).clamp(order.steps.0, order.steps.1);
         progress.begin(table.name, last - order.steps.0);
-        let path = folder.path().join(format!("{}.{extension}", table.name));
+        let path = folder.temporary_path().join(format!("{}.{extension}", table.name));
         let mut writer = create(&path, &columns)?;
         let mut rows = 0;
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();

@@ -1,44 +1,44 @@
-//! An export that is asked for, and its result.
+//! Request and result of an export.
 
 use std::path::{Path, PathBuf};
 
 use simpartner_recorder::{RecordedRun, inquiry::Table};
 
-/// The format of the files.
+/// Format of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A folder of tables as text.
+    /// A folder of tables as CSV.
     Csv,
-    /// A folder of tables in columns, compressed.
+    /// A folder of tables as Parquet: stored by columns, and compressed.
     Parquet,
-    /// One file of messages over time.
+    /// One MCAP file of messages with times.
     Mcap,
 }
 
-/// What is exported of a run, and where to.
+/// Request for an export.
 #[derive(Debug, Clone)]
 pub struct Order<'a> {
     /// The run.
     pub run: &'a RecordedRun,
     /// The format.
     pub format: Format,
-    /// The file or folder to make.
+    /// File or folder to create.
     pub output: &'a Path,
-    /// Whether an existing one may be replaced.
+    /// True if an existing file or folder may be replaced.
     pub force: bool,
-    /// Which tables; none is all. MCAP has its own channels and takes all.
+    /// Tables to export; empty for all. An MCAP file always has all its channels.
     pub tables: Vec<&'static Table>,
-    /// The first and the last step.
+    /// First and last step.
     pub steps: (u64, u64),
-    /// Only steps that are multiples of this.
+    /// Spacing of the exported steps: only multiples of this step are exported.
     pub every: u64,
 }
 
-/// What was written.
+/// Result of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// The file or folder.
+    /// Path of the file or folder.
     pub place: PathBuf,
-    /// Each table or channel, and its rows or messages.
+    /// Name of each table or channel, and its number of rows or messages.
     pub counts: Vec<(String, u64)>,
 }

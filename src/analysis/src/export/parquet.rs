@@ -1,5 +1,5 @@
-//! A table as Parquet: every column may be empty, row groups of a bounded size, compressed by zstd. A thread encodes and compresses a group while
-//! the rows of the next one arrive.
+//! Writes a table as Parquet. Every column may be NULL, row groups have a bounded size, and pages are compressed by
+//! zstd. A thread encodes and compresses a group while the rows of the next one arrive.
 
 use std::{
     fs::File,
@@ -27,28 +27,33 @@ use parquet::{
 use crate::AnalysisError;
 use simpartner_recorder::inquiry::{Column, ColumnType, Value};
 
-/// Rows of a row group, which is in memory until it is written: readers decode whole groups, and some tens of thousands of rows compress well.
-const GROUP: usize = 65_536;
+/// Number of rows in a row group, which is in memory until it is written. Readers decode whole groups, and some tens of
+/// thousands of rows compress well.
+const ROWS_PER_GROUP: usize = 65_536;
 
-/// Groups that wait for the thread that writes. One is enough for it to go on without a pause.
-const WAITING: usize = 1;
+/// Number of groups that may wait for the writing thread. One is enough for the thread to continue without a pause.
+const WAITING_GROUPS: usize = 1;
 
 /// A file being written.
 pub(super) struct ParquetWriter {
-    columns: Vec<Cells>,
+    /// Rows of the present group.
+    columns: Vec<ColumnBuffer>,
+    /// Number of these rows.
     rows: usize,
-    /// The thread that writes, until it has ended.
-    thread: Option<Thread>,
+    /// The writing thread; `None` once it has ended.
+    thread: Option<WriterThread>,
 }
 
-struct Thread {
-    groups: SyncSender<Vec<Cells>>,
+struct WriterThread {
+    groups: SyncSender<Vec<ColumnBuffer>>,
     writing: JoinHandle<Result<(), ParquetError>>,
 }
 
-/// The values of a column that wait for their group, and which rows have one.
-struct Cells {
+/// Values of a column in a row group.
+struct ColumnBuffer {
+    /// Values of the rows that are not NULL.
     values: Values,
+    /// Definition level of each row: 1 for a value, 0 for NULL.
     present: Vec<i16>,
 }
 
@@ -60,55 +65,59 @@ enum Values {
 
 impl ParquetWriter {
     pub(super) fn create(path: &Path, columns: &[Column]) -> Result<Self, AnalysisError> {
-        let fields = columns.iter().map(field).collect::<Result<Vec<_>, ParquetError>>()?;
+        let fields = columns.iter().map(parquet_field).collect::<Result<Vec<_>, ParquetError>>()?;
         let schema = Type::group_type_builder("row").with_fields(fields).build()?;
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(Default::default()))
-            // Readers leave groups out by the extremes of a column; those of its pages cost more than they save.
+            // Readers skip groups by the extremes of a column. Extremes of pages would cost more than they save.
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_created_by(concat!("simpartner ", env!("CARGO_PKG_VERSION")).into());
-        // Measured numbers hardly ever come again: a dictionary of them takes most of the time, and then does not hold them.
+        // Measured numbers hardly ever repeat. A dictionary of them would take most of the time, and then be given up
+        // as too large.
         for column in columns.iter().filter(|column| column.column_type == Some(ColumnType::Real)) {
             properties = properties.set_column_dictionary_enabled(ColumnPath::from(column.name.as_str()), false);
         }
         let failed = |source| AnalysisError::Write { path: path.to_owned(), source };
         let file = File::create(path).map_err(failed)?;
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))?;
-        let (groups, received) = sync_channel(WAITING);
+        let (groups, received) = sync_channel(WAITING_GROUPS);
         let thread = std::thread::Builder::new().name("parquet".into());
-        let writing = thread.spawn(move || write(writer, &received)).map_err(failed)?;
-        let columns = columns.iter().map(|column| Cells::of_type(column.column_type)).collect();
-        Ok(Self { columns, rows: 0, thread: Some(Thread { groups, writing }) })
+        let writing = thread.spawn(move || write_groups(writer, &received)).map_err(failed)?;
+        let columns = columns.iter().map(|column| ColumnBuffer::of_type(column.column_type)).collect();
+        Ok(Self { columns, rows: 0, thread: Some(WriterThread { groups, writing }) })
     }
 
-    /// Hands over the rows of a group.
+    /// Sends the present group to the writing thread.
     fn send_group(&mut self) -> Result<(), AnalysisError> {
         self.rows = 0;
-        let group = self.columns.iter_mut().map(Cells::take).collect();
+        let group = self.columns.iter_mut().map(ColumnBuffer::take_group).collect();
         match &self.thread {
             Some(thread) if thread.groups.send(group).is_ok() => Ok(()),
-            // While there may be more groups, the thread ends only by an error.
-            _ => self.end(),
+            // While its channel is open, the thread ends only by an error.
+            _ => self.join_thread(),
         }
     }
 
-    /// Waits for the thread to write what it has, and to close the file.
-    fn end(&mut self) -> Result<(), AnalysisError> {
-        let Some(Thread { groups, writing }) = self.thread.take() else { return Ok(()) };
+    /// Waits until the thread has written all groups and closed the file.
+    fn join_thread(&mut self) -> Result<(), AnalysisError> {
+        let Some(WriterThread { groups, writing }) = self.thread.take() else { return Ok(()) };
         drop(groups);
         Ok(writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
     }
 }
 
-/// A file that is given up is closed before it is removed.
+/// Closes the file of an export that has failed, before the file is removed.
 impl Drop for ParquetWriter {
     fn drop(&mut self) {
-        let _ = self.end();
+        let _ = self.join_thread();
     }
 }
 
-/// Writes groups until there are no more, then the end of the file.
-fn write(mut writer: SerializedFileWriter<File>, groups: &Receiver<Vec<Cells>>) -> Result<(), ParquetError> {
+/// Writes groups until the channel is closed, then the end of the file.
+fn write_groups(
+    mut writer: SerializedFileWriter<File>,
+    groups: &Receiver<Vec<ColumnBuffer>>,
+) -> Result<(), ParquetError> {
     for columns in groups {
         let mut group = writer.next_row_group()?;
         for cells in columns {
@@ -133,7 +142,8 @@ fn write(mut writer: SerializedFileWriter<File>, groups: &Receiver<Vec<Cells>>) 
     writer.close().map(drop)
 }
 
-fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+/// Definition of a column.
+fn parquet_field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let (physical, logical) = match column.column_type {
         Some(ColumnType::Integer) => (Physical::INT64, None),
         Some(ColumnType::Real) => (Physical::DOUBLE, None),
@@ -144,7 +154,7 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     Ok(Arc::new(field.with_logical_type(logical).build()?))
 }
 
-impl Cells {
+impl ColumnBuffer {
     fn of_type(column_type: Option<ColumnType>) -> Self {
         let values = match column_type {
             Some(ColumnType::Integer) => Values::Integers(Vec::new()),
@@ -154,8 +164,8 @@ impl Cells {
         Self { values, present: Vec::new() }
     }
 
-    /// Takes the values out and leaves none, but memory for as many.
-    fn take(&mut self) -> Self {
+    /// Takes the values, and reserves memory for as many in the next group.
+    fn take_group(&mut self) -> Self {
         fn values<T>(values: &mut Vec<T>) -> Vec<T> {
             let room = Vec::with_capacity(values.len());
             mem::replace(values, room)
@@ -168,7 +178,7 @@ impl Cells {
         Self { values: taken, present: values(&mut self.present) }
     }
 
-    /// Adds a value; one of another type than the column's is taken as none.
+    /// Adds a value. A value of another type than the column's becomes NULL.
     fn push(&mut self, value: &Value) {
         let is_there = match (&mut self.values, value) {
             (Values::Integers(values), Value::Integer(integer)) => {
@@ -199,13 +209,13 @@ impl super::table_writer::TableWriter for ParquetWriter {
             cells.push(value);
         }
         self.rows += 1;
-        if self.rows == GROUP { self.send_group() } else { Ok(()) }
+        if self.rows == ROWS_PER_GROUP { self.send_group() } else { Ok(()) }
     }
 
     fn finish(mut self) -> Result<(), AnalysisError> {
         if self.rows > 0 {
             self.send_group()?;
         }
-        self.end()
+        self.join_thread()
     }
 }

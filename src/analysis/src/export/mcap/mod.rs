@@ -1,10 +1,12 @@
-//! Exports a run as one MCAP file that Foxglove and PlotJuggler open: messages are JSON, each channel has its schema, and times are simulated
-//! times.
+//! Exports a run as one MCAP file, which Foxglove and PlotJuggler can open. Messages are JSON, each channel has a
+//! schema, and times are simulated times.
 //!
-//! `/tf` has the frames of all bodies and `/scene` their shapes, in the schemas that Foxglove draws; `/body/..` and `/joint/..` have
-//! plain numbers under their names for plots, `/device/..` readings in the schemas that Foxglove has for them (`readings`);
-//! `/command` has the commands and `/event` the events. The world's y axis points up and a viewer's z axis does, so `world` is rotated in
-//! a parent frame `map`.
+//! - `/tf` has the frames of all bodies, and `/scene` their shapes, in schemas that Foxglove draws.
+//! - `/body/..` and `/joint/..` have plain numbers under their names, for plots.
+//! - `/device/..` has readings, in Foxglove's schemas where these exist (`readings`).
+//! - `/command` has the commands, and `/event` the events.
+//!
+//! The world's y axis points up, but a viewer's z axis does. So the frame `world` is rotated in a parent frame `map`.
 
 mod json;
 mod readings;
@@ -26,19 +28,19 @@ use serde_json::json;
 use simpartner_description::{SourceFile, World, xml};
 use simpartner_wire::signal::EventKind;
 
-use self::readings::Readings;
+use self::readings::ReadingFormatter;
 use super::order::{Exported, Order};
-use crate::{AnalysisError, Progress, orientation, partial_output::PartialOutput, table};
+use crate::{AnalysisError, Progress, find_table, orientation, partial_output::PartialOutput};
 use simpartner_recorder::{
     Inquiry, SOURCE_COLUMNS,
     inquiry::{Component, ComponentKind, Selection, Value, parse_numbers},
     source_file,
 };
 
-/// Logged steps whose messages are in memory until they are sorted by time: some megabytes for a robot.
-const CHUNK: u64 = 256;
+/// Number of logged steps whose messages are in memory until they are sorted by time: some megabytes for a robot.
+const STEPS_PER_CHUNK: u64 = 256;
 
-/// Writes the run.
+/// Exports a run.
 pub(super) fn export(
     inquiry: &mut Inquiry,
     order: &Order<'_>,
@@ -49,51 +51,54 @@ pub(super) fn export(
             "--tables chooses files of csv and parquet; an MCAP file has its channels, and a viewer chooses of them";
         return Err(AnalysisError::Question(text.into()));
     }
-    let world = xml::read_kept(&sources(inquiry, order)?)?;
+    let world = xml::read_kept(&read_sources(inquiry, order)?)?;
     let output = PartialOutput::new(order.output, None, order.force)?;
-    // Reading, writing JSON and compressing take about as long, and each has a thread. Higher levels take several times longer for a tenth.
+    // Reading, formatting JSON and compressing take about the same time, and each has a thread. Higher compression
+    // levels take several times longer and save a tenth of the size.
     let options = WriteOptions::new().compression(Some(Compression::Zstd)).compression_level(1).compression_threads(1);
     let options = options.library(concat!("simpartner ", env!("CARGO_PKG_VERSION")));
-    let writer =
-        Writer::with_options(BufWriter::with_capacity(super::table_writer::WRITE_BUFFER, output.create()?), options)?;
-    let parts = parts(&world, inquiry.components(order.run.simulation_id)?);
+    let writer = Writer::with_options(
+        BufWriter::with_capacity(super::table_writer::WRITE_BUFFER, output.create_file()?),
+        options,
+    )?;
+    let parts = name_components(&world, inquiry.components(order.run.simulation_id)?);
     let (topics, channels) = (HashMap::new(), Vec::new());
     let mut file = McapWriter { writer, order, parts, topics, channels, pending: Vec::new(), texts: String::new() };
     let (from, to) = order.steps;
-    file.scene(&world, from)?;
+    file.write_scene(&world, from)?;
     let last = order.run.steps.map_or(from, |steps| steps.1).clamp(from, to);
     progress.begin("steps", last - from + 1);
     let mut start = from;
     while start <= last {
         progress.reach(start - from);
-        // What happened after the last logged step belongs to the last chunk.
-        let end = inquiry.chunk_end(order.run.simulation_id, (start, to), CHUNK)?;
-        file.chunk(inquiry, (start, end))?;
+        // Commands and events after the last logged step belong to the last chunk.
+        let end = inquiry.chunk_end(order.run.simulation_id, (start, to), STEPS_PER_CHUNK)?;
+        file.write_chunk(inquiry, (start, end))?;
         start = end + 1;
     }
     file.writer.finish()?;
     let counts = file.channels.into_iter().map(|channel| (channel.topic, channel.messages)).collect();
     progress.reach(last - from + 1);
-    // The file is closed before it is moved.
+    // The file must be closed before it is moved.
     drop(file.writer);
     Ok(Exported { place: output.finish()?, counts })
 }
 
-/// The components by their numbers.
-fn parts(world: &World, components: Vec<Component>) -> HashMap<i64, Rc<Named>> {
+/// The components of a run by their numbers, with the texts for their messages.
+fn name_components(world: &World, components: Vec<Component>) -> HashMap<i64, Rc<NamedComponent>> {
     let mut devices = world.devices.iter();
     let named = |component: Component| {
-        // The log has them in the order of the model.
+        // The log has devices in the order of the model.
         let device = if component.kind == ComponentKind::Device { devices.next() } else { None };
         let folder = match component.kind {
             ComponentKind::Body => "body",
             ComponentKind::Joint => "joint",
             ComponentKind::Device => "device",
         };
-        let named = Named {
+        let named = NamedComponent {
             topic: format!("/{folder}/{}", component.name),
-            quoted: json::quoted(&component.name),
-            readings: device.map(|device| Readings::new(world, device, &component)),
+            quoted: json::quote(&component.name),
+            readings: device.map(|device| ReadingFormatter::new(world, device, &component)),
             places: component.fields.iter().enumerate().map(|(place, (field, _))| (field.clone(), place)).collect(),
             channel: Cell::new(None),
             component,
@@ -103,10 +108,10 @@ fn parts(world: &World, components: Vec<Component>) -> HashMap<i64, Rc<Named>> {
     components.into_iter().map(named).collect()
 }
 
-/// The files of the run's model.
-fn sources(inquiry: &mut Inquiry, order: &Order<'_>) -> Result<Vec<SourceFile>, AnalysisError> {
+/// Reads the files of the run's model.
+fn read_sources(inquiry: &mut Inquiry, order: &Order<'_>) -> Result<Vec<SourceFile>, AnalysisError> {
     let mut found = Vec::new();
-    let selection = Selection::all(table("simulationFile")?, order.run.simulation_id);
+    let selection = Selection::all(find_table("simulationFile")?, order.run.simulation_id);
     let [path, text, content, hash] = SOURCE_COLUMNS;
     inquiry.rows(&selection, &["role", path, text, content, hash], |row| {
         if row[0].text() == "model" {
@@ -117,66 +122,71 @@ fn sources(inquiry: &mut Inquiry, order: &Order<'_>) -> Result<Vec<SourceFile>, 
     Ok(found)
 }
 
-/// The file being written.
+/// A file being written.
 struct McapWriter<'a> {
     writer: Writer<BufWriter<File>>,
     order: &'a Order<'a>,
-    parts: HashMap<i64, Rc<Named>>,
-    /// Places in `channels` by topic.
+    /// Components of the run, by number.
+    parts: HashMap<i64, Rc<NamedComponent>>,
+    /// Indices in `channels`, by topic.
     topics: HashMap<String, usize>,
-    /// A channel is created with its first message.
+    /// Channels in the order of their creation. A channel is created with its first message.
     channels: Vec<Channel>,
-    /// Messages of the present chunk: step, index of the channel, place of the text in `texts`.
+    /// Messages of the present chunk: step, index of the channel, and range of the text in `texts`.
     pending: Vec<(u64, usize, Range<usize>)>,
+    /// Texts of these messages.
     texts: String,
 }
 
 /// A body, joint or device, with the texts that its messages repeat.
-struct Named {
+struct NamedComponent {
     component: Component,
     topic: String,
+    /// Name, as a string of JSON.
     quoted: String,
-    /// Of a device.
-    readings: Option<Readings>,
-    /// The places of its fields in its reading.
+    /// Formatter of a device's readings.
+    readings: Option<ReadingFormatter>,
+    /// Indices of a device's fields in its readings, by name.
     places: HashMap<String, usize>,
-    /// Its channel's place, once it has one.
+    /// Index of the channel, once it is created.
     channel: Cell<Option<usize>>,
 }
 
 struct Channel {
     topic: String,
     id: u16,
+    /// Number of messages written.
     messages: u64,
 }
 
-/// The columns behind the step and the component in a table of states, with their units.
-struct State {
+/// A table of states of bodies or joints.
+struct StateTable {
     table: &'static str,
-    /// The column of the component's number.
+    /// Column of the component's number.
     number: &'static str,
+    /// Names and units of the columns behind the step and the component.
     columns: Vec<(&'static str, &'static str)>,
-    /// The names of the columns as JSON.
+    /// Names of these columns, as strings of JSON.
     names: Vec<String>,
 }
 
-impl State {
-    fn of(table: &'static str, number: &'static str) -> Result<Self, AnalysisError> {
-        let columns = self::table(table)?.columns().skip(2);
+impl StateTable {
+    fn new(table: &'static str, number: &'static str) -> Result<Self, AnalysisError> {
+        let columns = find_table(table)?.columns().skip(2);
         let columns: Vec<_> = columns.map(|(name, columns)| (name, columns.unit())).collect();
-        let names = columns.iter().map(|(name, _)| json::quoted(name)).collect();
+        let names = columns.iter().map(|(name, _)| json::quote(name)).collect();
         Ok(Self { table, number, columns, names })
     }
 
-    /// The step, the component's number and the columns.
-    fn asked(&self) -> Vec<&'static str> {
+    /// Columns to query: the step, the component's number and the columns of the state.
+    fn query_columns(&self) -> Vec<&'static str> {
         ["step", self.number].into_iter().chain(self.columns.iter().map(|(name, _)| *name)).collect()
     }
 }
 
 impl McapWriter<'_> {
-    /// The place of a topic's channel; `schema` tells the name and text of its schema when its first message comes.
-    fn channel(
+    /// Index of the channel of a topic. For a new channel, `schema` returns the name and the text of its schema.
+    fn channel_of_topic(
         &mut self,
         topic: &str,
         schema: impl FnOnce() -> (String, serde_json::Value),
@@ -193,29 +203,30 @@ impl McapWriter<'_> {
         Ok(place)
     }
 
-    /// The same for a body, joint or device.
-    fn channel_of(
+    /// Index of the channel of a body, joint or device. For a new channel, `schema` returns the name and the text of
+    /// its schema.
+    fn channel_of_component(
         &mut self,
-        part: &Named,
+        part: &NamedComponent,
         schema: impl FnOnce() -> (String, serde_json::Value),
     ) -> Result<usize, AnalysisError> {
         let place = match part.channel.get() {
             Some(place) => place,
-            None => self.channel(&part.topic, schema)?,
+            None => self.channel_of_topic(&part.topic, schema)?,
         };
         part.channel.set(Some(place));
         Ok(place)
     }
 
-    /// Adds a message to those of its chunk.
+    /// Adds a message to the present chunk. `write` appends its text.
     fn add_message(&mut self, step: u64, channel: usize, write: impl FnOnce(&mut String)) {
         let start = self.texts.len();
         write(&mut self.texts);
         self.pending.push((step, channel, start..self.texts.len()));
     }
 
-    /// Writes the messages of a chunk in the order of their time.
-    fn flush(&mut self) -> Result<(), AnalysisError> {
+    /// Writes the messages of the present chunk in the order of time.
+    fn write_pending(&mut self) -> Result<(), AnalysisError> {
         self.pending.sort_by_key(|message| message.0);
         for (step, place, range) in self.pending.drain(..) {
             let time = step * self.order.run.timestep.nanoseconds();
@@ -229,68 +240,73 @@ impl McapWriter<'_> {
         Ok(())
     }
 
-    /// The shapes of all bodies, each in its own frame, and the frame above the world's.
-    fn scene(&mut self, world: &World, step: u64) -> Result<(), AnalysisError> {
+    /// Writes the shapes of all bodies, each in its own frame, and the frame `world` in its parent.
+    fn write_scene(&mut self, world: &World, step: u64) -> Result<(), AnalysisError> {
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let up = json!({ "x": half, "y": 0.0, "z": 0.0, "w": half });
-        let frame = json!({ "timestamp": self.time(step), "parent_frame_id": "map", "child_frame_id": "world",
+        let frame = json!({ "timestamp": self.timestamp(step), "parent_frame_id": "map", "child_frame_id": "world",
             "translation": { "x": 0.0, "y": 0.0, "z": 0.0 }, "rotation": up });
-        let channel = self.channel("/tf", schema::transforms)?;
+        let channel = self.channel_of_topic("/tf", schema::transforms)?;
         self.add_message(step, channel, |text| *text += &json!({ "transforms": [frame] }).to_string());
-        let scene = scene::update(world, self.time(step));
-        let channel = self.channel("/scene", schema::scene)?;
+        let scene = scene::scene_update(world, self.timestamp(step));
+        let channel = self.channel_of_topic("/scene", schema::scene)?;
         self.add_message(step, channel, |text| *text += &scene.to_string());
-        self.flush()
+        self.write_pending()
     }
 
-    fn time(&self, step: u64) -> serde_json::Value {
+    /// Simulated time of a step, as Foxglove's JSON.
+    fn timestamp(&self, step: u64) -> serde_json::Value {
         let time = step * self.order.run.timestep.nanoseconds();
         json!({ "sec": time / 1_000_000_000, "nsec": time % 1_000_000_000 })
     }
 
-    fn chunk(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
-        self.bodies(inquiry, steps)?;
-        self.joints(inquiry, steps)?;
-        self.readings(inquiry, steps)?;
-        self.scans(inquiry, steps)?;
-        self.commands(inquiry, steps)?;
-        self.events(inquiry, steps)?;
-        self.flush()
+    /// Writes all messages of a range of steps.
+    fn write_chunk(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+        self.add_bodies(inquiry, steps)?;
+        self.add_joints(inquiry, steps)?;
+        self.add_readings(inquiry, steps)?;
+        self.add_scans(inquiry, steps)?;
+        self.add_commands(inquiry, steps)?;
+        self.add_events(inquiry, steps)?;
+        self.write_pending()
     }
 
+    /// The exported rows of a table in a range of steps.
     fn selection(&self, name: &str, steps: (u64, u64)) -> Result<Selection, AnalysisError> {
-        let all = Selection::all(table(name)?, self.order.run.simulation_id);
+        let all = Selection::all(find_table(name)?, self.order.run.simulation_id);
         Ok(Selection { steps: Some(steps), every: self.order.every, ..all })
     }
 
-    fn part(&self, number: &Value) -> Option<Rc<Named>> {
+    fn component_of(&self, number: &Value) -> Option<Rc<NamedComponent>> {
         number.integer().and_then(|number| self.parts.get(&number)).map(Rc::clone)
     }
 
-    fn bodies(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
-        let state = State::of("body_state", "bodyID")?;
-        // The frames of a step go into one message.
+    /// Adds the states of bodies and their frames. All frames of a step are in one message.
+    fn add_bodies(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+        let state = StateTable::new("body_state", "bodyID")?;
+        // Step, time and frames of the message in progress.
         let mut frames: Option<(u64, String, String)> = None;
-        inquiry.rows::<AnalysisError>(&self.selection(state.table, steps)?, &state.asked(), |row| {
-            let (step, Some(part)) = (step(row), self.part(&row[1])) else { return Ok(()) };
+        inquiry.rows::<AnalysisError>(&self.selection(state.table, steps)?, &state.query_columns(), |row| {
+            let (step, Some(part)) = (step_of(row), self.component_of(&row[1])) else { return Ok(()) };
             if frames.as_ref().is_some_and(|(before, ..)| *before != step) {
-                self.frames(frames.take())?;
+                self.add_frames(frames.take())?;
             }
-            let time = || self.time(step).to_string();
+            let time = || self.timestamp(step).to_string();
             let (_, time, frames) = frames.get_or_insert_with(|| (step, time(), String::new()));
-            frame(frames, time, &part.quoted, &row[2..]);
+            push_frame(frames, time, &part.quoted, &row[2..]);
             let about =
                 || (format!("simpartner.Body {}", part.component.name), schema::numbers(state.columns.iter().copied()));
-            let channel = self.channel_of(&part, about)?;
-            self.add_message(step, channel, |text| numbers(text, &state.names, &row[2..]));
+            let channel = self.channel_of_component(&part, about)?;
+            self.add_message(step, channel, |text| push_numbers(text, &state.names, &row[2..]));
             Ok(())
         })?;
-        self.frames(frames)
+        self.add_frames(frames)
     }
 
-    fn frames(&mut self, frames: Option<(u64, String, String)>) -> Result<(), AnalysisError> {
+    /// Adds a message with the frames of a step.
+    fn add_frames(&mut self, frames: Option<(u64, String, String)>) -> Result<(), AnalysisError> {
         let Some((step, _, frames)) = frames else { return Ok(()) };
-        let channel = self.channel("/tf", schema::transforms)?;
+        let channel = self.channel_of_topic("/tf", schema::transforms)?;
         self.add_message(step, channel, |text| {
             text.push_str(r#"{"transforms":["#);
             text.push_str(&frames);
@@ -299,31 +315,32 @@ impl McapWriter<'_> {
         Ok(())
     }
 
-    fn joints(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
-        let state = State::of("jointPose", "jointID")?;
-        inquiry.rows(&self.selection(state.table, steps)?, &state.asked(), |row| {
-            let Some(part) = self.part(&row[1]) else { return Ok(()) };
+    fn add_joints(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+        let state = StateTable::new("jointPose", "jointID")?;
+        inquiry.rows(&self.selection(state.table, steps)?, &state.query_columns(), |row| {
+            let Some(part) = self.component_of(&row[1]) else { return Ok(()) };
             let about = || {
                 (format!("simpartner.Joint {}", part.component.name), schema::numbers(state.columns.iter().copied()))
             };
-            let channel = self.channel_of(&part, about)?;
-            self.add_message(step(row), channel, |text| numbers(text, &state.names, &row[2..]));
+            let channel = self.channel_of_component(&part, about)?;
+            self.add_message(step_of(row), channel, |text| push_numbers(text, &state.names, &row[2..]));
             Ok(())
         })
     }
 
-    fn readings(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
-        // The numbers of a reading are rows one after the other, in the order of their fields' names.
+    fn add_readings(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+        // Each number of a reading is a row. The rows of a reading follow each other, in the order of their fields'
+        // names.
         let mut reading: Vec<Option<f64>> = Vec::new();
-        let mut of: Option<(u64, Rc<Named>)> = None;
+        let mut of: Option<(u64, Rc<NamedComponent>)> = None;
         let columns = ["step", "componentID", "field", "value"];
         inquiry.rows::<AnalysisError>(&self.selection("sensorReading", steps)?, &columns, |row| {
             let is_same = of
                 .as_ref()
-                .is_some_and(|(at, part)| *at == step(row) && Some(part.component.number) == row[1].integer());
+                .is_some_and(|(at, part)| *at == step_of(row) && Some(part.component.number) == row[1].integer());
             if !is_same {
-                self.reading(of.take(), &reading)?;
-                of = self.part(&row[1]).map(|part| (step(row), part));
+                self.add_reading(of.take(), &reading)?;
+                of = self.component_of(&row[1]).map(|part| (step_of(row), part));
                 reading.clear();
             }
             let Some((_, part)) = &of else { return Ok(()) };
@@ -333,60 +350,65 @@ impl McapWriter<'_> {
             }
             Ok(())
         })?;
-        self.reading(of, &reading)
+        self.add_reading(of, &reading)
     }
 
-    /// Readings whose numbers are in one row.
-    fn scans(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+    /// Adds long readings, whose numbers are in one row.
+    fn add_scans(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
         let columns = ["step", "componentID", "distances"];
         inquiry.rows::<AnalysisError>(&self.selection("scan", steps)?, &columns, |row| {
             let numbers = parse_numbers(row[2].text()).into_iter();
             let reading: Vec<Option<f64>> = numbers.map(|number| number.is_finite().then_some(number)).collect();
-            self.reading(self.part(&row[1]).map(|part| (step(row), part)), &reading)
+            self.add_reading(self.component_of(&row[1]).map(|part| (step_of(row), part)), &reading)
         })
     }
 
-    fn reading(&mut self, of: Option<(u64, Rc<Named>)>, reading: &[Option<f64>]) -> Result<(), AnalysisError> {
+    /// Adds the message of a reading, of the step and the device `of`.
+    fn add_reading(
+        &mut self,
+        of: Option<(u64, Rc<NamedComponent>)>,
+        reading: &[Option<f64>],
+    ) -> Result<(), AnalysisError> {
         let Some((step, part)) = of else { return Ok(()) };
         let Some(readings) = &part.readings else { return Ok(()) };
-        let text = readings.message(&self.time(step).to_string(), reading);
-        let channel = self.channel_of(&part, || readings.schema(&part.component))?;
+        let text = readings.format_message(&self.timestamp(step).to_string(), reading);
+        let channel = self.channel_of_component(&part, || readings.schema(&part.component))?;
         self.add_message(step, channel, |message| *message += &text);
         Ok(())
     }
 
-    fn commands(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+    fn add_commands(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
         let columns = ["step", "componentID", "client", "text", "reply"];
         inquiry.rows(&self.selection("command", steps)?, &columns, |row| {
-            let device = self.part(&row[1]).map_or(String::new(), |part| part.component.name.clone());
+            let device = self.component_of(&row[1]).map_or(String::new(), |part| part.component.name.clone());
             let client = row[2].integer();
             let text = json!({ "device": device, "client": client, "text": row[3].text(), "reply": row[4].text() });
-            let channel = self.channel("/command", schema::command)?;
-            self.add_message(step(row), channel, |message| *message += &text.to_string());
+            let channel = self.channel_of_topic("/command", schema::command)?;
+            self.add_message(step_of(row), channel, |message| *message += &text.to_string());
             Ok(())
         })
     }
 
-    fn events(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+    fn add_events(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
         let columns = ["step", "kind", "subject", "text"];
         inquiry.rows(&self.selection("event", steps)?, &columns, |row| {
-            let step = step(row);
+            let step = step_of(row);
             let message = format!("{} {}", row[2].text(), row[3].text());
-            let text = json!({ "timestamp": self.time(step), "level": level(row[1].text()), "message": message.trim(),
-                "name": row[1].text(), "file": "", "line": 0 });
-            let channel = self.channel("/event", schema::log)?;
+            let text = json!({ "timestamp": self.timestamp(step), "level": event_level(row[1].text()),
+                "message": message.trim(), "name": row[1].text(), "file": "", "line": 0 });
+            let channel = self.channel_of_topic("/event", schema::log)?;
             self.add_message(step, channel, |message| *message += &text.to_string());
             Ok(())
         })
     }
 }
 
-fn step(row: &[Value]) -> u64 {
+fn step_of(row: &[Value]) -> u64 {
     row[0].integer().unwrap_or(0) as u64
 }
 
-/// The level of an event in Foxglove's numbers: 2 is information, 3 a warning, 4 an error.
-fn level(kind: &str) -> u8 {
+/// Level of an event in Foxglove's numbers: 2 for information, 3 for a warning, 4 for an error.
+fn event_level(kind: &str) -> u8 {
     let is = |event: EventKind| event.name() == kind;
     let errors = [EventKind::Divergence];
     let warnings = [
@@ -409,27 +431,27 @@ fn level(kind: &str) -> u8 {
     }
 }
 
-/// Adds the frame of a body, if its place is one.
-fn frame(frames: &mut String, time: &str, name: &str, row: &[Value]) {
+/// Adds the frame of a body, unless its pose has a number that is not finite.
+fn push_frame(frames: &mut String, time: &str, name: &str, row: &[Value]) {
     let mut all = [0.0; 7];
     for (place, value) in all.iter_mut().zip(row) {
         let Some(number) = value.number() else { return };
         *place = number;
     }
     let [x, y, z, a, b, c, angle] = all;
-    let turn = orientation::quaternion([a, b, c, angle]);
+    let turn = orientation::to_quaternion([a, b, c, angle]);
     if !frames.is_empty() {
         frames.push(',');
     }
     // Writing to a string cannot fail.
     let _ = write!(frames, r#"{{"timestamp":{time},"parent_frame_id":"world","child_frame_id":{name},"translation":"#);
-    json::axes(frames, &[x, y, z].map(Some));
+    json::push_axes(frames, &[x, y, z].map(Some));
     frames.push_str(r#","rotation":"#);
-    json::axes(frames, &turn.to_array().map(Some));
+    json::push_axes(frames, &turn.to_array().map(Some));
     frames.push('}');
 }
 
-/// Adds an object of numbers.
-fn numbers(text: &mut String, names: &[String], row: &[Value]) {
-    json::object(text, names.iter().map(String::as_str).zip(row.iter().map(Value::number)));
+/// Adds a JSON object of numbers.
+fn push_numbers(text: &mut String, names: &[String], row: &[Value]) {
+    json::push_object(text, names.iter().map(String::as_str).zip(row.iter().map(Value::number)));
 }

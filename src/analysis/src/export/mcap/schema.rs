@@ -1,4 +1,4 @@
-//! JSON schemas of the channels: those that Foxglove and ROS have names for, and objects of plain numbers.
+//! JSON schemas of the channels: schemas of Foxglove and ROS, and objects of plain numbers.
 
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ fn quaternion() -> Value {
     numbers_of(&["x", "y", "z", "w"])
 }
 
-/// Frames of bodies.
+/// Schema of frames of bodies: its name and text.
 pub(super) fn transforms() -> (String, Value) {
     let text = || json!({ "type": "string" });
     let transform = object(
@@ -40,7 +40,7 @@ pub(super) fn transforms() -> (String, Value) {
     (name.into(), object(name, json!({ "transforms": list(transform) })))
 }
 
-/// Shapes of bodies.
+/// Schema of shapes of bodies.
 pub(super) fn scene() -> (String, Value) {
     let color = || numbers_of(&["r", "g", "b", "a"]);
     let solid = |title: &str| object(title, json!({ "pose": pose(), "size": vector(), "color": color() }));
@@ -62,7 +62,7 @@ pub(super) fn scene() -> (String, Value) {
     (name.into(), object(name, json!({ "deletions": nothing, "entities": list(entity) })))
 }
 
-/// What happened.
+/// Schema of events.
 pub(super) fn log() -> (String, Value) {
     let text = || json!({ "type": "string" });
     let number = || json!({ "type": "integer" });
@@ -72,14 +72,14 @@ pub(super) fn log() -> (String, Value) {
     (name.into(), object(name, properties))
 }
 
-/// What was commanded.
+/// Schema of commands.
 pub(super) fn command() -> (String, Value) {
     let text = || json!({ "type": "string" });
     let properties = json!({ "device": text(), "client": { "type": "integer" }, "text": text(), "reply": text() });
     ("simpartner.Command".into(), object("simpartner.Command", properties))
 }
 
-/// Plain numbers, each with its unit.
+/// Schema text of plain numbers, each with its unit.
 pub(super) fn numbers<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
     json!({ "type": "object", "properties": properties(fields) })
 }
@@ -94,7 +94,7 @@ fn pose() -> Value {
     object("foxglove.Pose", json!({ "position": vector(), "orientation": quaternion() }))
 }
 
-/// An object whose first properties are a time and the name of a frame, and which may have plain numbers besides.
+/// Schema of an object with a time, the name of a frame, the properties `rest`, and the plain numbers `fields`.
 fn in_frame<'a>(name: &str, rest: Value, fields: impl Iterator<Item = (&'a str, &'a str)>) -> (String, Value) {
     let mut all = properties(fields);
     all.extend([("timestamp".to_owned(), time()), ("frame_id".to_owned(), json!({ "type": "string" }))]);
@@ -104,7 +104,7 @@ fn in_frame<'a>(name: &str, rest: Value, fields: impl Iterator<Item = (&'a str, 
     (name.into(), object(name, Value::Object(all)))
 }
 
-/// A fan of rays.
+/// Schema of a planar fan of rays.
 pub(super) fn laser_scan() -> (String, Value) {
     let number = || json!({ "type": "number" });
     let rest = json!({ "pose": pose(), "start_angle": number(), "end_angle": number(), "ranges": list(number()),
@@ -112,7 +112,7 @@ pub(super) fn laser_scan() -> (String, Value) {
     in_frame("foxglove.LaserScan", rest, std::iter::empty())
 }
 
-/// Points.
+/// Schema of points.
 pub(super) fn point_cloud() -> (String, Value) {
     let integer = || json!({ "type": "integer", "minimum": 0 });
     let field = json!({ "name": { "type": "string" }, "offset": integer(), "type": integer() });
@@ -122,12 +122,12 @@ pub(super) fn point_cloud() -> (String, Value) {
     in_frame("foxglove.PointCloud", rest, std::iter::empty())
 }
 
-/// A pose, and the reading's own numbers.
+/// Schema of a pose with the reading's own numbers.
 pub(super) fn pose_in_frame<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> (String, Value) {
     in_frame("foxglove.PoseInFrame", json!({ "pose": pose() }), fields)
 }
 
-/// A place on the earth.
+/// Schema of a geographic position.
 pub(super) fn location_fix() -> (String, Value) {
     let number = || json!({ "type": "number" });
     let rest = json!({ "latitude": number(), "longitude": number(), "altitude": number(),
@@ -135,7 +135,7 @@ pub(super) fn location_fix() -> (String, Value) {
     in_frame("foxglove.LocationFix", rest, std::iter::empty())
 }
 
-/// What an inertial measurement unit reads, as ROS lays it out, and the reading's own numbers.
+/// Schema of a reading of an inertial measurement unit, in the layout of ROS, with the reading's own numbers.
 pub(super) fn imu<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> (String, Value) {
     let covariance = || list(json!({ "type": "number" }));
     let mut all = properties(fields);
