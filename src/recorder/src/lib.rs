@@ -1,19 +1,20 @@
-//! The log: every step of every run in SQL.
+//! The log, which stores every step of every run in an SQL database.
 //!
-//! A thread of its own takes records from a bounded queue, makes rows of them, and about ten times a second a batch; another thread commits
-//! batch after batch, each whole or not at all, so that a reader never sees half a step. A process that is killed loses at most what
-//! was not committed, about the last 0.5 s in real time; what was committed reads back whole, and the run's row says `running` for
-//! ever.
+//! One thread takes step records from a bounded queue, encodes them as rows, and closes a batch about ten times a
+//! second. Another thread commits batch after batch, each as a whole or not at all, so that a reader never sees half a
+//! step. A process that is killed loses at most the uncommitted rows, about the last 0.5 s in real time. All committed
+//! rows can be read, and the run's row keeps the status `running`.
 //!
-//! Nothing is lost silently. What the database does not take in time waits in a spill file and is committed in order later; without
-//! deadlines the physics waits first. A database that has failed for good, or a spill file that can take no more, raises
-//! [`RecorderStatus::flags`], and the end of the run reports what is left; a log that reaches its limit ends with an event.
+//! No row is lost silently. Batches that the database does not take in time wait in a spill file and are committed in
+//! order later. Without deadlines the physics waits first. If the database has failed for good, or the spill file can
+//! take no more, the recorder asks the run to end by [`RecorderStatus::flags`], and [`Recorder::finish`] returns an
+//! error that names the spill file or the lost steps. A log that reaches its size limit ends with an event.
 //!
-//! Four folders, each of which uses only those before it:
+//! The module has four folders, each of which uses only those before it:
 //!
-//! - `format`: what a log is: tables, columns, values, checksums. [`inquiry::TABLES`] names every column once.
-//! - `database`: connections to SQLite, PostgreSQL, MySQL and MariaDB, and what their errors mean.
-//! - `write`: [`Recorder`] writes a log; [`import`] commits what is in a spill file.
+//! - `format`: the format of a log: tables, columns, values, checksums. [`inquiry::TABLES`] defines every column.
+//! - `database`: connections to SQLite, PostgreSQL, MySQL and MariaDB, and the interpretation of their errors.
+//! - `write`: [`Recorder`] writes a log, and [`import`] commits the batches of a spill file.
 //! - `read`: [`Inquiry`] and [`Reader`] read logs back, prove them complete, copy and prune them.
 //!
 //! This module knows nothing of engines, XML and sockets.
@@ -40,7 +41,7 @@ pub use write::{
     Settings, SimulationSummary, Thinning, WhenFull, import, keep_grasp,
 };
 
-/// The parts of questions to a log, and of their answers.
+/// Types of queries of a log, and of their results.
 pub mod inquiry {
     pub use super::{
         format::{

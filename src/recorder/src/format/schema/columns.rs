@@ -30,18 +30,18 @@ pub(crate) enum Reference {
     Component,
 }
 
-/// Time at which a column is written, and by whom.
+/// Writer of a column, and the time at which the column is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// By the database, which numbers the rows.
+    /// The database, which numbers the rows.
     ByDatabase,
-    /// By the recorder, when it inserts the row.
+    /// The recorder, when it inserts the row.
     WithRow,
-    /// By the recorder, when it inserts the run's row and again when the run ends.
+    /// The recorder, when it inserts the run's row and again when the run ends.
     WithRowAndAtEnd,
-    /// By the recorder, when the run ends.
+    /// The recorder, when the run ends.
     AtEnd,
-    /// By the recorder, with each batch that it commits.
+    /// The recorder, with each batch that it commits.
     WithBatch,
 }
 
