@@ -1,8 +1,8 @@
 //! Checksums of the logged rows. They reveal a number, a text or a whole row that was changed later, and help to name
 //! it.
 //!
-//! The hash of a step's state (`signal::StateChain`) covers values that rows do not hold, such as quaternions and readings that are not
-//! fresh. So it cannot be computed again from rows. These checksums can, on every database.
+//! The hash of a step's state (`signal::StateChain`) covers values that rows do not hold, such as quaternions and
+//! readings that are not fresh. So it cannot be computed again from rows. These checksums can, on every database.
 //!
 //! The checksums are sums, so the order in which rows are read back does not matter. Each value is mixed with its
 //! position, that is the table, the column and the key of its row, into 64 bits. These are added modulo 2^64. A single

@@ -50,8 +50,8 @@ pub(super) async fn query_events(
     Ok(rows.iter().map(event).collect())
 }
 
-/// The commands of a run up to the step `end`, in their order, from which the settings from the step `begin` on follow.
-/// From before `begin` there are only the fault commands, and the last other command of each device.
+/// The commands of a run that determine the settings in the steps from `begin` to `end`, in their order. They are all
+/// commands from `begin` to `end`, and before `begin` all fault commands and the last other command of each device.
 pub(super) async fn query_commands(
     connection: &mut Connection,
     layout: &Layout,

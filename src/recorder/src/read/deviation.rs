@@ -25,7 +25,7 @@ use crate::{
 pub struct Deviation {
     /// Name of the body, joint or device.
     pub component: String,
-    /// Name of its number.
+    /// Name of the number: a column of the table, or a field of the device.
     pub field: String,
     /// Value in the log; `None` if the log has no such row.
     pub logged: Option<Value>,

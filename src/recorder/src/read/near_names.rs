@@ -45,7 +45,7 @@ fn sql_words(text: &str) -> Vec<&str> {
     text.split(|c| !is_part(c)).filter(|word| word.starts_with(|c: char| c.is_alphabetic())).collect()
 }
 
-/// True if the log has no table or column of this name, and the word is not a usual one in messages of databases.
+/// True if the log has no table or column of this name, and messages of databases do not commonly contain the word.
 fn is_unknown(word: &str) -> bool {
     const MESSAGE_WORDS: [&str; 12] =
         ["column", "table", "relation", "no", "such", "does", "not", "exist", "unknown", "in", "doesn", "from"];

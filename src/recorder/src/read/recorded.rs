@@ -34,8 +34,8 @@ pub struct RecordedRun {
 }
 
 impl RecordedRun {
-    /// Largest distance, in steps, from a logged step to the earlier row that stands for one left out because its
-    /// values did not change.
+    /// Largest number of steps that a reader has to look back for a row that was left out because its values did not
+    /// change.
     pub fn reach(&self) -> u64 {
         self.row_policy.reach(self.cadence)
     }

@@ -14,7 +14,7 @@ pub struct Selection {
     /// Spacing of the selected steps: only rows of multiples of this step; has no effect for tables without rows of
     /// steps.
     pub every: u64,
-    /// A column and the numbers that it must have.
+    /// Filter of rows: a column, and the numbers that it may have.
     pub among: Option<(&'static str, Vec<i64>)>,
     /// Largest number of rows.
     pub most: Option<u64>,

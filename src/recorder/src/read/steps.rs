@@ -30,8 +30,8 @@ pub(super) struct StepSequence {
     pub(super) count: u64,
 }
 
-/// Reads a sequence of steps. Steps before the first logged one are left out, and the sequence ends at the last logged
-/// one.
+/// Reads a sequence of steps. Steps before the first logged one are left out, and the sequence ends before the next
+/// step that is not logged.
 pub(super) async fn query_steps(
     connection: &mut Connection,
     layout: &Layout,
@@ -77,15 +77,15 @@ struct StepQuery<'a> {
     ids: RunIds,
     /// Expressions for the columns of `simulationRow`.
     columns: String,
-    /// Numbers of bodies and of joints with rows in a step without omitted rows.
+    /// Numbers of logged bodies and joints, which have rows in a step from which no row is left out.
     all: [u64; 2],
-    /// Largest distance, in steps, from a step to the earlier row that stands for an omitted one.
+    /// Largest number of steps to look back for a row that was left out.
     reach: u64,
 }
 
 impl StepQuery<'_> {
     /// Reads a step; `None` if it was not logged. `earlier` is a step before it that has already been read. Its state
-    /// replaces most of the search for omitted rows.
+    /// saves most of the search for rows that were left out.
     async fn read_step(
         &mut self,
         step: StepIndex,
@@ -208,7 +208,7 @@ impl StepQuery<'_> {
     }
 }
 
-/// A number of a row; NaN for NULL, as which numbers that are not finite were stored.
+/// A number of a row; NaN for NULL, because numbers that are not finite are stored as NULL.
 fn real_or_nan(row: &Row, column: usize) -> f64 {
     row.real(column).unwrap_or(f64::NAN)
 }

@@ -54,8 +54,8 @@ impl StoredIds {
     }
 }
 
-/// Calls `take` with the cells of each row of a table, of the steps from the first to the last of `steps`, and of at
-/// most `most` rows.
+/// Calls `take` with the cells of the rows of a table. `steps` is the first and the last step, and `most` the largest
+/// number of rows; with `None` there is no limit.
 pub(super) fn for_each_row<E: From<RecorderError>>(
     inquiry: &mut Inquiry,
     ids: &StoredIds,

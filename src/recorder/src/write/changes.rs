@@ -23,7 +23,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// `None` if the settings write all rows.
+    /// Change detection for a run; `None` if the settings write all rows.
     pub(super) fn new(settings: &Settings, logged: &LoggedComponents, layout: &Layout) -> Option<Self> {
         let counts = [layout.bodies(), layout.joints(), layout.devices().len()];
         let own_groups = |first: usize, count: usize| (first..first + count).collect::<Vec<usize>>();

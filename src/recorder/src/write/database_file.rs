@@ -31,8 +31,8 @@ impl DatabaseFile {
         let database = || Database::Sqlite(self.path.clone());
         if FileIdentity::of_path(&self.path) != Some(self.identity) {
             if let Some(mut connection) = connection.take() {
-                // A file that was moved then has everything itself. If the file was removed, its data is lost either
-                // way.
+                // A moved file then holds all data without its log. If the file was removed, its data is lost in any
+                // case.
                 let copied = connection.checkpoint().await;
                 copied.unwrap_or_else(|error| {
                     tracing::warn!("the write-ahead log was not copied into the file: {error}")

@@ -29,8 +29,8 @@ use simpartner_realtime::{LogFlags, QueueUse};
 /// wait either.
 const MAX_BATCHES_IN_MEMORY: usize = 4;
 
-/// Limit of the bytes of the uncommitted batches in memory, because texts of commands can make a batch large. A single
-/// batch may be larger.
+/// Largest total size of the uncommitted batches in memory, in bytes, because texts of commands can make a batch large.
+/// A single batch may be larger.
 const MAX_BYTES_IN_MEMORY: u64 = 64_000_000;
 
 /// Time that the database may take to commit a batch before the batch is copied into the spill file. It equals the time
@@ -54,11 +54,11 @@ pub(super) struct DeliveryQueue {
     /// Their total size, in bytes.
     sent_bytes: u64,
     uncommitted: VecDeque<Uncommitted>,
-    /// Reason why nothing more can be spilled, if so.
+    /// Reason why nothing more can be spilled; `None` while the spill file can be written.
     spill_failure: Option<String>,
     /// True if a warning was given that copies into the spill file fail.
     has_warned: bool,
-    /// Time since which the database is away, if it is.
+    /// Time at which the database went away; `None` while it is there.
     away_since: Option<Instant>,
     /// Steps lost so far.
     lost: Option<LostSteps>,

@@ -10,7 +10,7 @@ use simpartner_wire::signal::{Event, Layout};
 use crate::database::address::Database;
 use simpartner_realtime::{Mode, Percentiles, QueueUse};
 
-/// A run before its first step.
+/// Description of a run before its first step.
 #[derive(Debug, Clone)]
 pub struct RunDescription {
     /// The model.
@@ -49,7 +49,8 @@ pub struct Origin {
     pub state: Arc<[u8]>,
 }
 
-/// A run after its last step. In a process with resets, the steps and the state are those after the last reset.
+/// Outcome of a run after its last step. In a process with resets, the steps and the state are those after the last
+/// reset.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOutcome {
     /// The way the run ended, such as `finished` or `stopped`.

@@ -6,7 +6,7 @@ use super::{description::RunDescription, logged_components::LoggedComponents, se
 use crate::format::{cadence::Cadence, schema::TableId};
 
 /// Bytes that a run writes while everything moves, counted as the size of the rows' values. In a database, indices and
-/// row headers add about as much as columns that are 0 save.
+/// row headers add about as many bytes as the short storage of zeros saves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExpectedGrowth {
     /// Bytes per simulated second before the log is thinned out.

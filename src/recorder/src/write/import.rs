@@ -98,12 +98,12 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Commits the batches of a spill file that the database does not have. Importing a file again changes nothing. A damaged batch does
-/// not prevent the import of intact ones.
+/// Commits the batches of a spill file that the database does not have. Importing a file again changes nothing. A
+/// damaged batch does not prevent the import of intact ones.
 ///
 /// # Errors
-/// When the file cannot be read or is no spill file, or when the database is away. Batches committed before the error
-/// stay in the database.
+/// When the file cannot be read, is no spill file or was written for other tables, or when the database is away.
+/// Batches committed before the error stay in the database.
 pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderError> {
     let unreadable = |source: io::Error| match source.kind() {
         io::ErrorKind::ResourceBusy => RecorderError::SpillInUse { path: file.to_owned() },
@@ -142,7 +142,7 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
     })
 }
 
-/// Opens a connection. While other connections hold a lock, it retries until `until`.
+/// Opens a connection. While other connections hold a lock, it retries until the time `until`.
 async fn connect_with_retries(database: &Database, until: Instant) -> Result<Connection, RecorderError> {
     loop {
         match Connection::open(database, Access::Write).await {
@@ -266,8 +266,8 @@ impl Import {
                     Section::Whole(frame) if frame.epoch == *epoch && frame.steps > 0 => Some(frame),
                     _ => None,
                 });
-                // The first batch with steps behind the gap ends it. The last step in the database before that batch
-                // begins it.
+                // The missing steps lie between the last step in the database before the gap and the first batch with
+                // steps behind it.
                 let next = frames.filter(|frame| frame.number > last).min_by_key(|frame| frame.number);
                 let mut steps = None;
                 if let Some(next) = next {

@@ -50,7 +50,7 @@ impl LoggedComponents {
     }
 
     /// Calls `select` for bodies, joints and devices, with the name of the setting, the kind of component, the patterns
-    /// and all names. It returns the indices of the selected names.
+    /// and all names. `select` returns the indices of the selected names.
     fn select_with<E>(
         settings: &Settings,
         run: &RunDescription,

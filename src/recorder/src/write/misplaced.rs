@@ -37,8 +37,9 @@ impl fmt::Display for MovedCommands {
     }
 }
 
-/// Moves misplaced commands of a batch that the database refused behind the last step of their run, and returns which.
-/// `last_step` is the last step of the run in the spill file; the database may have a later one.
+/// Moves the misplaced commands of a batch, which the database has refused, behind the last step of their run. It
+/// returns a summary, or `None` if no command is misplaced. `last_step` is the last step of the run in the spill file;
+/// the database may have a later one.
 pub(super) async fn move_commands(
     batch: &mut Batch,
     connection: &mut Connection,

@@ -2,7 +2,7 @@
 
 use crate::{database::error::RecorderError, format::checksum::Checksums, read::inquiry::Inquiry};
 
-/// Number of batches whose checksums are read at a time: about 500 bytes each.
+/// Number of batches whose checksums are read at a time. Each batch has about 500 bytes of them.
 const BATCHES_PER_PAGE: u64 = 256;
 
 /// A group of batches with overlapping ranges of steps, nearly always a single batch. While the clock is paused, events

@@ -26,7 +26,7 @@ use crate::{
     format::{cell::Cell, checksum::ChecksumBuilder, ids::LAST_STEP, schema::TableId},
 };
 
-/// Number of logged steps whose rows are counted together, because their counts are in memory.
+/// Number of logged steps whose rows are counted together. It bounds the memory of the counts.
 const STEPS_PER_PAGE: u64 = 1024;
 
 /// Tables whose rows are counted for each step, with the column of `simulationRow` that has the count.

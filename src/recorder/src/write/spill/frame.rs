@@ -33,6 +33,7 @@ pub(super) const HEADER_1_LENGTH: usize = 8 + 4 + 4 + 8 + 8 + 8 + 4;
 /// Largest length of a payload, in bytes. A batch is far smaller than 1 GiB, so a larger length is damage.
 pub(super) const MAX_PAYLOAD_LENGTH: u32 = 1 << 30;
 
+/// CRC-32C, the checksum of headers and payloads.
 pub(super) static CRC: Crc<u32, CrcTable<16>> = Crc::<u32, CrcTable<16>>::new(&CRC_32_ISCSI);
 
 /// Position of a frame in its file, and the fields of its header.
@@ -73,7 +74,8 @@ pub(super) struct EarlierTables {
     pub(super) tables: usize,
 }
 
-/// The sets of tables before the table `scan` was added: first without, then with the last columns of `body`.
+/// The two sets of tables before the table `scan` was added: the first without the last columns of `body`, the second
+/// with them.
 pub(super) const EARLIER_TABLES: [EarlierTables; 2] =
     [EarlierTables { body_columns: 24, tables: 19 }, EarlierTables { body_columns: 34, tables: 19 }];
 
@@ -90,8 +92,8 @@ pub(super) fn tables_checksum() -> u32 {
     *CHECKSUM
 }
 
-/// Checksum of the names and columns of the first `tables` tables, if the table `body` has its first `body_columns`
-/// columns only.
+/// Checksum of the names and columns of the first `tables` tables, with only the first `body_columns` columns of the
+/// table `body`.
 fn checksum_of_tables(body_columns: usize, tables: usize) -> u32 {
     let mut digest = CRC.digest();
     for table in TableId::ALL.into_iter().take(tables) {

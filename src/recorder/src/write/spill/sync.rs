@@ -1,5 +1,6 @@
-//! Synchronises a spill file with the disk in a thread of its own, so that no other thread waits for a slow disk. A process that is
-//! killed loses nothing that it has written; only a power failure can lose data that is not yet synchronised.
+//! Synchronises a spill file with the disk in a thread of its own, so that no other thread waits for a slow disk. A
+//! process that is killed loses nothing that it has written; only a power failure can lose data that is not yet
+//! synchronised.
 
 use std::{
     fs::File,
