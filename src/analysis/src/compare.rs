@@ -35,7 +35,7 @@ struct ComparedTable {
     table: &'static str,
     /// Column with the number of a row's component.
     number: &'static str,
-    /// Number of leading columns that distinguish these rows; 0 if there is only one.
+    /// Number of leading columns that distinguish the rows of a component; 0 if there is only one row.
     labels: usize,
     /// Columns that are compared.
     columns: Vec<&'static str>,

@@ -325,8 +325,8 @@ impl Connection {
     }
 }
 
-/// Waits for the answer to a call, at most [`STATEMENT_TIMEOUT`]. For a server it also ends early if the server does
-/// not work on the call.
+/// Waits for the answer to a call, at most [`STATEMENT_TIMEOUT`]. The wait ends earlier if the server is not working on
+/// the call.
 async fn wait_for_answer<T>(
     database: &Database,
     session: Option<&Session>,

@@ -1,6 +1,6 @@
 //! Inserts many rows with one statement, for databases that take rows by INSERT. A statement costs far more than a row,
-//! because of sqlx on SQLite and because of the round trip on a server. Single-row inserts therefore do not reach 60
-//! 000 rows a second; inserts of many rows exceed that many times over.
+//! because of sqlx on SQLite and because of the round trip on a server. Single-row inserts therefore do not reach
+//! 60 000 rows a second; inserts of many rows exceed that many times over.
 
 use sqlx::{AssertSqlSafe, Executor, IntoArguments, SqlSafeStr, SqlStr};
 

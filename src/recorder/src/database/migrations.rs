@@ -48,8 +48,9 @@ pub(super) static SQLITE_MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| build_m
 pub(super) static POSTGRES_MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| build_migrator(POSTGRES_FILES));
 pub(super) static MYSQL_MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| build_migrator(MYSQL_FILES));
 
-/// Migrator that applies the files in order of their versions. The description of a migration is its name without the number,
-/// with spaces, as sqlx derives it from the name of a file: the databases of earlier versions hold these descriptions.
+/// Migrator that applies the files in order of their versions. The description of a migration is its name without the
+/// number, with spaces, as sqlx derives it from the name of a file. Databases of earlier versions hold these
+/// descriptions.
 fn build_migrator(files: &[MigrationFile]) -> Migrator {
     let migration = |&(version, name, sql): &MigrationFile| {
         let description = name.split_once('_').map_or(name, |(_, description)| description).replace('_', " ");

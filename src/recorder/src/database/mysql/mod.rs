@@ -31,11 +31,11 @@ use crate::format::{
 };
 
 /// Numbers of rows of the insert statements, each an eighth of the one before, so that a batch needs few statements.
-/// The largest statement has at most 17 408 parameters (34 columns of `body`); the protocol counts parameters with 16
-/// bits.
+/// The largest statement has at most 17 408 parameters (34 columns of `body`); the protocol counts parameters with
+/// 16 bits.
 const ROWS_PER_INSERT: [usize; 4] = [512, 64, 8, 1];
 
-/// Size of a statement without its values, in bytes; an upper bound.
+/// Upper bound of the size of a statement without its values, in bytes.
 const PACKET_OVERHEAD: u64 = 1 << 16;
 
 /// A connection to a database of a server.

@@ -16,8 +16,8 @@ struct Dialect {
     /// Join that is executed in the order written. SQLite has no statistics of a log, and would otherwise begin with
     /// small tables and read a large one for each of their rows. The other databases have statistics.
     ordered_join: &'static str,
-    /// Columns by which readings are grouped behind the step and the sensor, which determine them. SQLite does not need
-    /// them; without them it takes the groups as they come, without sorting.
+    /// Columns by which readings are grouped in addition to the step and the sensor, which determine them. SQLite does
+    /// not need them; without them it takes the groups as they come, without sorting.
     extra_group_columns: &'static str,
     /// Method by which an inner query computes each column once, although the view names it many times.
     once: ComputeOnce,
@@ -181,8 +181,8 @@ fn motion_query(dialect: &Dialect) -> String {
 }
 
 /// Scalar product of a vector w, world axes, with the axle of a wheel. Rodrigues' formula turns the axle a, body axes,
-/// to world axes. With the axis n and the angle of the orientation, the product is (w a) cos + (w (n x a)) sin + (w n)
-/// (n a) (1 - cos).
+/// to world axes. With the axis n and the angle of the orientation, the product is
+/// (w a) cos + (w (n x a)) sin + (w n) (n a) (1 - cos).
 fn along_axle(vector: [&str; 3]) -> String {
     let axes = ["x", "y", "z"];
     let dot = |name: &dyn Fn(usize) -> String| {
@@ -202,9 +202,8 @@ fn along_axle(vector: [&str; 3]) -> String {
     )
 }
 
-/// Inner query of `wheelLog`: wheels with the components of their velocities along and across the axle. A wheel with a
-/// positive `rolling` rolls horizontally, across its axle. `sense` is positive if the velocity has a component in this
-/// direction.
+/// Inner query of `wheelLog`: wheels with the projections of their velocities onto the axle. A positive `rolling` leads
+/// in the horizontal direction across the axle, y being up. `sense` has the sign of the velocity in this direction.
 fn wheel_query(dialect: &Dialect) -> String {
     let names = "s.simulationRowID, s.simulationID, s.step, s.simulationTime, r.name AS robot, b.name AS body";
     let computed = [
