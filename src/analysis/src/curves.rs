@@ -55,7 +55,7 @@ pub fn curves(
         .ok_or_else(|| AnalysisError::Question(format!("run {} has no logged step to plot", run.simulation_id)))?;
     let steps = (asked.steps.0.max(first), asked.steps.1.min(last));
     if steps.0 > steps.1 {
-        let text = format!("run {} has its logged steps from {first} to {last}", run.simulation_id);
+        let text = format!("the logged steps of run {} are {first} to {last}", run.simulation_id);
         return Err(AnalysisError::Question(text));
     }
     let components = inquiry.components(run.simulation_id)?;

@@ -23,7 +23,7 @@ pub enum RecorderError {
         database: Database,
     },
     /// A copied run lacks some of its rows.
-    #[error("the copy in {database} is not whole and was undone: {text}")]
+    #[error("the copy in {database} is incomplete and was undone: {text}")]
     Incomplete {
         /// The database.
         database: Database,
@@ -32,7 +32,7 @@ pub enum RecorderError {
     },
     /// A source file in the log does not match its hash.
     #[error(
-        "the file {path} in the log is not the one that was logged: its hash is another one; `db verify` says what else was changed"
+        "the file {path} in the log is not the one that was logged: its hash differs; `db verify` reports what else was changed"
     )]
     AlteredFile {
         /// Path of the source file.
@@ -112,7 +112,9 @@ pub enum RecorderError {
         database: Database,
     },
     /// The server does not permit this user to connect or to write.
-    #[error("the database {database} does not let this user in, or not write; check user, password and rights (GRANT)")]
+    #[error(
+        "the database {database} refuses this user access or permission to write; check user, password and rights (GRANT)"
+    )]
     Denied {
         /// The database.
         database: Database,
@@ -182,7 +184,7 @@ pub enum RecorderError {
         source: Cause,
     },
     /// There is too little disk space to begin a log.
-    #[error("the log in {database} is not begun: {why}")]
+    #[error("the log in {database} cannot begin: {why}")]
     NoRoom {
         /// The database.
         database: Database,
@@ -306,7 +308,7 @@ pub enum RecorderError {
     #[error("the log writer cannot be started")]
     Start(#[source] io::Error),
     /// The writer's thread panicked.
-    #[error("the log writer ended without an answer")]
+    #[error("the log writer ended unexpectedly")]
     WriterLost,
 }
 

@@ -184,7 +184,7 @@ impl Inquiry {
         let columns = self.runtime.block_on(self.connection.columns(&scoped.text));
         let columns = columns.map_err(|error| failed(&self.connection, error))?;
         if columns.is_empty() {
-            let message = "it has no answer, and so is no query".to_owned();
+            let message = "the statement returns no columns, so it is not a query".to_owned();
             return Err(RecorderError::Query { message, position: None, help: None }.into());
         }
         listener.columns(&columns)?;

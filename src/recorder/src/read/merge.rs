@@ -109,7 +109,7 @@ impl Merge {
             let written = self.copy_table(run, table, ids, &stored, &mut |count| progress(rows + count))?;
             let found = self.count_rows(table, ids.simulation)?;
             if found != written {
-                let text = format!("{written} rows of {} were written and {found} are there", table.name());
+                let text = format!("{written} rows of {} were written, but {found} were found", table.name());
                 return Err(RecorderError::Incomplete { database: self.into.database().clone(), text });
             }
             rows += written;

@@ -47,8 +47,7 @@ pub(super) fn export(
     progress: &mut dyn Progress,
 ) -> Result<Exported, AnalysisError> {
     if !order.tables.is_empty() {
-        let text =
-            "--tables chooses files of csv and parquet; an MCAP file has its channels, and a viewer chooses of them";
+        let text = "--tables applies to csv and parquet only; an MCAP file always has all channels, and a viewer selects among them";
         return Err(AnalysisError::Question(text.into()));
     }
     let world = xml::read_kept(&read_sources(inquiry, order)?)?;

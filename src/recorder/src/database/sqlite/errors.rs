@@ -52,7 +52,7 @@ fn query_fault(error: &sqlx::Error) -> Option<QueryFault> {
     match primary_code(error)? {
         code::ERROR => Some(QueryFault { message: message.to_owned(), location: parse_location(message) }),
         code::READONLY => Some(QueryFault {
-            message: "it would write, and a query may only read".into(),
+            message: "the statement would write, but a query may only read".into(),
             location: ErrorLocation::Unknown,
         }),
         _ => None,
