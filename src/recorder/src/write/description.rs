@@ -49,8 +49,7 @@ pub struct Origin {
     pub state: Arc<[u8]>,
 }
 
-/// Outcome of a run after its last step. In a process with resets, the steps and the state are those after the last
-/// reset.
+/// Outcome of a run after its last step. In a process with resets, it describes the part after the last reset.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOutcome {
     /// The way the run ended, such as `finished` or `stopped`.

@@ -9,7 +9,7 @@ use crate::format::{
     table_rows::TableRows,
 };
 
-/// Statistics of one body. Wrenches are force x, y, z, N, then torque x, y, z, Nm.
+/// Statistics of one body. Wrenches are force x, y, z, N, then torque x, y, z, N m.
 #[derive(Debug, Clone, Copy, Default)]
 struct WrenchStatistics {
     sums: [f64; 6],
@@ -17,7 +17,7 @@ struct WrenchStatistics {
     peaks: [f64; 6],
     /// Largest magnitude of the force, N.
     greatest_force: f64,
-    /// Largest magnitude of the torque, Nm.
+    /// Largest magnitude of the torque, N m.
     greatest_torque: f64,
 }
 

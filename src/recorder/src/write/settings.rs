@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use super::patterns::Patterns;
 use crate::{database::address::Database, format::row_policy::RowPolicy};
 
-/// Action when the log reaches its size limit.
+/// Action when the log reaches its size limit, or another limit such as the space on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
     /// The log ends with an event, and the simulation continues.
@@ -50,7 +50,7 @@ pub struct Settings {
     pub change_tolerance: f64,
     /// Largest growth of the database in this run, in megabytes of 10^6 bytes.
     pub limit_mb: u64,
-    /// Action when the database has grown by `limit_mb`.
+    /// Action when the database has grown by `limit_mb`, or when another limit ends the log.
     pub when_full: WhenFull,
     /// Simulated time between two snapshots, in seconds; `None` takes none.
     pub snapshot_interval_s: Option<f64>,

@@ -62,7 +62,8 @@ impl RecorderStatus {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// True once the log has reached its size limit, or the disk has too little space.
+    /// True once the log has ended at a limit: its largest size, the space on the disk, or the last step that can be
+    /// numbered.
     pub fn log_full(&self) -> bool {
         self.log_full.load(Ordering::Acquire)
     }
