@@ -7,7 +7,7 @@
 //!
 //! No row is lost silently. Batches that the database does not take in time wait in a spill file and are committed in
 //! order later. Without deadlines the physics waits first. If the database has failed for good, or the spill file can
-//! take no more, the recorder asks the run to end by [`RecorderStatus::flags`], and [`Recorder::finish`] returns an
+//! take no more, the recorder asks the run to end by [`RecorderStatus::flags`]. Then [`Recorder::finish`] returns an
 //! error that names the spill file or the lost steps. A log that reaches its size limit ends with an event.
 //!
 //! The module has four folders, each of which uses only those before it:

@@ -8,9 +8,9 @@ use simpartner_recorder::{
     inquiry::{Selection, parse_numbers},
 };
 
-/// Number of time intervals of a curve. The lowest and the highest value of each interval are kept, so that no peak is
-/// lost and the number of points is bounded: about one interval for each unit of a plot's width. A curve over another
-/// quantity than time has as many points as there are intervals.
+/// Number of time intervals of a curve: about one for each unit of a plot's width. The lowest and the highest value of
+/// each interval are kept, so that no peak is lost and the number of points is bounded. A curve over another quantity
+/// than time has as many points as there are intervals.
 const INTERVALS_PER_CURVE: u64 = 600;
 
 /// A curve to be drawn.

@@ -1,5 +1,5 @@
-//! Proves that a run is complete and unchanged: every logged step is there, with all its rows and no others; the chain
-//! of state hashes leads to its logged head; and every number and text is as it was logged.
+//! Proves that a run is complete and unchanged. Every logged step must be there, with all its rows and no others. The
+//! chain of state hashes must lead to its logged head. Every number and text must be as it was logged.
 
 mod batches;
 mod differences;
