@@ -1,82 +1,89 @@
 //! The convex hull of points in six dimensions, which grows point by point (beneath-beyond).
 //!
-//! Facets are simplices. A point that is not farther out than a tolerance from a facet counts as inside of it; what is coplanar is
-//! therefore triangulated as it comes. The hull is a closed surface of facets around its first simplex, so the least offset of its facets
-//! from a point within is a ball that it holds, whatever rounding did to its convexity.
+//! Facets are simplices. A point counts as inside of a facet unless it lies outside by more than a tolerance. Coplanar
+//! points are therefore triangulated in the order in which they are added.
+//!
+//! The hull is a closed surface of facets around its first simplex. The least offset of its facets from an interior
+//! point is therefore the radius of a ball that the hull contains, even where rounding has made the hull slightly
+//! non-convex.
 
 use nalgebra::Matrix6;
 
 use crate::statics::Vector6;
 
 const DIMENSION: usize = 6;
-/// How far out of a facet, in parts of the size of the points, a point sees it.
-const VISIBLE: f64 = 1e-12;
-/// Of normals that nearly cancel each other this part is left at least where their sum is a normal.
-const STEADY: f64 = 1e-2;
-/// Part of what a point must be out by, by which the vertices of a facet may be out of its hyperplane.
-const LEVEL: f64 = 0.1;
+/// Distance outside of a facet beyond which a point sees it, as a fraction of the largest norm of the points.
+const RELATIVE_VISIBILITY: f64 = 1e-12;
+/// Smallest length of a weighted sum of two facet normals, as a fraction of the weights, at which it still defines a
+/// normal. Below it the normals nearly cancel and rounding dominates.
+const MIN_NORMAL_SUM: f64 = 1e-2;
+/// Largest distance of a facet's vertices from its hyperplane, as a fraction of [`Hull::visibility_tolerance`].
+const COPLANARITY: f64 = 0.1;
 
-/// A facet: six of the points.
+/// A facet: a simplex of six of the points.
 #[derive(Debug, Clone)]
 pub(crate) struct Facet {
     pub(crate) vertices: [usize; DIMENSION],
-    /// The facet across from each vertex.
+    /// For each vertex, the number of the facet on the opposite side.
     neighbours: [usize; DIMENSION],
-    /// Outward, of unit length.
+    /// Outward unit normal.
     pub(crate) normal: Vector6,
-    /// The product of normal and vertices.
+    /// Dot product of the normal and any vertex: the facet's distance from the origin.
     pub(crate) offset: f64,
-    /// What a search for the volume knows of it: the volume below it, at most so much that the space has there, and whether that is all that can be told.
+    /// Results of the volume search: the volume of the simplex between facet and centre, an upper bound on the volume
+    /// of the wrench space in the cone over the facet, and whether that bound has already been tightened as far as
+    /// possible.
     pub(crate) volumes: Option<([f64; 2], bool)>,
     alive: bool,
 }
 
-/// A hull that is never flat.
+/// A convex hull with an interior.
 #[derive(Debug, Clone)]
 pub(crate) struct Hull {
     pub(crate) points: Vec<Vector6>,
     facets: Vec<Facet>,
-    /// A point within.
+    /// An interior point: the mean of the first simplex.
     pub(crate) centre: Vector6,
-    /// What a point has to be out of a facet by.
-    visible: f64,
+    /// Distance outside of a facet beyond which a point sees it.
+    visibility_tolerance: f64,
+    /// Number of facets that are alive.
     alive: usize,
-    /// The sums of the volumes of facets that are gone.
-    pub(crate) lost: [f64; 2],
-    /// How many times facets were numbered anew.
-    pub(crate) numbering: usize,
-    /// For each facet whether the last point sees it, and which point that was, by its number.
+    /// Sums of [`Facet::volumes`] of the facets that were removed since the last call of [`Hull::sum_volumes`].
+    pub(crate) removed_volumes: [f64; 2],
+    /// Number of times the facets have been renumbered.
+    pub(crate) renumberings: usize,
+    /// For each facet: whether the point that last tested it sees it, and that point's number.
     seen: Vec<(bool, usize)>,
     ridges: Vec<Ridge>,
 }
 
-/// A side of a new facet that it shares with another: a number that stands for the vertices but the apex, the facet, and the place of the vertex
-/// across.
+/// A side that two new facets share: a key of its vertices without the apex, the facet's number, and the index of the
+/// facet's vertex opposite the side.
 type Ridge = (u128, usize, usize);
 
-/// Points that lie in a hyperplane, whose normal this is.
+/// Error: the points lie in one hyperplane, whose unit normal this is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Flat(pub(crate) Vector6);
+pub(crate) struct FlatPoints(pub(crate) Vector6);
 
 impl Hull {
-    /// A simplex of seven of these points, the first among them.
+    /// A simplex of seven of these points, the first of them included.
     ///
     /// # Errors
-    /// The normal of a hyperplane that all of them are in.
-    pub(crate) fn simplex(candidates: &[Vector6]) -> Result<Self, Flat> {
+    /// All points lie in one hyperplane; the error holds its normal.
+    pub(crate) fn simplex(candidates: &[Vector6]) -> Result<Self, FlatPoints> {
         let size = candidates.iter().map(Vector6::norm).fold(0.0, f64::max);
         let mut points = vec![candidates[0]];
         let mut axes: Vec<Vector6> = Vec::new();
         while axes.len() < DIMENSION {
-            let out = |point: &Vector6| across(point - points[0], &axes);
+            let out = |point: &Vector6| orthogonal_part(point - points[0], &axes);
             let farthest = candidates.iter().map(|point| (out(point), point));
             let best = farthest.max_by(|a, b| a.0.norm_squared().total_cmp(&b.0.norm_squared()));
             match best {
                 Some((rest, point)) if rest.norm() > 1e-9 * size => {
-                    axes.push(across(rest, &axes).normalize());
+                    axes.push(orthogonal_part(rest, &axes).normalize());
                     points.push(*point);
                 }
-                _ => return Err(Flat(square_to(&axes))),
+                _ => return Err(FlatPoints(orthogonal_unit(&axes))),
             }
         }
         let centre = points.iter().sum::<Vector6>() / points.len() as f64;
@@ -84,40 +91,40 @@ impl Hull {
             points,
             facets: Vec::new(),
             centre,
-            visible: VISIBLE * size,
+            visibility_tolerance: RELATIVE_VISIBILITY * size,
             alive: 0,
-            lost: [0.0; 2],
-            numbering: 0,
+            removed_volumes: [0.0; 2],
+            renumberings: 0,
             seen: Vec::new(),
             ridges: Vec::new(),
         };
         for left_out in 0..=DIMENSION {
             let others: Vec<usize> = (0..=DIMENSION).filter(|k| *k != left_out).collect();
             let vertices = std::array::from_fn(|k| others[k]);
-            // The facet across from a vertex is the one that leaves it out.
-            hull.push(vertices, vertices, None);
+            // In a simplex the facet opposite vertex k is facet k, so the neighbours are the vertices' numbers.
+            hull.push_facet(vertices, vertices, None);
         }
         Ok(hull)
     }
 
-    /// Facets, each with its number.
+    /// The facets that are alive, each with its number.
     pub(crate) fn facets(&self) -> impl Iterator<Item = (usize, &Facet)> {
         self.facets.iter().enumerate().filter(|(_, facet)| facet.alive)
     }
 
-    /// A facet by its number, if it is one still.
+    /// The facet with this number, if it is still part of the hull.
     pub(crate) fn facet(&self, number: usize) -> Option<&Facet> {
         self.facets.get(number).filter(|facet| facet.alive)
     }
 
-    /// Notes what a search for the volume knows of a facet.
+    /// Stores results of the volume search in a facet ([`Facet::volumes`]).
     pub(crate) fn set_volumes(&mut self, number: usize, volumes: ([f64; 2], bool)) {
         self.facets[number].volumes = Some(volumes);
     }
 
-    /// The sums of the volumes of all facets. What is gone counts from now on.
+    /// Sums of [`Facet::volumes`] over all facets. Resets [`Hull::removed_volumes`].
     pub(crate) fn sum_volumes(&mut self) -> [f64; 2] {
-        self.lost = [0.0; 2];
+        self.removed_volumes = [0.0; 2];
         let volumes = self.facets().map(|(_, facet)| facet.volumes.unwrap_or_default().0);
         volumes.fold([0.0; 2], |sum, [within, at_most]| [sum[0] + within, sum[1] + at_most])
     }
@@ -127,31 +134,39 @@ impl Hull {
         self.facets.len()
     }
 
-    /// How many facets it has.
+    /// Number of facets that are alive.
     pub(crate) fn len(&self) -> usize {
         self.alive
     }
 
-    /// The normal of a facet over the ridge between two others, to a point that is out of the first and not of the second: of all hyperplanes
-    /// through the ridge, whose normals are what these two span, the one that the point is in. `None` where rounding is left of it.
+    /// Unit normal of the new facet through a point and the ridge between two facets; the point is outside of the first
+    /// and not of the second. The normals of all hyperplanes through the ridge are combinations of the two facets'
+    /// normals; this one contains the point. `None` where the two terms cancel to rounding.
     fn plane_between(&self, inner: usize, outer: usize, point: &Vector6) -> Option<Vector6> {
         let [inner, outer] = [inner, outer].map(|facet| &self.facets[facet]);
         let out = |facet: &Facet| facet.normal.dot(point) - facet.offset;
         let (above, below) = (out(inner), -out(outer));
         let normal = inner.normal * below + outer.normal * above;
         let length = normal.norm();
-        (length > STEADY * (above.abs() + below.abs())).then(|| normal / length)
+        (length > MIN_NORMAL_SUM * (above.abs() + below.abs())).then(|| normal / length)
     }
 
-    /// Adds a facet, of this normal if that is known and the vertices are in one hyperplane across it.
-    fn push(&mut self, vertices: [usize; DIMENSION], neighbours: [usize; DIMENSION], known: Option<Vector6>) -> usize {
+    /// Adds a facet and returns its number. A known normal is used if the vertices lie in one hyperplane orthogonal to
+    /// it; otherwise the normal is computed from the vertices.
+    fn push_facet(
+        &mut self,
+        vertices: [usize; DIMENSION],
+        neighbours: [usize; DIMENSION],
+        known: Option<Vector6>,
+    ) -> usize {
         let corners = vertices.map(|vertex| self.points[vertex]);
         let is_level = |normal: &Vector6| {
             let height = normal.dot(&corners[0]);
-            corners[1..].iter().all(|corner| (normal.dot(corner) - height).abs() < LEVEL * self.visible)
+            let tolerance = COPLANARITY * self.visibility_tolerance;
+            corners[1..].iter().all(|corner| (normal.dot(corner) - height).abs() < tolerance)
         };
         let mut normal = known.filter(is_level).unwrap_or_else(|| normal_of(&corners));
-        // The vertices differ in it by rounding.
+        // The mean, since rounding makes the vertices' offsets differ.
         let mut offset = corners.iter().map(|corner| normal.dot(corner)).sum::<f64>() / DIMENSION as f64;
         if normal.dot(&self.centre) > offset {
             (normal, offset) = (-normal, -offset);
@@ -162,8 +177,8 @@ impl Hull {
         self.facets.len() - 1
     }
 
-    /// Adds a point wherever it is.
-    pub(crate) fn add(&mut self, point: Vector6) {
+    /// Extends the hull to a point. Nothing changes if the point is inside.
+    pub(crate) fn add_point(&mut self, point: Vector6) {
         let out = |facet: &Facet| facet.normal.dot(&point) - facet.offset;
         let farthest = self.facets().max_by(|a, b| out(a.1).total_cmp(&out(b.1))).map(|(number, _)| number);
         if let Some(facet) = farthest {
@@ -171,9 +186,10 @@ impl Hull {
         }
     }
 
-    /// Adds a point that is out of this facet; false, and nothing happens, where it is not.
+    /// Extends the hull to a point outside of this facet. Returns false and changes nothing if the point is not
+    /// outside.
     pub(crate) fn add_beyond(&mut self, point: Vector6, facet: usize) -> bool {
-        let sees = |facet: &Facet| facet.normal.dot(&point) - facet.offset > self.visible;
+        let sees = |facet: &Facet| facet.normal.dot(&point) - facet.offset > self.visibility_tolerance;
         if !sees(&self.facets[facet]) {
             return false;
         }
@@ -204,22 +220,22 @@ impl Hull {
             }
             neighbours[place] = outer;
             for across in (0..DIMENSION).filter(|across| *across != place) {
-                self.ridges.push((key_of(&vertices, place, across), new, across));
+                self.ridges.push((ridge_key(&vertices, place, across), new, across));
             }
-            self.push(vertices, neighbours, self.plane_between(inner, outer, &point));
+            self.push_facet(vertices, neighbours, self.plane_between(inner, outer, &point));
         }
         self.join_ridges();
         for at in &seen {
             self.facets[*at].alive = false;
             let ([within, at_most], _) = self.facets[*at].volumes.unwrap_or_default();
-            self.lost = [self.lost[0] + within, self.lost[1] + at_most];
+            self.removed_volumes = [self.removed_volumes[0] + within, self.removed_volumes[1] + at_most];
         }
         self.alive -= seen.len();
-        self.compact();
+        self.drop_dead_facets();
         true
     }
 
-    /// Makes neighbours of the two new facets at each ridge.
+    /// Enters the two new facets at each ridge as neighbours of each other.
     fn join_ridges(&mut self) {
         self.ridges.sort_unstable();
         let same = self.ridges.chunk_by(|one, other| one.0 == other.0);
@@ -230,8 +246,8 @@ impl Hull {
         }
     }
 
-    /// Throws dead facets away once they are the most.
-    fn compact(&mut self) {
+    /// Removes dead facets and renumbers the others, once there are at least 4096 facets and three in four are dead.
+    fn drop_dead_facets(&mut self) {
         if self.facets.len() < 4096 || self.facets.len() < 4 * self.alive {
             return;
         }
@@ -246,26 +262,27 @@ impl Hull {
         self.facets.retain(|facet| facet.alive);
         self.seen.clear();
         self.seen.resize(self.facets.len(), (false, 0));
-        self.numbering += 1;
+        self.renumberings += 1;
         for facet in &mut self.facets {
             facet.neighbours = facet.neighbours.map(|neighbour| place[neighbour]);
         }
     }
 
-    /// The volume between a facet and the centre.
-    pub(crate) fn volume(&self, facet: &Facet) -> f64 {
-        // 6! simplices make a parallelepiped.
-        self.corners(facet).determinant().abs() / 720.0
+    /// Volume of the simplex between a facet and the centre.
+    pub(crate) fn facet_volume(&self, facet: &Facet) -> f64 {
+        // A simplex is 1/6! of the parallelepiped of its edges.
+        self.centred_corners(facet).determinant().abs() / 720.0
     }
 
-    /// The corners of a facet seen from the centre, as columns.
-    pub(crate) fn corners(&self, facet: &Facet) -> Matrix6<f64> {
+    /// The vertices of a facet relative to the centre, as columns.
+    pub(crate) fn centred_corners(&self, facet: &Facet) -> Matrix6<f64> {
         Matrix6::from_columns(&facet.vertices.map(|vertex| self.points[vertex] - self.centre))
     }
 }
 
-/// A number for the vertices of a facet but two, whatever their order. There are far fewer than 2^32 of them.
-fn key_of(vertices: &[usize; DIMENSION], one: usize, other: usize) -> u128 {
+/// A key for four of a facet's vertices, all but `one` and `other`, independent of their order. It packs the sorted
+/// vertex numbers in 32 bits each; a hull has far fewer than 2^32 points.
+fn ridge_key(vertices: &[usize; DIMENSION], one: usize, other: usize) -> u128 {
     let (mut key, mut count) = ([0; DIMENSION - 2], 0);
     for (_, &vertex) in vertices.iter().enumerate().filter(|(k, _)| *k != one && *k != other) {
         let mut place = count;
@@ -279,20 +296,21 @@ fn key_of(vertices: &[usize; DIMENSION], one: usize, other: usize) -> u128 {
     key.iter().fold(0, |number, &vertex| number << 32 | vertex as u128)
 }
 
-/// The part of a vector that is square to unit vectors, which are square to each other.
-fn across(mut vector: Vector6, axes: &[Vector6]) -> Vector6 {
+/// The component of a vector orthogonal to an orthonormal set of axes.
+fn orthogonal_part(mut vector: Vector6, axes: &[Vector6]) -> Vector6 {
     axes.iter().for_each(|axis| vector -= axis * axis.dot(&vector));
     vector
 }
 
-/// A unit vector square to fewer than six such vectors.
-fn square_to(axes: &[Vector6]) -> Vector6 {
-    let units = (0..DIMENSION).map(|k| across(Vector6::ith(k, 1.0), axes));
+/// A unit vector orthogonal to an orthonormal set of fewer than six axes.
+fn orthogonal_unit(axes: &[Vector6]) -> Vector6 {
+    let units = (0..DIMENSION).map(|k| orthogonal_part(Vector6::ith(k, 1.0), axes));
     let longest = units.max_by(|a, b| a.norm_squared().total_cmp(&b.norm_squared()));
-    across(longest.unwrap_or_default().normalize(), axes).normalize()
+    orthogonal_part(longest.unwrap_or_default().normalize(), axes).normalize()
 }
 
-/// The unit normal of six points, of either sense: what Gauss's elimination with complete pivoting leaves of the edges.
+/// A unit normal of the hyperplane through six points, of either sign: the null vector of the five edges, by Gaussian
+/// elimination with complete pivoting.
 fn normal_of(corners: &[Vector6; DIMENSION]) -> Vector6 {
     let mut rows: [Vector6; DIMENSION - 1] = std::array::from_fn(|k| corners[k + 1] - corners[0]);
     let mut order: [usize; DIMENSION] = std::array::from_fn(|k| k);
@@ -328,34 +346,34 @@ fn normal_of(corners: &[Vector6; DIMENSION]) -> Vector6 {
 mod tests {
     use super::*;
 
-    /// The cross-polytope: 2^6 facets at 1/sqrt(6), volume 2^6 / 6!.
+    /// The cross-polytope has 2^6 facets at the distance 1/sqrt(6), and the volume 2^6 / 6!.
     #[test]
     fn the_cross_polytope_has_64_facets() {
         let points: Vec<_> = (0..12).map(|k| Vector6::ith(k / 2, if k % 2 == 0 { 1.0 } else { -1.0 })).collect();
         let mut hull = Hull::simplex(&points).unwrap();
-        points.iter().for_each(|point| hull.add(*point));
+        points.iter().for_each(|point| hull.add_point(*point));
         assert_eq!(hull.len(), 64);
         assert!(hull.facets().all(|(_, facet)| (facet.offset - 1.0 / 6f64.sqrt()).abs() < 1e-14));
-        let volume: f64 = hull.facets().map(|(_, facet)| hull.volume(facet)).sum();
+        let volume: f64 = hull.facets().map(|(_, facet)| hull.facet_volume(facet)).sum();
         assert!((volume - 64.0 / 720.0).abs() < 1e-14);
     }
 
-    /// The cube: its facets are hyperplanes of many points each, its volume 2^6.
+    /// The cube has many points in the hyperplane of each of its facets, and the volume 2^6.
     #[test]
     fn the_cube_has_the_volume_of_a_cube() {
         let corner = |k: u32| Vector6::from_fn(|axis, _| if k >> axis & 1 == 0 { -1.0 } else { 1.0 });
         let points: Vec<_> = (0..64).map(corner).collect();
         let mut hull = Hull::simplex(&points).unwrap();
-        points.iter().for_each(|point| hull.add(*point));
+        points.iter().for_each(|point| hull.add_point(*point));
         assert!(hull.facets().all(|(_, facet)| (facet.offset - 1.0).abs() < 1e-12));
-        let volume: f64 = hull.facets().map(|(_, facet)| hull.volume(facet)).sum();
+        let volume: f64 = hull.facets().map(|(_, facet)| hull.facet_volume(facet)).sum();
         assert!((volume - 64.0).abs() < 1e-10, "{volume}");
     }
 
     #[test]
     fn points_of_a_hyperplane_give_its_normal() {
         let points: Vec<_> = (0..6).map(|k| Vector6::ith(k, f64::from(u8::from(k < 5)))).collect();
-        let Err(Flat(normal)) = Hull::simplex(&points) else { panic!("they are flat") };
+        let Err(FlatPoints(normal)) = Hull::simplex(&points) else { panic!("they are flat") };
         assert!((normal.abs() - Vector6::ith(5, 1.0)).norm() < 1e-12);
     }
 }

@@ -1,11 +1,14 @@
-//! How good a grasp is: measures of the grasp wrench space, the wrenches that contacts exert with normal forces of a given size.
+//! How good a grasp is: measures of the grasp wrench space, the wrenches that contacts exert with normal forces of a
+//! given size.
 //!
-//! Bounds are certified. The lower one comes from a polytope of wrenches that the contacts do exert, the upper one from the support
-//! function: no wrench of the space reaches beyond it along a direction. The polytope begins as a simplex; where it is narrowest, the
-//! wrench that the cones exert farthest out there joins it, until the bounds meet. Cones are exact, so no number of edges is chosen.
+//! Bounds are certified. The lower bound comes from a polytope of wrenches that the contacts do exert. The upper bound
+//! comes from the support function: no wrench of the space reaches beyond it along a direction. The polytope begins as
+//! a simplex. It is extended where it is narrowest, by the wrench that the friction cones exert farthest out along the
+//! normal there, until the bounds meet. Friction cones are exact, so no number of edges has to be chosen.
 //!
-//! Measures: Ferrari and Canny's epsilon (*Planning optimal grasps*, 1992), the volume of the space, and those of RobWorkSim's
-//! `GWSMeasure3D` and `CMDistCCPMeasure3D`: the average offset of facets, forces under the worst torque, and the centre of contacts.
+//! Measures: Ferrari and Canny's epsilon (*Planning optimal grasps*, 1992), the volume of the space, and those of
+//! RobWorkSim's `GWSMeasure3D` and `CMDistCCPMeasure3D`: the average offset of facets, forces under the worst torque,
+//! and the centre of contacts.
 
 mod hull;
 mod space;
@@ -21,26 +24,26 @@ use nalgebra::Matrix6;
 pub use space::{Norm, Scaling};
 
 use crate::{
-    equilibrium::opening,
+    equilibrium::unresisted_twist,
     statics::{Section, Statics, Vector6, halves, wrench},
 };
-use hull::{Facet, Flat, Hull};
-use space::Space;
+use hull::{Facet, FlatPoints, Hull};
+use space::WrenchSpace;
 
-/// How the measures are taken.
+/// Settings of the measures.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// What is bounded.
+    /// Which normal forces the bound applies to: their sum, or each.
     pub norm: Norm,
-    /// By what.
+    /// The bound on normal forces.
     pub scaling: Scaling,
     /// Factor on torques that makes them comparable with forces, 1/m. Without one it is 1 / [`Statics::length`].
     pub torque_scale: Option<f64>,
-    /// The gap, in parts of the upper bound, at which bounds count as met.
+    /// Gap between lower and upper bound at which they count as met, as a fraction of the upper bound.
     pub tolerance: f64,
-    /// The same of the volume's bounds, which meet slowly.
+    /// The same for the bounds of the volume, which converge slowly.
     pub volume_tolerance: f64,
-    /// Facets at which the search ends, whatever the gap.
+    /// Number of facets of the polytope at which the search ends, whatever the gap.
     pub facets: usize,
 }
 
@@ -57,75 +60,81 @@ impl Default for Options {
     }
 }
 
-/// What a measure is between.
+/// Certified bounds of a measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
-    /// At least this.
+    /// The measure is at least this.
     pub lower: f64,
-    /// At most this.
+    /// The measure is at most this.
     pub upper: f64,
 }
 
 /// Why the search for a measure ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Its bounds have met.
+    /// The bounds have met, to the tolerance.
     Met,
-    /// Its polytope has as many facets as it may.
+    /// The polytope has reached the largest number of facets ([`Options::facets`]).
     Facets,
-    /// Rounding leaves no farther point to add.
+    /// No point beyond the polytope can be added, because rounding hides it.
     Rounding,
 }
 
 impl Bounds {
     const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
 
-    /// The gap, in parts of the upper bound.
+    /// Gap between the bounds as a fraction of the upper one; 0 where that is zero.
     pub fn gap(&self) -> f64 {
         if self.upper > 0.0 { (self.upper - self.lower) / self.upper } else { 0.0 }
     }
 }
 
-/// The measures of a grasp. Forces in parts of the bound on normal forces; torques times the torque scale.
+/// The measures of a grasp. Forces are fractions of the bound on normal forces; torques are multiplied by the torque
+/// scale.
 #[derive(Debug, Clone)]
 pub struct Quality {
-    /// The largest wrench that is resisted whatever its direction.
+    /// Ferrari and Canny's epsilon: the size of the largest wrench that is resisted in every direction.
     pub epsilon: Bounds,
-    /// The direction in which that is least: a wrench of size 1 along it breaks the grasp first. The torque is scaled.
+    /// Unit vector, torque scaled, along which the space reaches least far. A growing wrench in this direction is the
+    /// first that the grasp fails to resist.
     pub weakest: Vector6,
     /// The volume of the wrench space.
     pub volume: Bounds,
-    /// The largest force that is resisted in every direction, without a torque.
+    /// Size of the largest force that is resisted in every direction, without a torque.
     pub force: Bounds,
-    /// The same under the worst torque, the torque of `weakest` at its size of epsilon.
+    /// Size of the largest force that is resisted in every direction under the worst torque, which is the torque part
+    /// of `weakest` times epsilon.
     pub force_under_torque: Bounds,
-    /// The largest torque that is resisted about every axis, without a force.
+    /// Size of the largest torque that is resisted about every axis, without a force.
     pub torque: Bounds,
-    /// Of friction pyramids under the norm L1: the average offset of the facets of the polytope that they span. It depends on how facets of
-    /// more than six points are triangulated.
+    /// For friction pyramids under the norm L1: mean offset of the facets of the polytope that they span. It depends on
+    /// how facets of more than six points are triangulated.
     pub average_facet_distance: Option<f64>,
-    /// (2 r - d) / (2 r), where d is from the centre of mass to the mean of the contacts, and r is 1 / torque scale.
+    /// (2 r - d) / (2 r), where d is the distance from the centre of mass to the mean of the contacts, and r is
+    /// 1 / torque scale.
     pub centroid: f64,
     /// The torque scale that was used, 1/m.
     pub torque_scale: f64,
-    /// Facets of the polytope that bounds epsilon.
+    /// Number of facets of the polytope that bounds epsilon.
     pub facets: usize,
     /// Why epsilon is zero, where it is.
     pub reason: Option<String>,
-    /// Why the searches ended: of epsilon, force, force under the worst torque, torque and volume.
+    /// Why the searches ended: for epsilon, force, force under the worst torque, torque and volume.
     pub ended: [Ended; 5],
 }
 
-/// How many hyperplanes are tried over a facet, and how far the first is tilted, in parts of what would flatten it onto the facet.
-const TILTS: usize = 6;
-const TILT: f64 = 0.2;
+/// Number of tilted hyperplanes that are tried over a facet to tighten its bound on the volume.
+const MAX_TILTS: usize = 6;
+/// Size of the first tilt, as a fraction of the tilt that would flatten the hyperplane onto the facet.
+const FIRST_TILT: f64 = 0.2;
 
-/// After so many points the volumes of all facets are summed anew.
-const SUMMED_ANEW: u32 = 32;
+/// Interval, in points, at which the volumes of all facets are summed afresh, since rounding accumulates.
+const RESUM_INTERVAL: u32 = 32;
 
-/// Which part of the wrench space is measured.
+/// The slice of the wrench space that is measured.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum Slice {
+    /// All wrenches.
     Whole,
     /// Forces under this torque.
     Force(DVec3),
@@ -133,8 +142,8 @@ enum Part {
     Torque,
 }
 
-impl Part {
-    /// How far away, along the part, a hyperplane of this normal and offset is.
+impl Slice {
+    /// Distance from the slice's origin, within the slice, to the hyperplane of this normal and offset.
     fn distance(self, normal: &Vector6, offset: f64) -> f64 {
         let [force, torque] = halves(normal);
         let (room, across) = match self {
@@ -142,7 +151,7 @@ impl Part {
             Self::Force(under) => (offset - torque.dot(under), force.length()),
             Self::Torque => (offset, torque.length()),
         };
-        // A hyperplane along the part, but for rounding, is nowhere near, or leaves nothing of it.
+        // A hyperplane parallel to the slice, to rounding, never meets it, or cuts off all of it.
         match across < 1e-9 {
             true if room > -1e-9 => f64::INFINITY,
             _ if room <= 0.0 => 0.0,
@@ -151,10 +160,10 @@ impl Part {
     }
 }
 
-/// Measures a grasp.
+/// Computes the measures of a grasp.
 pub fn quality(statics: &Statics, options: &Options) -> Quality {
     let torque_scale = options.torque_scale.unwrap_or(1.0 / statics.length);
-    let space = Space::new(&statics.contacts, options.norm, options.scaling, torque_scale);
+    let space = WrenchSpace::new(&statics.contacts, options.norm, options.scaling, torque_scale);
     let mean = statics.contacts.iter().map(|contact| contact.lever).sum::<DVec3>() / statics.contacts.len() as f64;
     let mut quality = Quality {
         epsilon: Bounds::ZERO,
@@ -172,64 +181,66 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
     };
     let simplex = match Hull::simplex(&space.corners()) {
         Ok(hull) => hull,
-        Err(Flat(normal)) => {
-            (quality.weakest, quality.reason) = (normal, Some(missing(&normal)));
+        Err(FlatPoints(normal)) => {
+            (quality.weakest, quality.reason) = (normal, Some(describe_unreachable(&normal)));
             return quality;
         }
     };
-    // What the space does not hold at all is known at once; the bounds would come to it slowly.
-    let open = opening(statics).map(|twist| {
+    // Without force closure one program finds the open direction at once; the bounds would converge to it slowly.
+    let open = unresisted_twist(statics).map(|twist| {
         let [force, torque] = halves(&twist);
         wrench(force, torque / torque_scale).normalize()
     });
-    let refine = |hull: &mut Hull, part| refine(hull, &space, part, options, open.as_ref());
+    let refine = |hull: &mut Hull, slice| refine_bounds(hull, &space, slice, options, open.as_ref());
     let mut hull = simplex.clone();
-    let (epsilon, weakest, ended) = refine(&mut hull, Part::Whole);
+    let (epsilon, weakest, ended) = refine(&mut hull, Slice::Whole);
     quality.facets = hull.len();
     (quality.epsilon, quality.weakest) = (epsilon, weakest);
-    // At its certified size, so that the polytope holds it.
+    // Its size is the certified lower bound, so the polytope contains the wrench.
     let worst = halves(&(weakest * epsilon.lower))[1];
-    // One polytope serves all these measures, since what is near along one part often is along another; it is grown anew where it is as large as it may be.
+    // One polytope serves all measures, since a facet that is near in one slice is often near in another. A polytope
+    // that has reached the largest number of facets is replaced by the simplex.
     if ended == Ended::Facets {
         hull = simplex.clone();
     }
-    let mut measure = |part| {
-        let (bounds, _, ended) = refine(&mut hull, part);
+    let mut measure = |slice| {
+        let (bounds, _, ended) = refine(&mut hull, slice);
         if ended == Ended::Facets {
             hull = simplex.clone();
         }
         (bounds, ended)
     };
     quality.ended[0] = ended;
-    (quality.force, quality.ended[1]) = measure(Part::Force(DVec3::ZERO));
-    (quality.force_under_torque, quality.ended[2]) = measure(Part::Force(worst));
-    (quality.torque, quality.ended[3]) = measure(Part::Torque);
-    (quality.volume, quality.ended[4]) = volume(&mut simplex.clone(), &space, options);
+    (quality.force, quality.ended[1]) = measure(Slice::Force(DVec3::ZERO));
+    (quality.force_under_torque, quality.ended[2]) = measure(Slice::Force(worst));
+    (quality.torque, quality.ended[3]) = measure(Slice::Torque);
+    (quality.volume, quality.ended[4]) = bound_volume(&mut simplex.clone(), &space, options);
     quality.average_facet_distance = average_facet_distance(&space);
     if epsilon.upper == 0.0 {
-        quality.reason = Some(unresisted(&-weakest, torque_scale));
+        quality.reason = Some(describe_unresisted(&-weakest, torque_scale));
     }
     quality
 }
 
-/// Says which wrench no contact resists.
-fn unresisted(scaled: &Vector6, torque_scale: f64) -> String {
+/// Text that names a wrench that no contact resists. Its torque is scaled.
+fn describe_unresisted(scaled: &Vector6, torque_scale: f64) -> String {
     let [force, torque] = halves(scaled);
     let torque = torque / torque_scale;
     format!("no contact resists the wrench of force {force:.4} N and torque {torque:.4} N m")
 }
 
-/// The average offset of the facets of the polytope that pyramids span; none of cones, or of sums.
-fn average_facet_distance(space: &Space) -> Option<f64> {
+/// Mean offset of the facets of the polytope that friction pyramids span; `None` for cones, and under the norm
+/// L-infinity.
+fn average_facet_distance(space: &WrenchSpace) -> Option<f64> {
     let pyramids = space.contacts.iter().all(|contact| matches!(contact.section, Section::Polygon(_)));
     let corners = space.corners();
     let mut hull = Hull::simplex(&corners).ok().filter(|_| pyramids && space.norm == Norm::L1)?;
-    corners.into_iter().for_each(|corner| hull.add(corner));
+    corners.into_iter().for_each(|corner| hull.add_point(corner));
     Some(hull.facets().map(|(_, facet)| facet.offset.max(0.0)).sum::<f64>() / hull.len() as f64)
 }
 
-/// Says which motion no contact feels.
-fn missing(normal: &Vector6) -> String {
+/// Text that names a force or torque that no contact can exert, along a direction orthogonal to the whole wrench space.
+fn describe_unreachable(normal: &Vector6) -> String {
     let [force, torque] = halves(normal);
     let [force, torque] = [force, torque].map(|part| part * part.length().max(1e-300).recip());
     let alone = |part: f64| part > 1.0 - 1e-9;
@@ -243,57 +254,59 @@ fn missing(normal: &Vector6) -> String {
     }
 }
 
-/// Grows the polytope where a part of it is narrowest until the bounds meet. Returns them, and the direction of the upper one. Along `open` the
-/// space does not reach beyond the origin.
-fn refine(
+/// Extends the polytope where a slice of it is narrowest until the bounds meet. Returns the bounds, the direction of
+/// the upper one, and why the search ended. Along `open`, if given, the space does not reach beyond the origin.
+fn refine_bounds(
     hull: &mut Hull,
-    space: &Space,
-    part: Part,
+    space: &WrenchSpace,
+    slice: Slice,
     options: &Options,
     open: Option<&Vector6>,
 ) -> (Bounds, Vector6, Ended) {
     let (mut upper, mut direction) =
-        open.map_or((f64::INFINITY, Vector6::zeros()), |open| (part.distance(open, 0.0), *open));
-    let mut nearest = Nearest::default();
+        open.map_or((f64::INFINITY, Vector6::zeros()), |open| (slice.distance(open, 0.0), *open));
+    let mut queue = FacetQueue::default();
     loop {
-        let Some((lower, number)) = nearest.of(hull, part) else {
+        let Some((lower, number)) = queue.nearest_facet(hull, slice) else {
             return (Bounds { lower: 0.0, upper }, direction, Ended::Rounding);
         };
         let Some(normal) = hull.facet(number).map(|facet| facet.normal) else { continue };
         let (point, reach) = space.support(&normal);
-        // Rounding leaves something of a reach of zero.
+        // A reach of zero comes out as rounding.
         let reach = if reach <= 1e-13 * space.size() { 0.0 } else { reach };
-        let here = part.distance(&normal, reach);
+        let here = slice.distance(&normal, reach);
         if here < upper {
             (upper, direction) = (here, normal);
         }
         let lower = lower.min(upper);
         let met = upper.is_finite() && upper - lower <= options.tolerance * upper;
-        if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(point, number)) {
+        if let Some(ended) = end_or_add_point(met, hull, options, |hull| hull.add_beyond(point, number)) {
             return (Bounds { lower, upper }, direction, ended);
         }
     }
 }
 
-/// The facets of a hull that grows, the nearest along a part first, and of equals the oldest.
+/// Priority queue of the facets of a growing hull: the nearest within a slice first, and among equals the oldest.
 #[derive(Default)]
-struct Nearest {
-    /// Distances as whole numbers of the same order, which they are as bits since none is negative.
+struct FacetQueue {
+    /// Distance and number of each facet. The distance is stored as the bits of an `f64`, whose order as whole numbers
+    /// is the same, since no distance is negative.
     heap: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The facets before this one are in it, by this numbering.
+    /// Facets below this number are in the heap.
     next: usize,
-    numbering: usize,
+    /// [`Hull::renumberings`] when the heap was filled.
+    renumberings: usize,
 }
 
-impl Nearest {
-    /// The distance and number of the nearest.
-    fn of(&mut self, hull: &Hull, part: Part) -> Option<(f64, usize)> {
-        if self.numbering != hull.numbering {
-            *self = Self { numbering: hull.numbering, ..Self::default() };
+impl FacetQueue {
+    /// Distance and number of the nearest facet.
+    fn nearest_facet(&mut self, hull: &Hull, slice: Slice) -> Option<(f64, usize)> {
+        if self.renumberings != hull.renumberings {
+            *self = Self { renumberings: hull.renumberings, ..Self::default() };
         }
         for number in self.next..hull.next_number() {
             if let Some(facet) = hull.facet(number) {
-                self.heap.push(Reverse((part.distance(&facet.normal, facet.offset).to_bits(), number)));
+                self.heap.push(Reverse((slice.distance(&facet.normal, facet.offset).to_bits(), number)));
             }
         }
         self.next = hull.next_number();
@@ -307,8 +320,13 @@ impl Nearest {
     }
 }
 
-/// Why a search ends; `None` where it goes on with one point more.
-fn ended(met: bool, hull: &mut Hull, options: &Options, add: impl FnOnce(&mut Hull) -> bool) -> Option<Ended> {
+/// Ends a search and says why, or adds a point and returns `None`.
+fn end_or_add_point(
+    met: bool,
+    hull: &mut Hull,
+    options: &Options,
+    add: impl FnOnce(&mut Hull) -> bool,
+) -> Option<Ended> {
     if met {
         Some(Ended::Met)
     } else if hull.len() > options.facets {
@@ -320,43 +338,45 @@ fn ended(met: bool, hull: &mut Hull, options: &Options, add: impl FnOnce(&mut Hu
     }
 }
 
-/// Grows the polytope where it lacks most of the volume until the bounds meet.
-fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) {
-    let open = |hull: &Hull, facet: &Facet, tilts| {
-        let within = hull.volume(facet);
-        [within, within * beyond(&hull.corners(facet), facet, &hull.centre, space, tilts)]
+/// Bounds the volume of the wrench space: extends the polytope where the gap of a facet's volumes is widest until the
+/// bounds meet.
+fn bound_volume(hull: &mut Hull, space: &WrenchSpace, options: &Options) -> (Bounds, Ended) {
+    let volumes_of = |hull: &Hull, facet: &Facet, tilts| {
+        let within = hull.facet_volume(facet);
+        [within, within * volume_ratio_bound(&hull.centred_corners(facet), facet, &hull.centre, space, tilts)]
     };
-    let (mut next, mut numbering) = (0, hull.numbering);
-    // What the facets there are know together is what all knew that there were, less those that are gone.
+    let (mut next, mut renumberings) = (0, hull.renumberings);
+    // Sum over all facets so far. The sum over the present facets is this less `removed_volumes`.
     let (mut sum, mut rounds) = ([0.0; 2], 0u32);
     let mut widest: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
     let width = |[within, at_most]: [f64; 2]| (at_most - within).max(0.0).to_bits();
     loop {
-        if numbering != hull.numbering {
-            (next, numbering, sum, hull.lost) = (0, hull.numbering, [0.0; 2], [0.0; 2]);
+        if renumberings != hull.renumberings {
+            (next, renumberings, sum, hull.removed_volumes) = (0, hull.renumberings, [0.0; 2], [0.0; 2]);
             widest.clear();
         }
         for number in next..hull.next_number() {
             let Some(facet) = hull.facet(number) else { continue };
-            let (volumes, is_all) = facet.volumes.unwrap_or_else(|| (open(hull, facet, 0), false));
-            hull.set_volumes(number, (volumes, is_all));
+            let (volumes, is_final) = facet.volumes.unwrap_or_else(|| (volumes_of(hull, facet, 0), false));
+            hull.set_volumes(number, (volumes, is_final));
             sum = [sum[0] + volumes[0], sum[1] + volumes[1]];
             widest.push((width(volumes), Reverse(number)));
         }
         next = hull.next_number();
-        let mut bounds = Bounds { lower: sum[0] - hull.lost[0], upper: sum[1] - hull.lost[1] };
+        let removed = hull.removed_volumes;
+        let mut bounds = Bounds { lower: sum[0] - removed[0], upper: sum[1] - removed[1] };
         rounds += 1;
-        // What a sliver may hold at most is so much that the sums of the others are lost in it.
+        // The upper bound of a sliver can be so large that the other volumes vanish beside it in rounding.
         let may_be_met = bounds.gap().partial_cmp(&options.volume_tolerance) != Some(Ordering::Greater);
-        if rounds % SUMMED_ANEW == 0 || may_be_met {
+        if rounds % RESUM_INTERVAL == 0 || may_be_met {
             sum = hull.sum_volumes();
             bounds = Bounds { lower: sum[0], upper: sum[1] };
         }
-        let Some((number, facet)) = next_of(&mut widest, hull, width) else { return (bounds, Ended::Rounding) };
+        let Some((number, facet)) = widest_facet(&mut widest, hull, width) else { return (bounds, Ended::Rounding) };
         let met = bounds.gap() <= options.volume_tolerance;
-        // Most facets are gone before they are looked at closely.
-        if !met && facet.volumes.is_some_and(|(_, is_all)| !is_all) {
-            let volumes = open(hull, facet, TILTS);
+        // The tight bound is computed only now, because most facets are removed before they come to the top.
+        if !met && facet.volumes.is_some_and(|(_, is_final)| !is_final) {
+            let volumes = volumes_of(hull, facet, MAX_TILTS);
             let before = facet.volumes.map_or(volumes, |(before, _)| before);
             sum[1] += volumes[1] - before[1];
             hull.set_volumes(number, (volumes, true));
@@ -364,15 +384,17 @@ fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) 
             continue;
         }
         let normal = facet.normal;
-        if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(space.support(&normal).0, number)) {
+        let add = |hull: &mut Hull| hull.add_beyond(space.support(&normal).0, number);
+        if let Some(ended) = end_or_add_point(met, hull, options, add) {
             let [lower, upper] = hull.sum_volumes();
             return (Bounds { lower, upper }, ended);
         }
     }
 }
 
-/// The facet at the top of such a heap. Entries of facets that are gone, and of what was known of one before, are thrown away.
-fn next_of<'a>(
+/// The facet whose volumes have the widest gap: the top of the heap, after entries of removed facets and outdated
+/// entries have been dropped.
+fn widest_facet<'a>(
     widest: &mut BinaryHeap<(u64, Reverse<usize>)>,
     hull: &'a Hull,
     width: impl Fn([f64; 2]) -> u64,
@@ -387,10 +409,19 @@ fn next_of<'a>(
     None
 }
 
-/// The share of the simplex between a facet and the centre, whose corners seen from there these are, that holds all of the space in the cone over
-/// it. Each hyperplane that the space does not reach beyond cuts a simplex off that cone; the smallest that a few of them cut is the answer. The
-/// first lies along the facet; where it touches the space above some of the corners, the next are lowered over the others.
-fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space, tilts: usize) -> f64 {
+/// Upper bound on the volume of the space in the cone over a facet, as a multiple of the volume of the simplex between
+/// the facet and the centre. `corners` are the facet's vertices relative to the centre.
+///
+/// Every hyperplane that the space does not reach beyond cuts a simplex off the cone, and that simplex contains the
+/// space there. The result is the smallest of several. The first hyperplane is parallel to the facet. If it touches the
+/// space above some of the corners, the next hyperplanes are tilted down over the other corners.
+fn volume_ratio_bound(
+    corners: &Matrix6<f64>,
+    facet: &Facet,
+    centre: &Vector6,
+    space: &WrenchSpace,
+    tilts: usize,
+) -> f64 {
     let share = |normal: &Vector6| {
         let (point, reach) = space.support(normal);
         let reach = (reach - normal.dot(centre)).max(f64::MIN_POSITIVE);
@@ -402,10 +433,10 @@ fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space
         return least;
     }
     let Some(inverse) = corners.try_inverse() else { return least };
-    // The normal as its products with the corners, of which only the ratios matter.
-    let (mut heights, mut step) = (Vector6::repeat(1.0), TILT * libm::log(least));
+    // The hyperplane's normal, given by its dot products with the corners; only their ratios matter.
+    let (mut heights, mut step) = (Vector6::repeat(1.0), FIRST_TILT * libm::log(least));
     for _ in 0..tilts {
-        // Where the hyperplane touches, in parts of the corners.
+        // The point that the hyperplane touches, in coordinates of the corners.
         let parts = (inverse * (point - centre)).component_mul(&heights);
         let slope = (parts / parts.sum()).add_scalar(-1.0 / 6.0);
         let norm = slope.norm();

@@ -1,16 +1,16 @@
-//! The grasp wrench space, through its support function.
+//! The grasp wrench space, represented by its support function.
 
 use bevy_math::DVec3;
 
 use super::wrench;
 use crate::statics::{ContactForce, ContactMap, Section, Vector6, halves};
 
-/// What is bounded: the fingers together, or each.
+/// Which normal forces are bounded: those of all fingers together, or each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Norm {
-    /// The sum of the normal forces: the convex hull of what single contacts exert.
+    /// The sum of the normal forces is bounded: the space is the convex hull of the single contacts' wrenches.
     L1,
-    /// Each normal force: the Minkowski sum of what they exert.
+    /// Each normal force is bounded: the space is the Minkowski sum of the single contacts' wrenches.
     LInfinity,
 }
 
@@ -23,25 +23,26 @@ pub enum Scaling {
     Limits,
 }
 
-/// A grasp wrench space. Its wrenches are force, and torque times a scale.
-pub(super) struct Space<'a> {
+/// A grasp wrench space. Its wrenches are a force, N, and a torque times the torque scale.
+pub(super) struct WrenchSpace<'a> {
     pub(super) contacts: &'a [ContactMap],
     pub(super) norm: Norm,
     pub(super) scaling: Scaling,
     pub(super) torque_scale: f64,
-    /// The wrenches of each contact's normal, tangents and torsion, scaled, times its bound.
+    /// For each contact: the wrenches of its normal, tangents and torsion, scaled, times the bound on its normal force.
     columns: Vec<[Vector6; 4]>,
 }
 
-impl<'a> Space<'a> {
+impl<'a> WrenchSpace<'a> {
     pub(super) fn new(contacts: &'a [ContactMap], norm: Norm, scaling: Scaling, torque_scale: f64) -> Self {
         let mut space = Self { contacts, norm, scaling, torque_scale, columns: Vec::new() };
         let scaled =
-            |contact: &ContactMap| contact.columns().map(|column| space.scaled(&column) * space.bound(contact));
+            |contact: &ContactMap| contact.columns().map(|column| space.scale_torque(&column) * space.bound(contact));
         space.columns = contacts.iter().map(scaled).collect();
         space
     }
 
+    /// Bound on a contact's normal force, N.
     fn bound(&self, contact: &ContactMap) -> f64 {
         match self.scaling {
             Scaling::Unit => 1.0,
@@ -49,12 +50,12 @@ impl<'a> Space<'a> {
         }
     }
 
-    fn scaled(&self, vector: &Vector6) -> Vector6 {
+    fn scale_torque(&self, vector: &Vector6) -> Vector6 {
         let [force, torque] = halves(vector);
         wrench(force, torque * self.torque_scale)
     }
 
-    /// The largest size of a wrench, roughly: what rounding is measured by.
+    /// Approximate size of the largest wrench, to which rounding tolerances are relative.
     pub(super) fn size(&self) -> f64 {
         self.contacts
             .iter()
@@ -62,7 +63,8 @@ impl<'a> Space<'a> {
             .fold(0.0, f64::max)
     }
 
-    /// The wrench that reaches farthest along a direction, and how far; the origin where nothing reaches beyond it.
+    /// The wrench that reaches farthest along a direction, and its reach; the origin and 0 if no wrench reaches beyond
+    /// it.
     pub(super) fn support(&self, direction: &Vector6) -> (Vector6, f64) {
         let each = self.contacts.iter().zip(&self.columns).map(|(contact, columns)| {
             let powers = columns.each_ref().map(|column| column.dot(direction));
@@ -76,15 +78,15 @@ impl<'a> Space<'a> {
             let [normal, first, second, spin] = columns;
             normal * force.normal + first * force.tangent[0] + second * force.tangent[1] + spin * force.torsion
         };
-        let pushing = each.filter(|(reach, ..)| *reach > 0.0);
+        let beyond_origin = each.filter(|(reach, ..)| *reach > 0.0);
         let point = match self.norm {
-            Norm::L1 => pushing.max_by(|a, b| a.0.total_cmp(&b.0)).map(wrench).unwrap_or_default(),
-            Norm::LInfinity => pushing.map(wrench).sum(),
+            Norm::L1 => beyond_origin.max_by(|a, b| a.0.total_cmp(&b.0)).map(wrench).unwrap_or_default(),
+            Norm::LInfinity => beyond_origin.map(wrench).sum(),
         };
         (point, point.dot(direction))
     }
 
-    /// The origin, and wrenches of single contacts that span all that they exert.
+    /// The origin, and wrenches of single contacts that span the whole space.
     pub(super) fn corners(&self) -> Vec<Vector6> {
         let mut corners = vec![wrench(DVec3::ZERO, DVec3::ZERO)];
         for contact in self.contacts {
@@ -94,7 +96,7 @@ impl<'a> Space<'a> {
             };
             let mut push = |tangent: [f64; 2], torsion: f64| {
                 let force = ContactForce { normal: 1.0, tangent, torsion };
-                corners.push(self.scaled(&contact.wrench(&force)) * self.bound(contact));
+                corners.push(self.scale_torque(&contact.wrench(&force)) * self.bound(contact));
             };
             ContactMap::corners(edges).for_each(|corner| push(corner.map(|along| along * contact.friction), 0.0));
             [contact.torsion, -contact.torsion]
