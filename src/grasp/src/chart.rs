@@ -1,11 +1,13 @@
-//! How stable a grasp is: the load is tilted, or disturbed, in all directions, and each time the grasp is asked whether it holds.
+//! Stability charts: gravity is tilted, or the load is disturbed, in all directions, and equilibrium is checked in
+//! each.
 //!
-//! Harker's chart (1994, section 4.2) tilts gravity by 0 to an angle of stability in 20 steps, each turned about gravity in steps of
-//! 9 degrees. His grid ends at 351 degrees; this one closes. A count over it weighs the pole too much, so directions also count by their
-//! solid angle.
+//! Harker's chart (1994, section 4.2) tilts gravity from 0 to a largest angle in 20 steps, and turns each tilt about
+//! gravity in steps of 9 degrees. His grid ends at 351 degrees; this one closes. A count of cells weighs the pole too
+//! much, so the holding directions are also measured by their solid angle.
 //!
-//! Few directions need a cone program. Forces of a direction that holds, moved to balance the next one, are forces of that one if they stay
-//! within their cones; a certificate of a direction that fails may prove another impossible. Both are checked as every verdict is.
+//! Few directions need a cone program. Forces that hold one direction are projected to balance the next; if they stay
+//! within their cones, they hold that direction. A certificate of a direction that fails may prove another direction
+//! impossible. Both are checked as every verdict is.
 
 use std::f64::consts::{PI, TAU};
 
@@ -13,70 +15,72 @@ use bevy_math::{DQuat, DVec3};
 
 use crate::{
     GraspError, Verdict,
-    equilibrium::{Certificate, Forces, Scaled, TOLERANCE},
+    equilibrium::{Certificate, Forces, LOAD_TOLERANCE, ScaledGrasp},
     statics::{Statics, Vector6, wrench},
     verdict,
 };
 
-/// Steps of the tilt, and of a turn.
+/// Number of steps of the tilt; a chart has one row more.
 pub const ROWS: usize = 20;
-/// Steps of a turn.
+/// Number of steps of a full turn of the azimuth.
 pub const COLUMNS: usize = 40;
-/// Halvings of the angle at which an azimuth stops holding: 180 degrees to 5e-5.
-const HALVINGS: usize = 22;
-/// Halvings of the size of a disturbance: to 1e-12 of the largest.
+/// Bisections that find the tilt at which an azimuth stops holding: 180 degrees are located to 5e-5 degrees.
+const TILT_HALVINGS: usize = 22;
+/// Bisections that find the largest size of a disturbance: to 1e-12 of the largest size.
 const SIZE_HALVINGS: usize = 40;
-/// Forces and certificates that are kept for other directions: the latest, which are of directions nearby.
-const KEPT: usize = 32;
+/// Number of forces, and of certificates, that are kept for use in other directions. The latest ones are kept, because
+/// they belong to neighbouring directions.
+const MAX_KEPT: usize = 32;
 
-/// What is known of one direction.
+/// Verdict on one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell {
-    /// It holds.
+    /// The grasp holds.
     Holds,
-    /// It is proved that it cannot.
+    /// The grasp cannot hold, which is proved.
     Impossible,
-    /// It is on the edge.
+    /// A borderline case without a proof of either.
     Undecided,
 }
 
 /// A chart: rows of tilts, columns of azimuths.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// The largest tilt, radians.
+    /// Largest tilt, rad.
     pub tilt: f64,
-    /// [`ROWS`] + 1 rows of [`COLUMNS`] cells; the first row is one direction.
+    /// [`ROWS`] + 1 rows of [`COLUMNS`] cells; all cells of the first row are the same direction.
     pub cells: Vec<Vec<Cell>>,
-    /// Of each azimuth, the tilt up to which it holds, radians; at most `tilt`.
+    /// For each azimuth: the tilt up to which the grasp holds without a gap, rad; at most `tilt`.
     pub safe: Vec<f64>,
-    /// The azimuth and tilt of the first failure that was found, by golden sections around the worst azimuth. `None` where nothing fails.
+    /// Azimuth and tilt, rad, of the failure at the smallest tilt, found by golden sections around the worst azimuth.
+    /// `None` if nothing fails.
     pub first_failure: Option<[f64; 2]>,
-    /// Cone programs that were solved.
+    /// Number of cone programs that were solved.
     pub solved: usize,
 }
 
-/// Decides load after load of one grasp.
+/// Decides one load after another for the same grasp, and reuses earlier forces and certificates.
 pub struct Decider<'a> {
     statics: &'a Statics,
     held: Vec<Forces>,
     failed: Vec<Certificate>,
-    /// Cone programs that were solved.
+    /// Number of cone programs that were solved.
     pub solved: usize,
 }
 
 impl<'a> Decider<'a> {
-    /// One that knows nothing yet.
+    /// A decider without earlier results.
     pub fn new(statics: &'a Statics) -> Self {
         Self { statics, held: Vec::new(), failed: Vec::new(), solved: 0 }
     }
 
-    /// Whether the grasp holds this load.
+    /// Decides whether the grasp holds this load.
     pub fn decide(&mut self, load: Vector6) -> Cell {
         let statics = self.statics.under(load);
         if self.failed.iter().rev().any(|certificate| certificate.proves(&statics)) {
             return Cell::Impossible;
         }
-        let scaled = Scaled::new(&statics);
+        let scaled = ScaledGrasp::new(&statics);
         let near = |forces: &Forces| scaled.rebalanced(&forces.contacts).filter(|forces| forces.margin >= 0.0);
         if self.held.iter().rev().any(|forces| near(forces).is_some()) {
             return Cell::Holds;
@@ -84,13 +88,13 @@ impl<'a> Decider<'a> {
         self.solved += 1;
         match verdict(&statics) {
             Verdict::Holds(forces) => {
-                if forces.margin > TOLERANCE * statics.scale() {
-                    keep(&mut self.held, forces);
+                if forces.margin > LOAD_TOLERANCE * statics.scale() {
+                    keep_latest(&mut self.held, forces);
                 }
                 Cell::Holds
             }
             Verdict::Impossible(certificate) => {
-                keep(&mut self.failed, certificate);
+                keep_latest(&mut self.failed, certificate);
                 Cell::Impossible
             }
             Verdict::Undecided => Cell::Undecided,
@@ -98,17 +102,17 @@ impl<'a> Decider<'a> {
     }
 }
 
-fn keep<T>(kept: &mut Vec<T>, latest: T) {
-    if kept.len() == KEPT {
+fn keep_latest<T>(kept: &mut Vec<T>, latest: T) {
+    if kept.len() == MAX_KEPT {
         kept.remove(0);
     }
     kept.push(latest);
 }
 
-/// Tilts gravity; a load of the file stays as it is.
+/// Computes the chart for tilts of gravity up to `tilt`, rad. The rest of the load stays as it is.
 ///
 /// # Errors
-/// Where there is no gravity to tilt.
+/// There is no gravity to tilt.
 pub fn chart(statics: &Statics, tilt: f64) -> Result<Chart, GraspError> {
     if statics.weight == DVec3::ZERO {
         return Err(GraspError::NoGravity);
@@ -125,10 +129,10 @@ pub fn chart(statics: &Statics, tilt: f64) -> Result<Chart, GraspError> {
         }
     });
     let cells: Vec<Vec<Cell>> = rows.collect();
-    // The tilt up to which an azimuth holds: between the last row that holds in an unbroken series and the next.
+    // The tilt at which an azimuth stops holding, bisected between a tilt that holds and one that fails.
     let mut safe_at = |azimuth: f64, from: f64, to: f64| {
         let (mut holds, mut fails) = (from, to);
-        for _ in 0..HALVINGS {
+        for _ in 0..TILT_HALVINGS {
             let middle = (holds + fails) / 2.0;
             *(if decider.decide(load(middle, azimuth)) == Cell::Holds { &mut holds } else { &mut fails }) = middle;
         }
@@ -147,22 +151,23 @@ pub fn chart(statics: &Statics, tilt: f64) -> Result<Chart, GraspError> {
     let first_failure = match safe[worst] {
         0.0 => Some([azimuth(worst), 0.0]),
         least if least < tilt => {
-            Some(narrowest(azimuth(worst), TAU / COLUMNS as f64, |azimuth| safe_at(azimuth, 0.0, tilt)))
+            Some(minimum_near(azimuth(worst), TAU / COLUMNS as f64, |azimuth| safe_at(azimuth, 0.0, tilt)))
         }
         _ => None,
     };
     Ok(Chart { tilt, cells, safe, first_failure, solved: decider.solved })
 }
 
-/// The least value of a function near an argument, by golden sections: argument and value.
-fn narrowest(middle: f64, width: f64, mut of: impl FnMut(f64) -> f64) -> [f64; 2] {
+/// The minimum of a function of an angle within `width` of `middle`, by golden sections: argument, in 0..2 pi, and
+/// value.
+fn minimum_near(middle: f64, width: f64, mut function: impl FnMut(f64) -> f64) -> [f64; 2] {
     let golden = (5f64.sqrt() - 1.0) / 2.0;
-    let mut best = [middle, of(middle)];
+    let mut best = [middle, function(middle)];
     let (mut low, mut high) = (middle - width, middle + width);
-    // To 1e-6 of the width.
+    // 28 sections locate it to 1e-6 of the width.
     for _ in 0..28 {
         let [left, right] = [high - golden * (high - low), low + golden * (high - low)];
-        let values = [of(left), of(right)];
+        let values = [function(left), function(right)];
         for (at, value) in [left, right].into_iter().zip(values) {
             if value < best[1] {
                 best = [at, value];
@@ -177,7 +182,8 @@ fn narrowest(middle: f64, width: f64, mut of: impl FnMut(f64) -> f64) -> [f64; 2
     [best[0].rem_euclid(TAU), best[1]]
 }
 
-/// A vector tilted by an angle, towards an azimuth about it: as in 1994, at azimuth 0 about the x axis, or where the vector is along that, about y.
+/// A vector tilted by an angle towards an azimuth about it, both in rad. As in 1994, azimuth 0 is a rotation about the
+/// x axis, or about the y axis if the vector is along x.
 pub fn tilted(vector: DVec3, tilt: f64, azimuth: f64) -> DVec3 {
     let along = vector.normalize();
     let first = DVec3::X - along * along.x;
@@ -191,7 +197,7 @@ pub fn tilted(vector: DVec3, tilt: f64, azimuth: f64) -> DVec3 {
     turn(along, azimuth) * (turn(across, tilt) * vector)
 }
 
-/// The directions of a disturbance.
+/// Kind of disturbance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disturb {
     /// A force through the centre of mass, N.
@@ -200,19 +206,21 @@ pub enum Disturb {
     Torque,
 }
 
-/// How large a disturbance may be, beside the load.
+/// Largest disturbances that a grasp holds in addition to its load, N or N m.
 #[derive(Debug, Clone)]
 pub struct Disturbance {
-    /// Along the axes of the object, x, -x, y and so on, and the diagonals of a cube: direction, and the size up to which it is held.
+    /// Directions, and the size up to which a disturbance is held in each: along the object's axes x, -x, y and so on,
+    /// then along the diagonals of a cube.
     pub sizes: Vec<(DVec3, f64)>,
-    /// Every disturbance of this size is held, whatever its direction: the loads that a grasp holds are a convex set, so the octahedron over the
-    /// six sizes along the axes is held, and this ball within it.
+    /// A disturbance of this size is held in every direction. The loads that a grasp holds form a convex set. It
+    /// contains the octahedron spanned by the six sizes along the axes, and hence the ball of this radius inside of
+    /// that.
     pub every: f64,
-    /// Cone programs that were solved.
+    /// Number of cone programs that were solved.
     pub solved: usize,
 }
 
-/// Finds how large a force, or torque, the grasp holds beside its load. Sizes are searched up to `most`.
+/// Finds the largest force, or torque, that the grasp holds in addition to its load. Sizes are searched up to `most`.
 pub fn disturbed(statics: &Statics, disturb: Disturb, most: f64) -> Disturbance {
     let mut decider = Decider::new(statics);
     let mut holds = |direction: DVec3, size: f64| {
@@ -241,7 +249,7 @@ pub fn disturbed(statics: &Statics, disturb: Disturb, most: f64) -> Disturbance 
     Disturbance { sizes, every, solved: decider.solved }
 }
 
-/// The axes, and the diagonals of the cube.
+/// Unit vectors along the six half-axes and the eight diagonals of the cube.
 fn directions() -> impl Iterator<Item = DVec3> {
     let axes = DVec3::AXES.into_iter().flat_map(|axis| [axis, -axis]);
     let corner = |k: u32| DVec3::from([0, 1, 2].map(|axis| if k >> axis & 1 == 0 { -1.0 } else { 1.0 })).normalize();
@@ -249,13 +257,14 @@ fn directions() -> impl Iterator<Item = DVec3> {
 }
 
 impl Chart {
-    /// Cells that hold, and all: the first row counts as often as it has columns, as in 1994.
+    /// Number of cells that hold, and of all cells. The first row counts once per column, as in 1994.
     pub fn count(&self) -> [usize; 2] {
         let holds = self.cells.iter().flatten().filter(|cell| **cell == Cell::Holds).count();
         [holds, self.cells.len() * COLUMNS]
     }
 
-    /// The part of the solid angle within the largest tilt that holds: each cell stands for the directions that are nearest to it.
+    /// Fraction of the solid angle within the largest tilt in which the grasp holds. Each cell stands for the
+    /// directions nearest to it.
     pub fn solid_angle(&self) -> f64 {
         let step = self.tilt / ROWS as f64;
         let band = |row: usize| {
@@ -270,7 +279,7 @@ impl Chart {
         self.cells.iter().enumerate().map(|(row, cells)| band(row) * share(cells)).sum::<f64>() / total
     }
 
-    /// The largest tilt up to which every direction was found to hold, radians.
+    /// Largest tilt up to which the grasp holds in every direction that was checked, rad.
     pub fn safe_tilt(&self) -> f64 {
         self.first_failure.map_or(self.tilt, |[_, tilt]| tilt)
     }

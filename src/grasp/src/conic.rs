@@ -1,4 +1,5 @@
-//! A cone program in rows, and clarabel that solves it. Whoever asks checks the answer: this module promises nothing about it.
+//! A cone program in rows, and its solution by clarabel. The caller checks the solution: this module promises nothing
+//! about it.
 
 use clarabel::{
     algebra::CscMatrix,
@@ -17,25 +18,26 @@ pub struct Program {
     cones: Vec<SupportedConeT<f64>>,
 }
 
-/// What clarabel came to.
+/// The solution that clarabel found. Its accuracy is not checked.
 #[derive(Debug, Clone)]
 pub struct Solution {
-    /// The unknowns.
+    /// Values of the unknowns.
     pub x: Vec<f64>,
-    /// The multipliers of the rows.
+    /// Multipliers of the rows.
     pub z: Vec<f64>,
 }
 
-/// One row: coefficients of unknowns, and the bound.
+/// One row: pairs of an unknown's index and its coefficient, and the bound.
 pub(crate) type Row = (Vec<(usize, f64)>, f64);
 
 impl Program {
-    /// A program of so many unknowns that costs nothing yet.
+    /// A program with this number of unknowns, without rows, and with an objective of zero.
     pub fn new(unknowns: usize) -> Self {
         Self { objective: vec![0.0; unknowns], ..Self::default() }
     }
 
-    fn add(&mut self, rows: impl IntoIterator<Item = Row>) -> usize {
+    /// Appends rows and returns their number.
+    fn add_rows(&mut self, rows: impl IntoIterator<Item = Row>) -> usize {
         let before = self.bounds.len();
         for (coefficients, bound) in rows {
             let row = self.bounds.len();
@@ -45,25 +47,25 @@ impl Program {
         self.bounds.len() - before
     }
 
-    /// Rows that equal their bounds.
-    pub(crate) fn equal(&mut self, rows: impl IntoIterator<Item = Row>) {
-        let count = self.add(rows);
+    /// Adds rows that equal their bounds.
+    pub(crate) fn add_equal(&mut self, rows: impl IntoIterator<Item = Row>) {
+        let count = self.add_rows(rows);
         self.cones.push(SupportedConeT::ZeroConeT(count));
     }
 
-    /// Rows that are at most their bounds.
-    pub(crate) fn at_most(&mut self, rows: impl IntoIterator<Item = Row>) {
-        let count = self.add(rows);
+    /// Adds rows that are at most their bounds.
+    pub(crate) fn add_at_most(&mut self, rows: impl IntoIterator<Item = Row>) {
+        let count = self.add_rows(rows);
         self.cones.push(SupportedConeT::NonnegativeConeT(count));
     }
 
-    /// Bounds less rows, whose first is at least the length of the others.
-    pub(crate) fn in_cone(&mut self, rows: impl IntoIterator<Item = Row>) {
-        let count = self.add(rows);
+    /// Adds a second-order cone: of the differences bound - row, the first is at least the norm of the others.
+    pub(crate) fn add_cone(&mut self, rows: impl IntoIterator<Item = Row>) {
+        let count = self.add_rows(rows);
         self.cones.push(SupportedConeT::SecondOrderConeT(count));
     }
 
-    /// Solves it as well as clarabel can; `None` if that is no number at all.
+    /// Solves the program as accurately as clarabel can. `None` if the result is not finite.
     pub fn solve(&self) -> Option<Solution> {
         let unknowns = self.objective.len();
         let matrix = |rows: usize, entries: &[(usize, usize, f64)]| {
@@ -73,11 +75,11 @@ impl Program {
         };
         let settings = DefaultSettings {
             verbose: false,
-            // As far as rounding lets it go: what comes out is projected and checked to 1e-9.
+            // As tight as rounding permits: the results are projected and then checked to 1e-9.
             tol_gap_abs: 1e-11,
             tol_gap_rel: 1e-11,
             tol_feas: 1e-11,
-            // A wrench that the grasp map lacks is told from one that it has by this.
+            // This distinguishes wrenches that the grasp map can produce from those that it cannot.
             tol_infeas_abs: 1e-11,
             tol_infeas_rel: 1e-11,
             max_threads: 1,
@@ -88,7 +90,7 @@ impl Program {
         solver.solve();
         let (x, z) = (&solver.solution.x, &solver.solution.z);
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-        // Of a program without solution clarabel gives multipliers, and NaN for the unknowns.
+        // For a program without a solution clarabel returns multipliers, and NaN for the unknowns.
         finite(z).then(|| Solution { x: x.clone(), z: z.clone() })
     }
 }

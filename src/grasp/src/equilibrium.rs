@@ -1,9 +1,12 @@
 //! Equilibrium: forces within the contacts' cones that balance the load, or a proof that there are none.
 //!
-//! The first program maximises the margin, the normal force that every contact has to spare (Harker 1994, section 3.2, without its
-//! pyramids and its one-sided torsion). Where it is not below zero the grasp holds. Else the multipliers of the balance are a
-//! twist along which the load does more work than all contacts together can take: Farkas' certificate. The second program finds the
-//! forces with the smallest sum of normal forces, his objective. Both are scaled by the load and by [`Statics::length`].
+//! The first program maximises the margin, the normal force that every contact can lose or gain (Harker 1994, section
+//! 3.2, without its pyramids and its one-sided torsion). If the margin is not negative the grasp holds. Otherwise the
+//! multipliers of the balance are a twist along which the load does more work than all contacts together can resist:
+//! Farkas' certificate.
+//!
+//! The second program finds the forces with the smallest sum of normal forces, which is Harker's objective. Both
+//! programs are scaled by the load and by [`Statics::length`].
 
 use nalgebra::{DMatrix, DVector, Dyn, SVD};
 
@@ -13,62 +16,65 @@ use crate::{
     statics::{ContactForce, ContactMap, Statics, Vector6},
 };
 
-/// How far, in parts of the load, forces may be from balance or from their cones: what rounding in the solver leaves.
-pub(crate) const TOLERANCE: f64 = 1e-9;
+/// Largest imbalance of forces, and largest violation of their cones, as a fraction of the load. It covers the solver's
+/// rounding.
+pub(crate) const LOAD_TOLERANCE: f64 = 1e-9;
 
-/// What is known of a grasp.
+/// Result of a check.
 #[derive(Debug, Clone)]
 pub struct Equilibrium {
-    /// Whether it holds.
+    /// Verdict on whether the grasp holds, with its proof.
     pub verdict: Verdict,
-    /// The forces whose normal forces have the smallest sum, where it holds.
+    /// If the grasp holds: the forces with the smallest sum of normal forces.
     pub least: Option<Forces>,
 }
 
-/// Whether a grasp holds.
+/// Verdict on whether a grasp holds its load.
 #[derive(Debug, Clone)]
 pub enum Verdict {
-    /// With these forces, which have the largest margin among those of at most 10,000 loads.
+    /// These forces hold the load. They have the largest margin among forces of at most 10,000 times the load.
     Holds(Forces),
-    /// No forces hold it, and this proves it.
+    /// No forces hold the load, and this certificate proves it.
     Impossible(Certificate),
-    /// On the edge: neither forces nor a proof stand up to the check.
+    /// A borderline case: neither forces nor a certificate pass the check.
     Undecided,
 }
 
-/// Forces that balance the load.
+/// Contact forces that balance the load.
 #[derive(Debug, Clone)]
 pub struct Forces {
-    /// Of each contact.
+    /// The force of each contact.
     pub contacts: Vec<ContactForce>,
-    /// The normal force that each contact has to spare, N.
+    /// Normal force that each contact can lose or gain ([`Statics::margin`]), N.
     pub margin: f64,
-    /// How far they are from balance, as a force, N.
+    /// Size of the wrench that the forces and the load leave unbalanced ([`Statics::size`]), N.
     pub residual: f64,
 }
 
 impl Forces {
-    /// The sum of the normal forces, N.
+    /// Sum of the normal forces, N.
     pub fn squeeze(&self) -> f64 {
         self.contacts.iter().map(|force| force.normal).sum()
     }
 }
 
-/// A proof that no admissible forces balance the load: a twist along which the load does more than all of them can take.
+/// A proof that no admissible forces balance the load: a twist along which the load has more power than all contacts
+/// together can resist.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certificate {
-    /// The twist about the centre of mass, of size 1 with angular velocities times [`Statics::length`].
+    /// Twist about the centre of mass, of size 1 if angular velocities are multiplied by [`Statics::length`].
     pub twist: Vector6,
 }
 
 impl Certificate {
-    /// The power of the load along the twist less the most that contacts can resist, W. Forces f that balance the load have
-    /// twist.(load + sum of W f) = 0, but the second part is at least -support(-twist): above zero that cannot be.
+    /// Power of the load along the twist less the largest power that contacts can resist, W. A positive gap is a proof:
+    /// forces f that balance the load have twist.(load + sum of W f) = 0, but the second term is at least
+    /// -support(-twist).
     pub fn gap(&self, statics: &Statics) -> f64 {
         self.twist.dot(&statics.load) - statics.support(&-self.twist)
     }
 
-    /// Whether it proves it, rounding taken into account.
+    /// True if the gap is positive beyond rounding, so that no forces can balance the load.
     pub fn proves(&self, statics: &Statics) -> bool {
         let each = statics.contacts.iter().map(|contact| contact.support(&-self.twist).abs());
         let sizes = each.sum::<f64>() + self.twist.component_mul(&statics.load).abs().sum();
@@ -76,34 +82,35 @@ impl Certificate {
     }
 }
 
-/// Checks a grasp: whether it holds, and with which least forces.
+/// Checks whether a grasp holds its load, and finds the forces with the smallest sum of normal forces.
 pub fn check(statics: &Statics) -> Equilibrium {
     let verdict = verdict(statics);
     let least = match &verdict {
-        Verdict::Holds(held) => Some(least(statics, held)),
+        Verdict::Holds(held) => Some(least_forces(statics, held)),
         _ => None,
     };
     Equilibrium { verdict, least }
 }
 
-/// Whether a grasp holds.
+/// Checks whether a grasp holds its load.
 pub fn verdict(statics: &Statics) -> Verdict {
-    if let Some(moderate) = moderate(statics) {
-        match decide(&moderate) {
+    if let Some(moderate) = with_moderate_limits(statics) {
+        match solve_verdict(&moderate) {
             Verdict::Holds(forces) => return Verdict::Holds(Forces::new(statics, forces.contacts)),
             Verdict::Impossible(certificate) if certificate.proves(statics) => return Verdict::Impossible(certificate),
             _ => {}
         }
     }
-    decide(statics)
+    solve_verdict(statics)
 }
 
-/// Forces of so many loads are looked for first: of larger ones rounding leaves more than the tolerance of their balance.
-const MODERATE: f64 = 1e4;
+/// Largest normal forces that are tried first, as a multiple of the load. The rounding of larger forces exceeds the
+/// tolerance of their balance.
+const MODERATE_LOADS: f64 = 1e4;
 
-/// The same grasp with moderate forces; `None` where they are that already.
-fn moderate(statics: &Statics) -> Option<Statics> {
-    let most = MODERATE * statics.scale();
+/// The same grasp with largest normal forces of [`MODERATE_LOADS`]; `None` if no limit changes.
+fn with_moderate_limits(statics: &Statics) -> Option<Statics> {
+    let most = MODERATE_LOADS * statics.scale();
     let contacts: Vec<_> = statics
         .contacts
         .iter()
@@ -116,55 +123,56 @@ fn moderate(statics: &Statics) -> Option<Statics> {
     changed.then(|| Statics { contacts, ..statics.clone() })
 }
 
-fn decide(statics: &Statics) -> Verdict {
-    let scaled = Scaled::new(statics);
-    // A load that no forces at all can balance, whatever their size, needs no program.
-    if let Some(certificate) = certificate(statics, scaled.missing().as_slice()) {
+fn solve_verdict(statics: &Statics) -> Verdict {
+    let scaled = ScaledGrasp::new(statics);
+    // A load outside of the range of the grasp map, which no forces of any size balance, needs no program.
+    if let Some(certificate) = certificate_from(statics, scaled.unreachable_load().as_slice()) {
         return Verdict::Impossible(certificate);
     }
     let Some(solution) = scaled.largest_margin().solve() else { return Verdict::Undecided };
-    if let Some(forces) = scaled.balanced(&solution.x)
-        && forces.margin >= -TOLERANCE * scaled.force
+    if let Some(forces) = scaled.nearest_balanced(&solution.x)
+        && forces.margin >= -LOAD_TOLERANCE * scaled.force
     {
         return Verdict::Holds(forces);
     }
-    match certificate(statics, &solution.z[..6]) {
+    match certificate_from(statics, &solution.z[..6]) {
         Some(certificate) => Verdict::Impossible(certificate),
         None => Verdict::Undecided,
     }
 }
 
-/// A twist against which no contact can push, which proves that a grasp is not force closure: forces within all cones that balance each other
-/// do not exist then. `None` where they do, or where rounding leaves it open. Limits on forces do not matter.
-pub(crate) fn opening(statics: &Statics) -> Option<Vector6> {
+/// A twist along which no contact can exert power, which proves that a grasp is not force closure. `None` if forces
+/// inside of all cones balance each other, so that the grasp is force closure, or if rounding leaves it open. Limits on
+/// forces are ignored.
+pub(crate) fn unresisted_twist(statics: &Statics) -> Option<Vector6> {
     let free = |contact: &ContactMap| ContactMap { limits: [0.0, 1.0], ..contact.clone() };
     let contacts = statics.contacts.iter().map(free).collect();
     let unloaded = Statics { contacts, load: Vector6::zeros(), ..statics.clone() };
-    let scaled = Scaled::new(&unloaded);
+    let scaled = ScaledGrasp::new(&unloaded);
     let solution = scaled.largest_margin().solve()?;
-    if scaled.balanced(&solution.x).is_some_and(|forces| forces.margin > TOLERANCE) {
+    if scaled.nearest_balanced(&solution.x).is_some_and(|forces| forces.margin > LOAD_TOLERANCE) {
         return None;
     }
     let mut twist = Vector6::from_column_slice(&solution.z[..6]);
     twist.fixed_rows_mut::<3>(3).scale_mut(1.0 / statics.length);
-    let size = statics.length_of(&twist);
+    let size = statics.twist_size(&twist);
     let candidates = [twist / size, twist / -size];
-    let pushes = |twist: &Vector6| unloaded.contacts.iter().any(|contact| contact.unit_support(twist) > TOLERANCE);
+    let pushes = |twist: &Vector6| unloaded.contacts.iter().any(|contact| contact.unit_support(twist) > LOAD_TOLERANCE);
     candidates.into_iter().find(|twist| size > 0.0 && !pushes(twist))
 }
 
-/// The two programs of a check, for who wants to time their solution alone.
+/// The two programs of a check, so that benchmarks can time their solution alone.
 pub fn programs(statics: &Statics) -> [Program; 2] {
-    let moderate = moderate(statics);
-    let scaled = Scaled::new(moderate.as_ref().unwrap_or(statics));
+    let moderate = with_moderate_limits(statics);
+    let scaled = ScaledGrasp::new(moderate.as_ref().unwrap_or(statics));
     [scaled.largest_margin(), scaled.least_squeeze()]
 }
 
-/// The certificate that the multipliers of the scaled balance are, if they are one.
-fn certificate(statics: &Statics, multipliers: &[f64]) -> Option<Certificate> {
+/// The certificate that the multipliers of the scaled balance give, or `None` if they prove nothing.
+fn certificate_from(statics: &Statics, multipliers: &[f64]) -> Option<Certificate> {
     let mut twist = Vector6::from_column_slice(multipliers);
     twist.fixed_rows_mut::<3>(3).scale_mut(1.0 / statics.length);
-    let size = statics.length_of(&twist);
+    let size = statics.twist_size(&twist);
     if size == 0.0 {
         return None;
     }
@@ -172,24 +180,27 @@ fn certificate(statics: &Statics, multipliers: &[f64]) -> Option<Certificate> {
     candidates.into_iter().find(|candidate| candidate.proves(statics))
 }
 
-/// The forces with the smallest sum of normal forces, moved towards those of the largest margin as far as takes them into the cones.
-fn least(statics: &Statics, held: &Forces) -> Forces {
+/// The forces with the smallest sum of normal forces. If rounding leaves them outside of the cones, they are moved
+/// towards the forces with the largest margin (`held`) until they are inside.
+fn least_forces(statics: &Statics, held: &Forces) -> Forces {
     let solve = |statics: &Statics| {
-        let scaled = Scaled::new(statics);
-        scaled.least_squeeze().solve().and_then(|solution| scaled.balanced(&solution.x))
+        let scaled = ScaledGrasp::new(statics);
+        scaled.least_squeeze().solve().and_then(|solution| scaled.nearest_balanced(&solution.x))
     };
-    // Where moderate limits do not bind, they change nothing.
+    // Moderate limits that are not active do not change the solution.
     let free = |statics: &Statics, forces: &Forces| {
         let mut pairs = statics.contacts.iter().zip(&forces.contacts);
         pairs.all(|(contact, force)| force.normal < 0.5 * contact.limits[1] || contact.limits[0] > 0.0)
     };
-    let first = moderate(statics).and_then(|moderate| solve(&moderate).filter(|forces| free(&moderate, forces)));
+    let first =
+        with_moderate_limits(statics).and_then(|moderate| solve(&moderate).filter(|forces| free(&moderate, forces)));
     let Some(least) = first.or_else(|| solve(statics)) else { return held.clone() };
     let least = Forces::new(statics, least.contacts);
     if least.margin >= 0.0 || held.margin <= least.margin {
         return least;
     }
-    // The margin is concave, so it is not below this mixture's; rounding takes a little more.
+    // The margin is concave, so that of the mixed forces is at least the same mixture of both margins, which is zero
+    // here. The factor covers rounding.
     let share = (-least.margin / (held.margin - least.margin) * (1.0 + 1e-6)).clamp(0.0, 1.0);
     let mix = |a: f64, b: f64| a + share * (b - a);
     let pairs = least.contacts.iter().zip(&held.contacts);
@@ -208,19 +219,24 @@ impl Forces {
     }
 }
 
-/// A grasp in units of its load and length, its unknowns in one row: of each contact the normal force, then tangents and torsion in parts of
-/// what a unit of normal force lets them be. In these units every cone is upright, and the nearest forces are near within the cones, too.
-pub(crate) struct Scaled<'a> {
+/// A grasp in units of its load and length.
+///
+/// The unknowns of all contacts form one vector: for each contact the normal force, then the tangential forces and the
+/// torsion, as fractions of their largest values at one unit of normal force. In these units all cones have the same
+/// slope, so a projection onto balance changes forces little relative to their cones.
+pub(crate) struct ScaledGrasp<'a> {
     statics: &'a Statics,
     /// One unit of force, N.
     pub(crate) force: f64,
-    /// The grasp map, scaled: 6 by the number of unknowns.
+    /// Scaled grasp map: 6 rows, one column for each unknown.
     map: DMatrix<f64>,
+    /// Singular value decomposition of `map`.
     svd: SVD<f64, Dyn, Dyn>,
+    /// Scaled load.
     load: DVector<f64>,
 }
 
-impl<'a> Scaled<'a> {
+impl<'a> ScaledGrasp<'a> {
     pub(crate) fn new(statics: &'a Statics) -> Self {
         let (force, length) = (statics.scale(), statics.length);
         let columns: Vec<Vector6> = statics
@@ -241,31 +257,33 @@ impl<'a> Scaled<'a> {
         Self { statics, force, map, svd, load }
     }
 
-    /// The smallest forces whose wrench is nearest to this one.
-    fn nearest(&self, wrench: &DVector<f64>) -> Option<DVector<f64>> {
-        // Directions that the map lacks are zero but for rounding.
+    /// The forces of least norm whose wrench is nearest to this one (least squares).
+    fn least_norm_forces(&self, wrench: &DVector<f64>) -> Option<DVector<f64>> {
+        // Singular values below the threshold are rounding: the map has no forces in those directions.
         self.svd.solve(wrench, 1e-12 * self.svd.singular_values.max()).ok()
     }
 
     /// The part of the load that no forces can balance, whatever their size and direction.
-    fn missing(&self) -> DVector<f64> {
-        let reached = self.nearest(&self.load).map(|forces| &self.map * forces);
-        let missing = reached.map_or_else(|| self.load.clone(), |reached| &self.load - reached);
-        // Rounding leaves something of every load.
-        if missing.norm() > TOLERANCE { missing } else { DVector::zeros(6) }
+    fn unreachable_load(&self) -> DVector<f64> {
+        let reached = self.least_norm_forces(&self.load).map(|forces| &self.map * forces);
+        let unreachable = reached.map_or_else(|| self.load.clone(), |reached| &self.load - reached);
+        // Below the tolerance the difference is rounding.
+        if unreachable.norm() > LOAD_TOLERANCE { unreachable } else { DVector::zeros(6) }
     }
 
-    fn balance(&self, program: &mut Program) {
+    /// Adds the six rows of the balance of forces and torques with the load.
+    fn add_balance(&self, program: &mut Program) {
         let row = |row: usize| -> Row {
             let entries = self.map.row(row);
             let entries = entries.iter().enumerate().filter(|(_, value)| **value != 0.0);
             (entries.map(|(column, value)| (column, *value)).collect(), -self.load[row])
         };
-        program.equal((0..6).map(row));
+        program.add_equal((0..6).map(row));
     }
 
-    /// Limits and cones, each narrower by `spare` where there is such an unknown.
-    fn cones(&self, program: &mut Program, spare: Option<usize>) {
+    /// Adds the limits and friction cones of all contacts. `spare` is the index of an unknown that narrows each of
+    /// them.
+    fn add_cones(&self, program: &mut Program, spare: Option<usize>) {
         let with = |mut entries: Vec<(usize, f64)>| {
             entries.extend(spare.map(|column| (column, 1.0)));
             entries
@@ -301,21 +319,21 @@ impl<'a> Scaled<'a> {
             }
             at += dimension;
         }
-        program.at_most(limits);
-        cones.into_iter().for_each(|rows| program.in_cone(rows));
+        program.add_at_most(limits);
+        cones.into_iter().for_each(|rows| program.add_cone(rows));
     }
 
-    /// Maximises the normal force that every contact has to spare.
+    /// The program that maximises the margin, the normal force that every contact can lose or gain.
     fn largest_margin(&self) -> Program {
         let unknowns = self.map.ncols();
         let mut program = Program::new(unknowns + 1);
         program.objective[unknowns] = -1.0;
-        self.balance(&mut program);
-        self.cones(&mut program, Some(unknowns));
+        self.add_balance(&mut program);
+        self.add_cones(&mut program, Some(unknowns));
         program
     }
 
-    /// Minimises the sum of the normal forces.
+    /// The program that minimises the sum of the normal forces.
     fn least_squeeze(&self) -> Program {
         let mut program = Program::new(self.map.ncols());
         let mut at = 0;
@@ -323,49 +341,50 @@ impl<'a> Scaled<'a> {
             program.objective[at] = 1.0;
             at += contact.dimension();
         }
-        self.balance(&mut program);
-        self.cones(&mut program, None);
+        self.add_balance(&mut program);
+        self.add_cones(&mut program, None);
         program
     }
 
-    /// The forces of a solution, moved to the nearest that balance the load. `None` where nothing does, or the solution is no number.
-    pub(crate) fn balanced(&self, x: &[f64]) -> Option<Forces> {
+    /// The forces of a solution, projected onto the nearest forces that balance the load. `None` if no forces balance
+    /// it, or if the solution is not finite.
+    pub(crate) fn nearest_balanced(&self, x: &[f64]) -> Option<Forces> {
         if x.iter().any(|value| !value.is_finite()) {
             return None;
         }
         let mut x = DVector::from_column_slice(&x[..self.map.ncols()]);
-        // Once more for what rounding left of the first.
+        // The second pass removes the rounding of the first.
         for _ in 0..2 {
             let residual = &self.map * &x + &self.load;
-            x -= self.nearest(&residual)?;
+            x -= self.least_norm_forces(&residual)?;
         }
-        Some(Forces::new(self.statics, self.forces(&x))).filter(|forces| forces.residual <= TOLERANCE * self.force)
+        Some(Forces::new(self.statics, self.forces(&x))).filter(|forces| forces.residual <= LOAD_TOLERANCE * self.force)
     }
 
-    /// A program whose forces are within limits and cones, and cost nothing yet.
-    pub(crate) fn within_cones(&self) -> Program {
+    /// A program with limits and friction cones alone: no balance, and an objective of zero.
+    pub(crate) fn cone_program(&self) -> Program {
         let mut program = Program::new(self.map.ncols());
-        self.cones(&mut program, None);
+        self.add_cones(&mut program, None);
         program
     }
 
-    /// The wrench of one unit of each unknown, N and N m.
+    /// Wrenches of one unit of each unknown, as columns, N and N m.
     pub(crate) fn wrenches(&self) -> DMatrix<f64> {
         let scale = |row: usize| if row < 3 { self.force } else { self.force * self.statics.length };
         DMatrix::from_fn(6, self.map.ncols(), |row, column| self.map[(row, column)] * scale(row))
     }
 
-    /// Forces of another load, moved to the nearest that balance this one.
+    /// Forces that balance another load, projected onto the nearest forces that balance this one.
     pub(crate) fn rebalanced(&self, forces: &[ContactForce]) -> Option<Forces> {
         let each = self.statics.contacts.iter().zip(forces).flat_map(|(contact, force)| {
             let [first, second] = force.tangent.map(|along| along / contact.friction);
             let values = [force.normal, first, second, force.torsion / contact.torsion];
             values.into_iter().take(contact.dimension()).map(|value| value / self.force)
         });
-        self.balanced(&each.collect::<Vec<_>>())
+        self.nearest_balanced(&each.collect::<Vec<_>>())
     }
 
-    /// Unknowns as forces, N and N m.
+    /// The contact forces that a vector of unknowns stands for.
     pub(crate) fn forces(&self, x: &DVector<f64>) -> Vec<ContactForce> {
         let mut at = 0;
         let each = self.statics.contacts.iter().map(|contact| {

@@ -1,4 +1,4 @@
-//! The grasp map: how forces at the contacts add up to a wrench on the object, and which forces the contacts can exert.
+//! The grasp map: the wrench on the object that contact forces add up to, and the forces that the contacts can exert.
 
 use bevy_math::DVec3;
 use nalgebra::SVector;
@@ -6,98 +6,98 @@ use simpartner_dynamics::mass_properties;
 use simpartner_model::{Contact, ContactKind, Grasp};
 use thiserror::Error;
 
-/// A wrench (force, torque) or a twist (velocity, angular velocity).
+/// A wrench (force in N, torque in N m) or a twist (velocity in m/s, angular velocity in rad/s).
 pub type Vector6 = SVector<f64, 6>;
 
-/// Why a grasp cannot be computed with.
+/// Errors in the computation of a grasp.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum GraspError {
     /// The object has no mass properties.
     #[error("the object: {0}")]
     Object(String),
-    /// There is nothing that could hold it.
+    /// The grasp has no contacts.
     #[error("the grasp has no contact")]
     NoContacts,
-    /// A pyramid needs three edges at least.
+    /// The number of edges of the friction pyramids is out of range.
     #[error("a friction pyramid has 3 to 360 edges, not {0}")]
     Edges(usize),
     /// The solver of linear programs gave up.
     #[error("the linear program: {0}")]
     LinearProgram(String),
-    /// An engine has nothing for it.
+    /// The engine cannot represent the grasp, or lost track of the object.
     #[error("in the engine: {0}")]
     Unrepresentable(String),
-    /// Gravity has no direction to tilt.
+    /// There is no gravity, so it has no direction to tilt.
     #[error("without gravity there is no direction to tilt")]
     NoGravity,
 }
 
-/// What the friction cone of a contact looks like across its normal.
+/// Cross section of a contact's friction cone, orthogonal to the normal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// Coulomb's law itself: a disc of tangential forces; with torsion an ellipsoid.
     Disc,
-    /// A regular polygon of so many corners within the disc, the first corner along the contact's first tangent; with torsion the double
-    /// pyramid over it.
+    /// A regular polygon with this number of corners, inscribed in the disc, the first corner along the contact's first
+    /// tangent; with torsion the double pyramid over it.
     Polygon(usize),
 }
 
-/// A force at a contact: along the normal, along the two tangents (N), and the torque about the normal (N m).
+/// Force and torsion at a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct ContactForce {
-    /// Into the object.
+    /// Force along the normal into the object, N.
     pub normal: f64,
-    /// Along the tangents of [`Contact::axes`].
+    /// Forces along the tangents of [`Contact::axes`], N.
     pub tangent: [f64; 2],
-    /// About the normal.
+    /// Torque about the normal, N m.
     pub torsion: f64,
 }
 
-/// A contact's part of the grasp map.
+/// The part of the grasp map that belongs to one contact. Vectors are in the object's frame.
 #[derive(Debug, Clone)]
 pub struct ContactMap {
-    /// Two tangents and the normal into the object.
+    /// Two tangents and the normal into the object, unit vectors.
     pub axes: [DVec3; 3],
-    /// From the centre of mass to the contact.
+    /// Vector from the centre of mass to the contact, m.
     pub lever: DVec3,
-    /// The coefficient of friction.
+    /// Coefficient of friction; 0 is a contact without friction.
     pub friction: f64,
-    /// Torque about the normal for each newton of normal force, m.
+    /// Largest torque about the normal per newton of normal force, m; 0 without torsion.
     pub torsion: f64,
     /// Smallest and largest normal force, N.
     pub limits: [f64; 2],
-    /// The cone's section.
+    /// Cross section of the friction cone.
     pub section: Section,
 }
 
-/// A grasp as statics sees it.
+/// The statics of a grasp: its grasp map and its load.
 #[derive(Debug, Clone)]
 pub struct Statics {
     /// The contacts in the order of the grasp.
     pub contacts: Vec<ContactMap>,
-    /// What acts on the object beside the contacts: its weight, and the load of the file.
+    /// Wrench on the object beside the contact forces: its weight, and the force and torque that the file gives.
     pub load: Vector6,
-    /// Weight alone.
+    /// Weight, N, object frame.
     pub weight: DVec3,
-    /// The length that makes torques comparable with forces: the largest distance of a contact from the centre of mass, m.
+    /// Length that makes torques comparable with forces, m: the largest distance of a contact from the centre of mass.
     pub length: f64,
 }
 
-/// Force and torque as one vector.
+/// Force and torque, or velocity and angular velocity, as one vector.
 pub(crate) fn wrench(force: DVec3, torque: DVec3) -> Vector6 {
     Vector6::from_column_slice(&[force.x, force.y, force.z, torque.x, torque.y, torque.z])
 }
 
-/// Its two halves.
+/// The two halves of a wrench or twist.
 pub(crate) fn halves(vector: &Vector6) -> [DVec3; 2] {
     [DVec3::new(vector[0], vector[1], vector[2]), DVec3::new(vector[3], vector[4], vector[5])]
 }
 
 impl Statics {
-    /// The grasp map of a grasp.
+    /// Builds the grasp map of a grasp.
     ///
     /// # Errors
-    /// Where the object has no mass properties, or there is no contact.
+    /// The object has no mass properties, there is no contact, or a polygon has fewer than 3 or more than 360 edges.
     pub fn new(grasp: &Grasp, section: Section) -> Result<Self, GraspError> {
         if let Section::Polygon(edges) = section
             && !(3..=360).contains(&edges)
@@ -114,7 +114,7 @@ impl Statics {
         let contacts: Vec<_> =
             grasp.contacts.iter().map(|contact| ContactMap::new(contact, mass.centre_of_mass, section)).collect();
         let farthest = contacts.iter().map(|contact| contact.lever.length()).fold(0.0, f64::max);
-        // Contacts that all lie in the centre of mass have no torques to compare.
+        // Contacts that all lie in the centre of mass exert no torques, so any length will do.
         Ok(Self { contacts, load, weight, length: if farthest > 0.0 { farthest } else { 1.0 } })
     }
 
@@ -123,7 +123,7 @@ impl Statics {
         Self { load, ..self.clone() }
     }
 
-    /// The force that others are measured by: the load as a force, 1 N without one.
+    /// Unit of force for tolerances, N: the size of the load ([`Statics::size`]), or 1 N without a load.
     pub fn scale(&self) -> f64 {
         match self.size(&self.load) {
             0.0 => 1.0,
@@ -131,30 +131,30 @@ impl Statics {
         }
     }
 
-    /// The size of a wrench as a force, torques divided by [`Statics::length`].
+    /// Size of a wrench as a force, N: torques are divided by [`Statics::length`].
     pub fn size(&self, wrench: &Vector6) -> f64 {
         let [force, torque] = halves(wrench);
         libm::hypot(force.length(), torque.length() / self.length)
     }
 
-    /// The size of a twist as a velocity, angular velocities times [`Statics::length`].
-    pub(crate) fn length_of(&self, twist: &Vector6) -> f64 {
+    /// Size of a twist as a velocity, m/s: angular velocities are multiplied by [`Statics::length`].
+    pub(crate) fn twist_size(&self, twist: &Vector6) -> f64 {
         let [linear, angular] = halves(twist);
         libm::hypot(linear.length(), angular.length() * self.length)
     }
 
-    /// What forces at the contacts add up to.
+    /// Sum of contact forces as a wrench on the object.
     pub fn total(&self, forces: &[ContactForce]) -> Vector6 {
         self.contacts.iter().zip(forces).map(|(contact, force)| contact.wrench(force)).sum()
     }
 
-    /// The most that all contacts together can do along a twist, W: the support function of what they can exert.
+    /// Largest power of all contacts together along a twist, W: the support function of the wrenches they can exert.
     pub fn support(&self, twist: &Vector6) -> f64 {
         self.contacts.iter().map(|contact| contact.support(twist)).sum()
     }
 
-    /// The normal force, N, that each contact has to spare at least: it can lose or gain that much and stay within its limits and its cone.
-    /// Below zero where a contact is outside.
+    /// Smallest margin of all contacts, N. Each can lose or gain that much normal force and stay within its limits and
+    /// its friction cone. Negative if a contact is outside.
     pub fn margin(&self, forces: &[ContactForce]) -> f64 {
         let each = self.contacts.iter().zip(forces).map(|(contact, force)| contact.margin(force));
         each.fold(f64::INFINITY, f64::min)
@@ -163,14 +163,13 @@ impl Statics {
 
 impl ContactMap {
     pub(crate) fn new(contact: &Contact, centre_of_mass: DVec3, section: Section) -> Self {
-        // A coefficient of zero is a contact without friction.
         let friction = contact.kind.friction();
         let torsion = if matches!(contact.kind, ContactKind::Soft { .. }) { contact.kind.torsion() } else { 0.0 };
         let lever = contact.position() - centre_of_mass;
         Self { axes: contact.axes(), lever, friction, torsion, limits: contact.limits, section }
     }
 
-    /// How many numbers its force has: 1, 3 with friction, 4 with torsion.
+    /// Number of components of the contact force: 1, or 3 with friction, or 4 with torsion as well.
     pub fn dimension(&self) -> usize {
         match (self.friction > 0.0, self.torsion > 0.0) {
             (false, _) => 1,
@@ -179,25 +178,27 @@ impl ContactMap {
         }
     }
 
-    /// The wrench of one newton along the normal, along each tangent, and of one newton metre about the normal.
+    /// Wrenches of one newton along the normal, of one newton along each tangent, and of one newton metre about the
+    /// normal.
     pub fn columns(&self) -> [Vector6; 4] {
         let [first, second, normal] = self.axes;
         let force = |along: DVec3| wrench(along, self.lever.cross(along));
         [force(normal), force(first), force(second), wrench(DVec3::ZERO, normal)]
     }
 
-    /// The wrench of a force.
+    /// Wrench of a contact force on the object.
     pub fn wrench(&self, force: &ContactForce) -> Vector6 {
         let [normal, first, second, spin] = self.columns();
         normal * force.normal + first * force.tangent[0] + second * force.tangent[1] + spin * force.torsion
     }
 
-    /// The power of one newton (and newton metre) along each column while the object moves along a twist.
+    /// Powers of the columns while the object moves along a twist, W: of one newton, and of one newton metre for
+    /// torsion.
     pub fn powers(&self, twist: &Vector6) -> [f64; 4] {
         self.columns().map(|column| column.dot(twist))
     }
 
-    /// Tangents of the section's corners, for one newton of normal force and one of friction.
+    /// Corners of a polygonal section with the radius 1, as components along the two tangents.
     pub(crate) fn corners(edges: usize) -> impl Iterator<Item = [f64; 2]> {
         (0..edges).map(move |k| {
             let (sine, cosine) = libm::sincos(std::f64::consts::TAU * k as f64 / edges as f64);
@@ -205,15 +206,16 @@ impl ContactMap {
         })
     }
 
-    /// The force of one newton along the normal that does most along a twist.
+    /// The force with 1 N along the normal, within the friction cone, that has the largest power along a twist.
     pub fn best(&self, twist: &Vector6) -> ContactForce {
-        self.best_of(&self.powers(twist))
+        self.best_for_powers(&self.powers(twist))
     }
 
-    /// The same by [`ContactMap::powers`], of which only the ratios matter.
-    pub(crate) fn best_of(&self, &[_, first, second, spin]: &[f64; 4]) -> ContactForce {
+    /// The same as [`ContactMap::best`], from the twist's [`ContactMap::powers`], of which only the ratios matter.
+    pub(crate) fn best_for_powers(&self, &[_, first, second, spin]: &[f64; 4]) -> ContactForce {
         let mut force = ContactForce { normal: 1.0, ..ContactForce::default() };
-        // Powers are of the size of a unit twist, so their squares neither overflow nor vanish; `hypot` would take most of the time.
+        // Powers are of the order of a unit twist, so their squares neither overflow nor underflow. `hypot` would take
+        // most of the time here.
         let across = (first * first + second * second).sqrt() * self.friction;
         let about = spin * self.torsion;
         match self.section {
@@ -238,20 +240,20 @@ impl ContactMap {
         force
     }
 
-    /// The power of the best force of one newton along the normal.
+    /// Largest power along a twist of a force with 1 N along the normal, W.
     pub fn unit_support(&self, twist: &Vector6) -> f64 {
         let [normal, first, second, spin] = self.powers(twist);
         let force = self.best(twist);
         normal + force.tangent[0] * first + force.tangent[1] * second + force.torsion * spin
     }
 
-    /// The most that it can do along a twist within its limits, W.
+    /// Largest power of the contact along a twist within its limits, W.
     pub fn support(&self, twist: &Vector6) -> f64 {
         let unit = self.unit_support(twist);
         unit * self.limits[usize::from(unit > 0.0)]
     }
 
-    /// The normal force that a tangential force and a torsion need.
+    /// Smallest normal force, N, at which the friction cone allows a force's tangential part and torsion.
     pub fn needed(&self, force: &ContactForce) -> f64 {
         let across = libm::hypot(force.tangent[0], force.tangent[1]);
         let over = |value: f64, by: f64| if value == 0.0 { 0.0 } else { value / by };
@@ -268,7 +270,7 @@ impl ContactMap {
         }
     }
 
-    /// The unit normals of a polygon's sides.
+    /// Unit normals of the sides of a polygonal section, as components along the two tangents.
     pub(crate) fn sides(&self, edges: usize) -> impl Iterator<Item = [f64; 2]> {
         (0..edges).map(move |k| {
             let (sine, cosine) = libm::sincos(std::f64::consts::PI * (2 * k + 1) as f64 / edges as f64);
@@ -276,7 +278,7 @@ impl ContactMap {
         })
     }
 
-    /// The normal force that it has to spare; below zero outside of its limits or its cone.
+    /// Normal force, N, that the contact can lose or gain within its limits and its cone; negative if it is outside.
     pub fn margin(&self, force: &ContactForce) -> f64 {
         let [lowest, highest] = self.limits;
         (force.normal - self.needed(force)).min(force.normal - lowest).min(highest - force.normal)

@@ -1,4 +1,4 @@
-//! The linear program of 1994 and its chart, solved by microlp, whose answers are vertices as those of 1994 were.
+//! The linear program of 1994 and its chart, solved by microlp. Its solutions are vertices, as those of 1994 were.
 
 use std::f64::consts::PI;
 
@@ -9,63 +9,68 @@ use simpartner_model::ContactKind;
 use super::{Finger, Harker};
 use crate::GraspError;
 
-/// What the program of 1994 printed of a grasp in equilibrium.
+/// Solution of the linear program: what the program of 1994 printed for a grasp in equilibrium.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Of each contact.
+    /// Force and torques of each contact.
     pub contacts: Vec<ContactAnswer>,
-    /// What was minimised: the sum of all edges' forces, and of the torques about normals by their weight.
+    /// Minimised objective: the sum of the forces of all edges and of the weighted torques about normals.
     pub objective: f64,
 }
 
 /// Force and torques of a contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContactAnswer {
-    /// The force.
+    /// Force on the object.
     pub force: DVec3,
-    /// Its torque, (centre of mass - point) x force: the negative of what everyone else calls torque.
+    /// Torque of the force, (centre of mass - point) x force: the negative of the usual definition.
     pub torque: DVec3,
-    /// The torque about the normal.
+    /// Torque about the normal, of a soft finger.
     pub normal_torque: DVec3,
 }
 
-/// One unknown: what one unit of it exerts.
+/// One unknown of the linear program: the force or torque that one unit of it exerts.
 struct Column {
     force: DVec3,
     torque: DVec3,
+    /// Index of the contact.
     contact: usize,
     is_force: bool,
-    /// What one unit of it costs.
+    /// Cost of one unit.
     cost: f64,
 }
 
-/// The program that is meant.
+/// Variant of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
-    /// As it was.
+    /// The program as it was, faults included.
     Original,
-    /// As the thesis's text has it, equation 3.3: friction angles are arc tangents, torsion has both senses, and the chart 40 columns.
-    /// Torsion is still bounded by the upper bound of forces alone, not by friction.
+    /// The program as the text of the thesis describes it, equation 3.3: friction angles are arc tangents, torsion has
+    /// both senses, and the chart 40 columns. Torsion is still bounded by the upper bound of forces alone, not by
+    /// friction.
     Corrected,
 }
 
 impl Program {
-    fn angle(self, friction: f64) -> f64 {
+    /// Angle of the friction pyramid's edges to the normal, rad.
+    fn friction_angle(self, friction: f64) -> f64 {
         match self {
             Self::Original => friction,
             Self::Corrected => libm::atan(friction),
         }
     }
 
-    fn columns(self) -> usize {
+    /// Number of columns of the chart.
+    fn chart_columns(self) -> usize {
         match self {
             Self::Original => 39,
             Self::Corrected => 40,
         }
     }
 
-    /// What a torque of 1 about a normal costs beside a force of 1. The listing has lost this line. The forces printed of case 5 are the
-    /// optimum with 0.593 to 0.719, and of no other case that was printed do the forces depend on it; the text counts both alike.
+    /// Cost of a torque of 1 about a normal, relative to a force of 1. This line is missing from the printed listing.
+    /// The printed forces of case 5 are the optimum for costs from 0.593 to 0.719; those of the other printed cases do
+    /// not depend on it. The text of the thesis counts both alike.
     fn torsion_cost(self) -> f64 {
         match self {
             Self::Original => 0.65,
@@ -74,19 +79,19 @@ impl Program {
     }
 }
 
-/// What microlp may leave of a constraint: a hundredth of the tolerance of the files.
-const FEASIBILITY: f64 = 1e-8;
+/// Largest violation of a constraint that microlp may leave: a hundredth of the tolerance in the files.
+const FEASIBILITY_TOLERANCE: f64 = 1e-8;
 
-/// By how much, in parts of it, another solution may cost more than the best and still count as one as good.
-const AS_GOOD: f64 = 1e-9;
+/// Largest relative excess of a solution's cost over the least cost at which the solution still counts as optimal.
+const COST_TOLERANCE: f64 = 1e-9;
 
-/// Solves the linear program under a gravity: `None` where it has no solution.
+/// Solves the linear program for a direction of gravity. `None` if it has no solution.
 ///
 /// # Errors
-/// Where the solver gives up.
+/// The solver fails.
 pub fn solve(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<Answer>, GraspError> {
-    let columns = columns(case, program);
-    let Some((values, objective)) = minimise(case, gravity, &columns, |column| column.cost, None)? else {
+    let columns = program_columns(case, program);
+    let Some((values, objective)) = minimise_cost(case, gravity, &columns, |column| column.cost, None)? else {
         return Ok(None);
     };
     let nothing = ContactAnswer { force: DVec3::ZERO, torque: DVec3::ZERO, normal_torque: DVec3::ZERO };
@@ -99,18 +104,18 @@ pub fn solve(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<A
     Ok(Some(Answer { contacts, objective }))
 }
 
-/// The least and the largest value of each component of each contact's force among all solutions that cost as little as the best: where they
-/// differ, the forces are not unique. `None` where there is no solution.
+/// Smallest and largest value of each component of each contact's force among all optimal solutions. If they differ,
+/// the forces are not unique. `None` if there is no solution.
 ///
 /// # Errors
-/// Where the solver gives up.
+/// The solver fails.
 pub fn spread(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<Vec<[DVec3; 2]>>, GraspError> {
-    let columns = columns(case, program);
-    let Some((_, best)) = minimise(case, gravity, &columns, |column| column.cost, None)? else { return Ok(None) };
-    let most = best * (1.0 + AS_GOOD);
+    let columns = program_columns(case, program);
+    let Some((_, best)) = minimise_cost(case, gravity, &columns, |column| column.cost, None)? else { return Ok(None) };
+    let most = best * (1.0 + COST_TOLERANCE);
     let extreme = |contact: usize, axis: usize, sign: f64| {
         let cost = |column: &Column| if column.contact == contact { sign * column.force[axis] } else { 0.0 };
-        let found = minimise(case, gravity, &columns, cost, Some(most))?;
+        let found = minimise_cost(case, gravity, &columns, cost, Some(most))?;
         found.map(|(_, value)| sign * value).ok_or_else(|| GraspError::LinearProgram("lost its own solution".into()))
     };
     let end = |contact: usize, sign: f64| -> Result<DVec3, GraspError> {
@@ -121,9 +126,9 @@ pub fn spread(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<
     all.map(Some)
 }
 
-/// The unknowns that balance within the tolerance and cost least, and their cost; where `most` is given, among those whose cost is at most
-/// that.
-fn minimise(
+/// Values of the unknowns that balance the load within the tolerance at the least `cost`, and that cost. If `most` is
+/// given, only solutions count whose [`Column::cost`] is at most that.
+fn minimise_cost(
     case: &Harker,
     gravity: DVec3,
     columns: &[Column],
@@ -151,7 +156,7 @@ fn minimise(
         problem.add_constraint(row.as_slice(), ComparisonOp::Le, most);
     }
     let mut options = SolveOptions::default();
-    options.tolerances.feasibility = FEASIBILITY;
+    options.tolerances.feasibility = FEASIBILITY_TOLERANCE;
     let solution = match problem.solve_with(options) {
         Ok(outcome) => outcome.into_solution(),
         Err(Error::Infeasible) => return Ok(None),
@@ -163,10 +168,11 @@ fn minimise(
     Ok(Some((unknowns.iter().map(|&unknown| solution.var_value(unknown)).collect(), solution.objective())))
 }
 
-/// Whether there is equilibrium under each of the 21 x 39 (corrected, 40) directions of gravity, row by row.
+/// Computes the chart: for each of the 21 x 39 (corrected: 40) directions of gravity, row by row, true if there is
+/// equilibrium.
 ///
 /// # Errors
-/// Where gravity is zero, or the solver gives up.
+/// Gravity is zero, or the solver fails.
 pub fn chart(case: &Harker, program: Program) -> Result<Vec<Vec<bool>>, GraspError> {
     if case.gravity == DVec3::ZERO {
         return Err(GraspError::NoGravity);
@@ -177,32 +183,34 @@ pub fn chart(case: &Harker, program: Program) -> Result<Vec<Vec<bool>>, GraspErr
         solve(case, to_z.transpose() * about_z(tilted, PI * column as f64 / 20.0), program)
             .map(|answer| answer.is_some())
     };
-    // Without a tilt all columns are one.
+    // Without a tilt all columns are the same direction.
     let upright = stands(0, 1)?;
     let rows = (0..21).map(|row| match row {
-        0 => Ok(vec![upright; program.columns()]),
-        _ => (1..=program.columns()).map(|column| stands(row, column)).collect(),
+        0 => Ok(vec![upright; program.chart_columns()]),
+        _ => (1..=program.chart_columns()).map(|column| stands(row, column)).collect(),
     });
     rows.collect()
 }
 
-fn columns(case: &Harker, program: Program) -> Vec<Column> {
+/// The unknowns of the linear program.
+fn program_columns(case: &Harker, program: Program) -> Vec<Column> {
     let mut columns = Vec::new();
     for (contact, finger) in case.contacts.iter().enumerate() {
-        let normal = finger.matrix * finger.normal(finger.point);
+        let normal = finger.matrix * finger.patch_normal(finger.point);
         let mut push = |at: DVec3, force: DVec3| {
             columns.push(Column { force, torque: (case.centre - at).cross(force), contact, is_force: true, cost: 1.0 });
         };
         match finger.kind {
-            ContactKind::Frictionless => push(finger.place(finger.point), normal),
+            ContactKind::Frictionless => push(finger.to_object_frame(finger.point), normal),
             ContactKind::Frictional { friction } => {
-                pyramid(normal, program.angle(friction))
+                pyramid_edges(normal, program.friction_angle(friction))
                     .into_iter()
-                    .for_each(|edge| push(finger.place(finger.point), edge));
+                    .for_each(|edge| push(finger.to_object_frame(finger.point), edge));
             }
             ContactKind::Soft { friction, radius } => {
-                for point in perimeter(finger, radius) {
-                    push(finger.place(point), finger.matrix * soft_edge(finger, point, program.angle(friction)));
+                let angle = program.friction_angle(friction);
+                for point in rim_points(finger, radius) {
+                    push(finger.to_object_frame(point), finger.matrix * soft_edge(finger, point, angle));
                 }
                 let senses: &[f64] = if program == Program::Original { &[1.0] } else { &[1.0, -1.0] };
                 columns.extend(senses.iter().map(|sense| Column {
@@ -218,9 +226,9 @@ fn columns(case: &Harker, program: Program) -> Vec<Column> {
     columns
 }
 
-/// The four edges about a normal: it is turned to z, tilted by the friction angle, and turned back. Where it has no y
-/// its x and y change places meanwhile.
-fn pyramid(normal: DVec3, friction: f64) -> [DVec3; 4] {
+/// The four edges of a friction pyramid: the normal is rotated to z, tilted by the friction angle, rad, and rotated
+/// back. If the normal has no y component, x and y are exchanged meanwhile.
+fn pyramid_edges(normal: DVec3, friction: f64) -> [DVec3; 4] {
     let exchanged = normal.y == 0.0;
     let swap = |vector: DVec3| if exchanged { DVec3::new(vector.y, vector.x, vector.z) } else { vector };
     let to_z = rotation_to_z(swap(normal));
@@ -234,20 +242,20 @@ fn pyramid(normal: DVec3, friction: f64) -> [DVec3; 4] {
     edges.map(|edge| swap(to_z.transpose() * edge))
 }
 
-/// Four points of a soft finger's rim: where the normal leans most and least, and opposite. Where it leans alike everywhere, along x
-/// and y.
-fn perimeter(finger: &Finger, radius: f64) -> [DVec3; 4] {
+/// Four points on the rim of a soft finger: where the slope of the patch is largest and smallest, and the points
+/// opposite. If the slope is the same everywhere, they are along x and y.
+fn rim_points(finger: &Finger, radius: f64) -> [DVec3; 4] {
     let centre = DVec2::new(finger.point.x, finger.point.y);
-    let on_patch = |at: DVec2| (centre + at).extend(finger.height(centre + at));
-    // Single precision, which the original compared in, does not tell lengths apart below this.
+    let on_patch = |at: DVec2| (centre + at).extend(finger.patch_height(centre + at));
+    // The original compared in single precision, which does not distinguish lengths below this difference.
     let longer = |a: f64, b: f64| a > b * (1.0 + 1e-6);
     let (mut most, mut least) = (DVec2::new(radius, 0.0), DVec2::new(0.0, radius));
-    let length = |at: DVec2| finger.normal(on_patch(at)).length();
+    let length = |at: DVec2| finger.patch_normal(on_patch(at)).length();
     for sign in [-1.0, 1.0] {
         for step in -100..=100 {
             let x = radius * f64::from(step) / 100.0;
             let at = DVec2::new(x, sign * (radius * radius - x * x).max(0.0).sqrt());
-            let normal = finger.normal(on_patch(at));
+            let normal = finger.patch_normal(on_patch(at));
             let opens = at.x * normal.x >= 0.0 || at.y * normal.y >= 0.0;
             if opens && longer(length(at), length(most)) {
                 most = at;
@@ -260,10 +268,10 @@ fn perimeter(finger: &Finger, radius: f64) -> [DVec3; 4] {
     [most, -most, least, -least].map(on_patch)
 }
 
-/// An edge of a soft finger in the patch's frame: the normal there, which counts as that of a plane where the patch is convex, tilted away
-/// from the centre by the friction angle, of unit length.
+/// An edge of a soft finger in the patch's frame, of unit length: the normal at a point of the rim, tilted away from
+/// the centre by the friction angle, rad. Where the patch is convex, the normal of a plane is used.
 fn soft_edge(finger: &Finger, point: DVec3, friction: f64) -> DVec3 {
-    let mut normal = finger.normal(point);
+    let mut normal = finger.patch_normal(point);
     for axis in [0, 1] {
         if point[axis] * normal[axis] < 0.0 {
             normal[axis] = 0.0;
@@ -279,7 +287,8 @@ fn soft_edge(finger: &Finger, point: DVec3, friction: f64) -> DVec3 {
     DVec3::new(cosine * tilted.x + sine * tilted.y, cosine * tilted.y - sine * tilted.x, tilted.z).normalize()
 }
 
-/// Turns a vector to z: about x first, then about y. One along x is turned about y alone; the original divided by zero there.
+/// Rotation of a vector to z: about x first, then about y. A vector along x is rotated about y alone; the original
+/// divided by zero there.
 fn rotation_to_z(vector: DVec3) -> DMat3 {
     let (across, length) = (libm::hypot(vector.y, vector.z), vector.length());
     let DVec3 { x, y, z } = vector;

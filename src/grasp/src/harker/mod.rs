@@ -1,13 +1,14 @@
-//! The program of 1994 as it was (D. Harker, *Assessing equilibrium, stability and slip of object grasps*, Edinburgh 1994): its two text
-//! formats (`read`), its linear program (`lp`) and its chart, faults included. The published counts come out only with these:
+//! The program of 1994 as it was (D. Harker, *Assessing equilibrium, stability and slip of object grasps*, Edinburgh
+//! 1994): its two text formats (`read`), its linear program (`lp`) and its chart. Its faults are kept, because the
+//! published counts are reproduced only with them:
 //!
-//! - the friction angle is the coefficient itself, in radians, in place of its arc tangent;
-//! - a soft finger resists turning in one sense only, by a torque of at most the largest force;
-//! - that torque costs about two thirds of a force of the same number;
-//! - the four edges of a friction pyramid have an azimuth that depends on the normal's direction in space;
-//! - the upper bound is that of each edge, not of a contact's force;
-//! - the chart has 39 columns, of 9 to 351 degrees, because a sum of single-precision numbers passes 360 degrees before the 40th,
-//!   and its count begins at 1, so that it is one too many out of 820.
+//! - The friction angle is the coefficient itself, in radians, in place of its arc tangent.
+//! - A soft finger resists turning in one sense only, by a torque whose number is at most that of the largest force.
+//! - That torque costs about two thirds of a force of the same number.
+//! - The four edges of a friction pyramid have an azimuth that depends on the normal's direction in space.
+//! - The upper bound applies to each edge, not to a contact's force.
+//! - The chart has 39 columns, of 9 to 351 degrees, because a sum of single-precision numbers passes 360 degrees before
+//!   the 40th. Its count begins at 1, so it is one too many out of 820.
 
 mod lp;
 mod read;
@@ -20,18 +21,19 @@ use simpartner_model::{Body, Contact, ContactKind, Grasp, Inertia, Patch, Pose};
 
 use crate::GraspError;
 
-/// A grasp in the words of 1994. The unit of length is whatever the files mean; the mass is 1, so gravity is a force.
+/// A grasp in the data format of 1994. The files do not name their units of length and force. The mass is 1, so gravity
+/// is a force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Harker {
-    /// How far each component of the sums of forces and torques may be off zero.
+    /// Largest magnitude of each component of the sums of forces and torques that counts as balance.
     pub tolerance: f64,
-    /// Gravity.
+    /// Gravity, as a force on the object.
     pub gravity: DVec3,
-    /// The largest tilt of the chart, degrees.
+    /// Largest tilt of the chart, degrees.
     pub tilt: f64,
-    /// The centre of mass.
+    /// Centre of mass, object frame.
     pub centre: DVec3,
-    /// The inertia about it.
+    /// Inertia about the centre of mass.
     pub inertia: DMat3,
     /// The contacts.
     pub contacts: Vec<Finger>,
@@ -40,37 +42,38 @@ pub struct Harker {
 /// A contact of 1994.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finger {
-    /// What it can do.
+    /// Kind of contact: frictionless, frictional or soft.
     pub kind: ContactKind,
-    /// Where it is in the patch's frame.
+    /// Contact point in the patch's frame.
     pub point: DVec3,
-    /// The columns of its transformation: three axes, which need not be a rotation, and the translation.
+    /// Linear part of `object_from_patch`: its columns are the patch's axes. It need not be a rotation.
     pub matrix: DMat3,
-    /// The translation.
+    /// Translation of `object_from_patch`.
     pub translation: DVec3,
-    /// The coefficients of x², y², xy, x, y and 1.
+    /// Coefficients of x², y², xy, x, y and 1 in the height of the patch.
     pub patch: [f64; 6],
-    /// Smallest sum and largest single one of its edges' forces.
+    /// Smallest sum of the forces of all edges, and largest force of a single edge.
     pub limits: [f64; 2],
 }
 
-/// How far the products of a transformation's columns may be from those of a rotation.
+/// Largest difference between the dot products of a matrix's columns and those of a rotation.
 const ROTATION_TOLERANCE: f64 = 1e-3;
 
 impl Harker {
-    /// What is wrong with the data, that the program of 1994 did not notice: matrices that are no rotations, and fingers off their patches.
+    /// Errors in the data that the program of 1994 did not notice: matrices that are no rotations, and fingers off
+    /// their patches.
     pub fn flaws(&self) -> Vec<Flaw> {
         self.contacts
             .iter()
             .enumerate()
-            .filter_map(|(index, finger)| finger.flaw().map(|what| Flaw { contact: index + 1, what }))
+            .filter_map(|(index, finger)| finger.find_flaw().map(|what| Flaw { contact: index + 1, what }))
             .collect()
     }
 
-    /// The grasp with these numbers taken as metres, newtons and kilograms.
+    /// The grasp of the model. The numbers are taken as metres, newtons and kilograms.
     ///
     /// # Errors
-    /// The flaws of the data.
+    /// The data have flaws ([`Harker::flaws`]).
     pub fn to_grasp(&self, name: &str) -> Result<Grasp, Vec<Flaw>> {
         let flaws = self.flaws();
         if !flaws.is_empty() {
@@ -105,17 +108,18 @@ impl Harker {
         })
     }
 
-    /// A grasp as the program of 1994 would have had it: in the object's frame, its mass and load folded into gravity.
+    /// A grasp of the model in the data format of 1994: in the object's frame, with mass and load folded into gravity.
     ///
     /// # Errors
-    /// Where the object has no mass properties.
+    /// The object has no mass properties.
     pub fn of(grasp: &Grasp) -> Result<Self, GraspError> {
         let mass = simpartner_dynamics::mass_properties(&grasp.object).map_err(GraspError::Object)?;
         let into_object = grasp.object.pose.rotation.inverse();
         let contacts = grasp.contacts.iter().map(|contact| Finger {
             kind: contact.kind,
             point: contact.point.extend(contact.patch.height(contact.point)),
-            // A quaternion leaves rounding of 0 and 1, and this program asks whether a normal's y is 0.
+            // Entries near 0 and 1 are rounded, because a quaternion does not give them exactly, and the program of
+            // 1994 tests whether a normal's y is 0.
             matrix: DMat3::from_cols_array(&DMat3::from_quat(contact.frame.rotation).to_cols_array().map(|entry| {
                 let whole = entry.round();
                 if (entry - whole).abs() < 1e-15 { whole } else { entry }
@@ -136,23 +140,24 @@ impl Harker {
 }
 
 impl Finger {
-    /// A point of the patch's frame in the object's.
-    fn place(&self, point: DVec3) -> DVec3 {
+    /// Transforms a point from the patch's frame to the object's.
+    fn to_object_frame(&self, point: DVec3) -> DVec3 {
         self.matrix * point + self.translation
     }
 
-    fn height(&self, at: DVec2) -> f64 {
+    /// Height of the patch, the z coordinate in its frame.
+    fn patch_height(&self, at: DVec2) -> f64 {
         let [xx, yy, xy, x, y, constant] = self.patch;
         xx * at.x * at.x + yy * at.y * at.y + xy * at.x * at.y + x * at.x + y * at.y + constant
     }
 
-    /// The normal into the object in the patch's frame; its third component is -1, whatever its length.
-    fn normal(&self, at: DVec3) -> DVec3 {
+    /// Normal into the object in the patch's frame, not of unit length: its third component is -1.
+    fn patch_normal(&self, at: DVec3) -> DVec3 {
         let [xx, yy, xy, x, y, _] = self.patch;
         DVec3::new(2.0 * xx * at.x + xy * at.y + x, 2.0 * yy * at.y + xy * at.x + y, -1.0)
     }
 
-    fn flaw(&self) -> Option<String> {
+    fn find_flaw(&self) -> Option<String> {
         let products = self.matrix.transpose() * self.matrix - DMat3::IDENTITY;
         let off = products.to_cols_array().into_iter().fold(0.0, |most: f64, product| most.max(product.abs()));
         let determinant = self.matrix.determinant();
@@ -172,8 +177,8 @@ impl Finger {
         if determinant < 0.0 {
             return Some("its matrix mirrors instead of turning".into());
         }
-        let above = self.point.z - self.height(DVec2::new(self.point.x, self.point.y));
-        // A thousandth of the place's own size, or of the unit.
+        let above = self.point.z - self.patch_height(DVec2::new(self.point.x, self.point.y));
+        // The tolerance is a thousandth of the point's distance from the origin, or of 1.
         (above.abs() > 1e-3 * self.point.length().max(1.0)).then(|| format!("its finger is {above} off its patch"))
     }
 }

@@ -68,7 +68,7 @@ impl<'a> WrenchSpace<'a> {
     pub(super) fn support(&self, direction: &Vector6) -> (Vector6, f64) {
         let each = self.contacts.iter().zip(&self.columns).map(|(contact, columns)| {
             let powers = columns.each_ref().map(|column| column.dot(direction));
-            let force = contact.best_of(&powers);
+            let force = contact.best_for_powers(&powers);
             let [along, first, second, spin] = powers;
             let reach =
                 along * force.normal + first * force.tangent[0] + second * force.tangent[1] + spin * force.torsion;
