@@ -2,21 +2,21 @@
 
 use thiserror::Error;
 
-/// Poses that the filters may turn down before one is given up.
-pub(super) const ATTEMPTS: usize = 100_000;
+/// Largest number of poses that are drawn until one passes the filters.
+pub(super) const MAX_ATTEMPTS: usize = 100_000;
 
 /// Errors of sampling.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SampleError {
-    /// The object has nothing that could be touched.
+    /// The object has no collision shape, or its shape has no surface area.
     #[error("the object has no surface to draw points from")]
     NoSurface,
-    /// A shape that no ray meets.
+    /// The shape cannot be intersected with rays.
     #[error("the object: {0}")]
     Shape(String),
-    /// Nothing passes.
+    /// No pose passes the filters.
     #[error(
-        "of {ATTEMPTS} poses in a row none passed the filters of <sampling>: let it have a wider opening, more friction, or larger angles"
+        "of {MAX_ATTEMPTS} poses in a row none passed the filters of <sampling>: let it have a wider opening, more friction, or larger angles"
     )]
     Filters,
 }

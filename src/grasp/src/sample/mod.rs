@@ -1,9 +1,11 @@
-//! Poses of a gripper, drawn on the surface of an object.
+//! Poses of a gripper, drawn at random on the surface of an object.
 //!
-//! The tool's z axis is the way it approaches, and x the line along which two jaws close. A [`Surface`] gives points evenly over its area; a
-//! [`Sampler`] makes poses of them. The same seed has the same poses on every platform. After RobWork's `SurfacePoseSampler`, without its
-//! faults: points that are denser at a corner of each triangle, and, unless it is asked for, a rotation that is drawn again after the
-//! retraction.
+//! The tool's z axis is its direction of approach, and x the line along which two jaws close. A [`Surface`] gives
+//! points uniformly over its area; a [`Sampler`] makes poses of them. The same seed gives the same poses on every
+//! platform.
+//!
+//! After RobWork's `SurfacePoseSampler`, without its two faults: its points are denser at one corner of each triangle,
+//! and its rotation is drawn again after the retraction. The second fault can be switched on.
 
 mod error;
 mod surface;
@@ -14,30 +16,31 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_dynamics::RayTarget;
 use simpartner_model::{Body, Pose, Sampling, SamplingMode, random::Stream};
 
-use error::ATTEMPTS;
+use error::MAX_ATTEMPTS;
 pub use error::SampleError;
 pub(crate) use surface::is_within_mesh;
 pub use surface::{Surface, SurfacePoint};
 
-/// Parts of a compound that a line may go through before it leaves the object.
-const PASSAGES: usize = 64;
-/// How far a line begins behind the surface, in parts of the object's size: far above rounding, far below a triangle.
-const INSIDE: f64 = 1e-9;
+/// Largest number of parts of a compound that a line passes through before it leaves the object.
+const MAX_PASSAGES: usize = 64;
+/// Depth below the surface at which a line starts, as a fraction of the object's size: far above rounding, and far
+/// below the size of a triangle.
+const START_DEPTH: f64 = 1e-9;
 
-/// Draws poses.
+/// Draws poses of a gripper on the surface of an object.
 pub struct Sampler {
     surface: Surface,
     rays: RayTarget,
     sampling: Sampling,
-    /// A length that no line through the object exceeds, m.
+    /// Upper bound on the length of a line through the object, m.
     size: f64,
 }
 
 impl Sampler {
-    /// Of the shape that a body collides with.
+    /// Creates a sampler of the collision shape of a body.
     ///
     /// # Errors
-    /// Where it has none.
+    /// The body has no collision shape, or the shape has no surface.
     pub fn new(object: &Body, sampling: &Sampling) -> Result<Self, SampleError> {
         let placed = object.collision_shape().ok_or(SampleError::NoSurface)?;
         let rays = RayTarget::new(placed).map_err(SampleError::Shape)?;
@@ -45,64 +48,67 @@ impl Sampler {
         Ok(Self { surface: Surface::new(placed)?, rays, sampling: *sampling, size: DVec3::from(reach).length() })
     }
 
-    /// The surface.
+    /// The surface that points are drawn from.
     pub fn surface(&self) -> &Surface {
         &self.surface
     }
 
-    /// The pose of a number: it depends on nothing but the seed and the number.
+    /// The pose with a number, `object_from_tcp`. It depends only on the seed and the number.
     ///
     /// # Errors
-    /// Where nothing passes the filters.
+    /// No pose passes the filters.
     pub fn pose(&self, seed: u64, number: u64) -> Result<Pose, SampleError> {
         let first = Stream::from_number(seed).number();
         self.draw(&mut Stream::from_number(first.wrapping_add(number)))
     }
 
-    /// A pose of the tool, `object_from_tcp`.
+    /// Draws a pose of the tool, `object_from_tcp`.
     ///
     /// # Errors
-    /// Where nothing passes the filters.
+    /// No pose passes the filters.
     pub fn draw(&self, stream: &mut Stream) -> Result<Pose, SampleError> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let point = self.surface.draw(stream)?;
             let [near, far] = self.sampling.distance;
             let distance = near + (far - near) * stream.uniform();
-            let Some((middle, rotation)) = self.turned(&point, stream) else { continue };
+            let Some((middle, rotation)) = self.tool_at(&point, stream) else { continue };
             let retracted = middle - rotation * DVec3::Z * distance;
             let fault = self.sampling.rotation_fault;
-            let pose = Pose { translation: retracted, rotation: if fault { any_rotation(stream) } else { rotation } };
-            if self.passes(&point, &pose) {
+            let pose =
+                Pose { translation: retracted, rotation: if fault { uniform_rotation(stream) } else { rotation } };
+            if self.passes_filters(&point, &pose) {
                 return Ok(pose);
             }
         }
         Err(SampleError::Filters)
     }
 
-    /// Where the tool's origin is before it is retracted, and how it is turned. `None` where two points do not face each other.
-    fn turned(&self, point: &SurfacePoint, stream: &mut Stream) -> Option<(DVec3, DQuat)> {
+    /// Origin and rotation of the tool before it is retracted. `None` in antipodal mode if the two surface points do
+    /// not face each other within the friction cone, or are farther apart than the opening.
+    fn tool_at(&self, point: &SurfacePoint, stream: &mut Stream) -> Option<(DVec3, DQuat)> {
         match self.sampling.mode {
-            SamplingMode::Surface => Some((point.position, any_rotation(stream))),
-            SamplingMode::Normal => Some((point.position, turned_about(DVec3::Z, -point.normal, stream))),
+            SamplingMode::Surface => Some((point.position, uniform_rotation(stream))),
+            SamplingMode::Normal => Some((point.position, rotation_onto(DVec3::Z, -point.normal, stream))),
             SamplingMode::Antipodal => {
                 let angle = libm::atan(self.sampling.friction);
-                let line = within_cone(-point.normal, angle, stream);
-                let (width, normal) = self.through(point, line)?;
+                let line = direction_in_cone(-point.normal, angle, stream);
+                let (width, normal) = self.exit_point(point, line)?;
                 let faces = normal.dot(line) >= libm::cos(angle);
                 let middle = point.position + line * (width / 2.0);
-                (faces && width <= self.sampling.opening).then(|| (middle, turned_about(DVec3::X, line, stream)))
+                (faces && width <= self.sampling.opening).then(|| (middle, rotation_onto(DVec3::X, line, stream)))
             }
         }
     }
 
-    /// How far a line into the object goes until it leaves it, and the normal there.
-    fn through(&self, point: &SurfacePoint, line: DVec3) -> Option<(f64, DVec3)> {
-        let mut gone = INSIDE * self.size;
-        for _ in 0..PASSAGES {
+    /// Distance along a line from a surface point into the object to the point where the line leaves it, m, and the
+    /// normal there.
+    fn exit_point(&self, point: &SurfacePoint, line: DVec3) -> Option<(f64, DVec3)> {
+        let mut gone = START_DEPTH * self.size;
+        for _ in 0..MAX_PASSAGES {
             let (further, normal) = self.rays.meet(point.position + line * gone, line, 2.0 * self.size)?;
             gone += further;
-            let behind = gone + INSIDE * self.size;
-            if !self.surface.holds(point.position + line * behind, None) {
+            let behind = gone + START_DEPTH * self.size;
+            if !self.surface.contains_point(point.position + line * behind, None) {
                 return Some((gone, normal));
             }
             gone = behind;
@@ -110,7 +116,8 @@ impl Sampler {
         None
     }
 
-    fn passes(&self, point: &SurfacePoint, pose: &Pose) -> bool {
+    /// True if the tool's direction is within the tilt and the approach cone that the sampling asks for.
+    fn passes_filters(&self, point: &SurfacePoint, pose: &Pose) -> bool {
         let z = pose.direction(DVec3::Z);
         let within = |direction: DVec3, angle: f64| angle >= PI || z.dot(direction) >= libm::cos(angle);
         let tilted = self.sampling.mode == SamplingMode::Surface && !within(-point.normal, self.sampling.tilt);
@@ -118,20 +125,20 @@ impl Sampler {
     }
 }
 
-/// Evenly over all rotations (Shoemake, 1992).
-fn any_rotation(stream: &mut Stream) -> DQuat {
+/// A random rotation, uniform over all rotations (Shoemake, 1992).
+fn uniform_rotation(stream: &mut Stream) -> DQuat {
     let [u, v, w] = [(); 3].map(|()| stream.uniform());
     let (first, second) = (libm::sincos(TAU * v), libm::sincos(TAU * w));
     let [a, b] = [(1.0 - u).sqrt(), u.sqrt()];
     DQuat::from_xyzw(a * first.0, a * first.1, b * second.0, b * second.1)
 }
 
-/// The rotation that takes an axis to a direction, with any turn about it.
-fn turned_about(axis: DVec3, direction: DVec3, stream: &mut Stream) -> DQuat {
+/// A rotation that takes an axis, x or z, to a direction, with a random angle about it.
+fn rotation_onto(axis: DVec3, direction: DVec3, stream: &mut Stream) -> DQuat {
     let (sine, cosine) = libm::sincos(TAU * stream.uniform());
     let first = direction.any_orthonormal_vector();
     let across = first * cosine + direction.cross(first) * sine;
-    // Columns: where x, y and z go, right-handed.
+    // The columns are the images of x, y and z, right-handed.
     let other = direction.cross(across);
     let matrix = if axis == DVec3::X {
         DMat3::from_cols(direction, across, other)
@@ -141,8 +148,8 @@ fn turned_about(axis: DVec3, direction: DVec3, stream: &mut Stream) -> DQuat {
     DQuat::from_mat3(&matrix).normalize()
 }
 
-/// A direction within an angle of another one, evenly over the solid angle.
-fn within_cone(axis: DVec3, angle: f64, stream: &mut Stream) -> DVec3 {
+/// A random direction within an angle, rad, of an axis, uniform over the solid angle.
+fn direction_in_cone(axis: DVec3, angle: f64, stream: &mut Stream) -> DVec3 {
     let height = 1.0 - stream.uniform() * (1.0 - libm::cos(angle));
     let (sine, cosine) = libm::sincos(TAU * stream.uniform());
     let first = axis.any_orthonormal_vector();

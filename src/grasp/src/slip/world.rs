@@ -13,9 +13,9 @@
 //!
 //! | of the grasp | in the mechanism |
 //! |---|---|
-//! | friction | Coulomb's law, as it is |
-//! | a soft finger's torsion | bounded by itself, where the grasp bounds the ellipsoid of both: [`Softness`] says which of two bounds |
-//! | the patch | within its range, and a margin beyond; a curved one in triangles |
+//! | friction | Coulomb's law, unchanged |
+//! | a soft finger's torsion | bounded by itself, not in an ellipsoid with friction: [`Softness`] has two bounds |
+//! | the patch | within its range and a margin beyond; curved patches as triangles |
 
 use std::f64::consts::FRAC_1_SQRT_2;
 

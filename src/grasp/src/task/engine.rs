@@ -1,4 +1,4 @@
-//! An engine in which a task happens, for programs that know engines and nothing of tasks.
+//! An engine that carries out a grasp task, for programs that know engines and nothing of tasks.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use simpartner_model::{BodyId, JointId, Pose};
 
 use super::{Machine, Scene};
 
-/// An engine whose gripper makes a task: [`Engine::step`] drives the gripper first, whatever else has. Its steps are those of
-/// [`Scene::run`], bit for bit. When the task has ended, motors stay as they are.
+/// An engine whose gripper carries out a task. [`Engine::step`] sets the gripper's motors first, and overrides what
+/// others have set. The steps are those of [`Scene::run`], bit for bit. When the task has ended, the motors stay as
+/// they are.
 pub struct TaskEngine {
     scene: Arc<Scene>,
     machine: Machine,
@@ -20,10 +21,10 @@ pub struct TaskEngine {
 }
 
 impl TaskEngine {
-    /// A task at its start.
+    /// Creates an engine with a task at its start. The target is `object_from_tcp`.
     ///
     /// # Errors
-    /// When the engine cannot represent the scene.
+    /// The engine cannot represent the scene.
     pub fn new(scene: Arc<Scene>, target: &Pose) -> Result<Self, BuildError> {
         let engine = scene.build(&scene.mechanism_at(target))?;
         Ok(Self { machine: Machine::new(&scene, target), scene, engine })
@@ -100,7 +101,7 @@ impl Engine for TaskEngine {
         self.engine.notices()
     }
 
-    /// The engine's alone: how far the task is follows from its steps.
+    /// The snapshot of the engine alone. The progress of the task is not part of it, since it follows from the steps.
     fn snapshot(&self) -> Snapshot {
         self.engine.snapshot()
     }

@@ -1,11 +1,13 @@
-//! Grasp tasks in the engine: a gripper begins before an object, approaches it, closes, and lifts.
+//! Grasp tasks in the engine: a gripper starts in front of an object, approaches it, closes, and lifts it.
 //!
-//! A [`Scene`] is a mechanism with a [`GraspTask`](simpartner_model::GraspTask), prepared once. [`Scene::run`] makes one task of it: an engine of its own, four states
-//! ([`State`]), and an [`Outcome`] with one of the [`Status`]es. It depends on nothing but the scene and the target, so tasks may be run in any
-//! order and on any number of threads. After RobWorkSim's `GraspTaskSimulator`, whose conditions are the defaults.
+//! A [`Scene`] is a mechanism with a [`GraspTask`](simpartner_model::GraspTask), prepared once. [`Scene::run`] carries
+//! out one task: it has an engine of its own, four states ([`State`]), and an [`Outcome`] with a [`Status`]. The
+//! outcome depends only on the scene and the target, so tasks may run in any order and on any number of threads. The
+//! design follows RobWorkSim's `GraspTaskSimulator`, whose conditions are the defaults.
 //!
-//! The hand hangs on three slides: the only joints between the world and the body with the tool frame that move. The gripper as a whole is turned so
-//! that the tool is as the target wants it; then the slides carry it along straight lines.
+//! The hand is carried by three slides, the only moving joints between the world and the body with the tool frame. At
+//! the start the whole gripper is placed with the orientation that the target asks for. Then the slides move it along
+//! straight lines.
 
 mod engine;
 mod error;
@@ -23,13 +25,13 @@ use simpartner_dynamics::{BuildError, Engine};
 use simpartner_model::Pose;
 
 impl Scene {
-    /// Makes one task, to its end.
+    /// Carries out one task to its end. The target is `object_from_tcp`.
     ///
     /// # Errors
-    /// When the engine cannot represent the scene, which does not depend on the target.
+    /// The engine cannot represent the scene, which does not depend on the target.
     pub fn run(&self, target: &Pose) -> Result<Outcome, BuildError> {
         let mechanism = self.mechanism_at(target);
-        if let Some(status) = self.collision(&mechanism)? {
+        if let Some(status) = self.initial_collision(&mechanism)? {
             return Ok(Outcome::of(status, target));
         }
         let mut engine = self.build(&mechanism)?;
@@ -42,6 +44,7 @@ impl Scene {
         Ok(machine.finish())
     }
 
+    /// Builds an engine with the task's timestep.
     fn build(&self, mechanism: &simpartner_model::Mechanism) -> Result<Box<dyn Engine>, BuildError> {
         simpartner_dynamics::build(mechanism, self.task().timestep, self.settings())
     }

@@ -1,4 +1,4 @@
-//! What comes of a task.
+//! The outcome of a task: status, times, poses, contacts and measures.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use simpartner_model::Pose;
 
 use crate::quality::Quality;
 
-/// How a task ended. Names and numbers are those of RobWork's `GraspResult`.
+/// The end of a task. Names and numbers are those of RobWork's `GraspResult`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Status {
-    /// It was lifted, and slipped by less than the bound.
+    /// The object was lifted, and slipped by less than the bound.
     Success = 1,
-    /// The fingers came to rest, and touched nothing.
+    /// The fingers came to rest without contact with the object.
     ObjectMissed = 3,
-    /// The lift ended without contact.
+    /// The object was not in contact with the gripper at the end of the lift.
     ObjectDropped = 4,
-    /// It was lifted, and slipped by more.
+    /// The object was lifted, and slipped by the bound or more.
     ObjectSlipped = 5,
-    /// Time or steps ran out.
+    /// The limit of time or of steps was reached.
     TimeOut = 6,
-    /// The engine's state was not sound any more.
+    /// The engine's state diverged, or the object moved farther away than the task allows.
     SimulationFailure = 7,
-    /// No pose could be drawn that passes the filters.
+    /// No pose that passes the filters was found.
     Filtered = 16,
-    /// At the start the gripper was in the object,
+    /// At the start the gripper overlapped the object.
     CollisionObjectInitially = 11,
-    /// or in something else.
+    /// At the start the gripper overlapped another body or a ground.
     CollisionEnvironmentInitially = 12,
 }
 
 impl Status {
-    /// All of them, in the order of their numbers.
+    /// All statuses, in the order of their numbers.
     pub const ALL: [Self; 9] = [
         Self::Success,
         Self::ObjectMissed,
@@ -44,7 +44,7 @@ impl Status {
         Self::Filtered,
     ];
 
-    /// Its name.
+    /// Name of the status, as in RobWork.
     pub fn name(self) -> &'static str {
         match self {
             Self::Success => "Success",
@@ -59,12 +59,13 @@ impl Status {
         }
     }
 
-    /// Its number in a file of RobWork.
+    /// Number of the status in a file of RobWork.
     pub fn number(self) -> u8 {
         self as u8
     }
 
-    /// Whether the hand lifted an object that it touched, so that it tells something of a grasp's quality.
+    /// True if the gripper began to lift an object that it touched, so that the result depends on the quality of the
+    /// grasp.
     pub fn is_lift(self) -> bool {
         matches!(self, Self::Success | Self::ObjectDropped | Self::ObjectSlipped)
     }
@@ -73,39 +74,39 @@ impl Status {
 /// A contact of gripper and object, in the object's frame.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TaskContact {
-    /// Where, m.
+    /// Position, m.
     pub position: [f64; 3],
-    /// The unit normal into the object.
+    /// Unit normal into the object.
     pub normal: [f64; 3],
-    /// The force on the object, N.
+    /// Force on the object, N.
     pub force: [f64; 3],
-    /// Its part along the normal, N.
+    /// Component of the force along the normal, N.
     pub normal_force: f64,
-    /// The coefficient of friction.
+    /// Coefficient of friction.
     pub friction: f64,
 }
 
-/// The measures of a grasp ([`crate::quality`]), each the lower bound that was proved.
+/// The measures of a grasp ([`crate::quality`]). Where a measure has bounds, it is the lower one, which is certified.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Measures {
-    /// The largest wrench in every direction.
+    /// Largest wrench that is resisted in every direction.
     pub epsilon: f64,
-    /// The largest force in every direction.
+    /// Largest force that is resisted in every direction.
     pub force: f64,
-    /// The same under the worst torque.
+    /// Largest force that is resisted in every direction under the worst torque.
     pub force_under_torque: f64,
-    /// The largest torque about every axis.
+    /// Largest torque that is resisted about every axis.
     pub torque: f64,
-    /// The volume of the wrench space.
+    /// Volume of the wrench space.
     pub volume: f64,
-    /// How central the contacts are.
+    /// Closeness of the mean contact point to the centre of mass ([`Quality::centroid`]); 1 at the centre of mass.
     pub centroid: f64,
-    /// The sum of the normal forces, N.
+    /// Sum of the normal forces, N.
     pub squeeze: f64,
 }
 
 impl Measures {
-    /// Their names, in the order of [`Measures::values`].
+    /// Names of the measures, in the order of [`Measures::values`].
     pub const NAMES: [&str; 7] = ["epsilon", "force", "force_under_torque", "torque", "volume", "centroid", "squeeze"];
 
     pub(super) fn new(quality: &Quality, contacts: &[TaskContact]) -> Self {
@@ -120,66 +121,66 @@ impl Measures {
         }
     }
 
-    /// All of them.
+    /// Values of all measures.
     pub fn values(&self) -> [f64; 7] {
         [self.epsilon, self.force, self.force_under_torque, self.torque, self.volume, self.centroid, self.squeeze]
     }
 }
 
-/// When the states ended, simulated s; `None` for those that were not reached.
+/// Simulated times, s, at which the states ended; `None` for states that were not reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
-    /// The approach.
+    /// End of the approach.
     pub approached: Option<f64>,
-    /// The grasp.
+    /// End of the grasp, when the lift begins.
     pub grasped: Option<f64>,
-    /// The task.
+    /// End of the task.
     pub ended: f64,
-    /// Steps made.
+    /// Number of steps.
     pub steps: u64,
 }
 
-/// All that is known of a task at its end. Poses are x, y, z, m, and a quaternion x, y, z, w.
+/// Result of a task. Poses are x, y, z in m, and a quaternion x, y, z, w.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// How it ended.
+    /// End of the task.
     pub status: Status,
-    /// Why, where the status does not say it.
+    /// Cause of the end, if the status does not say it.
     pub cause: Option<String>,
-    /// Where the tool was to go, `object_from_tcp`.
+    /// Target of the tool, `object_from_tcp`.
     pub target: [f64; 7],
-    /// The object in the tool's frame, `tcp_from_object`, at the end of the approach,
+    /// Pose of the object in the tool's frame at the end of the approach, `tcp_from_object`.
     pub approach: Option<[f64; 7]>,
-    /// before the lift,
+    /// Pose of the object in the tool's frame before the lift, `tcp_from_object`.
     pub grasp: Option<[f64; 7]>,
-    /// and after it.
+    /// Pose of the object in the tool's frame after the lift, `tcp_from_object`.
     pub lift: Option<[f64; 7]>,
-    /// How far the mean of the contacts moved in the hand while it was lifted, m.
+    /// Displacement, in the tool's frame, of the mean contact point during the lift, m.
     pub slip: Option<f64>,
-    /// 1 for no slip, 0 for 2 cm and more.
+    /// Rating of the lift: 1 for no slip, falling to 0 at 2 cm and more.
     pub lift_result: Option<f64>,
     /// Coordinates of the fingers before the lift, rad or m.
     pub fingers: Vec<f64>,
-    /// Likewise after it.
+    /// Coordinates of the fingers after the lift, rad or m.
     pub fingers_after: Vec<f64>,
-    /// Quality before the lift,
+    /// Measures of the grasp before the lift.
     pub quality: Option<Measures>,
-    /// and after it.
+    /// Measures of the grasp after the lift.
     pub quality_after: Option<Measures>,
-    /// Contacts before the lift, the largest normal force first, and then by x, y and z.
+    /// Contacts before the lift, sorted by descending normal force, then by x, y and z.
     pub contacts: Vec<TaskContact>,
-    /// After it.
+    /// Contacts after the lift, in the same order.
     pub contacts_after: Vec<TaskContact>,
-    /// Whether the gripper touched the object before it had arrived.
+    /// True if the gripper touched the object during the approach.
     pub touched_on_the_way: bool,
-    /// When.
+    /// Times of the states.
     pub times: Times,
-    /// How often the engine's guards spoke.
+    /// Number of notices of the engine, by the name of the guard.
     pub notices: BTreeMap<String, u64>,
 }
 
 impl Outcome {
-    /// Of a task that has not begun.
+    /// The outcome of a task that has not begun.
     pub fn of(status: Status, target: &Pose) -> Self {
         Self {
             status,

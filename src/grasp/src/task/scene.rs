@@ -9,54 +9,56 @@ use simpartner_model::{
 use super::{Status, TaskError};
 use crate::sample::is_within_mesh;
 
-/// Bodies that are deeper in each other than this collide at the start, m: rounding of poses is far below, any finger far above.
-const OVERLAP: f64 = 1e-6;
-/// Directions of slides whose volume is below this do not span space.
-const SPANS: f64 = 1e-3;
+/// Depth of overlap above which two bodies collide at the start, m: far above the rounding of poses, far below the
+/// thickness of a finger.
+const OVERLAP_TOLERANCE: f64 = 1e-6;
+/// Smallest volume of the parallelepiped of the three slides' unit directions. Below it they do not span space.
+const MIN_SLIDE_VOLUME: f64 = 1e-3;
 
-/// A mechanism prepared for grasp tasks. The gripper is open.
+/// A mechanism prepared for grasp tasks, with the gripper open.
 pub struct Scene {
     mechanism: Mechanism,
     task: GraspTask,
     settings: Settings,
     object: MassProperties,
     slides: [Slide; 3],
-    /// The slides' directions as columns, in the tool's frame: a displacement of the tool of one metre of each.
+    /// Directions of the slides in the tool's frame, as columns: the tool's displacement per metre of each slide.
     directions: DMat3,
 }
 
-/// A joint that carries the hand.
+/// One of the three sliders that carry the hand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slide {
     pub(super) axis: JointAxis,
-    /// All that it moves, kg.
+    /// Mass of all bodies that it moves, kg.
     pub(super) mass: f64,
 }
 
 impl Scene {
-    /// Prepares tasks.
+    /// Prepares a mechanism for tasks: checks it, and opens the gripper.
     ///
     /// # Errors
-    /// When the tool does not hang on three slides that span space, or the object has no mass.
+    /// The tool is not carried by three slides that span space, the fingers cannot be opened, the object is fixed or
+    /// has no mass, or the engine cannot represent the mechanism.
     pub fn new(mut mechanism: Mechanism, task: GraspTask) -> Result<Self, TaskError> {
         let object = mechanism.body(task.object);
         if object.fixed {
             return Err(TaskError::Object("nothing moves it, so no gripper can lift it: leave <static> out".into()));
         }
         let properties = mass_properties(object).map_err(TaskError::Object)?;
-        open(&mut mechanism, &task)?;
-        let (slides, directions) = slides(&mechanism, &task)?;
+        open_fingers(&mut mechanism, &task)?;
+        let (slides, directions) = find_slides(&mechanism, &task)?;
         let into_tool = world_from_tcp(&mechanism, &task).rotation.inverse();
         let directions = directions.map(|direction| into_tool * direction);
         let directions = DMat3::from_cols(directions[0], directions[1], directions[2]);
-        if directions.determinant().abs() < SPANS {
+        if directions.determinant().abs() < MIN_SLIDE_VOLUME {
             return Err(TaskError::Gripper(
                 "the three slides that carry the tool lie in a plane: turn one of them out of it".into(),
             ));
         }
         let settings = Settings::default();
         let scene = Self { mechanism, task, settings, object: properties, slides, directions };
-        // What cannot be built is told here, and not by the first task.
+        // A trial build, so that an error is reported here and not by the first task.
         scene.build(&scene.mechanism)?;
         Ok(scene)
     }
@@ -66,17 +68,17 @@ impl Scene {
         &self.task
     }
 
-    /// How the engine works.
+    /// Settings of the engine.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What is grasped.
+    /// The object to be grasped.
     pub fn object(&self) -> &Body {
         self.mechanism.body(self.task.object)
     }
 
-    /// Its mass.
+    /// Mass properties of the object.
     pub(super) fn object_mass(&self) -> &MassProperties {
         &self.object
     }
@@ -89,34 +91,35 @@ impl Scene {
         self.mechanism.gravity
     }
 
-    /// Whether a body is of the gripper.
+    /// True if a body belongs to the gripper.
     pub(super) fn is_gripper(&self, body: BodyId) -> bool {
         self.mechanism.body(body).robot == Some(self.task.gripper)
     }
 
-    /// The coefficient of friction between a body and the object.
+    /// Coefficient of friction between a body and the object.
     pub(super) fn friction(&self, body: BodyId) -> f64 {
         self.mechanism.body(body).material.friction.min(self.object().material.friction)
     }
 
-    /// Whether a joint's axis is a way in metres.
+    /// True if the coordinate of a joint's axis is a length, m, and not an angle.
     pub(super) fn is_linear(&self, axis: JointAxis) -> bool {
         self.mechanism.joint(axis.joint).kind.is_linear(axis.axis)
     }
 
-    /// Where the tool is when a task begins, `world_from_tcp`.
+    /// Pose of the tool at the start of a task, `world_from_tcp`. The target is `object_from_tcp`.
     pub fn start(&self, target: &Pose) -> Pose {
         let goal = self.object().pose.then(target);
         Pose { translation: goal.translation - goal.rotation * self.task.approach, ..goal }
     }
 
-    /// Takes a displacement of the tool, world frame, to coordinates of the slides, while the gripper is turned as a target wants it.
+    /// Matrix from displacements of the tool, world frame, to coordinates of the slides, for the gripper's orientation
+    /// at a target.
     pub(super) fn slides_from_world(&self, target: &Pose) -> DMat3 {
         let rotation = DMat3::from_quat(self.start(target).rotation);
         (rotation * self.directions).inverse()
     }
 
-    /// The mechanism with the gripper where a task begins.
+    /// The mechanism with the gripper at the start of a task.
     pub fn mechanism_at(&self, target: &Pose) -> Mechanism {
         let mut mechanism = self.mechanism.clone();
         let moved = self.motion(target);
@@ -131,15 +134,17 @@ impl Scene {
         mechanism
     }
 
-    /// How the gripper is moved, as one rigid piece, from where the mechanism has it to where a task begins.
+    /// Rigid motion of the whole gripper from its place in the mechanism to the start of a task, world frame.
     pub fn motion(&self, target: &Pose) -> Pose {
         self.start(target).then(&world_from_tcp(&self.mechanism, &self.task).inverse())
     }
 
-    /// Whether the gripper is in something at the start: surfaces that meet, or one wholly within a mesh, which has a surface alone for the engine.
-    pub(super) fn collision(&self, mechanism: &Mechanism) -> Result<Option<Status>, BuildError> {
+    /// The status of a collision of the gripper at the start; `None` without a collision. It is a collision if surfaces
+    /// intersect, or if a body lies wholly inside of a mesh, which the engine does not detect: a mesh is a surface
+    /// there.
+    pub(super) fn initial_collision(&self, mechanism: &Mechanism) -> Result<Option<Status>, BuildError> {
         let mut found = None;
-        for contact in Probe::new(mechanism)?.contacts().iter().filter(|contact| contact.gap < -OVERLAP) {
+        for contact in Probe::new(mechanism)?.contacts().iter().filter(|contact| contact.gap < -OVERLAP_TOLERANCE) {
             let is_gripper = contact.bodies.map(|body| body.is_some_and(|body| self.is_gripper(body)));
             let other = match is_gripper {
                 [true, false] => contact.bodies[1],
@@ -164,7 +169,7 @@ impl Scene {
     }
 }
 
-/// Whether one of two bodies, whose surfaces do not meet, is within a mesh of the other.
+/// True if one of two bodies lies inside of a mesh of the other. Their surfaces must not intersect.
 fn are_nested(one: &Body, other: &Body) -> bool {
     let (Some(first), Some(second)) = (one.collision_shape(), other.collision_shape()) else { return false };
     let seen = |from: &Body, body: &Body, placed: &Placed| Placed {
@@ -174,14 +179,15 @@ fn are_nested(one: &Body, other: &Body) -> bool {
     is_within_mesh(&seen(other, one, first), second) || is_within_mesh(&seen(one, other, second), first)
 }
 
+/// Pose of the tool in a mechanism.
 pub(super) fn world_from_tcp(mechanism: &Mechanism, task: &GraspTask) -> Pose {
     mechanism.body(task.tool).pose.then(&task.tcp)
 }
 
-/// Brings the fingers, and what follows them, to where they are open.
-fn open(mechanism: &mut Mechanism, task: &GraspTask) -> Result<(), TaskError> {
+/// Moves the fingers, and the joints coupled to them, to their open positions.
+fn open_fingers(mechanism: &mut Mechanism, task: &GraspTask) -> Result<(), TaskError> {
     let mut wanted: Vec<(JointAxis, f64)> = task.fingers.iter().map(|finger| (finger.axis, finger.open)).collect();
-    // Followers may lead others; as many rounds as there are couplings reach all of them.
+    // A follower may lead other joints, so the couplings are applied as often as there are couplings.
     for _ in 0..mechanism.couplings.len() {
         for coupling in &mechanism.couplings {
             let known = |axis: JointAxis| wanted.iter().find(|(other, _)| *other == axis).map(|(_, at)| *at);
@@ -193,7 +199,7 @@ fn open(mechanism: &mut Mechanism, task: &GraspTask) -> Result<(), TaskError> {
             }
         }
     }
-    // The mechanism stands where it begins already: what is left is the way from there.
+    // The bodies already stand at the initial positions, so only the differences from there are applied.
     let before: Vec<[Axis; 3]> = mechanism.joints.iter().map(|joint| joint.axes).collect();
     let begin = |joint: &mut Joint, axis: usize, at: f64| {
         if let Axis::Free(free) = &mut joint.axes[axis] {
@@ -225,8 +231,8 @@ fn open(mechanism: &mut Mechanism, task: &GraspTask) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// The slides between the world and the tool, and how the tool moves along each in the world.
-fn slides(mechanism: &Mechanism, task: &GraspTask) -> Result<([Slide; 3], [DVec3; 3]), TaskError> {
+/// The three slides between the world and the tool, and the directions in which they move the tool, world frame.
+fn find_slides(mechanism: &Mechanism, task: &GraspTask) -> Result<([Slide; 3], [DVec3; 3]), TaskError> {
     let forest = Graph::new(&mechanism.bodies, &mechanism.joints).spanning_forest();
     let mut inner: Vec<Option<(JointId, BodyId)>> = vec![None; mechanism.bodies.len()];
     for edge in forest.trees.iter().flat_map(|tree| &tree.edges) {
@@ -254,7 +260,7 @@ fn slides(mechanism: &Mechanism, task: &GraspTask) -> Result<([Slide; 3], [DVec3
                 return Err(refuse(format!("joint '{}' turns", joint.name)));
             }
             let sign = if joint.parent == body { 1.0 } else { -1.0 };
-            // What hangs on the outer end of this joint.
+            // True for the bodies on the outer side of this joint.
             let moves = |&body: &usize| way(BodyId::new(body)).any(|(other, _)| other == id);
             let mass = (0..mechanism.bodies.len()).filter(moves).map(|body| mechanism.bodies[body].mass).sum();
             let slide = Slide { axis: JointAxis { joint: id, axis }, mass };
