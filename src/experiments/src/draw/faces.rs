@@ -1,4 +1,4 @@
-//! Shapes as faces: flat polygons, and balls, whose picture is a circle.
+//! Shapes as faces that can be drawn: flat polygons, and balls, which are drawn as circles.
 
 use std::{f64::consts::TAU, fmt::Write};
 
@@ -8,57 +8,58 @@ use simpartner_model::{Body, Placed, Pose, Shape};
 
 use super::projection::{Camera, Frame, Part, write_outline};
 
-/// Sides of what is round: at the size of the pictures more would not show.
-const SIDES: usize = 24;
+/// Number of sides of a polygon that stands for a circle. More would not be visible at the size of the pictures.
+const CIRCLE_SIDES: usize = 24;
 
-/// Radius at which a particle is drawn, metres.
-const PARTICLE: f64 = 0.08;
+/// Radius at which a particle is drawn, m.
+const PARTICLE_RADIUS: f64 = 0.08;
 
-/// Something that is drawn at one distance from the camera.
+/// A piece of a surface that is drawn as a whole, at the distance of its centre from the camera.
 #[derive(Debug, Clone)]
 pub(super) struct Face {
     pub(super) part: Part,
     pub(super) form: Form,
-    /// World coordinates: the corners in order, or the centre of a ball.
+    /// The corners in order, or the centre of a ball, world frame, m.
     corners: Vec<DVec3>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form {
-    /// A convex polygon with this unit normal, outwards. Only those that are turned to the camera are seen.
+    /// A convex polygon with this outward unit normal. It is visible only if the normal points towards the camera.
     Flat(DVec3),
-    /// A ball of this radius.
+    /// A ball of this radius, m.
     Ball(f64),
 }
 
 impl Face {
-    /// A face of a solid, its corners counter-clockwise seen from outside.
+    /// A polygon of a solid; its corners are counter-clockwise as seen from outside.
     pub(super) fn new(part: Part, corners: Vec<DVec3>) -> Self {
         let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize_or_zero();
         Self { part, form: Form::Flat(normal), corners }
     }
 
+    /// Mean of the corners, m.
     pub(super) fn centre(&self) -> DVec3 {
         self.corners.iter().sum::<DVec3>() / self.corners.len() as f64
     }
 
-    /// Where its outermost points are seen.
-    pub(super) fn seen(&self, camera: &Camera) -> Vec<DVec2> {
+    /// Outermost points in the camera's plane, m.
+    pub(super) fn extreme_points(&self, camera: &Camera) -> Vec<DVec2> {
         match self.form {
-            Form::Flat(_) => self.corners.iter().map(|corner| camera.sees(*corner)).collect(),
-            Form::Ball(radius) => [-radius, radius].map(|r| camera.sees(self.corners[0]) + DVec2::splat(r)).into(),
+            Form::Flat(_) => self.corners.iter().map(|corner| camera.project(*corner)).collect(),
+            Form::Ball(radius) => [-radius, radius].map(|r| camera.project(self.corners[0]) + DVec2::splat(r)).into(),
         }
     }
 
-    /// True if the camera can see it, as far as other faces let it.
-    pub(super) fn faces(&self, camera: &Camera) -> bool {
+    /// True if the face is turned towards the camera. It may still be hidden by other faces.
+    pub(super) fn is_turned_to(&self, camera: &Camera) -> bool {
         match self.form {
             Form::Flat(normal) => normal.dot(camera.back) > 0.0,
             Form::Ball(_) => true,
         }
     }
 
-    /// The outline that keeps the light off what lies behind it; `None` for a face that is turned away from the light.
+    /// The outline that casts a shadow; `None` for a face that is turned away from the light.
     pub(super) fn lit_outline(self, to_light: DVec3) -> Option<Vec<DVec3>> {
         match self.form {
             Form::Flat(normal) => (normal.dot(to_light) > 0.0).then_some(self.corners),
@@ -71,8 +72,8 @@ impl Face {
         }
     }
 
-    /// Cut until no side of a part is longer than `longest`: triangles and quadrilaterals into halves, a polygon with more corners
-    /// into triangles about its centre.
+    /// Cuts the face into tiles without a side longer than `longest`, m. Triangles and quadrilaterals are halved;
+    /// polygons with more corners are cut into triangles about their centre.
     pub(super) fn tiles(self, longest: f64) -> Vec<Self> {
         let corners = &self.corners;
         let count = corners.len();
@@ -97,8 +98,9 @@ impl Face {
         parts.into_iter().flat_map(|corners| Self { corners, ..self.clone() }.tiles(longest)).collect()
     }
 
-    pub(super) fn write(&self, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {
-        let place = |corner: &DVec3| frame.place(camera.sees(*corner));
+    /// Writes the face: an outline for the `d` of a path, or a circle.
+    pub(super) fn write_svg(&self, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {
+        let place = |corner: &DVec3| frame.to_picture(camera.project(*corner));
         match self.form {
             Form::Flat(_) => write_outline(self.corners.iter().map(place), out),
             Form::Ball(radius) => {
@@ -114,80 +116,83 @@ impl Face {
     }
 }
 
-/// All faces of a body where it stands at step 0.
-pub(super) fn of_body(body: &Body) -> Vec<Face> {
+/// All faces of a body at its pose of step 0.
+pub(super) fn faces_of_body(body: &Body) -> Vec<Face> {
     let part = match (body.shape.as_ref().map(|placed| &placed.shape), body.robot) {
         (Some(_), None) if body.fixed => Part::Fixed,
         (_, None) => Part::Object,
         (Some(Shape::Cylinder { .. } | Shape::Sphere { .. }), Some(_)) => Part::Wheel,
         (_, Some(_)) => Part::Robot,
     };
-    let faces: Vec<Face> = body.seen().flat_map(|(placed, _)| of_shape(part, &body.pose, placed)).collect();
-    if faces.is_empty() { vec![ball(Part::Object, body.pose.translation, PARTICLE)] } else { faces }
+    let faces: Vec<Face> = body.seen().flat_map(|(placed, _)| faces_of_shape(part, &body.pose, placed)).collect();
+    if faces.is_empty() { vec![ball_face(Part::Object, body.pose.translation, PARTICLE_RADIUS)] } else { faces }
 }
 
-fn ball(part: Part, centre: DVec3, radius: f64) -> Face {
+fn ball_face(part: Part, centre: DVec3, radius: f64) -> Face {
     Face { part, form: Form::Ball(radius), corners: vec![centre] }
 }
 
-fn of_shape(part: Part, world_from_outer: &Pose, placed: &Placed) -> Vec<Face> {
+fn faces_of_shape(part: Part, world_from_outer: &Pose, placed: &Placed) -> Vec<Face> {
     let world_from_shape = world_from_outer.then(&placed.pose);
     let at = |point: DVec3| world_from_shape.point(point);
     let face = |corners: &[DVec3]| Face::new(part, corners.iter().map(|corner| at(*corner)).collect());
     match &placed.shape {
-        Shape::Box { size } => cuboid(*size / 2.0).iter().map(|corners| face(corners)).collect(),
-        Shape::Sphere { radius } => vec![ball(part, at(DVec3::ZERO), *radius)],
+        Shape::Box { size } => box_sides(*size / 2.0).iter().map(|corners| face(corners)).collect(),
+        Shape::Sphere { radius } => vec![ball_face(part, at(DVec3::ZERO), *radius)],
         Shape::Cylinder { radius, length } => {
             let (low, high) = (ring(*radius, -length / 2.0), ring(*radius, length / 2.0));
-            let mut faces: Vec<Face> = mantle(&low, &high).iter().map(|corners| face(corners)).collect();
+            let mut faces: Vec<Face> = ring_sides(&low, &high).iter().map(|corners| face(corners)).collect();
             faces.extend([face(&high), face(&low.into_iter().rev().collect::<Vec<_>>())]);
             faces
         }
         Shape::Capsule { radius, length } => {
             let (low, high) = (ring(*radius, -length / 2.0), ring(*radius, length / 2.0));
-            let mut faces: Vec<Face> = mantle(&low, &high).iter().map(|corners| face(corners)).collect();
-            faces.extend([-0.5, 0.5].map(|end| ball(part, at(DVec3::Y * *length * end), *radius)));
+            let mut faces: Vec<Face> = ring_sides(&low, &high).iter().map(|corners| face(corners)).collect();
+            faces.extend([-0.5, 0.5].map(|end| ball_face(part, at(DVec3::Y * *length * end), *radius)));
             faces
         }
         Shape::Cone { radius, length } => {
             let (base, tip) = (ring(*radius, -length / 2.0), DVec3::Y * *length / 2.0);
-            let side = |index: usize| [base[index], base[(index + 1) % SIDES], tip];
-            let mut faces: Vec<Face> = (0..SIDES).map(|index| face(&side(index))).collect();
+            let side = |index: usize| [base[index], base[(index + 1) % CIRCLE_SIDES], tip];
+            let mut faces: Vec<Face> = (0..CIRCLE_SIDES).map(|index| face(&side(index))).collect();
             faces.push(face(&base.into_iter().rev().collect::<Vec<_>>()));
             faces
         }
         Shape::ConvexHull { points } => {
             let (vertices, triangles) = hull_surface(points).unwrap_or_default();
-            surface(&vertices, &triangles).map(|corners| face(&corners)).collect()
+            triangle_corners(&vertices, &triangles).map(|corners| face(&corners)).collect()
         }
         Shape::TriangleMesh { vertices, triangles } => {
-            surface(vertices, triangles).map(|corners| face(&corners)).collect()
+            triangle_corners(vertices, triangles).map(|corners| face(&corners)).collect()
         }
-        Shape::Compound { parts } => parts.iter().flat_map(|inner| of_shape(part, &world_from_shape, inner)).collect(),
+        Shape::Compound { parts } => {
+            parts.iter().flat_map(|inner| faces_of_shape(part, &world_from_shape, inner)).collect()
+        }
     }
 }
 
 /// The corners of triangles.
-fn surface(vertices: &[DVec3], triangles: &[[u32; 3]]) -> impl Iterator<Item = [DVec3; 3]> {
+fn triangle_corners(vertices: &[DVec3], triangles: &[[u32; 3]]) -> impl Iterator<Item = [DVec3; 3]> {
     triangles.iter().map(|triangle| triangle.map(|index| vertices[index as usize]))
 }
 
-/// A circle about y, counter-clockwise seen from above.
+/// Corners of a polygon for a circle about y, counter-clockwise as seen from above.
 fn ring(radius: f64, y: f64) -> Vec<DVec3> {
     let corner = |index: usize| {
-        let (sine, cosine) = libm::sincos(index as f64 * TAU / SIDES as f64);
+        let (sine, cosine) = libm::sincos(index as f64 * TAU / CIRCLE_SIDES as f64);
         DVec3::new(radius * cosine, y, -radius * sine)
     };
-    (0..SIDES).map(corner).collect()
+    (0..CIRCLE_SIDES).map(corner).collect()
 }
 
-/// The sides between two rings.
-fn mantle(low: &[DVec3], high: &[DVec3]) -> Vec<[DVec3; 4]> {
-    let next = |index: usize| (index + 1) % SIDES;
-    (0..SIDES).map(|index| [low[index], low[next(index)], high[next(index)], high[index]]).collect()
+/// The quadrilaterals between two rings.
+fn ring_sides(low: &[DVec3], high: &[DVec3]) -> Vec<[DVec3; 4]> {
+    let next = |index: usize| (index + 1) % CIRCLE_SIDES;
+    (0..CIRCLE_SIDES).map(|index| [low[index], low[next(index)], high[next(index)], high[index]]).collect()
 }
 
-fn cuboid(half: DVec3) -> [[DVec3; 4]; 6] {
+/// The sides of a box, from half its size.
+fn box_sides(half: DVec3) -> [[DVec3; 4]; 6] {
     let side = |normal: DVec3, across: DVec3| {
         let up = normal.cross(across);
         [-across - up, across - up, across + up, -across + up].map(|corner| (normal + corner) * half)
@@ -206,7 +211,7 @@ fn cuboid(half: DVec3) -> [[DVec3; 4]; 6] {
 mod tests {
     use super::*;
 
-    /// The area of a closed surface seen from any side: twice that is the sum over all faces, whichever way they turn.
+    /// The vector areas of the faces of a closed surface add up to zero, and each normal points away from the middle.
     #[test]
     fn all_shapes_are_closed_and_turned_outwards() {
         let corners = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z];
@@ -222,7 +227,7 @@ mod tests {
         ];
         for shape in shapes {
             let name = shape.name();
-            let faces = of_shape(Part::Object, &Pose::IDENTITY, &Placed { pose: Pose::IDENTITY, shape });
+            let faces = faces_of_shape(Part::Object, &Pose::IDENTITY, &Placed { pose: Pose::IDENTITY, shape });
             let middle = faces.iter().map(Face::centre).sum::<DVec3>() / faces.len() as f64;
             let mut sum = DVec3::ZERO;
             for face in &faces {

@@ -1,4 +1,4 @@
-//! The ground: terrain and triangles as faces, a plane as one surface with a grid and the bodies' shadows.
+//! The ground: terrain and triangle meshes as faces, a plane as one surface with a grid and the bodies' shadows.
 
 use std::fmt::Write;
 
@@ -10,30 +10,32 @@ use super::{
     projection::{Camera, Frame, Part, TO_LIGHT, write_outline},
 };
 
-/// So many cells of a terrain are drawn at most; a finer one is drawn with every second point, every third and so on.
-const CELLS: usize = 1600;
+/// Largest number of cells of a terrain that are drawn. Of a finer terrain only every second point is drawn, or every
+/// third and so on.
+const MAX_CELLS: usize = 1600;
 
-/// So many lines of the grid at most each way.
-const LINES: f64 = 40.0;
+/// Largest number of lines of the grid in each direction.
+const MAX_GRID_LINES: f64 = 40.0;
 
-/// Terrain and triangles.
-pub(super) fn surfaces(mechanism: &Mechanism) -> Vec<Face> {
-    let terrain = mechanism.heightfields().flat_map(terrain);
-    terrain.chain(mechanism.ground_meshes().flat_map(triangles)).collect()
+/// Faces of terrain and triangle meshes.
+pub(super) fn ground_faces(mechanism: &Mechanism) -> Vec<Face> {
+    let terrain = mechanism.heightfields().flat_map(terrain_faces);
+    terrain.chain(mechanism.ground_meshes().flat_map(mesh_faces)).collect()
 }
 
-/// The triangles, from the side that the camera sees: both have a surface.
-fn triangles(mesh: &GroundMesh) -> impl Iterator<Item = Face> {
+/// Faces of a triangle mesh: both sides of each triangle, since either may be turned towards the camera.
+fn mesh_faces(mesh: &GroundMesh) -> impl Iterator<Item = Face> {
     mesh.triangles.iter().flat_map(|triangle| {
         let [a, b, c] = triangle.map(|corner| mesh.vertices[corner as usize]);
         [vec![a, b, c], vec![a, c, b]].map(|corners| Face::new(Part::Ground, corners))
     })
 }
 
-fn terrain(field: &Heightfield) -> Vec<Face> {
+/// Faces of a terrain, at most [`MAX_CELLS`].
+fn terrain_faces(field: &Heightfield) -> Vec<Face> {
     let mut stride = 1;
     let cells = |points: usize, stride: usize| (points - 1).div_ceil(stride);
-    while cells(field.points_x, stride) * cells(field.points_z, stride) > CELLS {
+    while cells(field.points_x, stride) * cells(field.points_z, stride) > MAX_CELLS {
         stride += 1;
     }
     let along = |points: usize| {
@@ -44,7 +46,7 @@ fn terrain(field: &Heightfield) -> Vec<Face> {
     for &(i, next_i) in &along(field.points_x) {
         for &(j, next_j) in &along(field.points_z) {
             let corners = [(i, j), (i, next_j), (next_i, next_j), (next_i, j)].map(|(i, j)| field.point(i, j));
-            // A corner without height belongs to a hole.
+            // A corner without a height belongs to a hole.
             if corners.iter().all(|corner| corner.is_finite()) {
                 faces.push(Face::new(Part::Ground, corners.into()));
             }
@@ -53,8 +55,8 @@ fn terrain(field: &Heightfield) -> Vec<Face> {
     faces
 }
 
-/// The first plane that is seen from above, if there is one: as large as the picture, with its grid, and on it the shadows. Where
-/// planes without end cut each other, one of them has to stand for the ground.
+/// Writes the first plane of the world, if the camera sees it from above: as large as the picture, with its grid and
+/// the shadows on it. Infinite planes that intersect cannot all be drawn, so the first one stands for the ground.
 pub(super) fn write_plane(mechanism: &Mechanism, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {
     let Some(plane) = mechanism.planes().next() else { return Ok(()) };
     // Seen from below or from its edge there is no ground to draw.
@@ -62,7 +64,7 @@ pub(super) fn write_plane(mechanism: &Mechanism, camera: &Camera, frame: &Frame,
     if facing < 1e-3 {
         return Ok(());
     }
-    // The point of the plane that is seen at a point of the picture.
+    // The point of the plane that projects to a point of the camera's plane.
     let on_plane = |seen: DVec2| {
         let point = camera.right * seen.x + camera.up * seen.y;
         point + camera.back * ((plane.distance - plane.normal.dot(point)) / facing)
@@ -70,23 +72,24 @@ pub(super) fn write_plane(mechanism: &Mechanism, camera: &Camera, frame: &Frame,
     let corners = [frame.low, DVec2::new(frame.high.x, frame.low.y), frame.high, DVec2::new(frame.low.x, frame.high.y)];
     let colour = Part::Ground.lit(plane.normal);
     write!(out, r#"<path fill="{colour}" d=""#)?;
-    write_outline(corners.into_iter().map(|corner| frame.place(corner)), out)?;
+    write_outline(corners.into_iter().map(|corner| frame.to_picture(corner)), out)?;
     write!(out, "\"/>\n<path stroke=\"#a8a28c\" stroke-width=\".5\" clip-path=\"url(#picture)\" d=\"")?;
-    write_grid(plane, corners.map(on_plane), &|point| frame.place(camera.sees(point)), out)?;
+    write_grid(plane, corners.map(on_plane), &|point| frame.to_picture(camera.project(point)), out)?;
     write!(out, "\"/>\n<g fill=\"#9a9580\">")?;
-    write_shadows(mechanism, plane, &|point| frame.place(camera.sees(point)), out)?;
+    write_shadows(mechanism, plane, &|point| frame.to_picture(camera.project(point)), out)?;
     out.push_str("</g>\n");
     Ok(())
 }
 
-/// Lines a metre apart, or 2, 5, 10 m, over the part of the plane with these corners.
+/// Writes grid lines over the part of the plane with these corners: 1, 2, 5, 10, 20 or 50 m apart, so that there are at
+/// most [`MAX_GRID_LINES`].
 fn write_grid(
     plane: &Plane,
     corners: [DVec3; 4],
     place: &dyn Fn(DVec3) -> DVec2,
     out: &mut String,
 ) -> std::fmt::Result {
-    // Along the world's x and z as far as the plane has them.
+    // The grid follows the projections of the world's x and z axes onto the plane.
     let first = (DVec3::X - plane.normal * plane.normal.x).try_normalize().unwrap_or(DVec3::Y);
     let second = first.cross(plane.normal);
     let origin = plane.normal * plane.distance;
@@ -96,7 +99,7 @@ fn write_grid(
     };
     let (a, b) = (span(first), span(second));
     let longest = (a.1 - a.0).max(b.1 - b.0);
-    let spacing = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0].into_iter().find(|spacing| longest / spacing <= LINES);
+    let spacing = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0].into_iter().find(|spacing| longest / spacing <= MAX_GRID_LINES);
     let Some(spacing) = spacing else { return Ok(()) };
     for (axis, across, (low, high), ends) in [(first, second, a, b), (second, first, b, a)] {
         for index in (low / spacing).ceil() as i64..=(high / spacing).floor() as i64 {
@@ -108,7 +111,7 @@ fn write_grid(
     Ok(())
 }
 
-/// The shadow of each face that the light meets.
+/// Writes the shadow of each face that is turned towards the light.
 fn write_shadows(
     mechanism: &Mechanism,
     plane: &Plane,
@@ -118,7 +121,8 @@ fn write_shadows(
     let towards = plane.normal.dot(TO_LIGHT);
     let shadow = |point: DVec3| point - TO_LIGHT * ((plane.normal.dot(point) - plane.distance) / towards);
     out.push_str("<path d=\"");
-    for outline in mechanism.bodies.iter().flat_map(faces::of_body).filter_map(|face| face.lit_outline(TO_LIGHT)) {
+    for outline in mechanism.bodies.iter().flat_map(faces::faces_of_body).filter_map(|face| face.lit_outline(TO_LIGHT))
+    {
         write_outline(outline.into_iter().map(|point| place(shadow(point))), out)?;
     }
     out.push_str("\"/>");

@@ -1,8 +1,8 @@
-//! Pictures of a mechanism as SVG: ground and bodies at step 0, without a browser and without running anything.
+//! Pictures of a mechanism as SVG: ground and bodies at step 0, without a browser and without a simulation.
 //!
-//! The projection is orthographic. Faces are drawn from the farthest to the nearest (painter's algorithm, ordered by their
-//! centres); large faces are cut into tiles first, so that centres order them rightly. The module knows the model and nothing of
-//! files or physics. Start at [`svg`].
+//! The projection is orthographic. Faces are drawn from the farthest to the nearest (painter's algorithm), in the order
+//! of their centres. Large faces are cut into tiles first, so that the order of the centres is right. The module knows
+//! the model and nothing of files or physics. Start at [`svg`].
 
 mod faces;
 mod ground;
@@ -21,23 +21,23 @@ use self::{
     projection::{Camera, Frame, Part, WIDTH},
 };
 
-/// A mechanism at step 0 as an SVG document.
+/// Draws a mechanism at step 0 as an SVG document.
 pub fn svg(title: &str, mechanism: &Mechanism, view: View) -> String {
     let camera = Camera::new(view);
-    let mut faces: Vec<Face> = ground::surfaces(mechanism);
-    faces.extend(mechanism.bodies.iter().flat_map(faces::of_body));
-    let frame = Frame::around(faces.iter().flat_map(|face| face.seen(&camera)));
+    let mut faces: Vec<Face> = ground::ground_faces(mechanism);
+    faces.extend(mechanism.bodies.iter().flat_map(faces::faces_of_body));
+    let frame = Frame::around(faces.iter().flat_map(|face| face.extreme_points(&camera)));
     let tile = 0.05 * (frame.high - frame.low).max_element();
     let mut faces: Vec<Face> = faces.into_iter().flat_map(|face| face.tiles(tile)).collect();
-    faces.retain(|face| face.faces(&camera));
+    faces.retain(|face| face.is_turned_to(&camera));
     faces.sort_by(|a, b| camera.depth(a.centre()).total_cmp(&camera.depth(b.centre())));
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write(title, mechanism, &camera, &frame, &faces, &mut out);
+    let _ = write_svg(title, mechanism, &camera, &frame, &faces, &mut out);
     out
 }
 
-fn write(
+fn write_svg(
     title: &str,
     mechanism: &Mechanism,
     camera: &Camera,
@@ -60,7 +60,7 @@ fn write(
     write!(out, r#"<clipPath id="picture"><rect width="{WIDTH}" height="{height:.0}"/></clipPath>"#)?;
     writeln!(out, "</defs>\n<rect width=\"{WIDTH}\" height=\"{height:.0}\" fill=\"#eef2f6\"/>")?;
     ground::write_plane(mechanism, camera, frame, out)?;
-    // Each path is stroked in its own colour, which closes the seams between faces.
+    // A stroke in the colour of the fill closes the seams between faces.
     writeln!(out, r#"<g fill="currentColor" stroke="currentColor" stroke-width=".6" stroke-linejoin="round">"#)?;
     let mut colour = String::new();
     for face in faces {
@@ -74,7 +74,7 @@ fn write(
                 write!(out, r#"<path color="{next}" d=""#)?;
             }
         }
-        face.write(camera, frame, out)?;
+        face.write_svg(camera, frame, out)?;
         colour = next;
     }
     out.push_str(if colour.is_empty() { "" } else { "\"/>\n" });
@@ -101,7 +101,7 @@ mod tests {
         Mechanism { grounds: vec![plane.into()], bodies: vec![body], ..Mechanism::default() }
     }
 
-    /// The area of all outlines of the bodies, in the picture's units.
+    /// Area of all outlines of the bodies, in square units of the picture.
     fn area(svg: &str) -> f64 {
         let paths = svg.lines().filter_map(|line| line.strip_prefix("<path color")?.split('"').nth(3));
         let outlines = paths.flat_map(|path| path.split('Z').filter(|outline| !outline.is_empty()));
@@ -120,10 +120,12 @@ mod tests {
         for view in [View::Isometric, View::Top] {
             let (svg, camera) = (svg("cube", &cube(), view), Camera::new(view));
             let seen = camera.back.abs().element_sum();
-            let scale =
-                Frame::around(faces::of_body(&cube().bodies[0]).iter().flat_map(|face| face.seen(&camera))).scale;
-            // Corners are written to a tenth of a unit: at most 0.05 off, on tiles of a perimeter of 5 % of the picture's width
-            // each, at least.
+            let scale = Frame::around(
+                faces::faces_of_body(&cube().bodies[0]).iter().flat_map(|face| face.extreme_points(&camera)),
+            )
+            .scale;
+            // Corners are written to a tenth of a unit: at most 0.05 off, on tiles of a perimeter of 5 % of the
+            // picture's width each, at least.
             let covered = area(&svg) / (scale * scale);
             assert!((covered / seen - 1.0).abs() < 0.005, "{view:?}: {covered} m² of {seen} m²");
         }

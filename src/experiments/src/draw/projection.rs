@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use bevy_math::{DVec2, DVec3};
 
-/// Where a world is seen from.
+/// Direction from which a world is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// From ahead, from the right and from above.
@@ -16,25 +16,26 @@ pub enum View {
 /// Width of every picture, in the SVG's units.
 pub(super) const WIDTH: f64 = 640.0;
 
-/// Heights that a picture may have; it takes what its world needs.
-const HEIGHTS: (f64, f64) = (240.0, 480.0);
+/// Smallest and largest height of a picture, in the SVG's units. Within them it depends on the world.
+const HEIGHT_RANGE: (f64, f64) = (240.0, 480.0);
 
-/// Share of the picture that stays free on each side.
-const MARGIN: f64 = 0.06;
+/// Free margin on each side, as a fraction of the size of the world in the picture.
+const RELATIVE_MARGIN: f64 = 0.06;
 
-/// The least that a picture shows, metres: so a single small body does not fill it.
-const LEAST: f64 = 2.0;
+/// Smallest width that a picture shows, m, so that a single small body does not fill it.
+const MIN_SHOWN_WIDTH: f64 = 2.0;
 
-/// Brightness of a face in this many shades: few enough that neighbours share one, and the file one path.
-const SHADES: f64 = 24.0;
+/// Number of brightness levels of a face. There are so few that neighbouring faces share a level, and so one path of
+/// the file.
+const SHADE_COUNT: f64 = 24.0;
 
-/// Where the light comes from: above, ahead and the right. Of length 1 to half a percent, which no shade shows.
+/// Direction to the light: above, ahead and to the right. Its length is 1 to half a percent, which no shade shows.
 pub(super) const TO_LIGHT: DVec3 = DVec3::new(0.36, 0.82, 0.44);
 
-/// How much larger differences of brightness are on terrain than light would make them.
-const RELIEF: f64 = 3.0;
+/// Exaggeration of differences in brightness on terrain, so that slopes of a few degrees are visible.
+const RELIEF_EXAGGERATION: f64 = 3.0;
 
-/// What a face is part of; it has the colour.
+/// Kind of thing that a face belongs to, which determines its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Ground,
@@ -56,25 +57,24 @@ impl Part {
         }
     }
 
-    /// As SVG writes it, on a surface of this unit normal.
+    /// Colour in SVG's notation, on a surface with this unit normal.
     pub(super) fn lit(self, normal: DVec3) -> String {
         let brightness = normal.dot(TO_LIGHT);
         match self {
-            // Slopes of a few degrees are to be seen.
-            Self::Ground => self.shade(TO_LIGHT.y + RELIEF * (brightness - TO_LIGHT.y)),
+            Self::Ground => self.shade(TO_LIGHT.y + RELIEF_EXAGGERATION * (brightness - TO_LIGHT.y)),
             _ => self.shade(brightness),
         }
     }
 
-    /// As SVG writes it, at a brightness from 0 to 1.
+    /// Colour in SVG's notation, at a brightness from 0 to 1.
     pub(super) fn shade(self, brightness: f64) -> String {
-        let level = (brightness.clamp(0.0, 1.0) * SHADES).round() / SHADES;
+        let level = (brightness.clamp(0.0, 1.0) * SHADE_COUNT).round() / SHADE_COUNT;
         let [red, green, blue] = self.colour().map(|channel| (channel * (0.45 + 0.55 * level)).round() as u8);
         format!("#{red:02x}{green:02x}{blue:02x}")
     }
 }
 
-/// An orthographic camera: unit vectors of the picture in the world.
+/// An orthographic camera, given by the unit vectors of the picture in the world frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Camera {
     pub(super) right: DVec3,
@@ -98,51 +98,52 @@ impl Camera {
         Self { right, up: back.cross(right), back }
     }
 
-    /// Where a point is seen, metres; y points up.
-    pub(super) fn sees(&self, point: DVec3) -> DVec2 {
+    /// Projection of a point onto the camera's plane, m; y points up.
+    pub(super) fn project(&self, point: DVec3) -> DVec2 {
         DVec2::new(point.dot(self.right), point.dot(self.up))
     }
 
-    /// How near a point is, metres.
+    /// Coordinate of a point towards the camera, m; nearer points have larger ones.
     pub(super) fn depth(&self, point: DVec3) -> f64 {
         point.dot(self.back)
     }
 }
 
-/// The part of the camera's plane that is shown, and its scale.
+/// The rectangle of the camera's plane that the picture shows, m, and the scale.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) low: DVec2,
     pub(super) high: DVec2,
-    /// Units of the picture for a metre.
+    /// Units of the picture per metre.
     pub(super) scale: f64,
 }
 
 impl Frame {
-    /// Around all points.
+    /// A frame around all points, with a margin.
     pub(super) fn around(points: impl Iterator<Item = DVec2>) -> Self {
         let far = DVec2::splat(f64::INFINITY);
         let (low, high) = points.fold((far, -far), |(low, high), point| (low.min(point), high.max(point)));
         let (low, high) = if low.is_finite() { (low, high) } else { (DVec2::ZERO, DVec2::ZERO) };
         let middle = (low + high) / 2.0;
-        let size = (high - low).max(DVec2::new(LEAST, 0.0)) * (1.0 + 2.0 * MARGIN);
-        let height = (size.y * WIDTH / size.x).clamp(HEIGHTS.0, HEIGHTS.1);
+        let size = (high - low).max(DVec2::new(MIN_SHOWN_WIDTH, 0.0)) * (1.0 + 2.0 * RELATIVE_MARGIN);
+        let height = (size.y * WIDTH / size.x).clamp(HEIGHT_RANGE.0, HEIGHT_RANGE.1);
         let scale = (WIDTH / size.x).min(height / size.y.max(1e-9));
         let half = DVec2::new(WIDTH, height) / (2.0 * scale);
         Self { low: middle - half, high: middle + half, scale }
     }
 
-    /// A point of the camera's plane in the picture.
-    pub(super) fn place(&self, point: DVec2) -> DVec2 {
+    /// Converts a point of the camera's plane, m, to the picture's units; there y points down.
+    pub(super) fn to_picture(&self, point: DVec2) -> DVec2 {
         DVec2::new(point.x - self.low.x, self.high.y - point.y) * self.scale
     }
 
+    /// Height of the picture, in its units.
     pub(super) fn height(&self) -> f64 {
         (self.high.y - self.low.y) * self.scale
     }
 }
 
-/// A closed outline for the `d` of a path, to a tenth of a unit.
+/// Writes a closed outline for the `d` of a path, to a tenth of a unit.
 pub(super) fn write_outline(points: impl Iterator<Item = DVec2>, out: &mut String) -> std::fmt::Result {
     let mut mark = 'M';
     for point in points {

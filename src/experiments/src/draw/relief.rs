@@ -1,4 +1,4 @@
-//! Shaded relief of terrain as maps have it: north up, light from the north-west at 45 degrees, colours by height.
+//! Shaded relief of terrain, as on maps: north up, light from the north-west at 45 degrees, colours by height.
 
 use std::fmt::Write;
 
@@ -6,24 +6,25 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bevy_math::DVec3;
 use simpartner_description::dem::{self, Dem, Survey};
 
-/// Pixels along the longer side at most.
-const MOST_PIXELS: usize = 1024;
-/// Towards the light; y is up and -z north.
+/// Largest number of pixels along the longer side.
+const MAX_PIXELS: usize = 1024;
+/// Direction to the light; y is up and -z north.
 const TO_LIGHT: DVec3 = DVec3::new(-0.5, std::f64::consts::FRAC_1_SQRT_2, -0.5);
-/// Colours from the lowest height to the highest, evenly apart.
-const COLOURS: [[f64; 3]; 5] =
+/// Colours from the lowest height to the highest, at even intervals: red, green and blue, 0 to 255.
+const HEIGHT_COLOURS: [[f64; 3]; 5] =
     [[116.0, 148.0, 110.0], [178.0, 186.0, 128.0], [214.0, 192.0, 142.0], [176.0, 140.0, 108.0], [246.0, 244.0, 240.0]];
-/// Width of the SVG, and the margin below the map for what stands there.
-const WIDTH: f64 = 800.0;
-const LEGEND: f64 = 44.0;
+/// Width of the SVG, in its units.
+const SVG_WIDTH: f64 = 800.0;
+/// Height of the legend below the map, in the SVG's units.
+const LEGEND_HEIGHT: f64 = 44.0;
 
-/// The relief as a PNG file. What has no height is transparent.
+/// The relief as a PNG file. Samples without a height are transparent.
 ///
 /// # Errors
-/// A sentence, where there is nothing to show.
+/// No sample has a height; the error is a sentence.
 pub fn png(dem: &Dem) -> Result<Vec<u8>, String> {
     let longer = dem.points_x.max(dem.points_z);
-    let size = |points: usize| (points * MOST_PIXELS.min(longer)).div_ceil(longer).max(2);
+    let size = |points: usize| (points * MAX_PIXELS.min(longer)).div_ceil(longer).max(2);
     let (columns, rows) = (size(dem.points_x), size(dem.points_z));
     let shown = dem.resampled_to([columns, rows]);
     let (low, high) = shown.range().ok_or("no sample has a height, so there is nothing to show")?;
@@ -31,7 +32,7 @@ pub fn png(dem: &Dem) -> Result<Vec<u8>, String> {
     let mut pixels = Vec::with_capacity(4 * columns * rows);
     for (j, i) in (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i))) {
         let height = shown.height(i, j);
-        // One-sided at the edges and beside holes.
+        // Slope by central differences, or by one-sided ones at the edges and beside holes.
         let between = |before: f64, after: f64, cell: f64| match (before.is_nan(), after.is_nan()) {
             (false, false) => (after - before) / (2.0 * cell),
             (true, false) => (after - height) / cell,
@@ -46,23 +47,24 @@ pub fn png(dem: &Dem) -> Result<Vec<u8>, String> {
         let along_z = between(at(Some(i), j.checked_sub(1)), at(Some(i), Some(j + 1)), dz);
         let light = DVec3::new(-along_x, 1.0, -along_z).normalize().dot(TO_LIGHT).max(0.0);
         let share = if high > low { (height - low) / (high - low) } else { 0.5 };
-        pixels.extend(pixel(share, light));
+        pixels.extend(shaded_pixel(share, light));
     }
     dem::write_picture([columns, rows], &pixels)
 }
 
-/// A pixel at so much of the way from the lowest height to the highest, so brightly lit.
-fn pixel(share: f64, light: f64) -> [u8; 4] {
+/// Red, green, blue and opacity of a pixel. `share` is its height as a fraction of the way from the lowest to the
+/// highest, and `light` the cosine of the angle between surface normal and light.
+fn shaded_pixel(share: f64, light: f64) -> [u8; 4] {
     if share.is_nan() {
         return [0; 4];
     }
-    let place = share.clamp(0.0, 1.0) * (COLOURS.len() - 1) as f64;
-    let (first, way) = ((place as usize).min(COLOURS.len() - 2), place.fract());
+    let place = share.clamp(0.0, 1.0) * (HEIGHT_COLOURS.len() - 1) as f64;
+    let (first, way) = ((place as usize).min(HEIGHT_COLOURS.len() - 2), place.fract());
     let way = if place as usize > first { 1.0 } else { way };
     // Level ground is lit by the sine of 45 degrees, and keeps its colour.
     let brightness = (0.35 + 0.65 * light / TO_LIGHT.y).min(1.25);
     let channel = |k: usize| {
-        let colour = COLOURS[first][k] + (COLOURS[first + 1][k] - COLOURS[first][k]) * way;
+        let colour = HEIGHT_COLOURS[first][k] + (HEIGHT_COLOURS[first + 1][k] - HEIGHT_COLOURS[first][k]) * way;
         (colour * brightness).round().min(255.0) as u8
     };
     [channel(0), channel(1), channel(2), u8::MAX]
@@ -71,21 +73,21 @@ fn pixel(share: f64, light: f64) -> [u8; 4] {
 /// The relief as SVG: the picture of [`png`], and below it extent, heights and slopes.
 ///
 /// # Errors
-/// A sentence, where there is nothing to show.
+/// No sample has a height; the error is a sentence.
 pub fn svg(dem: &Dem) -> Result<String, String> {
     let picture = BASE64_STANDARD.encode(png(dem)?);
     let survey = Survey::of(dem);
     let cells = [dem.points_x - 1, dem.points_z - 1].map(|cells| cells as f64);
     let [width, depth] = survey.extent_m.unwrap_or(cells);
-    let height = WIDTH * depth / width;
+    let height = SVG_WIDTH * depth / width;
     let mut out = String::new();
     // Writing into a string never fails.
     let _ = write!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {total:.0}\" font-family=\"sans-serif\" font-size=\"13\">\n\
-         <rect width=\"{WIDTH}\" height=\"{total:.0}\" fill=\"#fff\"/>\n\
-         <image width=\"{WIDTH}\" height=\"{height:.1}\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,{picture}\"/>\n",
-        total = height + LEGEND
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {SVG_WIDTH} {total:.0}\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"{SVG_WIDTH}\" height=\"{total:.0}\" fill=\"#fff\"/>\n\
+         <image width=\"{SVG_WIDTH}\" height=\"{height:.1}\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,{picture}\"/>\n",
+        total = height + LEGEND_HEIGHT
     );
     let extent = survey.extent_m.map_or(String::new(), |[x, z]| format!("{x:.0} m x {z:.0} m, "));
     let [low, high] = survey.range_m.unwrap_or_default();
