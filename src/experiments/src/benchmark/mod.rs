@@ -1,9 +1,10 @@
-//! The benchmark of grasps by Taylor and Drumwright (github.com/PositronicsLab/grasp-data, its wiki and its results, 2014 to 2016): how long does an
-//! engine hold what it has grasped?
+//! The benchmark of grasps by Taylor and Drumwright (github.com/PositronicsLab/grasp-data, its wiki and its results,
+//! 2014 to 2016). It measures for how long an engine holds a grasped object in place.
 //!
-//! Two scenarios: rows of blocks between two jaws ([`blocks`]), and an arm that swings a block ([`arm`]). Each makes the XML of its world, runs it
-//! on the bare engine, and says by [`Figures`] how far the object moved in the hand. [`peers`] has the same worlds run by other engines,
-//! [`published`] holds what the authors' engines did. The module knows neither sockets nor SQL, and no clock but the one it is given.
+//! There are two scenarios: rows of blocks between two jaws ([`blocks`]), and an arm that swings a block ([`arm`]).
+//! Each writes the XML of its world, runs it on the bare engine, and reports the displacement of the object in the hand
+//! ([`Figures`]). [`peers`] runs the same worlds in other engines, and [`published`] holds the results of the authors'
+//! engines. The module knows neither sockets nor SQL, and no clock but the one it is given.
 
 pub mod arm;
 pub mod blocks;
@@ -26,88 +27,88 @@ use thiserror::Error;
 
 pub use hold::{Figures, LEGACY_LIMIT, TAU};
 
-use hold::{Hold, Motion, Object};
+use hold::{HoldMonitor, Motion, Object};
 
-/// Seconds that a published run lasted at most, s.
+/// Largest duration of a published run, s.
 pub const PUBLISHED_SECONDS: f64 = 100.0;
 
-/// Why a case cannot be run.
+/// Errors in running a case.
 #[derive(Debug, Error)]
 pub enum BenchmarkError {
-    /// A world that cannot be read.
+    /// The world cannot be read.
     #[error("{0}")]
     World(#[from] Diagnostics),
-    /// A world that the engine refuses.
+    /// Our engine refuses the world.
     #[error("{0}")]
     Engine(#[from] BuildError),
-    /// A timestep that no engine takes.
+    /// The timestep is out of range.
     #[error("{0}")]
     Timestep(#[from] TimestepError),
-    /// What an engine beside ours said when it failed.
+    /// Another engine failed; the text is its message.
     #[error("{0}")]
     Peer(String),
 }
 
-/// What our engine is called in tables.
+/// Name of our engine in tables.
 pub const OURS: &str = "SimPartner";
 
-/// A clock, s since some moment.
+/// A clock: seconds since an arbitrary moment.
 pub type Clock<'c> = &'c dyn Fn() -> f64;
 
-/// What an engine made of a case.
+/// Result of a case with an engine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine and its settings.
     pub engine: String,
-    /// What became of the hold.
+    /// Figures of the hold.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Time that the steps took, s.
+    /// Wall time of the steps, s.
     pub wall_s: f64,
-    /// Events of the engine's guards, by kind: how many, and the first in words. None from other engines.
+    /// Events of our engine's guards, one entry for each kind; empty for other engines.
     pub events: Vec<Event>,
-    /// How well the joints of an arm followed their controller; empty where there is none.
+    /// Tracking errors of an arm's joints; empty without an arm.
     pub joints: Vec<JointError>,
 }
 
-/// How well a joint followed its controller, and how far it was from where ours was at the same time.
+/// Tracking error of a joint, and its difference from the same joint in our engine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JointError {
-    /// Its name.
+    /// Name of the joint.
     pub joint: String,
-    /// The largest error of its angle, rad.
+    /// Largest difference between the joint's angle and the controller's target, rad.
     pub largest_rad: f64,
-    /// The root of the mean square of that error, rad.
+    /// Root mean square of that difference, rad.
     pub rms_rad: f64,
-    /// How far it was at most from our engine's joint at the same time, rad; none for ours.
+    /// Largest difference from our engine's angle at the same time, rad; `None` for our engine.
     pub apart_rad: Option<f64>,
 }
 
-/// What drives a world while it is held.
+/// A controller that drives a world during a hold.
 trait Controller {
-    /// Before a step, at its time in s.
-    fn drive(&mut self, engine: &mut dyn Engine, time: f64);
-    /// After a step, at its time in s.
-    fn look(&mut self, engine: &dyn Engine, time: f64);
+    /// Sets motors before a step that begins at this time, s.
+    fn set_motors(&mut self, engine: &mut dyn Engine, time: f64);
+    /// Reads the state after a step that ends at this time, s.
+    fn read_state(&mut self, engine: &dyn Engine, time: f64);
 }
 
-/// Nothing does.
+/// A controller that does nothing.
 impl Controller for () {
-    fn drive(&mut self, _: &mut dyn Engine, _: f64) {}
+    fn set_motors(&mut self, _: &mut dyn Engine, _: f64) {}
 
-    fn look(&mut self, _: &dyn Engine, _: f64) {}
+    fn read_state(&mut self, _: &dyn Engine, _: f64) {}
 }
 
-/// What an engine's guard saw in a run.
+/// Events of one kind of guard in a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
-    /// Its kind.
+    /// Kind of guard.
     pub guard: String,
-    /// In how many steps.
+    /// Number of steps with such an event.
     pub steps: u64,
-    /// When first, s.
+    /// Time of the first event, s.
     pub first_s: f64,
-    /// The first one, in words.
+    /// Text of the first event.
     pub text: String,
 }
 
@@ -116,31 +117,32 @@ struct Grip {
     engine: Box<dyn Engine>,
     timestep: Timestep,
     gravity: Option<DVec3>,
-    jaws: Vec<Watched>,
-    objects: Vec<Watched>,
+    jaws: Vec<MonitoredBody>,
+    objects: Vec<MonitoredBody>,
 }
 
-/// A body that is watched.
+/// A body whose motion is monitored.
 #[derive(Debug, Clone, Copy)]
-struct Watched {
+struct MonitoredBody {
     id: BodyId,
     centre_of_mass: DVec3,
     object: Object,
 }
 
-impl Watched {
+impl MonitoredBody {
+    /// Motion of the body's origin.
     fn motion(&self, engine: &dyn Engine) -> Motion {
         let BodyState { pose, linear_velocity, angular_velocity: spin, .. } = engine.body(self.id);
         Motion { pose, velocity: linear_velocity - spin.cross(pose.rotation * self.centre_of_mass), spin }
     }
 }
 
-fn motions(watched: &[Watched], engine: &dyn Engine) -> Vec<Motion> {
+fn motions(watched: &[MonitoredBody], engine: &dyn Engine) -> Vec<Motion> {
     watched.iter().map(|body| body.motion(engine)).collect()
 }
 
 impl Grip {
-    /// The world at step 0; `jaw` and `object` say by its name what a body is.
+    /// Builds the world at step 0. `jaw` and `object` return true for the names of jaws and of objects.
     fn new(
         world: &World,
         timestep_s: f64,
@@ -155,7 +157,7 @@ impl Grip {
             let each = all.map(|(id, body)| {
                 let mass = mass_properties(body).map_err(|what| BuildError { place: body.source.clone(), what })?;
                 let object = Object { mass: mass.mass, tensor: mass.tensor };
-                Ok(Watched { id, centre_of_mass: mass.centre_of_mass, object })
+                Ok(MonitoredBody { id, centre_of_mass: mass.centre_of_mass, object })
             });
             each.collect::<Result<Vec<_>, BuildError>>()
         };
@@ -163,22 +165,22 @@ impl Grip {
         Ok(Self { engine, timestep, gravity: Some(world.mechanism.gravity), jaws, objects })
     }
 
-    /// Lets so many seconds pass, or fewer if the objects are lost. What drives it counts as part of the steps.
+    /// Simulates this time, s, or less if the objects are lost. The wall time includes the controller.
     fn run(mut self, seconds: f64, clock: Clock, controller: &mut dyn Controller) -> Outcome {
         let at_start = motions(&self.objects, &*self.engine);
         let objects: Vec<(Object, Motion)> = self.objects.iter().map(|body| body.object).zip(at_start).collect();
-        let mut hold = Hold::new(&motions(&self.jaws, &*self.engine), &objects, self.gravity, seconds);
+        let mut hold = HoldMonitor::new(&motions(&self.jaws, &*self.engine), &objects, self.gravity, seconds);
         let (mut wall_s, mut events) = (0.0, Vec::<Event>::new());
         let timestep = self.timestep.seconds();
         for step in 1..=self.timestep.steps_in(seconds) {
             let begin = clock();
-            controller.drive(&mut *self.engine, (step - 1) as f64 * timestep);
+            controller.set_motors(&mut *self.engine, (step - 1) as f64 * timestep);
             self.engine.step();
             wall_s += clock() - begin;
             let time = step as f64 * timestep;
-            tell(&*self.engine, time, &mut events);
-            controller.look(&*self.engine, time);
-            hold.look(time, &motions(&self.jaws, &*self.engine), &motions(&self.objects, &*self.engine));
+            count_events(&*self.engine, time, &mut events);
+            controller.read_state(&*self.engine, time);
+            hold.observe(time, &motions(&self.jaws, &*self.engine), &motions(&self.objects, &*self.engine));
             if hold.is_lost() {
                 break;
             }
@@ -187,7 +189,8 @@ impl Grip {
     }
 }
 
-fn tell(engine: &dyn Engine, time: f64, events: &mut Vec<Event>) {
+/// Counts the engine's notices of a step by their kind.
+fn count_events(engine: &dyn Engine, time: f64, events: &mut Vec<Event>) {
     for notice in engine.notices() {
         let guard = format!("{:?}", notice.guard);
         match events.iter_mut().find(|event| event.guard == guard) {
@@ -198,7 +201,7 @@ fn tell(engine: &dyn Engine, time: f64, events: &mut Vec<Event>) {
 }
 
 /// Reads the text of a world.
-fn world(text: &str) -> Result<World, BenchmarkError> {
+fn read_world(text: &str) -> Result<World, BenchmarkError> {
     match xml::read_text("worlds/benchmark.xml", text)? {
         Document::World(world) | Document::Robot(world) => Ok(world),
         other => unreachable!("the benchmark writes worlds, not {other:?}"),

@@ -1,6 +1,9 @@
-//! The same worlds in other engines: each runs in a process of its own, a script of `tests/bench/peers` that needs Python and the engine's
-//! package, or ODE's library and a C compiler. It gets the scene as text ([`scene`]), says how bodies move at samples, and how long its steps
-//! took; the figures are made here, by what ours are made by.
+//! The same worlds in other engines.
+//!
+//! Each engine runs in a process of its own: a script of `tests/bench/peers` that needs Python and the engine's
+//! package, or a program that needs ODE's library and a C compiler. The process reads the scene as text ([`scene`]),
+//! and reports the motion of the bodies at samples and the wall time of its steps. The figures are computed here, by
+//! the same code as those of our engine.
 
 use std::{
     fmt::Write,
@@ -18,26 +21,27 @@ use super::{
     BenchmarkError, Outcome,
     arm::{self, Angles, Arm},
     blocks::is_jaw,
-    hold::{Hold, Motion, Object},
+    hold::{HoldMonitor, Motion, Object},
 };
 
-/// Engines beside ours, each at the settings that held the blocks best: the word that `grasp_peer.py` knows it by.
+/// Names of the other engines in `grasp_peer.py`, each with the settings that held the blocks best.
 pub const PEERS: [&str; 5] = ["physx-10-1", "physx-50-4", "mujoco", "dart", "ode"];
 
-/// How often a peer says where its bodies are, s. Twice in the shortest run it must, for the creep.
-const SAMPLE: f64 = 0.1;
+/// Sampling interval of a peer's report, s. Creep needs at least two samples in the shortest run.
+const SAMPLE_INTERVAL: f64 = 0.1;
 
-/// The scripts, and where a scene may be written.
+/// Folders of the other engines.
 #[derive(Debug, Clone)]
 pub struct Peers {
-    /// The folder of `grasp_peer.py` and `ode_peer.c`.
+    /// Folder of `grasp_peer.py` and `ode_peer.c`.
     pub scripts: PathBuf,
-    /// A folder for scenes and the program of ODE's peer.
+    /// Folder for scenes and for the program of ODE's peer.
     pub scratch: PathBuf,
 }
 
-/// A mechanism of free bodies, and of bodies on sliders from the world that soft springs push, as lines of text: a word and numbers. Quaternions
-/// are w x y z; cylinders and capsules stand along their z axes, as the peers have them.
+/// A mechanism as lines of text, each a word and numbers. It may have free bodies, and bodies on sliders from the world
+/// that soft springs push. Quaternions are w x y z; the axes of cylinders and capsules are their z axes, as in the
+/// peers.
 pub fn scene(mechanism: &Mechanism) -> String {
     let mut text = String::new();
     let mut line = |word: &str, numbers: &[f64]| {
@@ -59,22 +63,22 @@ pub fn scene(mechanism: &Mechanism) -> String {
     let number = |id: BodyId| numbers[id.index()];
     for &id in &moving {
         let body = mechanism.body(id);
-        let mass = tensor(body);
+        let mass = inertia_tensor(body);
         let robot = body.robot.map_or(-1.0, |robot| robot.index() as f64);
         let mut numbers = vec![number(id), robot, body.mass];
         numbers.extend([mass.x_axis.x, mass.y_axis.y, mass.z_axis.z]);
-        numbers.extend(seven(body.pose.translation, body.pose.rotation));
+        numbers.extend(pose_numbers(body.pose.translation, body.pose.rotation));
         line("body", &numbers);
-        if let Some((word, size, at, rotation)) = body.collision_shape().and_then(shape) {
+        if let Some((word, size, at, rotation)) = body.collision_shape().and_then(peer_shape) {
             let mut numbers = vec![number(id)];
             numbers.extend(size);
-            numbers.extend(seven(at, rotation));
+            numbers.extend(pose_numbers(at, rotation));
             numbers.push(body.material.friction);
             line(word, &numbers);
         }
     }
     for (_, joint) in mechanism.joints() {
-        if let Some(force) = push(mechanism, joint) {
+        if let Some(force) = spring_force(mechanism, joint) {
             let mut numbers = vec![number(joint.parent), number(joint.child)];
             numbers.extend(joint.anchor.to_array());
             numbers.extend((joint.frame * DVec3::Z).to_array());
@@ -85,13 +89,13 @@ pub fn scene(mechanism: &Mechanism) -> String {
     text
 }
 
-/// The inertia tensor of a body; what has no mass of its own is a particle.
-fn tensor(body: &Body) -> DMat3 {
+/// Inertia tensor of a body, kg m²; zero for a body without mass properties.
+fn inertia_tensor(body: &Body) -> DMat3 {
     mass_properties(body).map_or(DMat3::ZERO, |mass| mass.tensor)
 }
 
-/// The word, sizes and place of a shape that peers have.
-fn shape(Placed { pose, shape }: &Placed) -> Option<(&'static str, [f64; 3], DVec3, DQuat)> {
+/// Word, sizes, position and rotation of a shape; `None` for shapes that the peers do not have.
+fn peer_shape(Placed { pose, shape }: &Placed) -> Option<(&'static str, [f64; 3], DVec3, DQuat)> {
     let upright = pose.rotation * DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
     let (word, size, rotation) = match shape {
         Shape::Sphere { radius } => ("sphere", [*radius, 0.0, 0.0], pose.rotation),
@@ -103,25 +107,27 @@ fn shape(Placed { pose, shape }: &Placed) -> Option<(&'static str, [f64; 3], DVe
     Some((word, size, pose.translation, rotation))
 }
 
-/// The force of the spring of a slider on the world.
-fn push(mechanism: &Mechanism, joint: &Joint) -> Option<f64> {
+/// Force, N, of the spring of a slider at the start; `None` for joints other than sliders from the world.
+fn spring_force(mechanism: &Mechanism, joint: &Joint) -> Option<f64> {
     let slides = joint.kind == JointKind::Slider && mechanism.body(joint.parent).fixed;
     let axis = joint.axes[2].free().filter(|_| slides)?;
     Some(axis.stiffness * (axis.spring_position - axis.initial_position))
 }
 
-fn seven(at: DVec3, rotation: DQuat) -> [f64; 7] {
+/// Position, and quaternion as w x y z.
+fn pose_numbers(at: DVec3, rotation: DQuat) -> [f64; 7] {
     [at.x, at.y, at.z, rotation.w, rotation.x, rotation.y, rotation.z]
 }
 
-/// What a peer is asked for: which of the bodies that it tells of are jaws, and which are objects.
-struct Question<'q> {
+/// Parameters of a peer's run, and the roles of the bodies that it reports.
+struct PeerRun<'q> {
     bodies: &'q [(Role, Object)],
-    /// How many angles of joints follow the bodies in a sample.
+    /// Number of joint angles that follow the bodies in a sample.
     angles: usize,
     gravity: Option<DVec3>,
     timestep_s: f64,
     seconds: f64,
+    /// Sampling interval, s.
     sample_s: f64,
 }
 
@@ -131,22 +137,22 @@ enum Role {
     Object,
 }
 
-impl Question<'_> {
-    /// Steps between samples, so that at least four fit.
-    fn every(&self) -> f64 {
+impl PeerRun<'_> {
+    /// Number of steps between samples. The interval is shortened if fewer than four samples would fit.
+    fn steps_per_sample(&self) -> f64 {
         (self.sample_s.min(0.25 * self.seconds) / self.timestep_s).round().max(1.0)
     }
 }
 
-fn object(body: &Body) -> Object {
-    Object { mass: body.mass, tensor: tensor(body) }
+fn object_of(body: &Body) -> Object {
+    Object { mass: body.mass, tensor: inertia_tensor(body) }
 }
 
 impl Peers {
-    /// What a peer makes of rows of blocks; `None` if it is not installed.
+    /// Runs a row of blocks in a peer. `None` if the peer is not installed.
     ///
     /// # Errors
-    /// When it began and came to no end.
+    /// The peer started but did not finish.
     pub fn blocks(
         &self,
         peer: &str,
@@ -156,23 +162,24 @@ impl Peers {
     ) -> Result<Option<Outcome>, BenchmarkError> {
         let moving = mechanism.bodies().filter(|(_, body)| !body.fixed);
         let role = |body: &Body| if is_jaw(&body.name) { Role::Jaw } else { Role::Object };
-        let bodies: Vec<_> = moving.map(|(_, body)| (role(body), object(body))).collect();
+        let bodies: Vec<_> = moving.map(|(_, body)| (role(body), object_of(body))).collect();
         let gravity = Some(mechanism.gravity);
-        let question = Question { bodies: &bodies, angles: 0, gravity, timestep_s, seconds, sample_s: SAMPLE };
-        let Some(command) = self.command(peer) else { return Ok(None) };
-        Ok(self.ask(peer, command, &scene(mechanism), &question)?.map(|(outcome, _)| outcome))
+        let run = PeerRun { bodies: &bodies, angles: 0, gravity, timestep_s, seconds, sample_s: SAMPLE_INTERVAL };
+        let Some(command) = self.peer_command(peer) else { return Ok(None) };
+        Ok(self.run_peer(peer, command, &scene(mechanism), &run)?.map(|(outcome, _)| outcome))
     }
 
-    /// What MuJoCo makes of the arm: what becomes of the hold, and the angles of the joints. `None` if it is not installed.
+    /// Runs the arm in MuJoCo. Returns the result of the hold and the angles of the joints; `None` if MuJoCo is not
+    /// installed.
     ///
     /// # Errors
-    /// When the world cannot be written for it, or it began and came to no end.
+    /// The world cannot be written for MuJoCo, or MuJoCo started but did not finish.
     pub fn arm(&self, arm: &Arm, timestep_s: f64, seconds: f64) -> Result<Option<(Outcome, Angles)>, BenchmarkError> {
         let world = arm.world()?;
-        let bodies: Vec<_> = arm::WATCHED
+        let bodies: Vec<_> = arm::REPORTED_BODIES
             .iter()
             .filter_map(|name| world.mechanism.bodies().find(|(_, body)| body.name == *name))
-            .map(|(_, body)| (if arm::is_finger(&body.name) { Role::Jaw } else { Role::Object }, object(body)))
+            .map(|(_, body)| (if arm::is_finger(&body.name) { Role::Jaw } else { Role::Object }, object_of(body)))
             .collect();
         let exported = xml::export(&world, ExportFormat::Mjcf, "meshes").map_err(BenchmarkError::Peer)?;
         for (path, text) in &exported.meshes {
@@ -181,41 +188,41 @@ impl Peers {
             made.map_err(|error| BenchmarkError::Peer(format!("{}: {error}", path.display())))?;
         }
         let plan = self.scratch.join("plan.txt");
-        std::fs::write(&plan, arm.plan())
+        std::fs::write(&plan, arm.control_plan())
             .map_err(|error| BenchmarkError::Peer(format!("{}: {error}", plan.display())))?;
         let sample_s = arm::SAMPLE;
-        let question = Question { bodies: &bodies, angles: arm::JOINTS, gravity: None, timestep_s, seconds, sample_s };
+        let run = PeerRun { bodies: &bodies, angles: arm::JOINT_COUNT, gravity: None, timestep_s, seconds, sample_s };
         let mut command = Command::new("python3");
         command.arg("-B").arg(self.scripts.join("arm_peer.py")).arg(&plan);
-        self.ask("mujoco", command, &exported.text, &question)
+        self.run_peer("mujoco", command, &exported.text, &run)
     }
 
-    /// Has a peer run a scene.
-    fn ask(
+    /// Runs a scene in a peer's process. `None` if the process cannot be started or reports nothing.
+    fn run_peer(
         &self,
         peer: &str,
         mut command: Command,
         scene: &str,
-        question: &Question,
+        run: &PeerRun,
     ) -> Result<Option<(Outcome, Angles)>, BenchmarkError> {
-        // MuJoCo knows its models by the end of their names.
+        // MuJoCo recognises its models by the file name's extension.
         let file = self.scratch.join(if scene.starts_with('<') { "scene.xml" } else { "scene.txt" });
         let failed = |what: String| BenchmarkError::Peer(format!("{peer}: {what}"));
         std::fs::write(&file, scene).map_err(|error| failed(format!("{}: {error}", file.display())))?;
-        let steps = (question.seconds / question.timestep_s).round();
-        command.arg(&file).args([question.timestep_s, steps, question.every()].map(|number| number.to_string()));
+        let steps = (run.seconds / run.timestep_s).round();
+        command.arg(&file).args([run.timestep_s, steps, run.steps_per_sample()].map(|number| number.to_string()));
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut child) = child else { return Ok(None) };
         let output = child.stdout.take().map(BufReader::new);
-        let said = output.map_or(Ok(None), |output| listen(output, question));
-        // It has ended, or is not wanted any more.
+        let report = output.map_or(Ok(None), |output| read_report(output, run));
+        // The process has ended, or its report is invalid and the rest is not needed.
         let _ = child.kill();
         let _ = child.wait();
-        said.map_err(failed)
+        report.map_err(failed)
     }
 
-    /// How a peer is started; `None` for ODE without its library.
-    fn command(&self, peer: &str) -> Option<Command> {
+    /// The command that starts a peer; `None` for ODE if its program cannot be compiled.
+    fn peer_command(&self, peer: &str) -> Option<Command> {
         if peer == "ode" {
             let program = self.scratch.join("ode_peer");
             if !program.exists() {
@@ -233,39 +240,40 @@ impl Peers {
     }
 }
 
-/// Reads what a peer says: its name, then for each sample, the first before any step, thirteen numbers a body and the angles, and at the end
-/// the time that its steps took. `None` if it says nothing, as one does whose engine is not installed.
-fn listen(output: impl BufRead, question: &Question) -> Result<Option<(Outcome, Angles)>, String> {
+/// Reads a peer's report: a line with the engine's name, a line for each sample with thirteen numbers per body and then
+/// the angles, and a last line with the wall time of the steps. The first sample is the state before any step. `None`
+/// if the report is empty, as it is if the engine is not installed.
+fn read_report(output: impl BufRead, run: &PeerRun) -> Result<Option<(Outcome, Angles)>, String> {
     let mut lines = output.lines().map_while(Result::ok);
     let Some(engine) = lines.next().and_then(|line| line.strip_prefix("engine ").map(str::to_owned)) else {
         return Ok(None);
     };
-    let count = 13 * question.bodies.len();
-    let (mut hold, mut samples, mut wall_s, mut angles) = (None::<Hold>, 0u32, None, Angles::default());
+    let count = 13 * run.bodies.len();
+    let (mut hold, mut samples, mut wall_s, mut angles) = (None::<HoldMonitor>, 0u32, None, Angles::default());
     for line in lines {
         if let Some(wall) = line.strip_prefix("wall ") {
             wall_s = wall.parse().ok();
             continue;
         }
         let numbers: Vec<f64> = line.split_ascii_whitespace().map(|word| word.parse().unwrap_or(f64::NAN)).collect();
-        if numbers.len() != count + question.angles {
-            return Err(format!("said '{}' in place of {} numbers", line.trim(), count + question.angles));
+        if numbers.len() != count + run.angles {
+            return Err(format!("said '{}' in place of {} numbers", line.trim(), count + run.angles));
         }
-        let all: Vec<Motion> = numbers[..count].chunks(13).map(motion).collect();
+        let all: Vec<Motion> = numbers[..count].chunks(13).map(motion_from).collect();
         let of = |role: Role| {
-            let own = question.bodies.iter().zip(&all).filter(move |((own, _), _)| *own == role);
+            let own = run.bodies.iter().zip(&all).filter(move |((own, _), _)| *own == role);
             own.map(|((_, object), motion)| (*object, *motion)).collect::<Vec<_>>()
         };
         let only = |all: Vec<(Object, Motion)>| all.into_iter().map(|(_, motion)| motion).collect::<Vec<_>>();
-        let time = f64::from(samples) * question.every() * question.timestep_s;
+        let time = f64::from(samples) * run.steps_per_sample() * run.timestep_s;
         match &mut hold {
-            None => hold = Some(Hold::new(&only(of(Role::Jaw)), &of(Role::Object), question.gravity, question.seconds)),
-            Some(hold) => hold.look(time, &only(of(Role::Jaw)), &only(of(Role::Object))),
+            None => hold = Some(HoldMonitor::new(&only(of(Role::Jaw)), &of(Role::Object), run.gravity, run.seconds)),
+            Some(hold) => hold.observe(time, &only(of(Role::Jaw)), &only(of(Role::Object))),
         }
         if samples > 0
             && let Ok(found) = numbers[count..].try_into()
         {
-            angles.take(time, found);
+            angles.add_sample(time, found);
         }
         samples += 1;
     }
@@ -276,8 +284,8 @@ fn listen(output: impl BufRead, question: &Question) -> Result<Option<(Outcome, 
     Ok(Some((outcome, angles)))
 }
 
-/// Place, turn as w x y z, velocity and spin.
-fn motion(numbers: &[f64]) -> Motion {
+/// A motion from thirteen numbers: position, quaternion as w x y z, velocity and angular velocity.
+fn motion_from(numbers: &[f64]) -> Motion {
     let rotation = DQuat::from_xyzw(numbers[4], numbers[5], numbers[6], numbers[3]).normalize();
     let pose = Pose { translation: DVec3::from_slice(&numbers[..3]), rotation };
     Motion { pose, velocity: DVec3::from_slice(&numbers[7..10]), spin: DVec3::from_slice(&numbers[10..13]) }
@@ -293,9 +301,9 @@ mod tests {
     fn ask(said: &str) -> Result<Option<(Outcome, Angles)>, String> {
         let bodies = [(Role::Jaw, BODY), (Role::Object, BODY)];
         let gravity = Some(DVec3::NEG_Y);
-        let question = Question { bodies: &bodies, angles: 0, gravity, timestep_s: 0.1, seconds: 1.0, sample_s: 0.5 };
-        assert_eq!(question.every(), 3.0, "four samples in ten steps");
-        listen(said.as_bytes(), &question)
+        let run = PeerRun { bodies: &bodies, angles: 0, gravity, timestep_s: 0.1, seconds: 1.0, sample_s: 0.5 };
+        assert_eq!(run.steps_per_sample(), 3.0, "four samples in ten steps");
+        read_report(said.as_bytes(), &run)
     }
 
     #[test]

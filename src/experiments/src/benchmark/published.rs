@@ -1,8 +1,9 @@
-//! What the engines of the benchmark's authors did: `published.json`, from the logs that they published (github.com/PositronicsLab/grasp-data,
-//! folder `results`, commit 577f7be; the energies of blocks are summed up as in their plots).
+//! The published runs of the benchmark's authors: `published.json`, from the logs that they published
+//! (github.com/PositronicsLab/grasp-data, folder `results`, commit 577f7be). Energies of blocks are summed as in their
+//! plots.
 //!
-//! A run ended when the energy of an object passed 1e7 J by the published formula, or after 100 s. Logs that end earlier without that were cut
-//! short or are of runs that crashed. Of some runs there is no log.
+//! A run ended when the energy of an object exceeded 1e7 J by the published formula, or after 100 s. Logs that end
+//! earlier for no such reason were cut short, or belong to runs that crashed. Some runs have no log.
 
 use serde::Deserialize;
 
@@ -11,23 +12,23 @@ use super::PUBLISHED_SECONDS;
 /// A published run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Published {
-    /// The scenario and its variant, such as `blocks 3` or `arm primitiveall`.
+    /// Scenario and variant, such as `blocks 3` or `arm primitiveall`.
     pub case: String,
     /// Coulomb's coefficient.
     pub friction: f64,
-    /// The engine; tuned settings are told by its name.
+    /// Name of the engine; tuned settings have a name of their own.
     pub engine: String,
-    /// How long its log is, s.
+    /// Length of the log, s.
     pub seconds: f64,
-    /// The largest finite energy of its log, J.
+    /// Largest finite energy in the log, J.
     pub energy_j: Option<f64>,
-    /// When the energy passed 1e7 J, or was no number any more, s.
+    /// Time at which the energy exceeded 1e7 J or was no longer finite, s; `None` if it never did.
     pub lost_s: Option<f64>,
 }
 
 impl Published {
-    /// How long it held on, in a few characters: the seconds until its energy passed the limit; with a plus sign if it held on until the
-    /// end, with a question mark if its log ends before without a reason.
+    /// Duration of the hold as a short text: the seconds until the energy exceeded the limit, the length of the log
+    /// with a plus sign if the object was held to the end, or with a question mark if the log ends early for no reason.
     pub fn shown(&self) -> String {
         match self.lost_s {
             Some(lost) => format!("{lost:.2}"),
@@ -37,12 +38,12 @@ impl Published {
     }
 }
 
-/// All runs, in the order of the file.
+/// All published runs, in the order of the file.
 pub fn all() -> Vec<Published> {
     serde_json::from_str(include_str!("published.json")).expect("a test reads the file, which is built in")
 }
 
-/// The engines, in the order of their first runs.
+/// Names of the engines, in the order of their first runs.
 pub fn engines(all: &[Published]) -> Vec<&str> {
     let mut engines: Vec<&str> = Vec::new();
     for run in all {

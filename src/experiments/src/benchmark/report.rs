@@ -1,4 +1,4 @@
-//! Cases, each run by our engine and those beside it.
+//! Reports: cases that were run by our engine and by others.
 
 use serde::Serialize;
 use simpartner_dynamics::Settings;
@@ -9,63 +9,63 @@ use super::{
     peers::{PEERS, Peers},
 };
 
-/// A case and what engines made of it.
+/// A case and the results of the engines.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// What the published results call it.
+    /// Name of the case in the published results.
     pub case: String,
-    /// What it is.
+    /// Title of the case.
     pub title: String,
     /// Coulomb's coefficient.
     pub friction: f64,
-    /// s.
+    /// Timestep, s.
     pub timestep_s: f64,
-    /// How long it was to last, s.
+    /// Planned duration, s.
     pub seconds: f64,
-    /// What is not as published.
+    /// Differences from the published case.
     pub note: String,
-    /// What came of it: ours first.
+    /// Results, that of our engine first.
     pub outcomes: Vec<Outcome>,
-    /// Engines without a figure, and why.
+    /// Engines without a result, each with the reason.
     pub missing: Vec<(String, String)>,
 }
 
 impl Row {
-    /// What our engine made of it.
+    /// Result of our engine.
     pub fn ours(&self) -> Option<&Outcome> {
         self.outcomes.iter().find(|outcome| outcome.engine == OURS)
     }
 }
 
-/// All cases of a call.
+/// All cases of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// In the order in which they were run.
+    /// The cases in the order in which they were run.
     pub rows: Vec<Row>,
 }
 
-/// Rows of blocks: each number with each coefficient at each timestep.
+/// A study of rows of blocks: every number of blocks with every coefficient at every timestep.
 #[derive(Debug, Clone)]
 pub struct BlocksStudy {
-    /// How many blocks.
+    /// Numbers of blocks.
     pub blocks: Vec<u32>,
     /// Coulomb's coefficients.
     pub frictions: Vec<f64>,
-    /// s.
+    /// Timesteps, s.
     pub timesteps_s: Vec<f64>,
-    /// How long each is held, s.
+    /// Duration of each case, s.
     pub seconds: f64,
-    /// Our engine's settings.
+    /// Settings of our engine.
     pub settings: Settings,
-    /// Other engines, if they are wanted.
+    /// Other engines, if they are to run as well.
     pub peers: Option<Peers>,
 }
 
 impl BlocksStudy {
-    /// All cases, in turn. `told` hears what is being done, and how much of all is done, 0 to 1.
+    /// Runs all cases, one after another. `told` is called with the present activity and the progress, 0 to 1.
     ///
     /// # Errors
-    /// When a world cannot be built.
+    /// A world cannot be built.
     pub fn run(&self, clock: Clock, told: &mut dyn FnMut(&str, f64)) -> Result<Report, BenchmarkError> {
         let mut rows = Vec::new();
         let cases = self.blocks.len() * self.frictions.len() * self.timesteps_s.len();
@@ -74,14 +74,14 @@ impl BlocksStudy {
                 for &timestep_s in &self.timesteps_s {
                     let share = rows.len() as f64 / cases as f64;
                     let mut told = |engine: &str| told(&format!("{blocks} blocks, {engine}"), share);
-                    rows.push(self.row(Blocks { blocks, friction }, timestep_s, clock, &mut told)?);
+                    rows.push(self.run_case(Blocks { blocks, friction }, timestep_s, clock, &mut told)?);
                 }
             }
         }
         Ok(Report { rows })
     }
 
-    fn row(
+    fn run_case(
         &self,
         case: Blocks,
         timestep_s: f64,

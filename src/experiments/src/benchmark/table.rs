@@ -1,4 +1,4 @@
-//! The figures for people at a terminal.
+//! The figures of a report as a table for a terminal.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::{
     report::{Report, Row},
 };
 
-/// All of a report: a line for each engine under its case, then the published runs of the same cases.
+/// Table of a report: a line for each engine under its case, then the published runs of the same cases.
 pub fn table(report: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -45,7 +45,7 @@ fn write_all(report: &Report, out: &mut String) -> std::fmt::Result {
         )?;
         let ours = row.ours();
         for outcome in &row.outcomes {
-            writeln!(out, "{}", line(outcome, ours))?;
+            writeln!(out, "{}", outcome_line(outcome, ours))?;
         }
         for (engine, why) in &row.missing {
             writeln!(out, "  {engine}: {why}")?;
@@ -67,7 +67,7 @@ fn write_all(report: &Report, out: &mut String) -> std::fmt::Result {
     write_published(report, out)
 }
 
-/// How well joints followed, a line for each engine and figure.
+/// Writes the tracking errors of the joints, a line for each engine and figure.
 fn write_joints(row: &Row, out: &mut String) -> std::fmt::Result {
     let Some(first) = row.outcomes.iter().find(|outcome| !outcome.joints.is_empty()) else { return Ok(()) };
     let names: String = first.joints.iter().map(|joint| format!("{:>14}", joint.joint)).collect();
@@ -92,28 +92,29 @@ fn write_joints(row: &Row, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn line(outcome: &Outcome, ours: Option<&Outcome>) -> String {
+fn outcome_line(outcome: &Outcome, ours: Option<&Outcome>) -> String {
     let Figures { drop_m, creep_m_per_s, way_m, angle_rad, legacy_j, corrected_j, .. } = outcome.figures;
     let Figures { reached_1_mm_s, reached_1_cm_s, reached_5_deg_s, .. } = outcome.figures;
     let share = ours.filter(|ours| !std::ptr::eq(*ours, outcome)).map(|ours| ours.wall_s / outcome.wall_s);
     let cells = [
-        format!("{:>9}", drop_m.map_or("-".into(), |drop| short(1e3 * drop))),
-        format!("{:>10}", creep_m_per_s.map_or("-".into(), |creep| short(1e6 * creep))),
-        format!("{:>9}", short(1e3 * way_m)),
-        format!("{:>9}", short(angle_rad.to_degrees())),
-        format!("{:>7}", time(reached_1_mm_s)),
-        format!("{:>7}", time(reached_1_cm_s)),
-        format!("{:>7}", time(reached_5_deg_s)),
-        format!("{:>9}", short(legacy_j)),
-        format!("{:>9}", short(corrected_j)),
-        format!("{:>8}", short(outcome.wall_s)),
+        format!("{:>9}", drop_m.map_or("-".into(), |drop| two_digits(1e3 * drop))),
+        format!("{:>10}", creep_m_per_s.map_or("-".into(), |creep| two_digits(1e6 * creep))),
+        format!("{:>9}", two_digits(1e3 * way_m)),
+        format!("{:>9}", two_digits(angle_rad.to_degrees())),
+        format!("{:>7}", time_or_never(reached_1_mm_s)),
+        format!("{:>7}", time_or_never(reached_1_cm_s)),
+        format!("{:>7}", time_or_never(reached_5_deg_s)),
+        format!("{:>9}", two_digits(legacy_j)),
+        format!("{:>9}", two_digits(corrected_j)),
+        format!("{:>8}", two_digits(outcome.wall_s)),
         format!("{:>6}", share.map_or("-".into(), |share| format!("{share:.2}"))),
     ];
     format!("  {:<44} {}", outcome.engine, cells.join(" "))
 }
 
-/// Two digits that count, by power of ten where a plain number would be long.
-fn short(value: f64) -> String {
+/// A number with two significant digits, in powers of ten where the plain number would be long; `lost` if it is not
+/// finite.
+fn two_digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".into(),
         size if (1e-3..1e6).contains(&size) => {
@@ -125,11 +126,12 @@ fn short(value: f64) -> String {
     }
 }
 
-fn time(seconds: Option<f64>) -> String {
+/// A time in s, or `never`.
+fn time_or_never(seconds: Option<f64>) -> String {
     seconds.map_or("never".into(), |seconds| format!("{seconds:.3}"))
 }
 
-/// How long the published engines held on, and ours by the same measure.
+/// Writes how long the published engines held the object, and ours by the same measure.
 fn write_published(report: &Report, out: &mut String) -> std::fmt::Result {
     let all = published::all();
     let engines = published::engines(&all);
@@ -159,13 +161,13 @@ fn write_published(report: &Report, out: &mut String) -> std::fmt::Result {
             };
             write!(out, "{:>16}", format!("{} / {}", of(100.0), of(1e8)))?;
         }
-        writeln!(out, "{:>24}", held(report, case))?;
+        writeln!(out, "{:>24}", held_text(report, case))?;
     }
     Ok(())
 }
 
-/// How long ours held on in a case: the shortest of its runs.
-fn held(report: &Report, case: &str) -> String {
+/// Duration of the hold of our engine in a case, the shortest of its runs, in the format of [`Published::shown`].
+fn held_text(report: &Report, case: &str) -> String {
     let rows = report.rows.iter().filter(|row: &&Row| row.case == case);
     let ours = rows.filter_map(Row::ours);
     let lost = ours.clone().filter_map(|outcome| outcome.figures.legacy_end_s).fold(f64::INFINITY, f64::min);
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn figures_have_two_digits() {
-        let shown = [0.0, 0.012_34, 1.26, 12.6, 1234.5, 2.5e-7, 3e9, f64::INFINITY].map(short);
+        let shown = [0.0, 0.012_34, 1.26, 12.6, 1234.5, 2.5e-7, 3e9, f64::INFINITY].map(two_digits);
         assert_eq!(shown, ["0", "0.012", "1.3", "13", "1234", "2.5e-7", "3.0e9", "lost"]);
     }
 }

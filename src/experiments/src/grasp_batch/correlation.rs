@@ -1,4 +1,4 @@
-//! Which measure of a grasp's quality tells whether the lift succeeds?
+//! Correlation of the measures of a grasp's quality with the success of the lift.
 
 use std::cmp::Ordering;
 
@@ -7,39 +7,40 @@ use simpartner_grasp::task::{Measures, Status};
 use super::Row;
 use simpartner_plot::{Document, Line, Plot};
 
-/// Groups of equal size that the grasps are sorted into for the picture: each then has hundreds of thousands.
-const GROUPS: usize = 10;
+/// Number of groups of equal size into which the grasps are sorted for the picture. In a large batch each then has
+/// hundreds of thousands.
+const GROUP_COUNT: usize = 10;
 
-/// What the rows of a batch say of all measures.
+/// Correlation of all measures with the success of the lift, over the rows of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Correlation {
-    /// Grasps that touched the object and were lifted.
+    /// Number of grasps that touched the object and began the lift.
     pub lifted: usize,
-    /// Those of them that succeeded.
+    /// Number of these whose lift succeeded.
     pub succeeded: usize,
-    /// For each measure.
+    /// Correlation of each measure.
     pub measures: Vec<MeasureCorrelation>,
 }
 
-/// How a measure before the lift goes with its success.
+/// Correlation of a measure before the lift with the success of the lift.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasureCorrelation {
-    /// Its name.
+    /// Name of the measure.
     pub name: &'static str,
-    /// Mean of grasps whose lift succeeded, and of the others.
+    /// Means of the measure: of grasps whose lift succeeded, and of the others.
     pub means: [f64; 2],
-    /// Pearson's correlation with success as 1 and failure as 0.
+    /// Pearson's coefficient, with success as 1 and failure as 0.
     pub pearson: Option<f64>,
-    /// Spearman's: the same of ranks, which asks for no straight line.
+    /// Spearman's coefficient: the same for ranks, which does not assume a linear relation.
     pub spearman: Option<f64>,
-    /// The probability that of a success and a failure, drawn at random, the success has the larger measure, ties counted half (Mann and
-    /// Whitney): 0.5 tells nothing.
+    /// Area under the ROC curve: the probability that a random success has a larger measure than a random failure, with
+    /// ties counted half (Mann and Whitney). At 0.5 the measure predicts nothing.
     pub auc: Option<f64>,
-    /// The rate of success in groups of equal size, those of the smallest measure first.
+    /// Rates of success in groups of equal size, the group with the smallest measures first.
     pub rates: Vec<f64>,
 }
 
-/// Correlates the quality of the grasps of a batch with their success.
+/// Correlates the measures of the grasps of a batch with the success of their lifts.
 pub fn correlate(rows: &[Row]) -> Correlation {
     let lifted: Vec<([f64; 7], bool)> = rows
         .iter()
@@ -55,8 +56,8 @@ pub fn correlate(rows: &[Row]) -> Correlation {
                 .map(|wanted| mean(values.iter().zip(&success).filter(|(_, s)| **s == wanted).map(|(v, _)| *v))),
             pearson: pearson(&values, &success),
             spearman: pearson(&ranks(&values), &ranks(&success)),
-            auc: auc(&values, &success),
-            rates: rates(&values, &success),
+            auc: area_under_curve(&values, &success),
+            rates: success_rates(&values, &success),
         }
     };
     Correlation {
@@ -67,7 +68,7 @@ pub fn correlate(rows: &[Row]) -> Correlation {
 }
 
 impl Correlation {
-    /// The rates of success over the ranks of the measures.
+    /// Plots of the rates of success over the ranks of the measures, as SVG.
     pub fn picture(&self, title: &str) -> String {
         let plot = |which: &dyn Fn(&str) -> bool, name: &str| {
             let mut plot = Plot::new(name, "rank of the grasp by the measure, %", "lifts that succeed, %");
@@ -94,7 +95,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if count == 0 { f64::NAN } else { sum / count as f64 }
 }
 
-/// `None` where one of the two is the same throughout.
+/// Pearson's coefficient; `None` if one of the two variables is constant.
 fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
     let (middle_a, middle_b) = (mean(a.iter().copied()), mean(b.iter().copied()));
     let sum =
@@ -104,16 +105,16 @@ fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
     (scale > 0.0).then(|| both / scale)
 }
 
-/// The order of values.
-fn order(values: &[f64]) -> Vec<usize> {
+/// Indices of the values in ascending order.
+fn ascending_order(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]).then(a.cmp(b)));
     order
 }
 
-/// Ranks from 1; equal values share the mean of theirs.
+/// Ranks of the values from 1; equal values have the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
-    let order = order(values);
+    let order = ascending_order(values);
     let mut ranks = vec![0.0; values.len()];
     let mut first = 0;
     while first < order.len() {
@@ -127,7 +128,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-fn auc(values: &[f64], success: &[f64]) -> Option<f64> {
+/// Area under the ROC curve; `None` without a success or without a failure.
+fn area_under_curve(values: &[f64], success: &[f64]) -> Option<f64> {
     let good = success.iter().filter(|success| **success == 1.0).count() as f64;
     let bad = success.len() as f64 - good;
     let sum: f64 =
@@ -135,9 +137,10 @@ fn auc(values: &[f64], success: &[f64]) -> Option<f64> {
     (good > 0.0 && bad > 0.0).then(|| (sum - good * (good + 1.0) / 2.0) / (good * bad))
 }
 
-/// The rate in each group. Grasps with equal values have the mean of all of these, so that it does not matter which group they come into.
-fn rates(values: &[f64], success: &[f64]) -> Vec<f64> {
-    let order = order(values);
+/// Rate of success in each group. Grasps with equal values count with the mean of their successes, so that the result
+/// does not depend on the group they fall into.
+fn success_rates(values: &[f64], success: &[f64]) -> Vec<f64> {
+    let order = ascending_order(values);
     let ranks = ranks(values);
     let mut shared = vec![0.0; values.len()];
     let mut first = 0;
@@ -148,7 +151,7 @@ fn rates(values: &[f64], success: &[f64]) -> Vec<f64> {
         equal.iter().for_each(|place| shared[*place] = rate);
         first += count;
     }
-    let groups = GROUPS.min(order.len());
+    let groups = GROUP_COUNT.min(order.len());
     let bound = |group: usize| group * order.len() / groups.max(1);
     (0..groups).map(|group| mean(order[bound(group)..bound(group + 1)].iter().map(|place| shared[*place]))).collect()
 }
@@ -157,8 +160,8 @@ fn rates(values: &[f64], success: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Spearman's coefficient by hand: ranks 1, 2.5, 2.5, 4 and 1.5, 1.5, 3.5, 3.5 have products that sum to 3, and squares that sum
-    /// to 4.5 and 4.
+    /// Spearman's coefficient by hand. Less their means, the ranks 1, 2.5, 2.5, 4 and 1.5, 1.5, 3.5, 3.5 have products
+    /// that sum to 3, and squares that sum to 4.5 and 4.
     #[test]
     fn coefficients_are_those_of_the_textbook() {
         let (values, success) = ([1.0, 5.0, 5.0, 9.0], [0.0, 0.0, 1.0, 1.0]);
@@ -166,9 +169,9 @@ mod tests {
         let spearman = pearson(&ranks(&values), &ranks(&success)).unwrap_or_default();
         assert!((spearman - 3.0 / (4.5f64 * 4.0).sqrt()).abs() < 1e-12, "{spearman}");
         // Of the four pairs of a success and a failure three are in order, and one is a tie.
-        assert_eq!(auc(&values, &success), Some(0.875));
-        assert_eq!(rates(&values, &success), [0.0, 0.5, 0.5, 1.0]);
+        assert_eq!(area_under_curve(&values, &success), Some(0.875));
+        assert_eq!(success_rates(&values, &success), [0.0, 0.5, 0.5, 1.0]);
         assert_eq!(pearson(&[1.0, 1.0], &[0.0, 1.0]), None);
-        assert_eq!(auc(&[1.0], &[1.0]), None);
+        assert_eq!(area_under_curve(&[1.0], &[1.0]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Rows as a table for other programs.
+//! Rows of a batch as comma-separated values for other programs.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use simpartner_model::Pose;
 
 use super::{
     Row,
-    figures::{Figure, QUALITY, figures},
+    figures::{Figure, QUALITY_PREFIX, figures},
 };
 
-/// A table with a line for each row, and a first one with names. What a task did not come to is empty.
+/// A table with a line for each row, after a line with names. A figure that a task did not reach is an empty cell.
 pub fn csv(rows: &[Row]) -> String {
     let mut text = String::from("task,status");
     for Figure { name, unit, .. } in figures(&Outcome::of(Status::Filtered, &Pose::IDENTITY)) {
-        let name = name.strip_prefix(QUALITY).unwrap_or(&name);
+        let name = name.strip_prefix(QUALITY_PREFIX).unwrap_or(&name);
         text.extend([",", name, if unit.is_empty() { "" } else { "_" }, unit]);
     }
     text.push_str(",cause\n");

@@ -7,48 +7,48 @@ use simpartner_dynamics::BuildError;
 use simpartner_grasp::{sample::SampleError, task::TaskError};
 use thiserror::Error;
 
-/// Reason why a batch cannot be made.
+/// Errors of a batch of grasp tasks.
 #[derive(Debug, Error)]
 pub enum BatchError {
-    /// The gripper or the object.
+    /// The gripper or the object does not fit the task.
     #[error("{0}")]
     Task(#[from] TaskError),
-    /// The sampler.
+    /// No target can be drawn.
     #[error("{0}")]
     Sample(#[from] SampleError),
-    /// The engine.
+    /// The engine cannot represent the scene.
     #[error("{0}")]
     Build(#[from] BuildError),
-    /// A file that cannot be read or written.
+    /// A file cannot be read or written.
     #[error("{}: {error}", .path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// A file that holds something else.
+    /// A file of rows is invalid, or belongs to another batch.
     #[error("{}:{line}: {what}", .path.display())]
     Rows {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Its line.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong with it, and what to do.
+        /// Description of the error, and a remedy.
         what: String,
     },
-    /// The files of a task in a log.
+    /// The files of a task in a log are invalid.
     #[error("{0}")]
     Files(#[from] Diagnostics),
-    /// A log that names a task which cannot be made again.
+    /// A log names a task that cannot be reconstructed.
     #[error("{0}")]
     Logged(String),
-    /// There are fewer targets.
+    /// There is no task with this number.
     #[error("there are {count} targets, and no task {number}: they are counted from 0")]
     NoTask {
-        /// How many.
+        /// Number of targets.
         count: u64,
-        /// Which was asked for.
+        /// The number that was requested.
         number: u64,
     },
 }

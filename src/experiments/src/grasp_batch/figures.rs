@@ -1,22 +1,23 @@
-//! The numbers of a row, for tables.
+//! Figures of a task's outcome, for tables.
 
 use simpartner_grasp::task::{Measures, Outcome};
 
-/// A number of a row.
+/// A named number of a task's outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Its name, which begins with `quality_` for a measure before the lift, and for one after it ends with `_after`, too.
+    /// Name of the figure. Names of quality measures begin with `quality_`; those of measures after the lift also end
+    /// with `_after`.
     pub name: String,
-    /// Its unit; empty for a count and for what has none.
+    /// Unit; empty for counts and other dimensionless numbers.
     pub unit: &'static str,
-    /// `None` where the task did not come to it.
+    /// Value; `None` if the task did not reach the state that determines it.
     pub value: Option<f64>,
 }
 
-/// The prefix of measures of quality.
-pub(super) const QUALITY: &str = "quality_";
+/// Prefix of the names of quality measures.
+pub(super) const QUALITY_PREFIX: &str = "quality_";
 
-/// The numbers of what came of a task, in the order of the columns of a table, the same for every task.
+/// The figures of an outcome, in the order of a table's columns. The names are the same for every task.
 pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     let figure = |name: &str, unit, value| Figure { name: name.to_owned(), unit, value };
     let times = outcome.times;
@@ -37,7 +38,7 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     for (quality, when) in [(outcome.quality, ""), (outcome.quality_after, "_after")] {
         let values = quality.map(|quality| quality.values());
         let measure = |(index, name): (usize, &&str)| {
-            figure(&format!("{QUALITY}{name}{when}"), "", values.map(|values| values[index]))
+            figure(&format!("{QUALITY_PREFIX}{name}{when}"), "", values.map(|values| values[index]))
         };
         all.extend(Measures::NAMES.iter().enumerate().map(measure));
     }

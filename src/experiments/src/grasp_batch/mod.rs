@@ -1,8 +1,9 @@
-//! Batches of grasp tasks: many targets, on several threads, a row of a file for each.
+//! Batches of grasp tasks: many targets, on several threads, with a row of a file for each.
 //!
-//! A row depends on nothing but the files and the task's number, and when all are there the file is sorted: so its bytes are the same for any number of
-//! threads, and after any number of kills. Rows are JSON, one a line, behind a line that says of what batch they are. [`correlate`]
-//! asks them which measure of quality tells whether a lift succeeds. The module knows no clock. Start at [`run`].
+//! A row depends only on the files and the task's number, and the complete file is sorted. Its bytes are therefore the
+//! same for any number of threads, and after any number of interruptions. Rows are JSON, one per line, after a line
+//! that identifies the batch. [`correlate`] relates the measures of quality to the success of the lift. The module
+//! knows no clock. Start at [`run`].
 
 mod correlation;
 mod csv;
@@ -37,22 +38,24 @@ pub use error::BatchError;
 pub use figures::{Figure, figures};
 pub use rows::{Row, read};
 
-/// Grasp tasks of a file, as a batch makes them.
+/// The grasp tasks of a batch.
 pub struct Tasks {
     scene: Arc<Scene>,
+    /// Source of random targets; `None` if the file gives targets.
     sampler: Option<Sampler>,
     targets: Vec<Pose>,
     seed: u64,
     count: u64,
-    /// What the rows depend on.
+    /// Identification of the batch: everything that the rows depend on.
     header: rows::Header,
 }
 
 impl Tasks {
-    /// Prepares the tasks of a file, so many of them; without a number all targets of the file, or one that is drawn.
+    /// Prepares `count` tasks of a file. By default these are all targets of the file, or one random target if the file
+    /// has none.
     ///
     /// # Errors
-    /// When the gripper cannot be moved as asked, or the object has no surface to draw targets from.
+    /// The gripper cannot move as the tasks require, or the object has no surface to draw targets from.
     pub fn new(file: &GraspTaskFile, seed: u64, count: Option<u64>) -> Result<Self, BatchError> {
         let scene = Arc::new(Scene::new(file.world.mechanism.clone(), file.task.clone())?);
         let targets = file.task.targets.clone();
@@ -65,34 +68,34 @@ impl Tasks {
             true => count.unwrap_or(1),
             false => count.unwrap_or(given).min(given),
         };
-        let header = rows::Header::of(file, seed);
+        let header = rows::Header::from_file(file, seed);
         Ok(Self { scene, sampler, targets, seed, count, header })
     }
 
-    /// How many there are.
+    /// Number of tasks.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Names the batch: a hash of all that its rows depend on, in hexadecimal.
+    /// Key of the batch: a hash of everything that its rows depend on, in hexadecimal.
     pub fn key(&self) -> String {
         self.header.key()
     }
 
-    /// Seed of the targets that are drawn.
+    /// Seed of random targets.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// What they are tried in.
+    /// The scene in which the tasks run.
     pub fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
 
-    /// The target of a task.
+    /// Target of a task, `object_from_tcp`.
     ///
     /// # Errors
-    /// Where there is no such task, or no pose passes the filters.
+    /// There is no task with this number, or no pose passes the filters.
     pub fn target(&self, number: u64) -> Result<Pose, BatchError> {
         match &self.sampler {
             Some(sampler) => Ok(sampler.pose(self.seed, number)?),
@@ -103,10 +106,10 @@ impl Tasks {
         }
     }
 
-    /// Makes one task. What goes wrong in it is a status.
+    /// Runs one task. A failure of the task is reported in the row's status.
     ///
     /// # Errors
-    /// Where there is no such task.
+    /// There is no task with this number, or the engine cannot represent the scene.
     pub fn run(&self, number: u64) -> Result<Row, BatchError> {
         let target = match self.target(number) {
             Err(BatchError::Sample(error)) => {
@@ -116,7 +119,7 @@ impl Tasks {
             }
             target => target?,
         };
-        // A fault of the engine in one task is no reason to lose the others.
+        // A panic of the engine in one task must not lose the others.
         let made = catch_unwind(AssertUnwindSafe(|| self.scene.run(&target)));
         let failed = |cause: String| Outcome { cause: Some(cause), ..Outcome::of(Status::SimulationFailure, &target) };
         let outcome = match made {
@@ -130,27 +133,30 @@ impl Tasks {
     }
 }
 
-/// How many tasks ended in which way.
+/// Number of tasks with each status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts(pub BTreeMap<Status, u64>);
 
 impl Counts {
-    /// With one more.
+    /// Counts a task with this status.
     pub fn add(&mut self, status: Status) {
         *self.0.entry(status).or_default() += 1;
     }
 
-    /// All of them.
+    /// Number of all tasks.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
 }
 
-/// Makes all tasks that are not in the file yet, on so many threads, and sorts the file when all are there. `follow` is called with each row and the counts up to it:
-/// first with those that the file has, by their numbers, then with each that is made, as soon as it is in the file.
+/// Runs all tasks that are not in the file yet, on `jobs` threads, and sorts the file at the end.
+///
+/// `follow` is called with each row and the counts up to it: first with the rows that the file already has, in the
+/// order of their numbers, then with each new row as soon as it is in the file.
 ///
 /// # Errors
-/// When the file is of another batch, or cannot be read or written, and those of `follow`, which end the batch. The rows that the file has stay.
+/// The file belongs to another batch, or cannot be read or written. Errors of `follow` also end the batch. Rows that
+/// are in the file stay there.
 pub fn run<E: From<BatchError>>(
     tasks: &Tasks,
     jobs: usize,
@@ -173,7 +179,7 @@ pub fn run<E: From<BatchError>>(
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     let Some(task) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-                    // The receiver is gone only where writing has failed.
+                    // The receiver is dropped only if writing has failed.
                     if sender.send(tasks.run(*task)).is_err() {
                         return;
                     }
@@ -195,6 +201,6 @@ pub fn run<E: From<BatchError>>(
         made
     });
     made?;
-    file.finish()?;
+    file.sort_rows()?;
     Ok(counts)
 }

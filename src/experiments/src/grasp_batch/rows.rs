@@ -1,4 +1,4 @@
-//! The file of a batch: a line that says of what batch it is, and a row for each task.
+//! The file of a batch: a header line that identifies the batch, and a row for each task.
 
 use std::{
     collections::BTreeMap,
@@ -13,12 +13,12 @@ use simpartner_grasp::task::Outcome;
 
 use super::error::BatchError;
 
-/// What the first line says the file is.
-const FORMAT: &str = "simpartner grasp rows";
-/// Grows when rows mean something else.
-const VERSION: u32 = 1;
+/// Name of the format in the header line.
+const FORMAT_NAME: &str = "simpartner grasp rows";
+/// Version of the format. It is incremented when the meaning of rows changes.
+const FORMAT_VERSION: u32 = 1;
 
-/// The first line.
+/// The header line, which identifies the batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     format: String,
@@ -26,33 +26,33 @@ pub struct Header {
     /// Name of the tasks.
     name: String,
     seed: u64,
-    /// A hash of all files that the tasks were read from.
+    /// Hash of all files that the tasks were read from.
     files: String,
-    /// The program that made the rows: another one may compute other numbers.
+    /// Version of the program that made the rows; another version may compute other numbers.
     program: String,
 }
 
-/// A task and what came of it.
+/// A task and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its number in the batch, from 0.
+    /// Number of the task in the batch, from 0.
     pub task: u64,
-    /// What came of it.
+    /// Outcome of the task.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
 impl Header {
-    pub(super) fn of(file: &GraspTaskFile, seed: u64) -> Self {
+    pub(super) fn from_file(file: &GraspTaskFile, seed: u64) -> Self {
         let mut hasher = blake3::Hasher::new();
         for source in file.sources.iter().chain(&file.world.sources) {
-            // Lengths keep what ends one file apart from what begins the next.
+            // Hashing the lengths keeps the end of one file apart from the start of the next.
             hasher.update(&(source.bytes().len() as u64).to_le_bytes());
             hasher.update(source.bytes());
         }
         Self {
-            format: FORMAT.into(),
-            version: VERSION,
+            format: FORMAT_NAME.into(),
+            version: FORMAT_VERSION,
             name: file.task.name.clone(),
             seed,
             files: hasher.finalize().to_hex()[..16].to_owned(),
@@ -60,14 +60,14 @@ impl Header {
         }
     }
 
-    /// Names the batch: rows that depend on the same have the same key.
+    /// Key of the batch: a hash of all fields. Rows of batches with the same key are interchangeable.
     pub(super) fn key(&self) -> String {
         let Self { format, version, name, seed, files, program } = self;
         let all = [format.as_str(), &version.to_string(), name, &seed.to_string(), files, program];
         blake3::hash(all.join("\n").as_bytes()).to_hex()[..16].to_owned()
     }
 
-    /// What of this header is not as in another one.
+    /// Description of the first field that differs from another header's.
     fn difference(&self, other: &Self) -> Option<String> {
         let Self { format, version, name, seed, files, program } = self;
         let pairs = [
@@ -83,17 +83,17 @@ impl Header {
     }
 }
 
-/// A file of rows that grows.
+/// A file of rows that is open for appending.
 pub(super) struct File {
     path: PathBuf,
     file: fs::File,
     header: String,
-    /// The lines as they are in the file.
+    /// Text of each row's line, by the number of the task.
     lines: BTreeMap<u64, String>,
 }
 
 impl File {
-    /// Opens a file to go on with it, or begins it. A last line that a kill has cut off is taken away.
+    /// Opens a file to continue it, or creates it. An incomplete last line, left by an interruption, is removed.
     pub(super) fn open(path: &Path, header: &Header) -> Result<Self, BatchError> {
         let failed = |error| BatchError::File { path: path.to_owned(), error };
         let options = || fs::File::options().read(true).write(true).create(true).truncate(false).open(path);
@@ -108,7 +108,7 @@ impl File {
             None if !text.is_empty() && !own.starts_with(&text) => {
                 return Err(refuse(1, "this is no file of grasp rows; give another --output".into()));
             }
-            // A file that is new, or that a kill has cut off in its first line.
+            // The file is new, or was interrupted in its first line.
             None => {
                 file.set_len(0).map_err(failed)?;
                 file.write_all(own.as_bytes()).map_err(failed)?;
@@ -132,11 +132,12 @@ impl File {
         Ok(Self { path: path.to_owned(), file, header: own, lines: known })
     }
 
+    /// True if the file has the row of this task.
     pub(super) fn has(&self, task: u64) -> bool {
         self.lines.contains_key(&task)
     }
 
-    /// Those of the first so many tasks that are there.
+    /// The rows in the file whose task numbers are below `count`.
     pub(super) fn rows(&self, count: u64) -> impl Iterator<Item = Result<Row, BatchError>> {
         self.lines.range(..count).map(|(_, line)| {
             let refuse = |error: serde_json::Error| BatchError::File { path: self.path.clone(), error: error.into() };
@@ -144,7 +145,7 @@ impl File {
         })
     }
 
-    /// Adds a row at the end, with one write.
+    /// Appends a row with a single write.
     pub(super) fn append(&mut self, row: &Row) -> Result<(), BatchError> {
         let failed = |error| BatchError::File { path: self.path.clone(), error };
         let line = serde_json::to_string(row).map_err(|error| failed(error.into()))?;
@@ -153,8 +154,8 @@ impl File {
         Ok(())
     }
 
-    /// Sorts the rows: into another file, which then takes the place of this one.
-    pub(super) fn finish(self) -> Result<(), BatchError> {
+    /// Sorts the rows into another file, which then replaces this one.
+    pub(super) fn sort_rows(self) -> Result<(), BatchError> {
         let failed = |error| BatchError::File { path: self.path.clone(), error };
         let sorted = self.lines.values().fold(self.header.clone(), |text, line| text + line + "\n");
         let beside = PathBuf::from(format!("{}.sorted", self.path.display()));
@@ -163,17 +164,17 @@ impl File {
     }
 }
 
-/// Reads all rows of a file.
+/// Reads all rows of a file. An incomplete last line, left by an interruption, is ignored.
 ///
 /// # Errors
-/// When it cannot be read, or holds anything but rows. A last line that a kill has cut off counts as none.
+/// The file cannot be read, or is no file of rows.
 pub fn read(path: &Path) -> Result<Vec<Row>, BatchError> {
     let text = fs::read_to_string(path).map_err(|error| BatchError::File { path: path.to_owned(), error })?;
     let refuse = |line: usize, what: String| BatchError::Rows { path: path.to_owned(), line, what };
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let mut lines = text[..whole].lines().enumerate();
     let header = lines.next().and_then(|(_, first)| serde_json::from_str::<Header>(first).ok());
-    if header.is_none_or(|header| (header.format.as_str(), header.version) != (FORMAT, VERSION)) {
+    if header.is_none_or(|header| (header.format.as_str(), header.version) != (FORMAT_NAME, FORMAT_VERSION)) {
         return Err(refuse(1, "this is no file that `grasp run` of this version has written".into()));
     }
     let row = |(index, line): (usize, &str)| {

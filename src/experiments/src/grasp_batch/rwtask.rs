@@ -1,4 +1,4 @@
-//! Grasp tasks of RobWork: targets taken from a file, and rows written as one.
+//! Grasp task files of RobWork: targets are read from them, and rows are written as one.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{
@@ -10,14 +10,14 @@ use simpartner_model::{Axis, Pose};
 
 use super::Row;
 
-/// Turns of an approach that count as none, rad.
-const STRAIGHT: f64 = 1e-9;
+/// Largest rotation of an approach that counts as none, rad.
+const ROTATION_TOLERANCE: f64 = 1e-9;
 
-/// Takes targets, approach, retraction, and the gripper's coordinates and efforts from a file of RobWork, in place of those of the tasks. The
-/// frame of the targets is taken for the object's.
+/// Takes targets, approach, retraction, and the gripper's coordinates and efforts from a file of RobWork, in place of
+/// those of the tasks. The targets' reference frame is assumed to be the object's.
 ///
 /// # Errors
-/// A sentence that says what of the file does not fit.
+/// The file does not fit the task; the error is a sentence.
 pub fn take(file: &mut GraspTaskFile, path: &str, text: &str) -> Result<(), String> {
     let read = rwtask::read_text(path, text).map_err(|problem| problem.to_string())?;
     let [subtask] = &read.subtasks[..] else {
@@ -26,7 +26,7 @@ pub fn take(file: &mut GraspTaskFile, path: &str, text: &str) -> Result<(), Stri
     if subtask.targets.is_empty() {
         return Err(format!("{path}: the subtask has no target"));
     }
-    if subtask.approach.rotation.angle_between(DQuat::IDENTITY) > STRAIGHT {
+    if subtask.approach.rotation.angle_between(DQuat::IDENTITY) > ROTATION_TOLERANCE {
         return Err(format!(
             "{path}: its approach turns the gripper, and slides carry it straight on: leave its rotation out"
         ));
@@ -61,7 +61,7 @@ pub fn take(file: &mut GraspTaskFile, path: &str, text: &str) -> Result<(), Stri
     Ok(())
 }
 
-/// The rows of a batch as RobWork has them.
+/// The rows of a batch as a task file of RobWork.
 pub fn of_rows(file: &GraspTaskFile, rows: &[Row]) -> RwTask {
     let (task, mechanism) = (&file.task, &file.world.mechanism);
     let translation = |translation: DVec3| Pose { translation, ..Pose::IDENTITY };
@@ -92,7 +92,7 @@ fn pose_of([x, y, z, i, j, k, w]: [f64; 7]) -> Pose {
 
 fn target(row: &Row) -> RwTarget {
     let Outcome { target, approach, grasp, lift, quality, quality_after, .. } = &row.outcome;
-    // Rows have the object in the tool's frame.
+    // Rows hold the object's pose in the tool's frame; RobWork's files hold the inverse.
     let tool = |pose: &Option<[f64; 7]>| pose.map(|pose| pose_of(pose).inverse());
     let contact = |contact: &TaskContact| {
         let mut numbers = [0.0; 9];

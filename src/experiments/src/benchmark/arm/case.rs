@@ -1,16 +1,16 @@
-//! A case of the arm: masses, controller and start.
+//! Cases of the arm: masses, controller and initial state.
 
 use serde::Serialize;
 
-/// How one joint is swung.
+/// Target motion and gains of one joint.
 pub(super) struct Swing {
-    /// A, rad; also the largest target of the rate, rad/s.
+    /// Amplitude A, rad; also the largest target of the rate, rad/s.
     pub(super) rate: f64,
-    /// k, rad/s.
+    /// Angular frequency k, rad/s.
     pub(super) frequency: f64,
-    /// Kp, N m/rad.
+    /// Gain Kp, N m/rad.
     pub(super) stiffness: f64,
-    /// Kv, N m s/rad.
+    /// Gain Kv, N m s/rad.
     pub(super) damping: f64,
 }
 
@@ -18,7 +18,7 @@ const fn swing(rate: f64, frequency: f64, stiffness: f64, damping: f64) -> Swing
     Swing { rate, frequency, stiffness, damping }
 }
 
-/// From the base to the hand: A = 2.5 k, but for the first two, which are 2.5 and 0.25 k.
+/// The joints from the base to the hand. A is 2.5 k, but for the second joint, whose A is 0.25 k.
 pub(super) const SWINGS: [Swing; 6] = [
     swing(2.5, 1.0, 300.0, 120.0),
     swing(0.5, 2.0, 300.0, 120.0),
@@ -29,52 +29,53 @@ pub(super) const SWINGS: [Swing; 6] = [
 ];
 
 impl Swing {
+    /// Target of the angle, rad, and of the rate, rad/s, at a time, s.
     pub(super) fn target(&self, time: f64) -> (f64, f64) {
         let phase = self.frequency * time;
         (self.rate * libm::sin(phase), self.rate * libm::cos(phase))
     }
 }
 
-/// Which masses the links have.
+/// Masses and inertias of the links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Inertias {
     /// Those of the benchmark's arm.
     Published,
-    /// Mass in kg and all moments in kg m² of the i-th link from the base on are the i-th power of one over this number.
+    /// For this number b: mass in kg and all moments in kg m² of the i-th link from the base are b to the power of -i.
     Powers(u32),
 }
 
-/// When the torque of a step is taken.
+/// State from which the controller's torque in a step is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Control {
-    /// At its end.
+    /// The state at the end of the step.
     Implicit,
-    /// At its start, as published.
+    /// The state at the start of the step, as published.
     Explicit,
 }
 
-/// How it begins.
+/// Initial state of fingers and block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Start {
-    /// The fingers touch the block, and the block moves with the hand: a grasp that has been made.
+    /// The fingers touch the block, and the block moves with the hand: the grasp has been made.
     Held,
     /// As published: the fingers are 0.5 mm away on each side, and the block is at rest while the hand starts at 3 m/s.
     Published,
 }
 
-/// A case.
+/// A case of the arm.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Arm {
-    /// Whether hand and pads are meshes of triangles in place of boxes.
+    /// True if hand and pads are triangle meshes in place of boxes.
     pub polygonal_hand: bool,
-    /// Whether the block is one.
+    /// True if the block is a triangle mesh in place of a box.
     pub polygonal_block: bool,
-    /// The masses.
+    /// Masses of the links.
     pub inertias: Inertias,
     /// Coulomb's coefficient of pads and block.
     pub friction: f64,
-    /// When torques are taken.
+    /// State from which torques are computed.
     pub control: Control,
-    /// How it begins.
+    /// Initial state.
     pub start: Start,
 }

@@ -1,12 +1,14 @@
-//! An arm that swings a block in its hand for 100 s, by the controller of the benchmark.
+//! An arm that swings a block in its hand for 100 s, with the controller of the benchmark.
 //!
-//! The targets of the six joints are q = A sin(k t) and, for the rates, A cos(k t): the authors' code leaves out the factor k, so that the two
-//! contradict each other but for the first joint, and so it is here. The torques are Kp (target - q) + Kv (target' - q') without compensation of
-//! gravity, bounded by what the joint can exert. Each finger is pressed on with 100 N.
+//! The targets of the six joints are q = A sin(k t) for the angles and A cos(k t) for the rates. The authors' code
+//! leaves out the factor k, so that angles and rates contradict each other for all joints but the first; this is kept.
+//! The torques are Kp (target - q) + Kv (target' - q') without compensation of gravity, bounded by the joint's largest
+//! torque. Each finger presses with 100 N.
 //!
-//! As published ([`Control::Explicit`]) the torque of a step is that of the state at its start. At 1 ms that is unstable for the wrist of the real arm: Kv h is 6e-3,
-//! 4.5 times the inertia behind the last joint, and beyond 2 such a loop swings up until the torque's bound stops it. With [`Control::Implicit`] the law holds at the
-//! end of the step, as a controller on a faster clock would have it.
+//! As published ([`Control::Explicit`]) the torque of a step is computed from the state at its start. At 1 ms that is
+//! unstable for the wrist of the real arm: Kv h is 6e-3, 4.5 times the inertia behind the last joint. Beyond a ratio of
+//! 2 the oscillation grows until the torque's bound limits it. With [`Control::Implicit`] the law holds at the end of
+//! the step, as for a controller on a faster clock.
 
 mod case;
 mod model;
@@ -23,10 +25,10 @@ use case::{SWINGS, Swing};
 
 use super::{BenchmarkError, Clock, Controller, Grip, JointError, Outcome};
 
-/// With how much a finger is pressed on, N.
+/// Force of each finger, N.
 pub const FINGER_FORCE: f64 = 100.0;
 
-/// The names of the variants, as the published results have them.
+/// Names of the variants in the published results.
 pub const VARIANTS: [&str; 9] = [
     "primitiveall",
     "polygonalblock",
@@ -40,7 +42,7 @@ pub const VARIANTS: [&str; 9] = [
 ];
 
 impl Arm {
-    /// The variant of a name, if there is one.
+    /// The variant with this name, if there is one.
     pub fn variant(name: &str, friction: f64, control: Control, start: Start) -> Option<Self> {
         if !VARIANTS.contains(&name) {
             return None;
@@ -56,7 +58,7 @@ impl Arm {
         })
     }
 
-    /// The name of its variant.
+    /// Name of the variant.
     pub fn name(&self) -> String {
         match (self.inertias, self.polygonal_hand, self.polygonal_block) {
             (Inertias::Powers(base), ..) => format!("inertialmod_{base}x"),
@@ -67,14 +69,14 @@ impl Arm {
         }
     }
 
-    /// Its world as a file.
+    /// The XML text of the case's world.
     pub fn text(&self) -> String {
-        model::text(self)
+        model::world_text(self)
     }
 
-    /// What drives it, for other engines: a line for each joint with the amplitude, frequency, gains and bound of its controller and its first rate,
-    /// and one for each finger with its force.
-    pub(super) fn plan(&self) -> String {
+    /// The controller as text for other engines: a line for each joint with the amplitude, frequency, gains and bound
+    /// of its controller and its initial rate, a line for each finger with its force, and the bodies to report.
+    pub(super) fn control_plan(&self) -> String {
         let joint = |(hinge, swing): (&model::Hinge, &Swing)| {
             let Swing { rate, frequency, stiffness, damping } = swing;
             format!("swing {} {rate} {frequency} {stiffness} {damping} {} {rate}\n", hinge.name, hinge.max_effort)
@@ -83,22 +85,23 @@ impl Arm {
         let fingers = model::SLIDERS.map(|(name, _, closes)| format!("push {name} {}\n", closes * FINGER_FORCE));
         let carried = if self.start == Start::Held { "carried Block FingerLeft\n" } else { "" };
         let explicit = if self.control == Control::Explicit { "explicit\n" } else { "" };
-        let watched = WATCHED.map(|name| format!("watch {name}\n")).concat();
+        let watched = REPORTED_BODIES.map(|name| format!("watch {name}\n")).concat();
         swings + &fingers.concat() + carried + explicit + &watched
     }
 
-    /// The world.
+    /// The case's world, read from its text.
     ///
     /// # Errors
-    /// When the reader refuses it, such as for a coefficient below zero.
+    /// The reader refuses it, for example because of a coefficient below zero.
     pub fn world(&self) -> Result<World, BenchmarkError> {
-        super::world(&self.text())
+        super::read_world(&self.text())
     }
 
-    /// Lets so many seconds pass in our engine. The angles of the joints come with it, at each of [`SAMPLE`].
+    /// Simulates the case in our engine for this time, s. Also returns the angles of the joints, sampled every
+    /// [`SAMPLE`].
     ///
     /// # Errors
-    /// When the engine refuses the world or the timestep.
+    /// The engine refuses the world or the timestep.
     pub fn run(
         &self,
         timestep_s: f64,
@@ -108,11 +111,11 @@ impl Arm {
     ) -> Result<(Outcome, Angles), BenchmarkError> {
         let world = self.world()?;
         let mut grip = Grip::new(&world, timestep_s, settings, is_finger, is_block)?;
-        // The hand moves, so how high the block is says nothing.
+        // The hand moves, so the height of the block has no meaning.
         grip.gravity = None;
-        let mut driver = Driver::new(&world.mechanism, self.control, timestep_s);
+        let mut driver = ArmController::new(&world.mechanism, self.control, timestep_s);
         let outcome = grip.run(seconds, clock, &mut driver);
-        Ok((Outcome { joints: driver.angles.errors(None), ..outcome }, driver.angles))
+        Ok((Outcome { joints: driver.angles.tracking_errors(None), ..outcome }, driver.angles))
     }
 }
 
@@ -120,29 +123,29 @@ pub(super) fn is_finger(name: &str) -> bool {
     name.starts_with("Finger")
 }
 
-/// The bodies that a peer tells of.
-pub(super) const WATCHED: [&str; 3] = ["FingerLeft", "FingerRight", "Block"];
-/// How many joints are swung.
-pub(super) const JOINTS: usize = SWINGS.len();
+/// Names of the bodies whose motion a peer reports.
+pub(super) const REPORTED_BODIES: [&str; 3] = ["FingerLeft", "FingerRight", "Block"];
+/// Number of joints of the arm.
+pub(super) const JOINT_COUNT: usize = SWINGS.len();
 
 fn is_block(name: &str) -> bool {
     name == "Block"
 }
 
-/// How often angles are taken, s.
+/// Sampling interval of the angles, s.
 pub const SAMPLE: f64 = 0.01;
 
-/// Angles of the joints over time.
+/// Samples of the joints' angles: time, s, and angles, rad.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Angles(Vec<(f64, [f64; JOINTS])>);
+pub struct Angles(Vec<(f64, [f64; JOINT_COUNT])>);
 
 impl Angles {
-    pub(super) fn take(&mut self, time: f64, angles: [f64; JOINTS]) {
+    pub(super) fn add_sample(&mut self, time: f64, angles: [f64; JOINT_COUNT]) {
         self.0.push((time, angles));
     }
 
-    /// How far they are from the controller's targets, and from others of the same times.
-    pub(super) fn errors(&self, ours: Option<&Self>) -> Vec<JointError> {
+    /// Differences of the angles from the controller's targets, and from our engine's angles at the same times.
+    pub(super) fn tracking_errors(&self, ours: Option<&Self>) -> Vec<JointError> {
         let each = model::HINGES.iter().zip(&SWINGS).enumerate().map(|(index, (hinge, swing))| {
             let errors = self.0.iter().map(|(time, angles)| swing.target(*time).0 - angles[index]);
             let squares = errors.clone().map(|error| error * error).sum::<f64>();
@@ -162,15 +165,17 @@ impl Angles {
 }
 
 /// The benchmark's controller.
-struct Driver {
+struct ArmController {
     control: Control,
+    /// Timestep, s.
     timestep: f64,
     joints: Vec<JointId>,
+    /// Sliders of the fingers, with their forces, N.
     fingers: Vec<(JointId, f64)>,
     angles: Angles,
 }
 
-impl Driver {
+impl ArmController {
     fn new(mechanism: &Mechanism, control: Control, timestep: f64) -> Self {
         let named = |name: &str| {
             let found = mechanism.joints().find(|(_, joint)| joint.name == name);
@@ -186,8 +191,8 @@ impl Driver {
     }
 }
 
-impl Controller for Driver {
-    fn drive(&mut self, engine: &mut dyn Engine, time: f64) {
+impl Controller for ArmController {
+    fn set_motors(&mut self, engine: &mut dyn Engine, time: f64) {
         for ((joint, swing), hinge) in self.joints.iter().zip(&SWINGS).zip(&model::HINGES) {
             let motor = match self.control {
                 Control::Implicit => {
@@ -210,14 +215,14 @@ impl Controller for Driver {
         }
     }
 
-    fn look(&mut self, engine: &dyn Engine, time: f64) {
+    fn read_state(&mut self, engine: &dyn Engine, time: f64) {
         let samples = self.angles.0.len() as f64;
         if time + 1e-9 >= (samples + 1.0) * SAMPLE {
-            let mut angles = [0.0; JOINTS];
+            let mut angles = [0.0; JOINT_COUNT];
             for (angle, joint) in angles.iter_mut().zip(&self.joints) {
                 *angle = engine.joint(*joint).position[2];
             }
-            self.angles.take(time, angles);
+            self.angles.add_sample(time, angles);
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The arm, its hand and the block as XML, with the masses of the benchmark (github.com/PositronicsLab/grasp-data, folder `arm/models`, commit 577f7be,
-//! which had them from an early description of the UR10 by ROS-Industrial), in our axes: y up, the arm stretched along x, its hand towards -z.
+//! The arm, its hand and the block as XML, in our axes: y up, the arm stretched along x, its hand towards -z.
 //!
-//! `robots/ur10.xml` is the same arm with what its maker publishes today.
+//! The masses are those of the benchmark (github.com/PositronicsLab/grasp-data, folder `arm/models`, commit 577f7be),
+//! which took them from an early description of the UR10 by ROS-Industrial. `robots/ur10.xml` is the same arm with the
+//! data that its maker publishes today.
 
 use std::fmt::Write;
 
@@ -9,20 +10,27 @@ use bevy_math::DVec3;
 
 use super::case::{Arm, Inertias, Start};
 
-/// A link: its name, mass in kg, centre of mass in m in the arm's frame, and principal moments there in kg m², along the arm's axes.
+/// A link of the arm.
 pub(super) struct Link {
     pub(super) name: &'static str,
+    /// Mass, kg.
     pub(super) mass: f64,
+    /// Centre of mass, arm's frame, m.
     pub(super) at: DVec3,
+    /// Moments of inertia about the centre of mass, along the arm's axes, kg m².
     moments: DVec3,
 }
 
-/// A joint of the arm: its name, the link that it carries, a point and the direction of its axis in m in the arm's frame, and the largest torque in N m.
+/// A joint of the arm.
 pub(super) struct Hinge {
     pub(super) name: &'static str,
+    /// Link that the joint carries.
     pub(super) child: &'static str,
+    /// A point of the axis, arm's frame, m.
     pub(super) at: DVec3,
+    /// Direction of the axis, arm's frame.
     pub(super) axis: DVec3,
+    /// Largest torque, N m.
     pub(super) max_effort: f64,
 }
 
@@ -34,7 +42,7 @@ const fn hinge(name: &'static str, child: &'static str, at: [f64; 3], axis: DVec
     Hinge { name, child, at: DVec3::from_array(at), axis, max_effort }
 }
 
-/// From the shoulder to the fingers.
+/// The links from the shoulder to the fingers.
 pub(super) const LINKS: [Link; 9] = [
     link("Shoulder", 7.778, [0.0, 0.1273, 0.0], [0.0314743, 0.0218756, 0.0314743]),
     link("UpperArm", 12.93, [0.306, 0.1273, -0.220941], [0.0363656, 0.421754, 0.421754]),
@@ -47,7 +55,7 @@ pub(super) const LINKS: [Link; 9] = [
     link("FingerRight", 0.12, [1.2048, 0.0116, -0.3358], [9.5236e-6, 5.2036e-6, 7.2e-6]),
 ];
 
-/// From the base to the hand.
+/// The joints from the base to the hand.
 pub(super) const HINGES: [Hinge; 6] = [
     hinge("ShoulderPan", "Shoulder", [0.0, 0.1273, 0.0], DVec3::Y, 330.0),
     hinge("ShoulderLift", "UpperArm", [0.0, 0.1273, -0.220941], DVec3::NEG_Z, 330.0),
@@ -57,29 +65,36 @@ pub(super) const HINGES: [Hinge; 6] = [
     hinge("Wrist3Joint", "Wrist3", [1.1843, 0.0116, -0.163941], DVec3::NEG_Z, 54.0),
 ];
 
-/// The sliders of the fingers: name, and which way each closes along x.
+/// The sliders of the fingers: name, finger, and the sign of the direction along x in which it closes.
 pub(super) const SLIDERS: [(&str, &str, f64); 2] =
     [("FingerLeftSlide", "FingerLeft", 1.0), ("FingerRightSlide", "FingerRight", -1.0)];
 
-/// How high the arm's base is, m.
-pub(super) const HEIGHT: f64 = 1.0;
-/// The block: mass in kg, edge in m, and where it is in the arm's frame, m.
+/// Height of the arm's base, m.
+pub(super) const BASE_HEIGHT: f64 = 1.0;
+/// Mass of the block, kg.
 pub(super) const BLOCK_MASS: f64 = 0.12;
+/// Edge of the block, m.
 pub(super) const BLOCK_EDGE: f64 = 0.028;
+/// Position of the block, arm's frame, m.
 pub(super) const BLOCK_AT: DVec3 = DVec3::new(1.1843, 0.0116, -0.342);
-/// How far each finger is from the block as published, m; their way to close is 14 mm.
-pub(super) const GAP: f64 = 0.0005;
-const STROKE: f64 = 0.014;
-/// A pad, the hand and its two tabs: sizes and places from the centre of mass, m.
-const PAD: DVec3 = DVec3::new(0.012, 0.024, 0.0194);
-const HAND: DVec3 = DVec3::new(0.08, 0.042, 0.07);
-const TAB: DVec3 = DVec3::new(0.006, 0.012, 0.012);
-const TABS: [DVec3; 2] = [DVec3::new(-0.043, 0.009, -0.001), DVec3::new(-0.043, -0.009, -0.001)];
-/// Cells along an edge of a polygonal hand's faces, so that contacts lie within faces and on edges between triangles in one plane.
-const CELLS: u32 = 4;
+/// Published distance of each finger from the block at the start, m.
+pub(super) const FINGER_GAP: f64 = 0.0005;
+/// Stroke of each finger, m.
+const FINGER_STROKE: f64 = 0.014;
+/// Size of a finger's pad, m.
+const PAD_SIZE: DVec3 = DVec3::new(0.012, 0.024, 0.0194);
+/// Size of the hand, m.
+const HAND_SIZE: DVec3 = DVec3::new(0.08, 0.042, 0.07);
+/// Size of each of the hand's two tabs, m.
+const TAB_SIZE: DVec3 = DVec3::new(0.006, 0.012, 0.012);
+/// Positions of the tabs relative to the hand's centre of mass, m.
+const TAB_POSITIONS: [DVec3; 2] = [DVec3::new(-0.043, 0.009, -0.001), DVec3::new(-0.043, -0.009, -0.001)];
+/// Number of cells along an edge of a polygonal hand's faces. With several cells, contacts lie inside of triangles and
+/// on edges between coplanar triangles.
+const MESH_CELLS: u32 = 4;
 
-/// The world of a case.
-pub(super) fn text(arm: &Arm) -> String {
+/// The XML text of a case's world.
+pub(super) fn world_text(arm: &Arm) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_world(arm, &mut out);
@@ -96,7 +111,7 @@ fn write_world(arm: &Arm, out: &mut String) -> std::fmt::Result {
     writeln!(out, "<world name=\"{}\">", arm.name())?;
     writeln!(
         out,
-        "  <robot name=\"UR10\">\n    <pose y=\"{HEIGHT}\"/>\n    <body name=\"Base\"><static>true</static></body>"
+        "  <robot name=\"UR10\">\n    <pose y=\"{BASE_HEIGHT}\"/>\n    <body name=\"Base\"><static>true</static></body>"
     )?;
     for (index, own) in LINKS.iter().enumerate() {
         write_link(arm, index, own, out)?;
@@ -108,16 +123,16 @@ fn write_world(arm: &Arm, out: &mut String) -> std::fmt::Result {
             out,
             "    <joint type=\"hinge\" name=\"{name}\"><parent>{parent}</parent><child>{child}</child>{}{}\
              <free lower=\"-6.28319\" upper=\"6.28319\" maxEffort=\"{max_effort}\" initialRate=\"{}\"/></joint>",
-            vector("anchor", *at),
-            vector("axis", *axis),
+            xml_vector("anchor", *at),
+            xml_vector("axis", *axis),
             swing.rate
         )?;
         parent = child;
     }
     writeln!(out, "    <joint type=\"fixed\" name=\"Mount\"><parent>{parent}</parent><child>Hand</child></joint>")?;
-    let closed = if arm.start == Start::Held { GAP } else { 0.0 };
+    let closed = if arm.start == Start::Held { FINGER_GAP } else { 0.0 };
     for (name, child, closes) in SLIDERS {
-        let (lower, upper) = if closes > 0.0 { (0.0, STROKE) } else { (-STROKE, 0.0) };
+        let (lower, upper) = if closes > 0.0 { (0.0, FINGER_STROKE) } else { (-FINGER_STROKE, 0.0) };
         writeln!(
             out,
             "    <joint type=\"slider\" name=\"{name}\"><parent>Hand</parent><child>{child}</child><axis x=\"1\"/>\
@@ -153,17 +168,18 @@ fn write_actuators(out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn vector(word: &str, value: DVec3) -> String {
+/// An XML element with attributes x, y and z; zeros are left out.
+fn xml_vector(word: &str, value: DVec3) -> String {
     let parts = ["x", "y", "z"].into_iter().zip(value.to_array()).filter(|(_, part)| *part != 0.0);
     format!("<{word}{}/>", parts.map(|(name, part)| format!(" {name}=\"{part}\"")).collect::<String>())
 }
 
-/// The mass of a link, and its moments: as published, or a power of the variant's base for both.
-fn inertia(arm: &Arm, index: usize) -> (f64, DVec3) {
+/// Mass, kg, and moments of inertia, kg m², of a link: as published, or a power of the variant's number for both.
+fn link_inertia(arm: &Arm, index: usize) -> (f64, DVec3) {
     match arm.inertias {
         Inertias::Published => (LINKS[index].mass, LINKS[index].moments),
         Inertias::Powers(base) => {
-            // The base is the zeroth, both fingers the eighth.
+            // The base counts as link 0, the first link as 1, and both fingers as 8.
             let power = libm::pow(f64::from(base), -(index.min(7) as f64 + 1.0));
             (power, DVec3::splat(power))
         }
@@ -171,32 +187,33 @@ fn inertia(arm: &Arm, index: usize) -> (f64, DVec3) {
 }
 
 fn write_link(arm: &Arm, index: usize, own: &Link, out: &mut String) -> std::fmt::Result {
-    let (mass, moments) = inertia(arm, index);
+    let (mass, moments) = link_inertia(arm, index);
     let friction = arm.friction;
     write!(
         out,
         "    <body name=\"{}\"><mass>{mass}</mass>{}<inertia ixx=\"{}\" iyy=\"{}\" izz=\"{}\"/><material friction=\"{friction}\"/>",
         own.name,
-        vector("pose", own.at),
+        xml_vector("pose", own.at),
         moments.x,
         moments.y,
         moments.z
     )?;
-    let shape = |size: DVec3, at: DVec3| solid(size, at, if arm.polygonal_hand { Some(CELLS) } else { None });
+    let shape =
+        |size: DVec3, at: DVec3| box_or_mesh(size, at, if arm.polygonal_hand { Some(MESH_CELLS) } else { None });
     match own.name {
         "Hand" => {
-            let tabs = TABS.map(|at| shape(TAB, at)).concat();
-            write!(out, "<compound>{}{tabs}</compound>", shape(HAND, DVec3::ZERO))?;
+            let tabs = TAB_POSITIONS.map(|at| shape(TAB_SIZE, at)).concat();
+            write!(out, "<compound>{}{tabs}</compound>", shape(HAND_SIZE, DVec3::ZERO))?;
         }
-        name if name.starts_with("Finger") => write!(out, "{}", shape(PAD, DVec3::ZERO))?,
-        // The arm itself touches nothing in the published runs; it is only seen.
-        name => write!(out, "{}", seen(name))?,
+        name if name.starts_with("Finger") => write!(out, "{}", shape(PAD_SIZE, DVec3::ZERO))?,
+        // The arm itself touches nothing in the published runs, so it has a visual shape only.
+        name => write!(out, "{}", link_visual(name))?,
     }
     writeln!(out, "</body>")
 }
 
-/// What is seen of a link of the arm.
-fn seen(name: &str) -> String {
+/// Visual shape of a link of the arm.
+fn link_visual(name: &str) -> String {
     let (axis, length, radius, [x, y, z]) = match name {
         "Shoulder" => ("z", 0.12, 0.075, [0.0, 0.0, -0.08]),
         "UpperArm" => ("x", 0.612, 0.06, [0.0; 3]),
@@ -205,13 +222,13 @@ fn seen(name: &str) -> String {
         "Wrist2" => ("y", 0.06, 0.045, [0.0, -0.03, 0.0]),
         _ => ("z", 0.06, 0.03, [0.0, 0.0, -0.05]),
     };
-    let place = vector("pose", DVec3::new(x, y, z));
+    let place = xml_vector("pose", DVec3::new(x, y, z));
     format!("<visual><capsule radius=\"{radius}\" length=\"{length}\" axis=\"{axis}\">{place}</capsule></visual>")
 }
 
-/// A box, as such or as a mesh with so many cells along each edge.
-fn solid(size: DVec3, at: DVec3, cells: Option<u32>) -> String {
-    let place = if at == DVec3::ZERO { String::new() } else { vector("pose", at) };
+/// A box, as a box element or, with `cells`, as a triangle mesh with this number of cells along each edge.
+fn box_or_mesh(size: DVec3, at: DVec3, cells: Option<u32>) -> String {
+    let place = if at == DVec3::ZERO { String::new() } else { xml_vector("pose", at) };
     let Some(cells) = cells else {
         return format!("<box x=\"{}\" y=\"{}\" z=\"{}\">{place}</box>", size.x, size.y, size.z);
     };
@@ -248,7 +265,7 @@ fn solid(size: DVec3, at: DVec3, cells: Option<u32>) -> String {
 }
 
 fn write_block(arm: &Arm, out: &mut String) -> std::fmt::Result {
-    let (velocity, spin) = if arm.start == Start::Held { carried() } else { (DVec3::ZERO, DVec3::ZERO) };
+    let (velocity, spin) = if arm.start == Start::Held { carried_velocity() } else { (DVec3::ZERO, DVec3::ZERO) };
     let moment = BLOCK_MASS * BLOCK_EDGE * BLOCK_EDGE / 6.0;
     writeln!(
         out,
@@ -256,8 +273,8 @@ fn write_block(arm: &Arm, out: &mut String) -> std::fmt::Result {
          <translationalVelocity><vx>{}</vx><vy>{}</vy><vz>{}</vz></translationalVelocity>\
          <rotationalVelocity><omegax>{}</omegax><omegay>{}</omegay><omegaz>{}</omegaz></rotationalVelocity>\
          <inertia ixx=\"{moment}\" iyy=\"{moment}\" izz=\"{moment}\"/><material friction=\"{}\"/></object>",
-        vector("pose", BLOCK_AT + DVec3::Y * HEIGHT),
-        solid(DVec3::splat(BLOCK_EDGE), DVec3::ZERO, arm.polygonal_block.then_some(1)),
+        xml_vector("pose", BLOCK_AT + DVec3::Y * BASE_HEIGHT),
+        box_or_mesh(DVec3::splat(BLOCK_EDGE), DVec3::ZERO, arm.polygonal_block.then_some(1)),
         velocity.x,
         velocity.y,
         velocity.z,
@@ -268,8 +285,8 @@ fn write_block(arm: &Arm, out: &mut String) -> std::fmt::Result {
     )
 }
 
-/// How the block moves at the start if the hand carries it.
-fn carried() -> (DVec3, DVec3) {
+/// Velocity, m/s, and angular velocity, rad/s, of the block at the start if the hand carries it.
+fn carried_velocity() -> (DVec3, DVec3) {
     HINGES.iter().zip(super::case::SWINGS).fold((DVec3::ZERO, DVec3::ZERO), |(velocity, spin), (hinge, swing)| {
         let turn = hinge.axis * swing.rate;
         (velocity + turn.cross(BLOCK_AT - hinge.at), spin + turn)
