@@ -1,4 +1,4 @@
-//! Where cases run: worlds from XML text on the engine that is asked, with or without the devices of robots.
+//! The bench on which cases run: worlds from XML text on the chosen engine, with or without the devices of robots.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -17,25 +17,25 @@ use simpartner_simulation::sim::Simulation;
 /// Settings and files that all cases share.
 #[derive(Debug, Clone)]
 pub struct Bench {
-    /// The physics.
+    /// Settings of the engine.
     pub settings: Settings,
-    /// The folder of worlds. Robots and their sequences are in the folder `robots` beside it.
+    /// Folder of worlds. Robots and their sequences are in the folder `robots` beside it.
     pub worlds: PathBuf,
 }
 
 impl Bench {
-    /// Which engine is asked.
+    /// Identity of the engine.
     ///
     /// # Errors
-    /// When it cannot be built at all.
+    /// The engine cannot be built at all.
     pub fn engine(&self) -> Result<EngineIdentity, BuildError> {
         Ok(simpartner_dynamics::build(&Mechanism::default(), Timestep::MILLISECOND, &self.settings)?.identity())
     }
 
-    /// Reads a world as if its text stood in the folder of worlds.
+    /// Reads a world from its text, as if it were a file in the folder of worlds.
     ///
     /// # Errors
-    /// When the text, or a robot it names, has problems.
+    /// The text, or a robot that it names, has problems.
     pub fn world(&self, text: &str) -> Result<World, Trouble> {
         let path = self.worlds.join("verify.xml");
         match xml::read_text(&path.to_string_lossy(), text)? {
@@ -49,37 +49,37 @@ impl Bench {
     /// Reads a shipped world.
     ///
     /// # Errors
-    /// When it, or a robot it names, cannot be read.
+    /// The world, or a robot that it names, cannot be read.
     pub fn shipped(&self, file: &str) -> Result<World, Trouble> {
         Ok(xml::read_world(&self.worlds.join(file))?)
     }
 
-    /// A world of objects at step 0, at a timestep in seconds.
+    /// Builds a scene from the text of a world, at step 0.
     ///
     /// # Errors
-    /// When the text has problems, or the engine refuses the world.
+    /// The text has problems, or the engine refuses the world.
     pub fn scene(&self, text: &str, timestep_s: f64) -> Result<Scene, Trouble> {
         self.stage(self.world(text)?, timestep_s)
     }
 
-    /// A world of objects, already read, at step 0, at a timestep in seconds.
+    /// Builds a scene from a world, at step 0.
     ///
     /// # Errors
-    /// When the engine refuses the world.
+    /// The engine refuses the world.
     pub fn stage(&self, world: World, timestep_s: f64) -> Result<Scene, Trouble> {
-        Scene::new(world, timestep(timestep_s), &self.settings)
+        Scene::new(world, timestep_of(timestep_s), &self.settings)
     }
 
-    /// A world with its robots and their devices at step 0, at the thesis's timestep.
+    /// Builds a world with its robots and their devices, at step 0 and with the thesis's timestep of 1 ms.
     ///
     /// # Errors
-    /// When the engine refuses the world.
+    /// The engine refuses the world.
     pub fn drive(&self, world: World) -> Result<Drive, Trouble> {
         Drive::new(world, self)
     }
 }
 
-fn timestep(seconds: f64) -> Timestep {
+fn timestep_of(seconds: f64) -> Timestep {
     Timestep::from_seconds(seconds).expect("cases use whole microseconds of up to 10 ms")
 }
 
@@ -103,7 +103,7 @@ impl Scene {
     /// Makes a step.
     ///
     /// # Errors
-    /// When a body ends in no sound state.
+    /// The state of a body diverged.
     pub fn step(&mut self) -> Result<(), Trouble> {
         self.engine.step();
         self.step += 1;
@@ -113,10 +113,10 @@ impl Scene {
         }
     }
 
-    /// Lets so many seconds pass and looks at each step.
+    /// Simulates this time, s, and calls `look` after each step.
     ///
     /// # Errors
-    /// When a body ends in no sound state.
+    /// The state of a body diverged.
     pub fn watch(&mut self, seconds: f64, mut look: impl FnMut(&Self)) -> Result<(), Trouble> {
         for _ in 0..self.timestep.steps_in(seconds) {
             self.step()?;
@@ -125,25 +125,25 @@ impl Scene {
         Ok(())
     }
 
-    /// Lets so many seconds pass.
+    /// Simulates this time, s.
     ///
     /// # Errors
-    /// When a body ends in no sound state.
+    /// The state of a body diverged.
     pub fn pass(&mut self, seconds: f64) -> Result<(), Trouble> {
         self.watch(seconds, |_| {})
     }
 
-    /// Simulated time since the scene was made, in seconds.
+    /// Simulated time since the scene was made, s.
     pub fn time(&self) -> f64 {
         self.timestep.nanoseconds() as f64 * self.step as f64 / 1e9
     }
 
-    /// The state of an object.
+    /// State of the object with this name.
     pub fn body(&self, name: &str) -> BodyState {
         self.engine.body(self.world.mechanism.body_named(None, name).expect("the case's text names this body"))
     }
 
-    /// A joint between objects.
+    /// The joint with this name, between objects.
     pub fn joint(&self, name: &str) -> JointId {
         self.world.mechanism.joint_named(None, name).expect("the case's text names this joint")
     }
@@ -167,12 +167,12 @@ impl Scene {
         })
     }
 
-    /// The mass of everything that moves, kg.
+    /// Mass of all bodies that move, kg.
     pub fn mass(&self) -> f64 {
         self.moving().map(|(_, mass, _)| mass.mass).sum()
     }
 
-    /// State, mass and angular velocity in body axes of all that moves.
+    /// State, mass properties and angular velocity in body axes of all bodies that move.
     fn moving(&self) -> impl Iterator<Item = (BodyState, simpartner_dynamics::MassProperties, DVec3)> {
         self.world.mechanism.bodies().filter(|(_, body)| !body.fixed).map(|(id, body)| {
             let state = self.engine.body(id);
@@ -181,14 +181,14 @@ impl Scene {
         })
     }
 
-    /// The largest distance of two bodies' ideas of where their joint is, in metres.
+    /// Largest opening of a joint, m: the distance between its anchor as the parent carries it and as the child does.
     pub fn joint_gap(&self) -> f64 {
-        gap(&self.world, |body| self.engine.body(body).pose)
+        largest_gap(&self.world, |body| self.engine.body(body).pose)
     }
 }
 
-/// The largest distance, over all joints, of the anchor as parent and child carry it.
-fn gap(world: &World, pose: impl Fn(BodyId) -> Pose) -> f64 {
+/// Largest distance, over all joints, between the anchor as the parent carries it and as the child does, m.
+fn largest_gap(world: &World, pose: impl Fn(BodyId) -> Pose) -> f64 {
     let carried = |body: BodyId, anchor| pose(body).point(world.mechanism.body(body).pose.inverse().point(anchor));
     let gaps = world
         .mechanism
@@ -198,7 +198,7 @@ fn gap(world: &World, pose: impl Fn(BodyId) -> Pose) -> f64 {
     gaps.map(DVec3::length).fold(0.0, f64::max)
 }
 
-/// A world with devices, driven by a sequence.
+/// A world with robots and devices, driven by sequences.
 pub struct Drive {
     /// The simulation.
     pub simulation: Simulation,
@@ -217,17 +217,17 @@ impl Drive {
     /// Schedules a shipped sequence from the next step on.
     ///
     /// # Errors
-    /// When it cannot be read or does not fit the robot.
+    /// The sequence cannot be read, or does not fit the robot.
     pub fn play(&mut self, file: &str) -> Result<Timeline, Trouble> {
         let timeline = xml::read_sequence(&self.robots.join(file))?.timeline(self.simulation.timestep());
         self.simulation.schedule(&timeline).map_err(|error| Trouble::Engine(error.to_string()))?;
         Ok(timeline)
     }
 
-    /// Makes so many steps and looks at each.
+    /// Makes this number of steps, and calls `look` after each.
     ///
     /// # Errors
-    /// When a body ends in no sound state.
+    /// The state of a body diverged.
     pub fn watch(&mut self, steps: u64, mut look: impl FnMut(&Self)) -> Result<(), Trouble> {
         for _ in 0..steps {
             self.record.commands.clear();
@@ -246,12 +246,12 @@ impl Drive {
         &self.record
     }
 
-    /// Simulated time, in seconds.
+    /// Simulated time, s.
     pub fn time(&self) -> f64 {
         self.simulation.timestep().seconds_at(self.simulation.step_index())
     }
 
-    /// The ids of bodies, by their names in the first robot.
+    /// Ids of the bodies with these names in the first robot.
     pub fn bodies<const N: usize>(&self, names: [&str; N]) -> [BodyId; N] {
         let robot = Some(simpartner_model::RobotId::new(0));
         names.map(|name| {
@@ -259,7 +259,7 @@ impl Drive {
         })
     }
 
-    /// The origin of a body in the world, in metres.
+    /// Position of a body's origin, world frame, m.
     pub fn position(&self, body: BodyId) -> DVec3 {
         let values = &self.record.values[self.simulation.layout().pose(body)];
         DVec3::new(values[0], values[1], values[2])
@@ -272,13 +272,13 @@ impl Drive {
         Pose { translation: self.position(body), rotation }
     }
 
-    /// The contact force on a body, in N.
+    /// Contact force on a body, world frame, N.
     pub fn force(&self, body: BodyId) -> DVec3 {
         DVec3::from_slice(&self.record.values[self.simulation.layout().wrench(body)])
     }
 
-    /// The largest distance of two bodies' ideas of where their joint is, in metres.
+    /// Largest opening of a joint, m: the distance between its anchor as the parent carries it and as the child does.
     pub fn joint_gap(&self) -> f64 {
-        gap(self.simulation.world(), |body| self.pose(body))
+        largest_gap(self.simulation.world(), |body| self.pose(body))
     }
 }

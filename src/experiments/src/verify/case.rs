@@ -1,4 +1,4 @@
-//! What a case is, and what it brings back.
+//! Cases of the verification, and their findings.
 
 use simpartner_dynamics::EngineKind;
 use simpartner_plot::Plot;
@@ -8,45 +8,45 @@ use super::{Bench, Peer, trouble::Trouble};
 /// An experiment with a known outcome.
 #[derive(Debug)]
 pub struct Case {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What physics it tests, in one line.
+    /// The physics that is tested, in one line.
     pub physics: &'static str,
-    /// Where its reference comes from, in one line.
+    /// Source of the reference, in one line.
     pub source: &'static str,
-    /// How far off it may be, and why so far.
+    /// Tolerances and their reasons.
     pub tolerance: &'static str,
-    /// Whether it is over in a moment, and so part of the tests.
+    /// True if the case is quick enough to be part of the tests.
     pub quick: bool,
-    /// Runs it.
+    /// Runs the case.
     pub run: fn(&Bench, &mut Findings) -> Result<(), Trouble>,
 }
 
-/// One figure beside its reference.
+/// A figure and its reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What was measured; unique in its case.
+    /// Name of the quantity, unique in its case.
     pub name: String,
-    /// SI unit, `1` for a plain number.
+    /// SI unit, `1` for a dimensionless number.
     pub unit: &'static str,
-    /// What theory or measurement says it must be; not a number where a case ended before it could say.
+    /// Value by theory or measurement; NaN if the case ended before it was known.
     pub reference: f64,
-    /// The figure of the thesis, where it has one.
+    /// Figure of the thesis, if it has one.
     pub thesis: Option<f64>,
-    /// The figure of the best of other engines, where they were tried.
+    /// Best figure of other engines, if they were tried.
     pub peer: Option<Peer>,
     /// Our figure, if there is one.
     pub measured: Option<f64>,
-    /// How far it may be from the reference; infinite where it only must not be below it.
+    /// Largest difference from the reference; infinite if the reference is a lower bound.
     pub tolerance: f64,
-    /// What a reader should know.
+    /// Remark for the reader.
     pub note: String,
-    /// Why a miss of an engine is a miss.
+    /// Known reasons for which engines miss the reference.
     reasons: Vec<(EngineKind, &'static str)>,
 }
 
 impl Row {
-    /// A row still to be measured.
+    /// A row without a figure yet.
     pub fn new(name: impl Into<String>, unit: &'static str, reference: f64, tolerance: f64) -> Self {
         Self {
             name: name.into(),
@@ -61,28 +61,28 @@ impl Row {
         }
     }
 
-    /// A row still to be measured, whose reference is a bound from below.
+    /// A row without a figure yet, whose reference is a lower bound.
     pub fn at_least(name: impl Into<String>, unit: &'static str, reference: f64) -> Self {
         Self::new(name, unit, reference, f64::INFINITY)
     }
 
-    /// With the thesis's figure.
+    /// Sets the thesis's figure.
     pub fn thesis(self, figure: f64) -> Self {
         Self { thesis: Some(figure), ..self }
     }
 
-    /// With a note.
+    /// Sets the note.
     pub fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    /// With the reason, if it is known, for which this engine misses.
+    /// Adds a known reason for which this engine misses the reference.
     pub fn if_missed_by(mut self, engine: EngineKind, reason: &'static str) -> Self {
         self.reasons.push((engine, reason));
         self
     }
 
-    /// Whether the figure is there and near enough.
+    /// True if there is a figure and it is within the tolerance.
     pub fn passes(&self) -> bool {
         self.measured.is_some_and(|measured| match self.is_bound() {
             true => measured >= self.reference,
@@ -90,20 +90,20 @@ impl Row {
         })
     }
 
-    /// Whether the reference is a bound from below.
+    /// True if the reference is a lower bound.
     pub fn is_bound(&self) -> bool {
         self.tolerance == f64::INFINITY
     }
 }
 
-/// What a case found.
+/// Findings of a case.
 #[derive(Debug)]
 pub struct Findings {
     /// Figures.
     pub rows: Vec<Row>,
     /// Plots.
     pub plots: Vec<Plot>,
-    /// The worlds it ran, as a user would write them, each with a title.
+    /// The worlds that were run, as a user would write them: title and XML text.
     pub worlds: Vec<(String, String)>,
     engine: EngineKind,
 }
@@ -113,11 +113,11 @@ impl Findings {
         Self { rows: Vec::new(), plots: Vec::new(), worlds: Vec::new(), engine }
     }
 
-    /// Runs something and writes what it measured into rows, one figure each. Where the engine cannot do it the rows stay
-    /// without figures and say why.
+    /// Runs an experiment and enters its figures into the rows, one figure each. If the engine cannot run the
+    /// experiment, the rows stay without figures and note the reason.
     ///
     /// # Errors
-    /// When a file cannot be read.
+    /// A file cannot be read.
     pub fn measure<const N: usize>(
         &mut self,
         rows: [Row; N],
@@ -127,7 +127,7 @@ impl Findings {
             Ok(figures) => {
                 for (mut row, figure) in rows.into_iter().zip(figures) {
                     row.measured = figure.is_finite().then_some(figure);
-                    self.push(row);
+                    self.add_row(row);
                 }
             }
             Err(Trouble::Engine(why)) => {
@@ -146,17 +146,18 @@ impl Findings {
         self.plots.push(plot);
     }
 
-    /// Shows a world that was run.
+    /// Adds a world that was run.
     pub fn world(&mut self, title: impl Into<String>, text: &str) {
         self.worlds.push((title.into(), text.to_owned()));
     }
 
-    /// The row of a case that ended before it could measure anything.
-    pub(super) fn could_not(&mut self, why: &str) {
+    /// Adds the row of a case that ended before it could measure anything.
+    pub(super) fn add_failure(&mut self, why: &str) {
         self.rows.push(Row::new("run", "1", f64::NAN, f64::NAN).note(why));
     }
 
-    fn push(&mut self, mut row: Row) {
+    /// Adds a row. If it misses, the known reasons for the present engine are appended to its note.
+    fn add_row(&mut self, mut row: Row) {
         if !row.passes() {
             for (_, reason) in row.reasons.iter().filter(|(engine, _)| *engine == self.engine) {
                 let gap = if row.note.is_empty() { "" } else { "; " };

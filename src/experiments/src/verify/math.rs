@@ -1,4 +1,4 @@
-//! The few numerical tools that references need, apart from the engine they are held against.
+//! Numerical tools for the references, independent of the engine that is verified.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -13,7 +13,7 @@ pub fn elliptic_k(modulus: f64) -> f64 {
     FRAC_PI_2 / a
 }
 
-/// A step of the classical Runge-Kutta method of fourth order.
+/// State after a step of the classical Runge-Kutta method of fourth order.
 pub fn runge_kutta<const N: usize>(state: [f64; N], step: f64, rate: impl Fn(&[f64; N]) -> [f64; N]) -> [f64; N] {
     let shifted = |by: f64, slope: &[f64; N]| std::array::from_fn(|i| state[i] + by * slope[i]);
     let first = rate(&state);
@@ -23,8 +23,8 @@ pub fn runge_kutta<const N: usize>(state: [f64; N], step: f64, rate: impl Fn(&[f
     std::array::from_fn(|i| state[i] + step / 6.0 * (first[i] + 2.0 * (second[i] + third[i]) + fourth[i]))
 }
 
-/// The circle x² + y² = 2 a x + 2 b y + c nearest to points, in the sense of linear least squares: centre and radius. `None`
-/// where the points determine none.
+/// Centre and radius of the circle x² + y² = 2 a x + 2 b y + c that fits points best in the sense of linear least
+/// squares. `None` if the points do not determine a circle.
 pub fn fit_circle(points: &[(f64, f64)]) -> Option<((f64, f64), f64)> {
     let (mut normal, mut right) = (Matrix3::zeros(), Vector3::zeros());
     for &(x, y) in points {
@@ -37,7 +37,7 @@ pub fn fit_circle(points: &[(f64, f64)]) -> Option<((f64, f64), f64)> {
     Some(((a, b), (solution[2] + a * a + b * b).sqrt()))
 }
 
-/// Where a line between two samples crosses zero, if it does.
+/// Argument at which the line between two samples (argument, value) crosses zero, if it does.
 pub fn crossing(before: (f64, f64), after: (f64, f64)) -> Option<f64> {
     let crosses = before.1 * after.1 < 0.0 || (after.1 == 0.0 && before.1 != 0.0);
     crosses.then(|| before.0 + (after.0 - before.0) * before.1 / (before.1 - after.1))

@@ -1,9 +1,9 @@
-//! The simulator states its accuracy: experiments with a known outcome, run and set beside their references.
+//! Verification of the simulator's accuracy: experiments with a known outcome, compared with their references.
 //!
-//! A [`Case`] is an experiment: it builds a world, lets it run and returns rows (what theory says, what the thesis's
-//! simulator did, what the best of other engines did, what this one does, how far off it may be and why so far) and plots. Worlds are the XML that a user would
-//! write; robots and sequences are the shipped ones. The module knows no clock, socket, database or command line. Start at
-//! [`case`], then take one of `cases` as the pattern for a new one.
+//! A [`Case`] is an experiment: it builds a world, simulates it and returns plots and rows. A row has the reference,
+//! the figure of the thesis's simulator, the best figure of other engines, ours, and the tolerance with its reason.
+//! Worlds are the XML that a user would write; robots and sequences are the shipped ones. The module knows no clock,
+//! socket, database or command line. Start at [`case`], then take one of `cases` as the pattern for a new one.
 
 pub mod bench;
 pub mod case;
@@ -25,31 +25,31 @@ pub use case::{Case, Findings, Row};
 pub use peers::Peer;
 pub use trouble::Trouble;
 
-/// A case that has been run.
+/// Report of a case that has been run.
 #[derive(Debug)]
 pub struct Report {
-    /// Which.
+    /// The case.
     pub case: &'static Case,
-    /// What came of it.
+    /// Its findings.
     pub findings: Findings,
 }
 
-/// What a whole call found.
+/// Reports of all cases that were run.
 #[derive(Debug)]
 pub struct Verification {
-    /// The engine that was asked.
+    /// The engine that was verified.
     pub engine: EngineIdentity,
-    /// The cases, in their order.
+    /// Reports, in the order of the cases.
     pub reports: Vec<Report>,
 }
 
-/// A case that does not exist.
+/// Error: there is no case with this name.
 #[derive(Debug, Error)]
 #[error("there is no case '{name}'{}; `simpartner verify --list` shows all", nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default())]
 pub struct UnknownCase {
-    /// What was asked for.
+    /// The name that was requested.
     pub name: String,
-    /// The name that comes nearest, if one does.
+    /// The most similar name of a case, if there is a similar one.
     pub nearest: Option<&'static str>,
 }
 
@@ -58,10 +58,10 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     cases::GROUPS.iter().flat_map(|group| group.iter())
 }
 
-/// The cases of these names; without names, all of them, or the quick ones.
+/// The cases with these names; without names, all cases, or only the quick ones.
 ///
 /// # Errors
-/// When a name is that of no case.
+/// There is no case with one of the names.
 pub fn select(names: &[String], quick: bool) -> Result<Vec<&'static Case>, UnknownCase> {
     for name in names {
         if !all().any(|case| case.name == name) {
@@ -76,31 +76,31 @@ pub fn select(names: &[String], quick: bool) -> Result<Vec<&'static Case>, Unkno
     Ok(all().filter(wanted).collect())
 }
 
-/// Runs a case. What the engine cannot do becomes a row that says so.
+/// Runs a case. If the engine cannot run it, the report has a row with the reason.
 ///
 /// # Errors
-/// When a robot or a sequence that the case needs cannot be read.
+/// A robot or a sequence that the case needs cannot be read.
 pub fn run(case: &'static Case, bench: &Bench) -> Result<Report, Diagnostics> {
     let mut findings = Findings::new(bench.settings.engine);
     match (case.run)(bench, &mut findings) {
         Ok(()) => {}
         Err(Trouble::Files(problems)) => return Err(problems),
-        Err(Trouble::Engine(why)) => findings.could_not(&why),
+        Err(Trouble::Engine(why)) => findings.add_failure(&why),
     }
     let peers = peers::all();
     for row in &mut findings.rows {
-        row.peer = peers::best(&peers, &format!("{}/{}", case.name, row.name), row.reference);
+        row.peer = peers::best_figure(&peers, &format!("{}/{}", case.name, row.name), row.reference);
     }
     Ok(Report { case, findings })
 }
 
 impl Verification {
-    /// All rows, each with the name of its case before its own.
+    /// All rows, each with its case.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Case, &Row)> {
         self.reports.iter().flat_map(|report| report.findings.rows.iter().map(|row| (report.case, row)))
     }
 
-    /// How many rows passed, and how many there are.
+    /// Number of rows that passed, and of all rows.
     pub fn score(&self) -> (usize, usize) {
         (self.rows().filter(|(_, row)| row.passes()).count(), self.rows().count())
     }

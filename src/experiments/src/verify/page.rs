@@ -1,4 +1,4 @@
-//! The report as one HTML file that needs nothing else: no script, no font, no picture from anywhere.
+//! The report as one self-contained HTML file: it has no scripts, and loads no fonts or pictures.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use super::{
 };
 use simpartner_plot::escape;
 
-/// The style of the page and of the plots in it; dark where the reader's system is.
-const STYLE: &str = include_str!("page.css");
+/// Style sheet of the page and of the plots in it, with a dark variant for systems that prefer it.
+const STYLE_SHEET: &str = include_str!("page.css");
 
-/// The whole report.
+/// The report as an HTML page.
 pub fn page(verification: &Verification) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -24,7 +24,7 @@ fn write_page(verification: &Verification, out: &mut String) -> std::fmt::Result
     let engine = &verification.engine;
     write!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")?;
     writeln!(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")?;
-    write!(out, "<title>SimPartner: verification</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n")?;
+    write!(out, "<title>SimPartner: verification</title>\n<style>\n{STYLE_SHEET}</style>\n</head>\n<body>\n<main>\n")?;
     write!(
         out,
         "<header><h1>What SimPartner measures of itself</h1>\n<p class=\"lead\">Engine <b>{}</b> {} ",

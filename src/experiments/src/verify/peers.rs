@@ -1,5 +1,5 @@
-//! What other engines make of the same experiments, at the best of their settings: `peers.json`, which
-//! `tests/bench/peers/accuracy.py` writes where they are installed.
+//! Figures of other engines in the same experiments, with their best settings: `peers.json`. The script
+//! `tests/bench/peers/accuracy.py` writes that file on machines where the engines are installed.
 
 use serde::Deserialize;
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Peer {
     row: String,
-    /// The engine, its version and its settings.
+    /// Engine, version and settings.
     #[serde(rename = "peer")]
     pub name: String,
-    /// What it measured, in the unit of the row.
+    /// Its figure, in the unit of the row.
     pub figure: f64,
 }
 
@@ -19,8 +19,8 @@ pub(super) fn all() -> Vec<Peer> {
     serde_json::from_str(include_str!("peers.json")).expect("a test reads the file, which is built in")
 }
 
-/// Of the figures for a row, named with its case before it, the one that is nearest to the reference.
-pub(super) fn best(peers: &[Peer], row: &str, reference: f64) -> Option<Peer> {
+/// The figure for a row that is nearest to the reference. The row's name includes its case.
+pub(super) fn best_figure(peers: &[Peer], row: &str, reference: f64) -> Option<Peer> {
     let off = |peer: &&Peer| (peer.figure - reference).abs();
     peers.iter().filter(|peer| peer.row == row).min_by(|a, b| off(a).total_cmp(&off(b))).cloned()
 }

@@ -1,22 +1,23 @@
-//! The figures for people at a terminal.
+//! The figures of the verification as a table for a terminal.
 
 use super::{Case, Row, Verification};
 
-/// The titles of the columns.
-const TITLES: [&str; 8] = ["case", "unit", "reference", "thesis", "best peer", "ours", "tolerance", ""];
-/// Of these, the one that says whether a row passes.
-const VERDICT: usize = 7;
+/// Titles of the columns.
+const COLUMN_TITLES: [&str; 8] = ["case", "unit", "reference", "thesis", "best peer", "ours", "tolerance", ""];
+/// Index of the column that says whether a row passes.
+const VERDICT_COLUMN: usize = 7;
 
-/// The whole table, a line for each row under the name of its case, and the score. With `colours` for a terminal, else plain.
+/// The table: a line for each row under the name of its case, and the score. With `colours` it has escape sequences for
+/// a terminal.
 pub fn table(verification: &Verification, colours: bool) -> String {
     let rows: Vec<(&Case, &Row, [String; 8])> =
         verification.rows().map(|(case, row)| (case, row, cells(row))).collect();
     let widths: [usize; 8] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|(_, _, cells)| cells[column].chars().count());
-        cells.max().unwrap_or(0).max(TITLES[column].len())
+        cells.max().unwrap_or(0).max(COLUMN_TITLES[column].len())
     });
     let paint = |code: &str, text: String| if colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text };
-    let mut out = paint("1", line(&TITLES.map(str::to_owned), &widths, "note"));
+    let mut out = paint("1", table_line(&COLUMN_TITLES.map(str::to_owned), &widths, "note"));
     out.push('\n');
     let mut last = "";
     for (case, row, cells) in &rows {
@@ -25,10 +26,10 @@ pub fn table(verification: &Verification, colours: bool) -> String {
             out.push('\n');
             last = case.name;
         }
-        let mut text = line(cells, &widths, &row.note);
+        let mut text = table_line(cells, &widths, &row.note);
         if colours {
             let code = if row.passes() { "32" } else { "1;31" };
-            text = text.replacen(&cells[VERDICT], &paint(code, cells[VERDICT].clone()), 1);
+            text = text.replacen(&cells[VERDICT_COLUMN], &paint(code, cells[VERDICT_COLUMN].clone()), 1);
         }
         out.push_str(&text);
         out.push('\n');
@@ -52,17 +53,17 @@ fn cells(row: &Row) -> [String; 8] {
     ]
 }
 
-/// How far a figure may be off its reference, or that it may be more.
+/// Text of a row's tolerance, or `or more` if its reference is a lower bound.
 pub fn tolerance(row: &Row) -> String {
     if row.is_bound() { "or more".into() } else { figure(Some(row.tolerance)) }
 }
 
-/// Words to the left, figures to the right.
-fn line(cells: &[String; 8], widths: &[usize; 8], note: &str) -> String {
+/// A line of the table: words are left-aligned, figures right-aligned.
+fn table_line(cells: &[String; 8], widths: &[usize; 8], note: &str) -> String {
     let mut out = String::new();
     for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
         match column {
-            0 | 1 | VERDICT => out.push_str(&format!("{cell:<width$}  ")),
+            0 | 1 | VERDICT_COLUMN => out.push_str(&format!("{cell:<width$}  ")),
             _ => out.push_str(&format!("{cell:>width$}  ")),
         }
     }
@@ -70,7 +71,7 @@ fn line(cells: &[String; 8], widths: &[usize; 8], note: &str) -> String {
     out.trim_end().to_owned()
 }
 
-/// A figure with six digits, in powers of ten where it is very small or large; a dash where there is none.
+/// A figure with six digits, in powers of ten if it is very small or large; a dash if there is none.
 pub fn figure(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return "-".into() };
     match value.abs() {

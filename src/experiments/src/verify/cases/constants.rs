@@ -4,7 +4,7 @@
 pub(super) const G: f64 = 9.81;
 
 /// Largest speed of a resting contact point that counts as solved, m/s.
-pub(super) const SOLVED: f64 = 1e-6;
+pub(super) const SOLVED_SPEED: f64 = 1e-6;
 
-/// Depth to which rigid bodies may sink into each other without being pushed apart, m.
-pub(super) const LAYER: f64 = 1e-6;
+/// Depth to which rigid bodies may overlap without being pushed apart, m.
+pub(super) const CONTACT_LAYER: f64 = 1e-6;

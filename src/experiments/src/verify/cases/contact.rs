@@ -1,9 +1,9 @@
-//! Impacts and held loads: what bounces, what stays in a grip, what stands on each other (thesis 4.1.3).
+//! Impacts and held loads: bouncing, grasping and stacking (thesis 4.1.3).
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{EngineKind, Motor};
 
-use super::{Bench, Case, Findings, G, LAYER, Row, SOLVED, Trouble};
+use super::{Bench, CONTACT_LAYER, Case, Findings, G, Row, SOLVED_SPEED, Trouble};
 use simpartner_plot::{Line, Plot};
 
 pub(super) const CASES: &[Case] = &[
@@ -61,7 +61,7 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-fn spheres(restitution: f64) -> String {
+fn spheres_world(restitution: f64) -> String {
     let ball = |name: &str, side: f64| {
         format!(
             "  <object name=\"{name}\">
@@ -89,7 +89,7 @@ fn spheres(restitution: f64) -> String {
 
 fn two_spheres(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let (timestep, meeting) = (0.001, 0.5);
-    findings.world("Elastic balls", &spheres(1.0));
+    findings.world("Elastic balls", &spheres_world(1.0));
     let mut plot = Plot::new("Paths of the balls (figure 5)", "x in m", "y in m").to_scale();
     for (index, restitution) in [1.0, 0.0].into_iter().enumerate() {
         let name = |what: &str| format!("{what}, e = {restitution}");
@@ -104,7 +104,7 @@ fn two_spheres(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
             Row::new(name("speed apart 20 ms after it"), "m/s", 10.0 * restitution, 1e-12),
         ];
         findings.measure(rows, |_| {
-            let mut scene = bench.scene(&spheres(restitution), timestep)?;
+            let mut scene = bench.scene(&spheres_world(restitution), timestep)?;
             let (mut place, mut speed, mut nearest, mut height) = (0.0f64, 0.0f64, f64::INFINITY, f64::NAN);
             let mut apart = f64::NAN;
             let mut paths = [Vec::new(), Vec::new()];
@@ -137,7 +137,7 @@ fn two_spheres(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn ball(restitution: f64) -> String {
+fn ball_world(restitution: f64) -> String {
     format!(
         "<world name=\"bounce\">
   <surface a=\"0\" b=\"1\" c=\"0\" d=\"0\"/>
@@ -152,14 +152,14 @@ fn ball(restitution: f64) -> String {
     )
 }
 
-/// Height of the ball's lowest point after a time, by the closed form.
+/// Height of the ball's lowest point at a time, by the closed form, m.
 fn bounce_law(drop: f64, e: f64, time: f64) -> f64 {
     let first = (2.0 * drop / G).sqrt();
     if time < first {
         return drop - G * time * time / 2.0;
     }
     let (mut speed, mut start) = (e * G * first, first);
-    // Of the endlessly many last bounces none is higher than a tenth of a millimetre.
+    // The infinitely many bounces that are left out are lower than 0.13 mm each.
     while speed > 0.05 {
         let length = 2.0 * speed / G;
         if time < start + length {
@@ -173,7 +173,7 @@ fn bounce_law(drop: f64, e: f64, time: f64) -> f64 {
 
 fn bouncing_ball(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let (drop, radius) = (4.5f64, 0.5);
-    findings.world("e = 0.9", &ball(0.9));
+    findings.world("e = 0.9", &ball_world(0.9));
     for e in [0.5f64, 0.9] {
         let mut plot = Plot::new(format!("Height of the lowest point, e = {e}"), "time in s", "height in m");
         for timestep in [0.001, 0.01] {
@@ -187,7 +187,7 @@ fn bouncing_ball(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> 
                     )
             });
             findings.measure(rows, |_| {
-                let mut scene = bench.scene(&ball(e), timestep)?;
+                let mut scene = bench.scene(&ball_world(e), timestep)?;
                 let (mut peaks, mut highest, mut rising, mut path) = (Vec::new(), 0.0f64, false, Vec::new());
                 scene.watch(10.0, |scene| {
                     let state = scene.body("ball");
@@ -249,7 +249,7 @@ fn cradle(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn gripper(mass: f64) -> String {
+fn gripper_world(mass: f64) -> String {
     let finger = |name: &str, z: f64| {
         format!(
             "  <object name=\"{name}\">
@@ -280,19 +280,19 @@ fn gripper(mass: f64) -> String {
     )
 }
 
-/// The fingers close on the standing pole, the palm goes up by 5 cm within a second, and then nothing more is to happen.
+/// The fingers close on the standing pole, and the palm rises by 5 cm within a second. After that nothing may move.
 fn grasp(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let (timestep, mu, seconds) = (0.001, 0.8, 10.0);
-    findings.world("The gripper", &gripper(5.0));
+    findings.world("The gripper", &gripper_world(5.0));
     let mut plot = Plot::new("Creep of the held pole", "time in s", "way in m").logarithmic();
     for (index, mass) in [0.5, 5.0, 20.0].into_iter().enumerate() {
         let rows = [
-            Row::new(format!("way of {mass} kg in 10 s"), "m", 0.0, SOLVED * seconds)
+            Row::new(format!("way of {mass} kg in 10 s"), "m", 0.0, SOLVED_SPEED * seconds)
                 .if_missed_by(EngineKind::Rapier, "its friction gives way to a steady load"),
-            Row::new(format!("friction that carries {mass} kg"), "N", mass * G, mass * SOLVED / timestep),
+            Row::new(format!("friction that carries {mass} kg"), "N", mass * G, mass * SOLVED_SPEED / timestep),
         ];
         findings.measure(rows, |_| {
-            let mut scene = bench.scene(&gripper(mass), timestep)?;
+            let mut scene = bench.scene(&gripper_world(mass), timestep)?;
             let max_effort = 1.5 * mass * G / (2.0 * mu);
             for (name, target) in [("close_near", -1.0), ("close_far", 1.0)] {
                 let joint = scene.joint(name);
@@ -336,10 +336,10 @@ fn stack(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     findings.world("The world", &text);
     let sinks = "its contacts are springs and sink in by its surface layer";
     let rows = [
-        Row::new("height of the topmost after 20 s", "m", 4.75, f64::from(count) * LAYER)
+        Row::new("height of the topmost after 20 s", "m", 4.75, f64::from(count) * CONTACT_LAYER)
             .if_missed_by(EngineKind::Rapier, sinks),
-        Row::new("what the ground carries", "N", 100.0 * G, 100.0 * SOLVED / timestep),
-        Row::new("fastest after 20 s", "m/s", 0.0, SOLVED)
+        Row::new("what the ground carries", "N", 100.0 * G, 100.0 * SOLVED_SPEED / timestep),
+        Row::new("fastest after 20 s", "m/s", 0.0, SOLVED_SPEED)
             .if_missed_by(EngineKind::Rapier, "its contacts are springs that still give"),
     ];
     findings.measure(rows, |findings| {
@@ -368,7 +368,7 @@ fn mass_ratio(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         cube("heavy", 1000.0, 0.75)
     );
     findings.world("The world", &text);
-    let rows = [Row::new("height of 1000 kg on 1 kg after 5 s", "m", 0.75, 2.0 * LAYER)
+    let rows = [Row::new("height of 1000 kg on 1 kg after 5 s", "m", 0.75, 2.0 * CONTACT_LAYER)
         .if_missed_by(EngineKind::Rapier, "its contacts are springs and sink in by its surface layer")];
     findings.measure(rows, |_| {
         let mut scene = bench.scene(&text, 0.001)?;

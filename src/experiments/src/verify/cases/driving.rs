@@ -1,4 +1,4 @@
-//! WorkPartner 1 on a plane (thesis 4.2.1): how it stands, drives ahead and in circles.
+//! WorkPartner 1 on a plane (thesis 4.2.1): standing, driving straight and in circles.
 
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::verify::{bench::Drive, math::fit_circle};
@@ -49,25 +49,25 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 /// WorkPartner 1 on the ground of worlds/flat.xml.
-pub(super) const FLAT: &str = "<world name=\"flat\">
+pub(super) const FLAT_WORLD: &str = "<world name=\"flat\">
   <surface a=\"0\" b=\"1\" c=\"0\" d=\"0\" friction=\"1\"/>
   <gravity y=\"-9.81\"/>
   <robot file=\"workpartner1.xml\" name=\"WorkPartner\"/>
 </world>";
 
-const WHEELS: [&str; 4] = ["Wheel1", "Wheel2", "Wheel3", "Wheel4"];
-const MASS: f64 = 18.0;
-const RADIUS: f64 = 0.235;
+const WHEEL_NAMES: [&str; 4] = ["Wheel1", "Wheel2", "Wheel3", "Wheel4"];
+const ROBOT_MASS: f64 = 18.0;
+const WHEEL_RADIUS: f64 = 0.235;
 
-/// The mean of the wheels' places, as the thesis takes it: x, and the way to the left.
-fn middle(drive: &Drive) -> (f64, f64) {
-    let sum = drive.bodies(WHEELS).map(|wheel| drive.position(wheel)).into_iter().sum::<DVec3>() / 4.0;
+/// Mean position of the wheels, as the thesis defines it, m: x, and the distance to the left.
+fn wheels_mean(drive: &Drive) -> (f64, f64) {
+    let sum = drive.bodies(WHEEL_NAMES).map(|wheel| drive.position(wheel)).into_iter().sum::<DVec3>() / 4.0;
     (sum.x, -sum.z)
 }
 
 fn standing(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("The world", FLAT);
-    let (weight, each) = (MASS * G, MASS * G / 4.0);
+    findings.world("The world", FLAT_WORLD);
+    let (weight, each) = (ROBOT_MASS * G, ROBOT_MASS * G / 4.0);
     let rows = [
         Row::new("sum of the wheels' forces, the step that is farthest off", "N", weight, 1e-6 * weight).thesis(176.0),
         Row::new("force of a wheel, the one that is farthest off", "N", each, 1e-6 * weight)
@@ -75,8 +75,8 @@ fn standing(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
             .if_missed_by(EngineKind::Rapier, "its contacts are springs that still give"),
     ];
     findings.measure(rows, |findings| {
-        let mut drive = bench.drive(bench.world(FLAT)?)?;
-        let wheels = drive.bodies(WHEELS);
+        let mut drive = bench.drive(bench.world(FLAT_WORLD)?)?;
+        let wheels = drive.bodies(WHEEL_NAMES);
         let farther = |a: f64, b: f64, from: f64| if (b - from).abs() > (a - from).abs() { b } else { a };
         let (mut sum, mut one, mut path) = (weight, each, Vec::new());
         drive.watch(5000, |drive| {
@@ -96,45 +96,46 @@ fn standing(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 }
 
 fn straight(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    let row = Row::new("mean speed from 3 s to 8 s", "m/s", RADIUS, 1e-4 * RADIUS)
+    let row = Row::new("mean speed from 3 s to 8 s", "m/s", WHEEL_RADIUS, 1e-4 * WHEEL_RADIUS)
         .thesis(0.235)
         .note("thesis: by its own formula");
     let row = row.if_missed_by(EngineKind::Rapier, "its contacts hold by springs, and its wheels creep");
     findings.measure([row], |findings| {
-        let mut drive = bench.drive(bench.world(FLAT)?)?;
+        let mut drive = bench.drive(bench.world(FLAT_WORLD)?)?;
         drive.play("straight.xml")?;
         let mut path = vec![(0.0, 0.0)];
-        drive.watch(8000, |drive| path.push((drive.time(), middle(drive).0)))?;
+        drive.watch(8000, |drive| path.push((drive.time(), wheels_mean(drive).0)))?;
         let speeds: Vec<_> = path.windows(51).map(|part| (part[50].0, (part[50].1 - part[0].1) / 0.05)).collect();
         let plot = Plot::new("Speed, over 50 ms", "time in s", "speed in m/s");
-        let plot = plot.line("w r", Line::Reference, [(0.0, RADIUS), (8.0, RADIUS)]);
+        let plot = plot.line("w r", Line::Reference, [(0.0, WHEEL_RADIUS), (8.0, WHEEL_RADIUS)]);
         findings.plot(plot.line("ours", Line::Measured(0), speeds));
         Ok([(path[8000].1 - path[3000].1) / 5.0])
     })
 }
 
-/// A path of the robot once it drives in a circle.
+/// Path of the robot while it drives in a circle. Lengths in m.
 struct Circle {
+    /// Mean positions of the wheels, one for each step.
     middles: Vec<(f64, f64)>,
     centre: (f64, f64),
     radius: f64,
-    /// The radius on which the middles of the axles run.
+    /// Radius of the circle of the front axle's middle.
     axles: f64,
-    /// What each wheel carries, its mean.
+    /// Mean load of each wheel, N.
     loads: [f64; 4],
 }
 
 fn drive_circle(bench: &Bench, world: World, sequence: &str) -> Result<Circle, Trouble> {
     let mut drive = bench.drive(world)?;
     let timeline = drive.play(sequence)?;
-    let wheels = drive.bodies(WHEELS);
+    let wheels = drive.bodies(WHEEL_NAMES);
     let (mut middles, mut fronts, mut loads) = (Vec::new(), Vec::new(), [0.0; 4]);
-    // Turning Turner, getting up to speed and stopping are not part of the circle.
+    // The time in which the joint Turner moves, and in which the robot speeds up or stops, is not part of the circle.
     let (start, end) = (4.0, drive.simulation.timestep().seconds() * timeline.steps as f64 - 1.5);
     drive.watch(timeline.steps, |drive| {
         if drive.time() > start && drive.time() < end {
             let front = (drive.position(wheels[0]) + drive.position(wheels[1])) / 2.0;
-            middles.push(middle(drive));
+            middles.push(wheels_mean(drive));
             fronts.push((front.x, -front.z));
             loads.iter_mut().zip(wheels).for_each(|(load, wheel)| *load += drive.force(wheel).y);
         }
@@ -147,7 +148,7 @@ fn drive_circle(bench: &Bench, world: World, sequence: &str) -> Result<Circle, T
 }
 
 impl Circle {
-    /// Distances from the circle, by the number of the step.
+    /// Time, s, and distance from the circle, mm, for each step.
     fn errors(&self) -> Vec<(f64, f64)> {
         let off = |(x, y): &(f64, f64)| (x - self.centre.0).hypot(y - self.centre.1) - self.radius;
         self.middles.iter().enumerate().map(|(step, point)| (4.0 + step as f64 / 1e3, 1e3 * off(point))).collect()
@@ -172,7 +173,7 @@ fn circle(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         Row::new("farthest off the fitted circle", "m", 0.0, 1e-3).thesis(1e-3).note("thesis: within one millimetre"),
     ];
     findings.measure(rows, |findings| {
-        let circle = drive_circle(bench, bench.world(FLAT)?, "circle.xml")?;
+        let circle = drive_circle(bench, bench.world(FLAT_WORLD)?, "circle.xml")?;
         let errors = circle.errors();
         let worst = errors.iter().map(|(_, error)| error.abs() / 1e3).fold(0.0, f64::max);
         findings.plot(circle.plot("Trajectory, exact wheel speeds (figure 8)", radius));
@@ -182,9 +183,9 @@ fn circle(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
-/// WorkPartner 1 whose wheels have the given friction along and across the way they roll.
+/// WorkPartner 1 with these coefficients of friction of its wheels, along and across their rolling direction.
 fn with_friction(mut world: World, along: f64, across: f64) -> World {
-    for body in world.mechanism.bodies.iter_mut().filter(|body| WHEELS.contains(&body.name.as_str())) {
+    for body in world.mechanism.bodies.iter_mut().filter(|body| WHEEL_NAMES.contains(&body.name.as_str())) {
         body.material.friction = along;
         let direction = FrictionDirection::AcrossAxle(DVec3::Z);
         body.material.across = (along != across).then_some(CrossFriction { coefficient: across, direction });
@@ -194,11 +195,11 @@ fn with_friction(mut world: World, along: f64, across: f64) -> World {
 
 fn circle_gamepad(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     for (along, across, thesis) in [(0.5, 1.0, Some(4.30)), (0.8, 0.8, None)] {
-        let world = with_friction(bench.world(FLAT)?, along, across);
+        let world = with_friction(bench.world(FLAT_WORLD)?, along, across);
         let row = |expected: f64| {
             let name = format!("radius of the wheels' mean, friction {along} along and {across} across");
             let row = Row::new(name, "m", expected, 0.005 * expected);
-            let row = row.if_missed_by(EngineKind::Rapier, super::friction::ASLANT);
+            let row = row.if_missed_by(EngineKind::Rapier, super::friction::OBLIQUE_SLIDING_REASON);
             thesis.map_or(row.clone(), |radius| row.thesis(radius))
         };
         let circle = match drive_circle(bench, world.clone(), "circle_gamepad.xml") {
@@ -208,7 +209,7 @@ fn circle_gamepad(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
                 continue;
             }
         };
-        let expected = slipping_radius(&rollers(&world, 0.2972, circle.loads), along, across);
+        let expected = slipping_radius(&bent_wheels(&world, 0.2972, circle.loads), along, across);
         let loads = circle.loads.map(|load| format!("{load:.1}")).join(", ");
         findings.measure([row(expected).note(format!("wheels carry {loads} N"))], |findings| {
             let title = format!("Trajectory, all wheels alike (figure 7), {along} and {across}");
@@ -219,16 +220,20 @@ fn circle_gamepad(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
     Ok(())
 }
 
-/// A wheel seen from above: where it is, which way it rolls, what it carries.
+/// A wheel as seen from above.
 struct Roller {
+    /// Position, m.
     place: (f64, f64),
+    /// Unit vector of the rolling direction.
     ahead: (f64, f64),
+    /// Load, N.
     load: f64,
 }
 
-/// The wheels of the bent robot, Turner in the origin, x ahead and y to the left: each half is turned by half of Turner's angle.
-fn rollers(world: &World, angle: f64, loads: [f64; 4]) -> Vec<Roller> {
-    let wheels = world.mechanism.bodies.iter().filter(|body| WHEELS.contains(&body.name.as_str()));
+/// The wheels of the bent robot. The origin is the joint Turner, x points ahead and y to the left; each half of the
+/// robot is rotated by half of the joint's angle.
+fn bent_wheels(world: &World, angle: f64, loads: [f64; 4]) -> Vec<Roller> {
+    let wheels = world.mechanism.bodies.iter().filter(|body| WHEEL_NAMES.contains(&body.name.as_str()));
     let each = wheels.zip(loads).map(|(body, load)| {
         let (x, y) = (body.pose.translation.x, -body.pose.translation.z);
         let (sine, cosine) = (angle / 2.0).copysign(x).sin_cos();
@@ -237,10 +242,11 @@ fn rollers(world: &World, angle: f64, loads: [f64; 4]) -> Vec<Roller> {
     each.collect()
 }
 
-/// The radius on which the mean of the wheels runs when all roll at 1 m/s, by the balance of friction.
+/// Radius of the circle of the wheels' mean position if all wheels roll at 1 m/s, by the balance of friction, m.
 ///
-/// Where a wheel of load N slips by s, friction dissipates N |(mu1 s1, mu2 s2)|, and its forces are the slope of that. So they
-/// balance in the motion (u, v, w) for which the sum over the wheels is least; it is convex.
+/// A wheel of load N that slips with velocity s dissipates N |(mu1 s1, mu2 s2)|, and its friction forces are the
+/// gradient of that. The forces therefore balance in the motion (u, v, w) that minimises the sum over the wheels, which
+/// is convex.
 fn slipping_radius(wheels: &[Roller], along: f64, across: f64) -> f64 {
     let dissipation = |u: f64, v: f64, w: f64| {
         let each = wheels.iter().map(|wheel| {
@@ -251,17 +257,17 @@ fn slipping_radius(wheels: &[Roller], along: f64, across: f64) -> f64 {
         });
         each.sum::<f64>()
     };
-    let aside = |u: f64, w: f64| least(-0.1, 0.1, |v| dissipation(u, v, w));
-    let turn = |u: f64| least(0.1, 0.4, |w| dissipation(u, aside(u, w), w));
-    let u = least(0.9, 1.1, |u| dissipation(u, aside(u, turn(u)), turn(u)));
+    let aside = |u: f64, w: f64| argument_of_minimum(-0.1, 0.1, |v| dissipation(u, v, w));
+    let turn = |u: f64| argument_of_minimum(0.1, 0.4, |w| dissipation(u, aside(u, w), w));
+    let u = argument_of_minimum(0.9, 1.1, |u| dissipation(u, aside(u, turn(u)), turn(u)));
     let (w, count) = (turn(u), wheels.len() as f64);
     let sum = wheels.iter().fold((0.0, 0.0), |sum, wheel| (sum.0 + wheel.place.0, sum.1 + wheel.place.1));
     let (vx, vy) = (u - w * sum.1 / count, aside(u, w) + w * sum.0 / count);
     vx.hypot(vy) / w
 }
 
-/// Where a convex function is least, by the golden section.
-fn least(mut low: f64, mut high: f64, of: impl Fn(f64) -> f64) -> f64 {
+/// Argument at which a convex function has its minimum, by golden sections.
+fn argument_of_minimum(mut low: f64, mut high: f64, of: impl Fn(f64) -> f64) -> f64 {
     let ratio = (5f64.sqrt() - 1.0) / 2.0;
     let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut of_a, mut of_b) = (of(a), of(b));

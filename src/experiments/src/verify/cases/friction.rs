@@ -1,9 +1,9 @@
-//! Coulomb friction: how strong it is, and that it acts against the motion, whatever slides (thesis 4.1.2).
+//! Coulomb friction: its magnitude, and its direction against the motion (thesis 4.1.2).
 
 use simpartner_dynamics::{EngineKind, Motor};
 use simpartner_model::JointId;
 
-use super::{Bench, Case, Findings, G, Row, SOLVED, Trouble};
+use super::{Bench, Case, Findings, G, Row, SOLVED_SPEED, Trouble};
 use simpartner_plot::{Line, Plot};
 
 pub(super) const CASES: &[Case] = &[
@@ -36,15 +36,16 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-const MU: f64 = 0.5;
+const SLIDING_FRICTION: f64 = 0.5;
 
-const SOFT: &str = "its contacts are springs: at first the body sinks in and its weight is not yet carried";
+const SOFT_CONTACT_REASON: &str =
+    "its contacts are springs: at first the body sinks in and its weight is not yet carried";
 
-/// Why rapier misses where something slides askew.
-pub(super) const ASLANT: &str =
+/// Reason for which rapier misses if a body slides obliquely.
+pub(super) const OBLIQUE_SLIDING_REASON: &str =
     "its friction is not against the motion where the effective mass of a contact is uneven";
 
-fn sliding(size: [f64; 3], speed: f64, degrees: f64) -> String {
+fn sliding_world(size: [f64; 3], speed: f64, degrees: f64) -> String {
     let (sine, cosine) = degrees.to_radians().sin_cos();
     format!(
         "<world name=\"sliding\">
@@ -55,7 +56,7 @@ fn sliding(size: [f64; 3], speed: f64, degrees: f64) -> String {
     <pose y=\"{}\"/>
     <translationalVelocity><vx>{}</vx><vy>0</vy><vz>{}</vz></translationalVelocity>
     <box x=\"{}\" y=\"{}\" z=\"{}\"/>
-    <material friction=\"{MU}\"/>
+    <material friction=\"{SLIDING_FRICTION}\"/>
   </object>
 </world>",
         size[1] / 2.0,
@@ -68,26 +69,34 @@ fn sliding(size: [f64; 3], speed: f64, degrees: f64) -> String {
 }
 
 fn sliding_cube(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    let (start, stop) = (10.0, 10.0 / (MU * G));
-    let text = sliding([1.0; 3], start, 0.0);
+    let (start, stop) = (10.0, 10.0 / (SLIDING_FRICTION * G));
+    let text = sliding_world([1.0; 3], start, 0.0);
     findings.world("The world", &text);
     let mut speeds = Plot::new("Speed of the sliding cube", "time in s", "speed in m/s");
     let mut errors = Plot::new("Error of the speed (figure 4)", "time in s", "error in m/s").logarithmic();
     for (index, timestep) in [0.001, 0.01].into_iter().enumerate() {
         let milliseconds = timestep * 1e3;
-        let way = SOLVED * stop + MU * G * timestep * timestep / 2.0;
+        let way = SOLVED_SPEED * stop + SLIDING_FRICTION * G * timestep * timestep / 2.0;
         let rows = [
-            Row::new(format!("speed off while it slides, {milliseconds} ms"), "m/s", 0.0, SOLVED),
-            Row::new(format!("way until it stands, {milliseconds} ms"), "m", start * start / (2.0 * MU * G), way),
+            Row::new(format!("speed off while it slides, {milliseconds} ms"), "m/s", 0.0, SOLVED_SPEED),
+            Row::new(
+                format!("way until it stands, {milliseconds} ms"),
+                "m",
+                start * start / (2.0 * SLIDING_FRICTION * G),
+                way,
+            ),
         ];
         let first_order = "first order: it is off by v0 dt/2";
         let [speed, way] = rows;
-        let rows = [speed.if_missed_by(EngineKind::Rapier, SOFT), way.if_missed_by(EngineKind::Rapier, first_order)];
+        let rows = [
+            speed.if_missed_by(EngineKind::Rapier, SOFT_CONTACT_REASON),
+            way.if_missed_by(EngineKind::Rapier, first_order),
+        ];
         findings.measure(rows, |_| {
             let mut scene = bench.scene(&text, timestep)?;
             let mut path = Vec::new();
             scene.watch(3.0, |scene| path.push((scene.time(), scene.body("body").linear_velocity.length())))?;
-            let law = |t: f64| (start - MU * G * t).max(0.0);
+            let law = |t: f64| (start - SLIDING_FRICTION * G * t).max(0.0);
             let off: Vec<_> = path.iter().map(|(t, v)| (*t, (v - law(*t)).abs())).collect();
             let worst = off.iter().filter(|(t, _)| *t < stop).map(|(_, off)| *off).fold(0.0, f64::max);
             if index == 0 {
@@ -105,14 +114,15 @@ fn sliding_cube(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 
 fn sliding_bar(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let (start, seconds) = (10.0, 1.0);
-    let text = sliding([2.0, 0.5, 0.4], start, 45.0);
+    let text = sliding_world([2.0, 0.5, 0.4], start, 45.0);
     findings.world("The world", &text);
-    let speed = start - MU * G * seconds;
-    let turned = (SOLVED / speed).to_degrees();
+    let speed = start - SLIDING_FRICTION * G * seconds;
+    let turned = (SOLVED_SPEED / speed).to_degrees();
     let rows = [
-        Row::new("speed after 1 s", "m/s", speed, SOLVED).if_missed_by(EngineKind::Rapier, ASLANT),
-        Row::new("heading after 1 s", "deg", 45.0, turned).if_missed_by(EngineKind::Rapier, ASLANT),
-        Row::new("turning after 1 s", "rad/s", 0.0, SOLVED),
+        Row::new("speed after 1 s", "m/s", speed, SOLVED_SPEED)
+            .if_missed_by(EngineKind::Rapier, OBLIQUE_SLIDING_REASON),
+        Row::new("heading after 1 s", "deg", 45.0, turned).if_missed_by(EngineKind::Rapier, OBLIQUE_SLIDING_REASON),
+        Row::new("turning after 1 s", "rad/s", 0.0, SOLVED_SPEED),
     ];
     findings.measure(rows, |findings| {
         let mut scene = bench.scene(&text, 0.001)?;
@@ -131,7 +141,7 @@ fn sliding_bar(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
-/// The slope is a level plane under a gravity that leans over.
+/// The slope is modelled as a level plane under an inclined gravity.
 fn locked_robot(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let (slope, mu) = (1.2f64.atan(), 0.8);
     let down = slope.sin() * 0.5f64.sqrt() * G;
@@ -152,7 +162,7 @@ fn locked_robot(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         Row::new("acceleration from 0.5 s to 1.5 s", "m/s²", rate, friction * (aside / (0.5 * rate)).powi(2) / 2.0),
         Row::new("heading after 1.5 s", "deg", 45.0, (aside / (1.5 * rate)).to_degrees()),
     ];
-    let rows = rows.map(|row| row.if_missed_by(EngineKind::Rapier, ASLANT));
+    let rows = rows.map(|row| row.if_missed_by(EngineKind::Rapier, OBLIQUE_SLIDING_REASON));
     findings.measure(rows, |findings| {
         let mut scene = bench.scene(&text, 0.001)?;
         for joint in 0..scene.world.mechanism.joints.len() {

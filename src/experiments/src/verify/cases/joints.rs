@@ -1,4 +1,4 @@
-//! Joints: whether they stay together, and what they carry.
+//! Joints: their drift, and the loads that they report.
 
 use simpartner_dynamics::{EngineKind, Motor};
 use simpartner_model::JointId;
@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-const ARM: &str = "<world name=\"arm\">
+const ARM_WORLD: &str = "<world name=\"arm\">
   <gravity y=\"-9.81\"/>
   <object name=\"base\"><static>true</static></object>
   <object name=\"upper\"><mass>1</mass><pose x=\"0.5\"/><sphere radius=\"0.05\"/></object>
@@ -54,8 +54,8 @@ const ARM: &str = "<world name=\"arm\">
   <joint type=\"hinge\" name=\"elbow\"><parent>upper</parent><child>lower</child><anchor x=\"0.5\"/></joint>
 </world>";
 
-/// Three bars between four corners, of which the world holds the first and the last.
-fn four_bar(name: &str, corners: [[f64; 2]; 4]) -> String {
+/// World of three bars between four corners. The first and the last corner are fixed to the ground.
+fn four_bar_world(name: &str, corners: [[f64; 2]; 4]) -> String {
     let bars = ["crank", "coupler", "rocker"].into_iter().zip(corners.windows(2)).map(|(bar, ends)| {
         let [x, y] = [0, 1].map(|k| 0.5 * (ends[0][k] + ends[1][k]));
         format!(
@@ -81,17 +81,17 @@ fn four_bar(name: &str, corners: [[f64; 2]; 4]) -> String {
 }
 
 fn joint_drift(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    let four_bar = four_bar("four-bar", [[0.0, 0.0], [0.0, 0.3], [1.0, 0.3], [1.0, 0.0]]);
+    let four_bar = four_bar_world("four-bar", [[0.0, 0.0], [0.0, 0.3], [1.0, 0.3], [1.0, 0.0]]);
     findings.world("The loop", &four_bar);
     let timestep = 0.001;
     findings.measure([Row::new("arm that whirls for 20 s", "m", 0.0, 1e-12)], |_| {
-        let mut scene = bench.scene(ARM, timestep)?;
+        let mut scene = bench.scene(ARM_WORLD, timestep)?;
         let mut worst = 0.0f64;
         scene.watch(20.0, |scene| worst = worst.max(scene.joint_gap()))?;
         Ok([worst])
     })?;
     findings.measure([Row::new("WorkPartner 1, driving for 3 s", "m", 0.0, 1e-12)], |_| {
-        let world = bench.world(super::driving::FLAT)?;
+        let world = bench.world(super::driving::FLAT_WORLD)?;
         let mut drive = bench.drive(world)?;
         drive.play("straight.xml")?;
         let mut worst = 0.0f64;
@@ -114,8 +114,8 @@ fn joint_drift(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 }
 
 fn linkage(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    // Its crank can go round.
-    let linkage = four_bar("linkage", [[0.0, 0.0], [0.0, 0.3], [0.9, 0.48], [1.0, 0.0]]);
+    // The lengths are such that the crank can make full turns.
+    let linkage = four_bar_world("linkage", [[0.0, 0.0], [0.0, 0.3], [0.9, 0.48], [1.0, 0.0]]);
     findings.world("The linkage", &linkage);
     let (moving, fastest) = (5.0, 18.0f64);
     let mut plot = Plot::new("Energy of the linkage", "time in s", "off, in J").logarithmic();
@@ -141,20 +141,21 @@ fn linkage(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     Ok(())
 }
 
-const BOXES: usize = 4;
-const LENGTH: f64 = 0.5;
-const MASS: f64 = 2.0;
+const BOX_COUNT: usize = 4;
+const BOX_LENGTH: f64 = 0.5;
+const BOX_MASS: f64 = 2.0;
 
-/// Four boxes in a row; how the first is fixed to the wall, and the others to each other.
-fn cantilever(first: &str, others: &str) -> String {
-    let parts = (0..BOXES).map(|index| {
+/// World of four boxes in a row: `first` is the type of the joint at the wall, `others` that of the joints between
+/// boxes.
+fn cantilever_world(first: &str, others: &str) -> String {
+    let parts = (0..BOX_COUNT).map(|index| {
         let kind = if index == 0 { first } else { others };
-        let (from, parent) = (LENGTH * index as f64, if index == 0 { "wall".into() } else { format!("box{}", index - 1) });
+        let (from, parent) = (BOX_LENGTH * index as f64, if index == 0 { "wall".into() } else { format!("box{}", index - 1) });
         format!(
-            "  <object name=\"box{index}\"><mass>{MASS}</mass><pose x=\"{}\"/><box x=\"{}\" y=\"0.1\" z=\"0.1\"/></object>
+            "  <object name=\"box{index}\"><mass>{BOX_MASS}</mass><pose x=\"{}\"/><box x=\"{}\" y=\"0.1\" z=\"0.1\"/></object>
   <joint type=\"{kind}\" name=\"joint{index}\"><parent>{parent}</parent><child>box{index}</child><anchor x=\"{from}\"/></joint>\n",
-            from + LENGTH / 2.0,
-            LENGTH - 0.02
+            from + BOX_LENGTH / 2.0,
+            BOX_LENGTH - 0.02
         )
     });
     format!(
@@ -163,44 +164,44 @@ fn cantilever(first: &str, others: &str) -> String {
     )
 }
 
-/// Force and moment that a joint of the level cantilever carries.
-fn statics(joint: usize) -> (f64, f64) {
-    let hanging = BOXES - joint;
-    let levers: f64 = (0..hanging).map(|index| LENGTH * (index as f64 + 0.5)).sum();
-    (MASS * G * hanging as f64, MASS * G * levers)
+/// Force, N, and moment, N m, that a joint of the level cantilever carries by statics.
+fn load_by_statics(joint: usize) -> (f64, f64) {
+    let hanging = BOX_COUNT - joint;
+    let levers: f64 = (0..hanging).map(|index| BOX_LENGTH * (index as f64 + 0.5)).sum();
+    (BOX_MASS * G * hanging as f64, BOX_MASS * G * levers)
 }
 
 fn reactions(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    let text = cantilever("hinge", "fixed");
+    let text = cantilever_world("hinge", "fixed");
     findings.world("Welded, and a motor at the wall", &text);
     let mut plot = Plot::new("Moment along the cantilever", "joint's place in m", "moment in N m");
-    let law: Vec<_> = (0..BOXES).map(|joint| (LENGTH * joint as f64, statics(joint).1)).collect();
+    let law: Vec<_> = (0..BOX_COUNT).map(|joint| (BOX_LENGTH * joint as f64, load_by_statics(joint).1)).collect();
     plot.add("statics", Line::Reference, law);
     findings.measure(reaction_rows(1e-6), |_| {
-        let figures = carried(bench, &text)?;
-        let moments = (0..BOXES).map(|joint| (LENGTH * joint as f64, figures[2 * joint + 1]));
+        let figures = reported_loads(bench, &text)?;
+        let moments = (0..BOX_COUNT).map(|joint| (BOX_LENGTH * joint as f64, figures[2 * joint + 1]));
         plot.add("ours, welded", Line::Marked(0), moments.collect());
         Ok(figures)
     })?;
-    held(bench, findings, &mut plot)?;
+    measure_motors(bench, findings, &mut plot)?;
     findings.plot(plot);
     Ok(())
 }
 
 fn welded(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    let text = cantilever("fixed", "fixed");
+    let text = cantilever_world("fixed", "fixed");
     findings.world("The world", &text);
     let [force, moment, ..] = reaction_rows(1e-9);
     findings.measure([force, moment], |_| {
-        let [force, moment, ..] = carried(bench, &text)?;
+        let [force, moment, ..] = reported_loads(bench, &text)?;
         Ok([force, moment])
     })
 }
 
-/// Force and moment of each joint.
-fn reaction_rows(share: f64) -> [Row; 2 * BOXES] {
+/// Rows for force and moment of each joint, with a relative tolerance.
+fn reaction_rows(share: f64) -> [Row; 2 * BOX_COUNT] {
     std::array::from_fn(|index| {
-        let (joint, (force, moment)) = (index / 2 + 1, statics(index / 2));
+        let (joint, (force, moment)) = (index / 2 + 1, load_by_statics(index / 2));
         match index % 2 {
             0 => Row::new(format!("force in joint {joint}, welded"), "N", force, share * force),
             _ => Row::new(format!("moment in joint {joint}, welded"), "N m", moment, share * moment),
@@ -208,13 +209,13 @@ fn reaction_rows(share: f64) -> [Row; 2 * BOXES] {
     })
 }
 
-/// What the joints say that they carry after 2 s, the motors holding.
-fn carried(bench: &Bench, text: &str) -> Result<[f64; 2 * BOXES], Trouble> {
+/// Force and moment that each joint reports after 2 s, with the motors holding.
+fn reported_loads(bench: &Bench, text: &str) -> Result<[f64; 2 * BOX_COUNT], Trouble> {
     let mut scene = bench.scene(text, 0.001)?;
     scene.engine.drive(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
     scene.pass(2.0)?;
-    let mut figures = [0.0; 2 * BOXES];
-    for joint in 0..BOXES {
+    let mut figures = [0.0; 2 * BOX_COUNT];
+    for joint in 0..BOX_COUNT {
         let load = scene.engine.joint(JointId::new(joint)).load;
         let load = load.ok_or_else(|| Trouble::Engine("this engine does not tell what joints carry".into()))?;
         (figures[2 * joint], figures[2 * joint + 1]) = (load.reaction.force.y, load.reaction.torque.z);
@@ -222,22 +223,24 @@ fn carried(bench: &Bench, text: &str) -> Result<[f64; 2 * BOXES], Trouble> {
     Ok(figures)
 }
 
-/// The same on hinges that motors hold: what they exert, against statics at the angles to which they have given way.
-fn held(bench: &Bench, findings: &mut Findings, plot: &mut Plot) -> Result<(), Trouble> {
-    let rows: [Row; BOXES] = std::array::from_fn(|joint| {
-        let moment = statics(joint).1;
+/// The cantilever on hinges that motors hold: efforts of the motors, compared with statics at the angles to which they
+/// have yielded.
+fn measure_motors(bench: &Bench, findings: &mut Findings, plot: &mut Plot) -> Result<(), Trouble> {
+    let rows: [Row; BOX_COUNT] = std::array::from_fn(|joint| {
+        let moment = load_by_statics(joint).1;
         Row::new(format!("motor {} over its moment", joint + 1), "1", 1.0, 1e-6)
             .note(format!("about {moment:.2} N m"))
             .if_missed_by(EngineKind::Rapier, "its solver stops before the efforts of stiff motors are exact")
     });
     findings.measure(rows, |_| {
-        let mut scene = bench.scene(&cantilever("hinge", "hinge"), 0.001)?;
-        for joint in 0..BOXES {
+        let mut scene = bench.scene(&cantilever_world("hinge", "hinge"), 0.001)?;
+        for joint in 0..BOX_COUNT {
             scene.engine.drive(JointId::new(joint), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
         }
         scene.pass(2.0)?;
-        let states: [_; BOXES] = std::array::from_fn(|joint| scene.engine.joint(JointId::new(joint)));
-        let places: [f64; BOXES] = std::array::from_fn(|index| scene.body(&format!("box{index}")).pose.translation.x);
+        let states: [_; BOX_COUNT] = std::array::from_fn(|joint| scene.engine.joint(JointId::new(joint)));
+        let places: [f64; BOX_COUNT] =
+            std::array::from_fn(|index| scene.body(&format!("box{index}")).pose.translation.x);
         plot.add(
             "ours, held by motors",
             Line::Marked(1),
@@ -245,7 +248,7 @@ fn held(bench: &Bench, findings: &mut Findings, plot: &mut Plot) -> Result<(), T
         );
         Ok(std::array::from_fn(|joint| {
             let levers: f64 = places[joint..].iter().map(|place| place - states[joint].anchor.x).sum();
-            states[joint].effort[2] / (MASS * G * levers)
+            states[joint].effort[2] / (BOX_MASS * G * levers)
         }))
     })
 }

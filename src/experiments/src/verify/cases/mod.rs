@@ -1,5 +1,5 @@
-//! The cases, a file for each group. A new case is a [`Case`](super::Case) in the list of its group: name, physics, source,
-//! tolerance, and a function that measures.
+//! The cases, a file for each group. A new case is a [`Case`](super::Case) in the list of its group, with name,
+//! physics, source, tolerance, and a function that measures.
 
 mod ballistics;
 mod constants;
@@ -13,7 +13,7 @@ mod rotation;
 mod walking;
 mod work;
 
-use constants::{G, LAYER, SOLVED};
+use constants::{CONTACT_LAYER, G, SOLVED_SPEED};
 
 use super::{Bench, Case, Findings, Row, Trouble};
 

@@ -1,11 +1,11 @@
-//! Impacts, stops, steps and distances of the nonsmooth mechanics that Siconos is known for: each beside its closed form, or
-//! beside an integration from event to event.
+//! Impacts, stops, steps and distances: nonsmooth mechanics, for which Siconos is known. Each is compared with its
+//! closed form or with an integration from event to event.
 
 use bevy_math::DVec3;
 use simpartner_dynamics::EngineKind;
 use simpartner_model::{Ground, GroundMesh, Material, random::Stream};
 
-use super::{Bench, Case, Findings, G, LAYER, Row, Trouble};
+use super::{Bench, CONTACT_LAYER, Case, Findings, G, Row, Trouble};
 use crate::verify::{bench::Scene, math::runge_kutta};
 use simpartner_plot::{Line, Plot};
 
@@ -47,16 +47,17 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-const SEES_STEPS: &str = "sees an impact up to a step early or late";
+const LATE_IMPACT_REASON: &str = "sees an impact up to a step early or late";
 
 // ---- a ball that bounces
 
-const RADIUS: f64 = 0.1;
-/// What approaches more slowly does not bounce, m/s.
-const BOUNCES: f64 = 0.05;
+const BALL_RADIUS: f64 = 0.1;
+/// Speed of approach below which nothing bounces, m/s.
+const MIN_BOUNCE_SPEED: f64 = 0.05;
 
-/// A ball whose lowest point is at a height and moves up at a speed; below it the ground, and above its top a ceiling.
-fn bouncing(restitution: f64, height: f64, speed: f64, ceiling: f64) -> String {
+/// World of a ball between ground and ceiling. `height` of its lowest point and upward `speed` are those at the start;
+/// `ceiling` is the height of the lowest point at which the ball touches the ceiling.
+fn bouncing_world(restitution: f64, height: f64, speed: f64, ceiling: f64) -> String {
     format!(
         "<world name=\"bounces\">
   <surface a=\"0\" b=\"1\" c=\"0\" d=\"0\"/>
@@ -66,42 +67,42 @@ fn bouncing(restitution: f64, height: f64, speed: f64, ceiling: f64) -> String {
     <mass>1</mass>
     <pose y=\"{}\"/>
     <translationalVelocity><vx>0</vx><vy>{speed}</vy><vz>0</vz></translationalVelocity>
-    <sphere radius=\"{RADIUS}\"/>
+    <sphere radius=\"{BALL_RADIUS}\"/>
     <material restitution=\"{restitution}\"/>
   </object>
 </world>",
-        ceiling + 2.0 * RADIUS + 0.1,
-        height + RADIUS
+        ceiling + 2.0 * BALL_RADIUS + 0.1,
+        height + BALL_RADIUS
     )
 }
 
-/// The height of the ball's lowest point, and its speed.
-fn flight(scene: &Scene) -> (f64, f64) {
+/// Height of the ball's lowest point, m, and its vertical velocity, m/s.
+fn ball_state(scene: &Scene) -> (f64, f64) {
     let ball = scene.body("ball");
-    (ball.pose.translation.y - RADIUS, ball.linear_velocity.y)
+    (ball.pose.translation.y - BALL_RADIUS, ball.linear_velocity.y)
 }
 
-/// When a ball in free flight left the ground, from its state now.
-fn departure(scene: &Scene) -> f64 {
-    let (height, speed) = flight(scene);
+/// Time at which a ball in free flight left the ground, s, computed from its present state.
+fn departure_time(scene: &Scene) -> f64 {
+    let (height, speed) = ball_state(scene);
     scene.time() - ((speed * speed + 2.0 * G * height).sqrt() - speed) / G
 }
 
 fn impact_times(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("e = 0.9", &bouncing(0.9, 1.0, 0.0, 2.0));
+    findings.world("e = 0.9", &bouncing_world(0.9, 1.0, 0.0, 2.0));
     for (e, count) in [(0.9f64, 6), (0.5, 4)] {
         for timestep in [0.001, 0.005, 0.01] {
-            bounces(bench, findings, e, count, timestep)?;
+            measure_bounces(bench, findings, e, count, timestep)?;
         }
     }
     for (name, overlap) in [("1 nm above", -1e-9), ("1 um below", 1e-6), ("1 mm below", 1e-3)] {
-        grazes(bench, findings, name, overlap)?;
+        measure_graze(bench, findings, name, overlap)?;
     }
     Ok(())
 }
 
-/// The first so many bounces, and when the ball lies.
-fn bounces(bench: &Bench, findings: &mut Findings, e: f64, count: usize, timestep: f64) -> Result<(), Trouble> {
+/// Measures the times of the first `count` bounces, and the time at which the ball comes to rest.
+fn measure_bounces(bench: &Bench, findings: &mut Findings, e: f64, count: usize, timestep: f64) -> Result<(), Trouble> {
     let fall = (2.0 / G).sqrt();
     let times = (0..count).map(|n| fall * (1.0 + 2.0 * (1..=n).map(|k| e.powi(k as i32)).sum::<f64>()));
     let times: Vec<f64> = times.collect();
@@ -109,18 +110,19 @@ fn bounces(bench: &Bench, findings: &mut Findings, e: f64, count: usize, timeste
     let name = |what: &str| format!("{what}, e = {e}, {} ms", timestep * 1e3);
     let rows = [
         Row::new(name(&format!("times of {count} impacts, farthest off")), "s", 0.0, 1e-9)
-            .if_missed_by(EngineKind::Rapier, SEES_STEPS),
-        Row::new(name("deepest in the ground"), "m", 0.0, LAYER).if_missed_by(EngineKind::Rapier, SEES_STEPS),
-        Row::new(name("at rest after"), "s", rest, timestep + 2.0 * e * BOUNCES / (G * (1.0 - e)))
-            .if_missed_by(EngineKind::Rapier, SEES_STEPS),
+            .if_missed_by(EngineKind::Rapier, LATE_IMPACT_REASON),
+        Row::new(name("deepest in the ground"), "m", 0.0, CONTACT_LAYER)
+            .if_missed_by(EngineKind::Rapier, LATE_IMPACT_REASON),
+        Row::new(name("at rest after"), "s", rest, timestep + 2.0 * e * MIN_BOUNCE_SPEED / (G * (1.0 - e)))
+            .if_missed_by(EngineKind::Rapier, LATE_IMPACT_REASON),
     ];
     findings.measure(rows, |_| {
-        let mut scene = bench.scene(&bouncing(e, 1.0, 0.0, 2.0), timestep)?;
+        let mut scene = bench.scene(&bouncing_world(e, 1.0, 0.0, 2.0), timestep)?;
         let (mut seen, mut deepest, mut moved, mut before) = (Vec::new(), 0.0f64, 0.0, 0.0);
         scene.watch(rest + 0.5, |scene| {
-            let (height, speed) = flight(scene);
+            let (height, speed) = ball_state(scene);
             if speed > before && seen.len() < count {
-                seen.push(departure(scene));
+                seen.push(departure_time(scene));
             }
             if speed.abs() > 1e-4 {
                 moved = scene.time();
@@ -132,24 +134,25 @@ fn bounces(bench: &Bench, findings: &mut Findings, e: f64, count: usize, timeste
     })
 }
 
-/// A throw of 1 m that passes a ceiling or just touches it: when it comes back.
-fn grazes(bench: &Bench, findings: &mut Findings, name: &str, overlap: f64) -> Result<(), Trouble> {
+/// Measures the time at which a ball comes back that was thrown 1 m high, below a ceiling that it passes or just
+/// touches.
+fn measure_graze(bench: &Bench, findings: &mut Findings, name: &str, overlap: f64) -> Result<(), Trouble> {
     let (e, timestep) = (0.9f64, 0.01);
     let (thrown, touch) = ((2.0 * G).sqrt(), (2.0 * G * overlap.max(0.0)).sqrt());
-    // Up to the ceiling or the peak, and down again with a share of the speed that is left there.
+    // The ball rises to the ceiling or to its peak, and comes down with the speed that the impact has left.
     let height = 1.0 - overlap.max(0.0);
     let down = ((e * touch * e * touch + 2.0 * G * height).sqrt() - e * touch) / G;
-    let late = if touch < BOUNCES { (1.0 + e) * touch / G } else { 0.0 };
+    let late = if touch < MIN_BOUNCE_SPEED { (1.0 + e) * touch / G } else { 0.0 };
     let name = format!("back on the ground, ceiling {name} its peak, 10 ms");
-    let rows =
-        [Row::new(name, "s", (thrown - touch) / G + down, 1e-9 + late).if_missed_by(EngineKind::Rapier, SEES_STEPS)];
+    let rows = [Row::new(name, "s", (thrown - touch) / G + down, 1e-9 + late)
+        .if_missed_by(EngineKind::Rapier, LATE_IMPACT_REASON)];
     findings.measure(rows, |_| {
-        let mut scene = bench.scene(&bouncing(e, 0.0, thrown, 1.0 - overlap), timestep)?;
+        let mut scene = bench.scene(&bouncing_world(e, 0.0, thrown, 1.0 - overlap), timestep)?;
         let (mut back, mut before) = (f64::NAN, 0.0);
         scene.watch(1.2, |scene| {
-            let (height, speed) = flight(scene);
+            let (height, speed) = ball_state(scene);
             if before < 0.0 && speed > 0.0 && height < 0.5 && back.is_nan() {
-                back = departure(scene);
+                back = departure_time(scene);
             }
             before = speed;
         })?;
@@ -159,21 +162,21 @@ fn grazes(bench: &Bench, findings: &mut Findings, name: &str, overlap: f64) -> R
 
 // ---- a double pendulum on its stops
 
-/// Radius of its balls, so small that they are points but for 4e-7 of their inertia.
-const POINT: f64 = 0.001;
+/// Radius of the balls, m: so small that they are points, but for 4e-7 of their inertia.
+const POINT_RADIUS: f64 = 0.001;
 /// The gravity of the example, m/s².
 const G_EXAMPLE: f64 = 10.0;
 
 fn stopped_pendulum() -> String {
-    let ([a, b], wall) = ([0.1f64, 0.2], -POINT);
+    let ([a, b], wall) = ([0.1f64, 0.2], -POINT_RADIUS);
     let (x, y) = (a.sin(), -a.cos());
     format!(
         "<world name=\"pendulum-stops\">
   <surface a=\"1\" b=\"0\" c=\"0\" d=\"{wall}\" friction=\"0\"/>
   <gravity y=\"-{G_EXAMPLE}\"/>
   <object name=\"base\"><static>true</static></object>
-  <object name=\"upper\"><mass>1</mass><pose x=\"{x}\" y=\"{y}\"/><sphere radius=\"{POINT}\"/><material friction=\"0\" restitution=\"1\"/></object>
-  <object name=\"lower\"><mass>1</mass><pose x=\"{}\" y=\"{}\"/><sphere radius=\"{POINT}\"/><material friction=\"0\" restitution=\"0\"/></object>
+  <object name=\"upper\"><mass>1</mass><pose x=\"{x}\" y=\"{y}\"/><sphere radius=\"{POINT_RADIUS}\"/><material friction=\"0\" restitution=\"1\"/></object>
+  <object name=\"lower\"><mass>1</mass><pose x=\"{}\" y=\"{}\"/><sphere radius=\"{POINT_RADIUS}\"/><material friction=\"0\" restitution=\"0\"/></object>
   <joint type=\"hinge\" name=\"shoulder\"><parent>base</parent><child>upper</child><anchor/></joint>
   <joint type=\"hinge\" name=\"elbow\"><parent>upper</parent><child>lower</child><anchor x=\"{x}\" y=\"{y}\"/></joint>
 </world>",
@@ -182,20 +185,20 @@ fn stopped_pendulum() -> String {
     )
 }
 
-/// The mass matrix of the angles from the vertical: its diagonal, and what couples them.
-fn masses([a, b, ..]: &[f64; 4]) -> (f64, f64, f64) {
-    let own = 0.4 * POINT * POINT;
+/// Mass matrix for the angles from the vertical: first diagonal entry, off-diagonal entry, second diagonal entry.
+fn mass_matrix([a, b, ..]: &[f64; 4]) -> (f64, f64, f64) {
+    let own = 0.4 * POINT_RADIUS * POINT_RADIUS;
     (2.0 + own, (a - b).cos(), 1.0 + own)
 }
 
-/// Angles and angular velocities after M⁻¹ times these.
+/// Product of the inverse mass matrix and a vector of two torques: angular accelerations.
 fn accelerations(state: &[f64; 4], first: f64, second: f64) -> [f64; 2] {
-    let (upper, cross, lower) = masses(state);
+    let (upper, cross, lower) = mass_matrix(state);
     let determinant = upper * lower - cross * cross;
     [(first * lower - second * cross) / determinant, (second * upper - first * cross) / determinant]
 }
 
-fn swing(state: &[f64; 4]) -> [f64; 4] {
+fn pendulum_rates(state: &[f64; 4]) -> [f64; 4] {
     let [a, b, u, v] = *state;
     let sine = (a - b).sin();
     let [first, second] =
@@ -204,17 +207,17 @@ fn swing(state: &[f64; 4]) -> [f64; 4] {
 }
 
 fn swing_energy(state: &[f64; 4]) -> f64 {
-    let ([a, b, u, v], (upper, cross, lower)) = (*state, masses(state));
+    let ([a, b, u, v], (upper, cross, lower)) = (*state, mass_matrix(state));
     0.5 * (upper * u * u + lower * v * v) + cross * u * v - G_EXAMPLE * (2.0 * a.cos() + b.cos())
 }
 
-/// Distances of the two balls from the wall.
-fn distances([a, b, ..]: &[f64; 4]) -> [f64; 2] {
+/// Distances of the two balls from the wall, m.
+fn wall_distances([a, b, ..]: &[f64; 4]) -> [f64; 2] {
     [a.sin(), a.sin() + b.sin()]
 }
 
-/// The impact of a ball (0 or 1) on the wall.
-fn strike(state: &[f64; 4], ball: usize) -> [f64; 4] {
+/// State after the impact of a ball (0 or 1) on the wall.
+fn after_impact(state: &[f64; 4], ball: usize) -> [f64; 4] {
     let [a, b, u, v] = *state;
     let row = [a.cos(), if ball == 0 { 0.0 } else { b.cos() }];
     let response = accelerations(state, row[0], row[1]);
@@ -226,25 +229,25 @@ fn strike(state: &[f64; 4], ball: usize) -> [f64; 4] {
 /// Energies in J at times in s.
 type Energies = Vec<(f64, f64)>;
 
-/// What theory says: times and energies after the impacts that take energy, and the energy all along.
+/// Theory: times and energies after the impacts that dissipate energy, and the energy over time.
 fn stops_in_theory(seconds: f64) -> (Energies, Energies) {
     let (mut state, mut time, step) = ([0.1, 0.2, 0.0, 0.0], 0.0, 1e-4);
     let (mut stops, mut path) = (Vec::new(), vec![(0.0, swing_energy(&state))]);
     while time < seconds {
-        let struck = |state: &[f64; 4]| distances(state).iter().position(|distance| *distance < 0.0);
-        let next = runge_kutta(state, step, swing);
+        let struck = |state: &[f64; 4]| wall_distances(state).iter().position(|distance| *distance < 0.0);
+        let next = runge_kutta(state, step, pendulum_rates);
         let Some(ball) = struck(&next) else {
             (state, time) = (next, time + step);
             continue;
         };
-        // The moment by bisection; from it on the ball moves away from the wall, or along it for no time.
+        // The time of the impact by bisection. Afterwards the ball moves away from the wall, or leaves it at once.
         let (mut before, mut after) = (0.0, step);
         for _ in 0..60 {
             let middle = 0.5 * (before + after);
-            let is_past = struck(&runge_kutta(state, middle, swing)).is_some();
+            let is_past = struck(&runge_kutta(state, middle, pendulum_rates)).is_some();
             *(if is_past { &mut after } else { &mut before }) = middle;
         }
-        (state, time) = (strike(&runge_kutta(state, before, swing), ball), time + before);
+        (state, time) = (after_impact(&runge_kutta(state, before, pendulum_rates), ball), time + before);
         if ball == 1 {
             path.extend([(time, path[path.len() - 1].1), (time, swing_energy(&state))]);
             stops.push((time, swing_energy(&state)));
@@ -266,7 +269,7 @@ fn pendulum_stops(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
         rows.push(Row::new(format!("time of stop {number}"), "s", *time, timestep));
         rows.push(Row::new(format!("energy after stop {number}"), "J", *energy, share));
     }
-    rows.push(Row::new("deepest in the wall", "m", 0.0, LAYER));
+    rows.push(Row::new("deepest in the wall", "m", 0.0, CONTACT_LAYER));
     let rows: [Row; 7] = rows.try_into().expect("theory has three stops in 5 s");
     findings.measure(rows.map(|row| row.if_missed_by(EngineKind::Rapier, soft)), |findings| {
         let mut scene = bench.scene(&text, timestep)?;
@@ -274,7 +277,7 @@ fn pendulum_stops(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
         let mut before = scene.energy();
         scene.watch(seconds, |scene| {
             let energy = scene.energy();
-            // The smallest stop takes 8e-4 J, within two steps; between stops energy stays to 1e-6 J.
+            // The smallest stop dissipates 8e-4 J within two steps; between stops the energy is constant to 1e-6 J.
             let is_new = seen.last().is_none_or(|last| scene.time() - last > 0.1);
             if before - energy > 1e-4 && is_new {
                 seen.push(scene.time());
@@ -297,51 +300,51 @@ fn pendulum_stops(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
 
 // ---- a wheel at a step
 
-const WHEEL: f64 = 0.5;
-const STEP: f64 = 0.1;
+const WHEEL_RADIUS: f64 = 0.5;
+const STEP_HEIGHT: f64 = 0.1;
 /// I/(m r²) of a disc.
-const DISC: f64 = 0.5;
+const DISC_INERTIA: f64 = 0.5;
 
-/// A disc that rolls towards +x and is half a metre from the edge.
+/// World of a disc that rolls towards +x and is half a metre before the point at which it touches the edge.
 fn rolling_disc(rate: f64) -> String {
-    let edge = (WHEEL * WHEEL - (WHEEL - STEP) * (WHEEL - STEP)).sqrt();
+    let edge = (WHEEL_RADIUS * WHEEL_RADIUS - (WHEEL_RADIUS - STEP_HEIGHT) * (WHEEL_RADIUS - STEP_HEIGHT)).sqrt();
     format!(
         "<world name=\"wheel-step\">
   <surface a=\"0\" b=\"1\" c=\"0\" d=\"0\" friction=\"5\"/>
   <gravity y=\"-{G}\"/>
-  <object name=\"step\"><static>true</static><pose x=\"5\" y=\"{}\"/><box x=\"10\" y=\"{STEP}\" z=\"2\"/><material friction=\"5\"/></object>
+  <object name=\"step\"><static>true</static><pose x=\"5\" y=\"{}\"/><box x=\"10\" y=\"{STEP_HEIGHT}\" z=\"2\"/><material friction=\"5\"/></object>
   <object name=\"wheel\">
     <mass>10</mass>
-    <pose x=\"{}\" y=\"{WHEEL}\"/>
+    <pose x=\"{}\" y=\"{WHEEL_RADIUS}\"/>
     <translationalVelocity><vx>{}</vx><vy>0</vy><vz>0</vz></translationalVelocity>
     <rotationalVelocity><omegax>0</omegax><omegay>0</omegay><omegaz>{}</omegaz></rotationalVelocity>
-    <cylinder radius=\"{WHEEL}\" length=\"0.2\" axis=\"z\"/>
+    <cylinder radius=\"{WHEEL_RADIUS}\" length=\"0.2\" axis=\"z\"/>
     <material friction=\"5\"/>
   </object>
 </world>",
-        STEP / 2.0,
+        STEP_HEIGHT / 2.0,
         -edge - 0.5,
-        rate * WHEEL,
+        rate * WHEEL_RADIUS,
         -rate
     )
 }
 
 fn wheel_step(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    let kept = 1.0 - STEP / (WHEEL * (1.0 + DISC));
-    let inertia = (1.0 + DISC) * WHEEL * WHEEL;
-    let slowest = (2.0 * G * STEP / inertia).sqrt() / kept;
+    let kept = 1.0 - STEP_HEIGHT / (WHEEL_RADIUS * (1.0 + DISC_INERTIA));
+    let inertia = (1.0 + DISC_INERTIA) * WHEEL_RADIUS * WHEEL_RADIUS;
+    let slowest = (2.0 * G * STEP_HEIGHT / inertia).sqrt() / kept;
     findings.world("A wheel that gets up", &rolling_disc(1.2 * slowest));
     let mut plot = Plot::new("Height of the wheel's middle", "x in m", "y in m").to_scale();
     for (index, share) in [0.98, 1.02, 1.2].into_iter().enumerate() {
         let (timestep, rate) = (0.001, share * slowest);
         let name = |what: &str| format!("{what}, {share} of the slowest that climbs");
-        let off = G * timestep / WHEEL;
-        let top = ((kept * rate).powi(2) - 2.0 * G * STEP / inertia).max(0.0).sqrt();
+        let off = G * timestep / WHEEL_RADIUS;
+        let top = ((kept * rate).powi(2) - 2.0 * G * STEP_HEIGHT / inertia).max(0.0).sqrt();
         let climbs = if share > 1.0 { 1.0 } else { 0.0 };
         let rows = [
             Row::new(name("turning after the edge stopped it"), "rad/s", kept * rate, off),
             Row::new(name("gets up"), "1", climbs, 0.0),
-            // What an error of the rate below becomes where it is slower.
+            // An error of the rate at the edge grows as the disc becomes slower.
             Row::new(name("turning on the step"), "rad/s", top, if top > 0.0 { off * kept * rate / top } else { 0.0 }),
         ];
         let rows =
@@ -349,7 +352,7 @@ fn wheel_step(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         findings.measure(rows, |_| {
             let mut scene = bench.scene(&rolling_disc(rate), timestep)?;
             let (mut after, mut path) = (f64::NAN, Vec::new());
-            scene.watch(0.5 / (rate * WHEEL) + 2.0, |scene| {
+            scene.watch(0.5 / (rate * WHEEL_RADIUS) + 2.0, |scene| {
                 let wheel = scene.body("wheel");
                 let turning = -wheel.angular_velocity.z;
                 if after.is_nan() && turning < (1.0 + kept) / 2.0 * rate {
@@ -359,7 +362,7 @@ fn wheel_step(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
             })?;
             plot.add(format!("{share}"), Line::Measured(index), path);
             let wheel = scene.body("wheel");
-            let is_up = wheel.pose.translation.y > WHEEL + STEP - LAYER;
+            let is_up = wheel.pose.translation.y > WHEEL_RADIUS + STEP_HEIGHT - CONTACT_LAYER;
             let top = if is_up { -wheel.angular_velocity.z } else { 0.0 };
             Ok([after, f64::from(u8::from(is_up)), top])
         })?;
@@ -370,14 +373,15 @@ fn wheel_step(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 
 // ---- a point and a triangle
 
-/// A point in the cube of 2 m about the origin.
-fn point(stream: &mut Stream) -> DVec3 {
+/// A random point in the cube of 2 m about the origin.
+fn random_point(stream: &mut Stream) -> DVec3 {
     let mut number = || 2.0 * stream.uniform() - 1.0;
     DVec3::new(number(), number(), number())
 }
 
-/// The point of a triangle that is nearest to a point, by search, and how many of its corners it is not between.
-fn nearest([a, b, c]: [DVec3; 3], point: DVec3) -> (DVec3, [bool; 3]) {
+/// The point of a triangle that is nearest to a given point, by search. The flags are true for the sides on which it
+/// lies.
+fn nearest_point([a, b, c]: [DVec3; 3], point: DVec3) -> (DVec3, [bool; 3]) {
     const CELLS: i32 = 8;
     let at = |[s, t]: [f64; 2]| a + (b - a) * s + (c - a) * t;
     let (mut best, mut width) = ([1.0 / 3.0, 1.0 / 3.0], 1.0);
@@ -400,8 +404,10 @@ fn nearest([a, b, c]: [DVec3; 3], point: DVec3) -> (DVec3, [bool; 3]) {
 
 fn point_triangle(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     const COUNT: usize = 2000;
-    /// The balls come this fast, m/s, in a step of so many seconds: a contact is told if it presses.
+    /// Speed of the balls towards the triangle, m/s. They have to press, because only then the engine reports a
+    /// contact.
     const SPEED: f64 = 1e-3;
+    /// Timestep, s.
     const TIMESTEP: f64 = 1e-6;
     let rows = [
         Row::new("distance, farthest off", "m", 0.0, 1e-12),
@@ -412,12 +418,12 @@ fn point_triangle(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
         let (mut stream, mut regions) = (Stream::from_number(18), std::collections::BTreeSet::new());
         let (mut distance_off, mut normal_off) = (0.0f64, 0.0f64);
         for _ in 0..COUNT {
-            let corners = [(); 3].map(|()| point(&mut stream));
-            let centre = point(&mut stream) * 2.0;
-            let (nearest, region) = nearest(corners, centre);
+            let corners = [(); 3].map(|()| random_point(&mut stream));
+            let centre = random_point(&mut stream) * 2.0;
+            let (nearest, region) = nearest_point(corners, centre);
             let gap = (centre - nearest).length();
-            // A ball that reaches just into the triangle.
-            let radius = gap + 0.1 * LAYER;
+            // The ball just overlaps the triangle.
+            let radius = gap + 0.1 * CONTACT_LAYER;
             let outward = (centre - nearest) / gap;
             let velocity = -SPEED * outward;
             let text = format!(
@@ -439,7 +445,7 @@ fn point_triangle(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
             let [contact] = contacts else {
                 return Err(Trouble::Engine(format!("a ball on a triangle has {} contacts", contacts.len())));
             };
-            // The gap is that of the middle of the step.
+            // The reported gap is that in the middle of the step.
             distance_off = distance_off.max((contact.gap + radius - gap + 0.5 * TIMESTEP * SPEED).abs());
             normal_off = normal_off.max((contact.normal - outward).length());
             regions.insert(region);

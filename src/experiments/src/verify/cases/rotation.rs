@@ -1,4 +1,4 @@
-//! Motion of turning and hinged bodies without contact: periods from elliptic integrals, energies, the order of the method.
+//! Rotating and hinged bodies without contact: periods from elliptic integrals, energies, order of the integrator.
 
 use simpartner_dynamics::{EngineKind, Integrator};
 
@@ -61,9 +61,9 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-const FIRST_ORDER: &str = "first order: its energy swings with dt, not dt²";
+const FIRST_ORDER_REASON: &str = "first order: its energy swings with dt, not dt²";
 
-const PENDULUM: &str = "<world name=\"pendulum\">
+const PENDULUM_WORLD: &str = "<world name=\"pendulum\">
   <gravity y=\"-9.81\"/>
   <object name=\"base\"><static>true</static></object>
   <object name=\"bob\"><mass>1</mass><pose x=\"1\"/><sphere radius=\"0.05\"/></object>
@@ -71,19 +71,20 @@ const PENDULUM: &str = "<world name=\"pendulum\">
 </world>";
 
 fn pendulum(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("The world", PENDULUM);
+    findings.world("The world", PENDULUM_WORLD);
     let timestep = 0.001;
     let inertia = 1.0 + 0.4 * 0.05 * 0.05;
-    // Of the first power: the square of the angular frequency of small swings, and of the largest angular velocity.
+    // Squares of the angular frequency of small swings and of the largest angular velocity.
     let (slow, fast) = (G / inertia, 2.0 * G / inertia);
     let period = 4.0 * elliptic_k(0.5f64.sqrt()) / slow.sqrt();
     let shadow = timestep * timestep * inertia * (fast * slow / 24.0 + slow * slow / 12.0);
     let rows = [
         Row::new("period, 1 ms", "s", period, period * fast * timestep * timestep / 24.0),
-        Row::new("energy off in 20 s, 1 ms", "J", 0.0, 2.0 * shadow).if_missed_by(EngineKind::Rapier, FIRST_ORDER),
+        Row::new("energy off in 20 s, 1 ms", "J", 0.0, 2.0 * shadow)
+            .if_missed_by(EngineKind::Rapier, FIRST_ORDER_REASON),
     ];
     findings.measure(rows, |findings| {
-        let mut scene = bench.scene(PENDULUM, timestep)?;
+        let mut scene = bench.scene(PENDULUM_WORLD, timestep)?;
         let start = scene.energy();
         let (mut energies, mut crossings, mut before) = (Vec::new(), Vec::new(), (0.0, 1.0));
         scene.watch(20.0, |scene| {
@@ -100,7 +101,7 @@ fn pendulum(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
-/// The mean time from one to the next.
+/// Mean interval between successive times, s.
 fn mean_interval(times: &[f64]) -> f64 {
     match times {
         [first, .., last] => (last - first) / (times.len() - 1) as f64,
@@ -108,7 +109,7 @@ fn mean_interval(times: &[f64]) -> f64 {
     }
 }
 
-const DOUBLE: &str = "<world name=\"double-pendulum\">
+const DOUBLE_WORLD: &str = "<world name=\"double-pendulum\">
   <gravity y=\"-9.81\"/>
   <object name=\"base\"><static>true</static></object>
   <object name=\"upper\"><mass>1</mass><pose x=\"0.5\"/><sphere radius=\"0.05\"/></object>
@@ -117,7 +118,8 @@ const DOUBLE: &str = "<world name=\"double-pendulum\">
   <joint type=\"hinge\" name=\"elbow\"><parent>upper</parent><child>lower</child><anchor x=\"0.5\"/></joint>
 </world>";
 
-/// Rates of the two rods' angles from the downward vertical and of their angular velocities, by Lagrange's equations.
+/// Time derivatives of the two rods' angles from the downward vertical and of their angular velocities, by Lagrange's
+/// equations.
 fn double_rate(state: &[f64; 4]) -> [f64; 4] {
     let ([a, b, u, v], l) = (*state, 0.5f64);
     let own = 0.4 * 0.05 * 0.05;
@@ -129,7 +131,7 @@ fn double_rate(state: &[f64; 4]) -> [f64; 4] {
     [u, v, (first * lower - second * cross) / determinant, (second * upper - first * cross) / determinant]
 }
 
-/// Where the lower ball is by theory after each step, and how fast a rod turns at most.
+/// Position of the lower ball after each step by theory, m, and the largest angular velocity of a rod, rad/s.
 fn double_theory(timestep: f64, seconds: f64) -> (Vec<(f64, f64)>, f64) {
     let (mut path, mut fastest) = (Vec::new(), 0.0f64);
     let mut state = [std::f64::consts::FRAC_PI_2, std::f64::consts::FRAC_PI_2, 0.0, 0.0];
@@ -143,9 +145,9 @@ fn double_theory(timestep: f64, seconds: f64) -> (Vec<(f64, f64)>, f64) {
     (path, fastest)
 }
 
-/// The path of the lower ball and its largest distance from the theory's.
+/// Path of the lower ball, and its largest distance from the theory's path, m.
 fn double_path(bench: &Bench, timestep: f64) -> Result<(Vec<(f64, f64)>, f64), Trouble> {
-    let mut scene = bench.scene(DOUBLE, timestep)?;
+    let mut scene = bench.scene(DOUBLE_WORLD, timestep)?;
     let mut path = Vec::new();
     scene.watch(2.0, |scene| {
         let place = scene.body("lower").pose.translation;
@@ -158,7 +160,7 @@ fn double_path(bench: &Bench, timestep: f64) -> Result<(Vec<(f64, f64)>, f64), T
 }
 
 fn double_pendulum(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("The world", DOUBLE);
+    findings.world("The world", DOUBLE_WORLD);
     let (_, fastest) = double_theory(0.001, 60.0);
     let fourth = bench.settings.dynamics.integrator == Integrator::Gauss;
     let bound = |timestep: f64| match fourth {
@@ -168,14 +170,14 @@ fn double_pendulum(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble
     let rows = [(0.001, "1 ms"), (0.01, "10 ms")].map(|(timestep, name)| {
         Row::new(format!("energy off in 60 s, {name}"), "J", 0.0, bound(timestep))
             .note(format!("w_max = {fastest:.1} rad/s"))
-            .if_missed_by(EngineKind::Rapier, FIRST_ORDER)
+            .if_missed_by(EngineKind::Rapier, FIRST_ORDER_REASON)
     });
     findings.measure(rows, |findings| {
         let mut plot = Plot::new("Energy of the double pendulum", "time in s", "off, in J").logarithmic();
         let mut worst = [0.0; 2];
         for (which, (timestep, name)) in [(0.001, "ours, 1 ms"), (0.01, "ours, 10 ms")].into_iter().enumerate() {
-            let energies = energies_off(bench, DOUBLE, timestep, 60.0)?;
-            worst[which] = largest(&energies);
+            let energies = energies_off(bench, DOUBLE_WORLD, timestep, 60.0)?;
+            worst[which] = largest_energy(&energies);
             plot = plot.line(name, Line::Measured(which), energies);
         }
         findings.plot(plot);
@@ -185,7 +187,7 @@ fn double_pendulum(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble
     let rows = [Row::new("order of the path's error", "1", order, 0.1)
         .if_missed_by(EngineKind::Rapier, "first order: half the timestep brings half the error")];
     findings.measure(rows, |findings| {
-        // At 4 ms the error is still large beside rounding.
+        // At 4 ms and 2 ms the error is large compared with rounding.
         let (path, coarse) = double_path(bench, 0.004)?;
         let (_, fine) = double_path(bench, 0.002)?;
         let (theory, _) = double_theory(0.004, 2.0);
@@ -195,7 +197,7 @@ fn double_pendulum(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble
     })
 }
 
-/// How far the energy of a world is off after each step.
+/// Time, s, and absolute energy error, J, after each step of a world.
 fn energies_off(bench: &Bench, world: &str, timestep: f64, seconds: f64) -> Result<Vec<(f64, f64)>, Trouble> {
     let mut scene = bench.scene(world, timestep)?;
     let (start, mut energies) = (scene.energy(), Vec::new());
@@ -203,11 +205,11 @@ fn energies_off(bench: &Bench, world: &str, timestep: f64, seconds: f64) -> Resu
     Ok(energies)
 }
 
-fn largest(energies: &[(f64, f64)]) -> f64 {
+fn largest_energy(energies: &[(f64, f64)]) -> f64 {
     energies.iter().map(|(_, energy)| *energy).fold(0.0, f64::max)
 }
 
-const TRIPLE: &str = "<world name=\"triple-pendulum\">
+const TRIPLE_WORLD: &str = "<world name=\"triple-pendulum\">
   <gravity y=\"-9.81\"/>
   <object name=\"base\"><static>true</static></object>
   <object name=\"upper\"><mass>1</mass><pose x=\"0.2\"/><inertia ixx=\"0.001\" iyy=\"0.0134\" izz=\"0.0134\"/></object>
@@ -219,21 +221,22 @@ const TRIPLE: &str = "<world name=\"triple-pendulum\">
 </world>";
 
 fn triple_pendulum(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("The world", TRIPLE);
+    findings.world("The world", TRIPLE_WORLD);
     let rows = [("1 ms", 3.5e-5), ("10 ms", 0.018)].map(|(name, bound)| {
-        Row::new(format!("energy off in 60 s, {name}"), "J", 0.0, bound).if_missed_by(EngineKind::Rapier, FIRST_ORDER)
+        Row::new(format!("energy off in 60 s, {name}"), "J", 0.0, bound)
+            .if_missed_by(EngineKind::Rapier, FIRST_ORDER_REASON)
     });
     findings.measure(rows, |findings| {
-        let fine = energies_off(bench, TRIPLE, 0.001, 60.0)?;
-        let coarse = energies_off(bench, TRIPLE, 0.01, 60.0)?;
-        let worst = [largest(&fine), largest(&coarse)];
+        let fine = energies_off(bench, TRIPLE_WORLD, 0.001, 60.0)?;
+        let coarse = energies_off(bench, TRIPLE_WORLD, 0.01, 60.0)?;
+        let worst = [largest_energy(&fine), largest_energy(&coarse)];
         let plot = Plot::new("Energy of the triple pendulum", "time in s", "off, in J").logarithmic();
         findings.plot(plot.line("ours, 1 ms", Line::Measured(0), fine).line("ours, 10 ms", Line::Measured(1), coarse));
         Ok(worst)
     })
 }
 
-const DAMPED: &str = "<world name=\"damped-hinge\">
+const DAMPED_WORLD: &str = "<world name=\"damped-hinge\">
   <gravity y=\"0\"/>
   <object name=\"base\"><static>true</static></object>
   <object name=\"bar\"><mass>1</mass><rotationalVelocity><omegax>0</omegax><omegay>0</omegay><omegaz>1</omegaz></rotationalVelocity>
@@ -243,7 +246,7 @@ const DAMPED: &str = "<world name=\"damped-hinge\">
 </world>";
 
 fn damped_hinge(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("The world", DAMPED);
+    findings.world("The world", DAMPED_WORLD);
     // q'' + 2 q' + 100 q = 0 with q = 0 and q' = 1 at the start.
     let theory = |t: f64| (-t).exp() * (99.0f64.sqrt() * t).sin() / 99.0f64.sqrt();
     let fourth = bench.settings.dynamics.integrator == Integrator::Gauss;
@@ -255,7 +258,7 @@ fn damped_hinge(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     findings.measure(rows, |_| {
         let mut worst = [0.0f64; 2];
         for (worst, timestep) in worst.iter_mut().zip([0.001, 0.01]) {
-            let mut scene = bench.scene(DAMPED, timestep)?;
+            let mut scene = bench.scene(DAMPED_WORLD, timestep)?;
             let pin = scene.joint("pin");
             scene.watch(3.0, |scene| {
                 *worst = worst.max((scene.engine.joint(pin).position[2] - theory(scene.time())).abs());
@@ -265,7 +268,7 @@ fn damped_hinge(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
-const BRICK: &str = "<world name=\"brick\">
+const BRICK_WORLD: &str = "<world name=\"brick\">
   <gravity y=\"0\"/>
   <object name=\"brick\">
     <mass>1</mass>
@@ -274,7 +277,7 @@ const BRICK: &str = "<world name=\"brick\">
   </object>
 </world>";
 
-/// The time between two flips of the brick.
+/// Time between two flips of the brick by theory, s.
 fn flip_time() -> f64 {
     let [i1, i2, i3] = [0.36 + 0.04, 1.0 + 0.04, 1.0 + 0.36].map(|sum: f64| sum / 12.0);
     let spin = [0.1, 5.0, 0.1];
@@ -287,7 +290,7 @@ fn flip_time() -> f64 {
 }
 
 fn tumbling_brick(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("The world", BRICK);
+    findings.world("The world", BRICK_WORLD);
     let (timestep, seconds) = (0.001, 20.0);
     let time = flip_time();
     let rows = [
@@ -296,7 +299,7 @@ fn tumbling_brick(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
         Row::new("angular momentum off in 20 s, of itself", "1", 0.0, 1e-13),
     ];
     findings.measure(rows, |findings| {
-        let mut scene = bench.scene(BRICK, timestep)?;
+        let mut scene = bench.scene(BRICK_WORLD, timestep)?;
         let (energy, (_, momentum)) = (scene.energy(), scene.momenta());
         let (mut of_energy, mut of_momentum) = (0.0f64, 0.0f64);
         let (mut spins, mut crossings) = (Vec::new(), Vec::new());

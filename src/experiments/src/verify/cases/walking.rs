@@ -3,9 +3,9 @@
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use simpartner_plot::{Line, Plot};
 
-const FRICTION: f64 = 0.025;
-const RADIUS: f64 = 0.235;
-const WEIGHT: f64 = 18.0 * G;
+const GROUND_FRICTION: f64 = 0.025;
+const WHEEL_RADIUS: f64 = 0.235;
+const ROBOT_WEIGHT: f64 = 18.0 * G;
 
 pub(super) const CASES: &[Case] = &[
     Case {
@@ -35,9 +35,9 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn skidding(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    // Over the 60 s of the sequence, the time it takes to roll is lost by half.
-    let gain = RADIUS / (FRICTION * G);
-    let expected = RADIUS * (1.0 - gain / 2.0 / 60.0);
+    // While the robot speeds up, its mean speed is half of the final one; the sequence takes 60 s.
+    let gain = WHEEL_RADIUS / (GROUND_FRICTION * G);
+    let expected = WHEEL_RADIUS * (1.0 - gain / 2.0 / 60.0);
     let speed = Row::new("mean speed over 60 s", "m/s", expected, 0.005 * expected)
         .thesis(0.0038)
         .note("a net push of 0.014 N over 10 s would give the thesis's figure, where friction holds 4.4 N ready");
@@ -55,7 +55,7 @@ fn rolking(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 fn walk(bench: &Bench, findings: &mut Findings, sequence: &str, seconds: f64, speed: Row) -> Result<(), Trouble> {
     let rows = [
         speed,
-        Row::new("mean force of a wheel", "N", WEIGHT / 4.0, 0.01 * WEIGHT / 4.0).thesis(44.0),
+        Row::new("mean force of a wheel", "N", ROBOT_WEIGHT / 4.0, 0.01 * ROBOT_WEIGHT / 4.0).thesis(44.0),
         Row::new("off to the side at the end, of its way", "1", 0.0, 1e-3),
     ];
     findings.measure(rows, |findings| {

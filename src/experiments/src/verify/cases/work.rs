@@ -1,5 +1,5 @@
-//! WorkPartner 2 to 4 at work (thesis 4.2.2, 4.2.3 and 4.4): a scanner that turns, a pole that is carried, the loads of wheels,
-//! a drive over terrain.
+//! WorkPartner 2 to 4 at work (thesis 4.2.2, 4.2.3 and 4.4): a rotating scanner, a pole that is carried, wheel loads, a
+//! drive over terrain.
 
 use bevy_math::DVec3;
 use simpartner_description::{DeviceSpec, Mount, Scanner, Sensor};
@@ -50,7 +50,7 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-const WHEELS: [&str; 4] = ["Wheel1", "Wheel2", "Wheel3", "Wheel4"];
+const WHEEL_NAMES: [&str; 4] = ["Wheel1", "Wheel2", "Wheel3", "Wheel4"];
 
 fn scanner(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let rows = [
@@ -101,22 +101,23 @@ fn scanner(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
-/// Sums of vertical wheel forces through time, of all wheels and of each.
+/// Record of the vertical wheel forces.
 struct Loads {
     wheels: [BodyId; 4],
+    /// Time, s, and force of each wheel, N.
     samples: Vec<(f64, [f64; 4])>,
 }
 
 impl Loads {
     fn of(drive: &Drive) -> Self {
-        Self { wheels: drive.bodies(WHEELS), samples: Vec::new() }
+        Self { wheels: drive.bodies(WHEEL_NAMES), samples: Vec::new() }
     }
 
     fn read(&mut self, drive: &Drive) {
         self.samples.push((drive.time(), self.wheels.map(|wheel| drive.force(wheel).y)));
     }
 
-    /// The mean of each wheel between two times.
+    /// Mean force of each wheel between two times, N.
     fn means(&self, from: f64, to: f64) -> [f64; 4] {
         let within: Vec<_> = self.samples.iter().filter(|(time, _)| *time > from && *time <= to).collect();
         std::array::from_fn(|wheel| within.iter().map(|(_, loads)| loads[wheel]).sum::<f64>() / within.len() as f64)
@@ -126,19 +127,19 @@ impl Loads {
         self.means(from, to).iter().sum()
     }
 
-    /// A figure of the loads through time.
+    /// A function of the loads over time.
     fn through_time(&self, of: impl Fn(&[f64; 4]) -> f64) -> Vec<(f64, f64)> {
         self.samples.iter().map(|(time, loads)| (*time, of(loads))).collect()
     }
 
     fn plot_each(&self, title: &str) -> Plot {
         (0..4).fold(Plot::new(title, "time in s", "force in N"), |plot, wheel| {
-            plot.line(WHEELS[wheel], Line::Measured(wheel), self.through_time(|loads| loads[wheel]))
+            plot.line(WHEEL_NAMES[wheel], Line::Measured(wheel), self.through_time(|loads| loads[wheel]))
         })
     }
 }
 
-/// What a front and a rear wheel carry by the place of the centre of mass, axles at 0.6 m before and behind the middle.
+/// Loads of a front and of a rear wheel by statics, N. The axles are 0.6 m before and behind the middle of the robot.
 fn static_loads(drive: &Drive) -> (f64, f64) {
     let of_robot = drive.simulation.world().mechanism.bodies().filter(|(_, body)| body.robot.is_some());
     let (mass, moment) = of_robot
@@ -211,8 +212,9 @@ fn weight(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
-/// Where worlds/terrain.csv is not level, from the robot's start, half a robot's length longer on both sides.
-const FEATURES: [(f64, f64); 4] = [(5.4, 13.6), (16.6, 20.4), (20.7, 27.3), (28.4, 33.6)];
+/// Ranges in which worlds/terrain.csv is not level, as distances from the robot's start, m. Each is extended by half of
+/// the robot's length on both sides.
+const UNEVEN_RANGES: [(f64, f64); 4] = [(5.4, 13.6), (16.6, 20.4), (20.7, 27.3), (28.4, 33.6)];
 
 fn terrain(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let world = bench.shipped("terrain.xml")?;
@@ -260,16 +262,16 @@ fn terrain(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
-/// The share of places that lie on a feature; not a number where there are no places.
+/// Fraction of positions that lie on a feature; NaN without positions.
 fn within_features(places: impl Iterator<Item = f64>) -> f64 {
     let (inside, all) = places.fold((0u32, 0u32), |(inside, all), x| {
-        let is_inside = FEATURES.iter().any(|(from, to)| (*from..=*to).contains(&x));
+        let is_inside = UNEVEN_RANGES.iter().any(|(from, to)| (*from..=*to).contains(&x));
         (inside + u32::from(is_inside), all + 1)
     });
     f64::from(inside) / f64::from(all)
 }
 
-/// How far ahead one is who has gone so far along the ground.
+/// Horizontal distance, m, of a point that has travelled a length, m, along the ground.
 fn along_ground(field: &Heightfield, start: f64, length: f64) -> f64 {
     let cell = field.width / (field.points_x - 1) as f64;
     let first = ((start + field.width / 2.0) / cell).round() as usize;
@@ -303,7 +305,7 @@ fn show_terrain(
     let plot = Plot::new("Wheel forces (figure 26)", "way in m", "force in N");
     findings.plot((0..4).fold(plot, |plot, wheel| {
         let forces = loads.samples.iter().zip(&way[1..]).map(|((_, loads), (_, x))| (*x, loads[wheel]));
-        plot.line(WHEELS[wheel], Line::Measured(wheel), forces)
+        plot.line(WHEEL_NAMES[wheel], Line::Measured(wheel), forces)
     }));
 }
 
