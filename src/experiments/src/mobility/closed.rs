@@ -1,4 +1,4 @@
-//! A vehicle that drives evenly, in closed form: what its wheels find in the ground under the loads that statics gives them.
+//! A vehicle in steady motion, in closed form: the ground's reactions on its wheels under the loads that statics gives.
 
 use bevy_math::DVec3;
 use serde::Serialize;
@@ -7,69 +7,72 @@ use simpartner_model::Soil;
 
 use super::{
     Ground, Site,
-    statics::{Push, Statics},
+    statics::{Statics, WheelForce},
     vehicle::{Vehicle, Wheel},
 };
 
-/// Loads follow from forces and forces from loads; a change below this part of the weight ends the search.
-const SETTLED: f64 = 1e-9;
-/// Rounds of it: each brings the loads a factor of radius over wheelbase nearer, so all but the oddest vehicles need ten.
-const ROUNDS: usize = 40;
-/// How much of their height grousers add to the radius at which a wheel shears soil, as the engine has it.
-const GROUSERS: f64 = 0.5;
-/// Slips at which a search for one begins.
-const SEARCH: usize = 24;
-/// The least slip that is looked at: thrust is a quotient by it.
-const LEAST_SLIP: f64 = 1e-3;
-/// The largest slip that is looked at for a demanded pull.
-pub(super) const MOST_SLIP: f64 = 0.98;
+/// Change of the loads, as a fraction of the weight, that ends the iteration between loads and forces.
+const LOAD_TOLERANCE: f64 = 1e-9;
+/// Largest number of iterations between loads and forces. Each reduces the error by a factor of radius over wheelbase,
+/// so all but the oddest vehicles need ten.
+const MAX_ITERATIONS: usize = 40;
+/// Fraction of the grousers' height that is added to the radius at which a wheel shears soil, as in the engine.
+const GROUSER_FRACTION: f64 = 0.5;
+/// Number of intervals of slip in which the search for a slip begins.
+const SEARCH_INTERVALS: usize = 24;
+/// Smallest slip of the search. Zero is not possible, because the thrust is a quotient by the slip.
+const MIN_SLIP: f64 = 1e-3;
+/// Largest slip of the search.
+pub(super) const MAX_SLIP: f64 = 0.98;
 
-/// How closed forms see a wheel in soil.
+/// Closed form for a wheel in soil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Law {
     /// [`Traction`]: thrust less resistances, each wheel in fresh soil.
     Summed,
-    /// [`SteadyWheel`]: the integral of stresses, each wheel in the rut of the one before.
+    /// [`SteadyWheel`]: the integral of stresses, each wheel in the rut of the wheel ahead.
     Stress,
 }
 
-/// A vehicle at an even speed, by closed form or by simulation; sums over its wheels.
+/// A vehicle in steady motion, by closed form or by simulation. Forces and torques are sums over the wheels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Steady {
-    /// 1 - v / (r omega), for driven wheels.
+    /// Slip of the driven wheels, 1 - v / (r omega).
     pub slip: f64,
-    /// What is left to pull with, N: thrust less resistances, grade included.
+    /// Drawbar pull, N: thrust less resistances, that of the grade included.
     pub drawbar_pull_n: f64,
     /// Thrust H, N.
     pub thrust_n: f64,
-    /// Resistance Rc of soil that is compacted, or of rolling on firm ground, N.
+    /// Resistance Rc of soil compaction, or of rolling on firm ground, N.
     pub compaction_n: f64,
-    /// Resistance Rb of soil that is pushed out of the way, N; 0 where a law has no such part of its own.
+    /// Bulldozing resistance Rb of soil that is pushed out of the way, N; 0 for laws that do not separate it.
     pub bulldozing_n: f64,
     /// Resistance Rg of the grade, N.
     pub grade_n: f64,
     /// Torque of all wheels together, N m.
     pub torque_nm: f64,
-    /// The largest torque of a wheel, N m.
+    /// Largest torque of a wheel, N m.
     pub torque_max_nm: f64,
-    /// Mechanical energy of the wheels for each metre, J/m.
+    /// Mechanical energy of the wheels per metre, J/m.
     pub energy_j_per_m: f64,
-    /// The deepest wheel's sinkage, m.
+    /// Sinkage of the deepest wheel, m.
     pub sinkage_m: f64,
-    /// What each wheel carries, N.
+    /// Load of each wheel, N.
     pub loads_n: Vec<f64>,
 }
 
-/// What the ground does to a wheel.
+/// Reaction of the ground on a wheel. Forces in N, torque in N m.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tread {
+struct GroundReaction {
+    /// Thrust less resistances.
     pull: f64,
     torque: f64,
     thrust: f64,
     compaction: f64,
     bulldozing: f64,
+    /// Sinkage, m.
     sinkage: f64,
-    /// How deep it leaves the surface, m.
+    /// Depth of the rut that the wheel leaves, m.
     left: f64,
 }
 
@@ -85,89 +88,100 @@ impl<'a> ClosedForm<'a> {
         Self { vehicle, site, statics: Statics::new(vehicle) }
     }
 
-    /// What each wheel carries where the vehicle stands on level ground, N.
-    pub(super) fn standing(&self) -> Vec<f64> {
-        let pushes = vec![Push::STAND; self.vehicle.wheels.len()];
+    /// Load of each wheel while the vehicle stands on level ground, N.
+    pub(super) fn standing_loads(&self) -> Vec<f64> {
+        let pushes = vec![WheelForce::STANDING; self.vehicle.wheels.len()];
         self.statics.loads(&pushes, self.site.down(self.vehicle, 0.0), 0.0)
     }
 
-    /// It drives up a slope, rad, its driven wheels at a slip, and what is left pulls a rope. `None` where the soil does not carry it.
-    pub(super) fn at(&self, law: Law, slip: f64, slope: f64) -> Option<Steady> {
+    /// The vehicle drives up a slope, rad, with its driven wheels at a slip, and the rest of the pull acts on a rope.
+    /// `None` if the soil does not carry the vehicle.
+    pub(super) fn at_slip(&self, law: Law, slip: f64, slope: f64) -> Option<Steady> {
         let grade = self.vehicle.weight(self.site.gravity) * libm::sin(slope);
-        self.balanced(law, slip, slope, |pull| pull - grade)
+        self.iterate_loads(law, slip, slope, |pull| pull - grade)
     }
 
-    /// It drives up a slope and pulls nothing: its slip is the least at which its pull is enough. `None` if no slip is.
+    /// The vehicle drives up a slope, rad, and pulls nothing. Its slip is the smallest at which the pull suffices;
+    /// `None` if no slip suffices.
     pub(super) fn climbing(&self, law: Law, slope: f64) -> Option<Steady> {
         if let Ground::Firm { .. } = self.site.ground {
-            // Coulomb's wheels roll without slip as far as they hold.
-            return self.firm(slope);
+            // On firm ground wheels roll without slip up to the limit of friction.
+            return self.climb_firm_ground(slope);
         }
-        let slip_of = |k: usize| LEAST_SLIP + (MOST_SLIP - LEAST_SLIP) * k as f64 / SEARCH as f64;
-        let surplus = |slip: f64| self.at(law, slip, slope).map(|steady| steady.drawbar_pull_n);
-        let enough = (0..=SEARCH).find(|&k| surplus(slip_of(k)).is_some_and(|pull| pull >= 0.0))?;
+        let slip_of = |k: usize| MIN_SLIP + (MAX_SLIP - MIN_SLIP) * k as f64 / SEARCH_INTERVALS as f64;
+        let surplus = |slip: f64| self.at_slip(law, slip, slope).map(|steady| steady.drawbar_pull_n);
+        let enough = (0..=SEARCH_INTERVALS).find(|&k| surplus(slip_of(k)).is_some_and(|pull| pull >= 0.0))?;
         let mut high = slip_of(enough);
         let mut low = slip_of(enough.saturating_sub(1));
         while high - low > 1e-5 {
             let middle = 0.5 * (low + high);
             if surplus(middle).is_some_and(|pull| pull >= 0.0) { high = middle } else { low = middle }
         }
-        self.at(law, high, slope)
+        self.at_slip(law, high, slope)
     }
 
-    /// Whether its motors give what its wheels need. The weakest is thought to have the hardest work.
+    /// True if the motors can exert the torques. It is checked whether the weakest motor can exert the largest torque.
     pub(super) fn motors_suffice(&self, steady: &Steady) -> bool {
         let rate = |wheel: &Wheel| self.site.rim_speed / wheel.radius;
         let least = self.vehicle.wheels.iter().filter_map(|wheel| Some(wheel.drive?.torque(rate(wheel))));
         least.fold(f64::INFINITY, f64::min) >= steady.torque_max_nm
     }
 
-    /// The forces at a slip, under the loads that go with them; the rope takes what `rope` makes of the wheels' pull.
-    fn balanced(&self, law: Law, slip: f64, slope: f64, rope: impl Fn(f64) -> f64) -> Option<Steady> {
+    /// Steady motion at a slip. Loads and forces are iterated until they agree. `rope` gives the force on the rope from
+    /// the pull of the wheels.
+    fn iterate_loads(&self, law: Law, slip: f64, slope: f64, rope: impl Fn(f64) -> f64) -> Option<Steady> {
         let down = self.site.down(self.vehicle, slope);
         let wheels = &self.vehicle.wheels;
-        let mut pushes = vec![Push::STAND; wheels.len()];
+        let mut pushes = vec![WheelForce::STANDING; wheels.len()];
         let mut loads = self.statics.loads(&pushes, down, 0.0);
-        for _ in 0..ROUNDS {
-            let treads = self.treads(law, slip, &loads)?;
-            for ((push, tread), load) in pushes.iter_mut().zip(&treads).zip(&loads) {
+        for _ in 0..MAX_ITERATIONS {
+            let reactions = self.reactions(law, slip, &loads)?;
+            for ((push, reaction), load) in pushes.iter_mut().zip(&reactions).zip(&loads) {
                 let share = 1.0 / load.max(f64::MIN_POSITIVE);
-                *push = Push { along: tread.pull * share, up: 1.0, moment: tread.torque * share };
+                *push = WheelForce { along: reaction.pull * share, up: 1.0, moment: reaction.torque * share };
             }
-            let pull = treads.iter().map(|tread| tread.pull).sum();
+            let pull = reactions.iter().map(|reaction| reaction.pull).sum();
             let next = self.statics.loads(&pushes, down, rope(pull));
             let change = next.iter().zip(&loads).map(|(next, load)| (next - load).abs()).fold(0.0, f64::max);
             loads = next;
-            if change < SETTLED * self.vehicle.weight(self.site.gravity) {
+            if change < LOAD_TOLERANCE * self.vehicle.weight(self.site.gravity) {
                 break;
             }
         }
-        let treads = self.treads(law, slip, &loads)?;
-        Some(self.summed(&treads, slip, slope, loads))
+        let reactions = self.reactions(law, slip, &loads)?;
+        Some(self.sum_reactions(&reactions, slip, slope, loads))
     }
 
-    fn treads(&self, law: Law, slip: f64, loads: &[f64]) -> Option<Vec<Tread>> {
-        let mut treads: Vec<Tread> = Vec::with_capacity(loads.len());
+    /// Reactions on all wheels; `None` if the soil does not carry a load.
+    fn reactions(&self, law: Law, slip: f64, loads: &[f64]) -> Option<Vec<GroundReaction>> {
+        let mut reactions: Vec<GroundReaction> = Vec::with_capacity(loads.len());
         for (index, (wheel, load)) in self.vehicle.wheels.iter().zip(loads).enumerate() {
             let left = match law {
                 Law::Summed => 0.0,
-                Law::Stress => self.vehicle.leader(index).map_or(0.0, |leader| treads[leader].left),
+                Law::Stress => self.vehicle.leader(index).map_or(0.0, |leader| reactions[leader].left),
             };
-            treads.push(self.tread(law, wheel, *load, slip, left)?);
+            reactions.push(self.reaction(law, wheel, *load, slip, left)?);
         }
-        Some(treads)
+        Some(reactions)
     }
 
-    fn tread(&self, law: Law, wheel: &Wheel, load: f64, slip: f64, left: f64) -> Option<Tread> {
+    /// Reaction on a wheel under a load, N, at a slip, in a rut of the depth `left`, m.
+    fn reaction(&self, law: Law, wheel: &Wheel, load: f64, slip: f64, left: f64) -> Option<GroundReaction> {
         if load.is_nan() || load <= 0.0 {
-            return Some(Tread::default());
+            return Some(GroundReaction::default());
         }
         match &self.site.ground {
             Ground::Firm { friction } => {
                 let (grip, roll) = (wheel.friction.min(*friction) * load, wheel.rolling_friction * load);
                 let thrust = if wheel.drive.is_some() { grip } else { 0.0 };
                 let torque = wheel.radius * thrust;
-                Some(Tread { pull: thrust - roll, torque, thrust, compaction: roll, ..Tread::default() })
+                Some(GroundReaction {
+                    pull: thrust - roll,
+                    torque,
+                    thrust,
+                    compaction: roll,
+                    ..GroundReaction::default()
+                })
             }
             Ground::Soil { soil, .. } if law == Law::Summed => {
                 let own = Traction::new(soil, [wheel.radius, wheel.width?], load, slip, self.site.gravity)?;
@@ -175,40 +189,40 @@ impl<'a> ClosedForm<'a> {
                 let torque = if wheel.drive.is_some() { own.torque(wheel.radius) } else { 0.0 };
                 let Traction { compaction, bulldozing, sinkage, .. } = own;
                 let pull = thrust - compaction - bulldozing;
-                Some(Tread { pull, torque, thrust, compaction, bulldozing, sinkage, left: 0.0 })
+                Some(GroundReaction { pull, torque, thrust, compaction, bulldozing, sinkage, left: 0.0 })
             }
-            Ground::Soil { soil, .. } if wheel.drive.is_some() => self.sheared(soil, wheel, load, slip, left),
+            Ground::Soil { soil, .. } if wheel.drive.is_some() => self.stress_reaction(soil, wheel, load, slip, left),
             Ground::Soil { soil, .. } => {
-                // It turns as fast as nothing turns it.
+                // A wheel without a drive rolls at the slip at which its torque is zero.
                 let (mut low, mut high) = (-0.9, 0.5);
                 for _ in 0..30 {
                     let middle = 0.5 * (low + high);
-                    if self.sheared(soil, wheel, load, middle, left)?.torque > 0.0 {
+                    if self.stress_reaction(soil, wheel, load, middle, left)?.torque > 0.0 {
                         high = middle
                     } else {
                         low = middle
                     }
                 }
-                let tread = self.sheared(soil, wheel, load, high, left)?;
-                Some(Tread { torque: 0.0, ..tread })
+                let reaction = self.stress_reaction(soil, wheel, load, high, left)?;
+                Some(GroundReaction { torque: 0.0, ..reaction })
             }
         }
     }
 
-    /// By the integral of stresses.
-    fn sheared(&self, soil: &Soil, wheel: &Wheel, load: f64, slip: f64, left: f64) -> Option<Tread> {
+    /// Reaction on a wheel by the integral of stresses.
+    fn stress_reaction(&self, soil: &Soil, wheel: &Wheel, load: f64, slip: f64, left: f64) -> Option<GroundReaction> {
         let (width, gravity) = (wheel.width?, self.site.gravity);
         let form = SteadyWheel {
             radius: wheel.radius,
             width,
-            shear_radius: wheel.radius + GROUSERS * wheel.grousers,
+            shear_radius: wheel.radius + GROUSER_FRACTION * wheel.grousers,
             slip,
             slip_angle: 0.0,
             gravity,
         };
         let (sinkage, forces) = form.under_load_in_rut(soil, load, left)?;
         let leaves = Pressure::new(soil, width, slip, gravity).left_by(sinkage, left);
-        Some(Tread {
+        Some(GroundReaction {
             pull: forces.drawbar_pull,
             torque: forces.torque,
             thrust: forces.drawbar_pull + forces.resistance,
@@ -219,30 +233,33 @@ impl<'a> ClosedForm<'a> {
         })
     }
 
-    fn summed(&self, treads: &[Tread], slip: f64, slope: f64, loads: Vec<f64>) -> Steady {
-        let sum = |of: fn(&Tread) -> f64| treads.iter().map(of).sum::<f64>();
+    /// Steady motion from the reactions on all wheels.
+    fn sum_reactions(&self, reactions: &[GroundReaction], slip: f64, slope: f64, loads: Vec<f64>) -> Steady {
+        let sum = |of: fn(&GroundReaction) -> f64| reactions.iter().map(of).sum::<f64>();
         let grade_n = self.vehicle.weight(self.site.gravity) * libm::sin(slope);
-        // A wheel that turns by a radian carries it on by its radius less the slip.
+        // Angle by which a wheel turns while the vehicle drives a metre, rad.
         let metre = |wheel: &Wheel| 1.0 / (wheel.radius * (1.0 - slip));
-        let energies = treads.iter().zip(&self.vehicle.wheels).map(|(tread, wheel)| tread.torque * metre(wheel));
+        let energies =
+            reactions.iter().zip(&self.vehicle.wheels).map(|(reaction, wheel)| reaction.torque * metre(wheel));
         Steady {
             slip,
-            drawbar_pull_n: sum(|tread| tread.pull) - grade_n,
-            thrust_n: sum(|tread| tread.thrust),
-            compaction_n: sum(|tread| tread.compaction),
-            bulldozing_n: sum(|tread| tread.bulldozing),
+            drawbar_pull_n: sum(|reaction| reaction.pull) - grade_n,
+            thrust_n: sum(|reaction| reaction.thrust),
+            compaction_n: sum(|reaction| reaction.compaction),
+            bulldozing_n: sum(|reaction| reaction.bulldozing),
             grade_n,
-            torque_nm: sum(|tread| tread.torque),
-            torque_max_nm: treads.iter().map(|tread| tread.torque).fold(0.0, f64::max),
+            torque_nm: sum(|reaction| reaction.torque),
+            torque_max_nm: reactions.iter().map(|reaction| reaction.torque).fold(0.0, f64::max),
             energy_j_per_m: energies.sum(),
-            sinkage_m: treads.iter().map(|tread| tread.sinkage).fold(0.0, f64::max),
+            sinkage_m: reactions.iter().map(|reaction| reaction.sinkage).fold(0.0, f64::max),
             loads_n: loads,
         }
     }
 
-    /// Rolling up a slope of firm ground without slip: each driven wheel gives the same part of what it could.
-    fn firm(&self, slope: f64) -> Option<Steady> {
-        let full = self.at(Law::Summed, 0.0, slope)?;
+    /// The vehicle rolls up a slope of firm ground without slip. Each driven wheel exerts the same fraction of its
+    /// largest thrust. `None` if friction does not suffice.
+    fn climb_firm_ground(&self, slope: f64) -> Option<Steady> {
+        let full = self.at_slip(Law::Summed, 0.0, slope)?;
         let needed = full.compaction_n + full.grade_n;
         let share = needed / full.thrust_n;
         if share.is_nan() || share > 1.0 {
@@ -258,10 +275,11 @@ impl<'a> ClosedForm<'a> {
         })
     }
 
-    /// The largest slope, rad, up which it drives with no more than a slip, and what keeps it from more.
+    /// Largest slope, rad, up which the vehicle drives with at most this slip, and the reason for the limit. `None` if
+    /// it does not even drive on level ground.
     pub(super) fn largest_slope(&self, law: Law, most_slip: f64) -> Option<(f64, SlopeLimit)> {
         let (mut low, mut high, mut limit) = (0.0, std::f64::consts::FRAC_PI_2, SlopeLimit::Traction);
-        let judge = |slope: f64| match self.at(law, most_slip, slope) {
+        let judge = |slope: f64| match self.at_slip(law, most_slip, slope) {
             Some(steady) if steady.drawbar_pull_n >= 0.0 => match self.climbing(law, slope) {
                 Some(steady) if self.motors_suffice(&steady) => Ok(()),
                 _ => Err(SlopeLimit::Torque),
@@ -280,12 +298,13 @@ impl<'a> ClosedForm<'a> {
         if stands < low { Some((stands, SlopeLimit::Stability)) } else { Some((low, limit)) }
     }
 
-    /// The largest step, m, onto which every wheel climbs that comes to it, and the friction that this takes from firm ground; at most the
-    /// radius of its smallest wheel.
+    /// Height, m, of the largest step of firm ground that every wheel can climb; at most the radius of the smallest
+    /// wheel.
     ///
-    /// Janosi and Eilers (1968): a rigid wheel stands against the edge of a step, the line from there to its middle inclined by psi,
-    /// cos psi = 1 - h/r, while all others stand on level ground beside or on the step; all wheels push as hard as friction and motors let them. It climbs if what is left
-    /// of the forces points forwards. That the vehicle leans with its front wheels on the step is left out.
+    /// Janosi and Eilers (1968): a rigid wheel stands against the edge of a step. The line from the edge to its centre
+    /// is inclined by psi, cos psi = 1 - h/r. All other wheels stand on level ground before or on the step. All wheels
+    /// push as hard as friction and motors permit. The wheel climbs if the sum of the forces points forwards. The
+    /// inclination of a vehicle with its front wheels on the step is neglected.
     pub(super) fn largest_step(&self) -> f64 {
         let wheels = &self.vehicle.wheels;
         let smallest = wheels.iter().map(|wheel| wheel.radius).fold(f64::INFINITY, f64::min);
@@ -294,7 +313,7 @@ impl<'a> ClosedForm<'a> {
             wheels.iter().all(|first| {
                 let beside: Vec<bool> =
                     wheels.iter().map(|other| (axle(other) - axle(first)).abs() < first.radius).collect();
-                self.climbs(&beside, height)
+                self.climbs_edge(&beside, height)
             })
         };
         let (mut low, mut high) = (0.0, smallest);
@@ -308,19 +327,20 @@ impl<'a> ClosedForm<'a> {
         low
     }
 
-    fn climbs(&self, at_edge: &[bool], height: f64) -> bool {
+    /// True if the wheels at the edge of a step climb it.
+    fn climbs_edge(&self, at_edge: &[bool], height: f64) -> bool {
         let (wheels, down) = (&self.vehicle.wheels, self.site.down(self.vehicle, 0.0));
         let friction = |wheel: &Wheel| wheel.friction.min(self.site.friction());
-        // What a wheel's motor gives, for each newton of its load: at first all that holds.
+        // Thrust of each wheel per newton of its load: at first the limit of friction.
         let mut grips: Vec<f64> = wheels.iter().map(|wheel| wheel.drive.map_or(0.0, |_| friction(wheel))).collect();
         let mut net = 0.0;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ITERATIONS {
             let push = |((wheel, edge), grip): ((&Wheel, &bool), &f64)| {
                 let lean = if *edge { libm::acos((1.0 - height / wheel.radius).clamp(-1.0, 1.0)) } else { 0.0 };
                 let (sine, cosine) = (libm::sin(lean), libm::cos(lean));
-                Push { along: grip * cosine - sine, up: cosine + grip * sine, moment: wheel.radius * grip }
+                WheelForce { along: grip * cosine - sine, up: cosine + grip * sine, moment: wheel.radius * grip }
             };
-            let pushes: Vec<Push> = wheels.iter().zip(at_edge).zip(&grips).map(push).collect();
+            let pushes: Vec<WheelForce> = wheels.iter().zip(at_edge).zip(&grips).map(push).collect();
             let loads = self.statics.loads(&pushes, down, 0.0);
             net = loads.iter().zip(&pushes).map(|(load, push)| load * push.along).sum();
             for ((grip, wheel), load) in grips.iter_mut().zip(wheels).zip(&loads) {
@@ -332,15 +352,15 @@ impl<'a> ClosedForm<'a> {
     }
 }
 
-/// What keeps a vehicle from a steeper slope.
+/// Reason for which a vehicle cannot climb a steeper slope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SlopeLimit {
-    /// The ground gives no more thrust.
+    /// The ground does not give enough thrust.
     Traction,
-    /// Its motors turn the wheels no further.
+    /// The motors do not give enough torque.
     Torque,
-    /// It would tip over.
+    /// The vehicle would tip over.
     Stability,
 }
 

@@ -3,18 +3,18 @@
 use simpartner_dynamics::BuildError;
 use thiserror::Error;
 
-/// Reason why a study has no figures.
+/// Errors of a mobility study.
 #[derive(Debug, Error)]
 pub enum MobilityError {
-    /// A robot that is no vehicle.
+    /// The robot is no vehicle, or does not fit the ground.
     #[error("'{name}' cannot be studied: {what}")]
     Robot {
-        /// Its name.
+        /// Name of the robot.
         name: String,
-        /// What is missing, and what helps.
+        /// Description of the problem, and a remedy.
         what: String,
     },
-    /// The engine refuses it.
+    /// The engine refuses the robot.
     #[error("{0}")]
     Engine(#[from] BuildError),
 }

@@ -3,21 +3,23 @@
 use super::{Report, Row, Steady};
 use simpartner_plot::{Document, Line, Plot};
 
-/// The files: the name of each, without folder, and its text.
+/// Files of a report: the name of each, without folder, and its SVG text.
 pub fn files(report: &Report) -> Vec<(&'static str, String)> {
     let pulls = [
-        plot(&report.pulls, "Drawbar pull on level ground", "slip", "pull in N", 1.0, |steady| steady.drawbar_pull_n),
-        plot(&report.pulls, "Torque of all wheels", "slip", "torque in N m", 1.0, |steady| steady.torque_nm),
-        plot(&report.pulls, "Sinkage of the deepest wheel", "slip", "sinkage in mm", 1.0, |steady| {
+        rows_plot(&report.pulls, "Drawbar pull on level ground", "slip", "pull in N", 1.0, |steady| {
+            steady.drawbar_pull_n
+        }),
+        rows_plot(&report.pulls, "Torque of all wheels", "slip", "torque in N m", 1.0, |steady| steady.torque_nm),
+        rows_plot(&report.pulls, "Sinkage of the deepest wheel", "slip", "sinkage in mm", 1.0, |steady| {
             1e3 * steady.sinkage_m
         }),
     ];
     let degrees = 180.0 / std::f64::consts::PI;
     let slope = "slope in degrees";
     let slopes = [
-        plot(&report.slopes, "Slip up slopes", slope, "slip", degrees, |steady| steady.slip),
-        plot(&report.slopes, "Torque of all wheels", slope, "torque in N m", degrees, |steady| steady.torque_nm),
-        plot(&report.slopes, "Mechanical energy", slope, "energy in J/m", degrees, |steady| steady.energy_j_per_m),
+        rows_plot(&report.slopes, "Slip up slopes", slope, "slip", degrees, |steady| steady.slip),
+        rows_plot(&report.slopes, "Torque of all wheels", slope, "torque in N m", degrees, |steady| steady.torque_nm),
+        rows_plot(&report.slopes, "Mechanical energy", slope, "energy in J/m", degrees, |steady| steady.energy_j_per_m),
     ];
     let mut files = Vec::new();
     let mut add = |name, what: &str, plots: Vec<Plot>| {
@@ -30,21 +32,21 @@ pub fn files(report: &Report) -> Vec<(&'static str, String)> {
     if !report.slopes.is_empty() {
         add("slopes.svg", "slopes", slopes.into());
     }
-    add("stability.svg", "static stability", vec![polygon(report)]);
+    add("stability.svg", "static stability", vec![support_polygon(report)]);
     if !report.free_paths.is_empty() {
-        add("free_path.svg", "mean free path", vec![free_path(report)]);
+        add("free_path.svg", "mean free path", vec![free_path_plot(report)]);
     }
     files
 }
 
-/// One of the three ways to a figure.
+/// Accessor of one of a row's three results: by either closed form, or simulated.
 type Column = fn(&Row) -> &Option<Steady>;
 
-fn plot(rows: &[Row], title: &str, x: &str, y: &str, scale: f64, of: fn(&Steady) -> f64) -> Plot {
+fn rows_plot(rows: &[Row], title: &str, x: &str, y: &str, scale: f64, of: fn(&Steady) -> f64) -> Plot {
     let points = |steady: Column, at_slip: bool| {
         let each = rows.iter().filter_map(|row| {
             let own = steady(row).as_ref()?;
-            // The simulation's slip is what it came to be.
+            // The slip of a simulation is that which was measured, not that which was asked for.
             Some((if at_slip && x == "slip" { own.slip } else { row.asked * scale }, of(own)))
         });
         each.collect::<Vec<_>>()
@@ -64,8 +66,8 @@ fn plot(rows: &[Row], title: &str, x: &str, y: &str, scale: f64, of: fn(&Steady)
     plot
 }
 
-/// The support polygon from above, and the centre of mass in it.
-fn polygon(report: &Report) -> Plot {
+/// The support polygon and the centre of mass, as seen from above.
+fn support_polygon(report: &Report) -> Plot {
     let corner = |[ahead, right]: [f64; 2]| (right, ahead);
     let mut corners: Vec<_> = report.stability.iter().map(|tipping| corner(tipping.edge.ends_m[0])).collect();
     corners.extend(corners.first().copied());
@@ -77,7 +79,7 @@ fn polygon(report: &Report) -> Plot {
         .line("centre of mass", Line::Marked(1), [(0.0, 0.0)])
 }
 
-fn free_path(report: &Report) -> Plot {
+fn free_path_plot(report: &Report) -> Plot {
     let points = |of: fn(&super::FreePath) -> Option<f64>| {
         report.free_paths.iter().filter_map(move |path| Some((path.cover, of(path)?)))
     };

@@ -1,66 +1,69 @@
-//! Mean free path among rocks: how far a vehicle gets on average before a rock that it cannot climb touches it.
+//! Mean free path among rocks: the mean distance that a vehicle drives before it touches a rock that it cannot climb.
 //!
-//! Rocks of diameter D are a Poisson process of n(D) for each square metre and metre of diameter ([`RockSizes`]). A rock touches a vehicle of
-//! width w that goes straight if its middle is within (w + D)/2 of the middle of its way. So the way to the first of at least the diameter
-//! D0 is exponential, with the mean 1 / ∫ n(D)(w + D) dD from D0 on. With n(D) = a exp(-q D)/D², a = 4 k q/pi, that integral is
-//! a (w (exp(-q D0)/D0 - q E1(q D0)) + E1(q D0)).
+//! Rocks of diameter D are a Poisson process with a density of n(D) per square metre and metre of diameter
+//! ([`RockSizes`]). A vehicle of width w that drives straight touches a rock whose middle is within (w + D)/2 of the
+//! vehicle's middle line. The distance to the first rock of at least the diameter D0 is therefore exponentially
+//! distributed, with the mean 1 / ∫ n(D)(w + D) dD from D0 to infinity. With n(D) = a exp(-q D)/D² and a = 4 k q/pi,
+//! that integral is a (w (exp(-q D0)/D0 - q E1(q D0)) + E1(q D0)).
 
 use std::ops::Range;
 
 use serde::Serialize;
 use simpartner_model::{RockField, RockSizes};
 
-/// Rocks so much rarer than those that just stop a vehicle are left out of fields: exp(-21) is less than 1e-9.
-const RARE: f64 = 21.0;
-/// How long fields are, in mean free paths: in one of twenty the vehicle meets nothing, and the mean takes account of it.
-const FIELD: f64 = 3.0;
-/// The most random tries that fields of a study take: a second's work.
-const MOST_TRIES: f64 = 2e7;
+/// Largest exponent q (D - D0) of the rocks in a field. Larger rocks are rarer than those of the diameter D0 by
+/// exp(-21), less than 1e-9, and are left out.
+const MAX_RARITY: f64 = 21.0;
+/// Length of a field in mean free paths. In one field of twenty the vehicle touches no rock; the mean accounts for
+/// that.
+const FIELD_LENGTH: f64 = 3.0;
+/// Largest number of random draws for the fields of a study: a second of work.
+const MAX_TRIES: f64 = 2e7;
 
-/// How far a vehicle gets among rocks.
+/// Mean free path of a vehicle among rocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FreePath {
-    /// The part k of the ground that rocks cover.
+    /// Fraction k of the ground that rocks cover.
     pub cover: f64,
-    /// The mean free path by the formula, m.
+    /// Mean free path by the formula, m.
     pub formula_m: f64,
-    /// By fields of rocks: all ways that were driven, over the number of rocks that ended one; m. `None` where none did, or where fields
-    /// would have had too many rocks.
+    /// Mean free path from random fields, m: the sum of the distances driven over the number of rocks touched. `None`
+    /// if no rock was touched, or if the fields would have too many rocks.
     pub fields_m: Option<f64>,
-    /// The standard deviation of that, m.
+    /// Standard deviation of `fields_m`, m.
     pub sigma_m: Option<f64>,
-    /// How many fields there were.
+    /// Number of fields.
     pub fields: u64,
 }
 
 impl FreePath {
-    /// Among rocks that cover this part of the ground, of which those of at least a diameter, m, stop a vehicle of a width, m; from the fields of
-    /// these seeds.
+    /// Computes the mean free path among rocks that cover a fraction of the ground. Rocks of at least `diameter`, m,
+    /// stop the vehicle, which has a `width`, m. One field is made for each of the seeds.
     pub fn new(cover: f64, diameter: f64, width: f64, seeds: Range<u64>) -> Self {
         let formula_m = mean_free_path(RockSizes { cover }, diameter, width);
         let mut path =
             Self { cover, formula_m, fields_m: None, sigma_m: None, fields: seeds.end.saturating_sub(seeds.start) };
         let field = field(RockSizes { cover }, diameter, width, formula_m);
-        if field.tries() * path.fields as f64 > MOST_TRIES {
+        if field.tries() * path.fields as f64 > MAX_TRIES {
             path.fields = 0;
             return path;
         }
         let (mut driven, mut stopped) = (0.0, 0.0);
         for seed in seeds {
             let met = first_touch(&RockField { seed, ..field }, width);
-            driven += met.map_or(length(&field), |met| met.way);
+            driven += met.map_or(drive_length(&field), |met| met.way);
             stopped += if met.is_some() { 1.0 } else { 0.0 };
         }
         if stopped > 0.0 {
             let mean = driven / stopped;
-            // Of an exponential law whose long ways are cut off (Epstein and Sobel 1953).
+            // The estimate for an exponential distribution with censored long distances (Epstein and Sobel 1953).
             (path.fields_m, path.sigma_m) = (Some(mean), Some(mean / stopped.sqrt()));
         }
         path
     }
 }
 
-/// The mean way, m, of a vehicle of a width, m, to the first rock of at least a diameter, m, above 0.
+/// Mean free path, m, of a vehicle of a width, m, among rocks of at least a diameter, m, which is above 0.
 pub fn mean_free_path(sizes: RockSizes, diameter: f64, width: f64) -> f64 {
     let (decay, x) = (sizes.decay(), sizes.decay() * diameter);
     let integral = exponential_integral(x);
@@ -81,7 +84,7 @@ fn exponential_integral(x: f64) -> f64 {
         }
         return sum;
     }
-    // The continued fraction from its end: 100 terms are enough at 1, fewer beyond.
+    // The continued fraction, evaluated from its end: 100 terms suffice at x = 1, fewer beyond.
     let fraction = (1..=100).rev().fold(0.0, |tail, n| {
         let n = f64::from(n);
         n / (1.0 + n / (x + tail))
@@ -89,41 +92,43 @@ fn exponential_integral(x: f64) -> f64 {
     libm::exp(-x) / (x + fraction)
 }
 
-/// A field to drive through along x, for a vehicle of a width, m, that has this mean free path, m.
+/// A field to drive through along x, for a vehicle of a width, m, with this mean free path, m.
 pub fn field(sizes: RockSizes, diameter: f64, width: f64, path: f64) -> RockField {
-    let largest = diameter + RARE / sizes.decay();
-    // Its front starts where no rock is cut off by the field's edge.
-    let (long, wide) = (FIELD * path + largest, width + largest);
+    let largest = diameter + MAX_RARITY / sizes.decay();
+    // The vehicle's front starts so far inside that no rock there is cut off by the field's edge.
+    let (long, wide) = (FIELD_LENGTH * path + largest, width + largest);
     RockField { seed: 0, sizes, smallest: diameter, largest, width: long, depth: wide }
 }
 
-/// How far the front can go in a field, m: from half the largest rock behind its edge to the other edge.
-fn length(field: &RockField) -> f64 {
+/// Distance that a vehicle's front can drive in a field, m: from half of the largest rock's diameter behind one edge to
+/// the same distance before the other.
+fn drive_length(field: &RockField) -> f64 {
     field.width - field.largest
 }
 
-/// Where a vehicle's straight front of a width, m, first touches a rock.
+/// The first contact of a vehicle's straight front with a rock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Touch {
-    /// How far the front came, m.
+    /// Distance that the front has driven, m.
     pub way: f64,
-    /// The middle of the rock: how far ahead of where the front began, and to the right of the vehicle's middle, m.
+    /// Middle of the rock, m: distance ahead of the front at the start, and to the right of the vehicle's middle.
     pub place: [f64; 2],
-    /// Its diameter, m.
+    /// Diameter of the rock, m.
     pub diameter: f64,
 }
 
-/// The first rock that the front of a vehicle touches which goes through a field along x, if there is one. Rocks are round.
+/// The first rock that the front of a vehicle of a width, m, touches on its way through a field along x, if there is
+/// one. Rocks are round.
 pub fn first_touch(field: &RockField, width: f64) -> Option<Touch> {
     let start = -0.5 * field.width + 0.5 * field.largest;
     let touches = field.rocks().filter_map(|rock| {
         let radius = 0.5 * rock.diameter;
-        // The front is a line: the nearest of its points is beside the rock's middle, or its end.
+        // The front is a line: its nearest point is at the height of the rock's middle, or at the end of the line.
         let beyond = (rock.place[1].abs() - 0.5 * width).max(0.0);
         let reach = (beyond < radius).then(|| (radius * radius - beyond * beyond).sqrt())?;
         let way = rock.place[0] - reach - start;
         let place = [rock.place[0] - start, rock.place[1]];
-        (way >= 0.0 && way < length(field)).then_some(Touch { way, place, diameter: rock.diameter })
+        (way >= 0.0 && way < drive_length(field)).then_some(Touch { way, place, diameter: rock.diameter })
     });
     touches.min_by(|a, b| a.way.total_cmp(&b.way))
 }
@@ -132,7 +137,7 @@ pub fn first_touch(field: &RockField, width: f64) -> Option<Touch> {
 mod tests {
     use super::*;
 
-    /// Table 5.1 of Abramowitz and Stegun, and where the two ways to compute it meet.
+    /// Values of table 5.1 of Abramowitz and Stegun, and the point at which the two formulas meet.
     #[test]
     fn the_exponential_integral_is_that_of_the_tables() {
         for (x, value) in [

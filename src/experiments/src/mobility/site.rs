@@ -2,19 +2,19 @@
 
 use simpartner_model::Soil;
 
-/// What a vehicle stands on.
+/// Ground under a vehicle.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ground {
-    /// Firm, with Coulomb's coefficient; that of a wheel counts where it is smaller.
+    /// Firm ground. If a wheel's coefficient of friction is smaller, that counts.
     Firm {
         /// Coefficient of friction.
         friction: f64,
     },
-    /// Soil, and rocks of this friction in it.
+    /// Soil with rocks.
     Soil {
-        /// Its name.
+        /// Name of the soil.
         name: String,
-        /// Its parameters.
+        /// Parameters of the soil.
         soil: Soil,
         /// Coefficient of friction of rocks and steps.
         friction: f64,
@@ -22,7 +22,7 @@ pub enum Ground {
 }
 
 impl Ground {
-    /// A few words for it.
+    /// Short description of the ground.
     pub fn name(&self) -> String {
         match self {
             Self::Firm { friction } => format!("firm ground of friction {friction}"),
@@ -31,13 +31,13 @@ impl Ground {
     }
 }
 
-/// Where, and how fast.
+/// Ground, gravity and driving speed of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Site {
-    /// What it drives on.
+    /// Ground under the vehicle.
     pub ground: Ground,
-    /// m/s².
+    /// Gravity, m/s².
     pub gravity: f64,
-    /// Speed of the wheels' rims, m/s. The laws of soil hold up to about 0.2.
+    /// Speed of the wheels' rims, m/s. The laws of soil are valid up to about 0.2 m/s.
     pub rim_speed: f64,
 }

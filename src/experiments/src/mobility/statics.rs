@@ -1,54 +1,57 @@
-//! How a vehicle's weight is shared by its wheels.
+//! Distribution of a vehicle's weight over its wheels.
 //!
-//! The principle of virtual work: in every motion that its wheels, standing, leave it (up, about its length, about its width, and each
-//! joint that nothing holds), weight, pull and the forces on the wheels do no work. Of the loads for which that is so the smallest are
-//! taken, in the sense of least squares: those of a rigid vehicle on ground that gives way alike below all wheels.
+//! The loads follow from the principle of virtual work: weight, pull and the forces on the wheels do no work in any
+//! virtual motion. The virtual motions are those that the standing wheels permit: heave, roll, pitch, and each joint
+//! that nothing holds. If several loads satisfy this, the smallest in the sense of least squares is taken. It is that
+//! of a rigid vehicle on ground that yields equally below all wheels.
 
 use bevy_math::DVec3;
 use simpartner_model::{BodyId, Graph, JointId};
 
 use super::vehicle::Vehicle;
 
-/// Added to the diagonal where motions or constraints say the same twice, so that the equations have one solution; loads are off by as
-/// small a part.
-const SLACK: f64 = 1e-10;
+/// Regularisation of the diagonal, so that the equations have a unique solution even with redundant motions or
+/// constraints. The relative error of the loads is as small.
+const REGULARISATION: f64 = 1e-10;
 
-/// What a wheel exerts on the vehicle at its axle for each newton of its load.
+/// Force and moment of a wheel on the vehicle at its axle, per newton of its load.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Push {
-    /// Forwards and upwards, N.
+pub(super) struct WheelForce {
+    /// Forward force, N.
     pub(super) along: f64,
+    /// Upward force, N.
     pub(super) up: f64,
-    /// About the axle so that it lifts the vehicle's front, N m.
+    /// Moment about the axle, N m; a positive moment lifts the vehicle's front.
     pub(super) moment: f64,
 }
 
-impl Push {
-    /// Of a wheel that carries and does nothing else.
-    pub(super) const STAND: Self = Self { along: 0.0, up: 1.0, moment: 0.0 };
+impl WheelForce {
+    /// A wheel that only carries its load.
+    pub(super) const STANDING: Self = Self { along: 0.0, up: 1.0, moment: 0.0 };
 }
 
 /// A motion of a body: angular velocity, and velocity at the world's origin.
 type Twist = (DVec3, DVec3);
 
-/// What leaves a motion of a joint.
-struct Freedom {
+/// A joint coordinate that is a virtual motion.
+struct FreeCoordinate {
     joint: JointId,
     coordinate: usize,
-    /// 1 where the outer body is the child.
+    /// 1 if the outer body is the joint's child, else -1.
     sense: f64,
 }
 
-/// The equations of a vehicle.
+/// The equations of a vehicle's statics.
 pub(super) struct Statics<'a> {
     vehicle: &'a Vehicle,
-    /// The motion of each body in each virtual motion.
+    /// For each virtual motion: the motion of each body.
     motions: Vec<Vec<Twist>>,
-    /// What each tie, a loop's or a coupling's, does in each virtual motion.
+    /// For each constraint of a loop or a coupling: its violation in each virtual motion.
     ties: Vec<Vec<f64>>,
 }
 
 impl<'a> Statics<'a> {
+    /// Finds the virtual motions and constraints of a vehicle.
     pub(super) fn new(vehicle: &'a Vehicle) -> Self {
         let mechanism = &vehicle.mechanism;
         let count = mechanism.bodies.len();
@@ -70,7 +73,7 @@ impl<'a> Statics<'a> {
                         moves[further.outer.index()] = moves[further.inner.index()];
                     }
                     motions.push(moves);
-                    freedoms.push(Freedom { joint: edge.joint, coordinate, sense });
+                    freedoms.push(FreeCoordinate { joint: edge.joint, coordinate, sense });
                 }
             }
             loops.extend(tree.loops);
@@ -81,7 +84,8 @@ impl<'a> Statics<'a> {
         statics
     }
 
-    /// Ties the two sides of a joint that closes a loop, in what the joint does not let move.
+    /// Adds the constraints of a joint that closes a loop: its two sides do not move relative to each other in the
+    /// directions that the joint locks.
     fn tie_loop(&mut self, id: JointId) {
         let joint = self.vehicle.mechanism.joint(id);
         let free = |axis: usize, linear: bool| {
@@ -105,12 +109,13 @@ impl<'a> Statics<'a> {
         self.ties.extend::<Vec<Vec<f64>>>(ties);
     }
 
-    fn tie_couplings(&mut self, freedoms: &[Freedom]) {
+    /// Adds the constraints of couplings between joint coordinates.
+    fn tie_couplings(&mut self, freedoms: &[FreeCoordinate]) {
         let whole = self.motions.len() - freedoms.len();
         for coupling in &self.vehicle.mechanism.couplings {
             let mut tie = vec![0.0; self.motions.len()];
             for (end, factor) in [(coupling.follower, 1.0), (coupling.leader, -coupling.ratio)] {
-                let own = |freedom: &Freedom| freedom.joint == end.joint && freedom.coordinate == end.axis;
+                let own = |freedom: &FreeCoordinate| freedom.joint == end.joint && freedom.coordinate == end.axis;
                 if let Some(place) = freedoms.iter().position(own) {
                     tie[whole + place] += factor * freedoms[place].sense;
                 }
@@ -119,12 +124,12 @@ impl<'a> Statics<'a> {
         }
     }
 
-    /// What each wheel carries, N: gravity is that of the world, m/s², and a rope pulls the hitch back with a force, N. A wheel that would
-    /// have to be pulled down carries nothing.
-    pub(super) fn loads(&self, pushes: &[Push], gravity: DVec3, pull: f64) -> Vec<f64> {
+    /// Load of each wheel, N, under a gravity, m/s², and a rope that pulls the hitch back with the force `pull`, N. A
+    /// wheel whose load would be negative is lifted and has no load.
+    pub(super) fn loads(&self, pushes: &[WheelForce], gravity: DVec3, pull: f64) -> Vec<f64> {
         let mut stands = vec![true; pushes.len()];
         loop {
-            let loads = self.solve(pushes, &stands, gravity, pull);
+            let loads = self.solve_loads(pushes, &stands, gravity, pull);
             let lifted = (0..loads.len()).filter(|&k| loads[k] < 0.0).min_by(|&a, &b| loads[a].total_cmp(&loads[b]));
             match lifted {
                 Some(k) => stands[k] = false,
@@ -133,15 +138,16 @@ impl<'a> Statics<'a> {
         }
     }
 
-    fn solve(&self, pushes: &[Push], stands: &[bool], gravity: DVec3, pull: f64) -> Vec<f64> {
+    /// Solves for the loads of the wheels that stand.
+    fn solve_loads(&self, pushes: &[WheelForce], stands: &[bool], gravity: DVec3, pull: f64) -> Vec<f64> {
         let vehicle = self.vehicle;
         let at = |(turn, velocity): Twist, point: DVec3| velocity + turn.cross(point);
         let (wheels, ties, motions) = (pushes.len(), self.ties.len(), self.motions.len());
         let size = wheels + ties + motions;
-        // The least squares of N with A N + B t = b: N + A' u = 0, B' u = 0.
+        // Least squares of N subject to A N + B t = b. The conditions are N + A' u = 0 and B' u = 0.
         let mut rows = vec![vec![0.0; size + 1]; size];
         for (k, row) in rows.iter_mut().enumerate() {
-            row[k] = if k < wheels { 1.0 } else { SLACK.copysign(if k < wheels + ties { 1.0 } else { -1.0 }) };
+            row[k] = if k < wheels { 1.0 } else { REGULARISATION.copysign(if k < wheels + ties { 1.0 } else { -1.0 }) };
         }
         for (m, moves) in self.motions.iter().enumerate() {
             let line = wheels + ties + m;
@@ -161,20 +167,21 @@ impl<'a> Statics<'a> {
             let back = -pull * vehicle.forward.dot(at(moves[vehicle.base.index()], vehicle.hitch()));
             rows[line][size] = -(fall + back);
         }
-        eliminate(&mut rows);
+        solve_in_place(&mut rows);
         (0..wheels).map(|k| rows[k][size]).collect()
     }
 }
 
-/// Whether a coordinate moves by itself: nothing drives it, no spring holds it, and it is not a wheel's.
+/// True if a coordinate moves freely: no actuator drives it, no spring holds it, and it is not a wheel's.
 fn is_free(vehicle: &Vehicle, joint: JointId, coordinate: usize) -> bool {
     let held = vehicle.held.iter().any(|(held, own, _)| (*held, *own) == (joint, coordinate));
     let sprung = vehicle.mechanism.joint(joint).axes[coordinate].free().is_some_and(|axis| axis.stiffness > 0.0);
     !held && !sprung && vehicle.wheels.iter().all(|wheel| wheel.joint != joint)
 }
 
-/// Gauss's elimination with pivots by columns; the solution is left in the last column.
-fn eliminate(rows: &mut [Vec<f64>]) {
+/// Solves linear equations by Gauss-Jordan elimination with partial pivoting; the last column is the right side, and
+/// then the solution.
+fn solve_in_place(rows: &mut [Vec<f64>]) {
     let size = rows.len();
     for column in 0..size {
         let pivot = (column..size).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()));

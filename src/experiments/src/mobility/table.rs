@@ -1,10 +1,10 @@
-//! The figures for people at a terminal.
+//! The figures of a report as tables for a terminal.
 
 use std::fmt::Write;
 
 use super::{Report, Row, SlopeLimit, Steady, WheelFigures};
 
-/// All of a report, a table after the other.
+/// The tables of a report, one after another.
 pub fn table(report: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -72,7 +72,7 @@ fn write_stability(report: &Report, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Each row three times: thrust less resistances, the integral of stresses, the simulation.
+/// Writes three lines for each row: thrust less resistances, the integral of stresses, the simulation.
 fn write_rows(rows: &[Row], unit: &str, scale: f64, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,

@@ -1,4 +1,4 @@
-//! The vehicle in the engine: it pulls a brake cart, climbs slopes, tips over and climbs steps.
+//! Simulated trials of a vehicle: it pulls a brake cart, climbs slopes, tips over, climbs steps and drives among rocks.
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{BodyState, ContactPoint, Engine, Guard, Motor, Settings, Wrench, build};
@@ -6,43 +6,50 @@ use simpartner_model::{Body, BodyId, Material, Mechanism, Placed, Plane, Pose, R
 
 use super::{Ground, MobilityError, Site, closed::Steady, rocks::Touch, stability::Edge, vehicle::Vehicle};
 
-/// Steps of 2 ms: soil's wheels have the same forces to 1e-3 at any step up to 10 ms, and edges of steps are met within 0.4 mm at 0.2 m/s.
+/// Timestep, s. Forces of wheels in soil are the same to 1e-3 at any timestep up to 10 ms, and edges of steps are met
+/// within 0.4 mm at 0.2 m/s.
 const TIMESTEP_S: f64 = 0.002;
-/// What wheels and ground have where a vehicle is to tip over and not to slide.
-const STICKS: f64 = 10.0;
-/// How long it settles before it starts, and speeds up, s.
-const SETTLE: f64 = 0.5;
-const SPEED_UP: f64 = 0.5;
-/// How fast the ground is tilted, rad/s: in the 2 ms of a step that is less than a hundredth of a degree.
+/// Coefficient of friction of wheels and ground in tipping trials, so that the vehicle does not slide.
+const TIPPING_FRICTION: f64 = 10.0;
+/// Time for which the vehicle settles before it starts, s.
+const SETTLING_TIME: f64 = 0.5;
+/// Time in which the wheels speed up, s.
+const SPEED_UP_TIME: f64 = 0.5;
+/// Rate at which the ground is tilted, rad/s: less than a hundredth of a degree in a step of 2 ms.
 const TILT_RATE: f64 = 0.05;
-/// Wheels that carry less than this part of the weight have left the ground.
-const LIFTED: f64 = 1e-3;
-/// The last wheel rolls on by so many radii in the rut of the first before anything is summed up, and by as many while it is: as it comes into this rut
-/// the vehicle swings along its way. On dry sand, where that lasts longest, its swing halves in each 0.16 m: WorkPartner's is an eighth after two radii of 0.235 m.
+/// Load below which the inner wheels count as lifted, as a fraction of the weight.
+const LIFTED_LOAD: f64 = 1e-3;
+/// Distance, in wheel radii, that the last wheel rolls in the rut of the first before the measurement, and again during
+/// it. As it enters the rut the vehicle oscillates along its way. On dry sand, where that lasts longest, the
+/// oscillation halves in every 0.16 m: WorkPartner's is down to an eighth after two radii of 0.235 m.
 const SETTLED_RADII: f64 = 2.0;
-/// Points of contact that are farther inside than the outermost one by this, m, are not on the edge that a vehicle tips over.
-const INSIDE: f64 = 0.01;
-/// Wheels that roll on by a radius while the vehicle goes on by less than this part of it are stuck.
-const STUCK: f64 = 0.02;
-/// The brake cart takes up what a vehicle pulls with within about 20 steps, and all of it within a few tenths of a second.
+/// Distance inside of the outermost contact point, m, beyond which a contact point is not on the edge over which a
+/// vehicle tips.
+const EDGE_WIDTH: f64 = 0.01;
+/// Progress of a vehicle while its wheels roll by a radius, as a fraction of the radius, below which it is stuck.
+const MIN_PROGRESS: f64 = 0.02;
+/// Number of steps in which the brake cart's proportional gain takes up a difference of speed.
 const CART_STEPS: f64 = 20.0;
-const CART_TIME: f64 = 0.1;
+/// Time constant of the brake cart's integral gain, s. The cart takes up the whole pull within a few tenths of a
+/// second.
+const CART_INTEGRAL_TIME: f64 = 0.1;
 
-/// A vehicle in a world of its own.
+/// A vehicle in a simulated world of its own.
 pub(super) struct Trial<'a> {
     vehicle: &'a Vehicle,
     site: &'a Site,
     engine: Box<dyn Engine>,
-    /// s.
+    /// Timestep, s.
     h: f64,
+    /// Simulated time, s.
     time: f64,
-    /// The hitch, in the frame of the base.
+    /// Hitch of the rope, in the frame of the base, m.
     hitch: DVec3,
-    /// Whether some body came to no sound state.
+    /// True if the state of a body has diverged.
     diverged: bool,
 }
 
-/// What is summed up while a vehicle drives evenly.
+/// Integrals over time of quantities in steady motion. `torque_max` is the largest value instead.
 #[derive(Default)]
 struct Sums {
     time: f64,
@@ -58,7 +65,7 @@ struct Sums {
 }
 
 impl<'a> Trial<'a> {
-    /// On ground that rises ahead by an angle, rad; other bodies stand in its way.
+    /// A trial on ground that rises ahead by an angle, rad, with obstacles.
     pub(super) fn new(
         vehicle: &'a Vehicle,
         site: &'a Site,
@@ -73,17 +80,17 @@ impl<'a> Trial<'a> {
             }
             Ground::Firm { .. } => vehicle.mechanism.clone(),
         };
-        Self::on(vehicle, site, mechanism, material, slope, obstacles)
+        Self::on_plane(vehicle, site, mechanism, material, slope, obstacles)
     }
 
-    /// Among posts on firm ground, its wheels as wide as they are.
-    pub(super) fn among(vehicle: &'a Vehicle, site: &'a Site, posts: Vec<Body>) -> Result<Self, MobilityError> {
+    /// A trial among posts on level firm ground. The wheels collide as cylinders of their full width.
+    pub(super) fn among_posts(vehicle: &'a Vehicle, site: &'a Site, posts: Vec<Body>) -> Result<Self, MobilityError> {
         let material = Material { friction: site.friction(), ..Material::default() };
-        Self::on(vehicle, site, on_cylinders(vehicle), material, 0.0, posts)
+        Self::on_plane(vehicle, site, on_cylinders(vehicle), material, 0.0, posts)
     }
 
-    /// On a plane of a material, among other bodies.
-    fn on(
+    /// A trial on a plane of a material, with other bodies.
+    fn on_plane(
         vehicle: &'a Vehicle,
         site: &'a Site,
         mut mechanism: Mechanism,
@@ -109,27 +116,29 @@ impl<'a> Trial<'a> {
         Ok(trial)
     }
 
-    fn base(&self) -> BodyState {
+    /// State of the vehicle's base.
+    fn base_state(&self) -> BodyState {
         self.engine.body(self.vehicle.base)
     }
 
-    /// How far ahead the hitch is, m.
-    fn way(&self) -> f64 {
-        self.base().pose.point(self.hitch).dot(self.vehicle.forward)
+    /// Position of the hitch along the driving direction, m.
+    fn position_ahead(&self) -> f64 {
+        self.base_state().pose.point(self.hitch).dot(self.vehicle.forward)
     }
 
-    fn speed(&self) -> f64 {
-        let base = self.base();
+    /// Speed of the hitch along the driving direction, m/s.
+    fn speed_ahead(&self) -> f64 {
+        let base = self.base_state();
         let arm = base.pose.direction(self.hitch - self.vehicle.masses[self.vehicle.base.index()].centre_of_mass);
         (base.linear_velocity + base.angular_velocity.cross(arm)).dot(self.vehicle.forward)
     }
 
-    /// How fast the rims are to be now, m/s: none at first, and then more and more.
-    fn rim_speed(&self) -> f64 {
-        self.site.rim_speed * ((self.time - SETTLE) / SPEED_UP).clamp(0.0, 1.0)
+    /// Target of the rims' speed at the present time, m/s: zero while the vehicle settles, then a linear rise.
+    fn target_rim_speed(&self) -> f64 {
+        self.site.rim_speed * ((self.time - SETTLING_TIME) / SPEED_UP_TIME).clamp(0.0, 1.0)
     }
 
-    /// Turns the wheels as the time wants it; brakes hold them before.
+    /// Sets the motors of the wheels to a rim speed, m/s. At zero they brake with unlimited torque.
     fn turn_wheels(&mut self, rim: f64) {
         for wheel in &self.vehicle.wheels {
             let Some(drive) = wheel.drive else { continue };
@@ -147,50 +156,53 @@ impl<'a> Trial<'a> {
     }
 
     /// Pulls the hitch back with a force, N, in the next step.
-    fn pull(&mut self, force: f64) {
+    fn pull_back(&mut self, force: f64) {
         let wrench = Wrench { force: -self.vehicle.forward * force, torque: DVec3::ZERO };
         self.engine.push(self.vehicle.base, self.hitch, wrench);
     }
 
-    /// It drives and, with `slip`, pulls a cart that brakes it to that slip. What it did once it drives evenly, with its last
-    /// wheel in the rut of the first ([`SETTLED_RADII`]); `None` if it goes slower than the largest slip lets it.
-    pub(super) fn drive(&mut self, slip: Option<f64>, most_slip: f64) -> Option<Steady> {
+    /// Drives until the motion is steady, with the last wheel in the rut of the first ([`SETTLED_RADII`]), and returns
+    /// that motion. With `slip`, the vehicle pulls a cart that brakes it to that slip. `None` if the vehicle is slower
+    /// than the largest slip permits.
+    pub(super) fn drive_steadily(&mut self, slip: Option<f64>, most_slip: f64) -> Option<Steady> {
         let measured = SETTLED_RADII * self.vehicle.radius();
         let length = self.vehicle.wheelbase() + 2.0 * measured;
-        let start = self.way();
+        let start = self.position_ahead();
         let full = self.site.rim_speed * (1.0 - slip.unwrap_or(most_slip));
-        let (latest, gain) = (SETTLE + SPEED_UP + 1.25 * length / full, self.vehicle.mass / (CART_STEPS * self.h));
+        let (latest, gain) =
+            (SETTLING_TIME + SPEED_UP_TIME + 1.25 * length / full, self.vehicle.mass / (CART_STEPS * self.h));
         let (mut held_back, mut sums, mut last) = (0.0, Sums::default(), 0.0);
         let mut from = None;
-        while self.way() - start < length {
-            self.turn_wheels(self.rim_speed());
+        while self.position_ahead() - start < length {
+            self.turn_wheels(self.target_rim_speed());
             if let Some(slip) = slip {
-                let faster = self.speed() - self.rim_speed() * (1.0 - slip);
-                held_back += gain * faster * self.h / CART_TIME;
+                let faster = self.speed_ahead() - self.target_rim_speed() * (1.0 - slip);
+                held_back += gain * faster * self.h / CART_INTEGRAL_TIME;
                 last = gain * faster + held_back;
-                self.pull(last);
+                self.pull_back(last);
             }
             self.step();
-            let way = self.way() - start;
+            let way = self.position_ahead() - start;
             if self.diverged || self.time > latest || way < -length || self.is_stuck(way, most_slip) {
                 return None;
             }
             if way > length - measured {
                 from.get_or_insert((way, self.time));
-                self.add(&mut sums, last);
+                self.add_to_sums(&mut sums, last);
             }
         }
         let (first, since) = from?;
-        Some(self.steady(&sums, (self.way() - start - first) / (self.time - since).max(self.h)))
+        Some(self.steady_motion(&sums, (self.position_ahead() - start - first) / (self.time - since).max(self.h)))
     }
 
-    /// Whether it is so slow, long after it started, that its slip is beyond all that is asked for.
+    /// True if the vehicle is so slow, 2 s after it has sped up, that its slip is far above the largest slip.
     fn is_stuck(&self, way: f64, most_slip: f64) -> bool {
-        let driven = self.time - SETTLE - SPEED_UP;
+        let driven = self.time - SETTLING_TIME - SPEED_UP_TIME;
         driven > 2.0 && way < 0.5 * (1.0 - most_slip) * self.site.rim_speed * driven
     }
 
-    fn add(&self, sums: &mut Sums, cart: f64) {
+    /// Adds the last step to the integrals; `cart` is the force of the cart, N.
+    fn add_to_sums(&self, sums: &mut Sums, cart: f64) {
         sums.time += self.h;
         sums.cart += cart * self.h;
         sums.loads.resize(self.vehicle.wheels.len(), 0.0);
@@ -223,7 +235,8 @@ impl<'a> Trial<'a> {
         sums.sinkage += deepest * self.h;
     }
 
-    fn steady(&self, sums: &Sums, speed: f64) -> Steady {
+    /// Mean motion from the integrals and the mean speed, m/s.
+    fn steady_motion(&self, sums: &Sums, speed: f64) -> Steady {
         let mean = |sum: f64| sum / sums.time;
         let rim = mean(sums.rim);
         Steady {
@@ -241,34 +254,36 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// How far it comes until it touches an obstacle, m; `None` if it goes on beyond `expected`, m, by its own length and touches none.
-    pub(super) fn touches(&mut self, expected: f64) -> Option<f64> {
+    /// Distance that the vehicle drives until it touches an obstacle, m; `None` if it touches none up to its own length
+    /// beyond `expected`, m.
+    pub(super) fn distance_to_touch(&mut self, expected: f64) -> Option<f64> {
         let own = self.vehicle.mechanism.bodies.len();
         let is_obstacle = |body: &Option<BodyId>| body.is_some_and(|body| body.index() >= own);
-        let (start, length) = (self.way(), self.vehicle.outline(self.vehicle.forward).1);
-        let latest = SETTLE + SPEED_UP + 2.0 * (expected + length) / self.site.rim_speed;
-        while self.time < latest && self.way() - start < expected + length && !self.diverged {
-            self.turn_wheels(self.rim_speed());
+        let (start, length) = (self.position_ahead(), self.vehicle.outline(self.vehicle.forward).1);
+        let latest = SETTLING_TIME + SPEED_UP_TIME + 2.0 * (expected + length) / self.site.rim_speed;
+        while self.time < latest && self.position_ahead() - start < expected + length && !self.diverged {
+            self.turn_wheels(self.target_rim_speed());
             self.step();
-            // Contacts that are near carry nothing.
+            // Contact points without a force are near, but do not touch.
             let mut pushes = self.engine.contacts().iter().filter(|contact| contact.wrench.force != DVec3::ZERO);
             if pushes.any(|contact| contact.bodies.iter().any(is_obstacle)) {
-                return Some(self.way() - start);
+                return Some(self.position_ahead() - start);
             }
         }
         None
     }
 
-    /// Whether it comes over a step whose face is so far ahead of where the foremost wheel's middle is, m. While a wheel is at the face it goes
-    /// no faster than `creep`, m/s.
-    pub(super) fn climbs(&mut self, face: f64, creep: f64) -> bool {
+    /// Drives at a step and returns true if all wheels get onto it. `face` is the distance of the step's face from the
+    /// centre of the foremost wheel at the start, m. While a wheel is at the face, the rims' speed is at most `creep`,
+    /// m/s.
+    pub(super) fn climbs_step(&mut self, face: f64, creep: f64) -> bool {
         let vehicle = self.vehicle;
         let (radius, ahead) = (vehicle.radius(), |place: DVec3| place.dot(vehicle.forward));
         let first = vehicle.wheels.iter().map(|wheel| ahead(wheel.centre)).fold(f64::NEG_INFINITY, f64::max);
         let face = first + face;
-        // As long as its wheels take to roll on by a radius.
+        // Time in which the wheels roll by a radius.
         let pause = radius / creep.min(self.site.rim_speed);
-        let (mut way, mut next) = (self.way(), SETTLE + SPEED_UP + pause);
+        let (mut way, mut next) = (self.position_ahead(), SETTLING_TIME + SPEED_UP_TIME + pause);
         while !self.diverged {
             let beyond = vehicle.wheels.iter().map(|wheel| ahead(self.engine.body(wheel.body).pose.translation) - face);
             let (mut last, mut is_at_face) = (f64::INFINITY, false);
@@ -279,29 +294,33 @@ impl<'a> Trial<'a> {
             if last > 0.5 * radius {
                 return true;
             }
-            let rim = self.rim_speed();
+            let rim = self.target_rim_speed();
             self.turn_wheels(if is_at_face { rim.min(creep) } else { rim });
             self.step();
             if self.time > next {
-                if self.way() - way < STUCK * radius {
+                if self.position_ahead() - way < MIN_PROGRESS * radius {
                     return false;
                 }
-                (way, next) = (self.way(), next + pause);
+                (way, next) = (self.position_ahead(), next + pause);
             }
         }
         false
     }
 
-    /// The angle, rad, at which ground that is tilted towards an edge of the support polygon carries the vehicle by what touches it in that edge
-    /// alone: of wide wheels that is their outer rims.
-    pub(super) fn tips(vehicle: &'a Vehicle, site: &'a Site, edge: &Edge) -> Result<Option<f64>, MobilityError> {
+    /// Tilt of the ground towards an edge of the support polygon, rad, at which only contact points on that edge carry
+    /// the vehicle: for wide wheels these are on the outer rims. `None` if it does not tip.
+    pub(super) fn tipping_angle(
+        vehicle: &'a Vehicle,
+        site: &'a Site,
+        edge: &Edge,
+    ) -> Result<Option<f64>, MobilityError> {
         let mut mechanism = vehicle.mechanism.clone();
-        let material = Material { friction: STICKS, ..Material::default() };
+        let material = Material { friction: TIPPING_FRICTION, ..Material::default() };
         mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: vehicle.ground, material }.into()];
         mechanism.gravity = site.down(vehicle, 0.0);
         for wheel in &vehicle.wheels {
             let own = &mut mechanism.bodies[wheel.body.index()].material;
-            (own.friction, own.across) = (STICKS, None);
+            (own.friction, own.across) = (TIPPING_FRICTION, None);
         }
         let mut trial = Self::build(vehicle, site, &mechanism)?;
         let aside = vehicle.forward * libm::cos(edge.heading_rad) + vehicle.right * libm::sin(edge.heading_rad);
@@ -310,9 +329,9 @@ impl<'a> Trial<'a> {
             trial.engine.drive(wheel.joint, wheel.coordinate, brake);
         }
         trial.turn_wheels(0.0);
-        let least = LIFTED * vehicle.weight(site.gravity);
+        let least = LIFTED_LOAD * vehicle.weight(site.gravity);
         while !trial.diverged {
-            let tilt = TILT_RATE * (trial.time - SETTLE).max(0.0);
+            let tilt = TILT_RATE * (trial.time - SETTLING_TIME).max(0.0);
             if tilt > std::f64::consts::FRAC_PI_2 {
                 return Ok(None);
             }
@@ -327,8 +346,8 @@ impl<'a> Trial<'a> {
             let place = |contact: &ContactPoint| aside.dot(contact.point);
             let touching = || trial.engine.contacts().iter().filter(|contact| contact.bodies[0].is_none());
             let outermost = touching().map(place).fold(f64::NEG_INFINITY, f64::max);
-            let inside = touching().filter(|contact| place(contact) < outermost - INSIDE);
-            if trial.time > SETTLE && inside.map(|contact| contact.wrench.force.y).sum::<f64>() < least {
+            let inside = touching().filter(|contact| place(contact) < outermost - EDGE_WIDTH);
+            if trial.time > SETTLING_TIME && inside.map(|contact| contact.wrench.force.y).sum::<f64>() < least {
                 return Ok(Some(tilt));
             }
         }
@@ -336,7 +355,8 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The vehicle with wheels that collide as cylinders, as soil has them, also where a robot on firm ground rolls on balls.
+/// The vehicle's mechanism with wheels that collide as cylinders. Soil needs them, even if the robot's wheels are balls
+/// on firm ground.
 fn on_cylinders(vehicle: &Vehicle) -> Mechanism {
     let mut mechanism = vehicle.mechanism.clone();
     for wheel in &vehicle.wheels {
@@ -347,10 +367,12 @@ fn on_cylinders(vehicle: &Vehicle) -> Mechanism {
     mechanism
 }
 
-/// A step across the way: its face is so far ahead of where the foremost wheel's middle is, m, and its top so high above the ground, m.
+/// A step across the way. `face` is the distance of its face from the centre of the foremost wheel, m, and `height`
+/// that of its top above the ground, m.
 pub(super) fn step_ahead(vehicle: &Vehicle, site: &Site, face: f64, height: f64) -> Body {
     let first = vehicle.wheels.iter().map(|wheel| wheel.centre.dot(vehicle.forward)).fold(f64::NEG_INFINITY, f64::max);
-    // Long and wide enough to stand on, and deep enough that no wheel is nearer to another of its faces.
+    // Long and wide enough to stand on, and so deep that no wheel is nearer to another face than to the front and the
+    // top.
     let size = DVec3::new(
         2.0 * vehicle.wheelbase() + 8.0 * vehicle.radius(),
         1.0 + height,
@@ -372,8 +394,9 @@ pub(super) fn step_ahead(vehicle: &Vehicle, site: &Site, face: f64, height: f64)
     }
 }
 
-/// The rocks of a field that are nowhere in the vehicle as it starts, its front where the field's way begins, up to a little beyond the first that
-/// it touches. They cannot be climbed, so they stand as posts of their diameter.
+/// The rocks of a field that the vehicle may touch: those that do not overlap it at the start, up to a little beyond
+/// the first that it touches. The vehicle's front starts where the field's way begins. The rocks cannot be climbed, so
+/// they are posts of the same diameter.
 pub(super) fn rocks_ahead(vehicle: &Vehicle, field: &RockField, touch: &Touch) -> Vec<Body> {
     let (front, length) = vehicle.outline(vehicle.forward);
     let aside = vehicle.centre.dot(vehicle.right);
@@ -381,7 +404,7 @@ pub(super) fn rocks_ahead(vehicle: &Vehicle, field: &RockField, touch: &Touch) -
     let height = 2.0 * (vehicle.centre.y - vehicle.ground) + vehicle.radius();
     let near = |place: [f64; 2], radius: f64| place[0] - radius >= 0.0 && place[0] < touch.way + 2.0 * length;
     let places = field.rocks().map(|rock| ([rock.place[0] - start, rock.place[1]], 0.5 * rock.diameter));
-    // One beside the front corner whose edge is behind the front, and that the vehicle touches later, is there, too.
+    // The touched rock is included even if it begins behind the front, beside the vehicle's corner.
     let touched = |place: [f64; 2], radius: f64| place == touch.place && radius == 0.5 * touch.diameter;
     let posts =
         places.filter(|&(place, radius)| near(place, radius) || touched(place, radius)).map(|(place, radius)| Body {

@@ -1,4 +1,4 @@
-//! A robot as a vehicle: its wheels, what drives them, where its mass is and what it stands on.
+//! A robot as a vehicle: its wheels, their drives, its mass distribution and the wheels that stand on the ground.
 
 use bevy_math::DVec3;
 use simpartner_description::{Actuator, DeviceSpec, Mount, World};
@@ -7,46 +7,49 @@ use simpartner_model::{AXLE_TOLERANCE, BodyId, FreeAxis, Joint, JointId, Mechani
 
 use super::error::MobilityError;
 
-/// How far above the lowest wheel another may be and still stand, as a part of its radius: legs of slightly different length.
-const STANDS: f64 = 0.1;
+/// Largest height of a standing wheel above the lowest wheel, as a fraction of its radius: legs may differ slightly in
+/// length.
+const MAX_STANDING_HEIGHT: f64 = 0.1;
 
 /// A wheel that stands on the ground.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wheel {
-    /// Its body.
+    /// Body of the wheel.
     pub body: BodyId,
-    /// The joint that it turns on, and which of its coordinates.
+    /// Joint of the axle.
     pub joint: JointId,
+    /// Index of the joint's coordinate that turns the wheel.
     pub(super) coordinate: usize,
-    /// 1 where a positive rate rolls it forwards, else -1.
+    /// 1 if a positive rate of the joint rolls the wheel forwards, else -1.
     pub(super) sign: f64,
-    /// Its middle, m, world frame.
+    /// Centre, world frame, m.
     pub centre: DVec3,
-    /// m.
+    /// Radius, m.
     pub radius: f64,
-    /// m; `None` of a ball.
+    /// Width, m; `None` for a ball.
     pub width: Option<f64>,
-    /// Whether it meets firm ground along its width, and not in one point.
+    /// True if the wheel touches firm ground along its width, and not in one point.
     pub(super) is_cylinder: bool,
-    /// What drives it; `None` of one that only rolls.
-    pub(super) drive: Option<Drive>,
-    /// How far its grousers reach beyond its radius, m.
+    /// Drive; `None` for a wheel that only rolls.
+    pub(super) drive: Option<WheelDrive>,
+    /// Height of the grousers above the radius, m.
     pub grousers: f64,
-    /// Coulomb's coefficient, and that of rolling resistance, of its material.
+    /// Coulomb's coefficient of the material.
     pub(super) friction: f64,
+    /// Coefficient of rolling resistance of the material.
     pub(super) rolling_friction: f64,
 }
 
-/// What a wheel's motor can do.
+/// Limits of a wheel's motor.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Drive {
+pub(super) struct WheelDrive {
     axis: FreeAxis,
-    /// Effort at rest behind the losses, and the rate at which nothing is left of it.
+    /// Torque-speed line of the motor: stall torque after losses, N m, and no-load rate, rad/s.
     line: Option<[f64; 2]>,
 }
 
-impl Drive {
-    /// The largest torque at a rate, N m.
+impl WheelDrive {
+    /// Largest torque at a rate, N m.
     pub(super) fn torque(&self, rate: f64) -> f64 {
         let line = self.line.map_or(f64::INFINITY, |[stall, no_load]| stall * (1.0 - rate / no_load).max(0.0));
         self.axis.max_effort.min(line).min(self.axis.max_power / rate)
@@ -56,34 +59,35 @@ impl Drive {
 /// A robot on wheels.
 #[derive(Debug, Clone)]
 pub struct Vehicle {
-    /// Its name.
+    /// Name of the robot.
     pub name: String,
-    /// What it consists of.
+    /// Bodies and joints of the robot.
     pub(super) mechanism: Mechanism,
+    /// Mass properties of each body.
     pub(super) masses: Vec<MassProperties>,
-    /// The wheels it stands on, those ahead first.
+    /// The wheels that stand on the ground, from front to rear.
     pub wheels: Vec<Wheel>,
-    /// kg.
+    /// Mass, kg.
     pub mass: f64,
     /// Centre of mass, world frame, m.
     pub centre: DVec3,
-    /// Unit vectors: where it goes, and to its right.
+    /// Unit vector of the driving direction.
     pub forward: DVec3,
-    /// Across, to the right.
+    /// Unit vector to the right.
     pub right: DVec3,
     /// Height of the ground, m.
     pub ground: f64,
-    /// What is pulled at: the heaviest body that is no wheel.
+    /// Body to which a rope is tied: the heaviest body that is no wheel.
     pub(super) base: BodyId,
-    /// Coordinates that actuators hold, with their values.
+    /// Coordinates that actuators hold, with their values, rad or m.
     pub(super) held: Vec<(JointId, usize, f64)>,
 }
 
 impl Vehicle {
-    /// Of a world with one robot and nothing else in it but ground.
+    /// The vehicle of a world that has one robot and nothing else but ground.
     ///
     /// # Errors
-    /// When it is no vehicle; the message says what is missing.
+    /// The robot is no vehicle; the message says what is missing.
     pub fn new(world: &World) -> Result<Self, MobilityError> {
         let refuse = |what: String| Err(MobilityError::Robot { name: world.name.clone(), what });
         let mechanism = world.mechanism.clone();
@@ -100,8 +104,8 @@ impl Vehicle {
         }
         let masses: Result<Vec<_>, _> = mechanism.bodies.iter().map(mass_properties).collect();
         let masses = masses.map_err(|what| MobilityError::Robot { name: world.name.clone(), what })?;
-        let wheels = wheels(world);
-        let Some(forward) = heading(&mechanism, &wheels) else {
+        let wheels = standing_wheels(world);
+        let Some(forward) = driving_direction(&mechanism, &wheels) else {
             return refuse(
                 "it has no wheels: a wheel is a body whose collision shape is a cylinder, a sphere or a capsule, which a joint without \
                  stops turns about its own level axis"
@@ -115,7 +119,7 @@ impl Vehicle {
         let base = mechanism.bodies().filter(|(id, _)| wheels.iter().all(|wheel| wheel.body != *id));
         let base = base.max_by(|(_, a), (_, b)| a.mass.total_cmp(&b.mass)).map(|(id, _)| id);
         let Some(base) = base else { return refuse("it is nothing but wheels".into()) };
-        let held = held(world, &wheels);
+        let held = held_coordinates(world, &wheels);
         let ground = wheels.iter().map(|wheel| wheel.centre.y - wheel.radius).fold(f64::INFINITY, f64::min);
         let name = mechanism.robots[0].name.clone();
         let mut vehicle = Self {
@@ -131,14 +135,14 @@ impl Vehicle {
             base,
             held,
         };
-        vehicle.order();
+        vehicle.sort_wheels();
         Ok(vehicle)
     }
 
-    /// Those ahead first, those on the left first of a pair, and each with the sense in which it rolls forwards.
-    fn order(&mut self) {
+    /// Sorts the wheels from front to rear and from left to right, and sets the sign with which each rolls forwards.
+    fn sort_wheels(&mut self) {
         let (forward, right) = (self.forward, self.right);
-        // A millimetre apart is beside each other.
+        // Wheels within a millimetre count as side by side.
         let ahead = |wheel: &Wheel| (wheel.centre.dot(forward) * 1e3).round();
         self.wheels
             .sort_by(|a, b| ahead(b).total_cmp(&ahead(a)).then(a.centre.dot(right).total_cmp(&b.centre.dot(right))));
@@ -150,21 +154,22 @@ impl Vehicle {
         }
     }
 
-    /// Weight where things fall at this rate, N.
+    /// Weight under a gravity, m/s², in N.
     pub fn weight(&self, gravity: f64) -> f64 {
         self.mass * gravity
     }
 
-    /// From the foremost axle to the rearmost, m.
+    /// Distance from the foremost axle to the rearmost, m.
     pub fn wheelbase(&self) -> f64 {
         self.extent(self.forward)
     }
 
-    /// From the middle of the leftmost wheel to that of the rightmost, m.
+    /// Distance from the middle of the leftmost wheel to that of the rightmost, m.
     pub fn track(&self) -> f64 {
         self.extent(self.right)
     }
 
+    /// Extent of the wheels' centres along a direction, m.
     fn extent(&self, direction: DVec3) -> f64 {
         let places = self.wheels.iter().map(|wheel| wheel.centre.dot(direction));
         let (low, high) =
@@ -172,8 +177,8 @@ impl Vehicle {
         high - low
     }
 
-    /// How far the farthest point of all its shapes is in a direction, from the world's origin, and how far apart that and the nearest are, m.
-    /// A wheel counts with its width, whatever it collides as.
+    /// Coordinate of the farthest point of all shapes along a direction, from the world's origin, and their extent
+    /// along it, m. A wheel counts with its width, whatever its collision shape is.
     pub(super) fn outline(&self, direction: DVec3) -> (f64, f64) {
         let reach = |direction: DVec3| {
             let each = self.mechanism.bodies().filter_map(|(id, body)| {
@@ -187,20 +192,20 @@ impl Vehicle {
         (reach(direction), reach(direction) + reach(-direction))
     }
 
-    /// The largest radius of a wheel, m.
+    /// Largest radius of a wheel, m.
     pub fn radius(&self) -> f64 {
         self.wheels.iter().map(|wheel| wheel.radius).fold(0.0, f64::max)
     }
 
-    /// Where a rope is tied to it, world frame: at the height of the axles above the middle of its mass, so that a pull there shifts
-    /// load as little as a pull can that is above the ground.
+    /// Point to which a rope is tied, world frame: vertically in line with the centre of mass, at the mean height of
+    /// the axles. A pull there shifts as little load between the wheels as a pull above the ground can.
     pub(super) fn hitch(&self) -> DVec3 {
         let count = self.wheels.len() as f64;
         let height = self.wheels.iter().map(|wheel| wheel.centre.y).sum::<f64>() / count;
         DVec3::new(self.centre.x, height, self.centre.z)
     }
 
-    /// The shape that a wheel has in soil, in its body's frame: the cylinder that its figures are of.
+    /// Shape of a wheel in soil, in its body's frame: a cylinder with the wheel's radius and width; `None` for a ball.
     pub(super) fn cylinder(&self, wheel: &Wheel) -> Option<Placed> {
         let (joint, body) = (self.mechanism.joint(wheel.joint), self.mechanism.body(wheel.body));
         let axis = body.pose.rotation.inverse() * axle(joint, wheel.coordinate)?;
@@ -209,7 +214,8 @@ impl Vehicle {
         Some(Placed { pose, shape: Shape::Cylinder { radius: wheel.radius, length: wheel.width? } })
     }
 
-    /// The wheel whose rut this one rolls in: the nearest before it in whose track its middle is.
+    /// Index of the wheel in whose rut this wheel rolls: the nearest wheel ahead whose track contains this wheel's
+    /// middle.
     pub(super) fn leader(&self, index: usize) -> Option<usize> {
         let aside = |wheel: &Wheel| wheel.centre.dot(self.right);
         let own = aside(&self.wheels[index]);
@@ -227,30 +233,32 @@ fn axle(joint: &Joint, coordinate: usize) -> Option<DVec3> {
     joint.kind.coordinate(coordinate).map(|own| joint.direction(own))
 }
 
-fn actuators(world: &World, joint: JointId) -> impl Iterator<Item = &Actuator> {
+/// Actuators of a joint.
+fn actuators_of(world: &World, joint: JointId) -> impl Iterator<Item = &Actuator> {
     world.devices.iter().filter_map(move |device| match &device.spec {
         DeviceSpec::Actuator(actuator) if actuator.mount == Mount::Joint(joint) => Some(actuator),
         _ => None,
     })
 }
 
-/// The wheels that stand on the ground. Where none has a motor, all are thought to have one: descriptions without actuators leave that open.
-fn wheels(world: &World) -> Vec<Wheel> {
-    let mut wheels: Vec<_> = world.mechanism.joints().filter_map(|(id, joint)| wheel(world, id, joint)).collect();
+/// The wheels that stand on the ground. If no wheel has a motor, all are assumed to have one, since descriptions
+/// without actuators leave that open.
+fn standing_wheels(world: &World) -> Vec<Wheel> {
+    let mut wheels: Vec<_> = world.mechanism.joints().filter_map(|(id, joint)| wheel_of(world, id, joint)).collect();
     let bottom = |wheel: &Wheel| wheel.centre.y - wheel.radius;
     let lowest = wheels.iter().map(bottom).fold(f64::INFINITY, f64::min);
-    wheels.retain(|wheel| bottom(wheel) - lowest <= STANDS * wheel.radius);
+    wheels.retain(|wheel| bottom(wheel) - lowest <= MAX_STANDING_HEIGHT * wheel.radius);
     if wheels.iter().all(|wheel| wheel.drive.is_none()) {
         for wheel in &mut wheels {
             let axis = world.mechanism.joint(wheel.joint).axes[wheel.coordinate];
-            wheel.drive = axis.free().map(|axis| Drive { axis: *axis, line: None });
+            wheel.drive = axis.free().map(|axis| WheelDrive { axis: *axis, line: None });
         }
     }
     wheels
 }
 
-/// The wheel that a joint turns about a level axle, if it turns one.
-fn wheel(world: &World, id: JointId, joint: &Joint) -> Option<Wheel> {
+/// The wheel that a joint turns about a level axle, if there is one.
+fn wheel_of(world: &World, id: JointId, joint: &Joint) -> Option<Wheel> {
     let wheel = world.mechanism.wheel(joint).filter(|wheel| wheel.axis.y.abs() <= AXLE_TOLERANCE)?;
     let body = world.mechanism.body(wheel.body);
     let shape = body.collision_shape()?;
@@ -259,7 +267,7 @@ fn wheel(world: &World, id: JointId, joint: &Joint) -> Option<Wheel> {
         Shape::Capsule { length, radius } if body.is_round_about(placed, wheel.axis) => Some(length + radius),
         _ => None,
     });
-    let drive = actuators(world, id).next().map(|actuator| Drive {
+    let drive = actuators_of(world, id).next().map(|actuator| WheelDrive {
         axis: wheel.limits,
         line: actuator.motor.map(|motor| [motor.efficiency * motor.stall_effort, motor.no_load_rate]),
     });
@@ -279,20 +287,21 @@ fn wheel(world: &World, id: JointId, joint: &Joint) -> Option<Wheel> {
     })
 }
 
-/// Where wheels that stand alike go: across their axles, to the side of the world's x, else of its negative z. `None` without wheels.
-fn heading(mechanism: &Mechanism, wheels: &[Wheel]) -> Option<DVec3> {
+/// Driving direction of the wheels: orthogonal to the first wheel's axle, towards the world's x, or towards -z if the
+/// axle is along x. `None` without wheels.
+fn driving_direction(mechanism: &Mechanism, wheels: &[Wheel]) -> Option<DVec3> {
     let first = wheels.first()?;
     let axis = axle(mechanism.joint(first.joint), first.coordinate)?;
     let across = axis.cross(DVec3::Y).normalize();
-    // An axle along x to rounding goes along z.
+    // An axle along x, to rounding, has a driving direction along z.
     let ahead = if across.x.abs() > 1e-9 { across.x } else { -across.z };
     Some(across * ahead.signum())
 }
 
-/// The coordinates with an actuator that are not those of wheels, and where they are.
-fn held(world: &World, wheels: &[Wheel]) -> Vec<(JointId, usize, f64)> {
+/// Coordinates with an actuator, other than those of wheels, and their initial positions.
+fn held_coordinates(world: &World, wheels: &[Wheel]) -> Vec<(JointId, usize, f64)> {
     let others = world.mechanism.joints().filter(|(id, _)| wheels.iter().all(|wheel| wheel.joint != *id));
-    let driven = others.filter(|(id, _)| actuators(world, *id).next().is_some());
+    let driven = others.filter(|(id, _)| actuators_of(world, *id).next().is_some());
     let coordinates = driven.flat_map(|(id, joint)| {
         joint
             .free_coordinates()
