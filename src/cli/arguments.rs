@@ -1,4 +1,4 @@
-//! The flags that several verbs share: where the configuration comes from.
+//! Flags that several verbs share: they determine the configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use simpartner_description::xml;
 use super::exit::CliError;
 use crate::config::{self, Config, Override, PropertiesFile};
 
-/// The properties file that is read if it is there and no other is named.
+/// Default properties file. It is read if it exists.
 const PROPERTIES_FILE: &str = "properties.toml";
 
-/// The largest properties file, bytes: eighty times the one with all settings and their descriptions.
-const MAX_PROPERTIES: usize = 1 << 20;
+/// Largest size of a properties file, bytes: eighty times the file with all settings and their descriptions.
+const MAX_PROPERTIES_SIZE: usize = 1 << 20;
 
-/// The words that a setting takes, for help, completion and check of a flag that stands for it.
+/// The words that a setting accepts, for the help, the completion and the check of its flag.
 pub(super) fn choices(setting: &str) -> PossibleValuesParser {
     config::choices(setting).into()
 }
@@ -31,8 +31,8 @@ pub(super) struct ConfigurationArguments {
     /// Fix the root of such a robot
     #[arg(long)]
     pub(super) fixed_base: bool,
-    /// Move all ports that model and settings name by so many, so that a second server has its own. One that stands on the same line by
-    /// --set is not moved
+    /// Move all ports that model and settings name by so many, so that a second server has its own. One that stands on
+    /// the same line by --set is not moved
     #[arg(long, value_name = "N")]
     pub(super) port_offset: Option<String>,
     /// Any free ports in place of those; --ports-file lists them
@@ -47,13 +47,13 @@ pub(super) struct ConfigurationArguments {
 }
 
 impl ConfigurationArguments {
-    /// Applies all layers. `flags` are settings that the verb has flags of its own for.
+    /// Loads the configuration from all layers. `flags` are settings given by the verb's own flags.
     pub(super) fn config(&self, flags: &[Override<'_>]) -> Result<Config, CliError> {
         let path = self.properties.as_deref().unwrap_or(Path::new(PROPERTIES_FILE));
         let name = path.to_string_lossy();
-        // Only the file that nobody asked for may be missing.
+        // Only the default file may be missing.
         let is_there = self.properties.is_some() || path.try_exists().unwrap_or(true);
-        let text = is_there.then(|| xml::read_file(&name, MAX_PROPERTIES)).transpose();
+        let text = is_there.then(|| xml::read_file(&name, MAX_PROPERTIES_SIZE)).transpose();
         let text = text
             .map_err(|problem| CliError::Usage(format!("--properties: cannot read '{name}': {}", problem.message)))?;
         let file = text.as_deref().map(|text| PropertiesFile { path: &name, text });

@@ -29,12 +29,12 @@ use crate::{
     },
 };
 
-/// How the progress bar counts.
-const PERMILLE: u64 = 1000;
-/// Where the peers' scripts are in the repository.
-const SCRIPTS: &str = "tests/bench/peers";
-/// With more blocks the row's own weight bends it open.
-const MOST_BLOCKS: i64 = 81;
+/// Length of the progress bar, in its own counts.
+const BAR_LENGTH: u64 = 1000;
+/// Folder of the peers' scripts in the repository.
+const PEER_SCRIPTS: &str = "tests/bench/peers";
+/// Largest number of blocks. A longer row is bent open by its own weight.
+const MAX_BLOCKS: i64 = 81;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum BenchmarkVerb {
@@ -54,13 +54,13 @@ pub(super) enum GraspBenchmark {
 #[derive(Debug, Args)]
 pub(super) struct BlocksArguments {
     /// How many blocks; may be given several times [default: 1 to 11]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_BLOCKS))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_BLOCKS))]
     blocks: Vec<u32>,
     /// Coulomb's coefficient of blocks and jaws; may be given several times. 0.049 is the least that can hold them
-    #[arg(long = "friction", value_name = "MU", default_values_t = [0.5, 1.0, 100.0], value_parser = friction)]
+    #[arg(long = "friction", value_name = "MU", default_values_t = [0.5, 1.0, 100.0], value_parser = parse_friction)]
     frictions: Vec<f64>,
     /// Length of a step, ms; may be given several times
-    #[arg(long = "timestep", value_name = "MS", default_values_t = [1.0], value_parser = timestep)]
+    #[arg(long = "timestep", value_name = "MS", default_values_t = [1.0], value_parser = parse_timestep)]
     timesteps: Vec<f64>,
     #[command(flatten)]
     common: Common,
@@ -68,19 +68,21 @@ pub(super) struct BlocksArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct ArmArguments {
-    /// Which arm, hand and block; may be given several times. The hand, the block or both are polygonal; an inertialmod_Kx has links whose masses and moments are powers of 1/K
+    /// Which arm, hand and block; may be given several times. The hand, the block or both are polygonal; an
+    /// inertialmod_Kx has links whose masses and moments are powers of 1/K
     #[arg(long = "variant", value_name = "NAME", default_values_t = ["primitiveall".to_owned()], value_parser = VARIANTS)]
     variants: Vec<String>,
     /// Coulomb's coefficient of pads and block; may be given several times
-    #[arg(long = "friction", value_name = "MU", default_values_t = [1.0, 100.0], value_parser = friction)]
+    #[arg(long = "friction", value_name = "MU", default_values_t = [1.0, 100.0], value_parser = parse_friction)]
     frictions: Vec<f64>,
     /// Length of a step, ms; may be given several times
-    #[arg(long = "timestep", value_name = "MS", default_values_t = [1.0], value_parser = timestep)]
+    #[arg(long = "timestep", value_name = "MS", default_values_t = [1.0], value_parser = parse_timestep)]
     timesteps: Vec<f64>,
     /// Take the torques of a step at its start, as published, where at 1 ms the wrist swings up; without it at its end
     #[arg(long)]
     explicit: bool,
-    /// Start as published: the fingers 0.5 mm from the block, and the block at rest while the arm starts at 3 m/s; without it in the grasp
+    /// Start as published: the fingers 0.5 mm from the block, and the block at rest while the arm starts at 3 m/s;
+    /// without it in the grasp
     #[arg(long)]
     published_start: bool,
     #[command(flatten)]
@@ -90,10 +92,10 @@ pub(super) struct ArmArguments {
 #[derive(Debug, Args)]
 struct Common {
     /// How long to hold on, s
-    #[arg(long, value_name = "S", default_value_t = PUBLISHED_SECONDS, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = PUBLISHED_SECONDS, value_parser = parse_seconds)]
     seconds: f64,
     /// Have other engines run the same, those that are installed, by the scripts in this folder
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = SCRIPTS)]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = PEER_SCRIPTS)]
     peers: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArguments,
@@ -105,38 +107,38 @@ struct Common {
     worlds: Option<PathBuf>,
 }
 
-/// A number that is in a range whose bounds are its own, or not.
-fn within(text: &str, [low, high]: [f64; 2], what: &str) -> Result<f64, String> {
+/// Parses a number within a range, bounds included. `what` describes the range in the error.
+fn parse_within(text: &str, [low, high]: [f64; 2], what: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("expected {what}"))?;
     if low <= number && number <= high { Ok(number) } else { Err(format!("expected {what}")) }
 }
 
-fn friction(text: &str) -> Result<f64, String> {
-    within(text, [0.0, 1e9], "a number from 0 to 1e9")
+fn parse_friction(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.0, 1e9], "a number from 0 to 1e9")
 }
 
-fn timestep(text: &str) -> Result<f64, String> {
-    within(text, [0.01, 100.0], "milliseconds from 0.01 to 100")
+fn parse_timestep(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.01, 100.0], "milliseconds from 0.01 to 100")
 }
 
-/// A time with a suffix as a number of seconds; whatever else as it is.
+/// Converts a time with a suffix to a number of seconds; any other text is returned unchanged.
 fn in_seconds(text: &str) -> String {
     let seconds = Moment::or_seconds(text).ok().and_then(Moment::as_seconds);
     seconds.map_or_else(|| text.to_owned(), |seconds| seconds.to_string())
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    within(&in_seconds(text), [0.01, 1e5], "seconds from 0.01 to 1e5")
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    parse_within(&in_seconds(text), [0.01, 1e5], "seconds from 0.01 to 1e5")
 }
 
 pub(super) fn benchmark(verb: &BenchmarkVerb) -> Result<ExitStatus, CliError> {
     match verb {
-        BenchmarkVerb::Grasp(GraspBenchmark::Blocks(arguments)) => blocks(arguments),
-        BenchmarkVerb::Grasp(GraspBenchmark::Arm(arguments)) => arm(arguments),
+        BenchmarkVerb::Grasp(GraspBenchmark::Blocks(arguments)) => run_blocks(arguments),
+        BenchmarkVerb::Grasp(GraspBenchmark::Arm(arguments)) => run_arm(arguments),
     }
 }
 
-fn blocks(arguments: &BlocksArguments) -> Result<ExitStatus, CliError> {
+fn run_blocks(arguments: &BlocksArguments) -> Result<ExitStatus, CliError> {
     let blocks = if arguments.blocks.is_empty() { (1..=11).collect() } else { arguments.blocks.clone() };
     if let Some(folder) = &arguments.common.worlds {
         let several = arguments.frictions.len() > 1;
@@ -156,10 +158,10 @@ fn blocks(arguments: &BlocksArguments) -> Result<ExitStatus, CliError> {
         settings: ConfigurationArguments::default().config(&[])?.physics,
         peers: None,
     };
-    run(&arguments.common, |peers, told| BlocksStudy { peers, ..study }.run(&seconds_since(), told))
+    run_study(&arguments.common, |peers, told| BlocksStudy { peers, ..study }.run(&seconds_since(), told))
 }
 
-fn arm(arguments: &ArmArguments) -> Result<ExitStatus, CliError> {
+fn run_arm(arguments: &ArmArguments) -> Result<ExitStatus, CliError> {
     let control = if arguments.explicit { Control::Explicit } else { Control::Implicit };
     let start = if arguments.published_start { Start::Published } else { Start::Held };
     let several = arguments.frictions.len() > 1;
@@ -180,15 +182,15 @@ fn arm(arguments: &ArmArguments) -> Result<ExitStatus, CliError> {
         settings: ConfigurationArguments::default().config(&[])?.physics,
         peers: None,
     };
-    run(&arguments.common, |peers, told| ArmStudy { peers, ..study }.run(&seconds_since(), told))
+    run_study(&arguments.common, |peers, told| ArmStudy { peers, ..study }.run(&seconds_since(), told))
 }
 
-/// The name of a world's file; with the coefficient where there are several.
+/// Name of a world's file. It includes the coefficient of friction if there are several.
 fn file_name(name: &str, friction: f64, several: bool) -> String {
     if several { format!("{name}_mu{friction}.xml") } else { format!("{name}.xml") }
 }
 
-/// A clock that began now.
+/// A clock that starts now, s.
 fn seconds_since() -> impl Fn() -> f64 {
     let begin = Instant::now();
     move || begin.elapsed().as_secs_f64()
@@ -205,8 +207,8 @@ fn write_worlds(folder: &Path, worlds: impl Iterator<Item = (String, String)>) -
     Ok(ExitStatus::Success)
 }
 
-/// Runs a study with or without peers, and prints and writes what was asked for.
-fn run(
+/// Runs a study with or without peers, and prints or writes its report.
+fn run_study(
     common: &Common,
     study: impl FnOnce(Option<Peers>, &mut dyn FnMut(&str, f64)) -> Result<Report, BenchmarkError>,
 ) -> Result<ExitStatus, CliError> {
@@ -214,7 +216,7 @@ fn run(
     let peers = match &common.peers {
         Some(scripts) if !scripts.join("grasp_peer.py").is_file() => {
             return Err(CliError::Usage(format!(
-                "--peers: '{}' has no grasp_peer.py; it is in {SCRIPTS} of the repository",
+                "--peers: '{}' has no grasp_peer.py; it is in {PEER_SCRIPTS} of the repository",
                 scripts.display()
             )));
         }
@@ -226,12 +228,12 @@ fn run(
     };
     let mut bar = Bar::new();
     let report = study(peers, &mut |what, share| {
-        bar.begin(what, PERMILLE);
-        bar.reach((share * PERMILLE as f64) as u64);
+        bar.begin(what, BAR_LENGTH);
+        bar.reach((share * BAR_LENGTH as f64) as u64);
     });
     drop(bar);
     if common.peers.is_some() {
-        // What is left of it is the system's to clear.
+        // If that fails, the operating system clears its temporary folder.
         let _ = fs::remove_dir_all(&scratch);
     }
     let report = report.map_err(|error| match error {

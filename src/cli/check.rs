@@ -1,4 +1,4 @@
-//! `simpartner check`: validate files and show what they hold.
+//! `simpartner check`: validates files and shows their contents.
 
 use std::{
     fmt::Write,
@@ -53,8 +53,8 @@ pub(super) struct CheckArguments {
     dot: bool,
 }
 
-/// Checks every file as a run would, prints each that is sound with what is hardly meant in it, and all problems of those
-/// that are not.
+/// Checks every file as a run would. For a valid file it prints the contents and warnings of probable mistakes, for an
+/// invalid file all problems.
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> {
     let (properties, set) = (arguments.properties.clone(), arguments.set.clone());
     let config = ConfigurationArguments { properties, set, ..Default::default() }.config(&[])?;
@@ -70,13 +70,13 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
                     status = ExitStatus::Input;
                 }
                 if arguments.dot {
-                    print(dot(path, &document));
+                    print(graphviz_text(path, &document));
                 } else if arguments.report.is_json() {
                     let mut result = json_of(path, &document);
                     result["warnings"] = json!(warnings);
                     results.push(result);
                 } else {
-                    print(text(path, &document));
+                    print(text_of(path, &document));
                     tell(text_of_warnings(&document, &warnings));
                 }
             }
@@ -96,7 +96,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
     Ok(status)
 }
 
-/// Reads a file and builds what a run of it would build.
+/// Reads a file, builds what a run of it would build, and returns its warnings.
 fn examine(path: &Path, world: Option<&Arc<World>>, config: &Config) -> Result<(Document, Vec<Warning>), RunError> {
     let document = xml::read_any(path)?;
     let warnings = match &document {
@@ -145,16 +145,16 @@ struct Group<'a> {
     loops: usize,
 }
 
-fn groups(world: &World) -> Vec<Group<'_>> {
+fn groups_of(world: &World) -> Vec<Group<'_>> {
     let robots = world.mechanism.robots.iter().enumerate().map(|(index, robot)| {
         let name = format!("robot {} ({})", robot.name, robot.model);
-        group(world, Some(RobotId::new(index)), name)
+        group_of(world, Some(RobotId::new(index)), name)
     });
-    let objects = group(world, None, "objects".into());
+    let objects = group_of(world, None, "objects".into());
     robots.chain((!objects.bodies.is_empty()).then_some(objects)).collect()
 }
 
-fn group(world: &World, robot: Option<RobotId>, name: String) -> Group<'_> {
+fn group_of(world: &World, robot: Option<RobotId>, name: String) -> Group<'_> {
     let trees = Graph::new(&world.mechanism.bodies, &world.mechanism.joints).spanning_forest().trees;
     let trees: Vec<_> = trees.iter().filter(|tree| world.mechanism.body(tree.root).robot == robot).collect();
     let roots = trees.iter().filter(|tree| !world.mechanism.body(tree.root).fixed).count();
@@ -174,7 +174,7 @@ fn group(world: &World, robot: Option<RobotId>, name: String) -> Group<'_> {
     }
 }
 
-fn text(path: &Path, document: &Document) -> String {
+fn text_of(path: &Path, document: &Document) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = match document {
@@ -205,14 +205,14 @@ fn text(path: &Path, document: &Document) -> String {
     out
 }
 
-/// The length of a sequence's pauses at the default timestep.
-fn seconds(timeline: &Timeline) -> f64 {
+/// Duration of a sequence without its waits for readings, at the default timestep, s.
+fn duration_s(timeline: &Timeline) -> f64 {
     Timestep::MILLISECOND.seconds_at(StepIndex(timeline.steps))
 }
 
 fn write_sequence(path: &Path, sequence: &Sequence, out: &mut String) -> std::fmt::Result {
     let timeline = sequence.timeline(Timestep::MILLISECOND);
-    let (commands, seconds) = (timeline.commands().count(), seconds(&timeline));
+    let (commands, seconds) = (timeline.commands().count(), duration_s(&timeline));
     write!(out, "{}: sequence, {commands} commands in {seconds} s", path.display())?;
     match timeline.conditions().count() {
         0 => writeln!(out),
@@ -247,7 +247,7 @@ fn write_ground(ground: &Ground, out: &mut String) -> std::fmt::Result {
     }
 }
 
-/// What a ground is made of: a soil that ships, or what a world's own soil is.
+/// Writes the soil of a ground: the name of a built-in soil, or the parameters of the world's own.
 fn write_soil(soil: &Soil, out: &mut String) -> std::fmt::Result {
     if let Some(named) = Soil::NAMED.iter().find(|named| named.soil == *soil) {
         return writeln!(out, "    of {}: {}", named.name, named.description);
@@ -268,7 +268,7 @@ fn write_world(path: &Path, kind: &str, world: &World, out: &mut String) -> std:
             write_soil(soil, out)?;
         }
     }
-    for group in groups(world) {
+    for group in groups_of(world) {
         let mass: f64 = group.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum();
         writeln!(
             out,
@@ -308,7 +308,7 @@ fn json_of(path: &Path, document: &Document) -> Value {
     let world = match document {
         Document::Sequence(sequence) => {
             let timeline = sequence.timeline(Timestep::MILLISECOND);
-            let seconds = seconds(&timeline);
+            let seconds = duration_s(&timeline);
             return json!({ "file": path, "ok": true, "kind": "sequence", "commands": timeline.commands().count(), "seconds": seconds,
                 "waits": timeline.conditions().count() });
         }
@@ -324,7 +324,7 @@ fn json_of(path: &Path, document: &Document) -> Value {
         }
         Document::World(world) | Document::Robot(world) => world,
     };
-    let groups = groups(world).into_iter().map(|group| {
+    let groups = groups_of(world).into_iter().map(|group| {
         json!({
             "name": group.name,
             "degrees_of_freedom": group.degrees_of_freedom,
@@ -352,8 +352,8 @@ fn json_of_problems(path: &Path, problems: &Diagnostics) -> Value {
     json!({ "file": path, "ok": false, "problems": problems.problems, "more": problems.more })
 }
 
-/// The graph of bodies and joints for Graphviz: robots as boxes around their bodies.
-fn dot(path: &Path, document: &Document) -> String {
+/// The graph of bodies and joints for Graphviz, with each robot as a box around its bodies.
+fn graphviz_text(path: &Path, document: &Document) -> String {
     let world = match document {
         Document::World(world) | Document::Robot(world) => world,
         Document::Sequence(_) => return format!("// {}: a sequence has no graph\n", path.display()),

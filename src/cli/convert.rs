@@ -1,4 +1,4 @@
-//! `simpartner convert`: a robot or world becomes a file of another format.
+//! `simpartner convert`: writes a robot or world as a file of another format.
 
 use std::{
     fs,
@@ -19,7 +19,8 @@ use super::{
 pub(super) struct ConvertArguments {
     /// The robot or world, in any format that is read
     file: PathBuf,
-    /// The file to write: URDF if its name ends with .urdf, MJCF if it ends with .xml or .mjcf; meshes go into a folder beside it
+    /// The file to write: URDF if its name ends with .urdf, MJCF if it ends with .xml or .mjcf; meshes go into a folder
+    /// beside it
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Take what is left out for an error: exit code 3, and nothing is written
@@ -27,7 +28,7 @@ pub(super) struct ConvertArguments {
     strict: bool,
 }
 
-/// Writes the file, and says what the format does not hold.
+/// Writes the file, and warns about content that the format cannot represent.
 pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitStatus, CliError> {
     let output = &arguments.output;
     let format = match output.extension().and_then(|ending| ending.to_str()) {

@@ -29,7 +29,7 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
     let world = xml::read_world_or_robot(&config.simulation.world_file, config.simulation.fixed_base)?;
     let timestep = config.simulation.timestep;
     let devices: Vec<DeviceInfo> = world.devices.iter().map(|spec| device::describe(spec, &world, timestep)).collect();
-    let bound = Bound::new(arguments, &config)?;
+    let bound = BoundPorts::new(arguments, &config)?;
     let mut of_devices = Vec::new();
     for info in &devices {
         of_devices.push(bound.device(info)?);
@@ -77,15 +77,16 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
     Ok(ExitStatus::Success)
 }
 
-/// Where everything listens: from the file of ports of a running server, or else from the settings. `None` is any free port.
-struct Bound<'a> {
+/// Ports of devices, robots and the control port: from the ports file of a running server, otherwise from the settings.
+/// `None` is any free port.
+struct BoundPorts<'a> {
     config: &'a Config,
     file: Option<PortsFile>,
 }
 
-impl<'a> Bound<'a> {
+impl<'a> BoundPorts<'a> {
     fn new(arguments: &DevicesArguments, config: &'a Config) -> Result<Self, CliError> {
-        // A file that the settings name is there only while a server runs; one that the call names is meant.
+        // A file named by the settings exists only while a server runs. A file named by --ports-file has to exist.
         let file = match (&config.ports_file, &arguments.configuration.ports_file) {
             (Some(path), Some(_)) => Some(PortsFile::read(path)?),
             (Some(path), None) if path.exists() => Some(PortsFile::read(path)?),
@@ -98,10 +99,10 @@ impl<'a> Bound<'a> {
         match &self.file {
             Some(file) => {
                 let device = file.devices.iter().find(|device| device.name == info.name && device.robot == info.robot);
-                let Some(device) = device else { return Err(self.elsewhere(&info.name)) };
+                let Some(device) = device else { return Err(self.other_world(&info.name)) };
                 Ok(Some(device.bound))
             }
-            None => ports::chosen(self.config, info.port.number(), &info.name),
+            None => ports::opened_port(self.config, info.port.number(), &info.name),
         }
     }
 
@@ -109,20 +110,21 @@ impl<'a> Bound<'a> {
         match &self.file {
             Some(file) => match file.robots.iter().find(|robot| robot.name == name) {
                 Some(robot) => Ok(Some(robot.bound)),
-                None => Err(self.elsewhere(name)),
+                None => Err(self.other_world(name)),
             },
-            None => ports::chosen(self.config, port, name),
+            None => ports::opened_port(self.config, port, name),
         }
     }
 
     fn control(&self) -> Result<Option<u16>, CliError> {
         match &self.file {
             Some(file) => Ok(Some(file.control.port())),
-            None => ports::chosen(self.config, self.config.server.control_port, "the control port"),
+            None => ports::opened_port(self.config, self.config.server.control_port, "the control port"),
         }
     }
 
-    fn elsewhere(&self, name: &str) -> CliError {
+    /// Error: the server that wrote the ports file does not have this name.
+    fn other_world(&self, name: &str) -> CliError {
         let world = self.config.simulation.world_file.display();
         CliError::Input(format!(
             "--ports-file: the server that wrote it has no '{name}'; it runs another world than {world}, name it with --world"

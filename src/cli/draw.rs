@@ -18,7 +18,8 @@ pub(super) struct DrawArguments {
     /// Where they are seen from
     #[arg(long, value_enum, default_value = "isometric")]
     view: View,
-    /// Folder for the pictures; each has its world's name and .svg [default: that of the world, or this one for a built-in world]
+    /// Folder for the pictures; each has its world's name and .svg [default: that of the world, or this one for a
+    /// built-in world]
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -31,7 +32,7 @@ enum View {
     Top,
 }
 
-/// Draws every world as it is at step 0 and says where.
+/// Draws every world at step 0 and prints the paths of the pictures.
 pub(super) fn draw(arguments: &DrawArguments) -> Result<ExitStatus, CliError> {
     let view = match arguments.view {
         View::Isometric => draw::View::Isometric,
@@ -42,7 +43,7 @@ pub(super) fn draw(arguments: &DrawArguments) -> Result<ExitStatus, CliError> {
         let picture = path.with_extension("svg");
         let picture = match (&arguments.output, picture.file_name()) {
             (Some(folder), Some(name)) => folder.join(name),
-            // The folder of a built-in world need not be there.
+            // The folder of a built-in world may not exist.
             (None, Some(name)) if xml::is_built_in(&xml::locate(path).to_string_lossy()) => name.into(),
             _ => picture,
         };

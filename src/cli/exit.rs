@@ -23,33 +23,33 @@ Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// All went well.
+    /// Success.
     Success = 0,
-    /// A fault of this program or of the operating system.
+    /// Failure of this program or of the operating system.
     Internal = 1,
-    /// The call cannot be understood.
+    /// Error in the command line.
     Usage = 2,
-    /// A file or a setting is wrong.
+    /// Error in a file or a setting.
     Input = 3,
     /// The log failed, or does not hold the whole run.
     Log = 4,
-    /// The physics came to a state that is not sound.
+    /// The state of the physics diverged.
     Diverged = 5,
-    /// A case of `verify` is not within its tolerance.
+    /// A figure of `verify` is not within its tolerance.
     Missed = 6,
-    /// The clock fell behind and the settings end the run then.
+    /// The clock fell behind, and the settings end the run in that case.
     Overrun = 7,
-    /// A port could not be had, or not be reached.
+    /// A port could not be opened or reached.
     Ports = 8,
-    /// A member of the lockstep did not answer and the settings end the run then.
+    /// A member of the lockstep did not answer, and the settings end the run in that case.
     Unanswered = 9,
-    /// Two runs that were compared differ, or a run that was made again came out otherwise.
+    /// Two compared runs differ, or a run and its replay do.
     Differ = 10,
-    /// The end of the log did not come into the database, and waits in a spill file.
+    /// The end of the log is not in the database, but in a spill file.
     Undelivered = 11,
     /// The server refused a line.
     Refused = 12,
-    /// A sequence waited in vain for a reading, and the run was to end with the sequence.
+    /// The sequence of a fast run waited in vain for a reading.
     SequenceBrokenOff = 13,
 }
 
@@ -59,52 +59,52 @@ impl From<ExitStatus> for ExitCode {
     }
 }
 
-/// Why a call failed.
+/// Errors of a call.
 #[derive(Debug, Error)]
 pub enum CliError {
-    /// Files with problems.
+    /// Files have problems.
     #[error("{0}")]
     Files(#[from] Diagnostics),
-    /// Settings with problems.
+    /// Settings have problems.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// A world the engine cannot represent.
+    /// The engine cannot represent a world.
     #[error("{0}")]
     World(#[from] BuildError),
-    /// A run that could not start, or whose physics thread died.
+    /// A run could not start, or its physics thread died.
     #[error("{0}")]
     Run(#[from] RunError),
-    /// A logged run that cannot be repeated or continued.
+    /// A logged run cannot be repeated or continued.
     #[error("{0}")]
     Replay(#[from] ReplayError),
-    /// The log.
+    /// A log cannot be read or written.
     #[error("{0}")]
     Log(#[from] RecorderError),
-    /// Looking into a log.
+    /// The analysis of a log failed.
     #[error("{0}")]
     Analysis(#[from] AnalysisError),
-    /// A batch of grasps.
+    /// A batch of grasp tasks failed.
     #[error("{0}")]
     Batch(#[from] BatchError),
-    /// The file of ports.
+    /// The ports file cannot be used.
     #[error("{0}")]
     PortsFile(#[from] PortsFileError),
-    /// A server that cannot be talked to.
+    /// The connection to a server failed.
     #[error("{0}")]
     Talk(String),
-    /// The operating system.
+    /// An operation of the operating system failed.
     #[error("{0}")]
     System(#[from] std::io::Error),
-    /// A file, a setting or a run that does not fit the call.
+    /// A file, a setting or a run does not fit the call.
     #[error("{0}")]
     Input(String),
-    /// A flag that cannot be understood.
+    /// A flag is invalid.
     #[error("{0}")]
     Usage(String),
 }
 
 impl CliError {
-    /// The exit code.
+    /// Exit code of the error.
     pub fn status(&self) -> ExitStatus {
         match self {
             Self::Files(_)

@@ -20,8 +20,8 @@ use crate::{
     },
 };
 
-/// A step beyond which no run has any.
-const LAST: u64 = u32::MAX as u64;
+/// Upper bound on step numbers: no run has more steps.
+const MAX_STEP: u64 = u32::MAX as u64;
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArguments {
@@ -66,7 +66,7 @@ enum FileFormat {
     Mcap,
 }
 
-/// Writes the files and prints what is in them.
+/// Writes the files and prints the number of rows of each table.
 pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError> {
     let (mut inquiry, run) = arguments.log.open(&arguments.run)?;
     let id = run.simulation_id;
@@ -85,7 +85,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError
         format,
         output: &output,
         force: arguments.force,
-        tables: arguments.tables.iter().map(|name| table(name)).collect::<Result<_, _>>()?,
+        tables: arguments.tables.iter().map(|name| table_named(name)).collect::<Result<_, _>>()?,
         steps: arguments.range.steps(&run)?,
         every,
     };
@@ -100,7 +100,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError
     Ok(ExitStatus::Success)
 }
 
-fn table(name: &str) -> Result<&'static Table, CliError> {
+fn table_named(name: &str) -> Result<&'static Table, CliError> {
     Table::named(name).ok_or_else(|| {
         let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
         let meant = did_you_mean(name, names.iter().copied());
@@ -113,10 +113,10 @@ fn table(name: &str) -> Result<&'static Table, CliError> {
 }
 
 impl StepRange {
-    /// The first and the last step.
+    /// First and last step of the range.
     pub(super) fn steps(&self, run: &RecordedRun) -> Result<(u64, u64), CliError> {
         let step = |moment: Moment| moment.steps(run.timestep);
-        let (from, to) = (self.from.map_or(0, step), self.to.map_or(LAST, step));
+        let (from, to) = (self.from.map_or(0, step), self.to.map_or(MAX_STEP, step));
         match from <= to {
             true => Ok((from, to)),
             false => Err(CliError::Usage("--from is later than --to".into())),

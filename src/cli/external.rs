@@ -1,6 +1,8 @@
-//! `simpartner gamepad`, `serial` and `ros2`: clients that are programs of their own, since each needs a library that a server does not.
+//! `simpartner gamepad`, `serial` and `ros2`: clients that are programs of their own, because each needs a library that
+//! the server does not need.
 //!
-//! As git and cargo do, the verb NAME runs the program `simpartner-NAME` that lies beside this one or on the path.
+//! As in git and cargo, the verb NAME runs the program `simpartner-NAME`, which is searched beside this program and on
+//! the path.
 
 use std::{ffi::OsString, io::ErrorKind, path::PathBuf, process::Command};
 
@@ -18,9 +20,9 @@ pub(super) struct ExternalArguments {
 /// A client that is a program of its own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Client {
-    /// The verb.
+    /// Name of the verb.
     pub(super) name: &'static str,
-    /// What it needs to be built beside Rust, in words; empty for nothing.
+    /// Text on the build requirements beside Rust; empty if there are none.
     pub(super) needs: &'static str,
 }
 
@@ -33,7 +35,7 @@ pub(super) const ROS2: Client = Client { name: "ros2", needs: "; it needs no ROS
 
 /// Runs the client in place of this program.
 pub(super) fn external(client: Client, arguments: &ExternalArguments) -> Result<ExitStatus, CliError> {
-    let program = program(client.name);
+    let program = client_program(client.name);
     let mut command = Command::new(&program);
     command.args(&arguments.arguments);
     let error = match replace_process(&mut command) {
@@ -51,14 +53,14 @@ pub(super) fn external(client: Client, arguments: &ExternalArguments) -> Result<
     })
 }
 
-/// The client's program: the one beside this program, or else the one on the path.
-fn program(name: &str) -> PathBuf {
+/// Path of the client's program: the one beside this program, otherwise the one on the path.
+fn client_program(name: &str) -> PathBuf {
     let file = format!("simpartner-{name}{}", std::env::consts::EXE_SUFFIX);
     let beside = std::env::current_exe().ok().map(|program| program.with_file_name(&file));
     beside.filter(|program| program.is_file()).unwrap_or_else(|| file.into())
 }
 
-/// The client gets this process, with its terminal and its signals. It returns only where that fails.
+/// Replaces this process by the client, which keeps the terminal and the signals. Returns only on failure.
 #[cfg(unix)]
 fn replace_process(command: &mut Command) -> std::io::Result<ExitStatus> {
     Err(std::os::unix::process::CommandExt::exec(command))

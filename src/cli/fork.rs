@@ -1,4 +1,4 @@
-//! `simpartner fork`: repeats a logged run up to a step, and goes on from there as a run of its own.
+//! `simpartner fork`: repeats a logged run up to a step, and continues from there as a new run.
 
 use std::path::PathBuf;
 
@@ -38,14 +38,15 @@ pub(super) struct ForkArguments {
     /// Clock [default: fast]
     #[arg(long, value_parser = choices("simulation.mode"))]
     mode: Option<String>,
-    /// End so many simulated seconds after the fork, or steps as 2500steps [default: where the run or the sequence ends]
+    /// End so many simulated seconds after the fork, or steps as 2500steps [default: where the run or the sequence
+    /// ends]
     #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
     duration: Option<Moment>,
     #[command(flatten)]
     log: LogArguments,
 }
 
-/// Prepares the new run and carries it out.
+/// Prepares the new run and runs it.
 pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
     let (inquiry, run) = arguments.log.open(&arguments.run)?;
     let timestep = run.timestep;
@@ -72,5 +73,5 @@ pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
         ReplayError::Duration(_) => CliError::Usage(format!("--duration: {error}")),
         other => other.into(),
     })?;
-    run::carry_out(job)
+    run::run_job(job)
 }

@@ -1,4 +1,4 @@
-//! The flags by which a verb is told how to print its report.
+//! The flags for the format of a verb's report.
 
 use clap::{Args, ValueEnum};
 

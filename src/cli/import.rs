@@ -1,4 +1,4 @@
-//! `simpartner import`: a file of another format becomes a robot or world file.
+//! `simpartner import`: writes a file of another format as a robot or world file.
 
 use std::{
     fs,
@@ -22,7 +22,8 @@ use super::{
 pub(super) struct ImportArguments {
     /// The robot or world, as URDF, MJCF or SDF
     file: PathBuf,
-    /// The robot or world file to write, its meshes in a folder beside it; without it the file is printed, and names them where they are
+    /// The robot or world file to write, its meshes in a folder beside it; without it the file is printed, and names
+    /// them where they are
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Fix the root to the world
@@ -34,10 +35,12 @@ pub(super) struct ImportArguments {
     /// Port of the first device, the others follow; 0 for free ones
     #[arg(long, value_name = "PORT", default_value_t = 3001)]
     first_port: u16,
-    /// Take meshes that collide apart into convex ones, written into the mesh folder; without it each counts as its convex hull
+    /// Take meshes that collide apart into convex ones, written into the mesh folder; without it each counts as its
+    /// convex hull
     #[arg(long, requires = "output")]
     decompose: bool,
-    /// Write the one robot of the file, without ground and other bodies; by default a file that has them becomes a world
+    /// Write the one robot of the file, without ground and other bodies; by default a file that has them becomes a
+    /// world
     #[arg(long, conflicts_with = "world")]
     robot: bool,
     /// Write a world in any case
@@ -51,7 +54,7 @@ pub(super) struct ImportArguments {
     strict: bool,
 }
 
-/// Imports the robot, and says what is not as its file has it.
+/// Imports the robot or world, and warns about content that was left out or changed.
 pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError> {
     let ImportArguments { fixed_base, keep_fixed_joints, first_port, .. } = *arguments;
     let mesh_folder = arguments.output.as_deref().map(mesh_folder);
@@ -61,7 +64,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
         _ => Wanted::Fitting,
     };
     let keyframe = arguments.keyframe.clone();
-    let decompose: Option<fn(&Mesh) -> Vec<Mesh>> = if arguments.decompose { Some(take_apart) } else { None };
+    let decompose: Option<fn(&Mesh) -> Vec<Mesh>> = if arguments.decompose { Some(decompose_mesh) } else { None };
     let options = ImportOptions { fixed_base, keep_fixed_joints, first_port, mesh_folder, decompose, keyframe, wanted };
     let imported = with_notes(arguments.file.display(), || xml::import(&arguments.file, &options))?;
     for warning in &imported.warnings {
@@ -81,19 +84,19 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
         fs::write(&to, &mesh.contents).map_err(|error| unwritable(&to, error))?;
     }
     fs::write(output, &imported.text).map_err(|error| unwritable(output, error))?;
-    // What was written is what will be read.
+    // Reading the written file proves that it is valid.
     xml::read_any(output)?;
     let meshes = imported.meshes.len();
     line(format_args!("{}: written, with {meshes} mesh{}", output.display(), if meshes == 1 { "" } else { "es" }));
     Ok(ExitStatus::Success)
 }
 
-fn take_apart(mesh: &Mesh) -> Vec<Mesh> {
+fn decompose_mesh(mesh: &Mesh) -> Vec<Mesh> {
     let parts = convex_parts(&mesh.vertices, &mesh.triangles);
     parts.into_iter().map(|(vertices, triangles)| Mesh::new(vertices, triangles)).collect()
 }
 
-/// `meshes/NAME`, by the name of the robot file.
+/// Folder of the meshes: `meshes/NAME`, with the name of the output file.
 fn mesh_folder(output: &Path) -> String {
     format!("meshes/{}", output.file_stem().unwrap_or_default().to_string_lossy())
 }

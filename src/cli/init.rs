@@ -23,8 +23,8 @@ pub(super) struct InitArguments {
     force: bool,
 }
 
-/// Every file of a project, by its path in the folder.
-fn files() -> Vec<(Cow<'static, str>, Cow<'static, [u8]>)> {
+/// All files of a project, each with its path in the folder.
+fn project_files() -> Vec<(Cow<'static, str>, Cow<'static, [u8]>)> {
     let built_in = xml::BUILT_IN.iter().map(|file| (file.path.into(), file.text.as_bytes().into()));
     let book = simpartner_book::FILES.iter().map(|file| (format!("docs/{}", file.path).into(), file.bytes.into()));
     let texts: [(&str, Cow<'static, str>); 11] = [
@@ -47,9 +47,9 @@ fn files() -> Vec<(Cow<'static, str>, Cow<'static, [u8]>)> {
     built_in.chain(book).chain(made).collect()
 }
 
-/// Writes all files, or none where one of them would be overwritten.
+/// Writes all files, or none if one of them would be overwritten.
 pub(super) fn init(arguments: &InitArguments) -> Result<ExitStatus, CliError> {
-    let (folder, files) = (&arguments.folder, files());
+    let (folder, files) = (&arguments.folder, project_files());
     let taken: Vec<&str> = files
         .iter()
         .filter(|(path, bytes)| {
@@ -66,7 +66,7 @@ pub(super) fn init(arguments: &InitArguments) -> Result<ExitStatus, CliError> {
         )));
     }
     for (path, bytes) in &files {
-        write(&folder.join(&**path), bytes)?;
+        write_file(&folder.join(&**path), bytes)?;
     }
     line(format_args!(
         "{}: {} files in worlds, robots, clients and docs, properties.toml and README.md",
@@ -77,7 +77,7 @@ pub(super) fn init(arguments: &InitArguments) -> Result<ExitStatus, CliError> {
     Ok(ExitStatus::Success)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(path, bytes))

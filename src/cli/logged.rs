@@ -1,4 +1,4 @@
-//! The flags by which verbs name a database and a run in it, and the progress bar.
+//! The flags that name a database and a run in it, and the progress bar.
 
 use std::path::PathBuf;
 
@@ -23,11 +23,11 @@ pub(super) struct LogArguments {
     properties: Option<PathBuf>,
 }
 
-/// A run as a user names it: a number, `last`, or either behind the address of a database and `#`.
+/// A run as a user names it: a number or `last`, optionally after the address of a database and `#`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunName {
     database: Option<String>,
-    /// None is the last.
+    /// Number of the run; `None` for the last one.
     number: Option<i64>,
 }
 
@@ -69,9 +69,9 @@ impl LogArguments {
         Self::find(name, &mut inquiry).map(|run| (inquiry, run))
     }
 
-    /// Opens the database of a run, and gives its number. The last run of a database without any is 0, of which no table has rows: such a
-    /// database may have grasps.
-    pub(super) fn open_to_ask(&self, name: &RunName) -> Result<(Inquiry, i64), CliError> {
+    /// Opens the database of a run for queries, and returns the run's number. In a database without runs, which may
+    /// still have grasps, the last run has the number 0, and no table has rows of it.
+    pub(super) fn open_for_query(&self, name: &RunName) -> Result<(Inquiry, i64), CliError> {
         let mut inquiry = self.inquiry(name)?;
         if name.number.is_none() && inquiry.run(None)?.is_none() && inquiry.runs()?.is_empty() {
             return Ok((inquiry, 0));
@@ -88,11 +88,11 @@ impl LogArguments {
     }
 
     fn find(name: &RunName, inquiry: &mut Inquiry) -> Result<RecordedRun, CliError> {
-        // A database may have tens of thousands of runs.
+        // Only this run is read, since a database may have tens of thousands of runs.
         if let Some(run) = inquiry.run(name.number)? {
             return Ok(run);
         }
-        // The newest may be one whose row is damaged.
+        // The row of the newest run may be damaged; then the newest undamaged one is taken.
         let runs = inquiry.runs()?;
         if let (None, Some(run)) = (name.number, runs.first()) {
             return Ok(run.clone());
@@ -106,13 +106,13 @@ impl LogArguments {
     }
 }
 
-/// The most numbers of runs that a message lists.
-const NAMED: usize = 10;
+/// Largest number of runs that a message lists.
+const MAX_LISTED_RUNS: usize = 10;
 
-/// What runs there are, the last first, in words.
+/// Text that lists the runs of a database, the last first.
 pub(super) fn listed(numbers: impl ExactSizeIterator<Item = i64>) -> String {
-    let more = numbers.len().saturating_sub(NAMED);
-    let shown: Vec<String> = numbers.take(NAMED).map(|number| number.to_string()).collect();
+    let more = numbers.len().saturating_sub(MAX_LISTED_RUNS);
+    let shown: Vec<String> = numbers.take(MAX_LISTED_RUNS).map(|number| number.to_string()).collect();
     match (&shown[..], more) {
         ([], _) => "it holds none".into(),
         ([one], _) => format!("it has run {one} alone"),
@@ -121,13 +121,13 @@ pub(super) fn listed(numbers: impl ExactSizeIterator<Item = i64>) -> String {
     }
 }
 
-/// A progress bar on standard error; invisible if that is no terminal.
+/// A progress bar on standard error; hidden if that is no terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
     pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        // The template is a constant; if it were wrong, the bar would keep its default.
+        // The template is a valid constant; otherwise the bar would keep its default style.
         if let Ok(style) = ProgressStyle::with_template("{msg:16} {bar:30} {percent:>3} %, {eta} to go") {
             bar.set_style(style);
         }

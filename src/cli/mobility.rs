@@ -1,4 +1,4 @@
-//! `simpartner mobility`: what a robot on wheels can do on a ground, by closed forms and by simulation.
+//! `simpartner mobility`: the mobility of a wheeled robot on a ground, by closed forms and by simulation.
 
 use std::{fs, path::PathBuf};
 
@@ -18,43 +18,44 @@ use crate::{
     mobility::{Ground, MobilityError, Site, Study, Vehicle, plots, table},
 };
 
-/// How the progress bar counts.
-const PERMILLE: u64 = 1000;
+/// Length of the progress bar, in its own counts.
+const BAR_LENGTH: u64 = 1000;
 
 #[derive(Debug, Args)]
 pub(super) struct MobilityArguments {
     /// Robot file: ours, URDF, SDF or MJCF
     #[arg(value_name = "ROBOT")]
     robot: PathBuf,
-    /// Soil it drives on: one that ships (drySand, sandyLoam, clay, lunar, lunarSimulant, marsSand, regolithSimulant, leteSand), or one of --soil-file [default: firm ground]
+    /// Soil it drives on: one that ships (drySand, sandyLoam, clay, lunar, lunarSimulant, marsSand, regolithSimulant,
+    /// leteSand), or one of --soil-file [default: firm ground]
     #[arg(long, value_name = "NAME")]
     soil: Option<String>,
     /// File with <soil> elements, a world or these alone; without --soil its first one is taken
     #[arg(long, value_name = "FILE")]
     soil_file: Option<PathBuf>,
     /// Coefficient of friction of firm ground, steps and rocks; that of a wheel counts where it is smaller
-    #[arg(long, value_name = "MU", default_value_t = 0.8, value_parser = friction)]
+    #[arg(long, value_name = "MU", default_value_t = 0.8, value_parser = parse_friction)]
     friction: f64,
     /// Slip at which it pulls, above 0 and below 1; may be given several times
-    #[arg(long = "slip", value_name = "RATIO", default_values_t = [0.1, 0.2, 0.4, 0.6], value_parser = slip)]
+    #[arg(long = "slip", value_name = "RATIO", default_values_t = [0.1, 0.2, 0.4, 0.6], value_parser = parse_slip)]
     slips: Vec<f64>,
     /// Slope that it drives up, degrees; may be given several times
-    #[arg(long = "slope", value_name = "DEGREES", default_values_t = [5.0, 10.0, 15.0], value_parser = slope)]
+    #[arg(long = "slope", value_name = "DEGREES", default_values_t = [5.0, 10.0, 15.0], value_parser = parse_slope)]
     slopes: Vec<f64>,
     /// Slip from which a slope counts as too steep
-    #[arg(long, value_name = "RATIO", default_value_t = 0.8, value_parser = slip)]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.8, value_parser = parse_slip)]
     most_slip: f64,
     /// Speed of the wheels' rims, m/s; soil's laws hold up to about 0.2
-    #[arg(long, value_name = "SPEED", default_value_t = 0.2, value_parser = speed)]
+    #[arg(long, value_name = "SPEED", default_value_t = 0.2, value_parser = parse_speed)]
     speed: f64,
     /// How things fall, m/s²
-    #[arg(long, value_name = "G", default_value_t = 9.81, value_parser = gravity)]
+    #[arg(long, value_name = "G", default_value_t = 9.81, value_parser = parse_gravity)]
     gravity: f64,
     /// Part of the ground that rocks cover, for the mean free path; may be given several times
-    #[arg(long = "rocks", value_name = "PART", default_values_t = [0.05, 0.1, 0.2, 0.3], value_parser = cover)]
+    #[arg(long = "rocks", value_name = "PART", default_values_t = [0.05, 0.1, 0.2, 0.3], value_parser = parse_cover)]
     rocks: Vec<f64>,
     /// Diameter from which a rock stops it, metres [default: of rocks as high as its largest step, which is half of it]
-    #[arg(long, value_name = "METRES", value_parser = diameter)]
+    #[arg(long, value_name = "METRES", value_parser = parse_diameter)]
     rock_diameter: Option<f64>,
     /// Random fields of rocks to drive through for each mean free path
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
@@ -72,43 +73,43 @@ pub(super) struct MobilityArguments {
     output: Option<PathBuf>,
 }
 
-/// A number that is in a range whose bounds are its own, or not.
-fn within(text: &str, [low, high]: [f64; 2], what: &str) -> Result<f64, String> {
+/// Parses a number within a range, bounds included. `what` describes the range in the error.
+fn parse_within(text: &str, [low, high]: [f64; 2], what: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("expected {what}"))?;
     if low <= number && number <= high { Ok(number) } else { Err(format!("expected {what}")) }
 }
 
-fn friction(text: &str) -> Result<f64, String> {
-    within(text, [0.0, 10.0], "a number from 0 to 10")
+fn parse_friction(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.0, 10.0], "a number from 0 to 10")
 }
 
-fn slip(text: &str) -> Result<f64, String> {
-    within(text, [0.001, 0.98], "a number from 0.001 to 0.98")
+fn parse_slip(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.001, 0.98], "a number from 0.001 to 0.98")
 }
 
-fn slope(text: &str) -> Result<f64, String> {
-    within(text, [0.0, 89.0], "degrees from 0 to 89")
+fn parse_slope(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.0, 89.0], "degrees from 0 to 89")
 }
 
-fn speed(text: &str) -> Result<f64, String> {
-    within(text, [0.001, 2.0], "metres per second from 0.001 to 2")
+fn parse_speed(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.001, 2.0], "metres per second from 0.001 to 2")
 }
 
-fn gravity(text: &str) -> Result<f64, String> {
-    within(text, [0.01, 100.0], "m/s² from 0.01 to 100")
+fn parse_gravity(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.01, 100.0], "m/s² from 0.01 to 100")
 }
 
-fn cover(text: &str) -> Result<f64, String> {
-    within(text, [0.001, 1.0], "a part of the ground from 0.001 to 1")
+fn parse_cover(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.001, 1.0], "a part of the ground from 0.001 to 1")
 }
 
-fn diameter(text: &str) -> Result<f64, String> {
-    within(text, [0.01, 100.0], "metres from 0.01 to 100")
+fn parse_diameter(text: &str) -> Result<f64, String> {
+    parse_within(text, [0.01, 100.0], "metres from 0.01 to 100")
 }
 
 /// Prints the figures and writes the plots.
 pub(super) fn mobility(arguments: &MobilityArguments) -> Result<ExitStatus, CliError> {
-    let site = Site { ground: ground(arguments)?, gravity: arguments.gravity, rim_speed: arguments.speed };
+    let site = Site { ground: ground_of(arguments)?, gravity: arguments.gravity, rim_speed: arguments.speed };
     let world = xml::read_world_or_robot(&arguments.robot, false)?;
     let refuse = |error: MobilityError| match error {
         MobilityError::Robot { .. } => CliError::Input(format!("{}: {error}", arguments.robot.display())),
@@ -127,8 +128,8 @@ pub(super) fn mobility(arguments: &MobilityArguments) -> Result<ExitStatus, CliE
     };
     let mut bar = Bar::new();
     let report = study.run(&vehicle, &mut |what, share| {
-        bar.begin(what, PERMILLE);
-        bar.reach((share * PERMILLE as f64) as u64);
+        bar.begin(what, BAR_LENGTH);
+        bar.reach((share * BAR_LENGTH as f64) as u64);
     });
     drop(bar);
     let report = report.map_err(refuse)?;
@@ -150,8 +151,8 @@ pub(super) fn mobility(arguments: &MobilityArguments) -> Result<ExitStatus, CliE
     Ok(ExitStatus::Success)
 }
 
-/// What it is to drive on.
-fn ground(arguments: &MobilityArguments) -> Result<Ground, CliError> {
+/// The ground that the arguments name.
+fn ground_of(arguments: &MobilityArguments) -> Result<Ground, CliError> {
     let own = match &arguments.soil_file {
         Some(file) => xml::read_soils(file)?,
         None => Vec::new(),

@@ -1,7 +1,7 @@
-//! The command line: parses the arguments of each verb, calls the library and prints what comes back.
+//! The command line: parses the arguments of each verb, calls the library and prints the results.
 //!
-//! Data goes to standard output, messages to standard error, both through [`output`]. No verb computes anything that another
-//! program may want: that is in the modules below. Start at [`main`], then `run`.
+//! Data goes to standard output, messages to standard error, both through [`output`]. No verb computes anything that
+//! another program may want: that is in the modules below. Start at [`main`], then `run`.
 
 mod arguments;
 mod benchmark;
@@ -70,13 +70,14 @@ enum Verb {
     Talk(talk::TalkArguments),
     /// Play a command sequence to a running server.
     ///
-    /// A paused server is run through the sequence exactly, bit for bit as `run --mode fast --sequence FILE` would, and left paused. A
-    /// playing one is followed: every command is sent ahead of the step it is for.
+    /// A paused server is run through the sequence exactly, bit for bit as `run --mode fast --sequence FILE` would, and
+    /// left paused. A playing one is followed: every command is sent ahead of the step it is for.
     Sequence(sequence::SequenceArguments),
     /// Drive a robot of a running server by gamepad, and record what was driven. Runs the program simpartner-gamepad.
     #[command(disable_help_flag = true)]
     Gamepad(external::ExternalArguments),
-    /// Connect a robot of a running server to a serial line, for a microcontroller that steers it. Runs the program simpartner-serial.
+    /// Connect a robot of a running server to a serial line, for a microcontroller that steers it. Runs the program
+    /// simpartner-serial.
     #[command(disable_help_flag = true)]
     Serial(external::ExternalArguments),
     /// Connect the robots of a running server to ROS 2. Runs the program simpartner-ros2.
@@ -119,7 +120,8 @@ enum Verb {
     Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
     Init(init::InitArguments),
-    /// Print what the program is made to: the DTDs, the format's reference, the protocol, the log's tables, the default properties.
+    /// Print what the program is made to: the DTDs, the format's reference, the protocol, the log's tables, the default
+    /// properties.
     Schema {
         /// Which.
         #[arg(value_enum)]
@@ -173,7 +175,7 @@ pub fn main() -> ExitCode {
     log.with_ansi(colours).with_target(false).init();
     signals::survive_file_size_limit();
     let result = dispatch(arguments);
-    terminal.finish();
+    terminal.drain();
     let status = result.unwrap_or_else(|error| {
         output::note(&error);
         // The causes below the message, such as SQLite's own text.
@@ -187,10 +189,10 @@ pub fn main() -> ExitCode {
     output::exit(status.into())
 }
 
-/// Carries out one call in this process, as [`main`] does, and returns its error. The arguments begin after the program's name.
+/// Runs a command line in this process, as [`main`] does. The arguments do not include the program's name.
 ///
 /// # Errors
-/// When the call fails.
+/// The error of the verb, or a usage error.
 pub fn call(arguments: &[&str]) -> Result<ExitStatus, CliError> {
     let arguments = ["simpartner"].iter().chain(arguments);
     let arguments: Arguments = output::parse(arguments).map_err(|error| CliError::Usage(error.to_string()))?;
@@ -225,13 +227,13 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Grasp(verb)) => grasp::grasp(&verb),
         Some(Verb::Benchmark(verb)) => benchmark::benchmark(&verb),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
-        Some(Verb::Schema { what }) => schema(what),
+        Some(Verb::Schema { what }) => print_schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments, output::command::<Arguments>()),
         Some(Verb::Completions(arguments)) => Ok(manual::completions(&arguments, output::command::<Arguments>())),
     }
 }
 
-fn schema(what: Schema) -> Result<ExitStatus, CliError> {
+fn print_schema(what: Schema) -> Result<ExitStatus, CliError> {
     let text = match what {
         Schema::World => simpartner_description::xml::world_dtd(),
         Schema::Robot => simpartner_description::xml::robot_dtd(),

@@ -1,4 +1,5 @@
-//! Notes on standard error while something takes long, such as the convex hull of many points, so that nobody takes it for a hang.
+//! Notes on standard error during long work, such as the convex hull of many points, so that it does not look like a
+//! hang.
 
 use std::{
     fmt::Display,
@@ -9,16 +10,17 @@ use std::{
 
 use simpartner_terminal::output;
 
-/// Time to the first note, and from one to the next: the longest wait in which a person is sure that something happens.
-const INTERVAL: Duration = Duration::from_secs(2);
+/// Time to the first note, and between notes: the longest wait after which a person is still sure that the program
+/// works.
+const NOTE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Does work, and notes every two seconds that it is still under way.
+/// Does work, and prints a note every two seconds until it is done.
 pub(super) fn with_notes<T>(what: impl Display + Sync, work: impl FnOnce() -> T) -> T {
     let note = |elapsed: Duration| output::note(format_args!("{what}: {:.0} s ...", elapsed.as_secs_f64()));
-    with_calls(INTERVAL, note, work)
+    with_calls(NOTE_INTERVAL, note, work)
 }
 
-/// Does work, and calls `note` with the elapsed time after each interval in which the work has not ended.
+/// Does work, and calls `note` with the elapsed time after each interval until the work is done.
 fn with_calls<T>(interval: Duration, note: impl Fn(Duration) + Send, work: impl FnOnce() -> T) -> T {
     let (end, ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -29,7 +31,7 @@ fn with_calls<T>(interval: Duration, note: impl Fn(Duration) + Send, work: impl 
                 elapsed += interval;
             }
         });
-        // It is dropped when the work returns or panics, which ends the thread.
+        // This sender is dropped when the work returns or panics, which ends the thread.
         let _end = end;
         work()
     })

@@ -1,4 +1,4 @@
-//! `simpartner plot`: numbers of a run over time as lines.
+//! `simpartner plot`: line plots of a run's values over time.
 
 use std::path::PathBuf;
 
@@ -21,11 +21,12 @@ pub(super) struct PlotArguments {
     /// The run: a number, `last`, or URL#NUMBER
     run: RunName,
     /// What to plot, separated by commas: `Position.x` of a device, `body:Wheel*.F_y` of every such body,
-    /// `joint:Turner.position_1`, `clock:late_ns`; a robot's name and a slash may stand before a name, and * for any part of it
-    /// or of the field's, as in `Scanner.distance_*`
+    /// `joint:Turner.position_1`, `clock:late_ns`; a robot's name and a slash may stand before a name, and * for any
+    /// part of it or of the field's, as in `Scanner.distance_*`
     #[arg(long)]
     fields: String,
-    /// Draw over this field instead of over time, such as `Position.x` over `Position.z`; several are for one field each
+    /// Draw over this field instead of over time, such as `Position.x` over `Position.z`; several are for one field
+    /// each
     #[arg(long, value_name = "FIELDS")]
     over: Option<String>,
     /// The file, as .svg or .png [default: run-NUMBER.svg]
@@ -37,7 +38,7 @@ pub(super) struct PlotArguments {
     log: LogArguments,
 }
 
-/// Draws the plot and prints where it is.
+/// Draws the plot and prints the path of its file.
 pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
     let (mut inquiry, run) = arguments.log.open(&arguments.run)?;
     let output = arguments.output.clone().unwrap_or_else(|| format!("run-{}.svg", run.simulation_id).into());
@@ -52,7 +53,7 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
     let steps = arguments.range.steps(&run)?;
     let asked = Asked { fields: &arguments.fields, over: arguments.over.as_deref(), steps };
     let document = curves(&mut inquiry, &run, &asked, &mut Bar::new())?;
-    let bytes = if is_picture { picture(&document)? } else { document.svg().into_bytes() };
+    let bytes = if is_picture { png_bytes(&document)? } else { document.svg().into_bytes() };
     std::fs::write(&output, bytes)
         .map_err(|error| CliError::Usage(format!("--output: cannot write '{}': {error}", output.display())))?;
     line(output.display());
@@ -60,12 +61,12 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
 }
 
 #[cfg(feature = "png")]
-fn picture(document: &Document) -> Result<Vec<u8>, CliError> {
+fn png_bytes(document: &Document) -> Result<Vec<u8>, CliError> {
     document.png().map_err(|error| CliError::Input(error.to_string()))
 }
 
 #[cfg(not(feature = "png"))]
-fn picture(_: &Document) -> Result<Vec<u8>, CliError> {
+fn png_bytes(_: &Document) -> Result<Vec<u8>, CliError> {
     let what = "this build draws no PNG: build it with `cargo build --release --features png`, or write .svg";
     Err(CliError::Input(what.into()))
 }

@@ -1,24 +1,24 @@
-//! What the operating system allows this process, and what this process allows others.
+//! Resource limits of this process, and the permissions of the files that it creates.
 
 #[cfg(target_os = "linux")]
 use rustix::process::{Resource, getrlimit};
 
 use super::exit::CliError;
 
-/// The address space that a run needs, bytes. A small world with its threads, its database and their stacks was seen to reserve 0.9 GB; where
-/// the limit is lower, an allocation fails somewhere and ends the process without a summary.
+/// Address space that a run needs, bytes. A small world with its threads, its database and their stacks was seen to
+/// reserve 0.9 GB. With a lower limit an allocation fails somewhere and ends the process without a summary.
 #[cfg(target_os = "linux")]
-const ADDRESS_SPACE: u64 = 1 << 30;
+const MIN_ADDRESS_SPACE: u64 = 1 << 30;
 
-/// Checks the limits that would end a run in its middle.
+/// Checks the resource limits that would end a run before its end.
 ///
 /// # Errors
-/// When the address space is too small.
+/// The limit of the address space is too low.
 #[cfg(target_os = "linux")]
 pub(super) fn check_limits() -> Result<(), CliError> {
-    if let Some(limit) = getrlimit(Resource::As).current.filter(|&limit| limit < ADDRESS_SPACE) {
+    if let Some(limit) = getrlimit(Resource::As).current.filter(|&limit| limit < MIN_ADDRESS_SPACE) {
         return Err(CliError::Input(format!(
-            "this process may use {limit} bytes of address space, and a run needs at least {ADDRESS_SPACE}; raise the limit: \
+            "this process may use {limit} bytes of address space, and a run needs at least {MIN_ADDRESS_SPACE}; raise the limit: \
              ulimit -v unlimited"
         )));
     }
@@ -35,7 +35,8 @@ pub(super) fn check_limits() -> Result<(), CliError> {
     Ok(())
 }
 
-/// Makes files of this process readable for its user alone: what a server with a token logs is as private as the token.
+/// Makes new files of this process readable for its user alone. The log of a server with a token is as private as the
+/// token.
 #[cfg(target_os = "linux")]
 pub(super) fn keep_files_private() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));

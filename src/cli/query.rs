@@ -1,4 +1,4 @@
-//! `simpartner query`: SQL to the log, which cannot be harmed by it.
+//! `simpartner query`: read-only SQL queries on the log.
 
 use std::io::{BufWriter, IsTerminal, Read};
 
@@ -18,14 +18,15 @@ use crate::{
     recorder::inquiry::Scope,
 };
 
-const AFTER: &str = "\
+/// Text after the help of the verb.
+const HELP_NOTES: &str = "\
 In the SQL, `:run` stands for the run's number, and every table and view of the log shows that run's rows alone; a name that
 is qualified (main.pose in SQLite), or --all-runs, shows those of all runs. A query printed for another run, such as those of the
 thesis's appendix 5, runs as it is printed with `--as NUMBER`: wherever that number stands, the run's is meant. The connection
 is read-only and sees one state of the database. Grasps belong to no run: the table `grasp` shows all of them.";
 
 #[derive(Debug, Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP_NOTES)]
 pub(super) struct QueryArguments {
     /// The run: a number, `last`, or URL#NUMBER
     run: RunName,
@@ -54,9 +55,9 @@ enum AnswerFormat {
     Json,
 }
 
-/// Asks and prints.
+/// Runs the query and prints the result.
 pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> {
-    let (mut inquiry, run) = arguments.log.open_to_ask(&arguments.run)?;
+    let (mut inquiry, run) = arguments.log.open_for_query(&arguments.run)?;
     let mut sql = arguments.sql.clone();
     if sql == "-" {
         sql.clear();
@@ -77,7 +78,7 @@ pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> 
             }
             Ok(ExitStatus::Success)
         }
-        // The output ended before the answer; if that is a failure, it is reported at the end.
+        // Standard output was closed before the end of the result. If that is a failure, it is reported at the end.
         Err(AnalysisError::Output(_)) => Ok(ExitStatus::Success),
         Err(error) => Err(error.into()),
     }

@@ -24,18 +24,18 @@ pub(super) struct ReplayArguments {
     /// Up to this step, or to this simulated time as 2.5s [default: the last]
     #[arg(long, value_name = "STEP", value_parser = Moment::or_steps)]
     until: Option<Moment>,
-    /// Write the heights of the ground with the ruts that are in it after the last step made: .asc, .csv, .tif, .png (16 bits), or
-    /// their surface as .obj or .stl
+    /// Write the heights of the ground with the ruts that are in it after the last step made: .asc, .csv, .tif, .png
+    /// (16 bits), or their surface as .obj or .stl
     #[arg(long, value_name = "FILE")]
     ruts: Option<PathBuf>,
     /// Distance of two samples of the ruts; a sample is the deepest of its cell
-    #[arg(long, value_name = "METRES", default_value_t = RUT_CELL, value_parser = cell, requires = "ruts")]
+    #[arg(long, value_name = "METRES", default_value_t = RUT_CELL, value_parser = parse_cell, requires = "ruts")]
     cell: f64,
     #[command(flatten)]
     log: LogArguments,
 }
 
-fn cell(text: &str) -> Result<f64, String> {
+fn parse_cell(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
     match number >= RUT_CELL && number.is_finite() {
         true => Ok(number),
@@ -43,7 +43,7 @@ fn cell(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Repeats the run and prints how it compares.
+/// Repeats the run and prints the result of the comparison.
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError> {
     let (inquiry, run) = arguments.log.open(&arguments.run)?;
     let until = arguments.until.map(|until| StepIndex(until.steps(run.timestep)));
@@ -55,7 +55,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError
         ReplayError::NoSuchStep { .. } => CliError::Usage(format!("--until: {error}")),
         other => other.into(),
     })?;
-    print(text(&report));
+    print(report_text(&report));
     if let Some(path) = arguments.ruts.as_deref().filter(|_| report.mismatch.is_none()) {
         write_ruts(&replay, path, arguments.cell)?;
     }
@@ -83,7 +83,7 @@ fn write_ruts(replay: &Replay, path: &Path, cell: f64) -> Result<(), CliError> {
     Ok(())
 }
 
-fn text(report: &ReplayReport) -> String {
+fn report_text(report: &ReplayReport) -> String {
     let ReplayReport { run, world, engine, steps, compared, chain_head, state_hash, mismatch } = report;
     let verdict = match mismatch {
         None => format!("chain             the same; its head is {chain_head:016x}\nstate             {state_hash}\n"),

@@ -1,4 +1,4 @@
-//! `simpartner run`: the main job, announced and summed up.
+//! `simpartner run`: runs a simulation, with an announcement before and a summary after it.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,8 @@ use crate::{
 pub(super) struct RunArguments {
     #[command(flatten)]
     configuration: ConfigurationArguments,
-    /// Clock: `realtime` gives every step its deadline, `fast` makes one step after the other, `lockstep` waits for controllers
+    /// Clock: `realtime` gives every step its deadline, `fast` makes one step after the other, `lockstep` waits for
+    /// controllers
     #[arg(long, value_parser = choices("simulation.mode"))]
     mode: Option<String>,
     /// Simulated seconds per wall second in real time
@@ -49,7 +50,7 @@ pub(super) struct RunArguments {
 impl RunArguments {
     fn config(&self) -> Result<Config, CliError> {
         let Some(duration) = self.duration else { return self.config_with(None) };
-        // The settings say how long a step is.
+        // A duration in steps needs the timestep, which the settings contain.
         let timestep = self.config_with(None)?.simulation.timestep;
         self.config_with(Some(&duration.seconds(timestep).to_string()))
     }
@@ -82,11 +83,11 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     for warning in job.warnings()? {
         tracing::warn!("{warning}");
     }
-    carry_out(job)
+    run_job(job)
 }
 
-/// Runs a job, announces it, and prints its summary.
-pub(super) fn carry_out(job: Job) -> Result<ExitStatus, CliError> {
+/// Announces and runs a job, and prints its summary.
+pub(super) fn run_job(job: Job) -> Result<ExitStatus, CliError> {
     process::check_limits()?;
     if job.config.server.token.is_some() {
         process::keep_files_private();
@@ -94,7 +95,8 @@ pub(super) fn carry_out(job: Job) -> Result<ExitStatus, CliError> {
     conclude(run::run(job, &mut Console)?)
 }
 
-/// The observer of a run that a person started: it prints the announcement, and the signals of the operating system end the run.
+/// The observer of a run from the command line. It prints the announcement, and signals of the operating system end the
+/// run.
 struct Console;
 
 impl Observer for Console {
@@ -107,7 +109,7 @@ impl Observer for Console {
     }
 }
 
-/// Prints the summary and decides how the call ends.
+/// Prints the summary and determines the exit status.
 fn conclude(report: RunReport) -> Result<ExitStatus, CliError> {
     output::summary(summary(&report));
     let RunReport { clock, log } = report;

@@ -1,4 +1,4 @@
-//! `simpartner runs`: what runs a database has, and how two of them compare.
+//! `simpartner runs`: lists the runs of a database, or compares two of them.
 
 use std::fmt::Write;
 
@@ -33,7 +33,8 @@ pub(super) struct RunsArguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Set two runs side by side: where they first differ, to the bit, and how far apart each body comes. Exit code 10 if they differ
+    /// Set two runs side by side: where they first differ, to the bit, and how far apart each body comes. Exit code 10
+    /// if they differ
     Compare(CompareArguments),
 }
 
@@ -49,46 +50,46 @@ struct CompareArguments {
     report: ReportArguments,
 }
 
-/// Lists or compares.
+/// Lists the runs, or compares two.
 pub(super) fn runs(arguments: &RunsArguments) -> Result<ExitStatus, CliError> {
     if let Some(What::Compare(arguments)) = &arguments.what {
-        return comparison(arguments);
+        return compare_runs(arguments);
     }
     let mut inquiry = Inquiry::open(&arguments.log.database()?)?;
     let runs = inquiry.runs()?;
     let mut listed = Vec::new();
     for run in runs {
-        listed.push((counts(&mut inquiry, &run)?, run));
+        listed.push((run_counts(&mut inquiry, &run)?, run));
     }
     let text = if arguments.report.is_json() {
         let runs: Vec<Json> = listed.iter().map(|(counts, run)| json_of(counts, run)).collect();
         format!("{:#}\n", json!(runs))
     } else {
-        table(&listed)
+        runs_table(&listed)
     };
     print(text);
     Ok(ExitStatus::Success)
 }
 
-/// Steps made and rows written, as the run's row says once it is closed.
+/// Numbers of steps and rows of a run, from its row in the log; `None` until the run is closed.
 struct Counts {
     steps: Option<i64>,
     rows: Option<i64>,
 }
 
-fn counts(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Counts, RecorderError> {
+fn run_counts(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Counts, RecorderError> {
     let mut counts = Counts { steps: None, rows: None };
     let selection = Selection::all(&TABLES[0], run.simulation_id);
     inquiry.rows(&selection, &["steps", "rows_written"], |row| {
         counts = Counts { steps: row[0].integer(), rows: row[1].integer() };
         Ok::<_, RecorderError>(())
     })?;
-    // A run that is not over, or was killed, has the steps that are logged.
+    // For a run that has not ended, or was killed, the logged steps count.
     counts.steps = counts.steps.or(run.steps.map(|(_, last)| last as i64));
     Ok(counts)
 }
 
-fn table(listed: &[(Counts, RecordedRun)]) -> String {
+fn runs_table(listed: &[(Counts, RecordedRun)]) -> String {
     let mut out = String::new();
     let number = |number: Option<i64>| number.map_or("-".into(), |number| number.to_string());
     let head = ("run", "started", "status", "steps", "rows", "size", "rtf");
@@ -108,15 +109,15 @@ fn table(listed: &[(Counts, RecordedRun)]) -> String {
             run.status,
             number(counts.steps),
             number(counts.rows),
-            run.bytes.map_or("-".into(), size),
+            run.bytes.map_or("-".into(), size_text),
             run.world
         );
     }
     out
 }
 
-/// A size for people, with three digits.
-fn size(bytes: u64) -> String {
+/// A size as text, with three digits and a unit.
+fn size_text(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut value = bytes as f64;
     let mut unit = 0;
@@ -145,7 +146,7 @@ fn json_of(counts: &Counts, run: &RecordedRun) -> Json {
     })
 }
 
-fn comparison(arguments: &CompareArguments) -> Result<ExitStatus, CliError> {
+fn compare_runs(arguments: &CompareArguments) -> Result<ExitStatus, CliError> {
     let (mut one, run_one) = arguments.log.open(&arguments.one)?;
     let (mut two, run_two) = arguments.log.open(&arguments.two)?;
     let mut sides = [Side { inquiry: &mut one, run: run_one }, Side { inquiry: &mut two, run: run_two }];
@@ -156,7 +157,7 @@ fn comparison(arguments: &CompareArguments) -> Result<ExitStatus, CliError> {
     Ok(if found.equal() { ExitStatus::Success } else { ExitStatus::Differ })
 }
 
-fn value(value: &Option<Value>) -> String {
+fn value_text(value: &Option<Value>) -> String {
     match value {
         None => "no row".into(),
         Some(Value::Null) => "no number".into(),
@@ -187,7 +188,7 @@ fn text_of(found: &Comparison) -> String {
     }
     match &found.first {
         Some(Difference { step, component, quantity, values: [one, two], .. }) => {
-            let (one, two) = (value(one), value(two));
+            let (one, two) = (value_text(one), value_text(two));
             let _ = writeln!(out, "first difference  step {step}, {component}, {quantity}: {one} and {two}");
         }
         None => {

@@ -27,7 +27,8 @@ pub(super) struct SequenceArguments {
     /// The server's token, where it wants one [default: that of the settings]
     #[arg(long)]
     token: Option<String>,
-    /// How far ahead of a playing clock the sequence begins, in simulated time as 0.2s or 200steps; a plain number is one of seconds
+    /// How far ahead of a playing clock the sequence begins, in simulated time as 0.2s or 200steps; a plain number is
+    /// one of seconds
     #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = read_lead)]
     lead: Moment,
     /// End the server's run after the sequence
@@ -37,7 +38,7 @@ pub(super) struct SequenceArguments {
     configuration: ConfigurationArguments,
 }
 
-/// Plays the sequence and prints what was played.
+/// Plays the sequence and prints a summary.
 pub(super) fn sequence(arguments: &SequenceArguments) -> Result<ExitStatus, CliError> {
     let sequence = xml::read_sequence(&arguments.file)?;
     let config = arguments.configuration.config(&[])?;
@@ -45,7 +46,7 @@ pub(super) fn sequence(arguments: &SequenceArguments) -> Result<ExitStatus, CliE
         Some(server) => server.clone(),
         None => ports::control_address(&config)?.to_string(),
     };
-    // The server of another address need not want the token of the settings.
+    // The token of the settings belongs to the server of the settings, so it is not sent to --server.
     let token = arguments.token.clone().or(config.server.token.filter(|_| arguments.server.is_none()));
     let options = Options { server, token, lead: arguments.lead, quit: arguments.quit };
     let played = play_with_notes(&sequence, &options);

@@ -1,4 +1,4 @@
-//! What `run` prints at the start and at the end of a run.
+//! The texts that `run` prints at the start and at the end of a run.
 
 use std::fmt::{self, Write};
 
@@ -16,7 +16,7 @@ use crate::{
     server::{Server, reachable},
 };
 
-/// Prints, before the first step, what runs, where it can be reached and where its log goes.
+/// Prints, before the first step, the world, the clock, the log and the addresses of the ports.
 pub(super) fn announce(started: &Started<'_>) {
     let Started { config, end, grants, growth, server } = started;
     let settings = &config.simulation;
@@ -33,18 +33,18 @@ pub(super) fn announce(started: &Started<'_>) {
         None => note("log       none"),
     }
     if let Some(growth) = growth {
-        note(format_args!("          {}", expected(*growth)));
+        note(format_args!("          {}", growth_text(*growth)));
     }
     if let Some(server) = server {
-        tell(ports(server, config.server.token.as_deref(), fitting_sequence(server)));
+        tell(ports_text(server, config.server.token.as_deref(), fitting_sequence(server)));
     }
 }
 
-/// The addresses of all ports, and what to try first. `token` is the one that clients have to show.
-fn ports(server: &Server, token: Option<&str>, sequence: Option<&str>) -> String {
+/// Text with the addresses of all ports, and commands to try first. `token` is the token that clients have to send.
+fn ports_text(server: &Server, token: Option<&str>, sequence: Option<&str>) -> String {
     let mut out = format!("control   {}\n", server.control_address());
     for address in server.viewer_address().into_iter().flat_map(reachable) {
-        let token = token.map_or_else(String::new, |token| format!("#token={}", escaped(token)));
+        let token = token.map_or_else(String::new, |token| format!("#token={}", percent_encoded(token)));
         out += &format!("viewer    http://{address}/{token}\n");
     }
     for (info, address) in server.devices() {
@@ -73,7 +73,8 @@ fn ports(server: &Server, token: Option<&str>, sequence: Option<&str>) -> String
     out + "          Ctrl-C ends the run cleanly\n"
 }
 
-/// The sequence that is suggested for a server: the first that is built in and commands only devices that it has, and most of those.
+/// The built-in sequence that is suggested for a server: of those that command only devices of the server, the one that
+/// commands most.
 fn fitting_sequence(server: &Server) -> Option<&'static str> {
     let actuators = || server.devices().filter(|(info, _)| info.kind.is_actuator()).map(|(info, _)| info);
     let has = |device: &DeviceReference| match device {
@@ -89,12 +90,12 @@ fn fitting_sequence(server: &Server) -> Option<&'static str> {
         let fits = !named.is_empty() && named.iter().all(has);
         fits.then_some((named.len(), file.path))
     });
-    // Of those that command as many the first by the alphabet.
+    // Among equals the first in alphabetical order is taken.
     fitting.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, path)| path)
 }
 
-/// A text as it stands in an address: what is no letter or digit as its bytes.
-fn escaped(text: &str) -> String {
+/// A text with percent-encoding, as in an address: all bytes but letters, digits and `-_.~` are encoded.
+fn percent_encoded(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
@@ -102,8 +103,8 @@ fn escaped(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// How fast the log is going to grow, in words.
-fn expected(growth: ExpectedGrowth) -> String {
+/// Text on the expected growth of the log.
+fn growth_text(growth: ExpectedGrowth) -> String {
     let rate = |bytes_per_s: f64| {
         let per_day = bytes_per_s * 86_400.0 * 1e-9;
         format!("{:.2} MB per simulated second ({per_day:.1} GB a day)", bytes_per_s * 1e-6)
@@ -117,7 +118,7 @@ fn expected(growth: ExpectedGrowth) -> String {
     }
 }
 
-/// The end of a run in figures, one a line, name first.
+/// Figures of a run at its end, one per line, each after its name.
 pub(super) fn summary(report: &RunReport) -> String {
     let log = report.log.as_ref().and_then(|log| log.as_ref().ok());
     let mut out = String::new();
@@ -135,7 +136,7 @@ pub(super) fn summary(report: &RunReport) -> String {
 }
 
 fn write_clock(report: &ClockReport, out: &mut String) -> fmt::Result {
-    writeln!(out, "outcome           {}", outcome(&report.outcome))?;
+    writeln!(out, "outcome           {}", outcome_text(&report.outcome))?;
     writeln!(out, "steps             {}", report.steps)?;
     writeln!(out, "simulated         {} s", report.simulated_s)?;
     writeln!(out, "wall              {:.3} s", report.wall_s)?;
@@ -144,10 +145,10 @@ fn write_clock(report: &ClockReport, out: &mut String) -> fmt::Result {
         writeln!(out, "processor         {processor:.2} s")?;
     }
     if let Some(times) = &report.lateness {
-        writeln!(out, "lateness          {}", percentiles(times))?;
+        writeln!(out, "lateness          {}", percentiles_text(times))?;
     }
     if let Some(times) = &report.compute {
-        writeln!(out, "step              {}", percentiles(times))?;
+        writeln!(out, "step              {}", percentiles_text(times))?;
     }
     writeln!(out, "slips             {} ({} s given up)", report.slips, Rounded(report.slipped_s))?;
     match report.state_hash.as_str() {
@@ -180,7 +181,7 @@ fn write_log(log: &LogSummary, out: &mut String) -> fmt::Result {
     }
 }
 
-fn outcome(outcome: &Outcome) -> &'static str {
+fn outcome_text(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",
         Outcome::Quit => "ended on request",
@@ -192,7 +193,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
     }
 }
 
-fn percentiles(times: &Percentiles) -> String {
+fn percentiles_text(times: &Percentiles) -> String {
     format!(
         "p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us, max {:.1} us",
         times.p50_us, times.p99_us, times.p99_9_us, times.max_us

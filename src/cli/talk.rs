@@ -1,4 +1,5 @@
-//! `simpartner talk`: lines to a port of a running server and its lines back, in place of a program such as `nc`.
+//! `simpartner talk`: sends lines to a port of a running server and prints its answers, in place of a program such as
+//! `nc`.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -17,16 +18,18 @@ use super::{
     ports,
 };
 
-/// How long a server may take to accept a connection.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Timeout for a connection to the server.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long it may take to list its devices.
-const LIST: Duration = Duration::from_secs(10);
+/// Timeout for the server's list of devices.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest line that is waited for, in bytes: far above a scanner's reading, and a bound on what a stranger can make us keep.
-const LONGEST_LINE: u64 = 1 << 20;
+/// Largest length of a line, bytes. It is far above the length of a scanner's reading, and bounds the memory that
+/// another program can make this one use.
+const MAX_LINE_LENGTH: u64 = 1 << 20;
 
-const AFTER: &str = "\
+/// Text after the help of the verb.
+const HELP_EXAMPLES: &str = "\
 Examples:
   simpartner talk Position GET                          a reading of the device Position
   simpartner talk WheelMotor1 '<1000,1000,100,0,0,1>'   a command to an actuator: its state before, and the new one
@@ -37,14 +40,15 @@ Examples:
 A device's port speaks first. What a port understands it says to HELP, or to a line that it does not understand.";
 
 #[derive(Debug, Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP_EXAMPLES)]
 pub(super) struct TalkArguments {
     /// `control`, a device as NAME or ROBOT/NAME, a robot for its combined port, or the number of a port
     whom: String,
     /// A line to say; without one, the lines of standard input
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     line: Vec<String>,
-    /// Go on printing for so many seconds after the last line was sent, or as 500ms or 500steps; without a time, until Ctrl-C
+    /// Go on printing for so many seconds after the last line was sent, or as 500ms or 500steps; without a time, until
+    /// Ctrl-C
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = Moment::or_seconds)]
     wait: Option<Option<Moment>>,
     /// Control port of the server [default: that of the settings, or of --ports-file]
@@ -57,38 +61,38 @@ pub(super) struct TalkArguments {
     configuration: ConfigurationArguments,
 }
 
-/// Sends the lines and prints what comes back, until the server has answered all of them.
+/// Sends the lines and prints the answers, until the server has answered all of them.
 pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
     let config = arguments.configuration.config(&[])?;
     let wait = match arguments.wait {
         None => Some(Duration::ZERO),
         Some(None) => None,
-        // A time that the operating system cannot count is as long as none.
+        // A time that is too long for the operating system counts as no limit.
         Some(Some(time)) => Duration::try_from_secs_f64(time.seconds(config.simulation.timestep)).ok(),
     };
     let control = match &arguments.server {
-        Some(server) => resolve(server)?,
+        Some(server) => resolve_server(server)?,
         None => ports::control_address(&config)?,
     };
     let token = arguments.token.clone().or(config.server.token);
     let address = match (arguments.whom.as_str(), arguments.whom.parse::<u16>()) {
         ("control", _) => control,
         (_, Ok(port)) => SocketAddr::new(control.ip(), port),
-        (name, Err(_)) => SocketAddr::new(control.ip(), find(control, token.as_deref(), name)?),
+        (name, Err(_)) => SocketAddr::new(control.ip(), find_port(control, token.as_deref(), name)?),
     };
     let stream = connect(address, &arguments.whom, token.as_deref())?;
     let line = arguments.line.join(" ");
     if is_frame(&line) && arguments.whom != "control" {
-        return command(stream, &arguments.whom, &line, wait);
+        return send_command(stream, &arguments.whom, &line, wait);
     }
     let sending = stream.try_clone()?;
-    // Standard input may never end, so nobody waits for this thread.
+    // This thread is never joined, because standard input may never end.
     std::thread::spawn(move || {
         let sent = match line.is_empty() {
             true => forward_stdin(&sending),
             false => (&sending).write_all(format!("{line}\n").as_bytes()),
         };
-        // A server that is gone has ended the other direction, too.
+        // If the server is gone, it has closed the other direction as well, and an error does not matter.
         if let (Ok(()), Some(wait)) = (sent, wait) {
             std::thread::sleep(wait);
             let _ = sending.shutdown(Shutdown::Write);
@@ -97,16 +101,16 @@ pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
     print_answers(&mut BufReader::new(stream), &arguments.whom)
 }
 
-/// Whether a line is a command of numbers or of named fields, in brackets or not.
+/// True if a line is a command of numbers or of named fields, in brackets or not.
 fn is_frame(line: &str) -> bool {
     let numbers = line.trim_start_matches(['<', ' ']);
     let word = numbers.split_whitespace().next().unwrap_or_default();
     numbers.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) || word.contains('=')
 }
 
-/// Sends a command to an actuator, and prints its state before and after: what the port sends first is the state before it as well, and
-/// would read as if the command were not taken.
-fn command(mut stream: TcpStream, whom: &str, line: &str, wait: Option<Duration>) -> Result<ExitStatus, CliError> {
+/// Sends a command to an actuator, and prints the actuator's state before and after it. The port's greeting, which is
+/// the state before the command too, is not printed, because it would look as if the command had no effect.
+fn send_command(mut stream: TcpStream, whom: &str, line: &str, wait: Option<Duration>) -> Result<ExitStatus, CliError> {
     let lost = |error: io::Error| CliError::Talk(format!("the connection to '{whom}' is lost: {error}"));
     let mut reader = BufReader::new(stream.try_clone()?);
     stream.write_all(format!("{line}\n").as_bytes()).map_err(lost)?;
@@ -130,12 +134,12 @@ fn command(mut stream: TcpStream, whom: &str, line: &str, wait: Option<Duration>
         stream.write_all(b"<>\n").map_err(lost)?;
         print(lines()?);
     }
-    // Whoever does not wait gets the end of the conversation at once.
+    // Without --wait the conversation ends at once.
     match wait {
         Some(Duration::ZERO) => stream.shutdown(Shutdown::Write).map_err(lost)?,
         Some(wait) => drop(std::thread::spawn(move || {
             std::thread::sleep(wait);
-            // A server that is gone has ended the other direction, too.
+            // If the server is gone, it has closed the other direction as well, and an error does not matter.
             let _ = stream.shutdown(Shutdown::Write);
         })),
         None => {}
@@ -147,7 +151,7 @@ fn command(mut stream: TcpStream, whom: &str, line: &str, wait: Option<Duration>
     Ok(status)
 }
 
-/// Sends the lines of standard input as they come.
+/// Sends each line of standard input as soon as it is read.
 fn forward_stdin(mut stream: &TcpStream) -> io::Result<()> {
     let mut lines = io::stdin().lock();
     let mut line = Vec::new();
@@ -161,7 +165,7 @@ fn forward_stdin(mut stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints what comes until the server closes the connection or the reader of the output is gone.
+/// Prints the server's lines until it closes the connection, or until standard output is closed.
 fn print_answers(reader: &mut BufReader<TcpStream>, whom: &str) -> Result<ExitStatus, CliError> {
     let mut status = ExitStatus::Success;
     let mut line = Vec::new();
@@ -171,7 +175,7 @@ fn print_answers(reader: &mut BufReader<TcpStream>, whom: &str) -> Result<ExitSt
         match read {
             Ok(0) => break,
             Ok(_) => {}
-            // A server that closes with unread lines of ours resets the connection.
+            // A server that closes before it has read all of our lines resets the connection.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
             Err(error) => return Err(CliError::Talk(format!("the connection to '{whom}' is lost: {error}"))),
         }
@@ -184,11 +188,11 @@ fn print_answers(reader: &mut BufReader<TcpStream>, whom: &str) -> Result<ExitSt
     Ok(status)
 }
 
-/// The port of a device or a robot, asked from the control port.
-fn find(control: SocketAddr, token: Option<&str>, name: &str) -> Result<u16, CliError> {
+/// Asks the control port for the port of a device or a robot.
+fn find_port(control: SocketAddr, token: Option<&str>, name: &str) -> Result<u16, CliError> {
     let lost = |error: io::Error| CliError::Talk(format!("the control port at {control} does not answer: {error}"));
     let mut stream = connect(control, "control", token)?;
-    stream.set_read_timeout(Some(LIST)).map_err(lost)?;
+    stream.set_read_timeout(Some(LIST_TIMEOUT)).map_err(lost)?;
     stream.write_all(b"DEVICES\nROBOTS\n").map_err(lost)?;
     let mut ends = 0;
     let mut known: Vec<(String, u16)> = Vec::new();
@@ -206,11 +210,11 @@ fn find(control: SocketAddr, token: Option<&str>, name: &str) -> Result<u16, Cli
             break;
         }
     }
-    choose(&known, name)
+    port_of(&known, name)
 }
 
-/// The port behind a name, or behind its last part where that is the name of one alone.
-fn choose(known: &[(String, u16)], name: &str) -> Result<u16, CliError> {
+/// The port of a device or robot with this full name, or with this last part of the name if that is unique.
+fn port_of(known: &[(String, u16)], name: &str) -> Result<u16, CliError> {
     if let Some((_, port)) = known.iter().find(|(full, _)| full == name) {
         return Ok(*port);
     }
@@ -235,12 +239,13 @@ fn choose(known: &[(String, u16)], name: &str) -> Result<u16, CliError> {
     }
 }
 
-fn resolve(server: &str) -> Result<SocketAddr, CliError> {
+/// Resolves the text of --server to an address.
+fn resolve_server(server: &str) -> Result<SocketAddr, CliError> {
     let found = server.to_socket_addrs().map(|mut found| found.next());
     found.ok().flatten().ok_or_else(|| CliError::Usage(format!("--server: expected HOST:PORT, got '{server}'")))
 }
 
-/// Connects, and shows the token where there is one.
+/// Connects, and sends the token if there is one.
 fn connect(address: SocketAddr, whom: &str, token: Option<&str>) -> Result<TcpStream, CliError> {
     let failed = |error: io::Error| {
         CliError::Talk(format!(
@@ -248,7 +253,7 @@ fn connect(address: SocketAddr, whom: &str, token: Option<&str>) -> Result<TcpSt
              help: start a server with `simpartner run`, or say where it is with --server HOST:PORT or --ports-file FILE"
         ))
     };
-    let mut stream = TcpStream::connect_timeout(&address, CONNECT).map_err(failed)?;
+    let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     if let Some(token) = token {
         stream.write_all(format!("TOKEN {token}\n").as_bytes()).map_err(failed)?;

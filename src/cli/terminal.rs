@@ -1,8 +1,8 @@
-//! Standard error that nobody waits for: messages go into a bounded queue, and a thread of its own writes them.
+//! Non-blocking standard error: messages go into a bounded queue, which a separate thread writes out.
 //!
-//! A terminal under Ctrl-S, or a pipe whose reader sleeps, may take nothing for hours. The physics thread, the publisher, the sessions
-//! and the log all print messages and must not wait for it. Messages that find no room in the queue are counted, and the count is
-//! written when there is room again.
+//! A terminal after Ctrl-S, or a pipe whose reader sleeps, may accept nothing for hours. The physics thread, the
+//! publisher, the sessions and the log all print messages and must not wait for it. Messages that do not fit into the
+//! queue are dropped and counted, and the count is written when there is room again.
 
 use std::{
     collections::VecDeque,
@@ -14,58 +14,61 @@ use std::{
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// How many bytes may wait: some thousands of messages.
-const CAPACITY: usize = 1 << 20;
+/// Largest size of all queued messages together, bytes: some thousands of messages.
+const QUEUE_CAPACITY: usize = 1 << 20;
 
-/// How long the end of the program waits for a terminal that takes nothing.
-const DRAIN: Duration = Duration::from_millis(500);
+/// Time for which the end of the program waits for a terminal that accepts nothing.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The queue to standard error.
+/// Handle of the queue to standard error.
 #[derive(Clone)]
-pub(super) struct Terminal(Arc<Waiting>);
+pub(super) struct Terminal(Arc<SharedQueue>);
 
 #[derive(Default)]
-struct Waiting {
+struct SharedQueue {
     queue: Mutex<Queue>,
-    /// Notified when there is something to write, and when something was written.
+    /// Notified when a message was queued, and when a message was written.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
     messages: VecDeque<Vec<u8>>,
+    /// Size of all messages in the queue.
     bytes: usize,
+    /// Number of messages that did not fit since the last report.
     dropped: u64,
-    /// Messages written so far, and whether one is being written.
+    /// Number of messages written so far.
     written: u64,
+    /// True while a message is being written.
     is_writing: bool,
 }
 
 impl Terminal {
-    /// Starts the thread that writes.
+    /// Starts the writer thread.
     pub(super) fn start(mut out: impl Write + Send + 'static) -> io::Result<Self> {
         let terminal = Self(Arc::default());
-        let waiting = Arc::clone(&terminal.0);
+        let shared = Arc::clone(&terminal.0);
         thread::Builder::new().name("terminal".into()).spawn(move || {
             loop {
-                let message = waiting.next();
-                // If standard error is gone, no message can reach anybody.
+                let message = shared.next_message();
+                // A failure of standard error cannot be reported anywhere.
                 let _ = out.write_all(&message).and_then(|()| out.flush());
-                waiting.written();
+                shared.mark_written();
             }
         })?;
         Ok(terminal)
     }
 
-    /// Waits until all is written, as long as writing makes progress.
-    pub(super) fn finish(&self) {
-        let mut queue = self.0.lock();
+    /// Waits until all messages are written, as long as there is progress.
+    pub(super) fn drain(&self) {
+        let mut queue = self.0.lock_queue();
         loop {
             let before = queue.written;
             if queue.messages.is_empty() && !queue.is_writing && queue.dropped == 0 {
                 return;
             }
-            queue = match self.0.changed.wait_timeout(queue, DRAIN) {
+            queue = match self.0.changed.wait_timeout(queue, DRAIN_TIMEOUT) {
                 Ok((queue, _)) => queue,
                 Err(poisoned) => poisoned.into_inner().0,
             };
@@ -76,15 +79,16 @@ impl Terminal {
     }
 }
 
-impl Waiting {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+impl SharedQueue {
+    fn lock_queue(&self) -> MutexGuard<'_, Queue> {
         // The queue is consistent between any two statements, so a panic elsewhere does not corrupt it.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, message: &[u8]) {
-        let mut queue = self.lock();
-        if queue.bytes + message.len() > CAPACITY {
+    /// Queues a message, or counts it as dropped if it does not fit.
+    fn enqueue(&self, message: &[u8]) {
+        let mut queue = self.lock_queue();
+        if queue.bytes + message.len() > QUEUE_CAPACITY {
             queue.dropped += 1;
         } else {
             queue.bytes += message.len();
@@ -93,9 +97,9 @@ impl Waiting {
         }
     }
 
-    /// Waits for the next message. When the queue is empty, the count of messages that found no room comes next.
-    fn next(&self) -> Vec<u8> {
-        let mut queue = self.lock();
+    /// Waits for the next message. If the queue is empty and messages were dropped, the next message is their number.
+    fn next_message(&self) -> Vec<u8> {
+        let mut queue = self.lock_queue();
         loop {
             if let Some(message) = queue.messages.pop_front() {
                 queue.bytes -= message.len();
@@ -111,18 +115,18 @@ impl Waiting {
         }
     }
 
-    fn written(&self) {
-        let mut queue = self.lock();
+    fn mark_written(&self) {
+        let mut queue = self.lock_queue();
         queue.written += 1;
         queue.is_writing = false;
         self.changed.notify_all();
     }
 }
 
-/// The formatter writes each message in one call.
+/// Each call of `write` queues one message: the formatter writes a message in a single call.
 impl Write for &Terminal {
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
-        self.0.add(message);
+        self.0.enqueue(message);
         Ok(message.len())
     }
 
@@ -145,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that takes a message only when it is let to.
+    /// A terminal that accepts a message only with a permit.
     struct Blocked {
         permits: mpsc::Receiver<()>,
         taken: mpsc::Sender<String>,
@@ -172,14 +176,14 @@ mod tests {
         for _ in 0..10_000 {
             (&terminal).write_all(&message).unwrap();
         }
-        let waiting = terminal.0.lock().bytes;
-        assert!(waiting <= CAPACITY, "{waiting} bytes wait");
+        let waiting = terminal.0.lock_queue().bytes;
+        assert!(waiting <= QUEUE_CAPACITY, "{waiting} bytes wait");
         // The end of the program does not wait for it either.
-        terminal.finish();
+        terminal.drain();
         (0..10_001).for_each(|_| permit.send(()).unwrap());
         let missing = messages.iter().find(|text| !text.starts_with('x')).unwrap();
         let missing: u64 = missing.split(' ').next().unwrap().parse().unwrap();
-        // One may have been under way.
+        // One message may have been in the writer's hands.
         assert!((8975..=8977).contains(&missing), "{missing}");
     }
 
@@ -190,7 +194,7 @@ mod tests {
         (0..100).for_each(|_| permit.send(()).unwrap());
         let terminal = Terminal::start(Blocked { permits, taken }).unwrap();
         (0..100).for_each(|number| (&terminal).write_all(format!("{number}").as_bytes()).unwrap());
-        terminal.finish();
+        terminal.drain();
         let expected: Vec<String> = (0..100).map(|number| number.to_string()).collect();
         assert_eq!(messages.try_iter().collect::<Vec<_>>(), expected);
     }

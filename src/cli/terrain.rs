@@ -1,4 +1,4 @@
-//! `simpartner terrain`: what a file of heights holds, the same as another format, and a picture of it.
+//! `simpartner terrain`: describes a file of heights, converts it to other formats, and draws a relief of it.
 
 use std::{
     fs,
@@ -20,20 +20,21 @@ use crate::draw::relief;
 pub(super) struct TerrainArguments {
     /// The file: .csv, .asc, .tif, .png, .hgt, .dem or .wrl
     file: PathBuf,
-    /// Write the heights as another format: .asc, .csv, .tif, .png (16 bits), or their surface as .obj or .stl; may be given several times
+    /// Write the heights as another format: .asc, .csv, .tif, .png (16 bits), or their surface as .obj or .stl; may be
+    /// given several times
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Draw a shaded relief, .png or .svg
     #[arg(long, value_name = "FILE")]
     relief: Option<PathBuf>,
     /// Distance of two samples in metres, in place of what the file says; .csv and .png files say nothing
-    #[arg(long, value_name = "METRES", value_parser = positive)]
+    #[arg(long, value_name = "METRES", value_parser = parse_positive)]
     spacing: Option<f64>,
     /// Factor on the heights
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
     /// Of a PNG file, in place of --scale: height of white above black, metres
-    #[arg(long, value_name = "METRES", value_parser = positive, conflicts_with = "scale")]
+    #[arg(long, value_name = "METRES", value_parser = parse_positive, conflicts_with = "scale")]
     white: Option<f64>,
     /// Added to the scaled heights, metres
     #[arg(long, default_value_t = 0.0)]
@@ -42,20 +43,20 @@ pub(super) struct TerrainArguments {
     #[arg(long, value_name = "VALUE")]
     no_data: Option<f64>,
     /// Resample to cells of about this many metres, bilinear
-    #[arg(long, value_name = "METRES", value_parser = positive)]
+    #[arg(long, value_name = "METRES", value_parser = parse_positive)]
     cell: Option<f64>,
     #[command(flatten)]
     report: ReportArguments,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+fn parse_positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
     if number > 0.0 && number.is_finite() { Ok(number) } else { Err("expected a number above 0".into()) }
 }
 
-/// Prints the figures, and writes what is asked for.
+/// Prints the figures, and writes the files that the flags name.
 pub(super) fn terrain(arguments: &TerrainArguments) -> Result<ExitStatus, CliError> {
-    let dem = read(arguments)?;
+    let dem = read_dem(arguments)?;
     let survey = Survey::of(&dem);
     let refuse = |path: &Path, what: String| CliError::Input(format!("'{}': {what}", path.display()));
     let write = |path: &Path, bytes: &[u8]| {
@@ -85,7 +86,7 @@ pub(super) fn terrain(arguments: &TerrainArguments) -> Result<ExitStatus, CliErr
         line(format_args!("{report:#}"));
         return Ok(ExitStatus::Success);
     }
-    print(&arguments.file, &survey);
+    print_survey(&arguments.file, &survey);
     for (path, scale) in written {
         let meaning = scale.map_or(String::new(), |[scale, offset]| {
             format!("; its heights need scale=\"{scale}\" offset=\"{offset}\"")
@@ -95,7 +96,8 @@ pub(super) fn terrain(arguments: &TerrainArguments) -> Result<ExitStatus, CliErr
     Ok(ExitStatus::Success)
 }
 
-fn read(arguments: &TerrainArguments) -> Result<Dem, CliError> {
+/// Reads the file of heights, and applies scale, offset, spacing and resampling.
+fn read_dem(arguments: &TerrainArguments) -> Result<Dem, CliError> {
     let mut dem = Dem::open(&arguments.file).map_err(|problem| CliError::Input(problem.to_string()))?;
     if let Some(value) = arguments.no_data {
         dem.without(value);
@@ -121,7 +123,7 @@ fn read(arguments: &TerrainArguments) -> Result<Dem, CliError> {
     }
 }
 
-fn print(file: &Path, survey: &Survey) {
+fn print_survey(file: &Path, survey: &Survey) {
     let [along_x, along_z] = survey.samples;
     line(format_args!("{}: {along_x} x {along_z} samples, along x (east) and z (south)", file.display()));
     match (survey.spacing_m, survey.extent_m) {

@@ -46,7 +46,7 @@ pub(super) struct VerifyArguments {
     html: Option<PathBuf>,
 }
 
-/// Runs the cases; the exit code tells whether all are within their tolerances.
+/// Runs the cases. The exit code is that of a success only if all figures are within their tolerances.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
     let cases =
         verify::select(&arguments.cases, arguments.quick).map_err(|error| CliError::Usage(error.to_string()))?;
@@ -70,32 +70,32 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
     }
     drop(bar);
     let verification = Verification { engine, reports };
-    publish(arguments, &verification)?;
+    write_reports(arguments, &verification)?;
     let (passed, all) = verification.score();
     Ok(if passed == all { ExitStatus::Success } else { ExitStatus::Missed })
 }
 
-/// Writes what was asked for.
-fn publish(arguments: &VerifyArguments, verification: &Verification) -> Result<(), CliError> {
+/// Prints the figures, and writes the files that the flags name.
+fn write_reports(arguments: &VerifyArguments, verification: &Verification) -> Result<(), CliError> {
     let json = || format!("{:#}\n", verify::json::json(verification));
     let prints_json = arguments.json == Some(None) || arguments.format == ReportFormat::Json;
     if let Some(Some(file)) = &arguments.json {
-        write(file, "--json", json())?;
+        write_file(file, "--json", json())?;
     }
     if prints_json {
         print(json());
     } else {
         let table = verify::table::table(verification, std::io::stdout().is_terminal());
-        // With its colours; a failure is reported at the end.
+        // Written unescaped, because of its colours. A failure is reported at the end of the program.
         let _ = Stdout.write_all(table.as_bytes());
     }
     if let Some(file) = &arguments.html {
-        write(file, "--html", verify::page::page(verification))?;
+        write_file(file, "--html", verify::page::page(verification))?;
     }
     Ok(())
 }
 
-fn write(file: &Path, flag: &str, text: String) -> Result<(), CliError> {
+fn write_file(file: &Path, flag: &str, text: String) -> Result<(), CliError> {
     std::fs::write(file, text)
         .map_err(|error| CliError::Usage(format!("{flag}: cannot write '{}': {error}", file.display())))
 }

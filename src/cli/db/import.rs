@@ -1,4 +1,4 @@
-//! `simpartner db import`: what waits in a spill file, brought into a database.
+//! `simpartner db import`: imports a spill file into a database.
 
 use std::{fmt::Write, path::PathBuf};
 
@@ -14,8 +14,8 @@ use crate::{
     recorder::{self, Imported},
 };
 
-/// How many damaged or missing stretches are listed; a file can have any number of them.
-const LISTED: usize = 20;
+/// Largest number of damaged or missing ranges that are listed, since a file can have any number of them.
+const MAX_LISTED_RANGES: usize = 20;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ImportArguments {
@@ -25,7 +25,7 @@ pub(in crate::cli) struct ImportArguments {
     log: LogArguments,
 }
 
-/// Brings it in; what is there already is passed over. Exit code 4 if something is damaged or missing.
+/// Imports the file; batches that the database already has are skipped. Exit code 4 if something is damaged or missing.
 pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError> {
     let (file, database) = (arguments.file.display(), arguments.log.database()?);
     let imported = recorder::import(&arguments.file, &database)?;
@@ -36,9 +36,9 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
     let _ = writeln!(text, "runs              {}", runs.join(" "));
     let _ = writeln!(text, "batches           {batches}, {new_batches} of them new to the database");
     let _ = writeln!(text, "steps             {steps}");
-    list(&mut text, "moved", moved);
-    list(&mut text, "not imported", damaged);
-    list(&mut text, "missing", missing);
+    list_ranges(&mut text, "moved", moved);
+    list_ranges(&mut text, "not imported", damaged);
+    list_ranges(&mut text, "missing", missing);
     if let Some(cut) = cut {
         let _ = writeln!(
             text,
@@ -58,11 +58,11 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
     Ok(if damaged.is_empty() && missing.is_empty() { ExitStatus::Success } else { ExitStatus::Log })
 }
 
-fn list(text: &mut String, name: &str, stretches: &[impl std::fmt::Display]) {
-    for stretch in stretches.iter().take(LISTED) {
-        let _ = writeln!(text, "{name:<17} {stretch}");
+fn list_ranges(text: &mut String, name: &str, ranges: &[impl std::fmt::Display]) {
+    for range in ranges.iter().take(MAX_LISTED_RANGES) {
+        let _ = writeln!(text, "{name:<17} {range}");
     }
-    if let Some(more) = stretches.len().checked_sub(LISTED).filter(|more| *more > 0) {
+    if let Some(more) = ranges.len().checked_sub(MAX_LISTED_RANGES).filter(|more| *more > 0) {
         let _ = writeln!(text, "{name:<17} and {more} more places");
     }
 }

@@ -1,4 +1,4 @@
-//! `simpartner db merge`: runs of one database in another.
+//! `simpartner db merge`: copies runs of one database into another.
 
 use clap::Args;
 
@@ -24,7 +24,7 @@ pub(in crate::cli) struct MergeArguments {
     runs: Vec<i64>,
 }
 
-/// Copies the runs, each whole or not at all, and prints their new numbers.
+/// Copies the runs, each completely or not at all, and prints their new numbers.
 pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> {
     let (from, into) = (Database::parse(&arguments.from)?, Database::parse(&arguments.into)?);
     if from == into {

@@ -1,4 +1,4 @@
-//! `simpartner db`: what concerns a database as a whole, a verb to a file.
+//! `simpartner db`: operations on a database as a whole, one file for each verb.
 
 mod import;
 mod merge;
@@ -11,7 +11,8 @@ use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DbVerb {
-    /// Prove runs complete: every step, all rows of each, and the chain up to its head. Exit code 4 if something is missing
+    /// Prove runs complete: every step, all rows of each, and the chain up to its head. Exit code 4 if something is
+    /// missing
     Verify(verify::VerifyArguments),
     /// Import a spill file into a database
     Import(import::ImportArguments),
@@ -21,7 +22,7 @@ pub(super) enum DbVerb {
     Prune(prune::PruneArguments),
 }
 
-/// Does it.
+/// Runs the verb.
 pub(super) fn db(verb: &DbVerb) -> Result<ExitStatus, CliError> {
     match verb {
         DbVerb::Verify(arguments) => verify::verify(arguments),

@@ -1,4 +1,4 @@
-//! `simpartner db prune`: runs taken out of a database.
+//! `simpartner db prune`: removes runs from a database.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -37,12 +37,12 @@ pub(in crate::cli) struct PruneArguments {
     log: LogArguments,
 }
 
-/// Says what would go, asks, and takes it out.
+/// Lists the runs that would be removed, asks for confirmation, and removes them.
 pub(super) fn prune(arguments: &PruneArguments) -> Result<ExitStatus, CliError> {
     let database = arguments.log.database()?;
     let mut inquiry = Inquiry::open(&database)?;
     let runs = inquiry.runs()?;
-    let wanted = chosen(arguments, &runs, &database)?;
+    let wanted = selected_runs(arguments, &runs, &database)?;
     drop(inquiry);
     if wanted.is_empty() {
         print("no run to take out\n");
@@ -51,13 +51,18 @@ pub(super) fn prune(arguments: &PruneArguments) -> Result<ExitStatus, CliError> 
     for run in &wanted {
         note(format_args!("run {:>5}  {}  {}  {}", run.simulation_id, run.started, run.status, run.world));
     }
-    if !arguments.yes && !agreed(wanted.len(), &database)? {
+    if !arguments.yes && !is_confirmed(wanted.len(), &database)? {
         return Err(CliError::Usage("nothing was taken out".into()));
     }
-    take_out(arguments, &database, &wanted)
+    remove_runs(arguments, &database, &wanted)
 }
 
-fn chosen(arguments: &PruneArguments, runs: &[RecordedRun], database: &Database) -> Result<Vec<RecordedRun>, CliError> {
+/// The runs that the flags select.
+fn selected_runs(
+    arguments: &PruneArguments,
+    runs: &[RecordedRun],
+    database: &Database,
+) -> Result<Vec<RecordedRun>, CliError> {
     if let Some(keep) = arguments.keep {
         return Ok(runs.iter().skip(keep).cloned().collect());
     }
@@ -65,7 +70,7 @@ fn chosen(arguments: &PruneArguments, runs: &[RecordedRun], database: &Database)
         if !(0.0..36_500.0).contains(&days) {
             return Err(CliError::Usage(format!("--older-than: expected days from 0 to 36500, got {days}")));
         }
-        // Times of this form are in the order of their letters.
+        // Times in this format compare as text.
         let before = days_ago(days);
         return Ok(runs.iter().filter(|run| run.started < before).cloned().collect());
     }
@@ -78,8 +83,8 @@ fn chosen(arguments: &PruneArguments, runs: &[RecordedRun], database: &Database)
     })
 }
 
-/// Whether the person at the terminal agrees; without a terminal nobody can.
-fn agreed(runs: usize, database: &Database) -> Result<bool, CliError> {
+/// Asks for confirmation at the terminal and returns the answer. Without a terminal it is an error.
+fn is_confirmed(runs: usize, database: &Database) -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
         return Err(CliError::Usage(
             "db prune: there is no terminal to ask at; add --yes to take these runs out".into(),
@@ -91,7 +96,11 @@ fn agreed(runs: usize, database: &Database) -> Result<bool, CliError> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn take_out(arguments: &PruneArguments, database: &Database, wanted: &[RecordedRun]) -> Result<ExitStatus, CliError> {
+fn remove_runs(
+    arguments: &PruneArguments,
+    database: &Database,
+    wanted: &[RecordedRun],
+) -> Result<ExitStatus, CliError> {
     let mut prune = Prune::new(database)?;
     let before = prune.bytes()?;
     for run in wanted {

@@ -1,4 +1,4 @@
-//! `simpartner db verify`: whether logged runs are all there.
+//! `simpartner db verify`: proves that logged runs are complete.
 
 use clap::Args;
 
@@ -18,7 +18,7 @@ pub(in crate::cli) struct VerifyArguments {
     log: LogArguments,
 }
 
-/// Proves runs complete, or prints what is missing.
+/// Prints for each run whether it is complete, and what is missing.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
     let database = arguments.log.database()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

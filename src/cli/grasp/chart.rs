@@ -1,4 +1,4 @@
-//! `simpartner grasp chart`: how far gravity may be tilted, and how large other disturbances may be.
+//! `simpartner grasp chart`: the tilts of gravity, and other disturbances, that a grasp holds.
 
 use std::{fs, path::PathBuf};
 
@@ -16,7 +16,7 @@ use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
     input::{Friction, Input, json_of, program_of_1994, refuse, shown, statics},
-    keep::{Answer, Keep, keep},
+    keep::{Answer, Keep, store_answer},
 };
 use crate::{
     plot::{Mark, Polar},
@@ -36,16 +36,16 @@ pub(in crate::cli) struct ChartArguments {
     #[arg(long, requires = "as_1994")]
     corrected: bool,
     /// The largest tilt in degrees, in place of the file's
-    #[arg(long, value_name = "DEGREES", value_parser = degrees)]
+    #[arg(long, value_name = "DEGREES", value_parser = parse_degrees)]
     tilt: Option<f64>,
     /// Draw the chart, as .svg
     #[arg(short = 'o', long = "output", visible_alias = "svg", value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Find how large a force is held beside the load, of at most so many newtons
-    #[arg(long, value_name = "NEWTONS", value_parser = positive)]
+    #[arg(long, value_name = "NEWTONS", value_parser = parse_positive)]
     force: Option<f64>,
     /// Find how large a torque is held beside the load, of at most so many newton metres
-    #[arg(long, value_name = "NEWTON_METRES", value_parser = positive)]
+    #[arg(long, value_name = "NEWTON_METRES", value_parser = parse_positive)]
     torque: Option<f64>,
     #[command(flatten)]
     report: ReportArguments,
@@ -53,14 +53,14 @@ pub(in crate::cli) struct ChartArguments {
     keep: Keep,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+fn parse_positive(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|value| *value > 0.0 && *value <= 1e9)
         .ok_or("expected a number above 0 and at most 1e9".into())
 }
 
-pub(super) fn degrees(text: &str) -> Result<f64, String> {
+pub(super) fn parse_degrees(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|value| *value > 0.0 && *value <= 180.0)
@@ -82,14 +82,14 @@ pub(super) fn chart(arguments: &ChartArguments) -> Result<ExitStatus, CliError> 
         .filter_map(|(kind, most)| most.map(|most| (kind, most, chart::disturbed(&statics, kind, most))))
         .collect();
     if let Some(path) = &arguments.svg {
-        let picture = picture(&grasp, &found).svg();
+        let picture = polar_chart(&grasp, &found).svg();
         fs::write(path, picture)
             .map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
     }
     let kept = [("solid_angle", found.solid_angle()), ("safe_tilt", found.safe_tilt())];
     let answer = Answer { verb: "chart", name: &grasp.name, verdict: "", figures: &kept };
     let report = || json_of_chart(arguments, &grasp, &statics, &found, &disturbances);
-    keep(database.as_ref(), &arguments.input, &answer, report)?;
+    store_answer(database.as_ref(), &arguments.input, &answer, report)?;
     if arguments.report.is_json() {
         line(format_args!("{:#}", report()));
         return Ok(ExitStatus::Success);
@@ -100,15 +100,15 @@ pub(super) fn chart(arguments: &ChartArguments) -> Result<ExitStatus, CliError> 
         Cell::Impossible => 'x',
         Cell::Undecided => '?',
     });
-    figures(&found).iter().for_each(|figure| line(format_args!("  {figure}")));
+    figure_lines(&found).iter().for_each(|figure| line(format_args!("  {figure}")));
     for (kind, most, disturbance) in &disturbances {
         print_disturbance(&grasp, *kind, *most, disturbance);
     }
     Ok(ExitStatus::Success)
 }
 
-/// What the chart comes to, a sentence each.
-fn figures(found: &Chart) -> Vec<String> {
+/// Sentences with the figures of a chart.
+fn figure_lines(found: &Chart) -> Vec<String> {
     let [holds, all] = found.count();
     let percent = 100.0 * holds as f64 / all as f64;
     let mut figures = vec![
@@ -135,7 +135,7 @@ fn print_cells<T: Copy>(rows: &[Vec<T>], tilt: f64, mark: impl Fn(T) -> char) {
     }
 }
 
-fn unit(kind: Disturb) -> (&'static str, &'static str) {
+fn name_and_unit(kind: Disturb) -> (&'static str, &'static str) {
     match kind {
         Disturb::Force => ("force", "N"),
         Disturb::Torque => ("torque", "N m"),
@@ -143,7 +143,7 @@ fn unit(kind: Disturb) -> (&'static str, &'static str) {
 }
 
 fn print_disturbance(grasp: &Grasp, kind: Disturb, most: f64, found: &Disturbance) {
-    let (name, unit) = unit(kind);
+    let (name, unit) = name_and_unit(kind);
     line(format_args!("  a {name} beside the load, searched up to {} {unit}:", Rounded(most)));
     for (direction, size) in &found.sizes {
         let more = if *size == most { " or more" } else { "" };
@@ -156,7 +156,7 @@ fn print_disturbance(grasp: &Grasp, kind: Disturb, most: f64, found: &Disturbanc
     line(format_args!("    in every direction {} {unit}", Rounded(found.every)));
 }
 
-fn picture(grasp: &Grasp, found: &Chart) -> Polar {
+fn polar_chart(grasp: &Grasp, found: &Chart) -> Polar {
     let mark = |cell: &Cell| match cell {
         Cell::Holds => Mark::Good,
         Cell::Impossible => Mark::Bad,
@@ -164,7 +164,7 @@ fn picture(grasp: &Grasp, found: &Chart) -> Polar {
     };
     Polar {
         title: format!("Tilt of gravity that {} holds", grasp.name),
-        notes: figures(found),
+        notes: figure_lines(found),
         rim: found.tilt.to_degrees(),
         cells: found.cells.iter().map(|row| row.iter().map(mark).collect()).collect(),
         safe: found.safe.iter().map(|tilt| tilt.to_degrees()).collect(),
@@ -189,7 +189,7 @@ fn json_of_chart(
         json!({ "tilt_rad": tilt, "cells": words.collect::<Vec<_>>() })
     });
     let disturbances = disturbances.iter().map(|(kind, most, found)| {
-        let (name, unit) = unit(*kind);
+        let (name, unit) = name_and_unit(*kind);
         let along = found.sizes.iter().map(|(direction, size)| {
             json!({ "direction": json_of(grasp.object.pose.rotation * *direction), "held": size })
         });
@@ -224,7 +224,7 @@ fn chart_as_1994(arguments: &ChartArguments, database: Option<&Database>) -> Res
         "printed_percent": percent, "directions": directions,
     });
     let answer = Answer { verb: "chart", name: "", verdict: "", figures: &[] };
-    keep(database, &arguments.input, &answer, || report.clone())?;
+    store_answer(database, &arguments.input, &answer, || report.clone())?;
     if arguments.report.is_json() {
         line(format_args!("{report:#}"));
         return Ok(ExitStatus::Success);

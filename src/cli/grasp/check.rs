@@ -11,7 +11,7 @@ use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
     input::{Friction, Input, in_world, json_of, program_of_1994, refuse, shown, statics},
-    keep::{Answer, Keep, keep},
+    keep::{Answer, Keep, store_answer},
 };
 use crate::recorder::Database;
 
@@ -21,7 +21,8 @@ pub(in crate::cli) struct CheckArguments {
     input: Input,
     #[command(flatten)]
     friction: Friction,
-    /// Solve the linear program of 1994, faults included: four edges at the coefficient of friction in radians, torsion of one sense
+    /// Solve the linear program of 1994, faults included: four edges at the coefficient of friction in radians, torsion
+    /// of one sense
     #[arg(long, conflicts_with = "edges")]
     as_1994: bool,
     /// With --as-1994: as the thesis's text has it, torsion in both senses and arc tangents for friction angles
@@ -52,7 +53,9 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
         figures.extend([("margin", forces.margin), ("squeeze", least.squeeze())]);
     }
     let answer = Answer { verb: "check", name: &grasp.name, verdict, figures: &figures };
-    keep(database.as_ref(), &arguments.input, &answer, || json_of_check(&arguments.input, &grasp, &statics, &found))?;
+    store_answer(database.as_ref(), &arguments.input, &answer, || {
+        json_of_check(&arguments.input, &grasp, &statics, &found)
+    })?;
     if arguments.report.is_json() {
         line(format_args!("{:#}", json_of_check(&arguments.input, &grasp, &statics, &found)));
         return Ok(ExitStatus::Success);
@@ -179,7 +182,7 @@ fn check_as_1994(arguments: &CheckArguments, database: Option<&Database>) -> Res
         "flaws": flaws,
     });
     let kept = Answer { verb: "check", name: "", verdict, figures: &[] };
-    keep(database, &arguments.input, &kept, || report.clone())?;
+    store_answer(database, &arguments.input, &kept, || report.clone())?;
     if arguments.report.is_json() {
         line(format_args!("{report:#}"));
         return Ok(ExitStatus::Success);
@@ -194,7 +197,7 @@ fn check_as_1994(arguments: &CheckArguments, database: Option<&Database>) -> Res
     for (index, contact) in answer.contacts.iter().enumerate() {
         line(format_args!("  finger {} ({})", index + 1, case.contacts[index].kind.word()));
         for (name, vector) in [("force", contact.force), ("torque", contact.torque), ("tnorm", contact.normal_torque)] {
-            // As printed then.
+            // The format of 1994. Adding zero removes negative zeros.
             let DVec3 { x, y, z } = vector + DVec3::ZERO;
             line(format_args!("    {name:<6}(x,y,z) = ({x:.6}, {y:.6}, {z:.6})"));
         }

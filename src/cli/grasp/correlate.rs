@@ -1,4 +1,4 @@
-//! `simpartner grasp correlate`: quality beside success.
+//! `simpartner grasp correlate`: correlation of the measures of quality with the success of lifts.
 
 use std::{fs, path::PathBuf};
 

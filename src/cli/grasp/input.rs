@@ -1,4 +1,4 @@
-//! The grasp that a verb is about, and what the verbs share: friction, errors, vectors as text.
+//! The grasp that a verb works on, and code that the verbs share: friction, errors, vectors as text.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ impl Input {
         self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The grasp in the words of 1994, which takes contacts that no other model does.
+    /// The grasp in the data format of 1994, which accepts contacts that other models refuse.
     pub(super) fn harker(&self) -> Result<Harker, CliError> {
         match &self.files[..] {
             [object, contacts] => read_texts(object, contacts),
@@ -69,7 +69,7 @@ impl Input {
 
 fn read_texts(object: &Path, contacts: &Path) -> Result<Harker, CliError> {
     let read = |path: &Path| {
-        let text = xml::read_file(&path.to_string_lossy(), MAX_TEXT);
+        let text = xml::read_file(&path.to_string_lossy(), MAX_TEXT_SIZE);
         text.map_err(|problem| CliError::Files(problem.into()))
     };
     let wrong = |path: &Path, error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
@@ -78,8 +78,8 @@ fn read_texts(object: &Path, contacts: &Path) -> Result<Harker, CliError> {
     Ok(case)
 }
 
-/// A thousand contacts of thirty numbers, with room to spare.
-const MAX_TEXT: usize = 1 << 20;
+/// Largest size of a text file, bytes: more than enough for a thousand contacts of thirty numbers.
+const MAX_TEXT_SIZE: usize = 1 << 20;
 
 pub(super) fn program_of_1994(corrected: bool) -> Program {
     if corrected { Program::Corrected } else { Program::Original }
@@ -89,12 +89,12 @@ pub(super) fn refuse(error: GraspError) -> CliError {
     CliError::Input(error.to_string())
 }
 
-/// The grasp map, and the object's orientation, which takes what it says to the world's axes.
+/// The grasp map of a grasp, with this model of friction.
 pub(super) fn statics(grasp: &Grasp, friction: &Friction) -> Result<Statics, CliError> {
     Statics::new(grasp, friction.section()).map_err(refuse)
 }
 
-/// The two halves of a wrench or a twist along the world's axes.
+/// The two halves of a wrench or a twist, rotated from the object's axes to the world's.
 pub(super) fn in_world(grasp: &Grasp, vector: &Vector6) -> [DVec3; 2] {
     [0, 3].map(|k| grasp.object.pose.rotation * DVec3::new(vector[k], vector[k + 1], vector[k + 2]))
 }
@@ -103,7 +103,7 @@ pub(super) fn json_of(vector: DVec3) -> Value {
     json!(vector.to_array())
 }
 
-/// A vector for people: six digits, and no sign on what they make zero.
+/// A vector as text: six significant digits, rounded to 1e-6, without negative zeros.
 pub(super) fn shown(vector: DVec3) -> String {
     let digits = |value: f64| simpartner_terminal::output::Rounded((value * 1e6).round() / 1e6 + 0.0).to_string();
     format!("[{}]", vector.to_array().map(digits).join(", "))

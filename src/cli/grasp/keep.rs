@@ -1,4 +1,4 @@
-//! `--database`: an answer about a grasp, or a task of a batch, as a row of the log.
+//! `--database`: stores the result of a grasp verb, or of a task of a batch, as a row of a database.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(super) struct Keep {
     database: Option<String>,
 }
 
-/// An answer, as far as columns of their own have it.
+/// The part of a result that has columns of its own.
 pub(super) struct Answer<'a> {
     pub(super) verb: &'a str,
     pub(super) name: &'a str,
@@ -28,14 +28,14 @@ pub(super) struct Answer<'a> {
 }
 
 impl Keep {
-    /// The database, before anything is computed.
+    /// The database that the flag names. It is parsed before the computation, so that an error comes at once.
     pub(super) fn database(&self) -> Result<Option<Database>, CliError> {
         Ok(self.database.as_deref().map(Database::parse).transpose()?)
     }
 }
 
-/// Adds an answer where a database is named.
-pub(super) fn keep(
+/// Stores a result if a database is named. `report` is the full result as JSON.
+pub(super) fn store_answer(
     database: Option<&Database>,
     input: &Input,
     answer: &Answer,
@@ -55,11 +55,11 @@ pub(super) fn keep(
     Ok(keep_grasp(database, &finding)?)
 }
 
-/// Where rows of a batch are kept, if a database is named.
-pub(super) struct KeptTasks(Option<GraspTasks>);
+/// Writer of a batch's rows into a database; it does nothing without one.
+pub(super) struct TaskStore(Option<GraspTasks>);
 
-impl KeptTasks {
-    /// Connects, before anything is computed.
+impl TaskStore {
+    /// Connects. This happens before the computation, so that an error comes at once.
     pub(super) fn open(url: Option<&str>, file: &Path, name: &str, tasks: &Tasks) -> Result<Self, CliError> {
         let Some(url) = url else { return Ok(Self(None)) };
         let batch = GraspBatch {
@@ -71,8 +71,8 @@ impl KeptTasks {
         Ok(Self(Some(GraspTasks::open(&Database::parse(url)?, batch)?)))
     }
 
-    /// Keeps a row.
-    pub(super) fn keep(&mut self, row: &Row) -> Result<(), CliError> {
+    /// Adds a row.
+    pub(super) fn add_row(&mut self, row: &Row) -> Result<(), CliError> {
         let Some(kept) = &mut self.0 else { return Ok(()) };
         let figures = grasp_batch::figures(&row.outcome).into_iter();
         let figures: Vec<_> = figures.filter_map(|figure| Some((figure.name, figure.value?))).collect();
@@ -87,7 +87,7 @@ impl KeptTasks {
         Ok(kept.keep(&finding)?)
     }
 
-    /// Commits what waits.
+    /// Commits the rows that are still pending.
     pub(super) fn finish(self) -> Result<(), CliError> {
         Ok(self.0.map_or(Ok(()), GraspTasks::finish)?)
     }

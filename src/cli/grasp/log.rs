@@ -11,7 +11,7 @@ use simpartner_terminal::output::note;
 use super::super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
-    run::carry_out,
+    run::run_job,
 };
 use crate::{
     config::Override,
@@ -30,9 +30,9 @@ pub(super) struct LogArguments {
     properties: Option<PathBuf>,
 }
 
-/// Makes a task as a fast run, and prints the run's summary. Nobody sends commands in it, the task drives the gripper; the log names the task, so that a replay
-/// makes it again.
-pub(super) fn log(
+/// Carries out a task as a fast run with a log, and prints the run's summary. The run takes no commands, since the task
+/// drives the gripper. The log names the task, so that a replay can repeat it.
+pub(super) fn run_with_log(
     arguments: &LogArguments,
     database: Option<&str>,
     file: &GraspTaskFile,
@@ -66,7 +66,7 @@ pub(super) fn log(
             "the settings have another physics than grasp tasks are made with: give --properties a file without it";
         return Err(CliError::Input(what.into()));
     }
-    // The log gets a world whose text has the gripper where the task begins, so that whoever reads it sees what was simulated.
+    // The log gets the text of a world with the gripper at the start of the task, so that it shows what was simulated.
     let moved = sources.first().and_then(|world| {
         let mechanism = scene.mechanism_at(&target);
         xml::move_robot(world, &mechanism, file.task.gripper, &scene.motion(&target))
@@ -80,5 +80,5 @@ pub(super) fn log(
     let seed = config.simulation.seed;
     let simulation = Simulation::with_engine(world, timestep, scene.settings().clone(), seed, engine)?;
     note(format_args!("task      {number}: {}", outcome.status.name()));
-    carry_out(Job { simulation, config, end: Some(StepIndex(outcome.times.steps)), origin: None })
+    run_job(Job { simulation, config, end: Some(StepIndex(outcome.times.steps)), origin: None })
 }

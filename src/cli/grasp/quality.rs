@@ -1,4 +1,4 @@
-//! `simpartner grasp quality`: how good a grasp is.
+//! `simpartner grasp quality`: measures of a grasp's quality.
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
     input::{Friction, Input, in_world, json_of, shown, statics},
-    keep::{Answer, Keep, keep},
+    keep::{Answer, Keep, store_answer},
 };
 
 #[derive(Debug, Args)]
@@ -26,16 +26,16 @@ pub(in crate::cli) struct QualityArguments {
     #[arg(long, value_enum, default_value = "unit")]
     scaling: ScalingWord,
     /// Factor on torques, 1/m; without it 1 / the largest distance of a contact from the centre of mass
-    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    #[arg(long, value_name = "FACTOR", value_parser = parse_positive)]
     torque_scale: Option<f64>,
     /// How near lower and upper bounds are to come, in parts of the upper one
-    #[arg(long, value_name = "PART", default_value_t = Options::default().tolerance, value_parser = positive)]
+    #[arg(long, value_name = "PART", default_value_t = Options::default().tolerance, value_parser = parse_positive)]
     tolerance: f64,
     /// The same of the volume
-    #[arg(long, value_name = "PART", default_value_t = Options::default().volume_tolerance, value_parser = positive)]
+    #[arg(long, value_name = "PART", default_value_t = Options::default().volume_tolerance, value_parser = parse_positive)]
     volume_tolerance: f64,
     /// Facets at which the search ends, whatever the gap
-    #[arg(long, value_name = "COUNT", default_value_t = Options::default().facets, value_parser = facets)]
+    #[arg(long, value_name = "COUNT", default_value_t = Options::default().facets, value_parser = parse_facets)]
     facets: usize,
     #[command(flatten)]
     report: ReportArguments,
@@ -55,15 +55,15 @@ enum ScalingWord {
     Limits,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+fn parse_positive(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|value| *value > 0.0 && *value <= 1e9)
         .ok_or("expected a number above 0 and at most 1e9".into())
 }
 
-fn facets(text: &str) -> Result<usize, String> {
-    // A facet has 200 bytes.
+fn parse_facets(text: &str) -> Result<usize, String> {
+    // The upper limit bounds the memory: a facet takes 200 bytes.
     text.parse().ok().filter(|count| (7..=1_000_000).contains(count)).ok_or("expected 7 to 1000000".into())
 }
 
@@ -80,7 +80,7 @@ pub(super) fn quality(arguments: &QualityArguments) -> Result<ExitStatus, CliErr
         ("volume_upper", volume.upper),
     ];
     let answer = Answer { verb: "quality", name: &grasp.name, verdict: "", figures: &figures };
-    keep(database.as_ref(), &arguments.input, &answer, || json_of_quality(arguments, &grasp, &found))?;
+    store_answer(database.as_ref(), &arguments.input, &answer, || json_of_quality(arguments, &grasp, &found))?;
     if arguments.report.is_json() {
         line(format_args!("{:#}", json_of_quality(arguments, &grasp, &found)));
         return Ok(ExitStatus::Success);

@@ -16,7 +16,7 @@ use simpartner_terminal::output::line;
 use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
-    keep::KeptTasks,
+    keep::TaskStore,
     log,
 };
 use crate::{
@@ -24,8 +24,8 @@ use crate::{
     recorder::ADDRESSES,
 };
 
-/// The largest file of targets, bytes, as for our own files.
-const MAX_TARGETS: usize = 16 << 20;
+/// Largest size of a file of targets, bytes: the same as for our own files.
+const MAX_TARGETS_SIZE: usize = 16 << 20;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RunArguments {
@@ -70,19 +70,19 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     let mut file = xml::read_grasp_task(&arguments.file)?;
     if let Some(path) = &arguments.targets {
         let path = path.to_string_lossy();
-        let text = xml::read_file(&path, MAX_TARGETS).map_err(|problem| CliError::Files(problem.into()))?;
+        let text = xml::read_file(&path, MAX_TARGETS_SIZE).map_err(|problem| CliError::Files(problem.into()))?;
         grasp_batch::rwtask::take(&mut file, &path, &text).map_err(CliError::Input)?;
     }
     let tasks = Tasks::new(&file, arguments.seed, arguments.tasks)?;
-    let kept = || KeptTasks::open(arguments.database.as_deref(), &arguments.file, &file.task.name, &tasks);
+    let open_store = || TaskStore::open(arguments.database.as_deref(), &arguments.file, &file.task.name, &tasks);
     if let Some(number) = arguments.task {
         if arguments.log.log {
-            return log::log(&arguments.log, arguments.database.as_deref(), &file, &tasks, number);
+            return log::run_with_log(&arguments.log, arguments.database.as_deref(), &file, &tasks, number);
         }
-        let mut kept = kept()?;
+        let mut store = open_store()?;
         let row = tasks.run(number)?;
-        kept.keep(&row)?;
-        kept.finish()?;
+        store.add_row(&row)?;
+        store.finish()?;
         let text = serde_json::to_string_pretty(&row).map_err(|error| CliError::Input(error.to_string()))?;
         line(format_args!("{text}"));
         return Ok(ExitStatus::Success);
@@ -90,16 +90,16 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     let output = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.grasps.jsonl", file.task.name)));
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.map_or_else(cores, usize::from);
-    let mut kept = kept()?;
-    let bar = bar(tasks.count());
+    let mut store = open_store()?;
+    let bar = batch_bar(tasks.count());
     let counts = grasp_batch::run(&tasks, jobs, &output, &mut |row, counts| {
         bar.set_position(counts.total());
-        bar.set_message(shown(counts));
-        kept.keep(row)
+        bar.set_message(counts_text(counts));
+        store.add_row(row)
     })?;
     bar.finish_and_clear();
-    kept.finish()?;
-    write_for_others(arguments, &file, &output, tasks.count())?;
+    store.finish()?;
+    write_exports(arguments, &file, &output, tasks.count())?;
     if arguments.report.is_json() {
         let statuses = counts.0.iter().map(|(status, count)| (status.name().to_owned(), json!(count)));
         let report = json!({
@@ -121,13 +121,13 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     Ok(ExitStatus::Success)
 }
 
-/// Writes the rows as a table and as a file of RobWork, where these are asked for.
-fn write_for_others(arguments: &RunArguments, file: &GraspTaskFile, output: &Path, count: u64) -> Result<(), CliError> {
+/// Writes the rows as a table and as a file of RobWork, if the flags ask for them.
+fn write_exports(arguments: &RunArguments, file: &GraspTaskFile, output: &Path, count: u64) -> Result<(), CliError> {
     if arguments.csv.is_none() && arguments.rwtask.is_none() {
         return Ok(());
     }
     let mut rows = grasp_batch::read(output)?;
-    // A batch of before may have had more tasks.
+    // The file may have more rows, from an earlier call with more tasks.
     rows.retain(|row| row.task < count);
     let csv = arguments.csv.iter().map(|path| (path, grasp_batch::csv(&rows)));
     let rwtask = || simpartner_description::rwtask::write(&grasp_batch::rwtask::of_rows(file, &rows));
@@ -138,13 +138,13 @@ fn write_for_others(arguments: &RunArguments, file: &GraspTaskFile, output: &Pat
     Ok(())
 }
 
-/// The counts in a line.
-fn shown(counts: &Counts) -> String {
+/// The counts as one line of text.
+fn counts_text(counts: &Counts) -> String {
     let each = counts.0.iter().map(|(status, count)| format!("{} {count}", status.name()));
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn bar(count: u64) -> ProgressBar {
+fn batch_bar(count: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

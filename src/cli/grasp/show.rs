@@ -1,4 +1,5 @@
-//! `simpartner grasp show`: a grasp in the browser, with its contacts, cones, forces, and what breaks it.
+//! `simpartner grasp show`: a grasp in the browser, with contacts, friction cones, forces, and the disturbance that
+//! breaks it.
 
 use std::{fs, path::PathBuf};
 
@@ -27,7 +28,7 @@ pub(in crate::cli) struct ShowArguments {
     #[command(flatten)]
     friction: Friction,
     /// The largest tilt of gravity in degrees, in place of the file's
-    #[arg(long, value_name = "DEGREES", value_parser = super::chart::degrees)]
+    #[arg(long, value_name = "DEGREES", value_parser = super::chart::parse_degrees)]
     tilt: Option<f64>,
     /// Serve the page on this port of 127.0.0.1 until Ctrl-C; 0 takes a free one
     #[arg(long, default_value_t = 0)]

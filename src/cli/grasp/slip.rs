@@ -1,4 +1,4 @@
-//! `simpartner grasp slip`: what becomes of the object once it is let go.
+//! `simpartner grasp slip`: the motion of the object after its release.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use super::{
     super::exit::{CliError, ExitStatus},
     super::format::ReportArguments,
     input::{Input, refuse, shown},
-    keep::{Answer, Keep, keep},
+    keep::{Answer, Keep, store_answer},
 };
 
 #[derive(Debug, Args)]
@@ -24,12 +24,13 @@ pub(in crate::cli) struct SlipArguments {
     #[command(flatten)]
     input: Input,
     /// Timestep, from 1e-5 s to 0.01 s
-    #[arg(long, value_name = "SECONDS", default_value_t = SlipOptions::default().timestep, value_parser = timestep)]
+    #[arg(long, value_name = "SECONDS", default_value_t = SlipOptions::default().timestep, value_parser = parse_timestep)]
     timestep: f64,
     /// Simulated time after which there is no verdict, up to 1000 s
-    #[arg(long, value_name = "SECONDS", default_value_t = SlipOptions::default().duration, value_parser = duration)]
+    #[arg(long, value_name = "SECONDS", default_value_t = SlipOptions::default().duration, value_parser = parse_duration)]
     duration: f64,
-    /// Let sliding lift surfaces apart as well, at a third of the cost; without it, sliding is along the surface, as Coulomb's law has it
+    /// Let sliding lift surfaces apart as well, at a third of the cost; without it, sliding is along the surface, as
+    /// Coulomb's law has it
     #[arg(long)]
     associated: bool,
     /// Let go of it in the engine as well, with the fingers as balls on rails, and tell whether both ways agree
@@ -48,11 +49,11 @@ fn in_seconds(text: &str) -> Option<f64> {
     Moment::or_seconds(text).ok()?.as_seconds()
 }
 
-fn timestep(text: &str) -> Result<f64, String> {
+fn parse_timestep(text: &str) -> Result<f64, String> {
     in_seconds(text).filter(|value| (1e-5..=0.01).contains(value)).ok_or("expected seconds from 1e-5 to 0.01".into())
 }
 
-fn duration(text: &str) -> Result<f64, String> {
+fn parse_duration(text: &str) -> Result<f64, String> {
     in_seconds(text)
         .filter(|value| *value > 0.0 && *value <= 1000.0)
         .ok_or("expected seconds above 0 and at most 1000".into())
@@ -71,7 +72,7 @@ pub(super) fn slip_of(arguments: &SlipArguments) -> Result<ExitStatus, CliError>
     let figures = [("slip_time", found.time), ("slip_path", found.path)];
     let answer = Answer { verb: "slip", name: &grasp.name, verdict: found.outcome.word(), figures: &figures };
     let report = || json_of_both(arguments, &grasp, &found, in_engine.as_ref());
-    keep(database.as_ref(), &arguments.input, &answer, report)?;
+    store_answer(database.as_ref(), &arguments.input, &answer, report)?;
     if arguments.report.is_json() {
         line(format_args!("{:#}", report()));
         return Ok(ExitStatus::Success);
@@ -113,11 +114,11 @@ fn print_engine(grasp: &Grasp, found: &Slip, in_engine: &EngineSlip) {
             Rounded(inner.time)
         ));
     }
-    line(format_args!("  {}", agreement(found, in_engine)));
+    line(format_args!("  {}", agreement_text(found, in_engine)));
 }
 
-/// What the two ways come to together.
-fn agreement(found: &Slip, in_engine: &EngineSlip) -> &'static str {
+/// Sentence on whether the quasi-exact computation and the engine agree.
+fn agreement_text(found: &Slip, in_engine: &EngineSlip) -> &'static str {
     match in_engine.outcome() {
         None => {
             "the engine leaves it open: it bounds a soft finger's friction and torsion each by itself, and the bounds disagree"
@@ -148,7 +149,7 @@ fn json_of_both(arguments: &SlipArguments, grasp: &Grasp, found: &Slip, in_engin
     if let Some(in_engine) = in_engine {
         let mut engine = json_of_slip(grasp, &in_engine.slip);
         engine["soft_fingers_inner_bound"] = json!(in_engine.inner.as_ref().map(|inner| json_of_slip(grasp, inner)));
-        engine["agreement"] = json!(agreement(found, in_engine));
+        engine["agreement"] = json!(agreement_text(found, in_engine));
         engine["agrees"] = json!(in_engine.outcome().map(|outcome| outcome.same_kind(found.outcome)));
         report["engine"] = engine;
     }
