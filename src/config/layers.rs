@@ -1,4 +1,4 @@
-//! The layers over the defaults: a file, the environment, overrides. All mistakes in them are reported at once.
+//! The layers of settings above the defaults: a file, the environment, overrides. All mistakes are reported at once.
 
 use std::{ffi::OsString, fmt};
 
@@ -12,24 +12,25 @@ use toml::{
 
 use super::table::{OTHER_VARIABLES, RawValue, SETTINGS, Setting, SettingValue, VARIABLE_PREFIX};
 
-/// How many problems are reported one by one; more than anybody reads.
+/// Largest number of problems that are reported singly: more than anybody reads.
 const MAX_PROBLEMS: usize = 50;
-/// How unlike a setting with the same key in quite another section is: as one with a slip in the section.
-const ANOTHER_SECTION: usize = 2;
+/// Distance of a setting with the same key in an entirely different section: as much as for a typing error in the
+/// section.
+const OTHER_SECTION_DISTANCE: usize = 2;
 
 /// A properties file that has been read.
 #[derive(Debug, Clone, Copy)]
 pub struct PropertiesFile<'a> {
-    /// Its path, for messages.
+    /// Path of the file, for messages.
     pub path: &'a str,
-    /// Its text.
+    /// Contents of the file.
     pub text: &'a str,
 }
 
 /// A setting given by the caller, such as a flag of the command line.
 #[derive(Debug, Clone, Copy)]
 pub struct Override<'a> {
-    /// Where it comes from, for messages, such as `--rate`.
+    /// Origin of the setting for messages, such as `--rate`.
     pub name: &'a str,
     /// The setting, as `section.key`.
     pub key: &'a str,
@@ -41,9 +42,9 @@ pub struct Override<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{place}: {text}")]
 pub struct Problem {
-    /// Its place.
+    /// Place of the mistake: `file:line`, a variable or the name of an override.
     pub place: String,
-    /// What is wrong.
+    /// Description of the mistake.
     pub text: String,
 }
 
@@ -76,20 +77,21 @@ impl Layers {
         Self { values: SETTINGS.iter().map(default).collect(), problems: Vec::new() }
     }
 
-    pub(super) fn file(&mut self, file: PropertiesFile<'_>) {
+    /// Applies a properties file.
+    pub(super) fn apply_file(&mut self, file: PropertiesFile<'_>) {
         let newlines: Vec<usize> = file.text.match_indices('\n').map(|(newline, _)| newline).collect();
         let place = |at: usize| format!("{}:{}", file.path, newlines.partition_point(|&newline| newline < at) + 1);
         let (table, errors) = DeTable::parse_recoverable(file.text);
         for error in errors {
-            self.problem(place(error.span().map_or(0, |span| span.start)), error.message().to_owned());
+            self.add_problem(place(error.span().map_or(0, |span| span.start)), error.message().to_owned());
         }
         for (section, content) in in_order(table.get_ref()) {
             let name = section.get_ref().as_ref();
             if !SETTINGS.iter().any(|setting| setting.section == name) {
                 let sections = SETTINGS.iter().map(|setting| setting.section);
-                let closest = sections.filter_map(|section| Some((distance(name, section)?, section))).min();
-                let hint = question(closest.map(|(_, section)| section.to_owned()));
-                self.problem(
+                let closest = sections.filter_map(|section| Some((name_distance(name, section)?, section))).min();
+                let hint = suggestion(closest.map(|(_, section)| section.to_owned()));
+                self.add_problem(
                     place(section.span().start),
                     format!("[{}] is not a section of settings{hint}", shorten(name)),
                 );
@@ -97,68 +99,72 @@ impl Layers {
                 for (key, value) in in_order(settings) {
                     let path = format!("{name}.{}", key.get_ref());
                     let shown = &file.text[value.span()];
-                    self.set(&place(key.span().start), &path, &raw(value), shown);
+                    self.set_value(&place(key.span().start), &path, &raw_value(value), shown);
                 }
             } else {
                 let text = format!("{name}: expected a section, [{name}], got {}", shorten(&file.text[content.span()]));
-                self.problem(place(section.span().start), text);
+                self.add_problem(place(section.span().start), text);
             }
         }
     }
 
-    pub(super) fn environment(&mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
+    /// Applies environment variables; others than those of settings are ignored.
+    pub(super) fn apply_environment(&mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
         for (name, value) in variables {
             let name = name.to_string_lossy().into_owned();
             if !name.starts_with(VARIABLE_PREFIX) || OTHER_VARIABLES.contains(&name.as_str()) {
                 continue;
             }
             let Ok(text) = value.into_string() else {
-                self.problem(name, "expected text in UTF-8, got other bytes".to_owned());
+                self.add_problem(name, "expected text in UTF-8, got other bytes".to_owned());
                 continue;
             };
             match SETTINGS.iter().find(|setting| setting.variable() == name) {
-                Some(setting) => self.set(&name, &setting.path(), &RawValue::Plain(&text), &text),
+                Some(setting) => self.set_value(&name, &setting.path(), &RawValue::Plain(&text), &text),
                 None => {
-                    // Sections have no underscore.
+                    // Section names have no underscore, so the first underscore ends the section.
                     let path = name[VARIABLE_PREFIX.len()..].to_lowercase().replacen('_', ".", 1);
-                    let hint = question(nearest(&path).map(Setting::variable));
-                    self.problem(name, format!("this variable is not of a setting{hint}"));
+                    let hint = suggestion(nearest_setting(&path).map(Setting::variable));
+                    self.add_problem(name, format!("this variable is not of a setting{hint}"));
                 }
             }
         }
     }
 
-    pub(super) fn overrides(&mut self, overrides: &[Override<'_>]) {
+    /// Applies overrides.
+    pub(super) fn apply_overrides(&mut self, overrides: &[Override<'_>]) {
         for given in overrides {
-            self.set(given.name, given.key, &RawValue::Plain(given.text), given.text);
+            self.set_value(given.name, given.key, &RawValue::Plain(given.text), given.text);
         }
     }
 
-    pub(super) fn finish(self) -> Result<Vec<SettingValue>, ConfigError> {
+    /// The values, or all mistakes.
+    pub(super) fn into_values(self) -> Result<Vec<SettingValue>, ConfigError> {
         if self.problems.is_empty() { Ok(self.values) } else { Err(ConfigError(self.problems)) }
     }
 
-    fn set(&mut self, place: &str, path: &str, raw: &RawValue<'_>, shown: &str) {
+    /// Sets the setting with this path. `shown` is the value for messages.
+    fn set_value(&mut self, place: &str, path: &str, raw: &RawValue<'_>, shown: &str) {
         let Some(index) = SETTINGS.iter().position(|setting| setting.path() == path) else {
             let key = path.rsplit('.').next().unwrap_or(path);
-            let hint = match (nearest(path), xml::describe_name(key)) {
-                (Some(setting), _) => question(Some(setting.path())),
+            let hint = match (nearest_setting(path), xml::describe_name(key)) {
+                (Some(setting), _) => suggestion(Some(setting.path())),
                 (None, Some(place)) => format!("; {place}"),
                 (None, None) => "; `simpartner schema properties` lists all".to_owned(),
             };
-            return self.problem(place.to_owned(), format!("{} is not a setting{hint}", shorten(path)));
+            return self.add_problem(place.to_owned(), format!("{} is not a setting{hint}", shorten(path)));
         };
         let setting_type = SETTINGS[index].setting_type;
         match setting_type.accept(raw) {
             Some(value) => self.values[index] = value,
-            None => self.problem(
+            None => self.add_problem(
                 place.to_owned(),
                 format!("{path}: expected {}, got `{}`", setting_type.expected(), shorten(&setting_type.shown(shown))),
             ),
         }
     }
 
-    fn problem(&mut self, place: String, text: String) {
+    fn add_problem(&mut self, place: String, text: String) {
         match self.problems.len() {
             0..MAX_PROBLEMS => self.problems.push(Problem { place, text }),
             MAX_PROBLEMS => self.problems.push(Problem { place, text: "there is more wrong from here on".into() }),
@@ -176,7 +182,7 @@ fn in_order<'a, 'i>(
     entries.into_iter()
 }
 
-fn raw<'a>(value: &Spanned<DeValue<'_>>) -> RawValue<'a> {
+fn raw_value<'a>(value: &Spanned<DeValue<'_>>) -> RawValue<'a> {
     match value.get_ref() {
         DeValue::String(text) => RawValue::Typed(SettingValue::Text(text.to_string())),
         DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
@@ -189,28 +195,29 @@ fn raw<'a>(value: &Spanned<DeValue<'_>>) -> RawValue<'a> {
     }
 }
 
-/// The setting that a misspelt path such as `server.bnd` or `rate` most likely means: its key is the same, begins with the given
-/// one, or is a few letters away; so is its section, unless the keys are equal.
-fn nearest(path: &str) -> Option<&'static Setting> {
+/// The setting that a misspelt path such as `server.bnd` or `rate` most likely means. Its key is equal to the given
+/// one, begins with it, or differs by a few letters; the same holds for its section, unless the keys are equal.
+fn nearest_setting(path: &str) -> Option<&'static Setting> {
     let (section, key) = path.split_once('.').unwrap_or(("", path));
     let likeness = |setting: &'static Setting| {
-        let of_key = distance(key, setting.key)?;
-        let of_section = distance(section, setting.section);
+        let of_key = name_distance(key, setting.key)?;
+        let of_section = name_distance(section, setting.section);
         match of_section {
             Some(of_section) => Some(2 * of_key + of_section),
             None if section.is_empty() => Some(2 * of_key),
-            None => (setting.key == key).then_some(ANOTHER_SECTION),
+            None => (setting.key == key).then_some(OTHER_SECTION_DISTANCE),
         }
     };
     let like = SETTINGS.iter().enumerate().filter_map(|(place, setting)| Some((likeness(setting)?, place)));
     like.min().map(|(_, place)| &SETTINGS[place])
 }
 
-/// How far a word is from a name that it may be meant for; 0 if the name begins with it.
-fn distance(word: &str, name: &str) -> Option<usize> {
+/// Edit distance of a word from a name; 0 if the name begins with the word, `None` if they are not similar.
+fn name_distance(word: &str, name: &str) -> Option<usize> {
     if !word.is_empty() && name.starts_with(word) { Some(0) } else { near::distance(word, name) }
 }
 
-fn question(meant: Option<String>) -> String {
+/// The question whether another name was meant, or an empty text.
+fn suggestion(meant: Option<String>) -> String {
     meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
 }

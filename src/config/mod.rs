@@ -1,7 +1,7 @@
 //! The settings of a run, from four layers: defaults, a properties file, the environment, the caller's overrides.
 //!
-//! This module opens no file and reads no environment variable: the caller passes the text of the one and the list of the other.
-//! Start at `table`, the list of all settings, then [`Config::load`].
+//! This module opens no file and reads no environment variable: the caller passes the text of the file and the list of
+//! variables. Start at `table`, the list of all settings, then [`Config::load`].
 
 mod layers;
 mod setting_type;
@@ -25,34 +25,35 @@ use crate::{
 pub use layers::{ConfigError, Override, Problem, PropertiesFile};
 pub use text::default_properties;
 
-/// Every setting, accepted.
+/// All settings of a run, checked and converted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The world and its clock.
+    /// World and clock.
     pub simulation: SimulationConfig,
-    /// Whom the clock waits for in lockstep.
+    /// Members of the lockstep, for which the clock waits.
     pub lockstep: LockstepConfig,
-    /// The physics engine.
+    /// Physics engine.
     pub physics: simpartner_dynamics::Settings,
-    /// The log; `None` where it is not wanted.
+    /// Log; `None` if it is disabled.
     pub log: Option<recorder::Settings>,
-    /// The ports.
+    /// Server and its ports.
     pub server: server::Settings,
-    /// File that lists the ports of a running server; `None` writes none.
+    /// File that lists the ports of a running server; `None` if none is written.
     pub ports_file: Option<PathBuf>,
-    /// Port of the viewer's page; `None` where it is not wanted.
+    /// Port of the viewer's page; `None` if it is disabled.
     pub viewer_port: Option<u16>,
-    /// What is asked of the operating system.
+    /// Scheduling that is requested from the operating system.
     pub realtime: Scheduling,
+    /// All values as a properties file.
     effective: String,
 }
 
 /// The section `simulation`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulationConfig {
-    /// The world to simulate, or a robot in place of one.
+    /// File of the world to simulate, or of a robot in place of a world.
     pub world_file: PathBuf,
-    /// Whether the root of such a robot is fixed.
+    /// True if the root of such a robot is fixed.
     pub fixed_base: bool,
     /// Clock mode.
     pub mode: Mode,
@@ -60,15 +61,15 @@ pub struct SimulationConfig {
     pub rate: f64,
     /// Length of a step.
     pub timestep: Timestep,
-    /// Simulated time after which the run ends, in seconds; `None` is no end.
+    /// Simulated time after which the run ends, s; `None` for no end.
     pub duration_s: Option<f64>,
-    /// What all noise follows from.
+    /// Seed of all noise.
     pub seed: u64,
     /// True if the clock waits for PLAY.
     pub start_paused: bool,
-    /// How many steps the clock may be behind before it is overrun.
+    /// Largest number of steps that the clock may be behind; beyond it the clock is overrun.
     pub max_catchup_steps: u64,
-    /// What an overrun clock does.
+    /// Reaction to an overrun.
     pub on_overrun: OnOverrun,
 }
 
@@ -77,13 +78,13 @@ pub struct SimulationConfig {
 pub struct LockstepConfig {
     /// Names of the members, as on the control port.
     pub members: Vec<String>,
-    /// How long an answer may take.
+    /// Time that a member has for its answer.
     pub timeout: Duration,
-    /// What happens then.
+    /// Reaction to a timeout.
     pub on_timeout: OnTimeout,
 }
 
-/// The words that a setting takes; none for a setting of another type or a path that is no setting's.
+/// The words that a setting accepts; none for settings of other types and for unknown paths.
 pub fn choices(path: &str) -> &'static [&'static str] {
     match SETTINGS.iter().find(|setting| setting.path() == path).map(|setting| setting.setting_type) {
         Some(SettingType::Word(words)) => words,
@@ -104,17 +105,17 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let mut layers = Layers::defaults();
         if let Some(file) = file {
-            layers.file(file);
+            layers.apply_file(file);
         }
-        layers.environment(variables);
-        layers.overrides(overrides);
-        let mut config = Self::from_values(layers.finish()?).0;
+        layers.apply_environment(variables);
+        layers.apply_overrides(overrides);
+        let mut config = Self::from_values(layers.into_values()?).0;
         config.keep_ports(overrides);
         Ok(config)
     }
 
-    /// Ports that are overridden together with the offset are not moved by it: who names both means that very port. They become those
-    /// that the offset moves there.
+    /// Ports that are overridden together with the offset are not moved by it: the caller means exactly these ports.
+    /// They are replaced by the ports that the offset moves onto them.
     fn keep_ports(&mut self, overrides: &[Override<'_>]) {
         let is_given = |key| overrides.iter().any(|given| given.key == key);
         if !is_given("server.port_offset") {
@@ -129,10 +130,10 @@ impl Config {
         }
     }
 
-    /// The defaults with what this text of a properties file sets; the environment is left out.
+    /// The defaults and the settings of this text of a properties file. The environment is ignored.
     ///
     /// # Errors
-    /// As [`load`](Self::load); places begin with `properties:`.
+    /// Those of [`load`](Self::load); places begin with `properties:`.
     pub fn from_text(text: &str) -> Result<Self, ConfigError> {
         Self::load(Some(PropertiesFile { path: "properties", text }), [], &[])
     }
@@ -142,9 +143,9 @@ impl Config {
         &self.effective
     }
 
-    /// Also returns which settings were read, for the test that none is left unread.
+    /// Converts the values. The second result says for each setting whether it was read, for the test that all are.
     fn from_values(values: Vec<SettingValue>) -> (Self, Vec<bool>) {
-        let effective = text::effective(&values);
+        let effective = text::effective_text(&values);
         let mut accepted = AcceptedValues { read: vec![false; values.len()], values };
         let logged = accepted.boolean("log.enabled");
         let log = accepted.log();
@@ -169,7 +170,7 @@ struct AcceptedValues {
     read: Vec<bool>,
 }
 
-/// Why no conversion here can fail.
+/// Reason for which no conversion here can fail.
 const ACCEPTED: &str = "the setting's type accepts only values of this type and range";
 
 impl AcceptedValues {

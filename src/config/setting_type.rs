@@ -43,11 +43,11 @@ pub(super) enum SettingValue {
 /// A value as given, before the check against the setting's type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RawValue<'a> {
-    /// From a file, where texts are in quotes.
+    /// A value from a file, where texts are in quotes.
     Typed(SettingValue),
-    /// From a variable or an override, where they are not.
+    /// A value from a variable or an override, where texts are without quotes.
     Plain(&'a str),
-    /// From a file: a table, a list or a date, which no setting takes.
+    /// A table, a list or a date from a file, which no setting accepts.
     Other,
 }
 
@@ -68,16 +68,16 @@ impl SettingType {
             Self::Database => raw.text_if(|text| Database::parse(text).is_ok()),
             Self::Address => raw.text_if(|text| text.parse::<IpAddr>().is_ok()),
             Self::OptionalFile | Self::Names => raw.text_if(|_| true),
-            // A client sends it as a line of text.
+            // A client sends a secret as a line of text.
             Self::Secret => raw.text_if(|text| text.trim() == text && !text.contains(char::is_control)),
         }
     }
 
-    /// The given text as messages may show it: without a password.
+    /// The given text for messages: without passwords and secrets.
     pub(super) fn shown(self, text: &str) -> String {
         match self {
             Self::Database => {
-                // In a file it stands in quotes.
+                // A text from a file is in quotes.
                 let address = text.trim_matches(['"', '\'']);
                 text.replace(address, &recorder::without_password(address))
             }
@@ -86,7 +86,7 @@ impl SettingType {
         }
     }
 
-    /// What it accepts, for messages.
+    /// Description of the accepted values, for messages.
     pub(super) fn expected(self) -> String {
         match self {
             Self::Boolean => "true or false".into(),

@@ -1,5 +1,5 @@
-//! The table of all settings. Parsing, the names of environment variables, error messages and `properties.toml` are derived from
-//! it.
+//! The table of all settings. Parsing, the names of environment variables, error messages and `properties.toml` are
+//! derived from it.
 
 pub(super) use super::setting_type::{RawValue, SettingType, SettingValue};
 
@@ -9,25 +9,25 @@ pub(super) struct Setting {
     pub(super) section: &'static str,
     pub(super) key: &'static str,
     pub(super) setting_type: SettingType,
-    /// As it would be written on the command line.
+    /// Default value, as it would be written on the command line.
     pub(super) default: &'static str,
     pub(super) doc: &'static str,
 }
 
 impl Setting {
-    /// `section.key`.
+    /// Path of the setting, `section.key`.
     pub(super) fn path(&self) -> String {
         format!("{}.{}", self.section, self.key)
     }
 
-    /// Name of its environment variable.
+    /// Name of the setting's environment variable.
     pub(super) fn variable(&self) -> String {
         format!("{VARIABLE_PREFIX}{}_{}", self.section, self.key).to_uppercase()
     }
 }
 
-/// Variables with that prefix that are no settings: they are for the build (`build.rs`), for the tests (`tests/README.md`) and
-/// for programs that start a server.
+/// Variables with the prefix [`VARIABLE_PREFIX`] that are not settings. They are for the build (`build.rs`), for the
+/// tests (`tests/README.md`) and for programs that start a server.
 pub(super) const OTHER_VARIABLES: &[&str] = &[
     "SIMPARTNER_BIN",
     "SIMPARTNER_LONG_TESTS",
@@ -37,7 +37,7 @@ pub(super) const OTHER_VARIABLES: &[&str] = &[
     "SIMPARTNER_VIEWER",
 ];
 
-/// The prefix of all environment variables.
+/// Prefix of all environment variables.
 pub(super) const VARIABLE_PREFIX: &str = "SIMPARTNER_";
 
 const fn setting(
@@ -58,7 +58,7 @@ const fn integer(lowest: i64, highest: i64) -> SettingType {
     SettingType::Integer { lowest, highest }
 }
 
-/// Every setting, section by section, in the order of the file.
+/// All settings, in the order of the file: section by section.
 pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "simulation",

@@ -3,7 +3,8 @@
 use super::table::{SETTINGS, Setting, SettingType, SettingValue};
 use crate::recorder;
 
-const HEADER: &str = "\
+/// Comment at the top of the default properties file.
+const FILE_HEADER: &str = "\
 # Settings of simpartner, each with its default. Lengths, times and speeds carry their unit in the name.
 #
 # The value of a setting comes from the last of these sources that has it: the default, the properties file (this one, or the
@@ -28,7 +29,7 @@ const HEADER: &str = "\
 
 /// The text of `properties.toml` in the repository.
 pub fn default_properties() -> String {
-    let mut text = HEADER.to_owned();
+    let mut text = FILE_HEADER.to_owned();
     let defaults = super::layers::Layers::defaults().values;
     for (index, (setting, value)) in SETTINGS.iter().zip(&defaults).enumerate() {
         begin_section(&mut text, index);
@@ -46,8 +47,8 @@ pub fn default_properties() -> String {
     text
 }
 
-/// All values as a properties file, without comments. A token or a password is not shown, since logs are passed on.
-pub(super) fn effective(values: &[SettingValue]) -> String {
+/// All values as a properties file, without comments. Tokens and passwords are left out, because logs are passed on.
+pub(super) fn effective_text(values: &[SettingValue]) -> String {
     let mut text = String::new();
     for (index, (setting, value)) in SETTINGS.iter().zip(values).enumerate() {
         begin_section(&mut text, index);

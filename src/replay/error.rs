@@ -1,4 +1,4 @@
-//! Why a logged run cannot be repeated or continued.
+//! Errors of replays and forks.
 
 use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::BuildError;
@@ -12,7 +12,7 @@ use crate::{
     sim::{ScheduleError, SnapshotError},
 };
 
-/// Why a logged run cannot be repeated or continued.
+/// Errors in repeating or continuing a logged run.
 #[derive(Debug, Error)]
 pub enum ReplayError {
     /// The log cannot be read.
@@ -27,7 +27,7 @@ pub enum ReplayError {
     /// The engine cannot represent the world.
     #[error(transparent)]
     World(#[from] BuildError),
-    /// The log's run is a grasp task that cannot be made again.
+    /// The log's run is a grasp task that cannot be repeated.
     #[error(transparent)]
     Task(#[from] BatchError),
     /// A fork's sequence does not fit the world.
@@ -36,7 +36,7 @@ pub enum ReplayError {
     /// The caller names a step that the run does not have.
     #[error("run {run} has no step {step}; it has the steps {first} to {last}")]
     NoSuchStep {
-        /// The run.
+        /// Number of the run.
         run: i64,
         /// The step that was named.
         step: StepIndex,
@@ -45,15 +45,15 @@ pub enum ReplayError {
         /// Its last step.
         last: StepIndex,
     },
-    /// The caller gives a fork no time.
+    /// The duration of a fork is not above zero.
     #[error("expected seconds above 0, got {0}")]
     Duration(f64),
     /// The caller changes a setting that belongs to the state a fork starts from.
     #[error("{name}: a fork cannot change {key}, which belongs to the state that it starts from")]
     FixedSetting {
-        /// The name of the override.
+        /// Name of the override.
         name: String,
-        /// The setting.
+        /// Path of the setting.
         key: String,
     },
     /// The run is a fork, and the log lacks the state that it started from.
@@ -71,7 +71,7 @@ pub enum ReplayError {
         run: i64,
         /// The step.
         step: StepIndex,
-        /// Why not.
+        /// Reason.
         error: SnapshotError,
     },
     /// A logged command cannot be read.
@@ -81,7 +81,7 @@ pub enum ReplayError {
         step: StepIndex,
         /// The command.
         text: String,
-        /// Why not.
+        /// Reason.
         why: &'static str,
     },
     /// A row lies so far behind all others that it cannot belong to the run.
@@ -94,7 +94,7 @@ pub enum ReplayError {
         run: i64,
         /// The step of the row.
         step: StepIndex,
-        /// How many steps are logged.
+        /// Number of logged steps.
         logged: u64,
     },
     /// The log's model is not the one that its tables were written for.
@@ -105,7 +105,7 @@ pub enum ReplayError {
     OtherModel {
         /// The run.
         run: i64,
-        /// What differs.
+        /// Description of the difference.
         what: String,
     },
     /// There is nothing in the log to compare the steps with.
@@ -127,7 +127,7 @@ pub enum ReplayError {
     OtherSettings {
         /// The step of the fork.
         step: StepIndex,
-        /// Why not.
+        /// Reason.
         error: SnapshotError,
     },
 }

@@ -1,4 +1,4 @@
-//! A fork: a logged run repeated up to a step, and a new run that goes on from there with something changed.
+//! Forks: a logged run is repeated up to a step, and a new run continues from there with changes.
 
 use simpartner_description::Sequence;
 use simpartner_model::StepIndex;
@@ -13,37 +13,37 @@ use crate::{
     sim::Simulation,
 };
 
-/// Settings that belong to the state that a fork starts from.
-const FIXED: [&str; 3] = ["simulation.world_file", "simulation.timestep_s", "physics.engine"];
+/// Settings that a fork cannot change, since they belong to the state that it starts from.
+const FIXED_SETTINGS: [&str; 3] = ["simulation.world_file", "simulation.timestep_s", "physics.engine"];
 
-/// What a fork changes.
+/// Changes of a fork.
 #[derive(Debug, Clone, Copy)]
 pub struct ForkOptions<'a> {
-    /// The step after which the new run differs.
+    /// Last step of the original run; the new run begins after it.
     pub at: StepIndex,
-    /// Settings that change there.
+    /// Settings of the new run that differ.
     pub overrides: &'a [Override<'a>],
-    /// The commands from there on.
+    /// Commands of the new run.
     pub commands: ForkCommands<'a>,
-    /// Simulated seconds after the fork; `None` goes on to the end of the run or of the sequence.
+    /// Duration of the new run, simulated s; `None` continues to the end of the original run or of the sequence.
     pub duration_s: Option<f64>,
 }
 
 /// The commands that a fork plays.
 #[derive(Debug, Clone, Copy)]
 pub enum ForkCommands<'a> {
-    /// Those of the run.
+    /// The commands of the original run.
     OfTheRun,
-    /// None.
+    /// No commands.
     None,
-    /// Those of a sequence, counted from the step of the fork.
+    /// The commands of a sequence, whose steps count from the step of the fork.
     Of(&'a Sequence),
 }
 
-/// Repeats the run as far as the fork, and prepares the new run, which [`run::run`] carries out.
+/// Repeats the run up to the step of the fork, and prepares the new run for [`run::run`].
 ///
 /// # Errors
-/// When an option does not fit the run, or the run is not reproduced up to that step.
+/// An option does not fit the run, or the run is not reproduced up to that step.
 pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Progress) -> Result<Job, ReplayError> {
     let (run, at) = (replay.run.simulation_id, options.at);
     replay.check_has(at)?;
@@ -58,7 +58,8 @@ pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Pr
     let mut simulation = run::build_simulation(replay.simulation.world(), &config)?;
     let restored = simulation.restore(&replay.simulation.snapshot());
     restored.map_err(|error| ReplayError::OtherSettings { step: at, error })?;
-    // Before any command: what is submitted for the very next step acts on the devices at once.
+    // The snapshot is taken before any command is submitted, since commands for the next step act on the devices at
+    // once.
     let origin =
         Origin { parent: Some(run), step: at, chain_head: replay.chain.head(), state: simulation.snapshot().into() };
     let mut end = Some(replay.provenance.last);
@@ -79,11 +80,11 @@ pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Pr
 
 /// The run's configuration with the overrides of the fork.
 fn forked_config(replay: &Replay, overrides: &[Override<'_>]) -> Result<Config, ReplayError> {
-    if let Some(fixed) = overrides.iter().find(|given| FIXED.contains(&given.key)) {
+    if let Some(fixed) = overrides.iter().find(|given| FIXED_SETTINGS.contains(&given.key)) {
         return Err(ReplayError::FixedSetting { name: fixed.name.to_owned(), key: fixed.key.to_owned() });
     }
     let mut config = replay.config(overrides)?;
-    // The properties in the log have the address without its password.
+    // The properties in the log have the database's address without its password.
     let is_overridden = overrides.iter().any(|given| given.key == "log.database");
     if let Some(log) = config.log.as_mut().filter(|_| !is_overridden) {
         log.database = replay.database().clone();

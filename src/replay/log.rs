@@ -1,4 +1,4 @@
-//! What a log has of a run as a whole: how it was made, its texts, its devices.
+//! The parts of a log that describe a run as a whole: its provenance, its source texts, its devices.
 
 use std::collections::HashMap;
 
@@ -16,31 +16,34 @@ use crate::{
     sim::Simulation,
 };
 
-/// How many steps may be missing between two logged ones of a short log. A row farther behind counts as damaged, since a replay
-/// would take hours to get there.
-const MOST_MISSING: u64 = 1_000_000;
+/// Largest number of steps that may be missing between two logged ones of a short log. A row beyond that counts as
+/// damaged, since a replay would take hours to get there.
+const MAX_MISSING_STEPS: u64 = 1_000_000;
 
-/// How a run was made.
+/// Provenance of a run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Provenance {
-    /// The engine, as an engine identifies itself.
+    /// Identity of the engine: name, version and features.
     pub(super) engine: String,
     /// Version of the program.
     pub(super) program: String,
-    /// What the program was built for.
+    /// Target that the program was built for.
     pub(super) target: String,
-    /// The step after which this run goes on from another one, if it does: of a fork, or of a world that follows another one.
+    /// The step after which this run continues another run; `None` if it starts from the model. A fork continues a run,
+    /// and so does the run of an edited world.
     pub(super) goes_on_from: Option<StepIndex>,
-    /// The last step; of a run that was cut off the last that is logged.
+    /// The last step; for a run that was cut off, the last logged step.
     pub(super) last: StepIndex,
-    /// The last step made and the head of the chain after it, if every step up to there was with the log.
+    /// The last step made, and the head of the chain after it; `None` if steps are missing in the log.
     end: Option<(StepIndex, u64)>,
 }
 
 /// The texts that a run was made from.
 #[derive(Debug)]
 pub(super) struct SourceTexts {
+    /// Files of the model.
     pub(super) model: Vec<SourceFile>,
+    /// Text of the properties.
     pub(super) properties: String,
 }
 
@@ -68,7 +71,7 @@ impl Provenance {
                 program: row[3].text().to_owned(),
                 target: row[4].text().to_owned(),
                 goes_on_from: step(5),
-                // Steps from the next on that would be logged are not in the log, whatever the run's row says.
+                // The run cannot have reached the next step that would be logged, whatever its row says.
                 last: step(6).map_or(logged, |made| made.min(StepIndex(run.cadence.next(logged.0) - 1))),
                 end: step(6).zip(head),
             };
@@ -77,7 +80,8 @@ impl Provenance {
         Ok(found)
     }
 
-    /// The head of the chain after the last step, which the run's row has whether or not that step is logged.
+    /// Head of the chain after a step, if that is the run's last step. The run's row has it even if the step is not
+    /// logged.
     pub(super) fn head_after(&self, step: StepIndex) -> Option<u64> {
         self.end.filter(|(end, _)| *end == step).map(|(_, head)| head)
     }
@@ -89,7 +93,7 @@ fn last_logged(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<StepIndex, Re
     let table = Table::named("simulationRow").expect("the log has this table");
     let steps = inquiry.count(&Selection::all(table, run.simulation_id))?;
     let expected = run.cadence.span(first, steps);
-    if last - first > expected.saturating_mul(2).saturating_add(MOST_MISSING) {
+    if last - first > expected.saturating_mul(2).saturating_add(MAX_MISSING_STEPS) {
         return Err(ReplayError::MisplacedRow { run: run.simulation_id, step: StepIndex(last), logged: steps });
     }
     Ok(StepIndex(last))
@@ -112,8 +116,8 @@ impl SourceTexts {
     }
 }
 
-/// What commands are for, by their numbers in the log, which lists bodies and devices in the order of the model. If the two name different components, one
-/// of them was changed after the run.
+/// Targets of commands, by the numbers of their components in the log. The log lists bodies and devices in the order of
+/// the model. If log and model name different components, one of them was changed after the run.
 pub(super) fn match_targets(
     inquiry: &mut Inquiry,
     run: &RecordedRun,

@@ -1,4 +1,4 @@
-//! A logged run made again from its log, step by step, and compared with it.
+//! Replays: a logged run is repeated from its log, step by step, and compared with it.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -25,9 +25,9 @@ use crate::{
     sim::Simulation,
 };
 
-/// Steps whose commands and hashes are read at a time: enough that the queries cost little beside the steps, few enough that memory
-/// stays small and the progress moves.
-const CHUNK: u64 = 1024;
+/// Number of steps whose commands and hashes are read at once: so many that the queries cost little beside the steps,
+/// and so few that memory stays small and the progress moves.
+const CHUNK_STEPS: u64 = 1024;
 
 /// A run of a log, and the simulation that repeats it.
 pub struct Replay {
@@ -36,33 +36,33 @@ pub struct Replay {
     pub(super) provenance: Provenance,
     texts: SourceTexts,
     pub(super) simulation: Simulation,
-    /// Whether the run is a grasp task.
+    /// True if the run is a grasp task.
     is_task: bool,
     /// The chain of state hashes up to the simulation's present step.
     pub(super) chain: StateChain,
-    /// How many of the steps made have a hash in the log, which theirs equals.
+    /// Number of steps that were compared with a hash in the log and found equal.
     compared: u64,
-    /// What commands are for, by their numbers in the log.
+    /// Targets of commands, by the numbers of their components in the log.
     targets: HashMap<i64, Target>,
     record: StepRecord,
 }
 
-/// What became of repeating a run.
+/// Result of a replay.
 #[derive(Debug)]
 pub struct ReplayReport {
-    /// The run's number in the log.
+    /// Number of the run in the log.
     pub run: i64,
-    /// Its world.
+    /// Name of the run's world.
     pub world: String,
-    /// The engine that repeated it.
+    /// Identity of the engine that repeated the run.
     pub engine: String,
-    /// How many steps were made.
+    /// Number of steps that were made.
     pub steps: u64,
-    /// How many of them the log has a hash of.
+    /// Number of these steps that were compared with a hash in the log.
     pub compared: u64,
-    /// The head of the chain of state hashes after the last step made.
+    /// Head of the chain of state hashes after the last step.
     pub chain_head: u64,
-    /// The hash of the state after it.
+    /// Hash of the state after the last step.
     pub state_hash: String,
     /// The first step that differs from the log; the replay ends there.
     pub mismatch: Option<Mismatch>,
@@ -73,21 +73,21 @@ pub struct ReplayReport {
 pub struct Mismatch {
     /// The step.
     pub step: StepIndex,
-    /// The first number of it that differs; `None` if every logged number is the same.
+    /// The first logged number of the step that differs; `None` if all logged numbers are equal.
     pub deviation: Option<Deviation>,
 }
 
 impl Replay {
-    /// Builds the run's world as it was before its first step. Of a fork that is the state it started from.
+    /// Builds the run's world as it was before its first step. For a fork that is the state that it started from.
     ///
     /// # Errors
-    /// When the log cannot be read, or its parts do not fit each other.
+    /// The log cannot be read, or its parts do not fit each other.
     pub fn open(mut inquiry: Inquiry, run: RecordedRun) -> Result<Self, ReplayError> {
         let provenance = Provenance::read(&mut inquiry, &run)?;
         let texts = SourceTexts::read(&mut inquiry, run.simulation_id)?;
         let world = Arc::new(xml::read_kept(&texts.model)?);
-        let config = config(&run, &texts, &[])?;
-        // What drives a grasp task's gripper is no command; it follows from the task, which the log names.
+        let config = load_config(&run, &texts, &[])?;
+        // The gripper of a grasp task is not driven by commands, but by the task, which the log names.
         let task = grasp_batch::logged::engine(&texts.model)?;
         let is_task = task.is_some();
         let simulation = match task {
@@ -112,8 +112,8 @@ impl Replay {
         Ok(replay)
     }
 
-    /// What of engine, program and target is not as it was when the run was made: one sentence each. Where there are any, the
-    /// replay may give other bits.
+    /// Differences of engine, program and target from those of the original run, one sentence each. If there are any,
+    /// the replay may not be bit-identical.
     pub fn environment_changes(&self) -> Vec<String> {
         let here = [
             ("engine", self.simulation.engine_identity().to_string(), &self.provenance.engine),
@@ -124,10 +124,11 @@ impl Replay {
         changed.map(|(what, here, there)| format!("the {what} is {here}, and was {there}")).collect()
     }
 
-    /// Makes the steps up to `until`, or to the last one, and compares each with the log. Stops at the first that differs.
+    /// Makes the steps up to `until`, or to the last one, and compares each with the log. Stops at the first that
+    /// differs.
     ///
     /// # Errors
-    /// When the run has no such step, the log cannot be read, or it has no hash of any of these steps.
+    /// The run has no step `until`, the log cannot be read, or the log has no hash of any of these steps.
     pub fn run(&mut self, until: Option<StepIndex>, progress: &mut dyn Progress) -> Result<ReplayReport, ReplayError> {
         let first = self.simulation.step_index();
         let until = until.unwrap_or(self.provenance.last);
@@ -158,21 +159,22 @@ impl Replay {
         }
     }
 
-    /// Restores the newest logged snapshot of a step up to this one, if the log has any that is not older than the present state.
+    /// Restores the newest logged snapshot of a step up to this one, if the log has any that is not older than the
+    /// present state.
     pub(super) fn restore_nearest_snapshot(&mut self, step: StepIndex) -> Result<(), ReplayError> {
-        // A snapshot does not say how far a task is: its steps do.
+        // A snapshot does not contain the progress of a grasp task, so a task is repeated from its first step.
         if self.is_task {
             return Ok(());
         }
         let run = self.run.simulation_id;
-        let candidates = self.chunk("snapshot", self.simulation.step_index().0, step.0);
+        let candidates = self.select_steps("snapshot", self.simulation.step_index().0, step.0);
         let mut newest = None;
         self.inquiry.rows(&candidates, &["step"], |row| {
             newest = row[0].integer();
             Ok::<_, RecorderError>(())
         })?;
         let Some(step) = newest else { return Ok(()) };
-        let selection = self.chunk("snapshot", step as u64, step as u64);
+        let selection = self.select_steps("snapshot", step as u64, step as u64);
         let (simulation, chain) = (&mut self.simulation, &mut self.chain);
         self.inquiry.rows(&selection, &["chain_head", "state"], |row| {
             let (Some(head), state) = (row[0].integer(), row[1].bytes()) else { return Ok(()) };
@@ -193,7 +195,7 @@ impl Replay {
         progress.begin("making steps", until.0.saturating_sub(first));
         while self.simulation.step_index() < until {
             let from = self.simulation.step_index().0 + 1;
-            let to = until.0.min(from + CHUNK - 1);
+            let to = until.0.min(from + CHUNK_STEPS - 1);
             let mut commands = self.commands(from, to)?.into_iter().peekable();
             let mut hashes = self.hashes(from, to)?.into_iter().peekable();
             for step in (from..=to).map(StepIndex) {
@@ -220,7 +222,7 @@ impl Replay {
 
     /// The commands of these steps, in the order in which they took effect.
     pub(super) fn commands(&mut self, from: u64, to: u64) -> Result<Vec<(StepIndex, Command)>, ReplayError> {
-        let selection = self.chunk("command", from, to);
+        let selection = self.select_steps("command", from, to);
         let mut found = Vec::new();
         let (layout, targets) = (self.simulation.layout(), &self.targets);
         self.inquiry.rows(&selection, &["step", "componentID", "client", "text"], |row| {
@@ -243,7 +245,7 @@ impl Replay {
 
     /// The logged heads of the chain at these steps.
     fn hashes(&mut self, from: u64, to: u64) -> Result<Vec<(StepIndex, u64)>, ReplayError> {
-        let selection = self.chunk("simulationRow", from, to);
+        let selection = self.select_steps("simulationRow", from, to);
         let mut found = Vec::new();
         self.inquiry.rows(&selection, &["step", "state_hash"], |row| {
             if let (Some(step), Some(hash)) = (row[0].integer(), row[1].integer()) {
@@ -254,15 +256,15 @@ impl Replay {
         Ok(found)
     }
 
-    /// The rows of a table that belong to these steps of the run.
-    fn chunk(&self, table: &str, from: u64, to: u64) -> Selection {
+    /// Selects the rows of a table that belong to these steps of the run.
+    fn select_steps(&self, table: &str, from: u64, to: u64) -> Selection {
         let table = Table::named(table).expect("the log has this table");
         Selection { steps: Some((from, to)), ..Selection::all(table, self.run.simulation_id) }
     }
 
     /// The run's configuration with these overrides.
     pub(super) fn config(&self, overrides: &[Override<'_>]) -> Result<Config, ReplayError> {
-        config(&self.run, &self.texts, overrides)
+        load_config(&self.run, &self.texts, overrides)
     }
 
     /// The database of the log.
@@ -271,7 +273,7 @@ impl Replay {
     }
 }
 
-fn config(run: &RecordedRun, texts: &SourceTexts, overrides: &[Override<'_>]) -> Result<Config, ReplayError> {
+fn load_config(run: &RecordedRun, texts: &SourceTexts, overrides: &[Override<'_>]) -> Result<Config, ReplayError> {
     let path = format!("the properties of run {}", run.simulation_id);
     Ok(Config::load(Some(PropertiesFile { path: &path, text: &texts.properties }), [], overrides)?)
 }

@@ -1,4 +1,4 @@
-//! The ground of a repeated run with the ruts in it, as an elevation model.
+//! The ground of a repeated run with its ruts, as an elevation model.
 
 mod surface;
 
@@ -11,45 +11,45 @@ use simpartner_model::{Ground, Mechanism};
 use self::surface::{Surface, Window};
 use super::Replay;
 
-/// Cells of untouched ground around all ruts, so that their edges are seen.
-const MARGIN: i64 = 2;
+/// Number of cells of untouched ground around all ruts, so that their edges are visible.
+const MARGIN_CELLS: i64 = 2;
 
-/// The surface of the ground over the rectangle that something has pressed.
+/// Surface of the ground over the rectangle that contains all ruts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RutRelief {
-    /// Its heights in the world, m; NaN where there is no ground.
+    /// Heights, world frame, m; NaN where there is no ground.
     pub dem: Dem,
     /// x and z of the middle of the rectangle, m.
     pub middle: [f64; 2],
-    /// How many cells were pressed.
+    /// Number of cells with a rut.
     pub pressed: usize,
-    /// The largest depth below the surface that was there at first, along its normal, m.
+    /// Largest depth below the initial surface, along its normal, m.
     pub deepest: f64,
-    /// How many grounds have ruts that are left out: planes steeper than 60 degrees.
+    /// Number of grounds whose ruts are left out: planes steeper than 60 degrees.
     pub left_out: usize,
 }
 
-/// The deepest rut of each cell, by its numbers along x and z.
+/// Depth of the deepest rut in each cell, m, by the cell's numbers along x and z.
 type Depths = BTreeMap<[i64; 2], f64>;
 
 impl Replay {
-    /// The ground with its ruts as the steps made so far have left it, a sample each `cell` m; [`simpartner_dynamics::RUT_CELL`] is what the engine
-    /// keeps. `None` where nothing was pressed.
+    /// The ground with its ruts after the steps made so far, with a sample every `cell` m. The engine keeps ruts in
+    /// cells of [`simpartner_dynamics::RUT_CELL`]. `None` without ruts.
     ///
     /// # Errors
-    /// A sentence: there would be too many samples.
+    /// There would be too many samples; the error is a sentence.
     pub fn ruts(&self, cell: f64) -> Result<Option<RutRelief>, String> {
         let mechanism = &self.simulation.world().mechanism;
-        relief(mechanism, |ground| self.simulation.ruts(ground), cell)
+        relief_of(mechanism, |ground| self.simulation.ruts(ground), cell)
     }
 }
 
-fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) -> Result<Option<RutRelief>, String> {
+fn relief_of(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) -> Result<Option<RutRelief>, String> {
     let (mut surfaces, mut left_out) = (Vec::new(), 0);
     for (number, ground) in mechanism.grounds.iter().enumerate() {
         let ruts = ruts(number);
         match has_heights(ground) {
-            true => surfaces.push((ground, depths(&ruts, cell))),
+            true => surfaces.push((ground, rut_depths(&ruts, cell))),
             false => left_out += usize::from(!ruts.is_empty()),
         }
     }
@@ -59,8 +59,8 @@ fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) ->
         [[low[0].min(at[0]), low[1].min(at[1])], [high[0].max(at[0]), high[1].max(at[1])]]
     };
     let [low, high] = pressed().fold([start; 2], fold);
-    let low = low.map(|number| number - MARGIN);
-    let points = [0, 1].map(|axis| (high[axis] + MARGIN - low[axis] + 1) as usize);
+    let low = low.map(|number| number - MARGIN_CELLS);
+    let points = [0, 1].map(|axis| (high[axis] + MARGIN_CELLS - low[axis] + 1) as usize);
     if points[0].saturating_mul(points[1]) > MAX_SAMPLES {
         return Err(format!(
             "the ruts reach over {} x {} cells of {cell} m, and at most {MAX_SAMPLES} are written; take larger cells",
@@ -69,11 +69,12 @@ fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) ->
     }
     let place = |number: i64| (number as f64 + 0.5) * cell;
     let window = Window { low: low.map(|number| number - 1), points: points.map(|count| count + 2), cell };
-    let surfaces: Vec<_> = surfaces.iter().map(|(ground, depths)| (Surface::of(ground, window), depths)).collect();
+    let surfaces: Vec<_> = surfaces.iter().map(|(ground, depths)| (Surface::new(ground, window), depths)).collect();
     let height = |at: [i64; 2]| {
-        let lowered =
-            |(surface, depths): &(Surface, &Depths)| surface.lowered(at, depths.get(&at).copied().unwrap_or(0.0));
-        // The highest ground is the one that is seen; the maximum of a number and NaN is the number.
+        let lowered = |(surface, depths): &(Surface, &Depths)| {
+            surface.pressed_height(at, depths.get(&at).copied().unwrap_or(0.0))
+        };
+        // The highest ground is the visible one. The maximum of a number and NaN is the number.
         surfaces.iter().filter_map(lowered).fold(f64::NAN, f64::max)
     };
     let cells = (0..points[0]).flat_map(|i| (0..points[1]).map(move |j| [low[0] + i as i64, low[1] + j as i64]));
@@ -87,7 +88,7 @@ fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) ->
     }))
 }
 
-/// Whether its ruts are by x and z.
+/// True if the heights of a ground are a function of x and z; steep planes are excluded.
 fn has_heights(ground: &Ground) -> bool {
     match ground {
         Ground::Plane(plane) => plane.normal.y > 0.5,
@@ -95,7 +96,7 @@ fn has_heights(ground: &Ground) -> bool {
     }
 }
 
-fn depths(ruts: &[Rut], cell: f64) -> Depths {
+fn rut_depths(ruts: &[Rut], cell: f64) -> Depths {
     let mut depths = Depths::new();
     for rut in ruts {
         let deepest: &mut f64 = depths.entry(rut.place.map(|along| (along / cell).floor() as i64)).or_default();

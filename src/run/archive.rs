@@ -1,5 +1,5 @@
-//! The recorder's logs as the server's archive. The recorder and the server do not know each other; this adapter knows both, and
-//! reads each run's model from the texts in its log.
+//! Adapter of the recorder's logs to the server's archive. Recorder and server do not know each other; this adapter
+//! knows both. It reads each run's model from the texts in its log.
 
 use std::{
     collections::VecDeque,
@@ -15,8 +15,8 @@ use crate::{
     server::{Answer, Archive, ArchiveError, LogFigures, LoggedCommands, LoggedEvent, LoggedRun, RunModel},
 };
 
-/// How many models are cached. A model does not change, and reading one takes as long as a whole request may.
-const MODELS: usize = 4;
+/// Largest number of cached models. A model does not change, and reading it takes as long as a whole request may.
+const MAX_CACHED_MODELS: usize = 4;
 
 /// The recorded runs of a database.
 pub struct LogArchive {
@@ -25,7 +25,7 @@ pub struct LogArchive {
 }
 
 impl LogArchive {
-    /// The runs of this database, which need not exist yet.
+    /// The archive of a database, which need not exist yet.
     pub fn new(database: &Database) -> Self {
         Self { reader: Reader::new(database), models: Mutex::default() }
     }
@@ -41,7 +41,7 @@ impl LogArchive {
     }
 
     /// The cached models. The list is consistent between any two statements, so a panic elsewhere does not corrupt it.
-    fn cached(&self) -> std::sync::MutexGuard<'_, VecDeque<(i64, Arc<RunModel>)>> {
+    fn lock_models(&self) -> std::sync::MutexGuard<'_, VecDeque<(i64, Arc<RunModel>)>> {
         self.models.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -66,14 +66,14 @@ impl Archive for LogArchive {
 
     fn model(&self, run: i64) -> Answer<'_, Option<Arc<RunModel>>> {
         Box::pin(async move {
-            let found = self.cached().iter().find(|(id, _)| *id == run).map(|(_, model)| Arc::clone(model));
+            let found = self.lock_models().iter().find(|(id, _)| *id == run).map(|(_, model)| Arc::clone(model));
             if found.is_some() {
                 return Ok(found);
             }
             let model = self.read_model(run).await?;
             if let Some(model) = &model {
-                let mut cached = self.cached();
-                cached.truncate(MODELS - 1);
+                let mut cached = self.lock_models();
+                cached.truncate(MAX_CACHED_MODELS - 1);
                 cached.push_front((run, Arc::clone(model)));
             }
             Ok(model)
@@ -131,7 +131,7 @@ impl Archive for LogArchive {
     }
 }
 
-/// The size and growth of the log being written, for the server's `STATE`.
+/// Size and growth of the log that is being written, for the server's `STATE`.
 #[derive(Debug)]
 pub(super) struct LogStatus(pub(super) Arc<RecorderStatus>);
 

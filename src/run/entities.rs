@@ -1,4 +1,5 @@
-//! The worlds in which a run goes on when robots come and go. The server knows neither files nor settings nor the log; this adapter knows them all.
+//! World edits of a run: the worlds in which it continues when robots are added or removed. The server knows neither
+//! files nor settings nor the log; this adapter knows them all.
 
 use std::{
     path::PathBuf,
@@ -24,13 +25,13 @@ use crate::{
     sim::Simulation,
 };
 
-/// The next worlds of a run.
+/// Builder of the edited worlds of a run.
 #[derive(Debug)]
 pub(super) struct NextWorlds {
     config: Config,
-    /// Where the log finds the next world; none without a log.
+    /// Queue in which the log finds the next world, and the grants of the physics thread; unset without a log.
     log: OnceLock<(AnnouncedWorlds, String)>,
-    /// The file of ports, written anew.
+    /// Path of the ports file, which is rewritten for each world; `None` if it is not written.
     ports_file: Mutex<Option<PathBuf>>,
 }
 
@@ -39,19 +40,20 @@ impl NextWorlds {
         Self { config: config.clone(), log: OnceLock::new(), ports_file: Mutex::new(config.ports_file.clone()) }
     }
 
-    /// Tells the log of worlds from now on, whose physics thread has these grants.
+    /// Sets the queue to the log, and the grants of the physics thread. From now on new worlds are announced to the
+    /// log.
     pub(super) fn tell(&self, worlds: AnnouncedWorlds, grants: String) {
-        // Of two, the first stays.
+        // A second call has no effect.
         let _ = self.log.set((worlds, grants));
     }
 
-    /// From now on nothing is written: the file of ports is about to be removed.
+    /// Stops writing the ports file, because it is about to be removed.
     pub(super) fn close(&self) {
         *self.ports_file.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn build(&self, world: Result<World, Diagnostics>, number: u32) -> Result<Simulation, String> {
-        let world = Arc::new(world.map_err(|problems| in_a_line(&problems))?);
+        let world = Arc::new(world.map_err(|problems| one_line(&problems))?);
         let simulation = prepare::build_simulation(&world, &self.config).map_err(|error| error.to_string())?;
         Ok(simulation.of_world(number))
     }
@@ -81,7 +83,7 @@ impl Entities for NextWorlds {
             port_offset: spawn.port_offset.map_or(PortOffset::Free, PortOffset::By),
         };
         let simulation = self.build(xml::add_robot(world, &newcomer, taken), number)?;
-        // It stands behind all others.
+        // The new robot is the last one.
         let name = simulation.world().mechanism.robots.last().map(|robot| robot.name.clone());
         Ok((simulation, name.unwrap_or_default()))
     }
@@ -111,16 +113,16 @@ impl Entities for NextWorlds {
     }
 }
 
-/// The problems in one line.
-fn in_a_line(problems: &Diagnostics) -> String {
-    /// More are no help on a wire.
-    const MOST: usize = 3;
-    let told = problems.problems.iter().take(MOST).map(|problem| {
+/// The problems as one line of text, for the protocol.
+fn one_line(problems: &Diagnostics) -> String {
+    /// Largest number of problems in the line.
+    const MAX_PROBLEMS: usize = 3;
+    let told = problems.problems.iter().take(MAX_PROBLEMS).map(|problem| {
         let help = problem.help.as_deref().map_or(String::new(), |help| format!("; {help}"));
         format!("{}:{}:{}: {}{help}", problem.path, problem.line, problem.column, problem.message)
     });
     let mut line = told.collect::<Vec<_>>().join("; ");
-    let more = problems.problems.len().saturating_sub(MOST) + problems.more;
+    let more = problems.problems.len().saturating_sub(MAX_PROBLEMS) + problems.more;
     if more > 0 {
         line += &format!("; and {more} more");
     }

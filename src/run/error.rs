@@ -1,4 +1,4 @@
-//! Why a run could not start or did not end properly.
+//! Errors of runs.
 
 use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::BuildError;
@@ -7,36 +7,36 @@ use thiserror::Error;
 
 use crate::{realtime::ThreadError, recorder::RecorderError, server::ServerError};
 
-/// Why a run could not start, or why its physics thread died.
+/// Errors that keep a run from starting, or end its physics thread.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// Model or sequence files with problems.
+    /// Model or sequence files have problems.
     #[error(transparent)]
     Files(#[from] Diagnostics),
-    /// A world that the engine cannot represent.
+    /// The engine cannot represent the world.
     #[error(transparent)]
     World(#[from] BuildError),
-    /// A setting that does not fit the world.
+    /// A setting does not fit the world.
     #[error("{key}: {what}")]
     Setting {
-        /// The setting, as `section.key`.
+        /// Path of the setting, `section.key`.
         key: &'static str,
-        /// What is wrong with it.
+        /// Description of the error.
         what: String,
     },
-    /// The log.
+    /// The log failed.
     #[error(transparent)]
     Log(#[from] RecorderError),
-    /// The ports.
+    /// A port cannot be opened.
     #[error(transparent)]
     Ports(#[from] ServerError),
-    /// The file of ports.
+    /// The ports file cannot be written.
     #[error(transparent)]
     PortsFile(#[from] PortsFileError),
-    /// Threads.
+    /// The physics thread failed.
     #[error(transparent)]
     Thread(#[from] ThreadError),
-    /// The operating system gave no async runtime.
+    /// The operating system provides no async runtime.
     #[error(transparent)]
     System(#[from] std::io::Error),
 }

@@ -1,4 +1,5 @@
-//! A simulation that is ready for its first step: `run` starts it, and `check` approves of a model that it can be built from.
+//! Preparation of a simulation up to its first step: `run` then starts it, and `check` accepts a model from which it
+//! can be built.
 
 use std::{path::Path, sync::Arc};
 
@@ -23,32 +24,33 @@ use crate::{
 
 /// A simulation that is ready to run, with its configuration.
 pub struct Job {
-    /// The simulation; the commands of its sequence are scheduled.
+    /// The simulation, with the commands of its sequence scheduled.
     pub simulation: Simulation,
-    /// Its configuration.
+    /// Configuration of the run.
     pub config: Config,
-    /// The last step, if the run ends by itself.
+    /// The last step; `None` if the run does not end by itself.
     pub end: Option<StepIndex>,
-    /// The run that this one continues, if it does not start from the model.
+    /// The run that this one continues; `None` if it starts from the model.
     pub origin: Option<Origin>,
 }
 
 impl Job {
-    /// Reads the world or robot that the configuration names, and the sequence if there is one, and builds the simulation.
+    /// Reads the world or robot that the configuration names, and the sequence if there is one, and builds the
+    /// simulation.
     ///
     /// # Errors
-    /// What is wrong with the files, or what of them cannot be simulated, with its place.
+    /// The files have errors, or contents that cannot be simulated; the error gives the place.
     pub fn read(config: Config, sequence: Option<&Path>) -> Result<Self, RunError> {
         let world = Arc::new(xml::read_world_or_robot(&config.simulation.world_file, config.simulation.fixed_base)?);
         let sequence = sequence.map(xml::read_sequence).transpose()?;
         Self::new(&world, sequence.as_ref(), config)
     }
 
-    /// Builds the simulation of a world that has been read: the engine, the devices, the members of the lockstep. The commands of
-    /// the sequence count from step 0.
+    /// Builds the simulation of a world that has been read: the engine, the devices, the members of the lockstep. The
+    /// commands of the sequence count from step 0.
     ///
     /// # Errors
-    /// What of the world or the settings cannot be simulated, with its place.
+    /// The world or the settings cannot be simulated; the error gives the place.
     pub fn new(world: &Arc<World>, sequence: Option<&Sequence>, config: Config) -> Result<Self, RunError> {
         let at = |place: &str, what: String| Diagnostics::from(Diagnostic::at_place(place, &world.sources, what));
         let mut simulation = build_simulation(world, &config).map_err(|error| at(&error.place, error.what))?;
@@ -61,10 +63,10 @@ impl Job {
         Ok(Self { simulation, config, end, origin: None })
     }
 
-    /// What of the world can be simulated but is hardly meant.
+    /// Warnings: the world can be simulated, but these parts of it are probably mistakes.
     ///
     /// # Errors
-    /// When the world cannot be built.
+    /// The world cannot be built.
     pub fn warnings(&self) -> Result<Vec<Warning>, RunError> {
         warnings(self.simulation.world(), false, &self.config)
     }
@@ -78,16 +80,17 @@ impl Job {
     }
 }
 
-/// The world at step 0 under a configuration's physics and seed.
+/// Builds the simulation of a world at step 0 with a configuration's physics and seed.
 ///
 /// # Errors
-/// When the engine cannot represent something in the world.
+/// The engine cannot represent something in the world.
 pub fn build_simulation(world: &Arc<World>, config: &Config) -> Result<Simulation, BuildError> {
     let settings = &config.simulation;
     Simulation::seeded(Arc::clone(world), settings.timestep, config.physics.clone(), settings.seed)
 }
 
-/// The step that ends the run: the configured duration, or in fast mode the end of a sequence that waits for no reading.
+/// The step that ends the run: the configured duration, or in fast mode the end of a sequence that waits for no
+/// reading.
 fn end_of(config: &Config, timeline: Option<&Timeline>) -> Option<StepIndex> {
     let settings = &config.simulation;
     let duration = settings.duration_s.map(|duration| settings.timestep.steps_in(duration));
@@ -95,7 +98,7 @@ fn end_of(config: &Config, timeline: Option<&Timeline>) -> Option<StepIndex> {
     duration.or(sequence).map(StepIndex)
 }
 
-/// Whom the clock waits for in lockstep: the configured ports, or else the combined ports of all robots.
+/// Settings of the lockstep. Its members are the configured ports, or by default the combined ports of all robots.
 pub(super) fn lockstep(config: &Config, layout: &Layout) -> Result<LockstepSettings, RunError> {
     let LockstepConfig { members, timeout, on_timeout } = &config.lockstep;
     let named = members.iter().map(|name| protocol::lockstep_member(layout, name));
@@ -116,12 +119,12 @@ pub(super) fn lockstep(config: &Config, layout: &Layout) -> Result<LockstepSetti
     Ok(LockstepSettings { members, timeout: *timeout, on_timeout: *on_timeout })
 }
 
-/// What the program was built for: architecture and operating system. Floating-point results may differ between targets.
+/// Target of this build: architecture and operating system. Floating-point results may differ between targets.
 pub fn target() -> String {
     format!("{} {}", std::env::consts::ARCH, std::env::consts::OS)
 }
 
-/// What the log says of the run as a whole.
+/// Description of the run as a whole, for the log.
 pub(super) fn describe(simulation: &Simulation, config: &Config) -> RunDescription {
     let world = simulation.world();
     // The engine was built with these masses, so they can be computed.
@@ -140,17 +143,18 @@ pub(super) fn describe(simulation: &Simulation, config: &Config) -> RunDescripti
     }
 }
 
-/// What of a world can be simulated but is hardly meant; `alone` is a robot without a world.
+/// Warnings: the world can be simulated, but these parts of it are probably mistakes. `alone` is true for a robot
+/// without a world.
 ///
 /// # Errors
-/// When the world cannot be built.
+/// The world cannot be built.
 pub fn warnings(world: &World, alone: bool, config: &Config) -> Result<Vec<Warning>, RunError> {
     let mut warnings = sim::warnings(world, alone)?;
     warnings.extend(taken_ports(world, config));
     Ok(warnings)
 }
 
-/// Ports of the model that the server opens for itself.
+/// Warnings for ports of the model that the server also opens for itself.
 fn taken_ports(world: &World, config: &Config) -> Vec<Warning> {
     let own =
         [(config.server.control_port, "server.control_port"), (config.viewer_port.unwrap_or_default(), "viewer.port")];

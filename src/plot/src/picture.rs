@@ -1,4 +1,5 @@
-//! Plots as a bitmap in PNG. Text is set in a font of the system: a built-in one would take more space than all other code for plots.
+//! Plots as PNG bitmaps. Text is set in a font of the system, because a built-in font would take more space than all
+//! other code for plots.
 
 use std::sync::Arc;
 
@@ -7,11 +8,12 @@ use thiserror::Error;
 
 use super::Document;
 
-/// Sans-serif font families in the order of preference: those of Windows, Android and macOS, then those of Linux distributions.
-const FAMILIES: [&str; 7] =
+/// Sans-serif font families in the order of preference: those of Windows, Android and macOS, then those of Linux
+/// distributions.
+const FONT_FAMILIES: [&str; 7] =
     ["Segoe UI", "Roboto", "Helvetica Neue", "DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial"];
 
-/// Why there is no picture.
+/// Errors in drawing a picture.
 #[derive(Debug, Error)]
 pub enum PictureError {
     /// The system has no font.
@@ -20,7 +22,7 @@ pub enum PictureError {
     /// The drawing is not valid.
     #[error("the plot cannot be drawn: {0}")]
     Drawing(#[from] usvg::Error),
-    /// It is too large, or has no size.
+    /// The drawing is too large, or has no size.
     #[error("the plot has a size that no picture can have")]
     Size,
     /// The bitmap could not be encoded.
@@ -29,15 +31,15 @@ pub enum PictureError {
 }
 
 impl Document {
-    /// The picture, in PNG.
+    /// The document as a PNG file.
     ///
     /// # Errors
-    /// When the system has no font.
+    /// The system has no font, or the drawing cannot be rendered.
     pub fn png(&self) -> Result<Vec<u8>, PictureError> {
         let mut fonts = usvg::fontdb::Database::new();
         fonts.load_system_fonts();
         let has = |family: &str| fonts.faces().any(|face| face.families.iter().any(|(name, _)| name == family));
-        let family = match FAMILIES.into_iter().find(|family| has(family)) {
+        let family = match FONT_FAMILIES.into_iter().find(|family| has(family)) {
             Some(family) => family.to_owned(),
             None => {
                 let any = fonts.faces().find(|face| !face.monospaced).or(fonts.faces().next());

@@ -1,4 +1,4 @@
-//! What the server's command line and those of its clients share: [`output`], the one way in which they print, and
+//! Code that the command lines of the server and of its clients share: [`output`], through which they print, and
 //! [`ServerArguments`], the flags that name a server.
 
 pub mod output;

@@ -1,8 +1,9 @@
-//! Standard output and standard error of a command: the one way in which this program and its clients print.
+//! Standard output and standard error of a command. This program and its clients print only through this module.
 //!
-//! A reader that closes the pipe, as `head` does, ends the output and not the program. Any other failure of standard output, such
-//! as a full disk, is kept; [`finish`] reports it at the end, once. A failure of standard error is ignored, since there is nowhere to
-//! report it. Texts may quote files and clients: their control characters are shown as escapes and never reach a terminal.
+//! A reader that closes the pipe, as `head` does, ends the output but not the program. Any other failure of standard
+//! output, such as a full disk, is kept, and [`finish`] reports it once at the end. A failure of standard error is
+//! ignored, since there is nowhere to report it. Texts may quote files and clients; their control characters are
+//! escaped and never reach a terminal.
 
 use std::{
     fmt::{self, Display},
@@ -14,28 +15,31 @@ use std::{
 use simpartner_wire::signal::printable;
 use thiserror::Error;
 
-/// Standard output could not be written to.
+/// Error: standard output could not be written to.
 #[derive(Debug, Error)]
 #[error("standard output cannot be written to: {0}\nhelp: is the disk full that it goes to?")]
 pub struct OutputError(io::Error);
 
-/// The state of standard output.
+/// State of standard output.
 #[derive(Debug)]
 enum State {
+    /// Standard output accepts data.
     Open,
-    /// Its reader is gone, or its failure has been reported.
+    /// The reader of standard output is gone, or its failure has been reported.
     Closed,
+    /// Writing failed, and the error has not been reported yet.
     Failed(io::Error),
 }
 
-static STATE: Mutex<State> = Mutex::new(State::Open);
+static OUTPUT_STATE: Mutex<State> = Mutex::new(State::Open);
 
-/// The state is consistent between any two statements, so a panic elsewhere does not corrupt it.
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks the state of standard output. It is consistent between any two statements, so a panic elsewhere does not
+/// corrupt it.
+fn lock_state() -> MutexGuard<'static, State> {
+    OUTPUT_STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes data to standard output. Once it has ended, nothing more is written.
+/// Writes data to standard output. Once standard output is closed, nothing more is written.
 pub fn print(text: impl Display) {
     // A failure is kept for `finish`.
     let _ = Stdout.write_all(printable(&text.to_string()).as_bytes()).and_then(|()| Stdout.flush());
@@ -46,15 +50,15 @@ pub fn line(text: impl Display) {
     print(format_args!("{text}\n"));
 }
 
-/// Writes the summary of work whose result is kept elsewhere. Where standard output takes it not, as on a full disk, it goes to standard
-/// error, and the program does not fail by it.
+/// Writes the summary of work whose result is kept elsewhere. If standard output fails, as on a full disk, the summary
+/// goes to standard error, and the program does not fail.
 pub fn summary(text: impl Display) {
     let text = printable(&text.to_string()).into_owned();
     let written = Stdout.write_all(text.as_bytes()).and_then(|()| Stdout.flush());
     if written.is_ok() {
         return;
     }
-    let failed = std::mem::replace(&mut *state(), State::Closed);
+    let failed = std::mem::replace(&mut *lock_state(), State::Closed);
     if let State::Failed(error) = failed {
         note(format_args!("warning: standard output cannot be written to ({error}); its text follows here"));
         tell(text);
@@ -71,24 +75,25 @@ pub fn tell(text: impl Display) {
     let _ = Stderr.write_all(printable(&text.to_string()).as_bytes());
 }
 
-/// Ends the output.
+/// Flushes and closes standard output.
 ///
 /// # Errors
-/// When some of it could not be written, for another reason than that nobody reads on.
+/// Some data could not be written, for another reason than that the reader has closed the pipe.
 pub fn finish() -> Result<(), OutputError> {
     let _ = Stdout.flush();
-    match std::mem::replace(&mut *state(), State::Closed) {
+    match std::mem::replace(&mut *lock_state(), State::Closed) {
         State::Failed(error) => Err(OutputError(error)),
         State::Open | State::Closed => Ok(()),
     }
 }
 
-/// Whether nothing more can be written to standard output.
+/// True if nothing more can be written to standard output.
 pub fn has_ended() -> bool {
-    !matches!(*state(), State::Open)
+    !matches!(*lock_state(), State::Open)
 }
 
-/// The exit code of a program: reports what [`finish`] finds, which makes a success a failure.
+/// Finishes the output and returns the exit code of the program. An error of [`finish`] is reported, and turns a
+/// success into a failure.
 pub fn exit(code: ExitCode) -> ExitCode {
     match finish() {
         Ok(()) => code,
@@ -99,7 +104,7 @@ pub fn exit(code: ExitCode) -> ExitCode {
     }
 }
 
-/// The command line that a program has: of its verbs and flags all take negative numbers as values.
+/// The command-line definition of a program, with all flags of all verbs accepting negative numbers as values.
 pub fn command<P: clap::CommandFactory>() -> clap::Command {
     take_negative_numbers(P::command())
 }
@@ -113,10 +118,10 @@ fn take_negative_numbers(command: clap::Command) -> clap::Command {
     command.mut_subcommands(take_negative_numbers)
 }
 
-/// Reads a command line that begins with the program's name.
+/// Parses a command line that begins with the program's name.
 ///
 /// # Errors
-/// What clap says of a mistake, or in place of arguments for `--help` and `--version`.
+/// Clap's error for a mistake, or its text for `--help` and `--version`.
 pub fn parse<P: clap::Parser>(
     line: impl IntoIterator<Item = impl Into<std::ffi::OsString> + Clone>,
 ) -> Result<P, clap::Error> {
@@ -125,10 +130,10 @@ pub fn parse<P: clap::Parser>(
     P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Reads the command line of this process.
+/// Parses the command line of this process. The text for `--help`, `--version` or a mistake is printed.
 ///
 /// # Errors
-/// The exit code after `--help`, `--version`, or a mistake, which is printed.
+/// The exit code after `--help`, `--version`, or a mistake.
 pub fn arguments<P: clap::Parser>() -> Result<P, ExitCode> {
     parse(std::env::args_os()).map_err(|error| {
         let code = u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
@@ -144,23 +149,24 @@ pub fn arguments<P: clap::Parser>() -> Result<P, ExitCode> {
     })
 }
 
-/// Standard output without escaping, for data that streams or has colours of our own. An error means that nothing more can be
-/// written; the caller stops and need not report it.
+/// Standard output without escaping, for streamed data and for text with our own colours. An error means that nothing
+/// more can be written; the caller stops and need not report it.
 #[derive(Debug, Clone, Copy)]
 pub struct Stdout;
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        attempt(|| io::stdout().write(bytes))
+        guard_write(|| io::stdout().write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        attempt(|| io::stdout().flush())
+        guard_write(|| io::stdout().flush())
     }
 }
 
-fn attempt<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let mut state = state();
+/// Writes to standard output if it is open, and keeps the state up to date.
+fn guard_write<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let mut state = lock_state();
     if !matches!(*state, State::Open) {
         return Err(io::ErrorKind::BrokenPipe.into());
     }
@@ -175,7 +181,7 @@ fn attempt<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     })
 }
 
-/// Standard error without escaping, for messages that have colours of our own. It never fails.
+/// Standard error without escaping, for messages with our own colours. Writing never fails.
 #[derive(Debug, Clone, Copy)]
 pub struct Stderr;
 
@@ -190,14 +196,15 @@ impl Write for Stderr {
     }
 }
 
-/// A number for people: at most six significant digits, so that 9.9 kg made of eight parts are not 9.900000000000002 kg.
+/// A number that is displayed with at most six significant digits, so that the sum of eight parts is 9.9 kg and not
+/// 9.900000000000002 kg.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounded(pub f64);
 
 impl Display for Rounded {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = format!("{:.5e}", self.0);
-        // NaN and infinity have no exponent, and stay as they are.
+        // NaN and infinity are displayed unchanged.
         let rounded: f64 = short.parse().unwrap_or(self.0);
         match rounded.abs() {
             0.0 => write!(formatter, "0"),

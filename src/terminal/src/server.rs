@@ -1,11 +1,11 @@
-//! How a command line names a server.
+//! The flags by which a client's command line names a server.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use simpartner_wire::ports_file::{PortsFile, PortsFileError};
 
-/// Where clients look for the control port by default.
+/// Default address of the control port.
 pub const DEFAULT_SERVER: &str = "127.0.0.1:6500";
 
 /// The flags by which a client's command line names the server.
@@ -20,10 +20,10 @@ pub struct ServerArguments {
 }
 
 impl ServerArguments {
-    /// Where the control port is, as `host:port`.
+    /// Address of the control port, as `host:port`.
     ///
     /// # Errors
-    /// When the file of ports cannot be used.
+    /// The ports file cannot be used.
     pub fn control(&self) -> Result<String, PortsFileError> {
         match &self.ports_file {
             Some(path) => Ok(PortsFile::read(path)?.control.to_string()),
