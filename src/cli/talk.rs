@@ -116,7 +116,7 @@ fn send_command(mut stream: TcpStream, whom: &str, line: &str, wait: Option<Dura
     stream.write_all(format!("{line}\n").as_bytes()).map_err(lost)?;
     let mut lines = || {
         let mut text = Vec::new();
-        let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut text);
+        let read = (&mut reader).take(MAX_LINE_LENGTH).read_until(b'\n', &mut text);
         read.map_err(lost).map(|_| String::from_utf8_lossy(&text).into_owned())
     };
     let (greeting, answer) = (lines()?, lines()?);
@@ -171,7 +171,7 @@ fn print_answers(reader: &mut BufReader<TcpStream>, whom: &str) -> Result<ExitSt
     let mut line = Vec::new();
     while !output::has_ended() {
         line.clear();
-        let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+        let read = reader.by_ref().take(MAX_LINE_LENGTH).read_until(b'\n', &mut line);
         match read {
             Ok(0) => break,
             Ok(_) => {}
@@ -196,7 +196,7 @@ fn find_port(control: SocketAddr, token: Option<&str>, name: &str) -> Result<u16
     stream.write_all(b"DEVICES\nROBOTS\n").map_err(lost)?;
     let mut ends = 0;
     let mut known: Vec<(String, u16)> = Vec::new();
-    for line in BufReader::new(stream).take(LONGEST_LINE).lines() {
+    for line in BufReader::new(stream).take(MAX_LINE_LENGTH).lines() {
         let line = line.map_err(lost)?;
         let word = |key| protocol::word(&line, key);
         if line.starts_with("ERR ") {
@@ -269,10 +269,10 @@ mod tests {
     fn a_name_stands_for_one_port_alone() {
         let known = [("A/Position", 1), ("B/Position", 2), ("A/Motor", 3), ("A", 4)]
             .map(|(name, port)| (name.to_owned(), port));
-        assert_eq!(choose(&known, "B/Position").ok(), Some(2));
-        assert_eq!(choose(&known, "Motor").ok(), Some(3));
-        assert_eq!(choose(&known, "A").ok(), Some(4));
-        let said = |name| choose(&known, name).unwrap_err().to_string();
+        assert_eq!(port_of(&known, "B/Position").ok(), Some(2));
+        assert_eq!(port_of(&known, "Motor").ok(), Some(3));
+        assert_eq!(port_of(&known, "A").ok(), Some(4));
+        let said = |name| port_of(&known, name).unwrap_err().to_string();
         assert_eq!(said("Position"), "several devices are called 'Position'; say which of A/Position, B/Position");
         assert_eq!(
             said("Claw"),
@@ -282,7 +282,7 @@ mod tests {
             said("positon")
                 .starts_with("the server has no device or robot 'positon'; did you mean 'Position'? It has control, ")
         );
-        let none = choose(&[], "Motor").unwrap_err().to_string();
+        let none = port_of(&[], "Motor").unwrap_err().to_string();
         assert_eq!(none, "the server has no device or robot 'Motor'; it has control");
     }
 }
