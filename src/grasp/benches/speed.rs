@@ -1,9 +1,9 @@
-//! How long the laboratory takes, as ratios within one run: `cargo bench -p simpartner-grasp`.
+//! Times of the laboratory, as ratios within one run: `cargo bench -p simpartner-grasp`. It compares
 //!
-//! - a check beside clarabel alone on the same matrices, both of its programs;
-//! - a chart of 840 directions beside 840 checks;
-//! - epsilon of pyramids beside qhull's hull of the same points, by scipy, where Python has it;
-//! - a slip in the engine beside the quasi-exact one, both ways of sliding.
+//! - a check with clarabel alone on the matrices of both of the check's programs;
+//! - a chart of 840 directions with 840 checks;
+//! - epsilon of pyramids with qhull's hull of the same points, if Python has scipy;
+//! - a slip in the engine with the quasi-exact slip, for both laws of sliding.
 
 #![allow(clippy::unwrap_used, reason = "a bench stops where it cannot go on")]
 
@@ -27,8 +27,8 @@ use simpartner_grasp::{
 #[allow(dead_code, reason = "the tests use the rest of it")]
 mod support;
 
-/// Seconds that a call takes in the mean, of the fastest of five series.
-fn seconds(times: usize, mut call: impl FnMut()) -> f64 {
+/// Mean time of a call in the fastest of five series of `times` calls, s.
+fn mean_seconds(times: usize, mut call: impl FnMut()) -> f64 {
     let series = (0..5).map(|_| {
         let begin = Instant::now();
         (0..times).for_each(|_| call());
@@ -37,8 +37,9 @@ fn seconds(times: usize, mut call: impl FnMut()) -> f64 {
     series.fold(f64::INFINITY, f64::min)
 }
 
-/// Builds hulls of point sets, five times each, and prints seconds of the fastest and the least offset of its facets.
-const QHULL: &str = "
+/// A Python program that builds the hull of each line's points five times, and prints the least time, s, the least
+/// offset of the facets and the number of facets.
+const QHULL_PROGRAM: &str = "
 import json, sys, time
 import numpy
 from scipy.spatial import ConvexHull
@@ -53,8 +54,8 @@ for line in sys.stdin:
     print(min(times), epsilon, len(hull.equations), flush=True)
 ";
 
-/// The wrenches of all edges of a grasp, and the origin, as a line of JSON: what qhull is given.
-fn corners(statics: &Statics, edges: usize) -> String {
+/// The input of the Python program: the wrenches of all edges of a grasp, and the origin, as a line of JSON.
+fn wrenches_json(statics: &Statics, edges: usize) -> String {
     let mut text = String::from("[[0,0,0,0,0,0]");
     for contact in &statics.contacts {
         let [normal, first, second, _] = contact.columns();
@@ -69,17 +70,21 @@ fn corners(statics: &Statics, edges: usize) -> String {
     text + "]\n"
 }
 
-/// What Python prints for these lines; `None` without scipy.
-fn by_qhull(lines: &str) -> Option<String> {
-    let mut python =
-        Command::new("python3").args(["-c", QHULL]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+/// The output of the Python program for lines of points; `None` without scipy.
+fn run_qhull(lines: &str) -> Option<String> {
+    let mut python = Command::new("python3")
+        .args(["-c", QHULL_PROGRAM])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .ok()?;
     let written = python.stdin.take()?.write_all(lines.as_bytes());
     let output = python.wait_with_output().ok()?;
     written.ok().filter(|()| output.status.success()).map(|()| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Grasps of frictional contacts that are force closure, so that qhull's hull and ours have the same epsilon.
-fn closed(random: &mut support::Random, contacts: u64) -> simpartner_model::Grasp {
+/// A random grasp of frictional contacts with force closure, so that qhull's hull and ours have the same epsilon.
+fn force_closure_grasp(random: &mut support::Random, contacts: u64) -> simpartner_model::Grasp {
     loop {
         let mut grasp = random.grasp(contacts);
         for contact in &mut grasp.contacts {
@@ -93,19 +98,20 @@ fn closed(random: &mut support::Random, contacts: u64) -> simpartner_model::Gras
     }
 }
 
-fn beside_qhull(random: &mut support::Random) {
+/// Prints the times, epsilons and numbers of facets of the quality measures and of qhull's hull.
+fn compare_with_qhull(random: &mut support::Random) {
     println!(
         "\n| contacts | edges | all measures, tolerance 1e-6 | qhull's hull | ratio | epsilon of both | facets of both |"
     );
     println!("|---|---|---|---|---|---|---|");
     for contacts in [4, 6, 8] {
-        let grasp = closed(random, contacts);
+        let grasp = force_closure_grasp(random, contacts);
         for edges in [4, 8, 16] {
             let statics = Statics::new(&grasp, Section::Polygon(edges)).unwrap();
             let options = Options { tolerance: 1e-6, volume_tolerance: 1.0, ..Options::default() };
             let found = quality(&statics, &options);
-            let own = seconds(3, || drop(black_box(quality(&statics, &options))));
-            let Some(told) = by_qhull(&corners(&statics, edges)) else {
+            let own = mean_seconds(3, || drop(black_box(quality(&statics, &options))));
+            let Some(told) = run_qhull(&wrenches_json(&statics, edges)) else {
                 println!("without scipy: python3 -m pip install scipy");
                 return;
             };
@@ -123,7 +129,8 @@ fn beside_qhull(random: &mut support::Random) {
     }
 }
 
-fn slips() {
+/// Prints the times of slips of three random grasps that fail, quasi-exact with both laws of sliding and in the engine.
+fn compare_slips() {
     use simpartner_model::{Contact, ContactKind, Patch};
     let mut random = support::Random::new(19);
     println!(
@@ -144,9 +151,9 @@ fn slips() {
         }
         let associated = SlipOptions { sliding: Sliding::Associated, ..options };
         let times = [
-            seconds(1, || drop(black_box(slip(&grasp, &options)))),
-            seconds(1, || drop(black_box(slip(&grasp, &associated)))),
-            seconds(1, || drop(black_box(slip_in_engine(&grasp, &options)))),
+            mean_seconds(1, || drop(black_box(slip(&grasp, &options)))),
+            mean_seconds(1, || drop(black_box(slip(&grasp, &associated)))),
+            mean_seconds(1, || drop(black_box(slip_in_engine(&grasp, &options)))),
         ];
         let [quasi, associated, engine] = times.map(|time| time * 1e3);
         shown += 1;
@@ -165,15 +172,15 @@ fn main() {
     for contacts in [3, 5, 8, 12] {
         let statics = loop {
             let statics = Statics::new(&random.grasp(contacts), Section::Disc).unwrap();
-            // A grasp that holds needs both programs.
+            // Only a check of a grasp that holds solves both programs.
             if check(&statics).least.is_some() {
                 break statics;
             }
         };
-        let own = seconds(200, || drop(black_box(check(black_box(&statics)))));
+        let own = mean_seconds(200, || drop(black_box(check(black_box(&statics)))));
         let bare = programs(&statics);
-        let alone = seconds(200, || bare.iter().for_each(|program| drop(black_box(program.solve()))));
-        let charted = seconds(3, || drop(black_box(chart(&statics, 0.5))));
+        let alone = mean_seconds(200, || bare.iter().for_each(|program| drop(black_box(program.solve()))));
+        let charted = mean_seconds(3, || drop(black_box(chart(&statics, 0.5))));
         let solved = chart(&statics, 0.5).unwrap().solved;
         println!(
             "| {contacts} | {:.3} ms | {:.3} ms | {:.2} | {:.1} ms | {:.1} ms | {:.3} | {solved} |",
@@ -185,6 +192,6 @@ fn main() {
             charted / (840.0 * own)
         );
     }
-    beside_qhull(&mut random);
-    slips();
+    compare_with_qhull(&mut random);
+    compare_slips();
 }

@@ -1,4 +1,5 @@
-//! Stability charts: closed forms of the safe tilt, the corrected charts of 1994, and cells against checks made one by one.
+//! Tests of stability charts: closed forms of the safe tilt, the corrected charts of 1994, and cells compared with
+//! separate checks of their directions.
 
 use bevy_math::DVec3;
 use simpartner_grasp::{
@@ -10,16 +11,18 @@ use simpartner_model::{ContactKind, Grasp};
 
 use crate::support::{Random, case, contact_along, grasp};
 
+/// Acceleration of gravity, m/s².
 const G: f64 = 9.81;
 
-/// A body on one frictional finger below its centre of mass.
+/// A grasp of a body on one frictional finger below its centre of mass.
 fn on_a_finger(friction: f64) -> Grasp {
     let kind = ContactKind::Frictional { friction };
     let below = contact_along(kind, DVec3::NEG_Z * 0.05, DVec3::Z, DVec3::X, [0.0, 100.0]);
     grasp(DVec3::NEG_Z * G, vec![below])
 }
 
-/// On one finger no tilt is safe: its force passes by the centre of mass. Three fingers of a plane hold up to atan(mu), as a block on a slope does.
+/// On one finger no tilt is safe, because the finger's force passes beside the centre of mass. Three fingers in a plane
+/// hold tilts up to atan(mu), as for a block on a slope.
 #[test]
 fn the_safe_tilt_is_that_of_a_block_on_a_slope() {
     let made = on_a_finger(0.5);
@@ -29,21 +32,22 @@ fn the_safe_tilt_is_that_of_a_block_on_a_slope() {
         let kind = ContactKind::Frictional { friction };
         let at = |k: u32| {
             let (sine, cosine) = (f64::from(k) * std::f64::consts::TAU / 3.0).sin_cos();
-            // In the plane of the centre of mass no tilt tips it over.
+            // The fingers are in the plane of the centre of mass, so no tilt tips the body over.
             contact_along(kind, DVec3::new(cosine, sine, 0.0) * 0.05, DVec3::Z, DVec3::X, [0.0, 100.0])
         };
         let made = grasp(DVec3::NEG_Z * G, (0..3).map(at).collect());
         let found = chart(&Statics::new(&made, Section::Disc).unwrap(), 1.0).unwrap();
         assert!((found.safe_tilt() - friction.atan()).abs() < 1e-6, "{friction}: {}", found.safe_tilt());
         assert!(found.safe.iter().all(|tilt| (tilt - friction.atan()).abs() < 1e-6));
-        // The part of the cap of 1 rad that is within atan(mu), as well as rows of 0.05 rad can tell.
+        // The fraction of the cap of 1 rad that is within atan(mu), as accurately as rows of 0.05 rad allow.
         let share = (1.0 - friction.atan().cos()) / (1.0 - 1f64.cos());
         assert!((found.solid_angle() - share).abs() < 0.06, "{} {share}", found.solid_angle());
     }
 }
 
-/// 840 directions with exact cones, where torsion is bounded by friction: the fingers of case 1 are too small to hold what they were published
-/// to hold, but in the one direction of the grid in which the weight's line passes its lowest finger. Cases 2 and 8 hold upright alone.
+/// Charts of 840 directions with exact cones, where friction bounds the torsion. The fingers of case 1 are too small to
+/// hold the published directions, except the one direction of the grid in which the weight's line passes through the
+/// lowest finger. Cases 2 and 8 hold upright only.
 #[test]
 fn the_charts_of_1994_with_exact_cones() {
     for (object, contacts, holds) in
@@ -55,7 +59,7 @@ fn the_charts_of_1994_with_exact_cones() {
     }
 }
 
-/// Every cell says what a check of its direction says, and most come without a cone program.
+/// Every cell has the verdict of a separate check of its direction, and most cells need no cone program.
 #[test]
 fn cells_are_what_checks_of_their_directions_say() {
     let mut random = Random::new(39);
@@ -86,7 +90,8 @@ fn cells_are_what_checks_of_their_directions_say() {
     assert!(edge == 0 && solved < grasps * 840 / 4, "{edge} on the edge, {solved} programs");
 }
 
-/// A pinch with friction mu at most F a finger carries 2 mu F along y in all: beside its weight, what is left of that.
+/// A pinch with friction mu and at most F a finger carries 2 mu F along y in all. A disturbance may use what the weight
+/// leaves of this.
 #[test]
 fn a_disturbance_may_be_as_large_as_what_friction_has_left() {
     let (friction, most) = (0.5, 20.0);

@@ -1,4 +1,5 @@
-//! Equilibrium: closed forms, cones beside pyramids, and random grasps whose verdicts are checked by adding up.
+//! Tests of equilibrium: closed forms, cones compared with pyramids, and random grasps whose verdicts are checked by
+//! summing the wrenches.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_grasp::{Certificate, ContactMap, Forces, Section, Statics, Vector6, Verdict, check};
@@ -6,21 +7,25 @@ use simpartner_model::{ContactKind, Grasp};
 
 use crate::support::{Random, contact_along, grasp};
 
+/// Acceleration of gravity, m/s².
 const G: f64 = 9.81;
 
-/// Two frictional fingers at x = -+0.05; the first tangents are y and z.
+/// A grasp by two frictional fingers at x = -0.05 m and 0.05 m, of at most `highest` newtons each. The first tangents
+/// of both are along y.
 fn pinch(gravity: DVec3, friction: f64, highest: f64) -> Grasp {
     let kind = ContactKind::Frictional { friction };
     let at = |side: f64| contact_along(kind, DVec3::X * side * 0.05, DVec3::NEG_X * side, DVec3::Y, [0.0, highest]);
     grasp(gravity, vec![at(-1.0), at(1.0)])
 }
 
+/// Sum of the normal forces of the least forces that hold a grasp, N.
 fn squeeze(grasp: &Grasp, section: Section) -> f64 {
     let statics = Statics::new(grasp, section).unwrap();
     check(&statics).least.unwrap().squeeze()
 }
 
-/// Friction mu of both fingers carries the weight: mu F = m g, however gravity is turned about the pinch axis.
+/// Friction of both fingers carries the weight: mu F = m g with F the sum of both normal forces, for any direction of
+/// gravity about the pinch axis.
 #[test]
 fn a_pinch_needs_the_weight_over_the_friction() {
     for turn in [0.0, 0.1, 0.5, 1.0] {
@@ -30,12 +35,13 @@ fn a_pinch_needs_the_weight_over_the_friction() {
     }
 }
 
-/// A pyramid of N edges carries mu cos(pi/N) / cos(a) at an angle a from the middle of its side; by four edges that is up to sqrt(2) too
-/// much. Edges of unit length, as those of 1994, sum to sqrt(1 + mu²) of the normal forces.
+/// A pyramid of N edges carries mu cos(pi/N) / cos(a) at an angle a from the middle of its side; with four edges the
+/// force needed is up to sqrt(2) times too large. Edges of unit length, as those of 1994, sum to sqrt(1 + mu²) times
+/// the normal forces.
 #[test]
 fn pyramids_need_what_their_sections_say() {
     let unit = (1.0 + 0.32f64 * 0.32).sqrt();
-    // Degrees of turn, and the sums of 4, 8 and 32 edges.
+    // Each row: the angle of gravity about the pinch axis, degrees, and the sums for 4, 8 and 32 edges, N.
     let table = [
         (0.0f64, [32.1876, 32.1876, 32.1876]),
         (15.0, [39.4216, 34.5415, 32.3260]),
@@ -51,7 +57,8 @@ fn pyramids_need_what_their_sections_say() {
     }
 }
 
-/// With at most 16 N a finger two can carry 2 * 16 * 0.32 = 10.24 N, a pyramid of four edges only along its edges.
+/// With at most 16 N a finger, two fingers carry 2 * 16 * 0.32 = 10.24 N; pyramids of four edges carry this only along
+/// their edges.
 #[test]
 fn a_bound_on_the_fingers_shows_what_pyramids_lose() {
     let directions = |section: Section, highest: f64| {
@@ -68,7 +75,8 @@ fn a_bound_on_the_fingers_shows_what_pyramids_lose() {
     assert!(directions(Section::Polygon(4), 16.0) < directions(Section::Polygon(8), 16.0));
 }
 
-/// A soft finger of radius r resists 2/3 mu r F about its normal: two of them hold a torque of twice that, in either sense.
+/// A soft finger of radius r resists a torque of 2/3 mu r F about its normal, so two of them hold twice this torque, in
+/// either sense.
 #[test]
 fn soft_fingers_resist_torsion_in_both_senses() {
     let (friction, radius, highest) = (0.5, 0.01, 10.0);
@@ -84,8 +92,9 @@ fn soft_fingers_resist_torsion_in_both_senses() {
     }
 }
 
-/// The check that a reader would write: no contact can do as much against the twist as the load does along it.
-fn proves(statics: &Statics, certificate: &Certificate) -> bool {
+/// True if a certificate proves that a load cannot be resisted: all contacts together can exert less power against the
+/// twist than the load has along it. This does not use the solver's own check.
+fn is_proof(statics: &Statics, certificate: &Certificate) -> bool {
     let most = |contact: &ContactMap| {
         let [first, second, normal] = contact.axes;
         let [v, w] =
@@ -98,8 +107,8 @@ fn proves(statics: &Statics, certificate: &Certificate) -> bool {
     certificate.twist.dot(&statics.load) > statics.contacts.iter().map(most).sum()
 }
 
-/// Adds the forces up, contact by contact.
-fn holds(statics: &Statics, forces: &Forces) -> bool {
+/// True if forces balance the load and each is inside its cone and its limits, by a sum over the contacts.
+fn is_balance(statics: &Statics, forces: &Forces) -> bool {
     let mut sum = [
         DVec3::new(statics.load[0], statics.load[1], statics.load[2]),
         DVec3::new(statics.load[3], statics.load[4], statics.load[5]),
@@ -121,7 +130,7 @@ fn holds(statics: &Statics, forces: &Forces) -> bool {
     inside && sum[0].length() <= 1e-9 * scale && sum[1].length() <= 1e-9 * scale * statics.length
 }
 
-/// Every verdict on random grasps stands up to a check that knows nothing of the solver.
+/// Every verdict on random grasps passes a check that is independent of the solver.
 #[test]
 fn every_verdict_on_random_grasps_comes_with_its_proof() {
     let mut random = Random::new(1994);
@@ -136,12 +145,15 @@ fn every_verdict_on_random_grasps_comes_with_its_proof() {
             Verdict::Holds(forces) => {
                 held += 1;
                 let least = found.least.unwrap();
-                assert!(holds(&statics, &forces) && holds(&statics, &least), "{number}: {forces:?} {least:?}");
+                assert!(
+                    is_balance(&statics, &forces) && is_balance(&statics, &least),
+                    "{number}: {forces:?} {least:?}"
+                );
                 assert!(least.squeeze() <= forces.squeeze() * (1.0 + 1e-9), "{number}");
             }
             Verdict::Impossible(certificate) => {
                 impossible += 1;
-                assert!(proves(&statics, &certificate), "{number}");
+                assert!(is_proof(&statics, &certificate), "{number}");
             }
             Verdict::Undecided => panic!("grasp {number} is undecided"),
         }
@@ -149,7 +161,7 @@ fn every_verdict_on_random_grasps_comes_with_its_proof() {
     assert!(held > count / 10 && impossible > count / 10, "{held} {impossible}");
 }
 
-/// Grasps scaled in length, force and mass keep their verdicts; the margin scales with the force.
+/// Grasps that are scaled in length, force and mass keep their verdicts, and the margin scales with the force.
 #[test]
 fn verdicts_do_not_depend_on_units() {
     let mut random = Random::new(7);
@@ -181,20 +193,20 @@ fn verdicts_do_not_depend_on_units() {
     }
 }
 
-/// A wrench that no contact can exert at all: the certificate is a twist that none of them feels.
+/// No contact can exert this wrench at all: the certificate is a twist at which no contact point moves.
 #[test]
 fn a_load_outside_of_the_range_of_the_grasp_map_is_proved_impossible() {
     let mut made = pinch(DVec3::NEG_Z * G, 0.5, 1000.0);
     made.torque = DVec3::X * 1e-3;
     let statics = Statics::new(&made, Section::Disc).unwrap();
     let Verdict::Impossible(certificate) = check(&statics).verdict else { panic!("two points cannot resist torsion") };
-    assert!(proves(&statics, &certificate));
+    assert!(is_proof(&statics, &certificate));
     let about_x = Vector6::from_column_slice(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
     let angular = certificate.twist.dot(&about_x) * statics.length;
     assert!(angular.abs() > 0.5, "{}", certificate.twist);
 }
 
-/// A feather and an anvil: limits of 1000 N may be far from the load on either side.
+/// Objects from 1e-9 kg to 1e9 kg: the loads are far below and far above the limits of 1000 N.
 #[test]
 fn the_size_of_the_load_does_not_matter_beside_the_limits() {
     for exponent in -9..=9 {

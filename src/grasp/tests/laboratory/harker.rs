@@ -1,4 +1,5 @@
-//! The program of 1994: its published counts and forces, with its data as they were, and what the corrected model makes of them.
+//! Tests of the program of 1994: its published counts and forces from its original data, and the results of the
+//! corrected model for the same data.
 
 use bevy_math::DVec3;
 use simpartner_grasp::{
@@ -9,12 +10,13 @@ use simpartner_grasp::{
 
 use crate::support::case;
 
-/// The number that the program printed: the counter began at 1.
-fn printed(case: &Harker) -> usize {
+/// The number of stable directions that the program printed, which is one too many: its counter began at 1.
+fn printed_count(case: &Harker) -> usize {
     chart(case, Program::Original).unwrap().concat().into_iter().filter(|stands| *stands).count() + 1
 }
 
-/// Compares force, torque and torque about the normal of each contact with what was printed, in parts of the largest number.
+/// Checks force, torque and torque about the normal of each contact against the printed numbers, to 1e-5 of the largest
+/// number.
 #[track_caller]
 fn assert_printed(case: &Harker, expected: &[[[f64; 3]; 3]]) {
     let answer = solve(case, case.gravity, Program::Original).unwrap().unwrap();
@@ -22,7 +24,7 @@ fn assert_printed(case: &Harker, expected: &[[[f64; 3]; 3]]) {
     assert_eq!(answer.contacts.len(), expected.len());
     for (contact, expected) in answer.contacts.iter().zip(expected) {
         for (got, expected) in [contact.force, contact.torque, contact.normal_torque].iter().zip(expected) {
-            // Six digits behind the point were printed, of single-precision numbers.
+            // The program printed six digits after the decimal point, of single-precision numbers.
             assert!(
                 (*got - DVec3::from(*expected)).abs().max_element() < 1e-5 * largest.max(1.0),
                 "{got} {expected:?}"
@@ -33,24 +35,25 @@ fn assert_printed(case: &Harker, expected: &[[[f64; 3]; 3]]) {
 
 #[test]
 fn the_published_counts_come_out() {
-    // Case 3's page is missing; all its directions stand.
+    // The page of case 3 is missing, but all its directions are stable.
     for (object, contacts, count) in [("mod", "cod", 478), ("mod", "fod", 40), ("mod", "zod", 820), ("mod", "bod", 40)]
     {
-        assert_eq!(printed(&case(object, contacts)), count, "{contacts}");
+        assert_eq!(printed_count(&case(object, contacts)), count, "{contacts}");
     }
-    assert_eq!(printed(&case("mod", "zod2")), 802);
-    assert_eq!(printed(&case("m2n", "zod2")), 307);
+    assert_eq!(printed_count(&case("mod", "zod2")), 802);
+    assert_eq!(printed_count(&case("m2n", "zod2")), 307);
 }
 
-/// Case 6 was printed as 558. One direction decides: at 2.5 and 135 degrees the balance lacks 6.8e-4 of its force, 7e-5 of the weight,
-/// with edges in double precision. Those of 1994 were in single precision, 6e-8 of forces of 100 at levers of 50: as much.
+/// The printed count of case 6 is 558. The difference is one direction, at 2.5 and 135 degrees: with edges in double
+/// precision its balance fails by a force of 6.8e-4, which is 7e-5 of the weight. The edges of 1994 were in single
+/// precision, and a rounding of 6e-8 of forces of 100 at levers of 50 is as large.
 #[test]
 fn case_6_differs_in_one_direction_that_single_precision_decides() {
     let case = case("m2p", "zod2");
-    assert_eq!(printed(&case), 557);
+    assert_eq!(printed_count(&case), 557);
     let rows = chart(&case, Program::Original).unwrap();
     assert!(!rows[5][14] && rows[5][13] && rows[4][14]);
-    // A weight smaller by 7e-5 there would have stood.
+    // With a tolerance of 7e-4 in the balance this direction is stable, too.
     let relaxed = Harker { tolerance: 7e-4, ..case };
     assert!(chart(&relaxed, Program::Original).unwrap()[5][14]);
 }
@@ -88,8 +91,9 @@ fn the_published_forces_come_out_where_they_are_unique() {
             [[0.0, 0.0, 9.809999], zero, zero],
         ],
     );
-    // Case 5; the scan has 0.003713, -0.008675, 0.552890 and -0.221867. A 2 was read as a 3, a 9 as an 8, a 6 as an 8 and a 5 as a 6: a finger's
-    // torque is that of its force, and the sums are zero. Finger 2's force is illegible.
+    // Case 5; the scan has 0.003713, -0.008675, 0.552890 and -0.221867. In these a 2 was read as a 3, a 9 as an 8, a 6
+    // as an 8 and a 5 as a 6, which follows from two conditions: the torque of a finger is that of its force, and the
+    // sums are zero. The force of finger 2 is illegible.
     assert_printed(
         &case("m2n", "zod2"),
         &[
@@ -98,7 +102,8 @@ fn the_published_forces_come_out_where_they_are_unique() {
             [[1.0, 0.000001, 9.808532], [-0.000063, 59.951900, 0.0], zero],
         ],
     );
-    // Case 6; the scan has 12.637384, 2061.881836, 260.747665 and 1024.956195: a 5 was often read as a 6, and a 0 as a 6.
+    // Case 6; the scan has 12.637384, 2061.881836, 260.747665 and 1024.956195: a 5 was often read as a 6, and a 0 as
+    // a 6.
     assert_printed(
         &case("m2p", "zod2"),
         &[
@@ -122,7 +127,8 @@ fn singular_matrices_are_named() {
     assert!(case("mod", "zod2").to_grasp("zod2").is_err());
 }
 
-/// What the corrected model says where gravity is upright: torsion of both senses within what friction allows, and exact cones.
+/// Verdicts of the corrected model where gravity is upright: torsion in both senses, bounded by friction, and exact
+/// cones.
 #[test]
 fn the_corrected_model_holds_the_cases_that_stood_and_proves_that_the_seventh_cannot() {
     for (object, contacts, holds) in
@@ -153,7 +159,8 @@ fn a_file_that_is_cut_or_wrong_is_refused_with_its_line() {
     assert!(Harker::read_contacts(whole, [0.0, 1.0]).is_ok());
 }
 
-/// With torsion in both senses and arc tangents case 1 stands in all 840 directions: one sense alone made it look 58 % stable.
+/// With torsion in both senses and arc tangents, case 1 is stable in all 840 directions. With torsion in one sense
+/// only, 58 % of them appeared to be stable.
 #[test]
 fn the_program_as_its_text_has_it_gives_other_counts() {
     for (object, contacts, count) in
@@ -164,7 +171,7 @@ fn the_program_as_its_text_has_it_gives_other_counts() {
     }
 }
 
-/// In case 4 the printed forces lie between the least and the largest of the optimal ones: a solver may come to any of them.
+/// In case 4 the printed forces lie between the least and the largest optimal forces. A solver may return any of these.
 #[test]
 fn the_forces_of_case_4_are_one_of_many_optimal_solutions() {
     let printed = [[0.0, 0.007681, -0.000011], [0.0, -0.007681, 0.000014], [0.000001, 0.000001, 9.809996]];
@@ -172,7 +179,7 @@ fn the_forces_of_case_4_are_one_of_many_optimal_solutions() {
     let spread_of_4 = spread(&four, four.gravity, Program::Original).unwrap().unwrap();
     let widest = spread_of_4.iter().map(|[low, high]| (*high - *low).max_element()).fold(0.0, f64::max);
     for ([low, high], printed) in spread_of_4.iter().zip(printed.map(DVec3::from)) {
-        // Six digits behind the point were printed.
+        // The program printed six digits after the decimal point.
         assert!(
             (*low - printed).max_element() < 2e-6 && (printed - *high).max_element() < 2e-6,
             "{low} {printed} {high}"
@@ -180,11 +187,12 @@ fn the_forces_of_case_4_are_one_of_many_optimal_solutions() {
     }
     let unique = case("mod", "fod");
     let ends = spread(&unique, unique.gravity, Program::Original).unwrap().unwrap();
-    // What the tolerance of the balance leaves open.
+    // The bound of 1e-5 is the freedom that the tolerance of the balance leaves.
     assert!(widest > 1e-3 && ends.iter().all(|[low, high]| (*high - *low).max_element() < 1e-5), "{widest} {ends:?}");
 }
 
-/// Case 5 decides what a torque about a normal costs. Where it costs as much as a force, forces of 10 N that save half of it are better.
+/// Case 5 shows the cost that the program gives to a torque about a normal. If this torque cost as much as a force,
+/// forces of 10 N that avoid half of the torque would be better.
 #[test]
 fn the_printed_torsion_of_case_5_is_optimal_where_it_costs_less_than_forces() {
     let five = case("m2n", "zod2");

@@ -1,4 +1,4 @@
-//! The laboratory against the published figures, closed forms, and itself on random grasps.
+//! Tests of the laboratory against the published figures and closed forms, and consistency on random grasps.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

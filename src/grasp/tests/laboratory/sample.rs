@@ -1,7 +1,8 @@
-//! The sampler: evenly over the area, and poses as asked for.
+//! Tests of the sampler: points are uniform over the area, and poses meet the conditions of the sampling.
 //!
-//! The chi-square statistic of n cells is normal in good approximation about n - 1 with the variance 2 (n - 1), so four standard deviations
-//! above the mean are a probability of about 1e-4 for each test; the seeds are fixed, so a test that passes once always does.
+//! The chi-square statistic of n cells is nearly normal with the mean n - 1 and the variance 2 (n - 1). A distance of
+//! four standard deviations from the mean has a probability of about 1e-4 in each test. The seeds are fixed, so a test
+//! that passes once always passes.
 
 use std::f64::consts::PI;
 
@@ -9,9 +10,11 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_grasp::sample::{SampleError, Sampler, Surface};
 use simpartner_model::{Body, Placed, Pose, Sampling, SamplingMode, Shape, random::Stream};
 
+/// Number of points that a test draws.
 const SAMPLES: usize = 1_000_000;
 
-/// A mesh of 4608 triangles whose areas differ by a factor of about 40: a ball that is drawn out and dented.
+/// A mesh of a lengthened ball with dents. With 49 rows and 48 columns it has 4608 triangles, whose areas differ by a
+/// factor of about 40.
 pub(crate) fn dented_ball(rows: u32, columns: u32) -> Shape {
     let mut vertices = vec![DVec3::NEG_Y * 0.05, DVec3::Y * 0.05];
     for row in 1..rows {
@@ -53,7 +56,7 @@ fn sampling(mode: SamplingMode) -> Sampling {
     }
 }
 
-/// How many standard deviations the chi-square statistic of counts is above its mean.
+/// Checks that the chi-square statistic of the counts is within four standard deviations of its mean.
 #[track_caller]
 fn check_even(counts: &[f64], expected: &[f64]) {
     assert!(expected.iter().all(|count| *count > 5.0), "too few in a cell for the statistic (Cochran)");
@@ -77,7 +80,7 @@ fn every_triangle_of_a_mesh_gets_its_share_of_a_million_points() {
     check_even(&counts, &expected);
 }
 
-/// A triangle cut into 64 similar ones by lines at eighths of its barycentric coordinates.
+/// The cells are 64 similar triangles: lines at eighths of the barycentric coordinates divide the triangle.
 #[test]
 fn every_cell_of_a_triangle_gets_the_same_of_a_million_points() {
     let [a, b, c] = [DVec3::ZERO, DVec3::new(0.3, 0.0, 0.1), DVec3::new(0.02, 0.2, 0.0)];
@@ -92,14 +95,15 @@ fn every_cell_of_a_triangle_gets_the_same_of_a_million_points() {
         let (u, v) = (share(b, c), share(c, a));
         let (row, column) = (u.floor().min(7.0), v.floor().min(7.0));
         let upper = (u - row) + (v - column) > 1.0;
-        // Row r has 8 - r cells that stand and 7 - r that hang.
+        // Row r has 8 - r upright cells and 7 - r inverted ones.
         let before = |row: f64| row * (16.0 - row);
         counts[(before(row) + 2.0 * column + f64::from(upper)) as usize] += 1.0;
     }
     check_even(&counts, &[SAMPLES as f64 / 64.0; 64]);
 }
 
-/// The round shapes, in cells of known area: slices of a ball by height, rings and sectors of a disc, the side of a cone by its radius.
+/// Counts on round shapes, in cells of known area: slices and sectors of a ball, slices of a cylinder's side, rings of
+/// its end, rings of a cone's side, and slices of a capsule's cap.
 #[test]
 fn round_surfaces_are_even() {
     let draw = |shape: Shape, seed| {
@@ -126,7 +130,7 @@ fn round_surfaces_are_even() {
     let disc = |point: &&simpartner_grasp::sample::SurfacePoint| point.normal.y > 0.5;
     let ring = |p: DVec3| (p.x * p.x + p.z * p.z) / 0.04;
     even(count(50, &mut cylinder.iter().filter(disc).map(|point| ring(point.position))));
-    // Side 2 pi r l, each end pi r².
+    // The area of the side is 2 pi r l, that of each end pi r².
     let [on_side, on_top] = [cylinder.iter().filter(side).count(), cylinder.iter().filter(disc).count()];
     let (all, total) = (cylinder.len() as f64, 2.0 * 0.2 * 0.5 + 2.0 * 0.04);
     let bottom = all - on_side as f64 - on_top as f64;
@@ -157,7 +161,7 @@ fn a_point_and_its_normal_are_those_of_the_shape() {
         let mut stream = Stream::from_number(7);
         for _ in 0..2000 {
             let point = surface.draw(&mut stream).unwrap();
-            // All of these are convex: a plane along the surface has nothing of the shape beyond it.
+            // All these shapes are convex, so no part of the shape is beyond the tangent plane.
             let beyond = placed.reach(point.normal) - point.position.dot(point.normal);
             assert!(beyond.abs() < 1e-9, "{:?}: {beyond}", placed.shape);
             assert!((point.normal.length() - 1.0).abs() < 1e-12);
@@ -165,7 +169,7 @@ fn a_point_and_its_normal_are_those_of_the_shape() {
     }
 }
 
-/// Of two boxes that overlap no point lies within the other one.
+/// The compound is two overlapping boxes: no point that is drawn on one box is inside of the other box.
 #[test]
 fn nothing_is_drawn_inside_of_a_compound() {
     let part = |x: f64| Placed {
@@ -183,7 +187,7 @@ fn nothing_is_drawn_inside_of_a_compound() {
     }
 }
 
-/// The tool is `distance` before the surface along its z axis; with the fault of the original it points elsewhere.
+/// The z axis of the tool meets the surface at `distance`. With the fault of the original program it points elsewhere.
 #[test]
 fn the_tool_points_at_the_surface_unless_the_fault_is_asked_for() {
     let ball = body(Shape::Sphere { radius: 0.1 });
@@ -192,7 +196,7 @@ fn the_tool_points_at_the_surface_unless_the_fault_is_asked_for() {
         let sampler = Sampler::new(&ball, given).unwrap();
         let points_at_it = (0..1000).filter(|&number| {
             let pose = sampler.pose(9, number).unwrap();
-            // Somewhere between 2 and 3 cm along z the radius is that of the ball.
+            // The z axis meets the ball between 2 and 3 cm from the tool.
             let gap = |along: f64| pose.point(DVec3::Z * along).length() - 0.1;
             let steps: Vec<f64> = (0..=100).map(|k| gap(0.02 + 1e-4 * f64::from(k))).collect();
             steps.windows(2).any(|pair| pair[0] * pair[1] <= 0.0)
@@ -220,7 +224,7 @@ fn filters_hold_what_they_say() {
     assert!(matches!(Sampler::new(&Body::default(), &given), Err(SampleError::NoSurface)));
 }
 
-/// Both ends of the line between the jaws are on the surface, and within their friction cones.
+/// Both ends of the line between the jaws are on the surface, and the line is inside the friction cones of both.
 #[test]
 fn antipodal_poses_are_between_two_points_that_face_each_other() {
     let size = DVec3::new(0.06, 0.08, 0.1);
@@ -230,7 +234,7 @@ fn antipodal_poses_are_between_two_points_that_face_each_other() {
     for number in 0..2000 {
         let pose = sampler.pose(11, number).unwrap();
         let line = pose.direction(DVec3::X);
-        // The pair of faces that the line goes through most steeply.
+        // The two faces that the jaws touch are those most nearly perpendicular to the line.
         let along = (0..3).max_by(|a, b| line[*a].abs().total_cmp(&line[*b].abs())).unwrap();
         assert!(line.angle_between(DVec3::AXES[along] * line[along].signum()) <= friction.atan() + 1e-9);
         let width = size[along] / line[along].abs();
@@ -245,7 +249,8 @@ fn antipodal_poses_are_between_two_points_that_face_each_other() {
     }
 }
 
-/// Random rotations have no preferred axis: the mean of each entry of the matrix is 0 within 5 / sqrt(3 n).
+/// Random rotations have no preferred axis: the mean of each entry of the matrix is 0 within 5 / sqrt(3 n), which is
+/// five standard deviations.
 #[test]
 fn rotations_are_even_and_repeat() {
     let sampler = Sampler::new(&body(Shape::Sphere { radius: 0.1 }), &sampling(SamplingMode::Surface)).unwrap();

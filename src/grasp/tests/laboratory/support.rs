@@ -1,4 +1,4 @@
-//! Grasps for tests: the cases of 1994, contacts on simple bodies, and random ones.
+//! Grasps for tests: the cases of 1994, contacts on simple bodies, and random grasps.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use bevy_math::{DMat3, DVec2, DVec3};
 use simpartner_grasp::harker::Harker;
 use simpartner_model::{Body, Contact, ContactKind, Grasp, Inertia, Patch, Pose, random::Stream};
 
-/// A case of the thesis: object and contact file.
+/// A case of the thesis of 1994, from the names of its object file and its contact file without ".txt".
 pub(crate) fn case(object: &str, contacts: &str) -> Harker {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../worlds/grasps/1994");
     let read = |name: &str| std::fs::read_to_string(folder.join(format!("{name}.txt"))).unwrap();
@@ -15,14 +15,14 @@ pub(crate) fn case(object: &str, contacts: &str) -> Harker {
     case
 }
 
-/// A contact at a point with this normal into the object, its first tangent as the frame happens to have it.
+/// A contact at a point, object frame, m, with a normal into the object. Its first tangent is arbitrary.
 pub(crate) fn contact(kind: ContactKind, at: DVec3, normal: DVec3, limits: [f64; 2]) -> Contact {
     let z = -normal.normalize();
     let x = z.any_orthonormal_vector();
     contact_along(kind, at, normal, x, limits)
 }
 
-/// The same with this first tangent.
+/// A contact at a point, object frame, m, with a normal into the object and `x` as the first tangent.
 pub(crate) fn contact_along(kind: ContactKind, at: DVec3, normal: DVec3, x: DVec3, limits: [f64; 2]) -> Contact {
     let z = -normal.normalize();
     Contact {
@@ -36,7 +36,7 @@ pub(crate) fn contact_along(kind: ContactKind, at: DVec3, normal: DVec3, x: DVec
     }
 }
 
-/// A grasp of a body of 1 kg whose centre of mass is the origin.
+/// A grasp of a body whose mass is 1 kg and whose centre of mass is the origin.
 pub(crate) fn grasp(gravity: DVec3, contacts: Vec<Contact>) -> Grasp {
     let inertia = Inertia { centre_of_mass: DVec3::ZERO, tensor: DMat3::IDENTITY * 1e-3 };
     Grasp {
@@ -51,7 +51,7 @@ pub(crate) fn grasp(gravity: DVec3, contacts: Vec<Contact>) -> Grasp {
     }
 }
 
-/// Grasps at random, the same for the same seed.
+/// Source of random numbers and grasps, which are the same for the same seed.
 pub(crate) struct Random(Stream);
 
 impl Random {
@@ -59,17 +59,17 @@ impl Random {
         Self(Stream::from_number(seed))
     }
 
-    /// Evenly between two numbers.
+    /// A random number, uniform between `low` and `high`.
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.0.uniform()
     }
 
-    /// A whole number below this.
+    /// A random whole number from 0 to `bound` - 1.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0.number() % bound
     }
 
-    /// A direction, evenly on the sphere.
+    /// A random unit vector, uniform on the sphere.
     pub(crate) fn direction(&mut self) -> DVec3 {
         loop {
             let v = DVec3::from([0; 3].map(|_| self.between(-1.0, 1.0)));
@@ -79,7 +79,8 @@ impl Random {
         }
     }
 
-    /// A grasp of so many contacts of any kind on an ellipsoid, loaded anyhow.
+    /// A grasp of an ellipsoid with a number of contacts of any kind. Gravity has a random direction; one grasp in four
+    /// has another load, too.
     pub(crate) fn grasp(&mut self, contacts: u64) -> Grasp {
         let axes = DVec3::from([0; 3].map(|_| self.between(0.02, 0.1)));
         let contacts = (0..contacts).map(|_| {

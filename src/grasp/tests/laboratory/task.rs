@@ -1,4 +1,4 @@
-//! Grasp tasks in the engine: a box between two jaws whose outcome follows from statics.
+//! Tests of grasp tasks in the engine: a box between two jaws, whose outcome follows from statics.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use simpartner_model::{
 };
 
 /// Half of the opening of the jaws, m.
-const OPEN: f64 = 0.05;
+const HALF_OPENING: f64 = 0.05;
 
 fn at(x: f64, y: f64, z: f64) -> Pose {
     Pose { translation: DVec3::new(x, y, z), ..Pose::IDENTITY }
@@ -29,12 +29,12 @@ fn part(name: &str, mass: f64, pose: Pose, size: Option<DVec3>) -> Body {
     }
 }
 
-/// A coordinate of a joint of the gripper.
+/// The coordinate of a slider of the gripper.
 fn axis(joint: usize) -> JointAxis {
     JointAxis { joint: JointId::new(joint), axis: 2 }
 }
 
-/// A box of 0.5 kg and 6 cm, and two jaws on three slides. They close along x.
+/// A box of 0.5 kg with edges of 6 cm, and a gripper on three slides whose two jaws close along x.
 fn box_and_jaws(gravity: DVec3) -> Mechanism {
     let palm = at(0.0, 0.0, -0.3);
     let mut bodies = vec![part("Box", 0.5, Pose::IDENTITY, Some(DVec3::splat(0.06)))];
@@ -44,8 +44,8 @@ fn box_and_jaws(gravity: DVec3) -> Mechanism {
         part("X", 0.05, palm, None),
         part("Y", 0.05, palm, None),
         part("Palm", 0.9, palm, Some(DVec3::new(0.16, 0.06, 0.05))),
-        finger("Left", -OPEN - 0.005),
-        finger("Right", OPEN + 0.005),
+        finger("Left", -HALF_OPENING - 0.005),
+        finger("Right", HALF_OPENING + 0.005),
     ];
     bodies.extend(gripper.map(|body| Body { robot: Some(RobotId::new(0)), ..body }));
     let slider = |name: &str, parent: usize, child: usize, along: DVec3, free: FreeAxis| Joint {
@@ -55,7 +55,7 @@ fn box_and_jaws(gravity: DVec3) -> Mechanism {
         axes: [Axis::Locked, Axis::Locked, Axis::Free(free)],
         ..Joint::new(JointKind::Slider, BodyId::new(parent), BodyId::new(child), palm.translation)
     };
-    let jaw = FreeAxis { lower: 0.0, upper: OPEN, max_rate: 0.1, ..FreeAxis::default() };
+    let jaw = FreeAxis { lower: 0.0, upper: HALF_OPENING, max_rate: 0.1, ..FreeAxis::default() };
     let joints = vec![
         slider("SlideX", 1, 2, DVec3::X, FreeAxis::default()),
         slider("SlideY", 2, 3, DVec3::Y, FreeAxis::default()),
@@ -75,7 +75,7 @@ fn box_and_jaws(gravity: DVec3) -> Mechanism {
     }
 }
 
-/// The box, the jaws and their task, with something changed.
+/// The scene of the box, the jaws and their task after a change to the mechanism and the task.
 pub(crate) fn scene_with(gravity: DVec3, change: impl FnOnce(&mut Mechanism, &mut GraspTask)) -> Scene {
     let mut mechanism = box_and_jaws(gravity);
     let mut task = GraspTask {
@@ -84,7 +84,7 @@ pub(crate) fn scene_with(gravity: DVec3, change: impl FnOnce(&mut Mechanism, &mu
         gripper: RobotId::new(0),
         tool: BodyId::new(4),
         tcp: at(0.0, 0.0, 0.12),
-        fingers: vec![Finger { axis: axis(3), open: 0.0, closed: OPEN, max_effort: 40.0 }],
+        fingers: vec![Finger { axis: axis(3), open: 0.0, closed: HALF_OPENING, max_effort: 40.0 }],
         suction: None,
         approach: DVec3::Z * 0.05,
         retract: DVec3::Y * 0.1,
@@ -107,31 +107,33 @@ pub(crate) fn scene_with(gravity: DVec3, change: impl FnOnce(&mut Mechanism, &mu
     Scene::new(mechanism, task).unwrap()
 }
 
-/// Floating in space.
+/// The same scene without gravity or ground, after a change to the task.
 fn scene(change: impl FnOnce(&mut GraspTask)) -> Scene {
     scene_with(DVec3::ZERO, |_, task| change(task))
 }
 
-/// 40 N of the motor press the coupled jaws with 20 N each, so friction holds mu (20 N + 20 N) = 20 N along the faces: 0.5 kg at up to 40 m/s².
+/// The motor's 40 N press each of the coupled jaws with 20 N, so friction holds mu (20 N + 20 N) = 20 N along the
+/// faces. This accelerates 0.5 kg by up to 40 m/s².
 #[test]
 fn friction_holds_what_statics_says_and_no_more() {
     for (acceleration, expected) in [(9.81, true), (36.0, true), (42.0, false)] {
-        // 3 cm on, the jaws cover all of its faces.
+        // At a target 3 cm further along z the jaws cover the whole faces of the box.
         let found = scene(|task| task.acceleration = DVec3::NEG_Y * acceleration).run(&at(0.0, 0.0, 0.03)).unwrap();
         let pressed: f64 = found.contacts.iter().map(|contact| contact.normal_force).sum();
         assert!((pressed - 40.0).abs() < 1e-3, "{pressed}");
         assert_eq!(found.status == Status::Success, expected, "{acceleration}: {:?} {:?}", found.status, found.slip);
         if expected {
-            // The lift begins with 1 m/s², which friction carries, too; what is held does not creep.
+            // Friction also carries the 1 m/s² at which the lift begins, and a held box does not creep.
             assert!(found.slip.unwrap() < 1e-6, "{:?}", found.slip);
-            assert!((found.fingers[0] - (OPEN - 0.03)).abs() < 1e-5, "{:?}", found.fingers);
+            assert!((found.fingers[0] - (HALF_OPENING - 0.03)).abs() < 1e-5, "{:?}", found.fingers);
             let quality = found.quality.unwrap();
             assert!(quality.epsilon > 0.0 && quality.centroid > 0.5, "{quality:?}");
         }
     }
 }
 
-/// The triangles of a block whose corner k has the signs of the bits of k, counter-clockwise seen from outside.
+/// Triangles of a block, counter-clockwise as seen from outside. Each bit of a corner's number is the sign of one
+/// coordinate.
 const BLOCK: [[u32; 3]; 12] = [
     [0, 4, 6],
     [0, 6, 2],
@@ -151,23 +153,24 @@ fn sign(bits: u32) -> f64 {
     if bits & 1 == 1 { 1.0 } else { -1.0 }
 }
 
-/// A hand that closes beside the box misses it; one that begins in it is not let go.
+/// Each fault of a task gives its status: for example, a hand that closes beside the box misses it, and a task that
+/// begins with the hand inside of the box does not run.
 #[test]
 fn what_goes_wrong_has_its_status() {
     let status = |target: Pose| scene(|_| {}).run(&target).unwrap().status;
     assert_eq!(status(at(0.0, 0.2, 0.0)), Status::ObjectMissed);
-    // The tool 5 cm before this is where the fingers are 2 cm beside the box's middle.
+    // The approach begins 5 cm before this target, where a finger overlaps the box.
     assert_eq!(status(at(0.05, 0.0, 0.05)), Status::CollisionObjectInitially);
     let late = scene(|task| task.conditions.time_limit = 0.3).run(&Pose::IDENTITY).unwrap();
     assert_eq!((late.status, late.cause.is_some()), (Status::TimeOut, true));
     let short = scene(|task| task.conditions.step_limit = 100).run(&Pose::IDENTITY).unwrap();
     assert_eq!((short.status, short.times.steps), (Status::TimeOut, 100));
-    // Upside down on a ground that the gripper would be in.
+    // The gripper comes from below, so it begins inside of the ground.
     let plane = Plane { normal: DVec3::Y, distance: -0.03, material: Material::default() };
     let on_ground = scene_with(DVec3::NEG_Y * 9.81, |mechanism, _| mechanism.grounds = vec![Ground::from(plane)]);
     let from_below = Pose { rotation: DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2), ..Pose::IDENTITY };
     assert_eq!(on_ground.run(&from_below).unwrap().status, Status::CollisionEnvironmentInitially);
-    // A block of triangles as large as this holds both fingers whole, and the palm.
+    // The block of triangles is so large that both fingers and the palm are completely inside.
     let block = scene_with(DVec3::ZERO, |mechanism, _| {
         let half = DVec3::splat(0.5);
         let vertices = (0..8).map(|k| half * DVec3::new(sign(k), sign(k >> 1), sign(k >> 2))).collect();
@@ -189,8 +192,8 @@ fn what_goes_wrong_has_its_status() {
     assert_eq!(dropped.status, Status::ObjectDropped);
 }
 
-/// From above off a table with gravity, by either drive: the dynamic one carries the gripper's weight by its spring, and only the box's own
-/// weight makes it sag, by m g / k.
+/// With both kinds of drive the gripper lifts the box from a table, from above, against gravity. The spring of the
+/// dynamic drive carries the gripper's weight; only the box's weight makes it sag, by m g / k.
 #[test]
 fn both_drives_lift_a_box_off_a_table() {
     let plane = Plane { normal: DVec3::Y, distance: -0.03, material: Material::default() };
@@ -204,12 +207,12 @@ fn both_drives_lift_a_box_off_a_table() {
         let found = scene.run(&from_above).unwrap();
         assert_eq!(found.status, Status::Success, "{kind:?}: {found:?}");
         assert!(found.slip.unwrap() < 1e-5, "{:?}", found.slip);
-        // The motor of the jaws presses as hard as it may; nothing else is out of the ordinary.
+        // The motor of the jaws is at its limit, which gives a notice; there are no other notices.
         assert!(found.notices.keys().all(|guard| guard == "Motor"), "{:?}", found.notices);
     }
 }
 
-/// However the gripper's base is turned in its world, and however the target: the tool goes where it was sent.
+/// The tool reaches the target for any rotation of the gripper's base in the world and any rotation of the target.
 #[test]
 fn the_tool_goes_where_the_target_is() {
     let mut stream = simpartner_model::random::Stream::from_number(5);
@@ -229,14 +232,15 @@ fn the_tool_goes_where_the_target_is() {
         let found = scene.run(&target).unwrap();
         assert_eq!(found.status, Status::ObjectMissed);
         let [x, y, z, ..] = found.approach.unwrap();
-        // The box in the tool's frame is the target the other way round, within the tolerance of arrival.
+        // The box is at the origin, so its pose in the tool's frame is the inverse of the target, within the tolerance
+        // of arrival.
         let expected = target.inverse().translation;
         assert!(DVec3::new(x, y, z).distance(expected) < 0.002, "{found:?}");
     }
 }
 
-/// A kinematic hand is where its ramp has it at the end of every step: with 1 m/s², by (k - 1/2) 1e-6 m in step k of 1 ms, and along z alone. The
-/// engine of a task does the same as the task alone.
+/// A kinematic hand follows its ramp at the end of every step. At 1 m/s² it moves (k - 1/2) 1e-6 m in step k of 1 ms,
+/// along z only. The engine of a task gives the same result as the task itself.
 #[test]
 fn a_kinematic_hand_follows_its_ramp_exactly() {
     let scene = Arc::new(scene(|_| {}));
@@ -259,7 +263,7 @@ fn a_kinematic_hand_follows_its_ramp_exactly() {
     assert_eq!(alone.lift, Some(object.to_array()));
 }
 
-/// The same target gives the same bits, and contacts come in one order.
+/// The same target gives a bit-identical outcome, and contacts are sorted by decreasing normal force.
 #[test]
 fn a_task_repeats_bit_for_bit() {
     let scene = scene(|_| {});
@@ -270,17 +274,17 @@ fn a_task_repeats_bit_for_bit() {
     assert!(first.contacts.windows(2).all(|pair| pair[0].normal_force >= pair[1].normal_force));
 }
 
-/// A cup of 25 N holds 0.5 kg that hang below it, 25 N - 4.9 N to spare, and not 5 kg.
+/// A suction cup of 25 N holds 0.5 kg below it, with 25 N - 4.9 N to spare, and 2 kg, but not 5 kg.
 #[test]
 fn a_suction_cup_holds_less_than_its_force() {
     for (mass, expected) in [(0.5, Status::Success), (2.0, Status::Success), (5.0, Status::ObjectDropped)] {
         let scene = scene_with(DVec3::ZERO, |mechanism, task| {
             mechanism.bodies[0].mass = mass;
             task.fingers.clear();
-            // The palm's face is the cup.
+            // The face of the palm is the cup.
             task.tcp = at(0.0, 0.0, 0.025);
             task.suction = Some(Suction { cup: BodyId::new(4), force: 25.0, points: 3 });
-            // Without fingers in the way.
+            // The fingers have no shape, so that they do not touch the box.
             mechanism.bodies[5].shape = None;
             mechanism.bodies[6].shape = None;
             task.retract = DVec3::Y * 0.1;
@@ -291,7 +295,7 @@ fn a_suction_cup_holds_less_than_its_force() {
     }
 }
 
-/// What cannot be moved along straight lines is refused, with what to do.
+/// A gripper that cannot move along straight lines is refused, with a message that tells what it needs.
 #[test]
 fn a_gripper_without_slides_is_refused() {
     let refused = |change: fn(&mut Mechanism)| {

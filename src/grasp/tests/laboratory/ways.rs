@@ -1,12 +1,13 @@
-//! The two ways to compute a slip beside each other, on random grasps.
+//! Comparison of the two ways to compute a slip, quasi-exact and in the engine, on random grasps.
 
 use simpartner_grasp::slip::{Outcome, Sliding, Slip, SlipOptions, slip, slip_in_engine};
 use simpartner_model::{Contact, ContactKind, Grasp, Patch};
 
 use crate::support::Random;
 
-/// Grasps of three to six contacts on an ellipsoid, on patches of 10 to 30 mm, a third of which bulge or are hollow.
-fn random(random: &mut Random) -> Grasp {
+/// A grasp of an ellipsoid with three to six contacts, on patches of 10 to 30 mm. One patch in three is convex or
+/// concave, the others are plane.
+fn random_grasp(random: &mut Random) -> Grasp {
     let count = 3 + random.below(4);
     let mut made = random.grasp(count);
     made.contacts = std::mem::take(&mut made.contacts)
@@ -14,7 +15,8 @@ fn random(random: &mut Random) -> Grasp {
         .map(|contact| {
             let range = random.between(0.01, 0.03);
             let bend = if random.below(3) == 0 { random.between(-5.0, 2.0) } else { 0.0 };
-            // The engine takes torsion apart from friction, which `soft` below is about.
+            // Torsion is left out: the engine bounds it separately from friction (see
+            // `both_ways_answer_whatever_the_grasp`).
             let friction = contact.kind.friction();
             let kind = if friction > 0.0 { ContactKind::Frictional { friction } } else { contact.kind };
             Contact { kind, patch: Patch { xx: bend, yy: 0.7 * bend, range, ..Patch::PLANE }, ..contact }
@@ -23,7 +25,8 @@ fn random(random: &mut Random) -> Grasp {
     made
 }
 
-fn shown(slip: &Slip) -> String {
+/// The outcome, time and path of a slip as text.
+fn slip_text(slip: &Slip) -> String {
     let finger = match slip.outcome {
         Outcome::Misses(finger) | Outcome::OutOfRange(finger) => format!(" by finger {finger}"),
         _ => String::new(),
@@ -31,8 +34,9 @@ fn shown(slip: &Slip) -> String {
     format!("{}{finger} {:.3} s {:.1} mm", slip.outcome.word(), slip.time, slip.path * 1e3)
 }
 
-/// What both ways make of a grasp, and whether verdicts are the same, and times of failure to 5 %.
-fn both(grasp: &Grasp, options: &SlipOptions) -> ([Slip; 2], bool) {
+/// The slips of a grasp in both ways, quasi-exact first, and whether they agree: the same kind of outcome, and times of
+/// failure that differ by at most 5 %.
+fn slip_both_ways(grasp: &Grasp, options: &SlipOptions) -> ([Slip; 2], bool) {
     let (quasi, engine) = (slip(grasp, options).unwrap(), slip_in_engine(grasp, options).unwrap());
     assert!(engine.inner.is_none());
     let engine = engine.slip;
@@ -41,24 +45,30 @@ fn both(grasp: &Grasp, options: &SlipOptions) -> ([Slip; 2], bool) {
     ([quasi, engine], alike)
 }
 
-/// Of 100 grasps all have the same verdict in both ways, and what fails does so at the same time; where one does not, a finger grazes the edge
-/// of its patch, and with a quarter of the timestep it does. `SIMPARTNER_TABLES=1` with `--nocapture` prints all of them.
+/// All 100 grasps have the same outcome in both ways, and those that fail do so at the same time. At most one grasp
+/// fails at different times, because a finger grazes the edge of its patch; with a quarter of the timestep its times
+/// agree, too. `SIMPARTNER_TABLES=1` with `--nocapture` prints all grasps.
 #[test]
 fn both_ways_agree_on_random_grasps() {
     let prints = std::env::var_os("SIMPARTNER_TABLES").is_some();
     let (mut stream, options) = (Random::new(19), SlipOptions::default());
     let (mut seen, mut grazes) = (std::collections::BTreeSet::new(), 0);
     for number in 0..100 {
-        let grasp = random(&mut stream);
-        let ([quasi, engine], alike) = both(&grasp, &options);
+        let grasp = random_grasp(&mut stream);
+        let ([quasi, engine], alike) = slip_both_ways(&grasp, &options);
         if prints {
-            eprintln!("| {number} | {} | {} | {} | {alike} |", grasp.contacts.len(), shown(&quasi), shown(&engine));
+            eprintln!(
+                "| {number} | {} | {} | {} | {alike} |",
+                grasp.contacts.len(),
+                slip_text(&quasi),
+                slip_text(&engine)
+            );
         }
-        assert!(quasi.outcome.same_kind(engine.outcome), "{number}: {}, {}", shown(&quasi), shown(&engine));
+        assert!(quasi.outcome.same_kind(engine.outcome), "{number}: {}, {}", slip_text(&quasi), slip_text(&engine));
         if !alike {
             let fine = SlipOptions { timestep: options.timestep / 4.0, ..options };
-            let ([quasi, engine], alike) = both(&grasp, &fine);
-            assert!(alike, "{number}: {}, {}", shown(&quasi), shown(&engine));
+            let ([quasi, engine], alike) = slip_both_ways(&grasp, &fine);
+            assert!(alike, "{number}: {}, {}", slip_text(&quasi), slip_text(&engine));
             grazes += 1;
         }
         seen.insert(engine.outcome.word());
@@ -67,13 +77,14 @@ fn both_ways_agree_on_random_grasps() {
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["fails", "holds", "rests"]);
 }
 
-/// The same fall by the same law of sliding takes the same time: the associated one, which lifts surfaces apart, takes another.
+/// With the same law of sliding, both ways give the same time of a fall. The associated law, which separates sliding
+/// surfaces, gives other times.
 #[test]
 fn associated_sliding_falls_in_other_times() {
     let (mut stream, options) = (Random::new(19), SlipOptions::default());
     let (mut near, mut all) = ([0, 0], 0);
     for _ in 0..30 {
-        let grasp = random(&mut stream);
+        let grasp = random_grasp(&mut stream);
         let engine = slip_in_engine(&grasp, &options).unwrap().slip;
         if engine.outcome.word() != "fails" {
             continue;
@@ -87,8 +98,9 @@ fn associated_sliding_falls_in_other_times() {
     assert!(near[1] == all && 4 * near[0] < 3 * all, "{near:?} of {all}");
 }
 
-/// A grasp as odd as a file may have it: any kinds of contacts, loads, least forces, masses, and inertias of any shape.
-fn odd(stream: &mut Random) -> Grasp {
+/// A grasp with unusual values that a file may contain: any kinds of contacts, loads, least forces, masses, and
+/// inertias of any shape.
+fn odd_grasp(stream: &mut Random) -> Grasp {
     let count = 1 + stream.below(12);
     let mut grasp = stream.grasp(count);
     let inertia = grasp.object.inertia.as_mut().unwrap();
@@ -99,13 +111,13 @@ fn odd(stream: &mut Random) -> Grasp {
     grasp
 }
 
-/// What a slip costs is bounded, also on planes without end: there a finger is beyond its patch once the object has gone ten times its size, where it
-/// fell for 100 m before; and jams take a few programs a step, where they took up to 50.
+/// The cost of a slip is bounded. On unbounded planes a finger counts as outside of its patch once the object has moved
+/// ten times its size; earlier, objects fell 100 m. Jams take a few programs a step; earlier, they took up to 50.
 #[test]
 fn slips_of_odd_grasps_come_to_an_end() {
     let (mut stream, mut fallen) = (Random::new(11), 0);
     for number in 0..60 {
-        let mut grasp = odd(&mut stream);
+        let mut grasp = odd_grasp(&mut stream);
         let is_endless = number % 2 == 0;
         let range = if is_endless { f64::INFINITY } else { stream.between(0.01, 0.03) };
         grasp.contacts.iter_mut().for_each(|contact| contact.patch.range = range);
@@ -117,13 +129,13 @@ fn slips_of_odd_grasps_come_to_an_end() {
     assert!(fallen >= 5, "{fallen}");
 }
 
-/// Whatever a file may say: any kinds of contacts, on planes without end, loads, least forces, inertias of any shape, no gravity. Both ways
-/// answer with numbers, and the engine bounds soft fingers from both sides.
+/// Both ways give finite numbers for any grasp of a file: any kinds of contacts, unbounded planes, loads, least forces,
+/// inertias of any shape, no gravity. The engine bounds soft fingers from both sides.
 #[test]
 fn both_ways_answer_whatever_the_grasp() {
     let mut stream = Random::new(5);
     for number in 0..24 {
-        let mut grasp = odd(&mut stream);
+        let mut grasp = odd_grasp(&mut stream);
         if number % 8 == 0 {
             grasp.gravity = bevy_math::DVec3::ZERO;
         }
@@ -137,11 +149,11 @@ fn both_ways_answer_whatever_the_grasp() {
         for slip in [&engine.slip].into_iter().chain(&engine.inner).chain(&quasi) {
             let finite =
                 slip.time.is_finite() && slip.path.is_finite() && slip.pose.to_array().iter().all(|x| x.is_finite());
-            assert!(finite && slip.time <= options.duration + 1e-12, "{number}: {}", shown(slip));
+            assert!(finite && slip.time <= options.duration + 1e-12, "{number}: {}", slip_text(slip));
         }
-        // Forces that hold are found before either moves, so both hold.
+        // Both ways look for forces that hold before they move anything, so both must hold.
         if quasi[0].outcome == Outcome::Holds && !grasp.contacts.iter().any(is_soft) {
-            assert_eq!(engine.slip.outcome, Outcome::Holds, "{number}: {}", shown(&engine.slip));
+            assert_eq!(engine.slip.outcome, Outcome::Holds, "{number}: {}", slip_text(&engine.slip));
         }
     }
 }
