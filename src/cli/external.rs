@@ -26,11 +26,14 @@ pub(super) struct Client {
     pub(super) needs: &'static str,
 }
 
+/// The client that drives a robot with a gamepad.
 pub(super) const GAMEPAD: Client = Client {
     name: "gamepad",
     needs: "; on Linux it needs libudev-dev and pkg-config (`--no-default-features` drives by --script alone)",
 };
+/// The client that bridges the combined port of a robot to a serial line.
 pub(super) const SERIAL: Client = Client { name: "serial", needs: "" };
+/// The client that bridges robots to ROS 2.
 pub(super) const ROS2: Client = Client { name: "ros2", needs: "; it needs no ROS installation" };
 
 /// Runs the client in place of this program.

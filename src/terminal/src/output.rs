@@ -31,6 +31,7 @@ enum State {
     Failed(io::Error),
 }
 
+/// State of standard output of this process.
 static OUTPUT_STATE: Mutex<State> = Mutex::new(State::Open);
 
 /// Locks the state of standard output. It is consistent between any two statements, so a panic elsewhere does not

@@ -11,6 +11,7 @@ use nalgebra::Matrix6;
 
 use crate::statics::Vector6;
 
+/// Dimension of the space of wrenches.
 const DIMENSION: usize = 6;
 /// Distance outside of a facet beyond which a point sees it, as a fraction of the largest norm of the points.
 const RELATIVE_VISIBILITY: f64 = 1e-12;

@@ -156,8 +156,9 @@ fn following_push(most: f64, load: DVec3) -> f64 {
     0.5 * most + 0.5 * FOLLOWING_FORCE * load.length().min(most)
 }
 
-/// The first two bodies of the mechanism.
+/// The object, which is the first body of the mechanism.
 const OBJECT_BODY: BodyId = BodyId::new(0);
+/// The hand, which is the second body of the mechanism.
 const HAND_BODY: BodyId = BodyId::new(1);
 
 /// A body with a fraction of the object's mass and inertia, and the same centre of mass.

@@ -55,8 +55,11 @@ pub(super) const FLAT_WORLD: &str = "<world name=\"flat\">
   <robot file=\"workpartner1.xml\" name=\"WorkPartner\"/>
 </world>";
 
+/// Names of the wheels' bodies.
 const WHEEL_NAMES: [&str; 4] = ["Wheel1", "Wheel2", "Wheel3", "Wheel4"];
+/// Mass of the robot, kg.
 const ROBOT_MASS: f64 = 18.0;
+/// Radius of the wheels, m.
 const WHEEL_RADIUS: f64 = 0.235;
 
 /// Mean position of the wheels, as the thesis defines it, m: x, and the distance to the left.

@@ -36,8 +36,10 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
+/// Coefficient of friction in the cases of sliding bodies.
 const SLIDING_FRICTION: f64 = 0.5;
 
+/// Reason for which rapier misses the speed of a body that begins to slide.
 const SOFT_CONTACT_REASON: &str =
     "its contacts are springs: at first the body sinks in and its weight is not yet carried";
 

@@ -141,8 +141,11 @@ fn linkage(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// Number of boxes of the cantilever.
 const BOX_COUNT: usize = 4;
+/// Length of a box, m.
 const BOX_LENGTH: f64 = 0.5;
+/// Mass of a box, kg.
 const BOX_MASS: f64 = 2.0;
 
 /// World of four boxes in a row: `first` is the type of the joint at the wall, `others` that of the joints between

@@ -47,10 +47,12 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
+/// Reason for which rapier misses if a case depends on the time of an impact.
 const LATE_IMPACT_REASON: &str = "sees an impact up to a step early or late";
 
 // ---- a ball that bounces
 
+/// Radius of the ball, m.
 const BALL_RADIUS: f64 = 0.1;
 /// Speed of approach below which nothing bounces, m/s.
 const MIN_BOUNCE_SPEED: f64 = 0.05;
@@ -300,7 +302,9 @@ fn pendulum_stops(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
 
 // ---- a wheel at a step
 
+/// Radius of the wheel, m.
 const WHEEL_RADIUS: f64 = 0.5;
+/// Height of the step, m.
 const STEP_HEIGHT: f64 = 0.1;
 /// I/(m r²) of a disc.
 const DISC_INERTIA: f64 = 0.5;

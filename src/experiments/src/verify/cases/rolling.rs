@@ -15,12 +15,17 @@ pub(super) const CASES: &[Case] = &[Case {
     run: rolling,
 }];
 
+/// Angle of the incline, degrees.
 const SLOPE_DEGREES: f64 = 20.0;
+/// Radius of both rollers, m.
 const ROLLER_RADIUS: f64 = 0.235;
+/// Time for which a roller rolls down, s.
 const DURATION_S: f64 = 2.0;
 
+/// A body that rolls down the incline.
 struct Roller {
     name: &'static str,
+    /// Shape, as XML of a world.
     shape: &'static str,
     /// I/(m r²).
     inertia: f64,

@@ -61,6 +61,7 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
+/// Reason for which rapier misses the energies.
 const FIRST_ORDER_REASON: &str = "first order: its energy swings with dt, not dt²";
 
 const PENDULUM_WORLD: &str = "<world name=\"pendulum\">

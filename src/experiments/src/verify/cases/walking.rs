@@ -3,8 +3,11 @@
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use simpartner_plot::{Line, Plot};
 
+/// Coefficient of friction of the ground.
 const GROUND_FRICTION: f64 = 0.025;
+/// Radius of the wheels, m.
 const WHEEL_RADIUS: f64 = 0.235;
+/// Weight of the robot, N.
 const ROBOT_WEIGHT: f64 = 18.0 * G;
 
 pub(super) const CASES: &[Case] = &[

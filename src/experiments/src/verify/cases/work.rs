@@ -50,6 +50,7 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
+/// Names of the wheels' bodies.
 const WHEEL_NAMES: [&str; 4] = ["Wheel1", "Wheel2", "Wheel3", "Wheel4"];
 
 fn scanner(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
