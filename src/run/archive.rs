@@ -31,9 +31,9 @@ impl LogArchive {
     }
 
     async fn read_model(&self, id: i64) -> Result<Option<Arc<RunModel>>, ArchiveError> {
-        let Some(run) = self.reader.run(id).await.map_err(failed)? else { return Ok(None) };
-        let sources = self.reader.sources(id).await.map_err(failed)?;
-        let world = xml::read_kept(&sources).map_err(failed)?;
+        let Some(run) = self.reader.run(id).await.map_err(archive_error)? else { return Ok(None) };
+        let sources = self.reader.sources(id).await.map_err(archive_error)?;
+        let world = xml::read_kept(&sources).map_err(archive_error)?;
         let describe = |spec| device::describe(spec, &world, run.timestep);
         let devices = world.devices.iter().map(describe).collect();
         let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), devices);
@@ -49,7 +49,7 @@ impl LogArchive {
 impl Archive for LogArchive {
     fn runs(&self) -> Answer<'_, Vec<LoggedRun>> {
         Box::pin(async {
-            let runs = self.reader.runs().await.map_err(failed)?;
+            let runs = self.reader.runs().await.map_err(archive_error)?;
             let logged = runs.into_iter().map(|run| LoggedRun {
                 id: run.simulation_id,
                 world: run.world,
@@ -89,17 +89,17 @@ impl Archive for LogArchive {
         count: u64,
     ) -> Answer<'a, Vec<StepRecord>> {
         Box::pin(async move {
-            let mut records = self.reader.steps(run, &model.layout, from, every, count).await.map_err(failed)?;
+            let mut records = self.reader.steps(run, &model.layout, from, every, count).await.map_err(archive_error)?;
             let first: Vec<_> =
                 model.world.devices.iter().map(|device| device::first_setting(&device.spec, &model.world)).collect();
-            self.reader.settings(run, &model.layout, &first, &mut records).await.map_err(failed)?;
+            self.reader.settings(run, &model.layout, &first, &mut records).await.map_err(archive_error)?;
             Ok(records)
         })
     }
 
     fn events(&self, run: i64, most: u64) -> Answer<'_, Vec<LoggedEvent>> {
         Box::pin(async move {
-            let events = self.reader.events(run, most).await.map_err(failed)?;
+            let events = self.reader.events(run, most).await.map_err(archive_error)?;
             let logged = events.into_iter().map(|event| LoggedEvent {
                 step: event.step,
                 epoch: event.resets,
@@ -114,7 +114,7 @@ impl Archive for LogArchive {
 
     fn commands<'a>(&'a self, run: i64, model: &'a RunModel, most: u64) -> Answer<'a, Vec<LoggedCommands>> {
         Box::pin(async move {
-            let counted = self.reader.commands(run, &model.layout, most).await.map_err(failed)?;
+            let counted = self.reader.commands(run, &model.layout, most).await.map_err(archive_error)?;
             let logged = counted.into_iter().map(|counted| {
                 let info = model.layout.device_info(counted.device);
                 LoggedCommands {
@@ -145,6 +145,7 @@ impl LogFigures for LogStatus {
     }
 }
 
-fn failed(error: impl std::fmt::Display) -> ArchiveError {
+/// The error of an archive that has the text of another error.
+fn archive_error(error: impl std::fmt::Display) -> ArchiveError {
     ArchiveError(error.to_string())
 }

@@ -94,7 +94,7 @@ pub(super) fn quality(arguments: &QualityArguments) -> Result<ExitStatus, CliErr
             Ended::Facets => format!(", not closed with {} facets, the most that --facets allows", arguments.facets),
             Ended::Rounding => ", as near as rounding lets bounds come".to_owned(),
         };
-        line(format_args!("  {name:<36} {lower} to {upper}{}{open}", gap(&bounds)));
+        line(format_args!("  {name:<36} {lower} to {upper}{}{open}", gap_text(&bounds)));
     }
     if let Some(average) = found.average_facet_distance {
         line(format_args!("  {:<36} {}", "average facet distance", Rounded(average)));
@@ -149,7 +149,8 @@ fn json_of_quality(arguments: &QualityArguments, grasp: &Grasp, found: &Quality)
     })
 }
 
-fn gap(bounds: &Bounds) -> String {
+/// Text of the gap between the bounds of a measure, empty if the upper bound is zero.
+fn gap_text(bounds: &Bounds) -> String {
     if bounds.upper > 0.0 { format!("  (gap {:.2} %)", 100.0 * bounds.gap()) } else { String::new() }
 }
 

@@ -45,16 +45,17 @@ pub(in crate::cli) struct SlipArguments {
     keep: Keep,
 }
 
-fn in_seconds(text: &str) -> Option<f64> {
+/// Parses a time, with or without a unit, to seconds.
+fn parse_time(text: &str) -> Option<f64> {
     Moment::or_seconds(text).ok()?.as_seconds()
 }
 
 fn parse_timestep(text: &str) -> Result<f64, String> {
-    in_seconds(text).filter(|value| (1e-5..=0.01).contains(value)).ok_or("expected seconds from 1e-5 to 0.01".into())
+    parse_time(text).filter(|value| (1e-5..=0.01).contains(value)).ok_or("expected seconds from 1e-5 to 0.01".into())
 }
 
 fn parse_duration(text: &str) -> Result<f64, String> {
-    in_seconds(text)
+    parse_time(text)
         .filter(|value| *value > 0.0 && *value <= 1000.0)
         .ok_or("expected seconds above 0 and at most 1000".into())
 }
@@ -77,7 +78,7 @@ pub(super) fn slip_of(arguments: &SlipArguments) -> Result<ExitStatus, CliError>
         line(format_args!("{:#}", report()));
         return Ok(ExitStatus::Success);
     }
-    line(format_args!("{}: {}", arguments.input.shown(), sentence(&grasp, found.outcome)));
+    line(format_args!("{}: {}", arguments.input.shown(), outcome_sentence(&grasp, found.outcome)));
     print_slip(&found);
     if let Some(in_engine) = &in_engine {
         print_engine(&grasp, &found, in_engine);
@@ -85,7 +86,8 @@ pub(super) fn slip_of(arguments: &SlipArguments) -> Result<ExitStatus, CliError>
     Ok(ExitStatus::Success)
 }
 
-fn sentence(grasp: &Grasp, outcome: Outcome) -> String {
+/// A sentence on the outcome of a slip, without a period.
+fn outcome_sentence(grasp: &Grasp, outcome: Outcome) -> String {
     let name = |contact: usize| &grasp.contacts[contact].name;
     match outcome {
         Outcome::Holds => "it holds, and never moves".to_owned(),
@@ -105,10 +107,10 @@ fn print_slip(found: &Slip) {
 
 fn print_engine(grasp: &Grasp, found: &Slip, in_engine: &EngineSlip) {
     let outer = &in_engine.slip;
-    line(format_args!("in the engine: {}", sentence(grasp, outer.outcome)));
+    line(format_args!("in the engine: {}", outcome_sentence(grasp, outer.outcome)));
     print_slip(outer);
     if let Some(inner) = &in_engine.inner {
-        let told = sentence(grasp, inner.outcome);
+        let told = outcome_sentence(grasp, inner.outcome);
         line(format_args!(
             "  with the inner bound of soft fingers' friction and torsion: {told}, after {} s",
             Rounded(inner.time)
@@ -134,7 +136,7 @@ fn json_of_slip(grasp: &Grasp, found: &Slip) -> Value {
     let way = found.trace.iter().map(|(time, place)| json!([time, place.x, place.y, place.z]));
     json!({
         "verdict": found.outcome.word(),
-        "reason": sentence(grasp, found.outcome),
+        "reason": outcome_sentence(grasp, found.outcome),
         "time_s": found.time,
         "path_m": found.path,
         "pose": found.pose.to_array(),

@@ -102,6 +102,7 @@ impl<'a> Decider<'a> {
     }
 }
 
+/// Appends an element to a list of at most [`MAX_KEPT`] elements, and drops the oldest element if the list is full.
 fn keep_latest<T>(kept: &mut Vec<T>, latest: T) {
     if kept.len() == MAX_KEPT {
         kept.remove(0);

@@ -123,6 +123,7 @@ fn with_moderate_limits(statics: &Statics) -> Option<Statics> {
     changed.then(|| Statics { contacts, ..statics.clone() })
 }
 
+/// The verdict by the program of the largest margin.
 fn solve_verdict(statics: &Statics) -> Verdict {
     let scaled = ScaledGrasp::new(statics);
     // A load outside of the range of the grasp map, which no forces of any size balance, needs no program.

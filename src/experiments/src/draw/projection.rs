@@ -147,14 +147,15 @@ impl Frame {
 pub(super) fn write_outline(points: impl Iterator<Item = DVec2>, out: &mut String) -> std::fmt::Result {
     let mut mark = 'M';
     for point in points {
-        write!(out, "{mark}{} {}", tenth(point.x), tenth(point.y))?;
+        write!(out, "{mark}{} {}", one_decimal(point.x), one_decimal(point.y))?;
         mark = 'L';
     }
     out.push('Z');
     Ok(())
 }
 
-fn tenth(value: f64) -> String {
+/// Text of a number with at most one decimal digit.
+fn one_decimal(value: f64) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
     if text == "-0" { "0".into() } else { text.into() }

@@ -87,7 +87,7 @@ fn write_rows(rows: &[Row], unit: &str, scale: f64, out: &mut String) -> std::fm
                 continue;
             }
             match steady {
-                Some(steady) => writeln!(out, "{asked:>6} {name:<10} {}", cells(steady))?,
+                Some(steady) => writeln!(out, "{asked:>6} {name:<10} {}", steady_cells(steady))?,
                 None => writeln!(out, "{asked:>6} {name:<10} {:>6}", "-")?,
             }
         }
@@ -95,7 +95,8 @@ fn write_rows(rows: &[Row], unit: &str, scale: f64, out: &mut String) -> std::fm
     Ok(())
 }
 
-fn cells(steady: &Steady) -> String {
+/// Texts of the columns of a steady motion.
+fn steady_cells(steady: &Steady) -> String {
     let Steady { slip, drawbar_pull_n, thrust_n, compaction_n, bulldozing_n, grade_n, .. } = steady;
     format!(
         "{slip:>6.3} {drawbar_pull_n:>9.2} {thrust_n:>9.2} {compaction_n:>9.2} {bulldozing_n:>9.2} {grade_n:>9.2} {:>9.2} {:>9.2} {:>8.2}",

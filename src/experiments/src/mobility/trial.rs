@@ -104,6 +104,7 @@ impl<'a> Trial<'a> {
         Self::build(vehicle, site, &mechanism)
     }
 
+    /// A trial with a mechanism. Its motors hold the vehicle's held coordinates at their targets.
     fn build(vehicle: &'a Vehicle, site: &'a Site, mechanism: &Mechanism) -> Result<Self, MobilityError> {
         let timestep = Timestep::from_seconds(TIMESTEP_S).unwrap_or(Timestep::MILLISECOND);
         let engine = build(mechanism, timestep, &Settings::default())?;

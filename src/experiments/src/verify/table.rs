@@ -11,7 +11,7 @@ const VERDICT_COLUMN: usize = 7;
 /// a terminal.
 pub fn table(verification: &Verification, colours: bool) -> String {
     let rows: Vec<(&Case, &Row, [String; 8])> =
-        verification.rows().map(|(case, row)| (case, row, cells(row))).collect();
+        verification.rows().map(|(case, row)| (case, row, row_cells(row))).collect();
     let widths: [usize; 8] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|(_, _, cells)| cells[column].chars().count());
         cells.max().unwrap_or(0).max(COLUMN_TITLES[column].len())
@@ -40,7 +40,8 @@ pub fn table(verification: &Verification, colours: bool) -> String {
     out
 }
 
-fn cells(row: &Row) -> [String; 8] {
+/// Texts of a row's columns.
+fn row_cells(row: &Row) -> [String; 8] {
     [
         format!("  {}", row.name),
         row.unit.to_owned(),

@@ -297,16 +297,19 @@ fn rotation_to_z(vector: DVec3) -> DMat3 {
     DMat3::from_cols(rows[0], rows[1], rows[2]).transpose()
 }
 
+/// A vector rotated about the x axis by an angle, rad.
 fn about_x(vector: DVec3, angle: f64) -> DVec3 {
     let (sine, cosine) = libm::sincos(angle);
     DVec3::new(vector.x, cosine * vector.y - sine * vector.z, sine * vector.y + cosine * vector.z)
 }
 
+/// A vector rotated about the y axis by an angle, rad.
 fn about_y(vector: DVec3, angle: f64) -> DVec3 {
     let (sine, cosine) = libm::sincos(angle);
     DVec3::new(cosine * vector.x + sine * vector.z, vector.y, cosine * vector.z - sine * vector.x)
 }
 
+/// A vector rotated about the z axis by an angle, rad.
 fn about_z(vector: DVec3, angle: f64) -> DVec3 {
     let (sine, cosine) = libm::sincos(angle);
     DVec3::new(cosine * vector.x - sine * vector.y, sine * vector.x + cosine * vector.y, vector.z)

@@ -157,6 +157,7 @@ impl Finger {
         DVec3::new(2.0 * xx * at.x + xy * at.y + x, 2.0 * yy * at.y + xy * at.x + y, -1.0)
     }
 
+    /// Text of the first fault of the contact: its matrix is no rotation, or its point is not on its patch.
     fn find_flaw(&self) -> Option<String> {
         let products = self.matrix.transpose() * self.matrix - DMat3::IDENTITY;
         let off = products.to_cols_array().into_iter().fold(0.0, |most: f64, product| most.max(product.abs()));

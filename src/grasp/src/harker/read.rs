@@ -86,6 +86,7 @@ impl Harker {
 }
 
 impl Finger {
+    /// Reads the numbers of one contact, whose normal force has these limits, N.
     fn read(numbers: &mut Numbers, limits: [f64; 2]) -> Result<Self, FileError> {
         let kind =
             numbers.checked_number("the type of a contact", |value| [1.0, 2.0, 3.0].contains(&value), "1, 2 or 3")?;
@@ -131,10 +132,12 @@ impl<'t> Numbers<'t> {
         Self { words: Box::new(words), line: text.lines().count().max(1) }
     }
 
+    /// An error at the line of the last number.
     fn error_here(&self, what: String) -> FileError {
         FileError { line: self.line, what }
     }
 
+    /// Reads a number. `what` names it in the error.
     fn next_number(&mut self, what: &str) -> Result<f64, FileError> {
         let Some((line, word)) = self.words.next() else {
             return Err(self.error_here(format!("the file ends before {what}")));
@@ -145,15 +148,18 @@ impl<'t> Numbers<'t> {
         number.ok_or_else(|| self.error_here(format!("{what}: expected a number of at most 1e12, got '{shown}'")))
     }
 
+    /// Reads a number that must fulfil a condition. `what` names it in the error, and `expected` is the condition.
     fn checked_number(&mut self, what: &str, fits: impl Fn(f64) -> bool, expected: &str) -> Result<f64, FileError> {
         let value = self.next_number(what)?;
         if fits(value) { Ok(value) } else { Err(self.error_here(format!("{what}: expected {expected}, got {value}"))) }
     }
 
+    /// Reads three numbers. `what` names the vector in the error.
     fn next_vector(&mut self, what: &str) -> Result<DVec3, FileError> {
         Ok(DVec3::new(self.next_number(what)?, self.next_number(what)?, self.next_number(what)?))
     }
 
+    /// Checks that no number is left.
     fn expect_end(&mut self) -> Result<(), FileError> {
         match self.words.next() {
             None => Ok(()),

@@ -1,5 +1,5 @@
-//! How good a grasp is: measures of the grasp wrench space, the wrenches that contacts exert with normal forces of a
-//! given size.
+//! Measures of the quality of a grasp. They describe the grasp wrench space, which is the set of wrenches that the
+//! contacts exert with normal forces of a given size.
 //!
 //! Bounds are certified. The lower bound comes from a polytope of wrenches that the contacts do exert. The upper bound
 //! comes from the support function: no wrench of the space reaches beyond it along a direction. The polytope begins as
@@ -41,7 +41,7 @@ pub struct Options {
     pub torque_scale: Option<f64>,
     /// Gap between lower and upper bound at which they count as met, as a fraction of the upper bound.
     pub tolerance: f64,
-    /// The same for the bounds of the volume, which converge slowly.
+    /// The same tolerance for the bounds of the volume, which converge slowly.
     pub volume_tolerance: f64,
     /// Number of facets of the polytope at which the search ends, whatever the gap.
     pub facets: usize,

@@ -50,6 +50,7 @@ impl<'a> WrenchSpace<'a> {
         }
     }
 
+    /// A wrench with its torque multiplied by the torque scale.
     fn scale_torque(&self, vector: &Vector6) -> Vector6 {
         let [force, torque] = halves(vector);
         wrench(force, torque * self.torque_scale)

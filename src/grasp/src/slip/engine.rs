@@ -44,6 +44,7 @@ pub fn slip_in_engine(grasp: &Grasp, options: &SlipOptions) -> Result<EngineSlip
     Ok(EngineSlip { slip: run(Softness::Outer)?, inner: if is_soft { Some(run(Softness::Inner)?) } else { None } })
 }
 
+/// Simulates the world of a grasp until the slip ends.
 fn simulate_slip(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<Slip, GraspError> {
     let timestep =
         Timestep::from_seconds(options.timestep).map_err(|error| GraspError::Unrepresentable(error.to_string()))?;

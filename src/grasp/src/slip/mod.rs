@@ -81,7 +81,7 @@ const STICKING_SPEED: f64 = 1e-5;
 /// forever.
 const MAX_REACH: f64 = 10.0;
 
-/// How a slip ends.
+/// Outcome of a slip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {
     /// The object never moved.
@@ -116,7 +116,7 @@ impl Outcome {
 /// Result of a slip.
 #[derive(Debug, Clone)]
 pub struct Slip {
-    /// How the slip ended.
+    /// Outcome of the slip.
     pub outcome: Outcome,
     /// Time of the end, s.
     pub time: f64,
@@ -290,6 +290,7 @@ impl<'a> Motion<'a> {
         wrench(self.grasp.gravity * self.mass + self.grasp.force, self.grasp.torque - angular.cross(tensor * angular))
     }
 
+    /// The grasp map at the present pose, with the total load. `length` is its length scale, m.
     fn statics(&self, contacts: &[ContactMap], length: f64) -> Statics {
         Statics { contacts: contacts.to_vec(), load: self.total_load(), weight: self.grasp.gravity * self.mass, length }
     }
@@ -301,6 +302,7 @@ impl<'a> Motion<'a> {
         matches!(verdict(&self.statics(&contacts, length)), Verdict::Holds(_))
     }
 
+    /// Inverse of the mass matrix about the centre of mass, world frame.
     fn inverse_mass(&self) -> Matrix6<f64> {
         let turn = DMat3::from_quat(self.pose.rotation);
         let inverse = turn * self.tensor.inverse() * turn.transpose();
@@ -442,6 +444,7 @@ enum InitialForces {
     Slips(Vec<f64>),
 }
 
+/// Finds the normal forces of the fingers when the object is released.
 fn initial_forces(grasp: &Grasp, statics: &Statics, options: &SlipOptions) -> Result<InitialForces, GraspError> {
     let timestep = options.timestep;
     let unforced = Statics { contacts: without_least_forces(&statics.contacts), ..statics.clone() };

@@ -263,6 +263,7 @@ impl Machine {
         }
     }
 
+    /// Ends the task with a status and the text of its cause.
     fn end_task(&mut self, status: Status, cause: Option<String>) {
         (self.outcome.status, self.outcome.cause, self.ended) = (status, cause, true);
     }

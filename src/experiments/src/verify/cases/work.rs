@@ -110,11 +110,13 @@ struct Loads {
 }
 
 impl Loads {
-    fn of(drive: &Drive) -> Self {
+    /// An empty record.
+    fn new(drive: &Drive) -> Self {
         Self { wheels: drive.bodies(WHEEL_NAMES), samples: Vec::new() }
     }
 
-    fn read(&mut self, drive: &Drive) {
+    /// Adds the present forces.
+    fn add_sample(&mut self, drive: &Drive) {
         self.samples.push((drive.time(), self.wheels.map(|wheel| drive.force(wheel).y)));
     }
 
@@ -124,7 +126,8 @@ impl Loads {
         std::array::from_fn(|wheel| within.iter().map(|(_, loads)| loads[wheel]).sum::<f64>() / within.len() as f64)
     }
 
-    fn sum(&self, from: f64, to: f64) -> f64 {
+    /// Mean sum of the forces between two times, N.
+    fn mean_sum(&self, from: f64, to: f64) -> f64 {
         self.means(from, to).iter().sum()
     }
 
@@ -153,10 +156,10 @@ fn pole(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let mut drive = bench.drive(bench.shipped("pole.xml")?)?;
     let timeline = drive.play("pole.xml")?;
     let pole = drive.simulation.world().mechanism.body_named(None, "Pole").expect("the world has it");
-    let (mut loads, mut places) = (Loads::of(&drive), vec![drive.position(pole)]);
+    let (mut loads, mut places) = (Loads::new(&drive), vec![drive.position(pole)]);
     let mut watch = |drive: &mut Drive, steps| {
         drive.watch(steps, |drive| {
-            loads.read(drive);
+            loads.add_sample(drive);
             places.push(drive.position(pole));
         })
     };
@@ -176,7 +179,7 @@ fn pole(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         Row::new("speed of the pole at the end", "m/s", 0.0, 1e-3),
     ];
     findings.measure(rows, |_| {
-        let (before, carried) = (loads.means(4.0, 6.0), loads.sum(24.0, 26.0));
+        let (before, carried) = (loads.means(4.0, 6.0), loads.mean_sum(24.0, 26.0));
         let sum: f64 = before.iter().sum();
         let (fore, aft) = ((before[0] + before[1]) / 2.0, (before[2] + before[3]) / 2.0);
         let [.., last_but_one, last] = places[..] else { return Err(Trouble::Engine("no step was made".into())) };
@@ -184,6 +187,7 @@ fn pole(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
+/// Adds the plots of the work with the pole to the findings.
 fn show_pole(findings: &mut Findings, loads: &Loads, places: &[DVec3]) {
     let sums = loads.through_time(|loads| loads.iter().sum());
     let plot = Plot::new("Sum of the wheel forces (figure 11)", "time in s", "force in N");
@@ -206,8 +210,8 @@ fn weight(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     });
     findings.measure(rows, |findings| {
         let mut drive = bench.drive(bench.shipped("balance.xml")?)?;
-        let mut loads = Loads::of(&drive);
-        drive.watch(10_000, |drive| loads.read(drive))?;
+        let mut loads = Loads::new(&drive);
+        drive.watch(10_000, |drive| loads.add_sample(drive))?;
         findings.plot(loads.plot_each("Wheel forces while it settles"));
         Ok(loads.means(0.0, 10.0))
     })
@@ -238,10 +242,10 @@ fn terrain(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         let mut drive = bench.drive(world)?;
         let timeline = drive.play("terrain.xml")?;
         let bodies: Vec<BodyId> = drive.simulation.world().mechanism.bodies().map(|(id, _)| id).collect();
-        let mut loads = Loads::of(&drive);
+        let mut loads = Loads::new(&drive);
         let mut way = vec![(0.0, 0.0)];
         drive.watch(timeline.steps, |drive| {
-            loads.read(drive);
+            loads.add_sample(drive);
             let mean = bodies.iter().map(|&body| drive.position(body).x).sum::<f64>() / bodies.len() as f64;
             way.push((drive.time(), mean));
         })?;
@@ -288,6 +292,7 @@ fn along_ground(field: &Heightfield, start: f64, length: f64) -> f64 {
     f64::NAN
 }
 
+/// Adds the plots of the drive over the terrain to the findings.
 fn show_terrain(
     findings: &mut Findings,
     field: &Heightfield,
@@ -310,6 +315,7 @@ fn show_terrain(
     }));
 }
 
+/// The last scanner of the world: its device, its pose on its body, and its rays.
 fn find_scanner(drive: &Drive) -> (DeviceId, Pose, Scanner) {
     let devices = drive.simulation.world().devices();
     let found = devices.filter_map(|(id, device)| match &device.spec {
