@@ -48,7 +48,7 @@ pub(super) struct ExportArguments {
     log: LogArguments,
 }
 
-/// The part of a run that is meant.
+/// A range of steps of a run.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct StepRange {
     /// From this simulated time on, in seconds, or from a step on as 2500steps

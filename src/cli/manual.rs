@@ -1,5 +1,5 @@
-//! `simpartner man` and `simpartner completions`: manual pages and shell completions, both made from the verbs and flags as the
-//! program itself reads them.
+//! `simpartner man` and `simpartner completions`: manual pages and shell completions. Both are made from the
+//! definitions by which the program parses its verbs and flags.
 
 use std::{fs, path::PathBuf};
 

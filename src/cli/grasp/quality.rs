@@ -154,7 +154,7 @@ fn gap_text(bounds: &Bounds) -> String {
     if bounds.upper > 0.0 { format!("  (gap {:.2} %)", 100.0 * bounds.gap()) } else { String::new() }
 }
 
-/// Key, name and bounds of each measure, and why they are no nearer.
+/// Key, name and bounds of each measure, and why its search ended.
 fn measures(found: &Quality) -> [(&'static str, &'static str, Bounds, Ended); 5] {
     let [epsilon, force, under_torque, torque, volume] = found.ended;
     [

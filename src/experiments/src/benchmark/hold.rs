@@ -93,7 +93,7 @@ pub struct HoldMonitor {
     offsets: Vec<Vec<DVec3>>,
     /// Time of the first observation in the second half, and the displacements then, for each object and jaw.
     half: Option<(f64, Vec<DVec3>)>,
-    /// The same at the last observation.
+    /// Time of the last observation, and the displacements then, for each object and jaw.
     last: (f64, Vec<DVec3>),
     figures: Figures,
 }
@@ -191,7 +191,7 @@ impl HoldMonitor {
         }
     }
 
-    /// True if the published energy limit was exceeded, beyond which the run says nothing more.
+    /// True if the published energy limit was exceeded, after which the run has no meaning.
     pub fn is_lost(&self) -> bool {
         self.figures.legacy_end_s.is_some()
     }

@@ -1,4 +1,4 @@
-//! The same worlds in other engines.
+//! Runs of the benchmark's worlds in other engines.
 //!
 //! Each engine runs in a process of its own: a script of `tests/bench/peers` that needs Python and the engine's
 //! package, or a program that needs ODE's library and a C compiler. The process reads the scene as text ([`scene`]),

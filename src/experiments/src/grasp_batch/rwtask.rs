@@ -1,4 +1,4 @@
-//! Grasp task files of RobWork: targets are read from them, and rows are written as one.
+//! Grasp task files of RobWork: targets are read from such files, and the rows of a batch are written as such a file.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{

@@ -14,7 +14,7 @@ use super::{
 /// Change of the loads, as a fraction of the weight, that ends the iteration between loads and forces.
 const LOAD_TOLERANCE: f64 = 1e-9;
 /// Largest number of iterations between loads and forces. Each reduces the error by a factor of radius over wheelbase,
-/// so all but the oddest vehicles need ten.
+/// so ten are enough for all but unusual vehicles.
 const MAX_ITERATIONS: usize = 40;
 /// Fraction of the grousers' height that is added to the radius at which a wheel shears soil, as in the engine.
 const GROUSER_FRACTION: f64 = 0.5;
@@ -94,15 +94,15 @@ impl<'a> ClosedForm<'a> {
         self.statics.loads(&pushes, self.site.down(self.vehicle, 0.0), 0.0)
     }
 
-    /// The vehicle drives up a slope, rad, with its driven wheels at a slip, and the rest of the pull acts on a rope.
+    /// Steady motion up a slope, rad, at a slip of the driven wheels. The pull that the slope leaves acts on a rope.
     /// `None` if the soil does not carry the vehicle.
     pub(super) fn at_slip(&self, law: Law, slip: f64, slope: f64) -> Option<Steady> {
         let grade = self.vehicle.weight(self.site.gravity) * libm::sin(slope);
         self.iterate_loads(law, slip, slope, |pull| pull - grade)
     }
 
-    /// The vehicle drives up a slope, rad, and pulls nothing. Its slip is the smallest at which the pull suffices;
-    /// `None` if no slip suffices.
+    /// Steady motion up a slope, rad, without a rope. The slip is the smallest at which the pull suffices; `None` if no
+    /// slip suffices.
     pub(super) fn climbing(&self, law: Law, slope: f64) -> Option<Steady> {
         if let Ground::Firm { .. } = self.site.ground {
             // On firm ground wheels roll without slip up to the limit of friction.
@@ -256,7 +256,7 @@ impl<'a> ClosedForm<'a> {
         }
     }
 
-    /// The vehicle rolls up a slope of firm ground without slip. Each driven wheel exerts the same fraction of its
+    /// Steady motion up a slope of firm ground, rad, without slip. Each driven wheel exerts the same fraction of its
     /// largest thrust. `None` if friction does not suffice.
     fn climb_firm_ground(&self, slope: f64) -> Option<Steady> {
         let full = self.at_slip(Law::Summed, 0.0, slope)?;
@@ -370,7 +370,7 @@ impl Site {
         (vehicle.forward * -libm::sin(slope) - DVec3::Y * libm::cos(slope)) * self.gravity
     }
 
-    /// Coulomb's coefficient of rock and firm ground here.
+    /// Coulomb's coefficient of the rock or firm ground of this site.
     pub(super) fn friction(&self) -> f64 {
         match self.ground {
             Ground::Firm { friction } => friction,

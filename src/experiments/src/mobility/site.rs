@@ -5,7 +5,7 @@ use simpartner_model::Soil;
 /// Ground under a vehicle.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ground {
-    /// Firm ground. If a wheel's coefficient of friction is smaller, that counts.
+    /// Firm ground. Between it and a wheel the smaller of the two coefficients of friction applies.
     Firm {
         /// Coefficient of friction.
         friction: f64,

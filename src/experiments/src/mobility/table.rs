@@ -153,7 +153,7 @@ fn write_rocks(report: &Report, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// A figure, or a dash.
+/// Text of a figure with a number of decimal digits, or a dash if the figure is missing.
 fn figure(value: Option<f64>, digits: usize) -> String {
     value.map_or("-".into(), |value| format!("{value:.digits$}"))
 }

@@ -274,9 +274,9 @@ impl<'a> Trial<'a> {
         None
     }
 
-    /// Drives at a step and returns true if all wheels get onto it. `face` is the distance of the step's face from the
-    /// centre of the foremost wheel at the start, m. While a wheel is at the face, the rims' speed is at most `creep`,
-    /// m/s.
+    /// Drives against a step and returns true if all wheels get onto it. `face` is the distance of the step's face from
+    /// the centre of the foremost wheel at the start, m. While a wheel is at the face, the rims' speed is at most
+    /// `creep`, m/s.
     pub(super) fn climbs_step(&mut self, face: f64, creep: f64) -> bool {
         let vehicle = self.vehicle;
         let (radius, ahead) = (vehicle.radius(), |place: DVec3| place.dot(vehicle.forward));

@@ -39,7 +39,7 @@ impl Swing {
 /// Masses and inertias of the links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Inertias {
-    /// Those of the benchmark's arm.
+    /// The masses and inertias of the benchmark's arm.
     Published,
     /// For this number b: mass in kg and all moments in kg m² of the i-th link from the base are b to the power of -i.
     Powers(u32),

@@ -27,7 +27,7 @@ struct Roller {
     name: &'static str,
     /// Shape, as XML of a world.
     shape: &'static str,
-    /// I/(m r²).
+    /// Moment of inertia I as a fraction of m r².
     inertia: f64,
 }
 
