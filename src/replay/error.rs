@@ -42,7 +42,7 @@ pub enum ReplayError {
         step: StepIndex,
         /// The step that the run starts from.
         first: StepIndex,
-        /// Its last step.
+        /// The run's last step.
         last: StepIndex,
     },
     /// The duration of a fork is not above zero.

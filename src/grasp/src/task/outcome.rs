@@ -134,7 +134,7 @@ pub struct Times {
     pub approached: Option<f64>,
     /// End of the grasp, when the lift begins.
     pub grasped: Option<f64>,
-    /// End of the task.
+    /// Time of the end of the task.
     pub ended: f64,
     /// Number of steps.
     pub steps: u64,
@@ -143,7 +143,7 @@ pub struct Times {
 /// Result of a task. Poses are x, y, z in m, and a quaternion x, y, z, w.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// End of the task.
+    /// Status at the end of the task.
     pub status: Status,
     /// Cause of the end, if the status does not say it.
     pub cause: Option<String>,
