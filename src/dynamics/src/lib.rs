@@ -1,9 +1,11 @@
-//! Dynamics of robot mechanisms behind one trait: [`build`] makes an [`Engine`] from a [`Mechanism`], and [`Engine::step`] advances it.
+//! Dynamics of robot mechanisms behind one trait: [`build`] makes an [`Engine`] from a [`Mechanism`], and
+//! [`Engine::step`] advances it.
 //!
-//! There are two engines ([`EngineKind`]): articulated dynamics of our own, with robots in reduced coordinates and exact Coulomb
-//! friction, and, with the feature `rapier`, [rapier](https://rapier.rs). The equations of the first stand in
-//! `src/engine/mod.rs`, its symbols and sources in `src/engine/NOTATION.md`. Callers need not know which engine they have, and no
-//! engine knows of devices, file formats, clocks or sockets. Frames: world axes, right-handed, y up. Units: SI, radians.
+//! There are two engines ([`EngineKind`]): articulated dynamics of our own, with robots in reduced coordinates and
+//! exact Coulomb friction, and, with the feature `rapier`, [rapier](https://rapier.rs). The equations of the first
+//! stand in `src/engine/mod.rs`, its symbols and sources in `src/engine/NOTATION.md`. Callers need not know which
+//! engine they have, and no engine knows of devices, file formats, clocks or sockets. Frames: world axes, right-handed,
+//! y up. Units: SI, radians.
 //!
 //! # Example
 //!
@@ -103,8 +105,8 @@ pub trait Engine: Send {
     /// Anchor, coordinates and efforts of a joint.
     fn joint(&self, joint: JointId) -> JointState;
 
-    /// Sets the motor of one coordinate (0 to 2) of a joint. It stays until it is set again. A locked one ignores it. No number of a command, here
-    /// and below, counts as larger than 1e15, and no surface moves faster than 1e5 m/s.
+    /// Sets the motor of one coordinate (0 to 2) of a joint. It stays until it is set again. A locked one ignores it.
+    /// No number of a command, here and below, counts as larger than 1e15, and no surface moves faster than 1e5 m/s.
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor);
 
     /// Whether a motor can drive a coordinate (0 to 2) of a joint that moves in it.
@@ -112,13 +114,14 @@ pub trait Engine: Send {
         true
     }
 
-    /// Moves the surface of a body at this velocity, in the body's axes, until it is set again. False if the engine has no such surfaces.
+    /// Moves the surface of a body at this velocity, in the body's axes, until it is set again. False if the engine has
+    /// no such surfaces.
     fn set_surface_velocity(&mut self, _body: BodyId, _velocity: DVec3) -> bool {
         false
     }
 
-    /// Pushes a body during the next step: a force at a point of it, which is given in its own frame, and a torque; world axes. Several
-    /// pushes add up. What nothing moves ignores them.
+    /// Pushes a body during the next step: a force at a point of it, which is given in its own frame, and a torque;
+    /// world axes. Several pushes add up. What nothing moves ignores them.
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench);
 
     /// Why [`place`](Engine::place) cannot put this body elsewhere, if it cannot.
@@ -126,13 +129,15 @@ pub trait Engine: Send {
         Some("this engine moves bodies by forces alone; use physics.engine = \"dynamics\"")
     }
 
-    /// Puts a body elsewhere between two steps: `world_from_body`, velocity of its centre of mass in m/s and angular velocity in rad/s, world
-    /// axes. All that joints tie to it comes along as one rigid piece; joint coordinates and their rates stay as they are. It is no motion:
-    /// nothing in between is touched, no energy counts as gained, and contacts and all that the last step left to start the next from are
-    /// forgotten. Ignored where there is an [obstacle](Engine::obstacle_to_placing).
+    /// Puts a body elsewhere between two steps: `world_from_body`, velocity of its centre of mass in m/s and angular
+    /// velocity in rad/s, world axes. All that joints tie to it comes along as one rigid piece; joint coordinates and
+    /// their rates stay as they are. It is no motion: nothing in between is touched, no energy counts as gained, and
+    /// contacts and all that the last step left to start the next from are forgotten. Ignored where there is an
+    /// [obstacle](Engine::obstacle_to_placing).
     fn place(&mut self, _body: BodyId, _pose: &Pose, _linear_velocity: DVec3, _angular_velocity: DVec3) {}
 
-    /// What rays meet in the present state. It stays as it is whatever the engine does next, so rays can be cast at it beside the steps.
+    /// What rays meet in the present state. It stays as it is whatever the engine does next, so rays can be cast at it
+    /// beside the steps.
     fn ray_scene(&self) -> Arc<RayScene>;
 
     /// The distance in metres from the ray's origin to the first thing in its way, if there is one within its range.
@@ -148,14 +153,15 @@ pub trait Engine: Send {
         None
     }
 
-    /// Where a ground of the world, by its number in the mechanism, is soil that was pressed; empty on firm ground, and from an engine that has
-    /// no soil.
+    /// Where a ground of the world, by its number in the mechanism, is soil that was pressed; empty on firm ground, and
+    /// from an engine that has no soil.
     fn ruts(&self, _ground: usize) -> Vec<Rut> {
         Vec::new()
     }
 
-    /// Adds the tiles of ruts that have become deeper since they were last taken, on all grounds, as many as `into` has room for without
-    /// growing; the first time all there are. What is taken is no part of the state, and nothing is remembered for it before it is asked for.
+    /// Adds the tiles of ruts that have become deeper since they were last taken, on all grounds, as many as `into` has
+    /// room for without growing; the first time all there are. What is taken is no part of the state, and nothing is
+    /// remembered for it before it is asked for.
     fn take_changed_ruts(&mut self, _into: &mut Vec<RutTile>) -> RutChanges {
         RutChanges::default()
     }
@@ -165,8 +171,8 @@ pub trait Engine: Send {
         None
     }
 
-    /// What the last step cost, of what touches the part of the world that cost most, in the unit of [`DynamicsSettings::max_sweeps`];
-    /// `None` from an engine that has no budget of work.
+    /// What the last step cost, of what touches the part of the world that cost most, in the unit of
+    /// [`DynamicsSettings::max_sweeps`]; `None` from an engine that has no budget of work.
     fn work(&self) -> Option<f64> {
         None
     }
@@ -183,8 +189,9 @@ pub trait Engine: Send {
     /// When the bytes are not such a snapshot; the state is then unchanged.
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError>;
 
-    /// Goes on from the state of another world: whatever is in both goes on as it would have gone on there, and what is new begins as the model has
-    /// it. False, and nothing is done, if this engine cannot, or the other is not of its kind.
+    /// Goes on from the state of another world: whatever is in both goes on as it would have gone on there, and what is
+    /// new begins as the model has it. False, and nothing is done, if this engine cannot, or the other is not of its
+    /// kind.
     fn carry_over(&mut self, _from: &dyn Engine, _kept: &Kept) -> bool {
         false
     }
@@ -195,7 +202,8 @@ pub trait Engine: Send {
     }
 }
 
-/// What of a world was in the one before it: for each body and each joint which one it was there. Both worlds have them in the same order.
+/// What of a world was in the one before it: for each body and each joint which one it was there. Both worlds have them
+/// in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     /// For each body.
@@ -250,14 +258,15 @@ pub struct Notice {
 /// What watches over a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// A body was in no finite state, or ran away (m/s, rad/s). The engine has contained it; the state stays finite, but means
-    /// nothing any more.
+    /// A body was in no finite state, or ran away (m/s, rad/s). The engine has contained it; the state stays finite,
+    /// but means nothing any more.
     Divergence,
     /// From this step on, it is made in so many parts.
     Substeps,
     /// The contact solver stopped short of its tolerance; the residual in m/s.
     Unconverged,
-    /// A body went beyond the largest speed that is thought right, m/s, or would have become so many times faster than anything may be.
+    /// A body went beyond the largest speed that is thought right, m/s, or would have become so many times faster than
+    /// anything may be.
     Speed,
     /// A motor reached the largest effort or rate that its axis allows; N m or N, rad/s or m/s.
     Motor,

@@ -23,8 +23,8 @@ impl MassProperties {
     pub const ZERO: Self = Self { mass: 0.0, centre_of_mass: DVec3::ZERO, tensor: DMat3::ZERO };
 }
 
-/// The mass properties of a body: those of its file, else those of its shape filled evenly with its mass, else those of a
-/// particle (no inertia).
+/// The mass properties of a body: those of its file, else those of its shape filled evenly with its mass, else those of
+/// a particle (no inertia).
 ///
 /// # Errors
 /// A sentence that says why the shape has no volume to spread the mass over.
@@ -44,7 +44,8 @@ pub fn mass_properties(body: &Body) -> Result<MassProperties, String> {
     })
 }
 
-/// Gives each body that moves and has no inertia of its own the one that follows from its shape, for readers that ask no shape.
+/// Gives each body that moves and has no inertia of its own the one that follows from its shape, for readers that ask
+/// no shape.
 ///
 /// # Errors
 /// The first body whose shape has no volume to spread the mass over.
@@ -92,8 +93,8 @@ fn one_filled(placed: &Placed) -> Result<ParryMass, String> {
     Ok(shape.mass_properties(1.0).transform_by(&pose))
 }
 
-/// Whether the meshes in a shape have no boundary: each edge is walked as often one way as the other. Points in one place
-/// are one point, as they come from programs that write each triangle by itself.
+/// Whether the meshes in a shape have no boundary: each edge is walked as often one way as the other. Points in one
+/// place are one point, as they come from programs that write each triangle by itself.
 fn is_closed(shape: &Shape) -> bool {
     let (vertices, triangles) = match shape {
         Shape::TriangleMesh { vertices, triangles } => (vertices, triangles),

@@ -14,21 +14,22 @@ pub(super) struct Gains {
 }
 
 impl Gains {
-    /// A velocity motor below its limit is on target but for 1e-8 rad/s for each newton metre. Its effort is the gain times a
-    /// difference of rates, so rounding of rates of 10 rad/s shows in it as 1e-7 N m; a larger gain would show more. A motor that
-    /// holds a position is the spring and damper that the format promises of a PositionController: it gives by 1e-5 rad for each
-    /// newton metre, as legs do that share a load evenly, and a disturbance dies out within 10 ms.
+    /// A velocity motor below its limit is on target but for 1e-8 rad/s for each newton metre. Its effort is the gain
+    /// times a difference of rates, so rounding of rates of 10 rad/s shows in it as 1e-7 N m; a larger gain would show
+    /// more. A motor that holds a position is the spring and damper that the format promises of a PositionController:
+    /// it gives by 1e-5 rad for each newton metre, as legs do that share a load evenly, and a disturbance dies out
+    /// within 10 ms.
     pub(super) const EXACT: Self = Self { velocity: 1e8, stiffness: 1e5, damping: 1e3 };
 
-    /// As large as rapier's solver still converges with in its default number of sweeps on a robot that stands on four wheels
-    /// with all its motors holding; larger ones hold more stiffly, but then the effort read back is not the effort applied (10
-    /// times the gain: off by 11 N m in a knee that carries 2).
+    /// As large as rapier's solver still converges with in its default number of sweeps on a robot that stands on four
+    /// wheels with all its motors holding; larger ones hold more stiffly, but then the effort read back is not the
+    /// effort applied (10 times the gain: off by 11 N m in a knee that carries 2).
     #[cfg(feature = "rapier")]
     pub(super) const RAPIER: Self = Self { velocity: 1e4, stiffness: 1e5, damping: 1e3 };
 }
 
-/// The rate that a motor of given effort asks for, rad/s or m/s: more than any axis allows ([`simpartner_model::FreeAxis::max_rate`]), so
-/// that it stays at its effort until its axis has that rate.
+/// The rate that a motor of given effort asks for, rad/s or m/s: more than any axis allows
+/// ([`simpartner_model::FreeAxis::max_rate`]), so that it stays at its effort until its axis has that rate.
 const UNREACHABLE_RATE: f64 = 1e12;
 
 /// What drives an axis of a joint.
@@ -56,8 +57,8 @@ pub enum Motor {
     Servo(Servo),
 }
 
-/// The law that every motor follows: effort = stiffness (position - q) + damping (rate - q'), taken at the end of the step,
-/// which is stable whatever the gains, and bounded by the largest effort.
+/// The law that every motor follows: effort = stiffness (position - q) + damping (rate - q'), taken at the end of the
+/// step, which is stable whatever the gains, and bounded by the largest effort.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Servo {
     /// Coordinate wanted, rad or m.
@@ -119,8 +120,8 @@ impl Servo {
         self.max_effort > 0.0 && (self.stiffness > 0.0 || self.damping > 0.0)
     }
 
-    /// The limit that this law is at while its axis is slower than its motors drive it: 1 for the upper, -1 for the lower, 0 if that
-    /// depends.
+    /// The limit that this law is at while its axis is slower than its motors drive it: 1 for the upper, -1 for the
+    /// lower, 0 if that depends.
     pub(super) fn certain_side(&self) -> i8 {
         let unreachable = self.stiffness == 0.0 && self.damping > 0.0 && self.rate.abs() >= UNREACHABLE_RATE;
         if unreachable { self.rate.signum() as i8 } else { 0 }

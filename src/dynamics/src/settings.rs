@@ -23,8 +23,8 @@ impl EngineKind {
 /// How articulated dynamics moves what touches nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrator {
-    /// Gauss's method of two stages, of fourth order, for linkages that nothing constrains, drives or rubs; the midpoint
-    /// scheme for all others.
+    /// Gauss's method of two stages, of fourth order, for linkages that nothing constrains, drives or rubs; the
+    /// midpoint scheme for all others.
     Gauss,
     /// The midpoint scheme, of second order, for everything.
     Midpoint,
@@ -44,8 +44,8 @@ impl Integrator {
 /// How bounces that happen at the same instant are solved in articulated dynamics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImpactLaw {
-    /// Pair after pair, the fastest approach first, until nothing approaches: bodies that touch pass a shock on, as those of
-    /// Newton's cradle do.
+    /// Pair after pair, the fastest approach first, until nothing approaches: bodies that touch pass a shock on, as
+    /// those of Newton's cradle do.
     Sequential,
     /// All at once: each pair that approaches leaves at once with its restitution times its own speed of approach.
     Newton,
@@ -69,8 +69,8 @@ pub struct Settings {
     pub engine: EngineKind,
     /// Solver substeps in a timestep, at least 1.
     pub substeps: usize,
-    /// Largest speed at which penetrating bodies are pushed apart, m/s (ODE's contactMaxCorrectingVel). Articulated dynamics moves no point of a body
-    /// faster for that.
+    /// Largest speed at which penetrating bodies are pushed apart, m/s (ODE's contactMaxCorrectingVel). Articulated
+    /// dynamics moves no point of a body faster for that.
     pub contact_max_correcting_velocity_m_per_s: f64,
     /// True lets objects at rest fall asleep until something touches them (ODE's autoDisableFlag). Robots never do.
     pub auto_disable: bool,
@@ -87,16 +87,16 @@ pub struct DynamicsSettings {
     pub integrator: Integrator,
     /// How bounces at the same instant are solved.
     pub impact_law: ImpactLaw,
-    /// Work of a step at most, at least 1: what so many sweeps over the constraints of an island cost. All methods of the solver and
-    /// all repetitions of a step draw from it, and what these cost beside their solves. At its end the best solution so far is taken, and the rest of the step is
-    /// made in few parts.
+    /// Work of a step at most, at least 1: what so many sweeps over the constraints of an island cost. All methods of
+    /// the solver and all repetitions of a step draw from it, and what these cost beside their solves. At its end the
+    /// best solution so far is taken, and the rest of the step is made in few parts.
     pub max_sweeps: usize,
     /// Depth to which bodies may sink into each other without being pushed apart, m (ODE's contactSurfaceLayer).
     pub contact_surface_layer_m: f64,
     /// Threads that islands are shared between, at least 1. The results are the same for any number.
     pub threads: usize,
-    /// Angle that a joint may turn by in a substep, rad: where one turns by more than twice that, the step is divided. What moves freely, to fourth order, may
-    /// turn twice as far.
+    /// Angle that a joint may turn by in a substep, rad: where one turns by more than twice that, the step is divided.
+    /// What moves freely, to fourth order, may turn twice as far.
     pub turn_per_substep_rad: f64,
     /// A body faster than this gets an event, m/s.
     pub max_speed_m_per_s: f64,
@@ -111,7 +111,8 @@ pub struct DynamicsSettings {
 /// Settings of rapier.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RapierSettings {
-    /// Sweeps over all constraints in a substep, at least 1. Stiff motors need tens of them; they are cheap beside the rest.
+    /// Sweeps over all constraints in a substep, at least 1. Stiff motors need tens of them; they are cheap beside the
+    /// rest.
     pub solver_iterations: usize,
     /// Stiffness of contacts as the natural frequency of the spring that pushes bodies apart, Hz.
     pub contact_frequency_hz: f64,

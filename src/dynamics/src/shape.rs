@@ -33,8 +33,8 @@ impl RayTarget {
         Ok(Self { shape, pose })
     }
 
-    /// Where a ray from `origin` along a unit vector meets the surface first, within or from without: the distance, m, and the surface's unit
-    /// normal there, on the side that the ray goes to. `None` beyond `range`.
+    /// Where a ray from `origin` along a unit vector meets the surface first, within or from without: the distance, m,
+    /// and the surface's unit normal there, on the side that the ray goes to. `None` beyond `range`.
     pub fn meet(&self, origin: DVec3, direction: DVec3, range: f64) -> Option<(f64, DVec3)> {
         let hit = self.shape.cast_ray_and_get_normal(&self.pose, &Ray::new(origin, direction), range, false)?;
         let normal = if hit.normal.dot(direction) < 0.0 { -hit.normal } else { hit.normal };
@@ -90,8 +90,8 @@ fn simple_shape(shape: &Shape) -> Result<SharedShape, String> {
     })
 }
 
-/// The surface of the convex hull of points: its corners, and triangles of them, counter-clockwise seen from outside. `None` if the
-/// points span no volume.
+/// The surface of the convex hull of points: its corners, and triangles of them, counter-clockwise seen from outside.
+/// `None` if the points span no volume.
 pub fn hull_surface(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
     hull_of_many(points).or_else(|| try_convex_hull(points).ok())
 }
@@ -104,8 +104,9 @@ fn hull_of_many(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
     if points.len() < MANY { None } else { quickhull(points) }
 }
 
-/// Convex shapes that a closed surface of triangles is about made of, each a hull as [`hull_surface`] has it; at most 64 of them. The
-/// surface is cut along planes where it is least convex, on a grid of 64 cells along its longest side (V-HACD, Mamou and Ghorbel 2009).
+/// Convex shapes that a closed surface of triangles is about made of, each a hull as [`hull_surface`] has it; at most
+/// 64 of them. The surface is cut along planes where it is least convex, on a grid of 64 cells along its longest side
+/// (V-HACD, Mamou and Ghorbel 2009).
 pub fn convex_parts(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<(Vec<DVec3>, Vec<[u32; 3]>)> {
     let parameters = VHACDParameters { max_convex_hulls: 64, ..VHACDParameters::default() };
     let mut parts =
@@ -123,7 +124,8 @@ pub fn convex_parts(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<(Vec<DVec
 
 /// Terrain, in its own frame. Parry's rows run along z and its columns along x; the scale is the full extent.
 pub(super) fn heightfield(field: &Heightfield) -> SharedShape {
-    // Parry wants a number everywhere; the cells around a point without one have no surface, so it counts only for the bounds.
+    // Parry wants a number everywhere; the cells around a point without one have no surface, so it counts only for the
+    // bounds.
     let lowest = field.heights.iter().fold(f64::INFINITY, |low, &height| low.min(height));
     let heights = field.heights.iter().map(|&height| if height.is_nan() { lowest } else { height });
     let heights = Array2::new(field.points_z, field.points_x, heights.collect());

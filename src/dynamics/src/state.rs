@@ -4,12 +4,13 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, Norm, Pose};
 
-/// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far from overflow.
+/// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far
+/// from overflow.
 pub(super) const RUNAWAY_SPEED: f64 = 1e5;
 /// A body that spins faster than this has run away, rad/s: likewise.
 pub(super) const RUNAWAY_SPIN: f64 = 1e6;
-/// A body farther away than this has run away, m: a hundred times what any vehicle covers in a day, and near it rounding is still
-/// far below a millimetre.
+/// A body farther away than this has run away, m: a hundred times what any vehicle covers in a day, and near it
+/// rounding is still far below a millimetre.
 pub(super) const RUNAWAY_DISTANCE: f64 = 1e6;
 
 /// The state of a body.
@@ -36,11 +37,12 @@ pub struct Wrench {
     pub torque: DVec3,
 }
 
-/// The energy of a world, J. What friction, dampers, stops and impacts take is lost: `stored` grows by less than `given`.
+/// The energy of a world, J. What friction, dampers, stops and impacts take is lost: `stored` grows by less than
+/// `given`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EnergyBalance {
-    /// Kinetic energy of bodies and rotors, and what gravity and the springs of joints hold. A spring or a rotor of a joint that
-    /// closes a loop is not in it.
+    /// Kinetic energy of bodies and rotors, and what gravity and the springs of joints hold. A spring or a rotor of a
+    /// joint that closes a loop is not in it.
     pub stored: f64,
     /// The kinetic part.
     pub kinetic: f64,
@@ -85,8 +87,8 @@ pub struct JointLoad {
     pub stop: [f64; 3],
     /// What spring, damping, dry friction and the rotor's inertia of each coordinate exert on the child, N m or N.
     pub passive: [f64; 3],
-    /// All that the parent exerts on the child through the joint, torque about the anchor. Its component along an axis is the
-    /// sum of effort, stop and passive there.
+    /// All that the parent exerts on the child through the joint, torque about the anchor. Its component along an axis
+    /// is the sum of effort, stop and passive there.
     pub reaction: Wrench,
 }
 
@@ -157,9 +159,11 @@ pub const RUT_TILE: usize = 32;
 pub struct RutTile {
     /// The ground, by its number in the mechanism.
     pub ground: usize,
-    /// Its number along each of the ground's [`rut_axes`]: it begins at so many times the side of a tile, [`RUT_TILE`] cells of [`RUT_CELL`].
+    /// Its number along each of the ground's [`rut_axes`]: it begins at so many times the side of a tile, [`RUT_TILE`]
+    /// cells of [`RUT_CELL`].
     pub tile: [i32; 2],
-    /// How deep each cell was left, m, as [`Rut::depth`]; 0 where nothing has been. Row by row: the first axis runs within a row.
+    /// How deep each cell was left, m, as [`Rut::depth`]; 0 where nothing has been. Row by row: the first axis runs
+    /// within a row.
     pub depths: [f32; RUT_TILE * RUT_TILE],
 }
 
@@ -172,8 +176,8 @@ pub struct RutChanges {
     pub more: bool,
 }
 
-/// The axes along which the cells of a ground with this normal are counted: x and z of the world, or, where it is steeper than 60 degrees, two axes
-/// in the ground.
+/// The axes along which the cells of a ground with this normal are counted: x and z of the world, or, where it is
+/// steeper than 60 degrees, two axes in the ground.
 pub fn rut_axes(normal: DVec3) -> [DVec3; 2] {
     if normal.y > 0.5 { [DVec3::X, DVec3::Z] } else { ground_axes(normal) }
 }

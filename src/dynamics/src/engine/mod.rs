@@ -2,9 +2,9 @@
 //!
 //! # The algorithm
 //!
-//! A world is a set of kinematic trees ([`state::tree`]). A robot is a tree; a loose body is a tree of one link. A step is one of
-//! Moreau's midpoint scheme ([`equations::midpoint`]): everything is evaluated once, at the middle of the substep.
-//! [`stepping::world::Dynamics::advance_step`] is the place to start reading.
+//! A world is a set of kinematic trees ([`state::tree`]). A robot is a tree; a loose body is a tree of one link. A step
+//! is one of Moreau's midpoint scheme ([`equations::midpoint`]): everything is evaluated once, at the middle of the
+//! substep. [`stepping::world::Dynamics::advance_step`] is the place to start reading.
 //!
 //! | what | equation | where | source |
 //! |---|---|---|---|
@@ -25,8 +25,8 @@
 //! | penetration | pseudo-velocities that separate overlaps slowly | `solvers::position_correction`, `islands::separation` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `equations::midpoint` | Featherstone 2008, chapter 5 |
 //!
-//! A tree that nothing touches or rubs takes its step by Gauss's method of fourth order instead ([`gauss`]), unless the setting
-//! `integrator` says midpoint. Loop joints are constraints of its stages ([`gauss::loops`]).
+//! A tree that nothing touches or rubs takes its step by Gauss's method of fourth order instead ([`gauss`]), unless the
+//! setting `integrator` says midpoint. Loop joints are constraints of its stages ([`gauss::loops`]).
 //!
 //! A substep has four phases, each of which reads what those before it wrote:
 //!
@@ -38,14 +38,14 @@
 //! | finish | these | the state at the end; reactions, energies |
 //!
 //! A substep that fails a check is repeated at half its length, while everything that it cannot touch waits
-//! ([`stepping::step_validation`], [`stepping::adaptive_substepping`]). Reasons: contacts without a solution, contacts that first press
-//! too deep, a gain of energy, joints that turn too fast, stages of long trees that are not found. Where something bounces, the
-//! substep is divided at the impact ([`stepping::impacts`]).
+//! ([`stepping::step_validation`], [`stepping::adaptive_substepping`]). Reasons: contacts without a solution, contacts
+//! that first press too deep, a gain of energy, joints that turn too fast, stages of long trees that are not found.
+//! Where something bounces, the substep is divided at the impact ([`stepping::impacts`]).
 //!
 //! # The floors
 //!
-//! Each folder imports only from folders above it in this list (`tests/it/tidy.rs`). Its `mod.rs` says what it takes, what it gives, and
-//! what it does not know.
+//! Each folder imports only from folders above it in this list (`tests/it/tidy.rs`). Its `mod.rs` says what it takes,
+//! what it gives, and what it does not know.
 //!
 //! | folder | what it has |
 //! |---|---|
@@ -65,35 +65,40 @@
 //!
 //! # What it promises
 //!
-//! **Order.** Second order in smooth motion, fourth order in free motion, and the same backwards in time, so energy oscillates. A
-//! constant acceleration is exact. A free rotation keeps angular momentum and energy to rounding ([`equations::free_rotation`]). Gauss's
-//! method closes a loop at the end of every step, the midpoint scheme in the middle ([`constraints`]); a contact that tips or rolls moves
-//! on with the body. An impact with restitution happens at its own time, to rounding ([`stepping::impacts`]); an impact without restitution is an event
-//! within a step and of first order in time.
+//! **Order.** Second order in smooth motion, fourth order in free motion, and the same backwards in time, so energy
+//! oscillates. A constant acceleration is exact. A free rotation keeps angular momentum and energy to rounding
+//! ([`equations::free_rotation`]). Gauss's method closes a loop at the end of every step, the midpoint scheme in the
+//! middle ([`constraints`]); a contact that tips or rolls moves on with the body. An impact with restitution happens at
+//! its own time, to rounding ([`stepping::impacts`]); an impact without restitution is an event within a step and of
+//! first order in time.
 //!
-//! **Contact law.** Signorini and Coulomb at the velocities of the end of the step, without approximation of the cone, with one coefficient or
-//! two (maximum dissipation). Newton's restitution, from pair to pair or for all at once, is blended with the plastic solution where it would
-//! create energy. Rolling and torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of
-//! a material. Rigid contacts share a load that statics leave open by least squares ([`solvers::least_norm_distribution`]).
+//! **Contact law.** Signorini and Coulomb at the velocities of the end of the step, without approximation of the cone,
+//! with one coefficient or two (maximum dissipation). Newton's restitution, from pair to pair or for all at once, is
+//! blended with the plastic solution where it would create energy. Rolling and torsional resistance are bounded by the
+//! normal force. Compliance (stiffness, damping) and slip are options of a material. Rigid contacts share a load that
+//! statics leave open by least squares ([`solvers::least_norm_distribution`]).
 //!
 //! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
 //!
-//! **Energy.** A substep that no division mends is slowed down to the energy that its trees had and were given ([`islands::fallback_limits`]).
-//! Motors and external wrenches give energy; compliant surfaces and springs of loop joints give it back. Separating overlaps, and closing couplings that
-//! begin open, changes heights and speeds; it counts as given. Smooth motion gains and loses alternately; what a tree gains in all is
-//! bounded ([`islands::energy_bound`]). Motors drive no axis beyond its largest rate, effort and power ([`joints::axis_laws`],
+//! **Energy.** A substep that no division mends is slowed down to the energy that its trees had and were given
+//! ([`islands::fallback_limits`]). Motors and external wrenches give energy; compliant surfaces and springs of loop
+//! joints give it back. Separating overlaps, and closing couplings that begin open, changes heights and speeds; it
+//! counts as given. Smooth motion gains and loses alternately; what a tree gains in all is bounded
+//! ([`islands::energy_bound`]). Motors drive no axis beyond its largest rate, effort and power ([`joints::axis_laws`],
 //! [`equations::motors`]).
 //!
-//! **Work.** A step has a budget, in sweeps over an island's constraints. All solvers, all repetitions, and their setup draw from it
-//! ([`islands::work_budget`]). When it is used up, the best impulses so far are taken, the rest of the step is made in as few parts as
-//! it allows, and an event reports residual and cost.
+//! **Work.** A step has a budget, in sweeps over an island's constraints. All solvers, all repetitions, and their setup
+//! draw from it ([`islands::work_budget`]). When it is used up, the best impulses so far are taken, the rest of the
+//! step is made in as few parts as it allows, and an event reports residual and cost.
 //!
-//! **Bit determinism.** Every loop runs in an order that the model gives, threads share whole islands, and sines come from `libm`.
-//! **Memory.** What the model gives is apart from what a step changes: [`state::topology::Topology`], the collider's shapes,
-//! [`stepping::world::Model`]. Once the buffers have grown, a step allocates nothing (`tests/allocations.rs`).
+//! **Bit determinism.** Every loop runs in an order that the model gives, threads share whole islands, and sines come
+//! from `libm`. **Memory.** What the model gives is apart from what a step changes: [`state::topology::Topology`], the
+//! collider's shapes, [`stepping::world::Model`]. Once the buffers have grown, a step allocates nothing
+//! (`tests/allocations.rs`).
 //!
-//! **Not modelled**: deformation of bodies, waves in impacts (Newton's law is one number), static friction above the sliding
-//! one, fluid and air. A mesh has no inside: two of them meet where their triangles do. Only single bodies sleep, robots never do.
+//! **Not modelled**: deformation of bodies, waves in impacts (Newton's law is one number), static friction above the
+//! sliding one, fluid and air. A mesh has no inside: two of them meet where their triangles do. Only single bodies
+//! sleep, robots never do.
 //!
 #![doc = include_str!("NOTATION.md")]
 #![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]

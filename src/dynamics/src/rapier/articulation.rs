@@ -1,8 +1,9 @@
 //! Joints: a multibody for every tree of the graph, an impulse joint for every joint that closes a loop.
 //!
-//! A joint with several free coordinates becomes a chain of hinges and sliders over links without mass, because rapier's links
-//! have one or three free angles and only single axes have stops. The chain moves in the first coordinate, then the second, then
-//! the third; where the tree is walked from child to parent it is the same chain backwards, with all signs turned round.
+//! A joint with several free coordinates becomes a chain of hinges and sliders over links without mass, because
+//! rapier's links have one or three free angles and only single axes have stops. The chain moves in the first
+//! coordinate, then the second, then the third; where the tree is walked from child to parent it is the same chain
+//! backwards, with all signs turned round.
 
 use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
@@ -19,7 +20,8 @@ pub(super) struct Articulation {
     /// For each body, whether it is a link of a multibody.
     pub(super) links: Vec<bool>,
     roots: Vec<(RigidBodyHandle, Option<RobotId>)>,
-    /// The two bodies of every chain. Rapier keeps only direct neighbours from colliding, so these are kept apart by a hook.
+    /// The two bodies of every chain. Rapier keeps only direct neighbours from colliding, so these are kept apart by a
+    /// hook.
     apart: Vec<[RigidBodyHandle; 2]>,
     /// For each joint its child and its origin in the child's frame.
     origins: Vec<(BodyId, DVec3)>,
@@ -148,8 +150,8 @@ impl Articulation {
         self.apart.push(pair);
     }
 
-    /// Sets damping and dry friction of every degree of freedom. Rapier gives each new link a damping nobody asked for, so
-    /// this has to come after the last insertion.
+    /// Sets damping and dry friction of every degree of freedom. Rapier gives each new link a damping nobody asked for,
+    /// so this has to come after the last insertion.
     fn set_losses(&self, world: &mut PhysicsWorld, model: &Mechanism) {
         for &(root, _) in &self.roots {
             let Some(link) = world.multibody_joints.rigid_body_link(root).copied() else { continue };
@@ -371,8 +373,8 @@ pub(super) fn drive(world: &mut PhysicsWorld, place: &AxisPlace, servo: &Servo) 
     joint.motor_axes.set(place.axis.into(), servo.is_on());
 }
 
-/// What the motor of an axis exerts on the child at this coordinate and rate, by the law rapier solves implicitly. Rapier
-/// itself reports no motor effort of a multibody.
+/// What the motor of an axis exerts on the child at this coordinate and rate, by the law rapier solves implicitly.
+/// Rapier itself reports no motor effort of a multibody.
 pub(super) fn motor_effort(joint: &GenericJoint, place: &AxisPlace, position: f64, rate: f64) -> f64 {
     if !joint.motor_axes.contains(place.axis.into()) {
         return 0.0;

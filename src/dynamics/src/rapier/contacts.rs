@@ -46,7 +46,8 @@ struct Side<'a> {
 }
 
 impl Contacts {
-    /// Sized for the model. Forces are impulses over `timestep`; tangential impulses are those of the last of `substeps`.
+    /// Sized for the model. Forces are impulses over `timestep`; tangential impulses are those of the last of
+    /// `substeps`.
     pub(super) fn new(model: &Mechanism, timestep: f64, substeps: usize) -> Self {
         let coefficient = |material: &simpartner_model::Material| material.rolling_friction;
         let grounds = model.grounds.iter().map(Ground::material);
@@ -131,7 +132,8 @@ impl Contacts {
         }
     }
 
-    /// The force of a point on the first (`sign` -1) or second body. The tangential impulse is stored as it acts on the first.
+    /// The force of a point on the first (`sign` -1) or second body. The tangential impulse is stored as it acts on the
+    /// first.
     fn force(
         &self,
         manifold: &ContactManifold,
@@ -144,8 +146,8 @@ impl Contacts {
             - point.data.warmstart_tangent_world * (sign * share / self.substep)
     }
 
-    /// Adds what a manifold does to one of its bodies. Against a link of a multibody rapier solves friction point by point;
-    /// between loose bodies it solves one friction force a manifold and repeats it in every point.
+    /// Adds what a manifold does to one of its bodies. Against a link of a multibody rapier solves friction point by
+    /// point; between loose bodies it solves one friction force a manifold and repeats it in every point.
     fn add(&mut self, side: &Side, other: Option<usize>, per_point: bool) {
         let Some(body) = side.body else { return };
         let normal = side.manifold.data.normal * side.sign;
@@ -171,8 +173,8 @@ impl Contacts {
     }
 
     /// Puts the rolling torque Crr N r on every round body in contact, against its rolling and never enough to turn it
-    /// round within a step. N is the step before's; it does not feed back, so being one step late costs nothing that can be
-    /// measured.
+    /// round within a step. N is the step before's; it does not feed back, so being one step late costs nothing that
+    /// can be measured.
     pub(super) fn resist_rolling(&self, world: &mut PhysicsWorld, handles: &[RigidBodyHandle], states: &[BodyState]) {
         for contact in &self.rolling {
             let Some(wheel) = self.wheels[contact.body] else { continue };

@@ -1,5 +1,5 @@
-//! What can be read after a step. A body that is not finite, or out of all measure, gets a notice and keeps the last state that
-//! was sound.
+//! What can be read after a step. A body that is not finite, or out of all measure, gets a notice and keeps the last
+//! state that was sound.
 
 use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
@@ -101,8 +101,8 @@ fn read_tree_axis(world: &PhysicsWorld, place: &AxisPlace, axis: usize, state: &
     state.effort[axis] = place.sign * articulation::motor_effort(&link.joint().data, place, position, rate);
 }
 
-/// A ball joint reads the rotation vector and the angular velocity of the child relative to the parent, along the joint's
-/// axes as the parent carries them.
+/// A ball joint reads the rotation vector and the angular velocity of the child relative to the parent, along the
+/// joint's axes as the parent carries them.
 fn read_ball(world: &PhysicsWorld, handle: MultibodyJointHandle, sign: f64, state: &mut JointState) {
     let Some((multibody, link)) = world.multibody_joints.get(handle) else { return };
     let Some(link) = multibody.link(link) else { return };
@@ -155,8 +155,8 @@ fn read_loop(
     }
 }
 
-/// The angles of a turn about the free ones of three axes: about a single one the whole turn, from -pi to pi; otherwise the
-/// rotation vector.
+/// The angles of a turn about the free ones of three axes: about a single one the whole turn, from -pi to pi; otherwise
+/// the rotation vector.
 fn angles(turn: DQuat, free: [bool; 3]) -> [f64; 3] {
     let mut axes = (0..3).filter(|&axis| free[axis]);
     match (axes.next(), axes.next()) {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{RUT_CELL as CELL, RUT_TILE as TILE};
 
-/// The depth of each cell of one ground that was pressed, along the ground's normal: a sparse grid of tiles. A copy shares its tiles until
-/// one of the two is pressed.
+/// The depth of each cell of one ground that was pressed, along the ground's normal: a sparse grid of tiles. A copy
+/// shares its tiles until one of the two is pressed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RutDepths {

@@ -1,11 +1,12 @@
 //! Rays: the distance to the nearest shape along a line.
 //!
-//! A [`RayScene`] has the shapes of a world and where they are at one step. Both engines keep one, move it when rays are cast after a step, and
-//! share it with whoever casts rays beside the steps. It knows nothing of joints, contacts or sensors. The nearest shape is found in
-//! a tree of boxes (Wald, Boulos and Shirley, 2007), terrain by its [grid](relief), triangles by parry's tree of each mesh.
+//! A [`RayScene`] has the shapes of a world and where they are at one step. Both engines keep one, move it when rays
+//! are cast after a step, and share it with whoever casts rays beside the steps. It knows nothing of joints, contacts
+//! or sensors. The nearest shape is found in a tree of boxes (Wald, Boulos and Shirley, 2007), terrain by its
+//! [grid](relief), triangles by parry's tree of each mesh.
 //!
-//! Each distance is a function of one shape, its pose and the ray alone, and the result is the smallest of them. Boxes only say what cannot be the
-//! nearest, so how the tree came about changes no bit.
+//! Each distance is a function of one shape, its pose and the ray alone, and the result is the smallest of them. Boxes
+//! only say what cannot be the nearest, so how the tree came about changes no bit.
 
 mod current;
 mod depths;
@@ -34,13 +35,15 @@ use crate::{
     },
 };
 
-/// Margin of the box of a shape that moves, as a part of the shape's size. A box is made anew when half of it is used up.
+/// Margin of the box of a shape that moves, as a part of the shape's size. A box is made anew when half of it is used
+/// up.
 const ROOM: f64 = 0.1;
-/// Margin of the box of a shape that never moves, as a part of its size and of its distance from the origin: 1e7 times the rounding of a ray's
-/// parameters, which is a few units of the last place of these lengths.
+/// Margin of the box of a shape that never moves, as a part of its size and of its distance from the origin: 1e7 times
+/// the rounding of a ray's parameters, which is a few units of the last place of these lengths.
 const ROUNDING: f64 = 1e-9;
 
-/// The tree is improved when so many parts of its boxes were made anew: parry's improvement takes up a twentieth of a tree at a time.
+/// The tree is improved when so many parts of its boxes were made anew: parry's improvement takes up a twentieth of a
+/// tree at a time.
 const OPTIMISED_AFTER: usize = 20;
 
 /// The shapes of a world that rays meet, where they were after one step.
@@ -111,7 +114,8 @@ impl Solid {
     fn is_held(&self, boxed: &Pose, now: &Pose) -> bool {
         let sign = if now.rotation.dot(boxed.rotation) < 0.0 { -1.0 } else { 1.0 };
         let turn = now.rotation * sign - boxed.rotation;
-        // A turn by an angle a moves a point at the distance r by 2 r sin(a/2), and quaternions differ by 2 sin(a/4) then.
+        // A turn by an angle a moves a point at the distance r by 2 r sin(a/2), and quaternions differ by 2 sin(a/4)
+        // then.
         let way = (now.translation - boxed.translation).norm() + 2.0 * self.reach * turn.length();
         self.moves && way <= 0.5 * ROOM * self.reach
     }
@@ -190,7 +194,8 @@ impl RayScene {
         Some(scene)
     }
 
-    /// The distance in metres from the ray's origin to the first shape in its way, if there is one within its range; 0 from within a solid one.
+    /// The distance in metres from the ray's origin to the first shape in its way, if there is one within its range; 0
+    /// from within a solid one.
     pub fn cast(&self, ray: &Ray) -> Option<f64> {
         self.cast_past(ray, |body| ray.ignore == Some(body))
     }

@@ -1,9 +1,10 @@
 //! Rays against soil that was pressed.
 //!
-//! The surface of soil is lowered in each cell of 1 cm by the depth to which the cell was pressed, with upright walls between cells. A ray that comes
-//! down through the surface as it was at first goes on in the rut, from cell to cell (Amanatides and Woo, 1987), until it is below the floor
-//! of its cell, or above that surface again. Planes are lowered along their normal, terrain along its own upright axis by so much more
-//! that the depth is measured along the normal of each triangle. Ground of triangles is seen as it was, and so is terrain from below.
+//! The surface of soil is lowered in each cell of 1 cm by the depth to which the cell was pressed, with upright walls
+//! between cells. A ray that comes down through the surface as it was at first goes on in the rut, from cell to cell
+//! (Amanatides and Woo, 1987), until it is below the floor of its cell, or above that surface again. Planes are lowered
+//! along their normal, terrain along its own upright axis by so much more that the depth is measured along the normal
+//! of each triangle. Ground of triangles is seen as it was, and so is terrain from below.
 
 use bevy_math::DVec3;
 use simpartner_model::Plane;
@@ -19,8 +20,8 @@ use crate::{
     state::{ground_axes, rut_axes},
 };
 
-/// How far above a surface that it has left a ray looks for the next, m: more than the rounding of its distance, so that it does not meet the same
-/// place again.
+/// How far above a surface that it has left a ray looks for the next, m: more than the rounding of its distance, so
+/// that it does not meet the same place again.
 const CLEAR: f64 = 1e-9;
 
 /// A number that changes evenly along a ray.

@@ -1,7 +1,8 @@
 //! Rays against terrain.
 //!
-//! A ray is followed over the grid, column by column or row by row, whichever it crosses more of (Amanatides and Woo, 1987). It passes over a
-//! cell where it is higher than all of the cell, and over blocks of cells in the same way (Tevs, Ihrke and Seidel, 2008).
+//! A ray is followed over the grid, column by column or row by row, whichever it crosses more of (Amanatides and Woo,
+//! 1987). It passes over a cell where it is higher than all of the cell, and over blocks of cells in the same way
+//! (Tevs, Ihrke and Seidel, 2008).
 
 use bevy_math::DVec3;
 
@@ -10,7 +11,8 @@ use crate::parry::{
     shape::{HeightField, Triangle},
 };
 
-/// Cells along the side of a block, and blocks along that of the next larger one. Two heights for 8 x 8 cells take 3 % of the memory of the field.
+/// Cells along the side of a block, and blocks along that of the next larger one. Two heights for 8 x 8 cells take 3 %
+/// of the memory of the field.
 const BRANCHING: usize = 8;
 /// Margin of a cell, as a part of it: the rounding of a place on a grid of 1e6 cells is 1e-4 of that.
 const MARGIN: f64 = 1e-6;
@@ -107,7 +109,8 @@ impl Relief {
         (nearest <= limit).then_some(nearest)
     }
 
-    /// Looks for a nearer point of the surface in some blocks of a level, or in cells at level 0, within a part of the ray.
+    /// Looks for a nearer point of the surface in some blocks of a level, or in cells at level 0, within a part of the
+    /// ray.
     fn descend(&self, path: &Path, level: usize, window: Window, span: [f64; 2], nearest: &mut f64) {
         if span[0] > span[1] {
             return;

@@ -6,7 +6,8 @@ use crate::Ray;
 
 /// More than the rounding of where a ray enters a box and leaves it, as a part of these distances.
 const ROUNDING: f64 = 1e-12;
-/// A component of a direction that counts as this one if it is smaller: its inverse is finite, so that no product with it is indefinite.
+/// A component of a direction that counts as this one if it is smaller: its inverse is finite, so that no product with
+/// it is indefinite.
 const SMALLEST: f64 = 1e-200;
 
 /// A ray against boxes with the world's axes (Kay and Kajiya, 1986).
@@ -22,7 +23,8 @@ impl Slabs {
         Self { origin: ray.origin, inverse }
     }
 
-    /// The distance along the ray to a box, not more than it is; `f64::MAX` if the ray passes it by or enters it beyond `range`.
+    /// The distance along the ray to a box, not more than it is; `f64::MAX` if the ray passes it by or enters it beyond
+    /// `range`.
     #[inline]
     pub(super) fn entry(&self, low: DVec3, high: DVec3, range: f64) -> f64 {
         let (first, second) = ((low - self.origin) * self.inverse, (high - self.origin) * self.inverse);

@@ -13,10 +13,12 @@
 //! | bulldozing by a face of depth h | R = D1 (c h + D2 gamma h²/2) a metre | Hegedus 1960 |
 //! | drawbar pull of a wheel, summed up | DP = H - Rc - Rb | Bekker 1969; Patel et al. 2004 (RPET) |
 //!
-//! Angles are from the lowest point of the wheel, positive towards where it goes. Lengths in m, forces in N, stresses in Pa. The laws
-//! know no rates: they hold for speeds of up to about 0.2 m/s. Slip is below 0 where a wheel is towed or braked, so its peak is nearer to its lowest point: the
-//! pull of a free wheel on dry sand is then that of Wong and Reece's towed wheel (1967, part II), whose peak is where soil parts, to 0.6 %. The engine ([`crate::build`]) presses with the same stresses, and has
-//! the slide j as a state instead, and lets up what slides back as steeply as the curve of shear begins.
+//! Angles are from the lowest point of the wheel, positive towards where it goes. Lengths in m, forces in N, stresses
+//! in Pa. The laws know no rates: they hold for speeds of up to about 0.2 m/s. Slip is below 0 where a wheel is towed
+//! or braked, so its peak is nearer to its lowest point: the pull of a free wheel on dry sand is then that of Wong and
+//! Reece's towed wheel (1967, part II), whose peak is where soil parts, to 0.6 %. The engine ([`crate::build`]) presses
+//! with the same stresses, and has the slide j as a state instead, and lets up what slides back as steeply as the curve
+//! of shear begins.
 
 mod traction;
 mod wheel;
@@ -38,7 +40,8 @@ pub struct Pressure {
 }
 
 impl Pressure {
-    /// Under a contact whose smaller dimension is `width`, m, that slips by this ratio, where things fall at `gravity`, m/s².
+    /// Under a contact whose smaller dimension is `width`, m, that slips by this ratio, where things fall at `gravity`,
+    /// m/s².
     pub fn new(soil: &Soil, width: f64, slip: f64, gravity: f64) -> Self {
         Self {
             modulus: soil.modulus(width, gravity),
@@ -47,8 +50,8 @@ impl Pressure {
         }
     }
 
-    /// The pressure at a depth below the surface that was there at first, Pa, and how it grows with depth, Pa/m. `left` is how deep
-    /// what passed before has left the surface.
+    /// The pressure at a depth below the surface that was there at first, Pa, and how it grows with depth, Pa/m. `left`
+    /// is how deep what passed before has left the surface.
     pub fn at(&self, depth: f64, left: f64) -> (f64, f64) {
         if depth <= left {
             return (0.0, 0.0);
@@ -69,8 +72,8 @@ pub fn shear_strength(soil: &Soil, pressure: f64) -> f64 {
     soil.cohesion + pressure * libm::tan(soil.friction_angle)
 }
 
-/// Bekker's wheel of this radius and width, m, towed under a load, N: its sinkage, m, and the resistance of the soil that it
-/// compacts, N.
+/// Bekker's wheel of this radius and width, m, towed under a load, N: its sinkage, m, and the resistance of the soil
+/// that it compacts, N.
 pub fn towed_wheel(soil: &Soil, [radius, width]: [f64; 2], load: f64, gravity: f64) -> [f64; 2] {
     let Pressure { modulus: k, exponent: n, .. } = Pressure::new(soil, width, 0.0, gravity);
     let stress = 3.0 * load / (width * (3.0 - n) * k * (2.0 * radius).sqrt());
@@ -78,8 +81,8 @@ pub fn towed_wheel(soil: &Soil, [radius, width]: [f64; 2], load: f64, gravity: f
     [sinkage, width * k * libm::pow(sinkage, n + 1.0) / (n + 1.0)]
 }
 
-/// The largest horizontal force that the soil under a flat contact of this area, m², and length, m, takes, N, under a load, N, at a
-/// slip above 0.
+/// The largest horizontal force that the soil under a flat contact of this area, m², and length, m, takes, N, under a
+/// load, N, at a slip above 0.
 pub fn thrust(soil: &Soil, [area, length]: [f64; 2], load: f64, slip: f64) -> f64 {
     let strength = area * soil.cohesion + load * libm::tan(soil.friction_angle);
     let slides = slip * length / soil.shear_modulus;

@@ -6,11 +6,12 @@ use super::{bulldozing, shear_strength, thrust, towed_wheel};
 
 /// What a rigid wheel that drives finds in soil that nothing has pressed before.
 ///
-/// Bekker's towed wheel gives sinkage and resistance of compaction; the wheel touches the soil from where it enters to its lowest point;
-/// over this area Janosi and Hanamoto's thrust acts, and its front pushes soil before it as an upright face of its width would
-/// ([`bulldozing`]). Sinkage by slip, and the vertical part of the shear stress, which the integral of [`SteadyWheel`](super::SteadyWheel)
-/// has, are not in it. Bekker's own bulldozing has Terzaghi's bearing factors of a deep strip, and is in cohesive sand larger than the load
-/// of a small wheel; Hegedus's face is the one that the engine pushes wheels aside with, too.
+/// Bekker's towed wheel gives sinkage and resistance of compaction; the wheel touches the soil from where it enters to
+/// its lowest point; over this area Janosi and Hanamoto's thrust acts, and its front pushes soil before it as an
+/// upright face of its width would ([`bulldozing`]). Sinkage by slip, and the vertical part of the shear stress, which
+/// the integral of [`SteadyWheel`](super::SteadyWheel) has, are not in it. Bekker's own bulldozing has Terzaghi's
+/// bearing factors of a deep strip, and is in cohesive sand larger than the load of a small wheel; Hegedus's face is
+/// the one that the engine pushes wheels aside with, too.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Traction {
     /// How deep it sinks in, m.
@@ -28,8 +29,8 @@ pub struct Traction {
 }
 
 impl Traction {
-    /// Of a wheel of this radius and width, m, under a load, N, above 0, at a slip from above 0 to 1, where things fall at `gravity`, m/s².
-    /// `None` if the soil does not carry it before its axle is in the soil.
+    /// Of a wheel of this radius and width, m, under a load, N, above 0, at a slip from above 0 to 1, where things fall
+    /// at `gravity`, m/s². `None` if the soil does not carry it before its axle is in the soil.
     pub fn new(soil: &Soil, [radius, width]: [f64; 2], load: f64, slip: f64, gravity: f64) -> Option<Self> {
         let [sinkage, compaction] = towed_wheel(soil, [radius, width], load, gravity);
         if sinkage.is_nan() || sinkage >= radius {

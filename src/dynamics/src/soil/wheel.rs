@@ -4,8 +4,8 @@ use simpartner_model::Soil;
 
 use super::{Pressure, bulldozing, shear_strength};
 
-/// Nodes and weights of Gauss and Legendre on [0, 1], 8 points: with the root of the distance to the end as variable, stresses of any
-/// exponent n are integrated to 1e-6 of themselves.
+/// Nodes and weights of Gauss and Legendre on [0, 1], 8 points: with the root of the distance to the end as variable,
+/// stresses of any exponent n are integrated to 1e-6 of themselves.
 const GAUSS: [[f64; 2]; 8] = [
     [0.019_855_071_751_231_88, 0.050_614_268_145_188_13],
     [0.101_666_761_293_186_63, 0.111_190_517_226_687_24],
@@ -17,11 +17,11 @@ const GAUSS: [[f64; 2]; 8] = [
     [0.980_144_928_248_768_1, 0.050_614_268_145_188_13],
 ];
 
-/// Where a wheel touches soil: from the entry angle to the exit angle, with the largest stress at the peak; rad from its lowest point,
-/// positive ahead.
+/// Where a wheel touches soil: from the entry angle to the exit angle, with the largest stress at the peak; rad from
+/// its lowest point, positive ahead.
 ///
-/// A wheel that was let down presses as much in front as behind; one that has rolled on has its peak in front and its exit at the
-/// bottom. In between the arc goes over from the one to the other.
+/// A wheel that was let down presses as much in front as behind; one that has rolled on has its peak in front and its
+/// exit at the bottom. In between the arc goes over from the one to the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arc {
     radius: f64,
@@ -47,9 +47,9 @@ pub struct ArcPoint {
 }
 
 impl Arc {
-    /// Of a wheel of this radius that is so deep below the surface it rolls into, m. `travel` is 1 where it has rolled at least the
-    /// length of its contact, -1 where it has rolled backwards, 0 where it was let down; `peak` is the place of the largest stress
-    /// as a part of the entry angle.
+    /// Of a wheel of this radius that is so deep below the surface it rolls into, m. `travel` is 1 where it has rolled
+    /// at least the length of its contact, -1 where it has rolled backwards, 0 where it was let down; `peak` is the
+    /// place of the largest stress as a part of the entry angle.
     pub fn new(radius: f64, sinkage: f64, travel: f64, peak: f64) -> Self {
         let entry = libm::acos((1.0 - sinkage / radius).clamp(-1.0, 1.0));
         let rolled = travel.abs().min(1.0);
@@ -128,7 +128,8 @@ impl SteadyWheel {
         self.forces_in_rut(soil, sinkage, 0.0)
     }
 
-    /// The forces at a sinkage, m, below the surface that was there at first, where what passed before has left it so deep, m.
+    /// The forces at a sinkage, m, below the surface that was there at first, where what passed before has left it so
+    /// deep, m.
     pub fn forces_in_rut(&self, soil: &Soil, sinkage: f64, left: f64) -> WheelForces {
         let Self { radius, width, shear_radius, slip, slip_angle, gravity } = *self;
         let pressure = Pressure::new(soil, width, slip, gravity);
@@ -163,12 +164,14 @@ impl SteadyWheel {
         forces
     }
 
-    /// The sinkage, m, at which the soil carries a load, N, and the forces there; `None` if it does not before the axle is in the soil.
+    /// The sinkage, m, at which the soil carries a load, N, and the forces there; `None` if it does not before the axle
+    /// is in the soil.
     pub fn under_load(&self, soil: &Soil, load: f64) -> Option<(f64, WheelForces)> {
         self.under_load_in_rut(soil, load, 0.0)
     }
 
-    /// The same where what passed before has left the surface so deep, m. The sinkage counts from the surface that was there at first.
+    /// The same where what passed before has left the surface so deep, m. The sinkage counts from the surface that was
+    /// there at first.
     pub fn under_load_in_rut(&self, soil: &Soil, load: f64, left: f64) -> Option<(f64, WheelForces)> {
         let (mut low, mut high) = (left, left + self.radius);
         if self.forces_in_rut(soil, high, left).normal < load {

@@ -1,8 +1,9 @@
 //! Linear systems over unknowns that come in groups, each coupled to few others: Gaussian elimination group by group.
 //!
-//! The groups are the trees of an island; what couples two of them is a contact or a loop joint. Eliminating a group couples all
-//! its neighbours, so those with the fewest go first (minimum degree, Tinney and Walker 1967). A chain of n bodies then costs n
-//! times what one does, where dense elimination would cost n³ times. Within a group rows are exchanged for the largest pivot.
+//! The groups are the trees of an island; what couples two of them is a contact or a loop joint. Eliminating a group
+//! couples all its neighbours, so those with the fewest go first (minimum degree, Tinney and Walker 1967). A chain of n
+//! bodies then costs n times what one does, where dense elimination would cost n³ times. Within a group rows are
+//! exchanged for the largest pivot.
 
 mod dense;
 
@@ -12,8 +13,8 @@ use dense::{LEAST_PIVOT, factorise, solve_factorised, substitute, subtract_produ
 
 pub(crate) use dense::{BODY_DOFS, dot};
 
-/// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over each of the
-/// groups eliminated later, and their rows over it.
+/// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over
+/// each of the groups eliminated later, and their rows over it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Front {
     start: usize,
@@ -45,8 +46,8 @@ impl Front {
 pub(crate) struct Elimination {
     /// First unknown of each group, and the end of the last.
     starts: Vec<usize>,
-    /// Of each group, those it is coupled to; once they are ordered, only those that come later, in order, with the places of
-    /// their unknowns in its front.
+    /// Of each group, those it is coupled to; once they are ordered, only those that come later, in order, with the
+    /// places of their unknowns in its front.
     neighbours: Vec<Vec<(u32, u32)>>,
     order: Vec<u32>,
     /// Numbers of neighbours that groups have or had, and the groups, while they are ordered.
@@ -174,8 +175,8 @@ impl Elimination {
         }
     }
 
-    /// Where the coefficients of the equations of group `of` in the unknowns of group `by` begin, which are coupled or the same: row
-    /// by row.
+    /// Where the coefficients of the equations of group `of` in the unknowns of group `by` begin, which are coupled or
+    /// the same: row by row.
     pub(crate) fn block(&self, of: usize, by: usize) -> usize {
         let at = |first: usize, second: usize| {
             let second = to_u32(second);
@@ -326,8 +327,8 @@ mod tests {
 
     use super::*;
 
-    /// Systems of up to twelve groups of up to seven unknowns, coupled at random and not symmetric: the solution fulfils every
-    /// equation. A chain costs as many times more as it is longer.
+    /// Systems of up to twelve groups of up to seven unknowns, coupled at random and not symmetric: the solution
+    /// fulfils every equation. A chain costs as many times more as it is longer.
     #[test]
     fn solutions_fulfil_all_equations() {
         let mut stream = Stream::from_number(3);

@@ -1,7 +1,8 @@
 //! Algebra that knows no mechanics of its own: spatial vectors and small linear systems.
 //!
-//! **Takes** vectors, matrices and right-hand sides. **Gives** spatial motions, forces and inertias ([`spatial`]), a sparse block elimination
-//! ([`elimination`]) and the solution of semidefinite systems ([`semidefinite`]). **Does not know** trees, contacts or time.
+//! **Takes** vectors, matrices and right-hand sides. **Gives** spatial motions, forces and inertias ([`spatial`]), a
+//! sparse block elimination ([`elimination`]) and the solution of semidefinite systems ([`semidefinite`]). **Does not
+//! know** trees, contacts or time.
 
 pub(crate) mod elimination;
 pub(crate) mod gauss_legendre;

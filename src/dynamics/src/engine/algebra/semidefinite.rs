@@ -1,13 +1,14 @@
-//! Symmetric equations of which some may follow from others, as where several rows of joints hold one thing: of all solutions the smallest,
-//! by the sum of squares.
+//! Symmetric equations of which some may follow from others, as where several rows of joints hold one thing: of all
+//! solutions the smallest, by the sum of squares.
 //!
-//! Cholesky's factor is taken by the row of which the largest share is left, P A Pᵀ = L D Lᵀ (Higham 2002, 10.3). The rows that are left over are
-//! combinations C of those before; with y, which solves those alone, the smallest solution is x_N = (1 + C Cᵀ)⁻¹ C y, x_B = y - Cᵀ x_N.
+//! Cholesky's factor is taken by the row of which the largest share is left, P A Pᵀ = L D Lᵀ (Higham 2002, 10.3). The
+//! rows that are left over are combinations C of those before; with y, which solves those alone, the smallest solution
+//! is x_N = (1 + C Cᵀ)⁻¹ C y, x_B = y - Cᵀ x_N.
 
 use super::elimination::eliminate;
 
-/// A row follows from others if no more than this share of it is left without them: between rounding, some 1e-16 for each operation, and what is held by
-/// links that stand at 1e-4 rad from a dead point.
+/// A row follows from others if no more than this share of it is left without them: between rounding, some 1e-16 for
+/// each operation, and what is held by links that stand at 1e-4 rad from a dead point.
 const RANK: f64 = 1e-10;
 
 /// The equations. Kept from step to step for its memory only.
@@ -141,8 +142,8 @@ mod tests {
     use super::*;
     use simpartner_model::random::Stream;
 
-    /// Rows at random, some of which are combinations of others, twice, or zero. The equations hold, and nothing can be added to the solution that they
-    /// do not see: it is a combination of the rows of the matrix.
+    /// Rows at random, some of which are combinations of others, twice, or zero. The equations hold, and nothing can be
+    /// added to the solution that they do not see: it is a combination of the rows of the matrix.
     #[test]
     fn equations_that_follow_from_others_have_the_smallest_solution() {
         let mut random = Stream::from_number(1);

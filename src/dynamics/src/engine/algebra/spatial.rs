@@ -1,14 +1,14 @@
-//! Spatial vectors and inertias (Featherstone, *Rigid Body Dynamics Algorithms*, chapter 2), all in world axes about one
-//! common point of their tree, so that no frame transform appears anywhere above this file.
+//! Spatial vectors and inertias (Featherstone, *Rigid Body Dynamics Algorithms*, chapter 2), all in world axes about
+//! one common point of their tree, so that no frame transform appears anywhere above this file.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use wide::f64x2;
 
-/// A spatial motion (angular velocity, velocity of the material point at the common point) or a spatial force (moment about
-/// the common point, force). Each coordinate of both stands in one register of two, the angular one first: what is done to the one
-/// part is done to the other at once.
+/// A spatial motion (angular velocity, velocity of the material point at the common point) or a spatial force (moment
+/// about the common point, force). Each coordinate of both stands in one register of two, the angular one first: what
+/// is done to the one part is done to the other at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Spatial {
     x: f64x2,
@@ -82,14 +82,16 @@ impl Spatial {
         Self { x: blend(self.x, other.x), y: blend(self.y, other.y), z: blend(self.z, other.z) }
     }
 
-    /// Rate of change of a motion vector that is fixed in a body moving with `self`: angular x angular, angular x linear + linear x angular.
+    /// Rate of change of a motion vector that is fixed in a body moving with `self`: angular x angular, angular x
+    /// linear + linear x angular.
     #[inline(always)]
     pub(crate) fn cross_motion(self, motion: Self) -> Self {
         let turned = motion.crossed_by(self.angular());
         turned.with_linear_of(turned + self.cross(motion.angular()))
     }
 
-    /// Rate of change of a force vector that is fixed in a body moving with `self`: angular x angular + linear x linear, angular x linear.
+    /// Rate of change of a force vector that is fixed in a body moving with `self`: angular x angular + linear x
+    /// linear, angular x linear.
     #[inline(always)]
     pub(crate) fn cross_force(self, force: Self) -> Self {
         let turned = force.crossed_by(self.angular());
@@ -149,8 +151,8 @@ impl Mul<f64> for Spatial {
     }
 }
 
-/// A spatial inertia about the common point: mass, first moment m c, second moment. Each moment about an axis stands beside the mass: what turns
-/// about the axis, and what moves along it.
+/// A spatial inertia about the common point: mass, first moment m c, second moment. Each moment about an axis stands
+/// beside the mass: what turns about the axis, and what moves along it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SpatialInertia {
     xx: f64x2,
@@ -248,8 +250,9 @@ impl AddAssign for SpatialInertia {
     }
 }
 
-/// An articulated-body inertia about some point: the inertia that a link shows while joints beyond it move freely (Featherstone 2008, 7.1). Moment =
-/// `angular` w + `coupling` v and force = `coupling`ᵀ w + `linear` v, for an acceleration of angular part w and linear part v at the point.
+/// An articulated-body inertia about some point: the inertia that a link shows while joints beyond it move freely
+/// (Featherstone 2008, 7.1). Moment = `angular` w + `coupling` v and force = `coupling`ᵀ w + `linear` v, for an
+/// acceleration of angular part w and linear part v at the point.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ArticulatedInertia {
     pub(crate) angular: DMat3,

@@ -8,9 +8,9 @@ use super::{
 use crate::engine::state::tree::Tree;
 
 impl Collider {
-    /// In how many seconds two shapes, by the key of their contacts, first meet where they are and at the velocities that they have:
-    /// of all points of contact that approach faster than `slowest`. Less than zero where they are in each other, infinite where
-    /// nothing within `h` seconds approaches.
+    /// In how many seconds two shapes, by the key of their contacts, first meet where they are and at the velocities
+    /// that they have: of all points of contact that approach faster than `slowest`. Less than zero where they are in
+    /// each other, infinite where nothing within `h` seconds approaches.
     pub(crate) fn arrival(&mut self, key: u64, trees: &[Tree], h: f64, slowest: f64) -> f64 {
         let shape = |index: u64| {
             let geom = &self.model.geoms[index as usize];

@@ -1,8 +1,9 @@
 //! Which shapes may meet in a step: those whose boxes do.
 //!
-//! Around each box lies a roomier one that holds it for some steps. Pairs of shapes whose roomy boxes meet are candidates; they are found by a
-//! sweep along x over the trees, shape by shape where the boxes of two trees meet, and only when a shape leaves its roomy box. A step looks at
-//! the boxes of the candidates. Since these are all pairs that can meet, how old they are changes no result.
+//! Around each box lies a roomier one that holds it for some steps. Pairs of shapes whose roomy boxes meet are
+//! candidates; they are found by a sweep along x over the trees, shape by shape where the boxes of two trees meet, and
+//! only when a shape leaves its roomy box. A step looks at the boxes of the candidates. Since these are all pairs that
+//! can meet, how old they are changes no result.
 
 use std::cmp::Ordering;
 
@@ -14,8 +15,9 @@ use super::{
 };
 use crate::engine::state::tree::Tree;
 
-/// How much room a box has on each side: this part of the shape's size, and what its motion takes in so many steps. Where 1000 bodies fall side by side, a
-/// sweep is made every twelfth step and costs as much as a look at all candidates in six.
+/// How much room a box has on each side: this part of the shape's size, and what its motion takes in so many steps.
+/// Where 1000 bodies fall side by side, a sweep is made every twelfth step and costs as much as a look at all
+/// candidates in six.
 const ROOM: f64 = 0.1;
 const STEPS_OF_MOTION: f64 = 8.0;
 

@@ -1,6 +1,6 @@
-//! Shapes that were found apart. How far they can have come towards each other since, by where they were and how they were turned then, says whether
-//! they may be near by now; until they may, they need not be looked at, as most neighbours in a heap that falls or rests. A look would find them
-//! apart again, so no result depends on what is known.
+//! Shapes that were found apart. How far they can have come towards each other since, by where they were and how they
+//! were turned then, says whether they may be near by now; until they may, they need not be looked at, as most
+//! neighbours in a heap that falls or rests. A look would find them apart again, so no result depends on what is known.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
@@ -21,8 +21,8 @@ struct Clearance {
 }
 
 impl Clearance {
-    /// How much nearer than then their surfaces can be. A point is moved by no more than twice the change of a unit quaternion for each metre
-    /// from the centre.
+    /// How much nearer than then their surfaces can be. A point is moved by no more than twice the change of a unit
+    /// quaternion for each metre from the centre.
     fn most_approach(&self, shapes: &[Moving; 2]) -> f64 {
         let turned = [0, 1].map(|k| 2.0 * (shapes[k].rotation() - self.rotations[k]).norm() * shapes[k].geom.size());
         (offset(shapes) - self.offset).norm() + turned[0] + turned[1]

@@ -23,7 +23,8 @@ pub(crate) struct Surface {
     pub(crate) damping: f64,
     /// Creep, m/(s N).
     pub(crate) slip: f64,
-    /// How fast the surface of the second side moves along, beside its body, relative to that of the first, world axes, m/s.
+    /// How fast the surface of the second side moves along, beside its body, relative to that of the first, world axes,
+    /// m/s.
     pub(crate) motion: DVec3,
 }
 
@@ -48,13 +49,15 @@ pub(crate) struct Contact {
     pub(crate) spin_impulse: DVec3,
     /// Where the search for the slip speed starts.
     pub(crate) slip: f64,
-    /// The velocity of b past a at the end of the last substep, m/s, and the length of that, s; 0 if the surfaces parted in it.
+    /// The velocity of b past a at the end of the last substep, m/s, and the length of that, s; 0 if the surfaces
+    /// parted in it.
     pub(crate) rate: DVec3,
     pub(crate) contact_duration: f64,
     /// How far the point has moved since the last substep, m.
     #[serde(skip)]
     pub(crate) moved: DVec3,
-    /// Velocity change by the solver since the load was distributed, m/s ([`crate::engine::solvers::least_norm_distribution`]).
+    /// Velocity change by the solver since the load was distributed, m/s
+    /// ([`crate::engine::solvers::least_norm_distribution`]).
     pub(crate) undistributed_change: f64,
     /// The size of the smaller of the two shapes, from its centre outwards, m.
     #[serde(skip)]
@@ -76,15 +79,17 @@ pub(super) struct Sizes {
     pub(super) motion: f64,
 }
 
-/// Part of its size that a contact may have moved, beside the motion of its shapes, to be the same as in the last step; and how
-/// far at most, m. The contacts of a pair are told apart by their distances, which grow with the shapes: 5 cm on a wheel of 20 cm.
+/// Part of its size that a contact may have moved, beside the motion of its shapes, to be the same as in the last step;
+/// and how far at most, m. The contacts of a pair are told apart by their distances, which grow with the shapes: 5 cm
+/// on a wheel of 20 cm.
 const SAME_WITHIN: f64 = 0.25;
 const SAME_AT_MOST: f64 = 0.05;
-/// Shapes that move past each other in two steps by more than this part of the smaller one's size are looked at along their way:
-/// what is ahead need not be in the way. So do all that move by more than so many metres.
+/// Shapes that move past each other in two steps by more than this part of the smaller one's size are looked at along
+/// their way: what is ahead need not be in the way. So do all that move by more than so many metres.
 const PASSED_BY: f64 = 0.1;
 const PASSED_BY_AT_MOST: f64 = 0.02;
-/// Shapes of at least this size may sink into each other as deep as [`crate::engine::stepping::step_validation`] says, smaller ones in proportion, m.
+/// Shapes of at least this size may sink into each other as deep as [`crate::engine::stepping::step_validation`] says,
+/// smaller ones in proportion, m.
 const LARGE: f64 = 0.02;
 
 impl Sizes {
@@ -110,7 +115,8 @@ impl Contact {
         self.normal * l[0] + self.tangents[0] * (l[1] * first) + self.tangents[1] * (l[2] * second)
     }
 
-    /// The world velocity of rows, whose tangents have the friction coefficients multiplied in, as far as these are not zero.
+    /// The world velocity of rows, whose tangents have the friction coefficients multiplied in, as far as these are not
+    /// zero.
     pub(crate) fn velocity_of(&self, u: [f64; 3]) -> DVec3 {
         let [first, second] = self.surface.friction;
         let along = |u: f64, friction: f64| if friction > 0.0 { u / friction } else { 0.0 };

@@ -74,8 +74,8 @@ fn a_step_looks_at_as_many_triangles_of_large_terrain_as_of_small() {
     assert!(small > 10_000, "{small}");
 }
 
-/// A wheel over terrain, in the middle of whose cells it ends, is nowhere else while it spins about its axle; a wheel that tumbles may come to where
-/// more triangles are.
+/// A wheel over terrain, in the middle of whose cells it ends, is nowhere else while it spins about its axle; a wheel
+/// that tumbles may come to where more triangles are.
 #[test]
 fn a_wheel_that_spins_about_its_axle_looks_no_further() {
     let looked_at = |spin: DVec3| {

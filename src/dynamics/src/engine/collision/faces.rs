@@ -1,8 +1,9 @@
 //! A mesh as the searches for contacts see it: flat faces in place of triangles.
 //!
-//! Triangles that lie side by side in one plane, within a convex outline, are one face, so that what touches a flat part of a mesh touches it as it
-//! does a box, however the part is cut into triangles. With triangles one by one the points of such a contact would change with whichever
-//! triangles are near the corners of the other shape. What has another outline, such as a plate with a hole, stays as many triangles.
+//! Triangles that lie side by side in one plane, within a convex outline, are one face, so that what touches a flat
+//! part of a mesh touches it as it does a box, however the part is cut into triangles. With triangles one by one the
+//! points of such a contact would change with whichever triangles are near the corners of the other shape. What has
+//! another outline, such as a plate with a hole, stays as many triangles.
 
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::Norm;
@@ -16,14 +17,17 @@ use crate::parry::{
     shape::{TriMesh, TriMeshFlags, TrianglePseudoNormals},
 };
 
-/// Part of a mesh's size by which corners may be beside a plane and still be in it: coordinates of single precision are rounded by 6e-8.
+/// Part of a mesh's size by which corners may be beside a plane and still be in it: coordinates of single precision are
+/// rounded by 6e-8.
 const IN_PLANE: f64 = 1e-7;
 /// Normals of triangles of one face differ by less than this cosine, 0.08 degrees: slivers have no better ones.
 const SAME_PLANE: f64 = 1.0 - 1e-6;
-/// Normals beyond two sides in line that differ by less than this cosine are one, so that the corner between the sides is none.
+/// Normals beyond two sides in line that differ by less than this cosine are one, so that the corner between the sides
+/// is none.
 const SAME_EDGE: f64 = 1.0 - 1e-9;
 
-/// A face: its unit normal, and which corners and edges are its own. The k-th edge goes from the k-th corner to the next.
+/// A face: its unit normal, and which corners and edges are its own. The k-th edge goes from the k-th corner to the
+/// next.
 #[derive(Debug, Clone, Copy)]
 struct Face {
     normal: DVec3,
@@ -215,7 +219,8 @@ struct Side {
     k: usize,
 }
 
-/// The unit vector half way between the normals at a side; `None` where the two faces lie on each other, or a triangle has no area.
+/// The unit vector half way between the normals at a side; `None` where the two faces lie on each other, or a triangle
+/// has no area.
 fn beyond(mesh: &TriMesh, side: &Side) -> Option<DVec3> {
     mesh.triangle_normal_constraints(side.triangle).map(|limits: TrianglePseudoNormals| limits.edges[side.k])
 }
@@ -355,7 +360,8 @@ mod tests {
         TriMesh::with_flags(points, triangles.to_vec(), flags).expect("a mesh")
     }
 
-    /// A plate in the plane of x and y of so many cells each way, of which `keep` says which are there; two triangles each.
+    /// A plate in the plane of x and y of so many cells each way, of which `keep` says which are there; two triangles
+    /// each.
     fn plate(cells: u32, keep: impl Fn(u32, u32) -> bool, height: impl Fn(u32, u32) -> f64) -> TriMesh {
         let mut points = Vec::new();
         for (i, j) in (0..=cells).flat_map(|i| (0..=cells).map(move |j| (i, j))) {

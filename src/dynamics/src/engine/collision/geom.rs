@@ -14,8 +14,9 @@ use crate::{
     parry::shape::SharedShape,
 };
 
-/// How far apart bodies may be and still be looked at, at least, metres: what moves at 1 m/s goes as far in two steps of 1 ms. A row of a contact that is
-/// open asks for nothing, so the size of the shapes does not matter; but it costs as much as one that presses.
+/// How far apart bodies may be and still be looked at, at least, metres: what moves at 1 m/s goes as far in two steps
+/// of 1 ms. A row of a contact that is open asks for nothing, so the size of the shapes does not matter; but it costs
+/// as much as one that presses.
 pub(crate) const MARGIN: f64 = 0.002;
 
 /// The form of a shape as the contacts with a plane need it; lengths in metres.
@@ -94,7 +95,8 @@ pub(super) struct Extent {
     /// Its centre in the link's frame, and whether that is the link's own.
     offset: DVec3,
     is_centred: bool,
-    /// The farthest that a point of it is from its centre, and whether a ball of that radius is much more than the shape.
+    /// The farthest that a point of it is from its centre, and whether a ball of that radius is much more than the
+    /// shape.
     reach: f64,
     long: bool,
     /// Whether it moves and collides with a ground, which is of every category.
@@ -105,8 +107,8 @@ pub(super) struct Extent {
 #[derive(Debug, Clone)]
 pub(super) struct Placement {
     pub(super) centre: DVec3,
-    /// Holds all places that the shape could come to in two steps: around a ball about the shape, until [`Geom::tighten`] is
-    /// called.
+    /// Holds all places that the shape could come to in two steps: around a ball about the shape, until
+    /// [`Geom::tighten`] is called.
     pub(super) bounds: Bounds,
     /// True until the box is as small as it can be.
     needs_tight_aabb: bool,

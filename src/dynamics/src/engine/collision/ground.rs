@@ -189,8 +189,8 @@ mod tests {
 
     use super::*;
 
-    /// Boxes at random about terrain that leans: every one that holds a point of the terrain is told to reach it, few of those that are above all of
-    /// it are.
+    /// Boxes at random about terrain that leans: every one that holds a point of the terrain is told to reach it, few
+    /// of those that are above all of it are.
     #[test]
     fn no_box_that_holds_a_point_of_terrain_is_passed_over() {
         let mut stream = Stream::from_number(5);

@@ -1,7 +1,8 @@
-//! Contacts of any two shapes: convex ones at once, meshes face by face ([`super::faces`]), terrain triangle by triangle.
+//! Contacts of any two shapes: convex ones at once, meshes face by face ([`super::faces`]), terrain triangle by
+//! triangle.
 //!
-//! Every search is made afresh, so that none of it is part of the state, in buffers that are kept, so that a step allocates
-//! nothing. What the neighbours of a triangle or face allow its normals to be is parry's.
+//! Every search is made afresh, so that none of it is part of the state, in buffers that are kept, so that a step
+//! allocates nothing. What the neighbours of a triangle or face allow its normals to be is parry's.
 
 use std::cell::LazyCell;
 
@@ -20,7 +21,8 @@ use crate::parry::{
     shape::{HeightField, Shape, Triangle, TrianglePseudoNormals},
 };
 
-/// Normals at a smaller angle than 1e-4 are one, by their cosine: far above rounding, and far below any edge that is one.
+/// Normals at a smaller angle than 1e-4 are one, by their cosine: far above rounding, and far below any edge that is
+/// one.
 const SAME_NORMAL: f64 = 1.0 - 5e-9;
 
 /// A convex part of a shape, in the shape's frame, with the layer around it.
@@ -39,7 +41,8 @@ enum Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// The directions in which the neighbours of a triangle let it press. They cost more than it takes to see that a shape is not near.
+    /// The directions in which the neighbours of a triangle let it press. They cost more than it takes to see that a
+    /// shape is not near.
     fn limits(self) -> Limits<'a> {
         match self {
             Self::Convex => Limits::None,
@@ -120,8 +123,8 @@ impl Placed<'_> {
 }
 
 impl Part<'_> {
-    /// Whether a direction is the normal of a triangle of terrain, along which it may press whatever is beside it: most contacts do, and the neighbours
-    /// need not be looked at.
+    /// Whether a direction is the normal of a triangle of terrain, along which it may press whatever is beside it: most
+    /// contacts do, and the neighbours need not be looked at.
     fn always_allows(&self, direction: DVec3) -> bool {
         matches!(self.of, Origin::Terrain(..)) && self.core.own_normal() == Some(direction)
     }
@@ -154,8 +157,8 @@ impl Search<'_> {
                 return Some(allowed);
             }
             let allowed = turn * -other_limits.allow(back * -allowed)?;
-            // What the neighbours of the second make of it, those of the first must allow as well: else it is an inner edge of one of
-            // them that is in the way.
+            // What the neighbours of the second make of it, those of the first must allow as well: else it is an inner
+            // edge of one of them that is in the way.
             let again = limits.allow(allowed)?;
             (again.dot(allowed) > SAME_NORMAL).then_some(allowed)
         });
@@ -198,7 +201,8 @@ impl Search<'_> {
         }
     }
 
-    /// The faces of the larger mesh that come near the smaller one, each against those of the smaller that it comes near.
+    /// The faces of the larger mesh that come near the smaller one, each against those of the smaller that it comes
+    /// near.
     fn mesh_on_mesh(&mut self, first: &Faces, second: &Faces) {
         let extent = |mesh: &Faces| mesh.all_bounds().half_extents().length_squared();
         let (relative, back) = (self.relative, self.relative.inverse());

@@ -213,8 +213,8 @@ impl Collider {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
         self.tangents = Tangents::default();
-        // The lists grow together, so that a motion made again finds enough memory in each: to the same size exactly, since lists that
-        // double in turn have no bound.
+        // The lists grow together, so that a motion made again finds enough memory in each: to the same size exactly,
+        // since lists that double in turn have no bound.
         self.contacts.reserve_exact(self.old.capacity());
         if self.merged.capacity() > 0 {
             self.merged.clear();

@@ -1,4 +1,5 @@
-//! Where two shapes meet. Two balls, and everything on a plane, are worked out here; all other pairs are those of [`super::manifold`].
+//! Where two shapes meet. Two balls, and everything on a plane, are worked out here; all other pairs are those of
+//! [`super::manifold`].
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::Norm;
@@ -15,12 +16,14 @@ use crate::{
 
 /// Normals that differ by less than this cosine, 1.1 degrees, belong to one face.
 const SAME_FACE: f64 = 0.9998;
-/// Points of one face that are nearer to each other than this part of the smaller shape's size are one; at most so many metres.
+/// Points of one face that are nearer to each other than this part of the smaller shape's size are one; at most so many
+/// metres.
 const SAME_POINT: f64 = 1e-3;
 const SAME_POINT_AT_MOST: f64 = 1e-4;
 /// Lengths that differ by less than this part are one where corners are chosen.
 const SAME_SCORE: f64 = 1e-9;
-/// A point of a face that is deeper than its corners by no more than this, m, counts as they do: such gaps are zero to a contact.
+/// A point of a face that is deeper than its corners by no more than this, m, counts as they do: such gaps are zero to
+/// a contact.
 const SAME_DEPTH: f64 = 1e-6;
 
 /// A shape where it is now.
@@ -49,7 +52,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// How far apart the last pair is at least in which no contact was found, m; minus infinity where that is not known.
+    /// How far apart the last pair is at least in which no contact was found, m; minus infinity where that is not
+    /// known.
     pub(super) fn apart(&self) -> f64 {
         self.manifold.apart
     }
@@ -110,8 +114,8 @@ fn rim(matrix: &DMat3, normal: DVec3, radius: f64) -> (DVec3, DVec3) {
     (low * radius, axis.cross(low) * radius)
 }
 
-/// Of what is not yet in reach, keeps only what the bodies really come to when the second moves on by `motion` relative to
-/// the first: what passes by must not be pushed out of its way.
+/// Of what is not yet in reach, keeps only what the bodies really come to when the second moves on by `motion` relative
+/// to the first: what passes by must not be pushed out of its way.
 pub(super) fn keep_real(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits: &mut Vec<Hit>) {
     // What is in reach at once is met.
     if hits.is_empty() || hits.iter().any(|hit| hit.gap <= reach) {
@@ -176,9 +180,9 @@ fn ball_on_surface(
     }
 }
 
-/// Keeps of every face the points that are corners of it, four at most, and one that is deeper. With the corners of a rectangle a flat
-/// face stands as it does on all of its points: more would only make the problem larger and its solution less determined. Of points that
-/// fall together one is enough.
+/// Keeps of every face the points that are corners of it, four at most, and one that is deeper. With the corners of a
+/// rectangle a flat face stands as it does on all of its points: more would only make the problem larger and its
+/// solution less determined. Of points that fall together one is enough.
 pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
     let near = SAME_POINT_AT_MOST.min(SAME_POINT * size);
     let mut index = 1;
@@ -219,8 +223,9 @@ pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
     }
 }
 
-/// Keeps two corners of a face that are far from each other, those farthest to both sides of the line between them unless they are on
-/// it, and a deeper point if there is one. Gaps that are zero but for rounding have no say, so the choice is that of the last step.
+/// Keeps two corners of a face that are far from each other, those farthest to both sides of the line between them
+/// unless they are on it, and a deeper point if there is one. Gaps that are zero but for rounding have no say, so the
+/// choice is that of the last step.
 fn keep_widest(face: &[Hit], near: f64, hits: &mut Vec<Hit>) {
     let best = |score: &dyn Fn(&Hit) -> f64| {
         let mut best = (f64::NEG_INFINITY, 0);

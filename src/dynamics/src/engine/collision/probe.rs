@@ -23,8 +23,8 @@ impl Collider {
         &self.contacts
     }
 
-    /// How far a body could go in a direction before it met something outside of its tree, where there is something in its
-    /// way; measured from the middle of each of its shapes on.
+    /// How far a body could go in a direction before it met something outside of its tree, where there is something in
+    /// its way; measured from the middle of each of its shapes on.
     pub(crate) fn clearance(&self, trees: &[Tree], body: BodyId, direction: DVec3, range: f64) -> Option<f64> {
         let geoms = &self.model.geoms;
         let tree = geoms.iter().find(|geom| geom.body == body)?.side.tree;

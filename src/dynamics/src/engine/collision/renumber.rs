@@ -10,7 +10,8 @@ pub(crate) struct NewShapeIndices {
 }
 
 impl Collider {
-    /// The numbers that shapes have in `next`, where each tree is this one, or gone. A tree that stays has the same shapes in the same order.
+    /// The numbers that shapes have in `next`, where each tree is this one, or gone. A tree that stays has the same
+    /// shapes in the same order.
     pub(crate) fn new_indices(&self, next: &Self, trees: &[Option<usize>]) -> NewShapeIndices {
         let mut shapes = vec![None; self.model.geoms.len()];
         let mut soil_patches = vec![None; self.soil.len()];

@@ -15,8 +15,8 @@ use crate::{
     },
 };
 
-/// Part of its size from the middle of a shape to where the heights of terrain are looked at that say how the ground lies below it: the
-/// reach of a wheel that has sunk in by a fifth of its radius.
+/// Part of its size from the middle of a shape to where the heights of terrain are looked at that say how the ground
+/// lies below it: the reach of a wheel that has sunk in by a fifth of its radius.
 const AROUND: f64 = 0.5;
 
 /// The place of a shape's part in the soil of each ground, among all; `None` for firm ones.

@@ -1,5 +1,6 @@
-//! A ball on triangles, of terrain or of a mesh, without ghost bumps: a point on an edge or in a corner counts only if it is
-//! the closest point of every triangle that it belongs to (compare Ericson, *Real-Time Collision Detection*, 5.1.5).
+//! A ball on triangles, of terrain or of a mesh, without ghost bumps: a point on an edge or in a corner counts only if
+//! it is the closest point of every triangle that it belongs to (compare Ericson, *Real-Time Collision Detection*,
+//! 5.1.5).
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -10,7 +11,8 @@ use crate::parry::{
     shape::{HeightField, TriMesh},
 };
 
-/// Points nearer than this are one, m²: 10 nm, far below any shape and far above the rounding of coordinates of kilometres.
+/// Points nearer than this are one, m²: 10 nm, far below any shape and far above the rounding of coordinates of
+/// kilometres.
 const SAME_POINT: f64 = 1e-16;
 /// A closest point nearer than this to another triangle's belongs to both, m²: a tenth of a nanometre.
 const SHARED_POINT: f64 = 1e-20;
@@ -77,8 +79,8 @@ impl Triangles {
     }
 }
 
-/// Contacts of a ball with the triangles in reach, all in one frame; `reach` is the radius and how far ahead to look. For
-/// terrain (`solid`), what is below a triangle is inside the ground.
+/// Contacts of a ball with the triangles in reach, all in one frame; `reach` is the radius and how far ahead to look.
+/// For terrain (`solid`), what is below a triangle is inside the ground.
 fn ball_on_triangles(
     triangles: impl Iterator<Item = Triangle>,
     centre: DVec3,

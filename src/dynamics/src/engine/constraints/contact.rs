@@ -88,8 +88,9 @@ impl Constraints {
         if is_compliant(surface) {
             press(&mut block, contact, scheme);
         } else {
-            // A link is on its arc in the middle of the step, a free body on the tangent: surfaces that go around together and touch at both ends
-            // of the step are an eighth of h^2 times their difference in acceleration apart there, or in each other.
+            // A link is on its arc in the middle of the step, a free body on the tangent: surfaces that go around
+            // together and touch at both ends of the step are an eighth of h^2 times their difference in acceleration
+            // apart there, or in each other.
             let change = change_to_end(&block, contact, scheme);
             block.gap -= 0.25 * scheme.h * contact.normal.dot(change);
             block.position = PositionRule::PushedOut;

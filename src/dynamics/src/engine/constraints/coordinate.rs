@@ -1,5 +1,5 @@
-//! Stops and dry friction of the axes of trees: rows of single coordinates, or of the three of a ball joint. What else is on such an axis
-//! is in its tree's mass matrix (`motion`).
+//! Stops and dry friction of the axes of trees: rows of single coordinates, or of the three of a ball joint. What else
+//! is on such an axis is in its tree's mass matrix (`motion`).
 
 use bevy_math::DVec3;
 

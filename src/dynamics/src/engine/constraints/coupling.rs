@@ -1,5 +1,5 @@
-//! A coupling of two coordinates of a tree: v_f - ratio v_l = 0, and what they are off by is taken out over some steps. The
-//! coordinates are linear in the velocities, so a coupling that is kept stays kept to rounding.
+//! A coupling of two coordinates of a tree: v_f - ratio v_l = 0, and what they are off by is taken out over some steps.
+//! The coordinates are linear in the velocities, so a coupling that is kept stays kept to rounding.
 
 use super::{Constraints, IslandParts, Source, rows::to_index};
 use crate::engine::{

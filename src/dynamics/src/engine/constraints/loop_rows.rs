@@ -1,10 +1,10 @@
 //! The rows of joints that close loops: what they hold together, and the laws of the axes that they leave free.
 //!
-//! A row's direction is taken at the middle of the step, but laws speak of the velocities at its start and its end. Half a step
-//! before and after, the direction's own velocity differs by half a step's drift ([`Direction::drift`]), so links that move on
-//! curves stay together to second order in the timestep, and rotors feel the acceleration that they have. What is missing then is
-//! looked up at the middle of the next step, and solved for again, so that loops are closed at the middle of every step: that
-//! makes the scheme the same backwards in time, and no energy leaks.
+//! A row's direction is taken at the middle of the step, but laws speak of the velocities at its start and its end.
+//! Half a step before and after, the direction's own velocity differs by half a step's drift ([`Direction::drift`]), so
+//! links that move on curves stay together to second order in the timestep, and rotors feel the acceleration that they
+//! have. What is missing then is looked up at the middle of the next step, and solved for again, so that loops are
+//! closed at the middle of every step: that makes the scheme the same backwards in time, and no energy leaks.
 
 use std::ops::Index;
 
@@ -26,8 +26,8 @@ use crate::engine::{
     state::addresses::LinkAddress,
 };
 
-/// Part of a loop's error that is taken out in a step (Baumgarte 1972): it falls to a hundredth in 20 steps, and a fifth is far
-/// from 2, where the correction itself would oscillate with growing amplitude.
+/// Part of a loop's error that is taken out in a step (Baumgarte 1972): it falls to a hundredth in 20 steps, and a
+/// fifth is far from 2, where the correction itself would oscillate with growing amplitude.
 const LOOP_CORRECTION: f64 = 0.2;
 
 /// Speed with which a loop may open beside that, m/s: 1e-10 m in a step of 1 ms, which the next takes out.
@@ -132,8 +132,8 @@ impl Constraints {
         self.push_loop_row(LoopRow { loop_joint: index, place, kind, direction }, block);
     }
 
-    /// Whether no motor of a closure gives more than its largest power. If one does, its row is another when the rows are assembled again.
-    /// Where it `grows`, what is at its largest power stays there.
+    /// Whether no motor of a closure gives more than its largest power. If one does, its row is another when the rows
+    /// are assembled again. Where it `grows`, what is at its largest power stays there.
     pub(crate) fn power_limits_consistent(&mut self, parts: &IslandParts, h: f64, grows: bool) -> bool {
         let mut keeps = true;
         for (source, block) in self.sources.iter().zip(&self.problem.blocks) {
@@ -182,8 +182,8 @@ impl Constraints {
         Some((axis, limit))
     }
 
-    /// Whether the loops are closed at the middle of the next step, too, but for what was open at that of this one. If not, the
-    /// rows get what is missing.
+    /// Whether the loops are closed at the middle of the next step, too, but for what was open at that of this one. If
+    /// not, the rows get what is missing.
     pub(crate) fn loops_closed(&mut self, parts: &mut IslandParts, scheme: &Scheme) -> bool {
         let h = scheme.h;
         // A loop joint is between links of a tree that has joints, or one of it and a fixed body.
@@ -210,7 +210,8 @@ impl Constraints {
         closes
     }
 
-    /// Residual of a block's row at the present positions of the links, m or rad; `None` if the row belongs to no loop or coupling.
+    /// Residual of a block's row at the present positions of the links, m or rad; `None` if the row belongs to no loop
+    /// or coupling.
     pub(crate) fn loop_error(&self, parts: &IslandParts, block: usize) -> Option<f64> {
         let Source::LoopJoint(row) = self.sources[block] else { return None };
         let LoopRow { loop_joint, kind: RowKind::Hold(number), .. } = self.loop_rows[row] else { return None };
@@ -225,8 +226,8 @@ impl Constraints {
     fn set_last_row(&mut self, parts: &IslandParts, loop_joint: &LoopJoint, direction: &Direction, h: f64) {
         let vectors = [direction.vector, DVec3::ZERO, DVec3::ZERO];
         let directions = Directions { vectors, angular: direction.angular };
-        // Either both sides are links of one tree, or one is a second fixed body (`Graph::spanning_forest`), whose own tree may be in this
-        // island as well.
+        // Either both sides are links of one tree, or one is a second fixed body (`Graph::spanning_forest`), whose own
+        // tree may be in this island as well.
         let moving =
             [loop_joint.a, loop_joint.b].map(|side| parts.tree(side).filter(|tree| tree.chain_of(side.link).is_some()));
         let links = [(moving[0], loop_joint.a), (moving[1], loop_joint.b)].map(|(tree, side)| tree.map(|_| side.link));

@@ -109,7 +109,8 @@ pub(crate) struct IslandParts<'a, 'b> {
 }
 
 impl IslandParts<'_, '_> {
-    /// The tree of a side in this island; `None` if nothing moves that side. It may then stand on a tree of another island.
+    /// The tree of a side in this island; `None` if nothing moves that side. It may then stand on a tree of another
+    /// island.
     #[inline]
     pub(crate) fn tree(&self, side: LinkAddress) -> Option<&Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
@@ -276,7 +277,8 @@ impl Constraints {
                     let u = self.problem.velocity(block);
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contact.rate = contact.velocity_of(after);
-                    // All points of a face that stays, or those that bear nothing would ask for another motion than their neighbours.
+                    // All points of a face that stays, or those that bear nothing would ask for another motion than
+                    // their neighbours.
                     let stays = l[0] > 0.0 || u[0] * scheme.lookahead < CONTACT_MARGIN;
                     contact.contact_duration = if stays && !scheme.is_impact_instant { scheme.h } else { 0.0 };
                 }

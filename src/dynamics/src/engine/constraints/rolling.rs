@@ -1,5 +1,5 @@
-//! The resistance of a contact to rolling, two rows about its tangents, and to turning about its normal, one row: moments of at
-//! most a length times the normal force.
+//! The resistance of a contact to rolling, two rows about its tangents, and to turning about its normal, one row:
+//! moments of at most a length times the normal force.
 
 use bevy_math::DVec3;
 

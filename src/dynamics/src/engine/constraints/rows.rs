@@ -1,5 +1,5 @@
-//! The rows of blocks: how fast two links part along given directions, or turn relative to each other about them, in terms of
-//! the unknowns of their island.
+//! The rows of blocks: how fast two links part along given directions, or turn relative to each other about them, in
+//! terms of the unknowns of their island.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use simpartner_model::Norm;
 use super::{Constraints, IslandParts};
 use crate::engine::state::{addresses::LinkAddress, tree::Tree};
 
-/// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an error of
-/// some 1e-16 for each operation on the way there.
+/// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an
+/// error of some 1e-16 for each operation on the way there.
 const ROUNDING: f64 = 1e-10;
 
 /// Whether a row is nothing but rounding, by its square and the sum of the squares of its terms.
@@ -73,8 +73,8 @@ impl RowSize {
 }
 
 impl Constraints {
-    /// Appends the whitened Jacobian of (link `b`) - (link `a`) at a point; `None` is the ground. Within its caller: three vectors that go through
-    /// memory are waited for.
+    /// Appends the whitened Jacobian of (link `b`) - (link `a`) at a point; `None` is the ground. Within its caller:
+    /// three vectors that go through memory are waited for.
     #[inline(always)]
     pub(super) fn add_columns(
         &mut self,
@@ -214,7 +214,8 @@ fn add_velocities([sum, other]: [&mut [f64; 4]; 2], columns: &[[f64; 4]], dofs: 
     (*sum, *other) = (own, second);
 }
 
-/// Forces and moments about the origin of a tree for which the point, or the link, moves by a unit along the three directions.
+/// Forces and moments about the origin of a tree for which the point, or the link, moves by a unit along the three
+/// directions.
 fn wrenches(tree: &Tree, point: DVec3, &Directions { vectors, angular }: &Directions, sign: f64) -> [[DVec3; 3]; 2] {
     let (lever, vectors) = (point - tree.work.origin, vectors.map(|vector| vector * sign));
     if angular { [[DVec3::ZERO; 3], vectors] } else { [vectors, vectors.map(|direction| lever.cross(direction))] }

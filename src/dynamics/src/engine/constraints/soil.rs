@@ -1,8 +1,8 @@
 //! Soil under a shape: what its wrench over the substep adds to the equations of motion.
 //!
-//! The wrench depends on the velocity at the end of the substep. Near a guess it is linear in that, and goes into the mass matrix
-//! ([`crate::engine::equations::damping`]): nothing bounds it, so the solvers have nothing to find. Where the soil turns out to answer otherwise
-//! at the velocity that was found, that is the next guess.
+//! The wrench depends on the velocity at the end of the substep. Near a guess it is linear in that, and goes into the
+//! mass matrix ([`crate::engine::equations::damping`]): nothing bounds it, so the solvers have nothing to find. Where
+//! the soil turns out to answer otherwise at the velocity that was found, that is the next guess.
 
 use std::ops::Range;
 
@@ -16,16 +16,17 @@ use crate::engine::{
     soil::{Answer, Found, SoilPatches},
 };
 
-/// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it: over a step that is
-/// an error of second order already.
+/// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it:
+/// over a step that is an error of second order already.
 const NEAR: f64 = 1e-4;
-/// How soil answers is found anew in the next step if the wrench was off by more than this part: half of what would have this step solved again.
+/// How soil answers is found anew in the next step if the wrench was off by more than this part: half of what would
+/// have this step solved again.
 const KEPT: f64 = 0.5 * NEAR;
 
 /// Part of what soil may give that a search for its brake aims at: anything less will do.
 const PAYS: f64 = 0.5;
-/// A brake that is expected in the next substep has soil take this part of what its wrench would do along the way: at less, every other substep would
-/// have to be solved again.
+/// A brake that is expected in the next substep has soil take this part of what its wrench would do along the way: at
+/// less, every other substep would have to be solved again.
 const TAKES: f64 = 0.02;
 /// A brake grows by no more than this in a pass, as a part of itself and of what it would take at the same speed.
 const FASTER: f64 = 100.0;
@@ -62,10 +63,12 @@ struct Brake {
 }
 
 impl Brake {
-    /// Brakes more where soil did more work than it may, J, at a mean velocity of this length in a substep of h seconds.
+    /// Brakes more where soil did more work than it may, J, at a mean velocity of this length in a substep of h
+    /// seconds.
     ///
-    /// The brake k slows a shape to the speed 1/y, which is that of something with a mass and a damper if y = y_1 + c (k - k_1), where c follows from the
-    /// last two passes. With F the force along the way without the brake, soil does the work h (F y - k)/y², which shall be W.
+    /// The brake k slows a shape to the speed 1/y, which is that of something with a mass and a damper if y = y_1 + c
+    /// (k - k_1), where c follows from the last two passes. With F the force along the way without the brake, soil does
+    /// the work h (F y - k)/y², which shall be W.
     fn grow(&mut self, work: f64, gives: f64, speed: f64, h: f64) {
         let (power, slow) = (PAYS * gives / h, 1.0 / speed);
         let force = work / (h * speed) + self.drag * speed;
@@ -78,7 +81,8 @@ impl Brake {
         self.drag += more.min(FASTER * (self.drag + a));
     }
 
-    /// What brakes as much in the next substep if all goes on as in this one, in which soil did this work with that force.
+    /// What brakes as much in the next substep if all goes on as in this one, in which soil did this work with that
+    /// force.
     fn expected(&self, work: f64, gives: f64, [force, speed]: [f64; 2], h: f64) -> f64 {
         let more = ((work - PAYS * gives) / (h * speed) + TAKES * force) / speed;
         if speed > 0.0 { (self.drag + more).max(0.0) } else { 0.0 }
@@ -154,8 +158,8 @@ impl Constraints {
         }
     }
 
-    /// Whether soil presses as was assumed; otherwise what was found is the next guess. Where something else does not `stand`, the search
-    /// begins anew from there.
+    /// Whether soil presses as was assumed; otherwise what was found is the next guess. Where something else does not
+    /// `stand`, the search begins anew from there.
     pub(crate) fn soil_converged(&mut self, parts: &IslandParts, scheme: &Scheme, stands: bool) -> bool {
         let SoilContacts { contacts, searches } = &mut self.soil;
         let mut settles = true;
@@ -226,8 +230,8 @@ impl Constraints {
         !self.soil.contacts.is_empty()
     }
 
-    /// Adds the work of soil to what came into the trees, J: it takes, and gives back no more than it held when the substep began. What is
-    /// more comes from nowhere.
+    /// Adds the work of soil to what came into the trees, J: it takes, and gives back no more than it held when the
+    /// substep began. What is more comes from nowhere.
     pub(super) fn add_soil_work(&self, parts: &mut IslandParts, h: f64) {
         for soil in &self.soil.contacts {
             let work = soil.works(&soil.wrench, h)[0].min(soil.answer.found.gives[0]);
@@ -258,8 +262,9 @@ impl Constraints {
     }
 }
 
-/// The search for the twist at the end: Newton's method, kept between a guess at which soil pushes too much and one at which it pushes too
-/// little. Pressed soil lets go within a hair, and Newton's method alone jumps from one side of that to the other.
+/// The search for the twist at the end: Newton's method, kept between a guess at which soil pushes too much and one at
+/// which it pushes too little. Pressed soil lets go within a hair, and Newton's method alone jumps from one side of
+/// that to the other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Search {
     /// Guesses at which the shape rises more slowly than it will, and faster.
@@ -305,7 +310,8 @@ pub(super) struct SoilContacts {
 }
 
 impl SoilContacts {
-    /// Finds them, how they move, to the end of the substep as in the last one, for a first guess, and how soil answers that.
+    /// Finds them, how they move, to the end of the substep as in the last one, for a first guess, and how soil answers
+    /// that.
     fn find(&mut self, parts: &IslandParts, h: f64) {
         let Self { contacts, searches } = self;
         contacts.clear();

@@ -118,7 +118,8 @@ impl Tree {
         }
     }
 
-    /// The chain of degrees of freedom that moves a link, as a range of [`crate::engine::state::tree::Topology::chain`]; `None` if there are none.
+    /// The chain of degrees of freedom that moves a link, as a range of
+    /// [`crate::engine::state::tree::Topology::chain`]; `None` if there are none.
     #[inline]
     pub(crate) fn chain_of(&self, link: usize) -> Option<Range<usize>> {
         let leaf = self.topology.leaf[link]?;
@@ -126,8 +127,8 @@ impl Tree {
         Some(row..row + self.topology.depth[leaf] + 1)
     }
 
-    /// The velocity at a point and the angular velocity times a length of the link at the end of a chain, where its degrees of freedom have
-    /// these velocities.
+    /// The velocity at a point and the angular velocity times a length of the link at the end of a chain, where its
+    /// degrees of freedom have these velocities.
     pub(crate) fn twist_at(
         &self,
         chain: Range<usize>,
@@ -147,8 +148,8 @@ impl Tree {
         [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
-    /// Adds what resists the link at the end of a chain, for velocities at a point and angular velocities times a length. At the start of the substep
-    /// they differ by `change` from the guess.
+    /// Adds what resists the link at the end of a chain, for velocities at a point and angular velocities times a
+    /// length. At the start of the substep they differ by `change` from the guess.
     pub(crate) fn add_damping(
         &mut self,
         chain: Range<usize>,
@@ -205,8 +206,8 @@ fn add_root(row: &mut [f64], wrench: Spatial) {
     row.iter_mut().zip(&along).for_each(|(entry, along)| *entry += along);
 }
 
-/// How much less force and moment about the origin of a tree there is for each unit of velocity there and of angular velocity, times h:
-/// force for velocity, force for angular velocity, moment for angular velocity.
+/// How much less force and moment about the origin of a tree there is for each unit of velocity there and of angular
+/// velocity, times h: force for velocity, force for angular velocity, moment for angular velocity.
 struct Resistance([DMat3; 3]);
 
 impl Resistance {
@@ -221,7 +222,8 @@ impl Resistance {
         Self([first, force, turns.transpose() * force + both.transpose() * turns + second])
     }
 
-    /// The same as an inertia about that origin: what resists velocities at the end of a substep stands beside what resists their change.
+    /// The same as an inertia about that origin: what resists velocities at the end of a substep stands beside what
+    /// resists their change.
     fn inertia(&self) -> ArticulatedInertia {
         let [linear, force, angular] = self.0;
         ArticulatedInertia { angular, coupling: force.transpose(), linear }

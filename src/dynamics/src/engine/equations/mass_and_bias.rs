@@ -1,5 +1,5 @@
-//! The equations of motion of a tree, M(q) dv/dt + b(q, v) = tau: composite rigid bodies for M, recursive Newton-Euler for b
-//! and for the joint reactions (Featherstone 2008, chapters 5, 6 and 8).
+//! The equations of motion of a tree, M(q) dv/dt + b(q, v) = tau: composite rigid bodies for M, recursive Newton-Euler
+//! for b and for the joint reactions (Featherstone 2008, chapters 5, 6 and 8).
 
 use bevy_math::DVec3;
 use simpartner_model::FreeAxis;
@@ -12,13 +12,13 @@ use crate::engine::{
     },
 };
 
-/// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
-/// explain.
+/// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass
+/// matrix) does not explain.
 pub(crate) const MAX_IMBALANCE: f64 = 1e-6;
 
 impl Tree {
-    /// Where the links are at the present coordinates, their axes, and how they move at the velocity `work.bias_velocity`: all
-    /// that is needed to see what they touch.
+    /// Where the links are at the present coordinates, their axes, and how they move at the velocity
+    /// `work.bias_velocity`: all that is needed to see what they touch.
     pub(crate) fn set_motion(&mut self) {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         work.origin = state.root_position;
@@ -100,11 +100,12 @@ impl Tree {
         }
     }
 
-    /// Adds to `work.force`, which holds what the joints transmit for the bias, what they transmit for an acceleration, less
-    /// the external forces: the equations are linear in both. Each joint's reaction is `told` with that of the substep.
+    /// Adds to `work.force`, which holds what the joints transmit for the bias, what they transmit for an acceleration,
+    /// less the external forces: the equations are linear in both. Each joint's reaction is `told` with that of the
+    /// substep.
     ///
-    /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads. `work.imbalance` is by how much they do not,
-    /// where that may be more than [`MAX_IMBALANCE`].
+    /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads.
+    /// `work.imbalance` is by how much they do not, where that may be more than [`MAX_IMBALANCE`].
     pub(crate) fn add_to_forces(
         &mut self,
         acceleration: &[f64],

@@ -1,5 +1,5 @@
-//! The factor of a tree's mass matrix, M = Lᵀ D L without fill-in (Featherstone 2005; 2008, chapter 6), and what is solved with it: changes of
-//! velocity, and the columns of constraints, which it whitens.
+//! The factor of a tree's mass matrix, M = Lᵀ D L without fill-in (Featherstone 2005; 2008, chapter 6), and what is
+//! solved with it: changes of velocity, and the columns of constraints, which it whitens.
 
 pub(crate) mod long;
 
@@ -10,14 +10,16 @@ use crate::engine::{
     state::tree::{LANES, LinkJoint, Topology, Tree},
 };
 
-/// Degrees of freedom of a free root, the first of them that turns it, and the first group of entries of each of its rows.
+/// Degrees of freedom of a free root, the first of them that turns it, and the first group of entries of each of its
+/// rows.
 const ROOT: usize = 6;
 const TURN: usize = 3;
 const FIRST: [usize; ROOT] = [0, 1, 2, 3, 4, 6];
 
 impl Tree {
-    /// Factors M, or M plus a diagonal and what else resists, as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no fill-in. Each ancestor's row is updated
-    /// over contiguous memory, in whole groups: what lies behind its diagonal is never read.
+    /// Factors M, or M plus a diagonal and what else resists, as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no
+    /// fill-in. Each ancestor's row is updated over contiguous memory, in whole groups: what lies behind its diagonal
+    /// is never read.
     pub(crate) fn factorise(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
         if self.topology.is_long() {
             return self.factorise_long(diagonal, x);
@@ -210,7 +212,8 @@ impl Tree {
         }
     }
 
-    /// Whether it is a single body in no soil, whose mass matrix about its own centre of mass couples nothing that moves it with what turns it.
+    /// Whether it is a single body in no soil, whose mass matrix about its own centre of mass couples nothing that
+    /// moves it with what turns it.
     pub(crate) fn is_decoupled(&self) -> bool {
         self.is_single_body() && !self.work.has_damping
     }
@@ -249,11 +252,13 @@ fn solve_root(factor: &[f64], x: &mut [f64; ROOT]) {
     }
 }
 
-/// What is left of an inertia is nothing but rounding below this part of it: the errors of the terms that it is the rest of, some 1e-16 each.
+/// What is left of an inertia is nothing but rounding below this part of it: the errors of the terms that it is the
+/// rest of, some 1e-16 each.
 const ROUNDING: f64 = 1e-14;
 
-/// The reciprocal of what inertia is left of a degree of freedom where all after it move freely, of this `whole`. Where that is nothing but rounding, as
-/// of a speck between two hinges in one line, no number would tell how it moves: it keeps its rate, and what hangs on it moves along.
+/// The reciprocal of what inertia is left of a degree of freedom where all after it move freely, of this `whole`. Where
+/// that is nothing but rounding, as of a speck between two hinges in one line, no number would tell how it moves: it
+/// keeps its rate, and what hangs on it moves along.
 #[inline(always)]
 fn reciprocal(left: f64, whole: f64) -> f64 {
     if left <= ROUNDING * whole { 0.0 } else { 1.0 / left }
@@ -292,7 +297,8 @@ impl Root {
         }
     }
 
-    /// Takes off what a row below takes from them, of this pivot and this entry of x; the row becomes one of L, and x one of L⁻ᵀ x.
+    /// Takes off what a row below takes from them, of this pivot and this entry of x; the row becomes one of L, and x
+    /// one of L⁻ᵀ x.
     #[inline(always)]
     fn eliminate(&mut self, row: &mut [[f64; LANES]], pivot: f64, value: f64) {
         let Some([[a, b, c, d], [e, f, ..]]) = row.first_chunk_mut() else { return };
@@ -309,7 +315,8 @@ impl Root {
         }
     }
 
-    /// Factors the rows, to whose diagonal this is added, after all others. Returns the reciprocals of the pivots; x becomes L⁻ᵀ x.
+    /// Factors the rows, to whose diagonal this is added, after all others. Returns the reciprocals of the pivots; x
+    /// becomes L⁻ᵀ x.
     #[inline(always)]
     fn factorise(self, diagonal: &[f64; ROOT], rows: &mut [[f64; LANES]; 8], x: &mut [f64; ROOT]) -> [f64; ROOT] {
         let (mut pivots, mut m) = ([0.0; ROOT], [[0.0; ROOT]; ROOT]);

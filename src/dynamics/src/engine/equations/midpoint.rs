@@ -114,9 +114,9 @@ impl Tree {
             self.solve(&mut change);
             let largest = max_abs(&change);
             // Rounds that do not converge have reached rounding. If the first round would change more than there is,
-            // the body turns too far in the substep for any round to converge.
-            // What does not come nearer any more has come as near as it does. Where the first round would change more than there is, the body turns
-            // too far in the step for any round to come nearer.
+            // the body turns too far in the substep for any round to converge. What does not come nearer any more has
+            // come as near as it does. Where the first round would change more than there is, the body turns too far in
+            // the step for any round to come nearer.
             if !(largest < last.min(max_abs(&self.work.bias_velocity))) {
                 self.revert_bias();
                 break;

@@ -1,8 +1,9 @@
 //! Equations of motion of one tree, and its midpoint step.
 //!
-//! **Takes** a tree, gravity, external forces, and whitened impulses. **Gives** the mass matrix and bias ([`mass_and_bias`]), factors of the
-//! mass matrix ([`mass_factor`]), velocities at the end of the substep ([`midpoint`]), joint reactions and motor efforts ([`motors`]).
-//! **Does not know** contacts, loop joints, islands, or where impulses come from.
+//! **Takes** a tree, gravity, external forces, and whitened impulses. **Gives** the mass matrix and bias
+//! ([`mass_and_bias`]), factors of the mass matrix ([`mass_factor`]), velocities at the end of the substep
+//! ([`midpoint`]), joint reactions and motor efforts ([`motors`]). **Does not know** contacts, loop joints, islands, or
+//! where impulses come from.
 
 pub(crate) mod damping;
 pub(crate) mod external_forces;

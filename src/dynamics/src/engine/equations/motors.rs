@@ -80,8 +80,8 @@ impl Tree {
         follow
     }
 
-    /// Reads what a motor exerted, and assumes what it does next. False if that is something else than was assumed. Where `grows`, what is
-    /// at its largest power stays there: that is never exceeded, whatever the rate.
+    /// Reads what a motor exerted, and assumes what it does next. False if that is something else than was assumed.
+    /// Where `grows`, what is at its largest power stays there: that is never exceeded, whatever the rate.
     pub(crate) fn update_motor(&mut self, dof: usize, h: f64, grows: bool) -> bool {
         let (motor, law) = (&self.state.motors[dof], &self.topology.laws[dof]);
         let (side, power_mean) = (self.state.saturation[dof], self.state.power_means[dof]);
@@ -120,9 +120,9 @@ impl Tree {
         self.state.saturation[dof] == side
     }
 
-    /// Which bound holds a motor of bounded power, as far as its axis alone says: the side of its largest effort, or the mean rate at which it
-    /// gives its largest power. Efforts fall with the rate, the rate grows with the effort, so the least of those is right at which the
-    /// laws would meet.
+    /// Which bound holds a motor of bounded power, as far as its axis alone says: the side of its largest effort, or
+    /// the mean rate at which it gives its largest power. Efforts fall with the rate, the rate grows with the effort,
+    /// so the least of those is right at which the laws would meet.
     fn choose_bound(&mut self, dof: usize, [mean, wanted]: [f64; 2], h: f64) -> (i8, f64) {
         let gain = self.effort_gain(dof, h);
         let (motor, law, effort) = (&self.state.motors[dof], &self.topology.laws[dof], self.work.effort[dof]);
@@ -140,8 +140,8 @@ impl Tree {
         }
     }
 
-    /// By how much a unit of effort changes the mean rate of a degree of freedom in the substep, while the other motors do what is assumed of
-    /// them.
+    /// By how much a unit of effort changes the mean rate of a degree of freedom in the substep, while the other motors
+    /// do what is assumed of them.
     fn effort_gain(&mut self, dof: usize, h: f64) -> f64 {
         let (motor, law) = (&self.state.motors[dof], &self.topology.laws[dof]);
         let slope = match (self.state.saturation[dof], self.state.power_means[dof]) {

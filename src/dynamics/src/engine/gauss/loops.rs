@@ -1,13 +1,15 @@
-//! Loops in free motion: what the joints that close them exert at each stage of Gauss's method, and how they are closed at the end of a step.
+//! Loops in free motion: what the joints that close them exert at each stage of Gauss's method, and how they are closed
+//! at the end of a step.
 //!
 //! ```text
 //! M a = tau - b + Jᵀ (e + x),   J a + J' v + R x = 0      at each stage
 //! q' ← q' - M⁻¹ Jᵀ A⁻¹ g(q'),   v' ← v' - M⁻¹ Jᵀ A⁻¹ J v'  at the end of the step, A = J M⁻¹ Jᵀ
 //! ```
 //!
-//! e is what springs and dampers of these joints exert. A row that holds has R = 0; that of a rotor has the reciprocal of its inertia, so its effort is the
-//! inertia times the acceleration of its axis. The stages are those of the equations of motion whose constraints are differentiated twice, so the step keeps
-//! its order; what it then lacks in place and velocity, of the order of its error, is taken out (Hairer and Wanner 1996, VII.2). So it does not show to
+//! e is what springs and dampers of these joints exert. A row that holds has R = 0; that of a rotor has the reciprocal
+//! of its inertia, so its effort is the inertia times the acceleration of its axis. The stages are those of the
+//! equations of motion whose constraints are differentiated twice, so the step keeps its order; what it then lacks in
+//! place and velocity, of the order of its error, is taken out (Hairer and Wanner 1996, VII.2). So it does not show to
 //! the order of the method which joint of a ring was cut.
 
 use bevy_math::DVec3;
@@ -28,14 +30,15 @@ use crate::engine::{
     },
 };
 
-/// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but rounding; after one of the midpoint
-/// scheme, which closes loops in the middle of steps, three do.
+/// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but
+/// rounding; after one of the midpoint scheme, which closes loops in the middle of steps, three do.
 const MAX_ROUNDS: usize = 5;
-/// What is nearer than this, m or rad, and what opens more slowly, m/s or rad/s, is closed by the round that finds it: a round leaves the part h w of it, w the
-/// rate at which joints turn.
+/// What is nearer than this, m or rad, and what opens more slowly, m/s or rad/s, is closed by the round that finds it:
+/// a round leaves the part h w of it, w the rate at which joints turn.
 const CLOSED_TOLERANCE: f64 = 1e-11;
 
-/// The joints that close the loops of a tree, and their rows where the tree was looked at last. Kept from step to step for its memory only.
+/// The joints that close the loops of a tree, and their rows where the tree was looked at last. Kept from step to step
+/// for its memory only.
 #[derive(Debug, Default)]
 pub(crate) struct LoopConstraints {
     /// Whether the last step was made here.
@@ -67,7 +70,8 @@ struct Row {
     /// How far it is off, m or rad, and the rate of its coordinate, of an axis.
     error: f64,
     rate: f64,
-    /// What it resists with beside all else: nothing of it, a rotor's reciprocal inertia, or nothing at all if that is infinite.
+    /// What it resists with beside all else: nothing of it, a rotor's reciprocal inertia, or nothing at all if that is
+    /// infinite.
     compliance: f64,
     /// What springs and dampers exert, and all of it.
     given: f64,
@@ -75,8 +79,8 @@ struct Row {
 }
 
 impl LoopConstraints {
-    /// Takes the joints of an island of one tree. False if one of them has another law than to hold, a spring, a damper and a rotor, by the rows that it
-    /// has in this step.
+    /// Takes the joints of an island of one tree. False if one of them has another law than to hold, a spring, a damper
+    /// and a rotor, by the rows that it has in this step.
     pub(crate) fn begin(&mut self, parts: &IslandParts, mut row_kinds: impl Iterator<Item = Option<RowKind>>) -> bool {
         self.used = false;
         self.loop_joints.clear();
@@ -185,7 +189,8 @@ impl LoopConstraints {
         });
     }
 
-    /// The efforts that change the velocities of the rows by these, in `system`, and in `change` by how much the degrees of freedom change.
+    /// The efforts that change the velocities of the rows by these, in `system`, and in `change` by how much the
+    /// degrees of freedom change.
     fn solve(&mut self, tree: &mut Tree, velocity: impl Fn(&Self, usize) -> f64) {
         let (freedom, mut system) = (tree.topology.freedom, std::mem::take(&mut self.system));
         system.solve(|row| velocity(self, row));
@@ -283,7 +288,8 @@ impl Tree {
         loops.power(stage)
     }
 
-    /// Closes the loops at the end of a step, in the metric of the last stage. False if that does not succeed: near a dead point, say.
+    /// Closes the loops at the end of a step, in the metric of the last stage. False if that does not succeed: near a
+    /// dead point, say.
     pub(super) fn close_loops(&mut self, loops: &mut LoopConstraints, memory: &mut Stage, gravity: DVec3) -> bool {
         if loops.is_empty() {
             return true;

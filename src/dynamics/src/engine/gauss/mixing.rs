@@ -1,14 +1,17 @@
-//! The stages of long trees: Anderson's mixing of the rounds of a fixed point x = G(x) (Anderson 1965; Walker and Ni 2011).
+//! The stages of long trees: Anderson's mixing of the rounds of a fixed point x = G(x) (Anderson 1965; Walker and Ni
+//! 2011).
 //!
-//! A round evaluates G(x) and the residual f = G(x) - x. The differences dG and df between rounds predict which change of x removes the residual:
+//! A round evaluates G(x) and the residual f = G(x) - x. The differences dG and df between rounds predict which change
+//! of x removes the residual:
 //!
 //! ```text
 //! x' = G - sum_j (q_j · f) p_j,    q_j orthonormal, from the df by Gram and Schmidt; p_j the same combinations of the dG
 //! ```
 //!
-//! For a linear G this is the method of generalised minimal residuals. A plain round leaves the part r = (h w)²/12 of the error of a motion at w rad/s,
-//! a mixed round about (√(1 + r) - 1)/(√(1 + r) + 1). The transverse waves of a rope of many links under tension have r of about 1 at 4 ms: plain rounds
-//! diverge there, mixed rounds reduce the error by 6 each.
+//! For a linear G this is the method of generalised minimal residuals. A plain round leaves the part r = (h w)²/12 of
+//! the error of a motion at w rad/s, a mixed round about (√(1 + r) - 1)/(√(1 + r) + 1). The transverse waves of a rope
+//! of many links under tension have r of about 1 at 4 ms: plain rounds diverge there, mixed rounds reduce the error by
+//! 6 each.
 
 use std::mem;
 
@@ -20,8 +23,9 @@ use crate::engine::state::{
     workspace::{Mixing, Stage},
 };
 
-/// The stages are found when a round changes no velocity by more than this share of the largest: what it leaves is a tenth of that or less. Measured with
-/// ropes of 100 links at 1 and 4 ms, energy errs by the same with 1e-10, which costs half as many rounds again.
+/// The stages are found when a round changes no velocity by more than this share of the largest: what it leaves is a
+/// tenth of that or less. Measured with ropes of 100 links at 1 and 4 ms, energy errs by the same with 1e-10, which
+/// costs half as many rounds again.
 const STAGE_TOLERANCE: f64 = 1e-6;
 /// Rounds at most. Three do for a rope of 100 hinges at 1 ms, seven at 4 ms.
 const MAX_ROUNDS: usize = 30;
@@ -153,7 +157,8 @@ mod tests {
         Dynamics::build(mechanism, Timestep::MILLISECOND, &Settings::default()).expect("a sound world")
     }
 
-    /// How far apart, m, bodies are after so many steps as those of long trees and of short ones, and in how many steps both moved freely.
+    /// How far apart, m, bodies are after so many steps as those of long trees and of short ones, and in how many steps
+    /// both moved freely.
     fn apart(model: &Mechanism, steps: usize, prepare: impl Fn(&mut Dynamics)) -> (f64, usize) {
         let mut worlds = [false, true].map(|long| {
             let mut world = world(model);
@@ -172,8 +177,9 @@ mod tests {
         (apart.fold(0.0, f64::max), free)
     }
 
-    /// Trees at random move alike as long ones and as short ones. A step of the long ones leaves a part of 1e-7 of the largest velocity, here 20 m/s or rad/s
-    /// at most, which adds up over 100 steps to 2e-4; in 0.1 s places are then apart by half of 2e-5 m.
+    /// Trees at random move alike as long ones and as short ones. A step of the long ones leaves a part of 1e-7 of the
+    /// largest velocity, here 20 m/s or rad/s at most, which adds up over 100 steps to 2e-4; in 0.1 s places are then
+    /// apart by half of 2e-5 m.
     #[test]
     fn long_and_short_trees_move_alike() {
         let mut random = Stream::from_number(11);
@@ -187,7 +193,8 @@ mod tests {
         assert!(steps > 3900, "{steps}");
     }
 
-    /// The same with motors, loops and a ground: constraints are solved to 1e-9 m/s, and what they leave grows where something slips or turns over.
+    /// The same with motors, loops and a ground: constraints are solved to 1e-9 m/s, and what they leave grows where
+    /// something slips or turns over.
     #[test]
     fn long_and_short_trees_are_constrained_alike() {
         let mut random = Stream::from_number(12);
@@ -233,8 +240,8 @@ mod tests {
         rope
     }
 
-    /// The work of a step of a rope is linear in its number of links, but for a round or two more. Counted are the links and degrees of freedom of all
-    /// rounds; lists that would grow by the square of the length are empty.
+    /// The work of a step of a rope is linear in its number of links, but for a round or two more. Counted are the
+    /// links and degrees of freedom of all rounds; lists that would grow by the square of the length are empty.
     #[test]
     fn the_work_of_a_step_is_linear_in_the_number_of_links() {
         let work = [100, 200, 400].map(|links| {
@@ -252,7 +259,8 @@ mod tests {
         });
         for (few, many) in [(0, 1), (1, 2)] {
             let ratio = work[many] as f64 / work[few] as f64;
-            // The fastest wave of a longer rope is faster, which costs rounds. What grows by the square of the length would have 4.
+            // The fastest wave of a longer rope is faster, which costs rounds. What grows by the square of the length
+            // would have 4.
             assert!(ratio < 3.0, "{work:?}");
         }
     }

@@ -134,13 +134,14 @@ impl Builder<'_> {
         (link, body.pose.then(&frame), frame.inverse())
     }
 
-    /// A joint becomes one link, or a chain of them over links without mass. Walked backwards it is the same chain from the
-    /// other end, with all signs turned round.
+    /// A joint becomes one link, or a chain of them over links without mass. Walked backwards it is the same chain from
+    /// the other end, with all signs turned round.
     fn add_joint(&mut self, number: usize, tree: &mut Tree, poses: &mut Vec<Pose>, edge: TreeEdge) {
         let joint = self.mechanism.joint(edge.joint);
         let backwards = joint.child == edge.inner;
         let sign = if backwards { -1.0 } else { 1.0 };
-        // Links are described where all coordinates are zero: there the outer body's frame of the joint meets the inner one's.
+        // Links are described where all coordinates are zero: there the outer body's frame of the joint meets the inner
+        // one's.
         let [parent, child] = joint.frames();
         let (own, other) = if backwards { (child, parent) } else { (parent, child) };
         let joint = &Joint { anchor: own.translation, frame: own.rotation, ..joint.clone() };
@@ -304,7 +305,8 @@ impl Builder<'_> {
     }
 }
 
-/// The directions along which the relative velocity of a joint's bodies has the rate of each coordinate alone, at step 0.
+/// The directions along which the relative velocity of a joint's bodies has the rate of each coordinate alone, at
+/// step 0.
 fn rate_directions(joint: &Joint) -> [DVec3; 3] {
     let mut directions = joint.initial_directions();
     let turning: Vec<usize> =
@@ -371,7 +373,8 @@ fn push(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &
     })
 }
 
-/// The law of an axis where it is counted the other way round if `sign` is -1. The stops of a ball joint are not those of single axes.
+/// The law of an axis where it is counted the other way round if `sign` is -1. The stops of a ball joint are not those
+/// of single axes.
 fn law(joint: &Joint, axis: &FreeAxis, sign: f64) -> FreeAxis {
     let (lower, upper) = match joint.kind {
         JointKind::Ball => (f64::NEG_INFINITY, f64::INFINITY),

@@ -30,12 +30,14 @@ pub struct Probe {
 /// The equations of motion M dv/dt = f of a world at step 0, without contacts, stops, dry friction and motors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Equations {
-    /// What each degree of freedom is: the coordinate (0 to 2) of a joint. `None` for those of a body that floats, which has six (velocity of
-    /// its centre of mass, angular velocity, world axes), and of a ball joint, which has three (axes of the parent's principal frame).
+    /// What each degree of freedom is: the coordinate (0 to 2) of a joint. `None` for those of a body that floats,
+    /// which has six (velocity of its centre of mass, angular velocity, world axes), and of a ball joint, which has
+    /// three (axes of the parent's principal frame).
     pub freedoms: Vec<Option<(JointId, usize)>>,
     /// The mass matrix, rotors included, a row for each; kg, kg m, kg m².
     pub mass: Vec<Vec<f64>>,
-    /// The acceleration of each, rad/s² or m/s², under gravity, springs and viscous damping; of a floating body, that of its centre of mass.
+    /// The acceleration of each, rad/s² or m/s², under gravity, springs and viscous damping; of a floating body, that
+    /// of its centre of mass.
     pub acceleration: Vec<f64>,
 }
 
@@ -101,8 +103,8 @@ impl Probe {
         self.collider.touching(trees).iter().map(point).collect()
     }
 
-    /// How far a body could go in a direction, a unit vector, before it met something that no joint connects it with; `None`
-    /// if nothing is in its way within `range` metres. Measured along the lines from the middles of its shapes.
+    /// How far a body could go in a direction, a unit vector, before it met something that no joint connects it with;
+    /// `None` if nothing is in its way within `range` metres. Measured along the lines from the middles of its shapes.
     pub fn clearance(&self, body: BodyId, direction: DVec3, range: f64) -> Option<f64> {
         self.collider.clearance(&self.trees, body, direction, range)
     }
@@ -115,7 +117,8 @@ impl Probe {
 }
 
 impl Tree {
-    /// The entry of the mass matrix for a degree of freedom and an ancestor of it or itself, after [`Tree::set_mass_and_bias`].
+    /// The entry of the mass matrix for a degree of freedom and an ancestor of it or itself, after
+    /// [`Tree::set_mass_and_bias`].
     fn mass_entry(&self, dof: usize, ancestor: usize) -> f64 {
         let (topology, work) = (&self.topology, &self.work);
         let momentum = work.links[topology.mover[dof]].composite.times(work.axis[dof]);

@@ -22,7 +22,8 @@ pub(crate) struct IslandOutcome {
     pub(crate) stages_not_found: bool,
     /// The state was not finite. The island is back where the substep began, at rest.
     pub(crate) non_finite: bool,
-    /// Energy after the substep less energy before it and work done on it ([`crate::engine::state::workspace::Work::substep_work`]), J.
+    /// Energy after the substep less energy before it and work done on it
+    /// ([`crate::engine::state::workspace::Work::substep_work`]), J.
     pub(crate) energy_error: f64,
     /// Energy removed to bring the island back to what is allowed, J.
     pub(crate) energy_removed: f64,
@@ -30,7 +31,8 @@ pub(crate) struct IslandOutcome {
     pub(crate) overspeed: f64,
     /// Depth at which a contact first pressed, m, and its index: the deepest relative to the size of its shapes.
     pub(crate) max_penetration: Option<(f64, usize)>,
-    /// Depth of an overlap that the position correction could not separate, m, and the index of its contact: the deepest.
+    /// Depth of an overlap that the position correction could not separate, m, and the index of its contact: the
+    /// deepest.
     pub(crate) unseparated: Option<(f64, usize)>,
 }
 

@@ -159,8 +159,9 @@ mod tests {
     /// Parts as short as a joint that turns fast may want, with the halvings that guards may want of each.
     const HALVINGS: u32 = 11;
 
-    /// Attempts that are all rejected and cost all they may, some of them `least` however short they are: that at a part of a step, to which `fair`
-    /// falls of all that is left, and those at its halves. Returns the least part of what fell to the second halves that was there when they began.
+    /// Attempts that are all rejected and cost all they may, some of them `least` however short they are: that at a
+    /// part of a step, to which `fair` falls of all that is left, and those at its halves. Returns the least part of
+    /// what fell to the second halves that was there when they began.
     fn attempt(tree: &mut Tree, fair: f64, halvings: u32, least: f64) -> f64 {
         let (left, own) = ((BUDGET - tree.work.used_work).max(0.0), tree.remaining_work(BUDGET));
         // Its passes may cost twice what its solves may.
@@ -178,8 +179,9 @@ mod tests {
         there.min(first).min(second)
     }
 
-    /// Where every attempt is rejected and costs all it may, each part still starts with half of what fell to its length, but for an attempt that
-    /// is open when nothing is left for it, and all together cost nearly all of the work and no more. Before anything was reserved, some had a ninth.
+    /// Where every attempt is rejected and costs all it may, each part still starts with half of what fell to its
+    /// length, but for an attempt that is open when nothing is left for it, and all together cost nearly all of the
+    /// work and no more. Before anything was reserved, some had a ninth.
     #[test]
     fn no_part_starts_with_less_than_its_share() {
         for least in [0.0, MIN_PASS_WORK] {

@@ -76,8 +76,8 @@ pub(crate) fn stops_and_friction(law: &FreeAxis, q: f64, free: f64, h: f64) -> [
     ]
 }
 
-/// Spring and damper. Damping acts with the rate at the end of the step, a spring with the mean of its efforts at both ends of
-/// it, which keeps the energy and is stable however stiff it is.
+/// Spring and damper. Damping acts with the rate at the end of the step, a spring with the mean of its efforts at both
+/// ends of it, which keeps the energy and is stable however stiff it is.
 pub(crate) fn spring_and_damper(law: &FreeAxis, q: f64, v: f64, h: f64) -> LinearEffort {
     LinearEffort {
         at_start: law.stiffness * (law.spring_position - q) - law.damping * v,
@@ -90,8 +90,8 @@ pub(crate) fn motor(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> Li
     LinearEffort { at_start: motor_effort(motor, law, q, v, h), slope: motor.damping + h * motor.stiffness }
 }
 
-/// What a motor without a largest effort exerts when its axis has the rate `v` at the end of the step: slope times what `v` differs by
-/// from the rate that it asks for, which is no larger than the axis allows.
+/// What a motor without a largest effort exerts when its axis has the rate `v` at the end of the step: slope times what
+/// `v` differs by from the rate that it asks for, which is no larger than the axis allows.
 pub(crate) fn motor_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> f64 {
     let (slope, stretch) = (motor.damping + h * motor.stiffness, motor.position - q);
     let asked = motor.stiffness * stretch + motor.damping * motor.rate;
@@ -106,16 +106,18 @@ pub(crate) fn bounded_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f
     motor_effort(motor, law, q, v, h).clamp(-motor.max_effort, motor.max_effort)
 }
 
-/// A motor at its largest power P, where its axis had the rate `v` at the start of the step. Its work in the step is its effort times the way
-/// h w at the mean rate w, so the effort is P / w. That is convex: its tangent at the rate `mean` is never above it, therefore no step exceeds
-/// P, and Newton's method, which goes on from where the last tangent led, finds w.
+/// A motor at its largest power P, where its axis had the rate `v` at the start of the step. Its work in the step is
+/// its effort times the way h w at the mean rate w, so the effort is P / w. That is convex: its tangent at the rate
+/// `mean` is never above it, therefore no step exceeds P, and Newton's method, which goes on from where the last
+/// tangent led, finds w.
 pub(crate) fn motor_at_power(max_power: f64, mean: f64, v: f64) -> LinearEffort {
     let effort = max_power / mean;
     LinearEffort { at_start: effort * (2.0 - v / mean), slope: 0.5 * effort / mean }
 }
 
-/// The mean rate at which a motor gives the power P, from the rate `mean` that the effort `effort` came to, where one unit of effort
-/// changes it by `gain`: w = mean + gain (P / w - effort). The motor drives to the side that `side` is the sign of.
+/// The mean rate at which a motor gives the power P, from the rate `mean` that the effort `effort` came to, where one
+/// unit of effort changes it by `gain`: w = mean + gain (P / w - effort). The motor drives to the side that `side` is
+/// the sign of.
 pub(crate) fn mean_at_power(max_power: f64, mean: f64, effort: f64, gain: f64, side: f64) -> f64 {
     let product = 4.0 * gain * max_power;
     let without = side * (mean - gain * effort);

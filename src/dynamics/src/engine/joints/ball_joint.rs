@@ -1,5 +1,6 @@
-//! Ball joints: what their motors and stops see of a rotation R, that of the child's frame in the parent's. Rates and efforts are
-//! components of the angular velocity w and of the moment along the joint's axes as the parent carries them.
+//! Ball joints: what their motors and stops see of a rotation R, that of the child's frame in the parent's. Rates and
+//! efforts are components of the angular velocity w and of the moment along the joint's axes as the parent carries
+//! them.
 //!
 //! | law | equation |
 //! |---|---|
@@ -8,9 +9,9 @@
 //! | swing | a = angle between z and R z <= `swing`; da/dt = n · w with n = z × R z / sin a |
 //! | twist | t = 2 atan2(r_z, r_w), r the quaternion of R, R = (shortest turn of z to R z) (turn by t about z); dt/dt = g · w |
 //!
-//! Damping, dry friction, rotor and the bounds of motors are those of three axes ([`crate::engine::joints::axis_laws`]). A stop holds where its row says that
-//! the middle of the next step will be: a row is linear, so what the curve differs by from its tangent at the rate of the start is
-//! added ([`Stops::rows`]).
+//! Damping, dry friction, rotor and the bounds of motors are those of three axes
+//! ([`crate::engine::joints::axis_laws`]). A stop holds where its row says that the middle of the next step will be: a
+//! row is linear, so what the curve differs by from its tangent at the rate of the start is added ([`Stops::rows`]).
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Joint, JointKind, Norm};
@@ -18,8 +19,8 @@ use simpartner_model::{Joint, JointKind, Norm};
 use super::axis_laws::{AxisLaw, AxisRow, is_near};
 use crate::{Servo, engine::algebra::spatial::rotation_by, state::rotation_vector};
 
-/// Below this sine of the swing its direction is rounding (1e-16) by a millionth and more, and below this square of the cosine of half of it
-/// the twist's is.
+/// Below this sine of the swing its direction is rounding (1e-16) by a millionth and more, and below this square of the
+/// cosine of half of it the twist's is.
 const SMALLEST_SINE: f64 = 1e-10;
 const SMALLEST_COSINE: f64 = 1e-12;
 
@@ -64,8 +65,8 @@ impl Stops {
         self.swing.is_finite() || self.lower.is_finite() || self.upper.is_finite()
     }
 
-    /// Swing and twist of a rotation, and their gradients. The twist is that nearest to the middle between its stops. What has no
-    /// direction has the gradient zero; a swing of zero grows in whatever direction `rate` has.
+    /// Swing and twist of a rotation, and their gradients. The twist is that nearest to the middle between its stops.
+    /// What has no direction has the gradient zero; a swing of zero grows in whatever direction `rate` has.
     fn measure(&self, turn: DQuat, rate: DVec3) -> [(f64, DVec3); 2] {
         let leaning = turn * DVec3::Z;
         let across = DVec3::Z.cross(leaning);
@@ -87,8 +88,8 @@ impl Stops {
         [(swing, direction), (twist, gradient)]
     }
 
-    /// The rows of the stops that are near, where the joint is turned so far, at the rates at the start of the step and, without
-    /// impulses, at its end.
+    /// The rows of the stops that are near, where the joint is turned so far, at the rates at the start of the step
+    /// and, without impulses, at its end.
     pub(crate) fn rows(&self, turn: DQuat, before: DVec3, free: DVec3, h: f64) -> [Option<StopRow>; 3] {
         if !self.exist() {
             return [None; 3];
@@ -119,14 +120,15 @@ impl Ball {
         if self.sign < 0.0 { turn.inverse() } else { turn }
     }
 
-    /// A rotation of the outer link in the inner one after a further turn, whose vector is along the axes of the one that carries them.
+    /// A rotation of the outer link in the inner one after a further turn, whose vector is along the axes of the one
+    /// that carries them.
     pub(crate) fn turned(&self, turn: DQuat, further: DQuat) -> DQuat {
         if self.sign < 0.0 { turn * further } else { further * turn }.normalized()
     }
 }
 
-/// What the three motors of a ball joint that is turned so far take for its coordinates: what they ask for, less the shortest turn there.
-/// Where none of them holds a position they do not matter.
+/// What the three motors of a ball joint that is turned so far take for its coordinates: what they ask for, less the
+/// shortest turn there. Where none of them holds a position they do not matter.
 pub(crate) fn motor_coordinates(motors: &[Servo], turn: DQuat) -> [f64; 3] {
     let target = DVec3::new(motors[0].position, motors[1].position, motors[2].position);
     if motors.iter().all(|motor| motor.stiffness == 0.0) {

@@ -1,7 +1,8 @@
 //! Laws of joints: what one axis, or one ball joint, exerts and where its stops are.
 //!
-//! **Takes** the parameters of a joint, its coordinate and its rate. **Gives** efforts that are linear in the velocity at the end of the substep,
-//! and rows for stops, dry friction and motors at their bounds. **Does not know** which bodies the joint connects, nor how rows are solved.
+//! **Takes** the parameters of a joint, its coordinate and its rate. **Gives** efforts that are linear in the velocity
+//! at the end of the substep, and rows for stops, dry friction and motors at their bounds. **Does not know** which
+//! bodies the joint connects, nor how rows are solved.
 
 pub(crate) mod axis_laws;
 pub(crate) mod ball_joint;

@@ -1,5 +1,5 @@
-//! Two numbers at once, as many as a register of any 64-bit processor holds: arithmetic without branches, and functions that are as good
-//! as soil needs them. They are made of operations that are the same bits everywhere.
+//! Two numbers at once, as many as a register of any 64-bit processor holds: arithmetic without branches, and functions
+//! that are as good as soil needs them. They are made of operations that are the same bits everywhere.
 
 use std::{
     f64::consts::FRAC_PI_2,
@@ -172,7 +172,8 @@ const EXP: [f64; 12] = [
 /// The terms of the inverse hyperbolic tangent of x over x, in the square of x.
 const ARTANH: [f64; 8] = [1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0];
 
-/// A polynomial with these terms, the lowest first, whose number is a multiple of four: in fours, so that few products wait for others.
+/// A polynomial with these terms, the lowest first, whose number is a multiple of four: in fours, so that few products
+/// wait for others.
 #[inline(always)]
 fn polynomial<const N: usize>(x: Lanes, terms: &[f64; N]) -> Lanes {
     let square = x * x;
@@ -215,7 +216,8 @@ fn exp(x: Lanes) -> Lanes {
     sum * Lanes::new(rounded.to_array().map(|rounded| f64::from_bits(rounded.to_bits().wrapping_add(BIAS) << EXPONENT)))
 }
 
-/// The series of a sine over the angle and of a cosine: terms of the square of the angle but the first, which is 1, the last first.
+/// The series of a sine over the angle and of a cosine: terms of the square of the angle but the first, which is 1, the
+/// last first.
 const SINE: [f64; 8] = terms(2);
 const COSINE: [f64; 8] = terms(1);
 

@@ -5,7 +5,8 @@ use simpartner_model::Soil;
 use super::lanes::{Lanes, at_least, gone_and_inverse, largest, least, power, select_above, sum};
 use crate::soil::{Pressure, bulldozing_terms};
 
-/// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
+/// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below
+/// 1e-8 of them.
 const NEAR: f64 = 0.02;
 
 /// What bears on all the strength that there is, Pa.
@@ -14,12 +15,12 @@ pub(super) const BEARS_ALL: Lanes = Lanes::splat(f64::MAX);
 /// Part of how fast soil slides that is taken off from how fast what holds does: rounding is far below it.
 const ROUNDING: f64 = 1e-9;
 
-/// What is mobilised under less than this part of the strength that is there now lets up as if it had been under so much: what is steeper, solvers
-/// of a step need not meet.
+/// What is mobilised under less than this part of the strength that is there now lets up as if it had been under so
+/// much: what is steeper, solvers of a step need not meet.
 const LEAST_GIVES: f64 = 0.05;
 
-/// What sinks faster at the end of a substep is deeper there by so much of the substep: by a quarter in the middle, since it grew to that rate evenly, and
-/// by half from there on.
+/// What sinks faster at the end of a substep is deeper there by so much of the substep: by a quarter in the middle,
+/// since it grew to that rate evenly, and by half from there on.
 const HELD: f64 = 0.75;
 
 /// How a soil presses back under one shape.
@@ -31,7 +32,8 @@ pub(super) struct Law {
     friction: f64,
     /// How far grousers reach beyond the surface, m: soil is sheared there.
     pub(super) grousers: f64,
-    /// What a face puts up against being pushed aside: the factors of its depth and of the square of that, N/m² and N/m³.
+    /// What a face puts up against being pushed aside: the factors of its depth and of the square of that, N/m² and
+    /// N/m³.
     pub(super) aside: [f64; 2],
 }
 
@@ -60,8 +62,8 @@ pub(super) struct Stress {
     pub(super) margin: Lanes,
 }
 
-/// What of its shear strength soil has mobilised at two places, against the slide: the parts along two directions, and the largest part that
-/// there ever was.
+/// What of its shear strength soil has mobilised at two places, against the slide: the parts along two directions, and
+/// the largest part that there ever was.
 pub(super) type Mobilised = [Lanes; 3];
 
 /// What shears two places: forces along their two tangents, N.
@@ -119,7 +121,8 @@ impl Law {
         Depths { depth, left, per_depth: Lanes::ONE / depth, plastic }
     }
 
-    /// Where the surface of two places is from which all pressure is gone, as a depth, m, if they were pressed so deep at most, m; 0 where they are new.
+    /// Where the surface of two places is from which all pressure is gone, as a depth, m, if they were pressed so deep
+    /// at most, m; 0 where they are new.
     #[inline(always)]
     pub(super) fn surface(&self, depths: &Depths, deepest: Lanes) -> Lanes {
         if !(largest(deepest) > 0.0) {
@@ -130,7 +133,8 @@ impl Law {
         select_above(deepest, Lanes::ZERO, deepest - most * (1.0 / self.pressure.elastic), Lanes::ZERO)
     }
 
-    /// The pressure at depths below the surface that was there at first, and how it grows with depth ([`Pressure::at`]).
+    /// The pressure at depths below the surface that was there at first, and how it grows with depth
+    /// ([`Pressure::at`]).
     #[inline(always)]
     pub(super) fn yields(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
         let Pressure { modulus, exponent: n, elastic } = self.pressure;
@@ -150,9 +154,10 @@ impl Law {
         (plastic.fast_min(spring).fast_max(Lanes::ZERO), select_above(above, Lanes::ZERO, slope, Lanes::ZERO))
     }
 
-    /// The pressure on places after a substep. Soil `yields` ([`Self::yields`]) in its middle, where they are so deep; what was pressed is so stiff that it is
-    /// taken at its end, where that is stable at any timestep: it recoils until all pressure is gone at its `surface`. They sink at one rate at the start and at another at the end, m/s: what sinks first
-    /// and then rises presses new soil until it turns, and the soil holds from there.
+    /// The pressure on places after a substep. Soil `yields` ([`Self::yields`]) in its middle, where they are so deep;
+    /// what was pressed is so stiff that it is taken at its end, where that is stable at any timestep: it recoils until
+    /// all pressure is gone at its `surface`. They sink at one rate at the start and at another at the end, m/s: what
+    /// sinks first and then rises presses new soil until it turns, and the soil holds from there.
     #[inline(always)]
     pub(super) fn press(
         &self,
@@ -178,21 +183,23 @@ impl Law {
         Stress { stress, slope: slope * (presses - holds), presses, holds: holds * stiff, margin }
     }
 
-    /// How much the pressure of soil that holds changes at most with how fast it is pressed at the end of a substep, Pa s/m.
+    /// How much the pressure of soil that holds changes at most with how fast it is pressed at the end of a substep, Pa
+    /// s/m.
     pub(super) fn stiffness(&self, h: f64) -> f64 {
         HELD * h * self.pressure.elastic + self.soil.damping
     }
 
-    /// How much stress changes with a velocity at most, Pa s/m, if that across the surface changes by this, Pa s/m, and soil is sheared from rest:
-    /// along the surface, where the mean pressure is this, Pa, and it gives over no less than that part of the shear modulus.
+    /// How much stress changes with a velocity at most, Pa s/m, if that across the surface changes by this, Pa s/m, and
+    /// soil is sheared from rest: along the surface, where the mean pressure is this, Pa, and it gives over no less
+    /// than that part of the shear modulus.
     pub(super) fn stiffest_shear(&self, press: f64, pressure: f64, h: f64, gives: f64) -> f64 {
         let slides = 0.5 * h / (self.soil.shear_modulus * gives);
         press * self.friction + self.soil.damping + (self.soil.cohesion + pressure) * slides
     }
 
-    /// The shear stress at places of these areas, m², whose strength is mobilised in these parts when they slide so, m/s. `side` is the
-    /// largest force with which soil resists a side that is pushed along the second tangent, N. Soil that holds also damps the slide, as it
-    /// damps what presses it, with no more than what is left of its strength.
+    /// The shear stress at places of these areas, m², whose strength is mobilised in these parts when they slide so,
+    /// m/s. `side` is the largest force with which soil resists a side that is pushed along the second tangent, N. Soil
+    /// that holds also damps the slide, as it damps what presses it, with no more than what is left of its strength.
     #[inline(always)]
     pub(super) fn shear(
         &self,
@@ -212,7 +219,8 @@ impl Law {
         } else {
             most * area
         };
-        // How fast it slides as what holds does. Where all of it yields, as under a wheel that slips, that is but rounding.
+        // How fast it slides as what holds does. Where all of it yields, as under a wheel that slips, that is but
+        // rounding.
         let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
         let held = speed * (1.0 - ROUNDING) - slid.beyond * (2.0 * self.soil.shear_modulus / h);
         let damping = if largest(held) > 0.0 {
@@ -242,8 +250,9 @@ impl Law {
         [bears_on(bears, strength, mobilised, &slid, slide.map(|speed| speed * time)), strength]
     }
 
-    /// The part of the shear modulus over which places let up that have mobilised their shear under such a strength, Pa: soil gives back no more than
-    /// was put in, so what was sheared under little pressure lets up the steeper the more presses now.
+    /// The part of the shear modulus over which places let up that have mobilised their shear under such a strength,
+    /// Pa: soil gives back no more than was put in, so what was sheared under little pressure lets up the steeper the
+    /// more presses now.
     #[inline(always)]
     pub(super) fn gives(&self, stress: &Stress, [_, _, most]: Mobilised, paid: Lanes) -> Lanes {
         let part = paid / at_least(self.strength_at(stress), f64::MIN_POSITIVE);
@@ -255,8 +264,9 @@ impl Law {
         (stress.stress * self.friction + self.soil.cohesion) * stress.presses
     }
 
-    /// What is mobilised after a substep with such a slide, m/s, and the strength under which it was, Pa: K m²/2 of that is the energy that shear
-    /// holds, to which is added what is put in, as far as the strength that is there now would hold it.
+    /// What is mobilised after a substep with such a slide, m/s, and the strength under which it was, Pa: K m²/2 of
+    /// that is the energy that shear holds, to which is added what is put in, as far as the strength that is there now
+    /// would hold it.
     pub(super) fn go_on(
         &self,
         stress: &Stress,
@@ -274,7 +284,8 @@ impl Law {
         (after, held.fast_min(paid.fast_max(strength)))
     }
 
-    /// How much less the forces of shear become with each unit of velocity along the first tangent, along both, and along the second.
+    /// How much less the forces of shear become with each unit of velocity along the first tangent, along both, and
+    /// along the second.
     #[inline(always)]
     pub(super) fn eases(&self, shear: &Shear, h: f64) -> [Lanes; 3] {
         let rate = 0.25 * h / self.soil.shear_modulus;
@@ -286,19 +297,20 @@ impl Law {
         [own, held * more * x * y, other]
     }
 
-    /// The most energy that stresses hold, J, from sums over their places: of pressure what its stiffness stores, from the squares of stress times
-    /// area and the vertical part of the faces; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what soil
-    /// gives back that slides back ([`Shear::holds`]).
+    /// The most energy that stresses hold, J, from sums over their places: of pressure what its stiffness stores, from
+    /// the squares of stress times area and the vertical part of the faces; of shear K m²/2 for each unit of strength
+    /// where the part m of it is mobilised, which is what soil gives back that slides back ([`Shear::holds`]).
     #[inline(always)]
     pub(super) fn stored(&self, pressed: Lanes, sheared: Lanes) -> f64 {
         0.5 * (sum(pressed) / self.pressure.elastic + sum(sheared) * self.soil.shear_modulus)
     }
 }
 
-/// The strength that multiplies what is mobilised: soil that holds is not sheared more for being pressed more, and less for being pressed less; it `bears` on
-/// the least strength that there was since it yielded. As it yields, that grows to the strength there is now, as far as K m²/2 of it is energy
-/// that the slide, in shear moduli, has put in. A force that followed the pressure of what holds would have wheels flutter: turning, going ahead and sinking
-/// would feed each other.
+/// The strength that multiplies what is mobilised: soil that holds is not sheared more for being pressed more, and less
+/// for being pressed less; it `bears` on the least strength that there was since it yielded. As it yields, that grows
+/// to the strength there is now, as far as K m²/2 of it is energy that the slide, in shear moduli, has put in. A force
+/// that followed the pressure of what holds would have wheels flutter: turning, going ahead and sinking would feed each
+/// other.
 #[inline(always)]
 fn bears_on(bears: Lanes, strength: Lanes, [x, y, _]: Mobilised, slid: &Slid, slide: [Lanes; 2]) -> Lanes {
     let [u, v, _] = slid.mobilised;
@@ -307,10 +319,10 @@ fn bears_on(bears: Lanes, strength: Lanes, [x, y, _]: Mobilised, slid: &Slid, sl
     select_above(slid.beyond, Lanes::ZERO, grown, bears).fast_min(strength).fast_max(Lanes::ZERO)
 }
 
-/// What of the shear strength is mobilised after sliding on at a velocity, m/s, for a time over the shear modulus, s/m. What slides on along
-/// one direction follows Janosi and Hanamoto's law, 1 - exp(-j/K). What slides back, or aside, lets up as steeply as that law begins, and soil
-/// holds it, whichever way it slides, until as much is mobilised as ever was: there the law goes on. So what trembles on a slope stays. It `gives` over
-/// that part of the shear modulus.
+/// What of the shear strength is mobilised after sliding on at a velocity, m/s, for a time over the shear modulus, s/m.
+/// What slides on along one direction follows Janosi and Hanamoto's law, 1 - exp(-j/K). What slides back, or aside,
+/// lets up as steeply as that law begins, and soil holds it, whichever way it slides, until as much is mobilised as
+/// ever was: there the law goes on. So what trembles on a slope stays. It `gives` over that part of the shear modulus.
 #[inline(always)]
 pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time: f64, gives: Lanes) -> Slid {
     let (x, y) = (along + slide[0] * time / gives, across + slide[1] * time / gives);
@@ -379,8 +391,8 @@ mod tests {
         assert!((first(there)[0] - first(at_once)[0]).abs() < 1e-8);
     }
 
-    /// How soil that holds presses back the more the faster it is pressed: where it was pressed deeper before, where it is left all the time, and where
-    /// it is pressed first and then left.
+    /// How soil that holds presses back the more the faster it is pressed: where it was pressed deeper before, where it
+    /// is left all the time, and where it is pressed first and then left.
     #[test]
     fn what_holds_is_as_stiff_as_it_says() {
         let mut law = Law::new(Soil::named("sandyLoam").unwrap(), 0.0, 9.81);
@@ -402,7 +414,8 @@ mod tests {
             let yields = law.pressure.at(depth + 0.25 * h * (rate - start), 0.0);
             let first = |lanes: Lanes| lanes.as_array()[0];
             assert!(first(stress.stress) < yields.0 && first(stress.holds) > 0.0, "{start} {rate}");
-            // Where it turns in this substep, the soil that yields until then is steeper below; nothing beside what holds.
+            // Where it turns in this substep, the soil that yields until then is steeper below; nothing beside what
+            // holds.
             let more = if deepest > 0.0 { 0.0 } else { 0.25 * h * yields.1 };
             let found = first(high.stress - low.stress) / (2.0 * d) - more;
             let says = first(stress.holds);

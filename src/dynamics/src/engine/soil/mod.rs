@@ -218,8 +218,9 @@ impl SoilPatches {
         &self.soil_patches[soil_patch].patch
     }
 
-    /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end.
-    /// Force and moment on it about its patch's point were these; the work that they did on its motions, J, and what may brake these in the next substep, N s/m.
+    /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and
+    /// another at its end. Force and moment on it about its patch's point were these; the work that they did on its
+    /// motions, J, and what may brake these in the next substep, N s/m.
     pub(crate) fn advance(
         &mut self,
         soil_patch: usize,
@@ -251,8 +252,9 @@ impl SoilPatches {
         }
     }
 
-    /// Keeps how soil answered a shape for its next step, if that was `good` enough: what was found anew, or what was kept before. It was `seen` to be
-    /// off by so much for each unit of velocity from the guess, N s/m, if that was looked at.
+    /// Keeps how soil answered a shape for its next step, if that was `good` enough: what was found anew, or what was
+    /// kept before. It was `seen` to be off by so much for each unit of velocity from the guess, N s/m, if that was
+    /// looked at.
     pub(crate) fn keep(&mut self, soil_patch: usize, answer: &Answer, good: bool, seen: Option<f64>) {
         let kept = &mut self.soil_patches[soil_patch].patch.kept;
         match (good, answer.kept) {

@@ -10,8 +10,8 @@ use crate::engine::{
     equations::damping::{DampedWrench, MotionSubspace, Symmetric, Vector6},
 };
 
-/// A response that is kept may be off by so many times what was seen last, which grows by this factor in each substep in which nobody looks: after some
-/// tens of them somebody does.
+/// A response that is kept may be off by so many times what was seen last, which grows by this factor in each substep
+/// in which nobody looks: after some tens of them somebody does.
 const SAFETY: f64 = 10.0;
 const AGES: f64 = 1.1;
 
@@ -26,8 +26,8 @@ pub(crate) struct Patch {
     pub(super) pieces: Pieces,
     pub(super) rim: Rim,
     rolls: bool,
-    /// The point that its wrench is about, world frame, and the length that goes with it, m: the middle and the root of its area, or centre and
-    /// radius of what rolls.
+    /// The point that its wrench is about, world frame, and the length that goes with it, m: the middle and the root of
+    /// its area, or centre and radius of what rolls.
     pub(crate) point: DVec3,
     pub(crate) size: f64,
     /// The middle of its area, m.
@@ -39,17 +39,20 @@ pub(crate) struct Patch {
     /// The sum of the areas, m²; and of all of them, each times the square of its row of pressing.
     area: f64,
     spread: f64,
-    /// What the shape has put into the soil and may have back, J: below 0, by as much as steps are off, what it got too much: by all of its motion, and by
-    /// what presses it along its way ([`Patch::motions`]). And the most that these stresses held in the middle of the substep before.
+    /// What the shape has put into the soil and may have back, J: below 0, by as much as steps are off, what it got too
+    /// much: by all of its motion, and by what presses it along its way ([`Patch::motions`]). And the most that these
+    /// stresses held in the middle of the substep before.
     pub(super) held: [f64; 2],
     pub(super) stored: [f64; 2],
-    /// What brakes either motion so that soil gives no more than that, as was expected when the substep before ended, N s/m.
+    /// What brakes either motion so that soil gives no more than that, as was expected when the substep before ended, N
+    /// s/m.
     pub(crate) drag: [f64; 2],
     /// How it answered in a step before, if it rolls.
     pub(super) kept: Option<Kept>,
 }
 
-/// How the wrench on a rim falls with its velocity in a substep of so many seconds: from step to step it is much the same.
+/// How the wrench on a rim falls with its velocity in a substep of so many seconds: from step to step it is much the
+/// same.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Kept {
     matrix: Symmetric,
@@ -65,7 +68,8 @@ impl Kept {
     }
 }
 
-/// How soil presses back, beside it the force of normal stress alone, and what of it was found anew and may be kept for the next step.
+/// How soil presses back, beside it the force of normal stress alone, and what of it was found anew and may be kept for
+/// the next step.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) response: DampedWrench,
@@ -74,7 +78,8 @@ pub(crate) struct Answer {
     pub(crate) kept: Option<Kept>,
 }
 
-/// What soil does to a shape in a substep: force, and moment over the size; of the force that of normal stress; and what it may give to either motion at most, J.
+/// What soil does to a shape in a substep: force, and moment over the size; of the force that of normal stress; and
+/// what it may give to either motion at most, J.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) wrench: Vector6,
@@ -92,7 +97,8 @@ pub(crate) struct Found {
 pub(crate) struct Trust {
     /// A unit of velocity makes no larger difference than this anywhere.
     stiffest: f64,
-    /// As far as this from the guess all that yields goes on to yield and what holds holds, and the response is off by about so much.
+    /// As far as this from the guess all that yields goes on to yield and what holds holds, and the response is off by
+    /// about so much.
     within: f64,
     off: f64,
 }
@@ -111,7 +117,8 @@ pub(super) struct Sums {
     pub(super) force: DVec3,
     pub(super) moment: DVec3,
     pub(super) pressed: DVec3,
-    /// How steep the pressure of what yields is at most, Pa/m; and how far all of it is from answering otherwise, Pa: 0 where that is not known.
+    /// How steep the pressure of what yields is at most, Pa/m; and how far all of it is from answering otherwise, Pa: 0
+    /// where that is not known.
     pub(super) steepest: f64,
     pub(super) margin: f64,
     /// The least part of the shear modulus over which any of it lets up.
@@ -180,8 +187,8 @@ impl Patch {
         Spatial::new(DVec3::new(wx, wy, wz) / self.size, DVec3::new(vx, vy, vz))
     }
 
-    /// The wrench on a shape that has one twist at the start of a substep and another at its end, and how it changes: as it did when that was
-    /// found last, unless it is to be found `anew`.
+    /// The wrench on a shape that has one twist at the start of a substep and another at its end, and how it changes:
+    /// as it did when that was found last, unless it is to be found `anew`.
     pub(crate) fn respond(&self, before: &Vector6, after: &Vector6, h: f64, anew: bool) -> Answer {
         let known = self.kept.as_ref().filter(|kept| self.rolls && !anew && kept.h == h);
         let sums = match known {
@@ -213,7 +220,8 @@ impl Patch {
         self.found(&self.sum_stresses::<false>(before, after, h))
     }
 
-    /// The sums, and what soil may give: what was put in, as far as the stresses hold it that are there now, or were before.
+    /// The sums, and what soil may give: what was put in, as far as the stresses hold it that are there now, or were
+    /// before.
     fn found(&self, sums: &Sums) -> Found {
         let Sums { pressed, stored, steepest, slides, .. } = *sums;
         let gives = [0, 1].map(|motion| {
@@ -233,14 +241,15 @@ impl Patch {
         }
     }
 
-    /// The motions to which soil gives no more than they have put in: all of it, to all stresses; and of what rolls that along its way, to pressure. Without the
-    /// second, a wheel that sinks would be pushed along as by a slope, again and again, in the pit that it presses: what it rolls back from recoils, and pushes
-    /// no farther.
+    /// The motions to which soil gives no more than they have put in: all of it, to all stresses; and of what rolls
+    /// that along its way, to pressure. Without the second, a wheel that sinks would be pushed along as by a slope,
+    /// again and again, in the pit that it presses: what it rolls back from recoils, and pushes no farther.
     pub(crate) fn motions(&self) -> [MotionSubspace; 2] {
         [MotionSubspace::All, if self.rolls { MotionSubspace::Along(self.rim.forward()) } else { MotionSubspace::None }]
     }
 
-    /// Takes down the work of soil on either motion in a substep, J, what it held, and what it may have to be braked with in the next.
+    /// Takes down the work of soil on either motion in a substep, J, what it held, and what it may have to be braked
+    /// with in the next.
     pub(super) fn put_in(&mut self, found: &Found, [works, drag]: [[f64; 2]; 2]) {
         self.drag = drag;
         self.held =

@@ -23,7 +23,8 @@ pub(super) struct Piece {
     pub(super) tangents: [DVec3; 2],
     /// m².
     pub(super) area: f64,
-    /// Depth below the surface that was there at first; how deep the shape was there before; how deep others left it; m.
+    /// Depth below the surface that was there at first; how deep the shape was there before; how deep others left it;
+    /// m.
     pub(super) depths: [f64; 3],
     /// What of the shear strength is mobilised ([`Mobilised`]).
     pub(super) mobilised: [f64; 3],
@@ -44,8 +45,9 @@ struct Pair {
     derived: Derived,
 }
 
-/// What follows from these: the vertical part of their faces, from the patch's point to them and to where soil is sheared, and the moments of the rows of how fast they sink
-/// and how fast they press on their faces, over the patch's size.
+/// What follows from these: the vertical part of their faces, from the patch's point to them and to where soil is
+/// sheared, and the moments of the rows of how fast they sink and how fast they press on their faces, over the patch's
+/// size.
 #[derive(Debug, Clone, Copy, Default)]
 struct Derived {
     depths: Depths,
@@ -94,8 +96,8 @@ impl Pieces {
         }
     }
 
-    /// Works out what follows from its pieces on a ground with this normal: their middle and area, the depth of the deepest, m, and the sum of
-    /// their areas, each times the square of its row of pressing. `None` if there are none.
+    /// Works out what follows from its pieces on a ground with this normal: their middle and area, the depth of the
+    /// deepest, m, and the sum of their areas, each times the square of its row of pressing. `None` if there are none.
     pub(super) fn close(&mut self, law: &Law, up: DVec3) -> Option<(DVec3, [f64; 3])> {
         let (mut area, mut point, mut deepest) = (Lanes::ZERO, Vectors::default(), Lanes::ZERO);
         for pair in &self.pairs {
@@ -126,7 +128,8 @@ impl Pieces {
         Some((middle, [area, largest(deepest), sum(spread)]))
     }
 
-    /// Force and moment in such a substep, and the force of normal stress in it; how they change only if that is wanted.
+    /// Force and moment in such a substep, and the force of normal stress in it; how they change only if that is
+    /// wanted.
     pub(super) fn sum_stresses<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Spatial; 2], h: f64) -> Sums {
         let (mut sums, mut least) = (Sums::default(), Lanes::ONE);
         let (mut moment, mut matrix) = (DVec3::ZERO, [[Lanes::ZERO; 6]; 6]);
@@ -182,8 +185,8 @@ impl Pieces {
         pair.tangents.map(|tangent| tangent.dot(velocity))
     }
 
-    /// Adds how stress grows as the pieces sink: of what yields to the sums over the moments of the rows of sinking, of what holds to the
-    /// matrix.
+    /// Adds how stress grows as the pieces sink: of what yields to the sums over the moments of the rows of sinking, of
+    /// what holds to the matrix.
     #[inline(always)]
     fn add_stiffness(
         &self,
@@ -223,7 +226,8 @@ impl Pieces {
         }
     }
 
-    /// The force of shear stress, whose change is added to the matrix, and what it holds ([`Shear::holds`](super::law::Shear::holds)).
+    /// The force of shear stress, whose change is added to the matrix, and what it holds
+    /// ([`Shear::holds`](super::law::Shear::holds)).
     #[inline(always)]
     fn shear<const MATRIX: bool>(
         &self,
@@ -251,8 +255,8 @@ impl Pieces {
         (pair.tangents[0].times(shear.along) + pair.tangents[1].times(shear.across), shear.holds())
     }
 
-    /// Of two pieces: where they are, what of their strength they have mobilised at the end of a substep with this mean twist and that at its end, under
-    /// which strength, and how fast they press in the mean and at the end, m/s.
+    /// Of two pieces: where they are, what of their strength they have mobilised at the end of a substep with this mean
+    /// twist and that at its end, under which strength, and how fast they press in the mean and at the end, m/s.
     pub(super) fn go_on(
         &self,
         law: &Law,

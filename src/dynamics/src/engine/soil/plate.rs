@@ -34,8 +34,8 @@ struct Piece {
 pub(super) struct PieceState {
     /// Whether it was in it in the last substep.
     inside: bool,
-    /// How far it has drawn back, along its face's normal, from the soil that it pressed, and how much of that it takes back until the middle
-    /// of the next substep; as what a face that looks down would have risen, m.
+    /// How far it has drawn back, along its face's normal, from the soil that it pressed, and how much of that it takes
+    /// back until the middle of the next substep; as what a face that looks down would have risen, m.
     back: f64,
     ahead: f64,
     /// How deep others had left the surface, m.
@@ -76,7 +76,8 @@ impl Plate {
         Self { inside: Vec::with_capacity(pieces.len()), pieces, states, width: size }
     }
 
-    /// Lays the pieces of what is in the soil below the plane n x = `distance`; the depth of the deepest, m. `None` if nothing is.
+    /// Lays the pieces of what is in the soil below the plane n x = `distance`; the depth of the deepest, m. `None` if
+    /// nothing is.
     pub(super) fn update_geometry(
         &mut self,
         patch: &mut Patch,
@@ -134,7 +135,8 @@ impl Plate {
         self.width = width.max(piece);
     }
 
-    /// Goes on to the end of a substep in which it had this mean twist about the patch's point, and this one at its end.
+    /// Goes on to the end of a substep in which it had this mean twist about the patch's point, and this one at its
+    /// end.
     pub(super) fn advance(&mut self, patch: &Patch, [mean, end]: [&Spatial; 2], h: f64, ruts: &mut Ruts) {
         let surface = patch.surface();
         let mut next = 0;

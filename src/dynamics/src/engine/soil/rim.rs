@@ -1,8 +1,9 @@
 //! The rim of a wheel in soil, and the sums over it.
 //!
-//! All is said in the wheel's frame: forwards f, down in its plane d, along its axle a, about its centre, with the radius as length. A place of a
-//! strip at the part p of the radius along the axle and at the angle t from down, whose cosine and sine are c and s, moves with
-//! v + w x (p a + c d + s f), so the rows of all its motions are linear in c, s and 1:
+//! All is said in the wheel's frame: forwards f, down in its plane d, along its axle a, about its centre, with the
+//! radius as length. A place of a strip at the part p of the radius along the axle and at the angle t from down, whose
+//! cosine and sine are c and s, moves with v + w x (p a + c d + s f), so the rows of all its motions are linear in c, s
+//! and 1:
 //!
 //! ```text
 //! along the rim     ( c, -s, 0,  p s,  p c, -k)      k: radius at which soil is sheared over the radius
@@ -24,7 +25,8 @@ use crate::engine::equations::damping::{Symmetric, Vector6};
 
 /// Strips along the width, at Gauss's points, so that a wheel that leans has the right moment.
 pub(super) const STRIPS: usize = 2;
-/// The vertical part of a face, at least: a wheel that is in the soil with more than its radius has faces that look upwards.
+/// The vertical part of a face, at least: a wheel that is in the soil with more than its radius has faces that look
+/// upwards.
 pub(super) const LEAST_SHARE: f64 = 0.1;
 
 /// Two places on one side of the peak.
@@ -58,7 +60,8 @@ impl Side {
     }
 }
 
-/// Two places in front of the peak, and two behind it that yield under the same stress. Each of them recoils on its own.
+/// Two places in front of the peak, and two behind it that yield under the same stress. Each of them recoils on its
+/// own.
 #[derive(Debug, Clone, Copy, Default)]
 struct Half {
     depths: Depths,
@@ -122,7 +125,8 @@ impl<'a> Moves<'a> {
         Self { twist, change, now: Rates::new(twist, place), more: Rates::new(change, place), k, h }
     }
 
-    /// What presses on a side, which yields so, at a depth in the middle of a substep as foreseen and as found; and how it slides, m/s.
+    /// What presses on a side, which yields so, at a depth in the middle of a substep as foreseen and as found; and how
+    /// it slides, m/s.
     #[inline(always)]
     fn at(
         &self,
@@ -163,15 +167,16 @@ impl Products {
 }
 
 impl Rim {
-    /// Begins anew with a wheel of this radius with such a frame on a ground with this normal; nothing of it is in the soil.
+    /// Begins anew with a wheel of this radius with such a frame on a ground with this normal; nothing of it is in the
+    /// soil.
     pub(super) fn clear(&mut self, radius: f64, axes: DMat3, normal: DVec3) {
         self.strips.iter_mut().for_each(|strip| strip.inside = false);
         (self.axes, self.radius) = (axes, radius);
         self.up = [axes.y_axis.dot(normal), axes.z_axis.dot(normal)];
     }
 
-    /// Lays a half of a strip so far along the axle, m, which is in the soil: so deep are the places in front of the peak, and those behind it
-    /// which yield under the same stress.
+    /// Lays a half of a strip so far along the axle, m, which is in the soil: so deep are the places in front of the
+    /// peak, and those behind it which yield under the same stress.
     #[inline(always)]
     pub(super) fn lay(&mut self, [strip, half]: [usize; 2], offset: f64, depths: Depths, sides: [Side; 2]) {
         let up = -self.up[0];
@@ -195,8 +200,8 @@ impl Rim {
         self.strips.iter().filter(|strip| strip.inside)
     }
 
-    /// The middle of what is in the soil, from the wheel's centre, and its area, m²; the depth of the deepest place, m; and the sum of all areas,
-    /// each times the square of its row of pressing. `None` if nothing is.
+    /// The middle of what is in the soil, from the wheel's centre, and its area, m²; the depth of the deepest place, m;
+    /// and the sum of all areas, each times the square of its row of pressing. `None` if nothing is.
     pub(super) fn close(&self) -> Option<(DVec3, [f64; 3])> {
         let (mut areas, mut ahead, mut below_all, mut deepest) = (Lanes::ZERO, Lanes::ZERO, Lanes::ZERO, Lanes::ZERO);
         let (mut aside, mut spread) = (Lanes::ZERO, Lanes::ZERO);
@@ -228,8 +233,8 @@ impl Rim {
         [a, b, c, d, e, f]
     }
 
-    /// Force and moment, over the radius, in a substep with this mean twist that changes by twice this, about the wheel's centre; how they change
-    /// in the wheel's frame, only if that is wanted.
+    /// Force and moment, over the radius, in a substep with this mean twist that changes by twice this, about the
+    /// wheel's centre; how they change in the wheel's frame, only if that is wanted.
     pub(super) fn sum_stresses<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Vector6; 2], h: f64) -> Sums {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
@@ -256,8 +261,9 @@ impl Rim {
         }
     }
 
-    /// Adds what a strip has. The most energy that its stresses hold, and its pressure alone, J; how far it is from yielding elsewhere, Pa over how fast a
-    /// unit of velocity presses it; how steep it is where it yields, Pa/m; and above 0 if all of it yields to shear.
+    /// Adds what a strip has. The most energy that its stresses hold, and its pressure alone, J; how far it is from
+    /// yielding elsewhere, Pa over how fast a unit of velocity presses it; how steep it is where it yields, Pa/m; and
+    /// above 0 if all of it yields to shear.
     #[inline(always)]
     fn add_strip<const MATRIX: bool>(
         &self,
@@ -271,7 +277,8 @@ impl Rim {
         let moves = Moves::new([twist, change], [p, k], h);
         let [mut own, mut both, mut other, mut sinking] = [Products::default(); 4];
         let mut holding = [Lanes::ZERO; 3];
-        // Forces of normal stress times s and c; forces along the rim and across times s, c and 1; what pressure and shear hold.
+        // Forces of normal stress times s and c; forces along the rim and across times s, c and 1; what pressure and
+        // shear hold.
         let (mut normal, mut sums, mut holds) = ([Lanes::ZERO; 2], [Lanes::ZERO; 6], [Lanes::ZERO; 2]);
         let (mut margin, mut steepest, mut slides) = (Lanes::splat(f64::MAX), Lanes::ZERO, Lanes::ONE);
         for half in &strip.halves {
@@ -317,8 +324,8 @@ impl Rim {
         (stored, [least(margin) / (1.0 + p.abs()), largest(steepest), least(slides)])
     }
 
-    /// How deep a half of a strip is in the middle of a substep in which it changes its twist by twice this, and with that its velocity by twice
-    /// more, m: it rises as the face in front does.
+    /// How deep a half of a strip is in the middle of a substep in which it changes its twist by twice this, and with
+    /// that its velocity by twice more, m: it rises as the face in front does.
     #[inline(always)]
     fn middle(&self, half: &Half, Moves { more, change, h, .. }: &Moves) -> Lanes {
         let front = &half.sides[0];
@@ -326,7 +333,8 @@ impl Rim {
         half.depths.depth - (turns - self.up[0] * more.sinks) * (0.5 * h)
     }
 
-    /// On what strength each place bears after a substep with this mean twist that changes by twice this ([`Law::bears`]), and what strength it has.
+    /// On what strength each place bears after a substep with this mean twist that changes by twice this
+    /// ([`Law::bears`]), and what strength it has.
     pub(super) fn bears(
         &self,
         law: &Law,

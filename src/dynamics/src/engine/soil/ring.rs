@@ -12,8 +12,9 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Visits the groups that have any node from the first to the last, with the group, what the ring has there, the numbers of its
-    /// nodes, and 1 for those of them that are in between, otherwise 0. All other nodes are 0 afterwards.
+    /// Visits the groups that have any node from the first to the last, with the group, what the ring has there, the
+    /// numbers of its nodes, and 1 for those of them that are in between, otherwise 0. All other nodes are 0
+    /// afterwards.
     #[inline(always)]
     pub(super) fn visit<G: Copy + Default>(
         &mut self,

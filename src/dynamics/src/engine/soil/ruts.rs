@@ -15,7 +15,8 @@ use crate::{
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Ruts {
     depths: RutDepths,
-    /// Whether cells are counted along the ground: it is a plane so steep that those of x and z would be drawn out to more than twice their length.
+    /// Whether cells are counted along the ground: it is a plane so steep that those of x and z would be drawn out to
+    /// more than twice their length.
     steep: bool,
     /// Those that have become deeper since they were taken; `None` while nobody takes them. No part of the state.
     #[serde(skip)]
@@ -28,8 +29,8 @@ impl Ruts {
         Self { steep, ..Self::default() }
     }
 
-    /// Where a point is on the plane n x = `distance`: x and z in the world of where its normal goes through the surface, so that a place of terrain
-    /// is in one cell whichever normal a shape finds below it.
+    /// Where a point is on the plane n x = `distance`: x and z in the world of where its normal goes through the
+    /// surface, so that a place of terrain is in one cell whichever normal a shape finds below it.
     pub(super) fn place(&self, plane: (DVec3, f64), point: DVec3) -> [f64; 2] {
         place(self.steep, plane, point)
     }
@@ -44,7 +45,8 @@ impl Ruts {
         self.press_cells(std::iter::once(place), depth);
     }
 
-    /// The same below so many points on a plane: the first, and each a way on from the one before. Most of them are on one tile.
+    /// The same below so many points on a plane: the first, and each a way on from the one before. Most of them are on
+    /// one tile.
     pub(super) fn press_row(&mut self, plane: (DVec3, f64), depth: f64, [first, way]: [DVec3; 2], count: usize) {
         let [u, v] = self.place(plane, first);
         let [u_next, v_next] = self.place(plane, first + way);

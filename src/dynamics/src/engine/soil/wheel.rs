@@ -1,8 +1,9 @@
 //! A cylinder that rolls on soil: Wong and Reece's stress, sheared as far as each piece of its rim has slid.
 //!
-//! The rim has nodes that turn with it. Each keeps the part of the shear strength that it has mobilised since it came into the soil, and the
-//! largest part that it ever had; at an even slip that is Janosi and Hanamoto's law of the slide j, and at rest it holds the wheel where it stands. Along the way the soil
-//! has nodes that stay where they are, and keep where its surface is: that of soil without pressure, which is deeper each time that soil yields.
+//! The rim has nodes that turn with it. Each keeps the part of the shear strength that it has mobilised since it came
+//! into the soil, and the largest part that it ever had; at an even slip that is Janosi and Hanamoto's law of the slide
+//! j, and at rest it holds the wheel where it stands. Along the way the soil has nodes that stay where they are, and
+//! keep where its surface is: that of soil without pressure, which is deeper each time that soil yields.
 
 mod press;
 mod shear;
@@ -28,8 +29,8 @@ use crate::{
     soil::{Arc, Pressure},
 };
 
-/// Nodes and weights of Gauss and Legendre on [0, 1]: so many on each side of the peak. With the root of the distance to the end as variable,
-/// forces are off by up to 2e-5 of the load on all soils that ship, at any slip.
+/// Nodes and weights of Gauss and Legendre on [0, 1]: so many on each side of the peak. With the root of the distance
+/// to the end as variable, forces are off by up to 2e-5 of the load on all soils that ship, at any slip.
 const GAUSS: [[Lanes; 2]; HALVES] = [
     [
         Lanes::new([0.069_431_844_202_973_71, 0.330_009_478_207_571_87]),
@@ -40,9 +41,11 @@ const GAUSS: [[Lanes; 2]; HALVES] = [
         Lanes::new([0.326_072_577_431_273_07, 0.173_927_422_568_726_93]),
     ],
 ];
-/// The part of the length of its contact that a wheel has rolled back where its reading turns round: what trembles at rest has one direction.
+/// The part of the length of its contact that a wheel has rolled back where its reading turns round: what trembles at
+/// rest has one direction.
 const TURNED: f64 = 0.1;
-/// Up to this part of the way from the entry to the peak an elastic line lets the first place of the quadrature stand near where it has it on new soil.
+/// Up to this part of the way from the entry to the peak an elastic line lets the first place of the quadrature stand
+/// near where it has it on new soil.
 const SHORT: f64 = 0.005;
 /// Below this, m/s, slip is no ratio of speeds: a wheel that stands slips by nothing.
 const STANDS: f64 = 1e-3;
@@ -62,16 +65,18 @@ pub(super) struct WheelState {
     centre: Option<DVec3>,
     /// Slip ratio, a mean over the length of its contact.
     slip: f64,
-    /// How far it has come along the way, in nodes, and where the surface is at each node below each strip, m; 0 where soil is new.
+    /// How far it has come along the way, in nodes, and where the surface is at each node below each strip, m; 0 where
+    /// soil is new.
     way: f64,
     surface: [Vec<[f64; LANES]>; STRIPS],
-    /// How deep each strip was in the middle of the last substep, m, and whether the nodes are still to be pressed with that.
+    /// How deep each strip was in the middle of the last substep, m, and whether the nodes are still to be pressed with
+    /// that.
     sunk: [f64; STRIPS],
     unpressed: [bool; STRIPS],
     /// What of the strength is mobilised at each node of each strip, along the rim and across, and was at most.
     rims: [Vec<[[f64; LANES]; 3]>; STRIPS],
-    /// How far its nodes have slid since then, by what angle the wheel has turned, and in half of the last substep, rad, and how long the
-    /// ways were, m, at most.
+    /// How far its nodes have slid since then, by what angle the wheel has turned, and in half of the last substep,
+    /// rad, and how long the ways were, m, at most.
     slides: [Slide; STRIPS],
     turned: f64,
     half_turn: f64,
@@ -84,8 +89,9 @@ pub(super) struct WheelState {
     /// How far it has come since the rut was pressed, and how deep each strip was then, m.
     unmarked: f64,
     marked: [f64; STRIPS],
-    /// How deep the surface ahead of each strip may be, from and to, m; `None` where the strip was above all of it. Rims go over the edges of ruts:
-    /// the surface neither falls away nor rises below a wheel faster than that comes on, also where it turns back onto its own rut.
+    /// How deep the surface ahead of each strip may be, from and to, m; `None` where the strip was above all of it.
+    /// Rims go over the edges of ruts: the surface neither falls away nor rises below a wheel faster than that comes
+    /// on, also where it turns back onto its own rut.
     edge: Edges,
     /// What the last substep did to it; `None` where it touches nothing.
     pub(super) reading: Option<SoilReading>,
@@ -101,7 +107,8 @@ struct Strip {
     /// Sinkage in its plane, and how deep others left the surface ahead, m.
     sinkage: f64,
     left: f64,
-    /// The part of the way from the entry to the peak on which soil that others pressed has not come to yield again; never more than half.
+    /// The part of the way from the entry to the peak on which soil that others pressed has not come to yield again;
+    /// never more than half.
     elastic: f64,
 }
 
@@ -184,8 +191,8 @@ impl Wheel {
         if strip == 0 { -point } else { point }
     }
 
-    /// Lays the rim's part in the soil below the plane n x = `distance`; the depth of the deepest place, m. `None` if there is none. Its
-    /// centre moves by so much in the substep, m.
+    /// Lays the rim's part in the soil below the plane n x = `distance`; the depth of the deepest place, m. `None` if
+    /// there is none. Its centre moves by so much in the substep, m.
     pub(super) fn update_geometry(
         &mut self,
         patch: &mut Patch,
@@ -272,8 +279,8 @@ impl Wheel {
         }
     }
 
-    /// Two places of a strip. `angle` is in rad, with its sine and cosine; `span` is the part of the rim that a place stands for, rad; `aside`
-    /// is the resistance of the soil beside the wheel, N/rad.
+    /// Two places of a strip. `angle` is in rad, with its sine and cosine; `span` is the part of the rim that a place
+    /// stands for, rad; `aside` is the resistance of the soil beside the wheel, N/rad.
     #[inline(always)]
     fn side(
         &self,
@@ -378,8 +385,8 @@ impl Wheel {
         }
     }
 
-    /// Takes down what soil did to it in a substep, which is a share of its step: force and moment about the patch's point, and the force of
-    /// normal stress alone.
+    /// Takes down what soil did to it in a substep, which is a share of its step: force and moment about the patch's
+    /// point, and the force of normal stress alone.
     pub(super) fn read(
         &mut self,
         patch: &Patch,
@@ -456,8 +463,9 @@ fn ahead_first<T>([front, behind]: [T; 2], arc: &Arc) -> [T; 2] {
     if arc.sign > 0.0 { [front, behind] } else { [behind, front] }
 }
 
-/// The places of the quadrature as parts of the way from the entry to the peak, and the parts of it that they stand for. In a rut stress first grows along the
-/// steep `elastic` line: the first place has it where that, times all that it stands for, is the sum of its line. The others are beyond.
+/// The places of the quadrature as parts of the way from the entry to the peak, and the parts of it that they stand
+/// for. In a rut stress first grows along the steep `elastic` line: the first place has it where that, times all that
+/// it stands for, is the sum of its line. The others are beyond.
 #[inline(always)]
 fn places(elastic: f64) -> [[Lanes; 2]; HALVES] {
     let beyond = 1.0 - elastic;
@@ -473,8 +481,8 @@ fn places(elastic: f64) -> [[Lanes; 2]; HALVES] {
     places
 }
 
-/// The part of the way from the entry to the peak on which soil that is left at a depth, m, presses along its elastic line. Where that is more than half, it falls
-/// to nothing: soil that does not yield anywhere has no kink.
+/// The part of the way from the entry to the peak on which soil that is left at a depth, m, presses along its elastic
+/// line. Where that is more than half, it falls to nothing: soil that does not yield anywhere has no kink.
 fn elastic_part(pressure: &Pressure, radius: f64, arc: &Arc, left: f64) -> f64 {
     if !(left > 0.0) {
         return 0.0;

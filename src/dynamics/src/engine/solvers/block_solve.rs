@@ -128,8 +128,9 @@ mod tests {
         problem
     }
 
-    /// A contact of a limp arm on the ground, whose normal impulse pushes it sideways as much as it lifts it: its law has another solution with the same
-    /// velocity without an impulse. A visit goes there; while it obeys its law it is left where it is.
+    /// A contact of a limp arm on the ground, whose normal impulse pushes it sideways as much as it lifts it: its law
+    /// has another solution with the same velocity without an impulse. A visit goes there; while it obeys its law it is
+    /// left where it is.
     #[test]
     fn a_contact_that_obeys_its_law_is_kept_though_it_has_another_solution() {
         let (normal, u) = (0.0116_f64, [0.0_f64, -0.007_132_7, -0.087_533_16]);
@@ -168,7 +169,8 @@ mod tests {
         problem.block(Law::Cone, 0, [0.0; 3], [0.0; 3], [0.0; 3])
     }
 
-    /// A row of 1000 kg that is 1e-7 m/s off moves one of 1 g, visited before it, by 1e-4 m/s. Where work ends there, that is not solved.
+    /// A row of 1000 kg that is 1e-7 m/s off moves one of 1 g, visited before it, by 1e-4 m/s. Where work ends there,
+    /// that is not solved.
     #[test]
     fn a_light_row_that_a_heavy_one_moved_last_is_not_solved() {
         let mut problem = two_rows([[30.0, 0.0], [0.03, 0.01]], [0.0, -1e-7], 0.0);
@@ -178,8 +180,8 @@ mod tests {
         assert!(outcome.converged && problem.residual() < 1e-9, "{} {outcome:?}", problem.residual());
     }
 
-    /// Impulses of 5e13 N s, as an unsolved substep may leave them, on two rows across each other, which one sweep each solves: nothing
-    /// of their rounding is left in what the impulses sum up to.
+    /// Impulses of 5e13 N s, as an unsolved substep may leave them, on two rows across each other, which one sweep each
+    /// solves: nothing of their rounding is left in what the impulses sum up to.
     #[test]
     fn impulses_that_were_far_too_large_leave_no_rounding_behind() {
         let mut problem = two_rows([[0.6, 0.7], [0.7, -0.6]], [-1.0, -1.0], 5e13);
@@ -188,7 +190,8 @@ mod tests {
         assert!(outcome.converged && problem.residual() < 1e-9, "{} {outcome:?}", problem.residual());
     }
 
-    /// Two rows about the same axis, whose matrix has no inverse: the impulse is at its bound, against the motion, and finite.
+    /// Two rows about the same axis, whose matrix has no inverse: the impulse is at its bound, against the motion, and
+    /// finite.
     #[test]
     fn a_disc_brakes_what_can_turn_about_one_axis_only() {
         let a = [1600.0, -1700.0, 0.0, 1806.25, 0.0, 0.0];

@@ -234,8 +234,8 @@ mod tests {
 
     use super::*;
 
-    /// The law itself, on random positive definite A and random b: no penetration, no pull, inside the cone, sliding friction
-    /// against the slip, and nothing but one of the three cases.
+    /// The law itself, on random positive definite A and random b: no penetration, no pull, inside the cone, sliding
+    /// friction against the slip, and nothing but one of the three cases.
     #[test]
     fn every_solution_obeys_coulombs_law() {
         let mut stream = Stream::from_number(7);

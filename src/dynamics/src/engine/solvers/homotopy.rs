@@ -237,11 +237,11 @@ mod tests {
         }
     }
 
-    /// Four contacts as rough as they come, two of them with resistance to rolling and to turning, a stop, dry friction and
-    /// a loop's row: 19 rows on seven unknowns, so that every problem has many solutions in its impulses. The rows that
-    /// bound a motion on one side or both are fewer than the unknowns, so one exists in each. What the last smoothing of 1e-10 m/s leaves is
-    /// less than 2e-8 m/s, the more the nearer rows are to depending on each other (of 20,000 such problems, six are above 1e-8, and one is
-    /// not solved, which its residual says).
+    /// Four contacts as rough as they come, two of them with resistance to rolling and to turning, a stop, dry friction
+    /// and a loop's row: 19 rows on seven unknowns, so that every problem has many solutions in its impulses. The rows
+    /// that bound a motion on one side or both are fewer than the unknowns, so one exists in each. What the last
+    /// smoothing of 1e-10 m/s leaves is less than 2e-8 m/s, the more the nearer rows are to depending on each other (of
+    /// 20,000 such problems, six are above 1e-8, and one is not solved, which its residual says).
     #[test]
     fn the_curve_ends_at_a_solution_of_every_law() {
         let mut stream = Stream::from_number(3);
@@ -277,7 +277,8 @@ mod tests {
         assert!(modes.iter().all(|&count| count > 100), "{modes:?}");
     }
 
-    /// A wedge between two walls that nothing can open, driven in from above: there is no solution, and none is reported.
+    /// A wedge between two walls that nothing can open, driven in from above: there is no solution, and none is
+    /// reported.
     #[test]
     fn a_problem_without_a_solution_keeps_its_impulses() {
         let mut problem = Problem::default();

@@ -21,10 +21,11 @@
 //!
 //! These steps are for problems on which [`primal_dual`] fails: few with dozens of contacts, most with hundreds.
 //!
-//! **Cost.** Of the problems of six blocks or more that 100 boxes pose as they fall on a heap, a fourth comes here, with some
-//! 40 iterations each: three fourths of this method's multiplications. In those examined, the impulses drift at a constant
-//! velocity of 1e-8 to 1e-5 m/s while r falls, until something slides. Measured without gain: over-relaxed impulses (1.3 to
-//! 1.9 times), [`primal_dual`] tried again after each step, and biases that a motion of the bodies can follow.
+//! **Cost.** Of the problems of six blocks or more that 100 boxes pose as they fall on a heap, a fourth comes here,
+//! with some 40 iterations each: three fourths of this method's multiplications. In those examined, the impulses drift
+//! at a constant velocity of 1e-8 to 1e-5 m/s while r falls, until something slides. Measured without gain:
+//! over-relaxed impulses (1.3 to 1.9 times), [`primal_dual`] tried again after each step, and biases that a motion of
+//! the bodies can follow.
 
 mod assembly;
 mod primal_dual;

@@ -349,8 +349,8 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A contact whose velocity is no number: the first sweep shows it, and no work is spent on it. Its neighbour, which could be
-    /// solved, tells nothing of it.
+    /// A contact whose velocity is no number: the first sweep shows it, and no work is spent on it. Its neighbour,
+    /// which could be solved, tells nothing of it.
     #[test]
     fn a_problem_that_is_not_finite_ends_at_once() {
         for bias in [f64::NAN, f64::NEG_INFINITY] {
@@ -368,8 +368,8 @@ mod tests {
         }
     }
 
-    /// A body of 1 kg comes at 1 m/s at one of two supports that face each other, and an unsolved substep left them pressing on each other with 1e17 N s,
-    /// where the next larger number is 16 more: the solve begins anew.
+    /// A body of 1 kg comes at 1 m/s at one of two supports that face each other, and an unsolved substep left them
+    /// pressing on each other with 1e17 N s, where the next larger number is 16 more: the solve begins anew.
     #[test]
     fn impulses_whose_rounding_hides_what_is_missing_are_forgotten() {
         let mut problem = Problem::default();
@@ -386,8 +386,8 @@ mod tests {
         assert!(problem.blocks.iter().all(|block| block.impulse[0] < 10.0), "{:?}", problem.blocks);
     }
 
-    /// A body of 1 kg that two supports without friction hold against 1 N s, and a third that is closed or open: with impulses and what
-    /// has changed since they were shared as of the step before.
+    /// A body of 1 kg that two supports without friction hold against 1 N s, and a third that is closed or open: with
+    /// impulses and what has changed since they were shared as of the step before.
     fn held_by_three(before: [([f64; 3], f64); 3], third_is_closed: bool) -> (Problem, SolveOutcome) {
         let mut problem = Problem::default();
         problem.clear([1].into_iter());
@@ -403,7 +403,8 @@ mod tests {
         (problem, outcome)
     }
 
-    /// Two supports of two bodies of 1 kg leave nothing open: what is not shared is solved no more exactly in the next step.
+    /// Two supports of two bodies of 1 kg leave nothing open: what is not shared is solved no more exactly in the next
+    /// step.
     #[test]
     fn what_statics_leave_nothing_open_of_is_not_solved_to_more_digits() {
         let mut problem = Problem::default();
@@ -426,8 +427,8 @@ mod tests {
         );
     }
 
-    /// Loads stay as they were shared while nothing changes, though a contact beside is open; when that closes it takes its part, though
-    /// no sweep changes anything.
+    /// Loads stay as they were shared while nothing changes, though a contact beside is open; when that closes it takes
+    /// its part, though no sweep changes anything.
     #[test]
     fn loads_are_shared_anew_when_a_contact_closes_and_not_before() {
         let after = |problem: &Problem| -> [_; 3] {

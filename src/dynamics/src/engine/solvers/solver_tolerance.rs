@@ -101,8 +101,8 @@ mod tests {
     use super::*;
     use crate::engine::solvers::problem::Block;
 
-    /// Bodies of 1 kg in a row, so many contacts and each with the next, whose surfaces slide at 0.01 m/s: only a heap is solved less exactly for that,
-    /// and none that is at rest or has a joint.
+    /// Bodies of 1 kg in a row, so many contacts and each with the next, whose surfaces slide at 0.01 m/s: only a heap
+    /// is solved less exactly for that, and none that is at rest or has a joint.
     #[test]
     fn only_heaps_in_motion_are_solved_less_exactly() {
         let tolerances = |contacts: usize, only_free_bodies: bool, sliding: f64| {

@@ -36,7 +36,8 @@ impl LinkWork {
         [speed.length_squared(), self.velocity.angular().length_squared(), self.position.length_squared()]
     }
 
-    /// The pose, from that of the parent; `turns` are those of [`State::set_half_angles`]. The joint stands for that of the link.
+    /// The pose, from that of the parent; `turns` are those of [`State::set_half_angles`]. The joint stands for that of
+    /// the link.
     #[inline(always)]
     pub(crate) fn place(
         &mut self,
@@ -79,7 +80,8 @@ impl LinkWork {
         if backwards { self.rotation * link.turn.inverse() } else { parent.rotation * link.half_turn }
     }
 
-    /// Sets the spatial axes of its joint about `origin`, at the present pose, and returns how it moves along them at the rates `v`.
+    /// Sets the spatial axes of its joint about `origin`, at the present pose, and returns how it moves along them at
+    /// the rates `v`.
     #[inline(always)]
     pub(crate) fn set_axes(
         &self,
@@ -142,8 +144,8 @@ impl LinkWork {
         };
     }
 
-    /// Its pose and its velocity about the root. Returns how fast its joint turns, rad/s. Most joints are hinges: where the joint is known to be one,
-    /// it is not asked again at each turn.
+    /// Its pose and its velocity about the root. Returns how fast its joint turns, rad/s. Most joints are hinges: where
+    /// the joint is known to be one, it is not asked again at each turn.
     #[inline(always)]
     fn extrapolate(
         &mut self,
@@ -179,7 +181,8 @@ impl LinkWork {
 }
 
 impl State {
-    /// Sets sine and cosine of half of each coordinate: apart from all else, which would be put aside for each call. Few coordinates turn nothing.
+    /// Sets sine and cosine of half of each coordinate: apart from all else, which would be put aside for each call.
+    /// Few coordinates turn nothing.
     pub(crate) fn set_half_angles(&self, turns: &mut [(f64, f64)], free: usize) {
         for (turn, q) in turns[free..].iter_mut().zip(&self.q[free..]) {
             *turn = libm::sincos(0.5 * q);

@@ -1,6 +1,7 @@
 //! What a step computes on the way: the workspace of a tree and of its links. No snapshot holds any of it.
 //!
-//! The phases of a step fill it one after the other. It is here, not with the phases, because a tree owns it and keeps its memory.
+//! The phases of a step fill it one after the other. It is here, not with the phases, because a tree owns it and keeps
+//! its memory.
 
 use bevy_math::DMat3;
 use bevy_math::DQuat;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// An alarm that is reported once until it no longer holds: one of [`alarm`], and the two bodies, or the loop joint.
 pub(super) type Alarm = (u8, usize, usize);
 
-/// An episode that is reported once until it has been quiet for a while: one of [`episode`], and the tree, or the loop joint.
+/// An episode that is reported once until it has been quiet for a while: one of [`episode`], and the tree, or the loop
+/// joint.
 pub(super) type Episode = (u8, usize);
 
 /// Numbers of alarms, as snapshots hold them.
@@ -42,7 +43,8 @@ pub(crate) struct CheckMemory {
 }
 
 impl CheckMemory {
-    /// The same memory for an edited world. The lists hold the new number of each old body, tree and loop joint; `None` if it is gone.
+    /// The same memory for an edited world. The lists hold the new number of each old body, tree and loop joint; `None`
+    /// if it is gone.
     pub(crate) fn renumbered(
         self,
         bodies: &[Option<usize>],

@@ -38,20 +38,23 @@ use crate::{
 
 /// How long a blow takes, s: weight adds 1e-11 m/s in it, and what comes at 100 m/s moves on by 1e-10 m.
 const BLOW_DURATION: f64 = 1e-12;
-/// An impact has been found to this, s: what comes at 1 m/s is then nearer to the surface than rounding at some hundred metres.
+/// An impact has been found to this, s: what comes at 1 m/s is then nearer to the surface than rounding at some hundred
+/// metres.
 const TIME_TOLERANCE: f64 = 1e-13;
 /// An impact so near to the end of a step, as a share of it, is left to the next.
 const END_FRACTION: f64 = 1e-9;
 /// Largest number of iterations that locate an impact in time. Three suffice as a rule; bisection alone takes 50.
 const MAX_LOCATE_ITERATIONS: usize = 60;
-/// Largest number of iterations for the length of a flight whose motion has no closed form. Each iteration squares the error.
+/// Largest number of iterations for the length of a flight whose motion has no closed form. Each iteration squares the
+/// error.
 const MAX_FLIGHT_ITERATIONS: usize = 4;
-/// Impacts and blows that a group may have in a step: at most so many, so many for each of its trees in all, and so many in any case. The
-/// rest of the step is then made as a whole.
+/// Impacts and blows that a group may have in a step: at most so many, so many for each of its trees in all, and so
+/// many in any case. The rest of the step is then made as a whole.
 const MAX_IMPACTS: usize = 64;
 const IMPACTS_TIMES_TREES: usize = 600;
 const MIN_IMPACTS: usize = 8;
-/// Pairs that approach by less than this part more slowly than the fastest bounce with it: the error of blows that were solved before.
+/// Pairs that approach by less than this part more slowly than the fastest bounce with it: the error of blows that were
+/// solved before.
 const SIMULTANEOUS_FRACTION: f64 = 1e-6;
 
 /// What the search for impacts needs.

@@ -1,8 +1,9 @@
 //! A step of the whole world.
 //!
-//! **Takes** a world and a timestep. **Gives** the world one timestep later, the loads of that step ([`step_outputs`]) and its events
-//! ([`step_validation`]). Substeps that fail a check are repeated at half the length ([`adaptive_substepping`]), impacts are events in time
-//! ([`impacts`]), and objects at rest fall asleep ([`sleep`]). **Does not know** how the world was built, nor files, clocks or sockets.
+//! **Takes** a world and a timestep. **Gives** the world one timestep later, the loads of that step ([`step_outputs`])
+//! and its events ([`step_validation`]). Substeps that fail a check are repeated at half the length
+//! ([`adaptive_substepping`]), impacts are events in time ([`impacts`]), and objects at rest fall asleep ([`sleep`]).
+//! **Does not know** how the world was built, nor files, clocks or sockets.
 
 pub(crate) mod adaptive_substepping;
 pub(crate) mod check_memory;

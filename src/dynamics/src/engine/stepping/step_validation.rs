@@ -93,8 +93,8 @@ impl StepChecks {
         self.halvings.iter().fold(0, |most, &depth| most.max(depth))
     }
 
-    /// Determines the number of halvings of the `least` substeps of the coming step, for each tree. Where a joint turns far
-    /// in a substep, its axis at the midpoint stands for others. Trees without contacts are also halved for the
+    /// Determines the number of halvings of the `least` substeps of the coming step, for each tree. Where a joint turns
+    /// far in a substep, its axis at the midpoint stands for others. Trees without contacts are also halved for the
     /// rotation of their root, because friction does not hide what the scheme gains.
     pub(crate) fn begin_step(&mut self, trees: &[Tree], contacts: &[Contact], timestep: f64, least: usize) {
         self.notices.clear();

@@ -7,8 +7,9 @@ pub(super) const LEAST_PIVOT: f64 = 1e-300;
 /// The block of two loose bodies.
 type FreeBodyBlock = [[f64; BODY_DOFS]; BODY_DOFS];
 
-/// Factorises a square matrix in place, with exchange of rows for the largest pivot: the lower factor, whose diagonal is one, and the
-/// upper one with the reciprocals of its diagonal. `pivots` takes which rows changed places. False if the matrix is singular.
+/// Factorises a square matrix in place, with exchange of rows for the largest pivot: the lower factor, whose diagonal
+/// is one, and the upper one with the reciprocals of its diagonal. `pivots` takes which rows changed places. False if
+/// the matrix is singular.
 pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -> bool {
     pivots.clear();
     if let Some(matrix) = loose_mut(matrix, n) {
@@ -52,7 +53,8 @@ fn factorise_loose(matrix: &mut FreeBodyBlock, pivots: &mut Vec<usize>) -> bool 
         && eliminate_column::<5>(matrix, pivots)
 }
 
-/// One column, whose number the compiler knows: what it writes alone and what it reads in pairs then are not the same entries.
+/// One column, whose number the compiler knows: what it writes alone and what it reads in pairs then are not the same
+/// entries.
 #[inline(always)]
 fn eliminate_column<const C: usize>(matrix: &mut FreeBodyBlock, pivots: &mut Vec<usize>) -> bool {
     let mut pivot = C;
@@ -101,7 +103,8 @@ fn solve_loose(factors: &FreeBodyBlock, x: &mut [f64; BODY_DOFS]) {
     }
 }
 
-/// Subtracts the product of a block of so many rows and columns and the column that stands at `from` from what stands at `to`.
+/// Subtracts the product of a block of so many rows and columns and the column that stands at `from` from what stands
+/// at `to`.
 pub(super) fn subtract_times(x: &mut [f64], to: usize, block: &[f64], from: usize, [rows, columns]: [usize; 2]) {
     if rows == BODY_DOFS
         && let (Some(block), Some(&by)) = (loose(block, columns), x[from..].first_chunk::<BODY_DOFS>())

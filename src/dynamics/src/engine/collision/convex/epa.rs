@@ -1,17 +1,19 @@
-//! How deep two convex shapes overlap: how far zero is from the surface of the difference of their points, which a polytope inside
-//! of it approaches face by face (van den Bergen 2001).
+//! How deep two convex shapes overlap: how far zero is from the surface of the difference of their points, which a
+//! polytope inside of it approaches face by face (van den Bergen 2001).
 //!
-//! Each face's direction is tried on the shapes themselves, and the best of all that were tried is the answer. So whatever rounding
-//! does to the polytope, it is a unit vector, and how deep the shapes are along it is known.
+//! Each face's direction is tried on the shapes themselves, and the best of all that were tried is the answer. So
+//! whatever rounding does to the polytope, it is a unit vector, and how deep the shapes are along it is known.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
 use super::{Difference, Vertex, gjk::Simplex};
 
-/// Polyhedra are through after some ten; a round surface comes nearer as their number grows. So many are enough to begin a climb at.
+/// Polyhedra are through after some ten; a round surface comes nearer as their number grows. So many are enough to
+/// begin a climb at.
 const STEPS: usize = 48;
-/// Steps where the best face is still far behind: round shapes that are deep in each other are about as deep on many sides.
+/// Steps where the best face is still far behind: round shapes that are deep in each other are about as deep on many
+/// sides.
 const MOST_STEPS: usize = 400;
 /// Part of the size that the depth may be off: the search goes on from there ([`super::climb`]).
 const EXACT: f64 = 1e-6;
@@ -66,7 +68,8 @@ impl Polytope {
                 break;
             }
             if !self.expand(vertex, difference.size) {
-                // A point that joins with an edge to a line makes no face: this side has come out as well as numbers allow.
+                // A point that joins with an edge to a line makes no face: this side has come out as well as numbers
+                // allow.
                 self.faces[nearest].distance = f64::INFINITY;
             }
         }
@@ -107,15 +110,16 @@ impl Polytope {
         (0..self.faces.len()).min_by(|one, two| self.faces[*one].distance.total_cmp(&self.faces[*two].distance))
     }
 
-    /// Adds a vertex. Faces that it is hardly above may have an edge with it in one line, where a new face has no area. They stay then: the
-    /// surface is hollow there by less than the depth may be off. False, and nothing is changed, if that does not help either.
+    /// Adds a vertex. Faces that it is hardly above may have an edge with it in one line, where a new face has no area.
+    /// They stay then: the surface is hollow there by less than the depth may be off. False, and nothing is changed, if
+    /// that does not help either.
     fn expand(&mut self, vertex: Vertex, size: f64) -> bool {
         self.join(vertex, ABOVE * size, size) || self.join(vertex, WELL_ABOVE * size, size)
     }
 
-    /// Replaces the faces that a new vertex is above by more than `least` by those that join it with their outline. False, and nothing is
-    /// changed, if one of these had no area or the outline were not one ring, which rounding makes of faces in one plane: a surface with a
-    /// hole would no longer tell inside from outside.
+    /// Replaces the faces that a new vertex is above by more than `least` by those that join it with their outline.
+    /// False, and nothing is changed, if one of these had no area or the outline were not one ring, which rounding
+    /// makes of faces in one plane: a surface with a hole would no longer tell inside from outside.
     fn join(&mut self, vertex: Vertex, least: f64, size: f64) -> bool {
         let Self { vertices, faces, horizon } = self;
         horizon.clear();

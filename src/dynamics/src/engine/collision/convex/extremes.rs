@@ -1,5 +1,5 @@
-//! Which of many vectors has the largest product with another: the corner of a hull that is farthest along a direction, the face that a point is
-//! farthest above.
+//! Which of many vectors has the largest product with another: the corner of a hull that is farthest along a direction,
+//! the face that a point is farthest above.
 
 use bevy_math::DVec4;
 
@@ -8,8 +8,9 @@ const LEAF: usize = 8;
 
 /// Vectors in a tree of boxes. A search leaves out the boxes whose best corner is worse than what it has found.
 ///
-/// Products and bounds are added up in one order, and rounding is monotone. So no bound is below a product in its box, and what is found is
-/// to the bit what looking at all vectors in turn would find: of equal products the one of the lowest index.
+/// Products and bounds are added up in one order, and rounding is monotone. So no bound is below a product in its box,
+/// and what is found is to the bit what looking at all vectors in turn would find: of equal products the one of the
+/// lowest index.
 #[derive(Debug, Clone)]
 pub(super) struct Extremes {
     /// In the order of the leaves, each with its index.
@@ -50,7 +51,8 @@ impl Extremes {
         Self { vectors, nodes }
     }
 
-    /// The index of the vector whose product with `direction` is largest, and the product; the first vector where none is a number.
+    /// The index of the vector whose product with `direction` is largest, and the product; the first vector where none
+    /// is a number.
     pub(super) fn farthest(&self, direction: DVec4) -> (usize, f64) {
         let mut best = (0, f64::NEG_INFINITY);
         self.search(0, direction, &mut best);

@@ -1,5 +1,6 @@
-//! The distance of two convex shapes: of the difference of their points from zero (Gilbert, Johnson and Keerthi 1988). Of round
-//! ones the search would come nearer by a factor in each step; [`round`] turns their rims to where they meet, and few steps are left.
+//! The distance of two convex shapes: of the difference of their points from zero (Gilbert, Johnson and Keerthi 1988).
+//! Of round ones the search would come nearer by a factor in each step; [`round`] turns their rims to where they meet,
+//! and few steps are left.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -8,7 +9,8 @@ use super::{Difference, Vertex, round};
 
 /// The search ends after few steps; a side of a cone, and shapes that hardly overlap, may need dozens.
 const MOST_STEPS: usize = 64;
-/// Part of their size that shapes are apart and still have no direction of their own: rounding turns it by 1e-16 over this.
+/// Part of their size that shapes are apart and still have no direction of their own: rounding turns it by 1e-16 over
+/// this.
 const TOUCHING: f64 = 1e-9;
 /// Rims are turned from this step on: by then the simplex tells which of them are the closest.
 const FIRST_TURN: usize = 2;
@@ -17,23 +19,24 @@ pub(super) enum Outcome {
     /// Farther apart than asked for, by so much at least.
     Apart(f64),
     Near(Nearest),
-    /// So near, or overlapping, that the depth must be looked for; the simplex holds zero, and the separation was largest along
-    /// the normal.
+    /// So near, or overlapping, that the depth must be looked for; the simplex holds zero, and the separation was
+    /// largest along the normal.
     Touching {
         normal: DVec3,
         simplex: Simplex,
     },
 }
 
-/// The unit vector from the first shape to the second along which they are farthest apart, and the points of them that are
-/// closest.
+/// The unit vector from the first shape to the second along which they are farthest apart, and the points of them that
+/// are closest.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Nearest {
     pub(super) normal: DVec3,
     pub(super) points: [DVec3; 2],
 }
 
-/// Up to four points of the difference, and the weights with which they make the point of their hull that is closest to zero.
+/// Up to four points of the difference, and the weights with which they make the point of their hull that is closest to
+/// zero.
 #[derive(Debug, Clone)]
 pub(super) struct Simplex {
     vertices: [Vertex; 4],
@@ -41,8 +44,8 @@ pub(super) struct Simplex {
     count: usize,
 }
 
-/// Looks for the closest points of two shapes that are nearer than `reach`, until their distance and that of the planes between them
-/// differ by no more than `exact`, m.
+/// Looks for the closest points of two shapes that are nearer than `reach`, until their distance and that of the planes
+/// between them differ by no more than `exact`, m.
 pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcome {
     let mut simplex = Simplex { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
     let mut v = difference.middle();
@@ -71,9 +74,9 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
         simplex.push(vertex);
         match simplex.reduce(best.0 > 0.0) {
             None => return Outcome::Touching { normal: best.1, simplex },
-            // A step across the direction may be so short that its square is rounding. It turns the direction and leaves the length as it is.
-            // The turn, times the size of the shapes, still changes the separation. Where the length stays the same again, rounding is all
-            // that is left.
+            // A step across the direction may be so short that its square is rounding. It turns the direction and
+            // leaves the length as it is. The turn, times the size of the shapes, still changes the separation. Where
+            // the length stays the same again, rounding is all that is left.
             Some(next) if simplex.count > 1 && step > 0 && next.norm() >= length && separation > 0.0 => {
                 if is_stalled {
                     break;
@@ -138,8 +141,8 @@ impl Simplex {
         points
     }
 
-    /// The point of the hull that is closest to zero; keeps only the vertices that make it. `None` if zero is inside, which it cannot
-    /// be if the shapes are known to be apart.
+    /// The point of the hull that is closest to zero; keeps only the vertices that make it. `None` if zero is inside,
+    /// which it cannot be if the shapes are known to be apart.
     pub(super) fn reduce(&mut self, apart: bool) -> Option<DVec3> {
         let [a, b, c, d] = self.vertices;
         let part = match self.count {
@@ -201,7 +204,8 @@ fn on_triangle([a, b, c]: [DVec3; 3], [i, j, k]: [usize; 3]) -> Part {
     first.nearer(second).nearer(third)
 }
 
-/// `None` if zero is inside, which it may not be if that is known. A tetrahedron that rounding has made flat is its four faces.
+/// `None` if zero is inside, which it may not be if that is known. A tetrahedron that rounding has made flat is its
+/// four faces.
 fn on_tetrahedron(points: [DVec3; 4], apart: bool) -> Option<Part> {
     let (mut best, mut nearest): (Option<Part>, Option<Part>) = (None, None);
     for [i, j, k, other] in [[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2], [1, 3, 2, 0]] {

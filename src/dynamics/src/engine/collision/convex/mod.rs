@@ -1,16 +1,18 @@
 //! Two convex shapes: along which normal they meet, and where.
 //!
-//! The separation along a unit vector n is how far the supporting planes across it are apart, the first shape's towards n and the
-//! second's against it. It is negative where they cross. Shapes touch along the n whose separation is largest: for shapes
-//! apart it is their distance, for others how far one has to move to be free. Both are read from the support functions alone, so any n
-//! can be checked, whatever it came from:
+//! The separation along a unit vector n is how far the supporting planes across it are apart, the first shape's towards
+//! n and the second's against it. It is negative where they cross. Shapes touch along the n whose separation is
+//! largest: for shapes apart it is their distance, for others how far one has to move to be free. Both are read from
+//! the support functions alone, so any n can be checked, whatever it came from:
 //!
-//! 1. The faces that the shapes turn to each other are tried first. Where the faces have a point in common whose gap is the separation,
-//!    no direction can have more, and nothing is left to search; so it is for all that rests on a face.
+//! 1. The faces that the shapes turn to each other are tried first. Where the faces have a point in common whose gap is
+//!    the separation, no direction can have more, and nothing is left to search; so it is for all that rests on a face.
 //! 2. Else the distance is searched ([`gjk`], and [`round`] for rims), and where there is none, the depth ([`epa`]).
-//! 3. A face whose separation is the same but for rounding takes the place of what was found, so that normals do not tremble.
+//! 3. A face whose separation is the same but for rounding takes the place of what was found, so that normals do not
+//!    tremble.
 //!
-//! The points of contact are those that the faces have in common ([`patch`]), and the closest points if none of these is as near.
+//! The points of contact are those that the faces have in common ([`patch`]), and the closest points if none of these
+//! is as near.
 
 mod epa;
 mod extremes;
@@ -38,13 +40,14 @@ const ROUNDING: f64 = 1e-12;
 const SAME_GAP: f64 = 1e-9;
 /// The square of the angle by which normals may differ and still be one.
 const SAME_NORMAL: f64 = 1e-20;
-/// The square of the angle by which normals may differ and still have the same closest points. These move by about that angle times the size.
+/// The square of the angle by which normals may differ and still have the same closest points. These move by about that
+/// angle times the size.
 const SAME_SIDE: f64 = 1e-10;
-/// Part of the size up to which shapes that overlap touch along the faces that they turn to each other: whatever else they could
-/// be pushed out along is as near.
+/// Part of the size up to which shapes that overlap touch along the faces that they turn to each other: whatever else
+/// they could be pushed out along is as near.
 const SHALLOW: f64 = 1e-5;
-/// Part of the size, and metres, up to which what is behind a face of a surface has come through it. Any more, and it may be the far side of
-/// a thin sheet.
+/// Part of the size, and metres, up to which what is behind a face of a surface has come through it. Any more, and it
+/// may be the far side of a thin sheet.
 const DEEPEST_BEHIND: f64 = 1e-3;
 const DEEPEST_BEHIND_AT_MOST: f64 = 1e-4;
 /// Two faces of surfaces lie on each other where the cosine of the angle between them is above this, 6 degrees.
@@ -101,20 +104,22 @@ impl<'a> Difference<'a> {
         Vertex { point: first - self.support_of_second(-direction), first }
     }
 
-    /// A difference of inner points: of a triangle or face, which may be much larger than what it meets, one near the other's middle.
+    /// A difference of inner points: of a triangle or face, which may be much larger than what it meets, one near the
+    /// other's middle.
     fn middle(&self) -> DVec3 {
         let [one, two] = self.cores;
         let first = one.inner_point(self.turn * two.middle() + self.shift);
         first - (self.turn * two.inner_point(self.turn.transpose() * (first - self.shift)) + self.shift)
     }
 
-    /// Whether it pays to ask at first for one direction that parts the cores: a shape is near few of the triangles and faces that its box
-    /// meets, and the faces of a hull are many.
+    /// Whether it pays to ask at first for one direction that parts the cores: a shape is near few of the triangles and
+    /// faces that its box meets, and the faces of a hull are many.
     fn is_often_apart(&self) -> bool {
         self.cores.iter().any(|core| matches!(core, Core::Triangle(_) | Core::Face(_) | Core::Hull(_)))
     }
 
-    /// Whether the cores are farther apart than `reach` along the direction that the search for their distance begins with.
+    /// Whether the cores are farther apart than `reach` along the direction that the search for their distance begins
+    /// with.
     fn is_apart(&self, reach: f64) -> bool {
         let towards = self.middle();
         self.separation(-towards) > reach * towards.norm()
@@ -134,13 +139,14 @@ impl<'a> Difference<'a> {
         [first, self.turn * -second]
     }
 
-    /// Whether both are faces of surfaces, which have no thickness: where these cross, what was the shorter way out would be either side. Their own
-    /// normals say which it is.
+    /// Whether both are faces of surfaces, which have no thickness: where these cross, what was the shorter way out
+    /// would be either side. Their own normals say which it is.
     fn are_surfaces(&self) -> bool {
         self.cores.iter().all(Core::is_one_sided)
     }
 
-    /// Whether both are lines or points. Their difference is flat: across it they have no depth, and [`flat`] tries that direction.
+    /// Whether both are lines or points. Their difference is flat: across it they have no depth, and [`flat`] tries
+    /// that direction.
     fn are_lines(&self) -> bool {
         self.cores.iter().all(|core| matches!(core, Core::Segment(_)))
     }
@@ -150,8 +156,9 @@ impl<'a> Difference<'a> {
         DEEPEST_BEHIND_AT_MOST.min(DEEPEST_BEHIND * self.size)
     }
 
-    /// The faces that are tried first, with the separations along them, the larger first where both are of surfaces; and how deep the shapes may be in
-    /// each other for that. An error if they are farther apart than `reach`, with how far at least, or one is behind a face of the other.
+    /// The faces that are tried first, with the separations along them, the larger first where both are of surfaces;
+    /// and how deep the shapes may be in each other for that. An error if they are farther apart than `reach`, with how
+    /// far at least, or one is behind a face of the other.
     fn faces_to_try(&self, reach: f64) -> Result<([(f64, DVec3); 2], f64), f64> {
         let mut faces = [(0.0, DVec3::ZERO); 2];
         for ((face, normal), core) in faces.iter_mut().zip(self.faces_between()).zip(&self.cores) {
@@ -220,8 +227,8 @@ pub(super) struct Meeting {
 }
 
 impl Meeting {
-    /// Finds where two shapes are nearer than `ahead`. `allow` says which normal takes the place of one, and that there is no contact
-    /// along it.
+    /// Finds where two shapes are nearer than `ahead`. `allow` says which normal takes the place of one, and that there
+    /// is no contact along it.
     pub(super) fn find(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
         self.touches.clear();
         let layers = difference.layers[0] + difference.layers[1];
@@ -269,7 +276,8 @@ impl Meeting {
         self.touches.iter().any(|touch| touch.gap <= gap + SAME_GAP * difference.size)
     }
 
-    /// Finds the points of contact along a normal. No gap can be less than the separation, but by rounding on a steep face.
+    /// Finds the points of contact along a normal. No gap can be less than the separation, but by rounding on a steep
+    /// face.
     fn meet(&mut self, difference: &Difference, normal: DVec3, least: f64, ahead: f64) {
         self.normal = normal;
         let touches = &mut self.touches;
@@ -280,7 +288,8 @@ impl Meeting {
         });
     }
 
-    /// The normal along which the cores are nearest, and their closest points; if they are farther apart than `reach`, how far at least.
+    /// The normal along which the cores are nearest, and their closest points; if they are farther apart than `reach`,
+    /// how far at least.
     fn nearest(&mut self, difference: &Difference, reach: f64) -> Result<Nearest, f64> {
         match gjk::closest(difference, reach, EXACT * difference.size) {
             Outcome::Apart(separation) => Err(separation),
@@ -301,9 +310,9 @@ impl Meeting {
     }
 }
 
-/// Goes from a normal along which cores touch or overlap to the next of largest separation, with the points where they touch
-/// when they are moved apart by so much. At some distance more the normal to the closest points is never a worse one: of all m it
-/// has the largest s(m) + d n·m, where d is the way that was moved along n.
+/// Goes from a normal along which cores touch or overlap to the next of largest separation, with the points where they
+/// touch when they are moved apart by so much. At some distance more the normal to the closest points is never a worse
+/// one: of all m it has the largest s(m) + d n·m, where d is the way that was moved along n.
 fn climb(difference: &Difference, mut normal: DVec3) -> Nearest {
     let mut best = Nearest { normal, points: [DVec3::ZERO; 2] };
     let mut separation = difference.separation(normal);
@@ -319,7 +328,8 @@ fn climb(difference: &Difference, mut normal: DVec3) -> Nearest {
     best
 }
 
-/// Moves cores apart along a normal, and finds the normal to their closest points, and where these are when the cores are moved back.
+/// Moves cores apart along a normal, and finds the normal to their closest points, and where these are when the cores
+/// are moved back.
 fn moved_apart(difference: &Difference, normal: DVec3, separation: f64) -> Option<Nearest> {
     let way = normal * (MOVED_APART * difference.size - separation);
     let apart = Difference { shift: difference.shift + way, ..*difference };
@@ -329,8 +339,8 @@ fn moved_apart(difference: &Difference, normal: DVec3, separation: f64) -> Optio
     Some(Nearest { points: [found.points[0], found.points[1] - way], ..found })
 }
 
-/// The points where cores touch along the normal that [`steady`] made of the one that was found. Shapes may be as deep in each other along a
-/// face of another side. What was found is not on that, and the points are looked for again.
+/// The points where cores touch along the normal that [`steady`] made of the one that was found. Shapes may be as deep
+/// in each other along a face of another side. What was found is not on that, and the points are looked for again.
 fn points_along(difference: &Difference, normal: DVec3, nearest: &Nearest) -> [DVec3; 2] {
     if normal.distance_squared(nearest.normal) < SAME_SIDE {
         return nearest.points;
@@ -338,7 +348,8 @@ fn points_along(difference: &Difference, normal: DVec3, nearest: &Nearest) -> [D
     moved_apart(difference, normal, difference.separation(normal)).map_or(nearest.points, |found| found.points)
 }
 
-/// The normal, or one of a face or across two round sides if that is as good but for rounding; and the separation along it.
+/// The normal, or one of a face or across two round sides if that is as good but for rounding; and the separation along
+/// it.
 fn steady(difference: &Difference, normal: DVec3) -> (DVec3, f64) {
     let separation = difference.separation(normal);
     let least = separation - ROUNDING * difference.size;
@@ -351,8 +362,8 @@ fn steady(difference: &Difference, normal: DVec3) -> (DVec3, f64) {
     (normal, separation)
 }
 
-/// Where the shapes have no room for a depth, such as lines that cross and triangles in one plane: the best of the axes of both, and
-/// of what is at right angles to two of them.
+/// Where the shapes have no room for a depth, such as lines that cross and triangles in one plane: the best of the axes
+/// of both, and of what is at right angles to two of them.
 fn flat(difference: &Difference) -> DVec3 {
     let mut best = (f64::NEG_INFINITY, DVec3::X);
     let mut attempt = |direction: DVec3| {

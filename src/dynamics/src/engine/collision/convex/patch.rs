@@ -1,7 +1,7 @@
 //! Where two faces meet: what they have in common as seen along the normal, with the gap at each corner of it.
 //!
-//! A face never loses its corners, however little it is tilted or apart: the polygons overlap or they do not, and a corner
-//! counts if its gap does.
+//! A face never loses its corners, however little it is tilted or apart: the polygons overlap or they do not, and a
+//! corner counts if its gap does.
 
 use bevy_math::{DVec2, DVec3};
 use simpartner_model::Norm;
@@ -10,12 +10,13 @@ use super::Difference;
 
 /// A face whose normal is nearer than this to a right angle with the contact's has no height along it.
 const STEEP: f64 = 0.02;
-/// Part of the size by which points may be outside of a face and still be on it, and how far at most, m: more than what the solver leaves moves
-/// blocks by that lie in a row. Where sides that are nearly one cross would be a corner that wanders along them.
+/// Part of the size by which points may be outside of a face and still be on it, and how far at most, m: more than what
+/// the solver leaves moves blocks by that lie in a row. Where sides that are nearly one cross would be a corner that
+/// wanders along them.
 const ON: f64 = 1e-8;
 const ON_AT_MOST: f64 = 1e-9;
-/// Two lines touch in more than a point if they are nearer to each other than this part of the size: round sides are apart by
-/// half the square of it.
+/// Two lines touch in more than a point if they are nearer to each other than this part of the size: round sides are
+/// apart by half the square of it.
 const SAME_LINE: f64 = 1e-6;
 
 /// A face, or a line, seen along a direction.
@@ -83,8 +84,8 @@ impl Patch {
 }
 
 impl Patches {
-    /// Calls `touch` with every corner of what the two faces have in common, a point of the middle between the surfaces, and the gap
-    /// there.
+    /// Calls `touch` with every corner of what the two faces have in common, a point of the middle between the
+    /// surfaces, and the gap there.
     pub(super) fn clip(&mut self, difference: &Difference, normal: DVec3, mut touch: impl FnMut(DVec3, f64)) {
         let (x, y) = normal.any_orthonormal_pair();
         let view = View { x, y, normal };
@@ -98,7 +99,8 @@ impl Patches {
         let (few, many) = if one.corners.len() > two.corners.len() { (two, one) } else { (one, two) };
         self.common.clear();
         if many.corners.len() > 2 {
-            // The polygon with more corners is cut by the sides of the other; a line or a point, by those of the polygon.
+            // The polygon with more corners is cut by the sides of the other; a line or a point, by those of the
+            // polygon.
             let (cut, by) = if few.corners.len() > 2 { (many, few) } else { (few, many) };
             self.common.extend_from_slice(&cut.corners);
             cut_by_polygon(&mut self.common, &by.corners, ON_AT_MOST.min(ON * difference.size), &mut self.clipped);

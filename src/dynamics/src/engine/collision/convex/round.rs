@@ -1,9 +1,9 @@
-//! Closest points on rims: where a shape is round, the search for the distance comes nearer by a factor in each step. Newton's method for
-//! the angles at which the rims are met needs a few steps in all.
+//! Closest points on rims: where a shape is round, the search for the distance comes nearer by a factor in each step.
+//! Newton's method for the angles at which the rims are met needs a few steps in all.
 //!
-//! A simplex says which corners, edges, faces and rims are closest. Its points are x_k + r u, where x_k has no part of the rims: corners of
-//! flat shapes and middles of rims. With T what is spanned by the differences of the x_k, and P what is left across it, the distance
-//! is the least of |P (x_0 + r u)| over the angles of u.
+//! A simplex says which corners, edges, faces and rims are closest. Its points are x_k + r u, where x_k has no part of
+//! the rims: corners of flat shapes and middles of rims. With T what is spanned by the differences of the x_k, and P
+//! what is left across it, the distance is the least of |P (x_0 + r u)| over the angles of u.
 
 use bevy_math::{DMat2, DVec2, DVec3};
 use simpartner_model::Norm;
@@ -179,8 +179,8 @@ mod tests {
 
     use super::*;
 
-    /// A wheel that leans and steers over an edge of a triangle, met 0.3 rad beside the angle of the rim that is nearest: the rim turns to
-    /// that angle, which a scan of all angles knows to 1e-5 rad.
+    /// A wheel that leans and steers over an edge of a triangle, met 0.3 rad beside the angle of the rim that is
+    /// nearest: the rim turns to that angle, which a scan of all angles knows to 1e-5 rad.
     #[test]
     fn a_rim_turns_to_the_point_that_is_nearest_to_an_edge() {
         let (radius, half) = (0.235, 0.04);

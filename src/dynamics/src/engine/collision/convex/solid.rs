@@ -228,8 +228,8 @@ impl Core<'_> {
         }
     }
 
-    /// The corners of the face that [`Core::face_along`] gives for a direction: a polygon, the two ends of the line of a round side,
-    /// or one point. The point that is farthest along the direction is one of them.
+    /// The corners of the face that [`Core::face_along`] gives for a direction: a polygon, the two ends of the line of
+    /// a round side, or one point. The point that is farthest along the direction is one of them.
     pub(super) fn corners(&self, normal: DVec3, direction: DVec3, corners: &mut Vec<DVec3>) {
         corners.clear();
         match *self {

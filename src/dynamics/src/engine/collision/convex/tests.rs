@@ -1,9 +1,9 @@
-//! Random pairs of all convex shapes, apart, touching, overlapping and nested, turned at random and along each other's faces,
-//! against a slow search over all directions.
+//! Random pairs of all convex shapes, apart, touching, overlapping and nested, turned at random and along each other's
+//! faces, against a slow search over all directions.
 //!
-//! A normal is right if the separation along it is the largest of all; that of any one direction bounds it from below. So what is
-//! found may not be less than what the slow search has, and what the points say must be the separation along their normal.
-//! `SIMPARTNER_LONG_TESTS=1` tries a million pairs.
+//! A normal is right if the separation along it is the largest of all; that of any one direction bounds it from below.
+//! So what is found may not be less than what the slow search has, and what the points say must be the separation along
+//! their normal. `SIMPARTNER_LONG_TESTS=1` tries a million pairs.
 
 use bevy_math::{DMat3, DQuat, DVec3, DVec4};
 
@@ -69,7 +69,8 @@ impl Random {
     }
 }
 
-/// Hulls: balls of points, boxes with points on their faces, wedges of an arch, flat plates, needles; far from their frame too.
+/// Hulls: balls of points, boxes with points on their faces, wedges of an arch, flat plates, needles; far from their
+/// frame too.
 fn hulls(random: &mut Random) -> Vec<Hull> {
     let mut hulls = Vec::new();
     while hulls.len() < 60 {
@@ -120,8 +121,8 @@ fn core<'a>(random: &mut Random, hulls: &'a [Hull]) -> (Core<'a>, f64) {
     }
 }
 
-/// Two shapes: apart or overlapping anywhere, one about the other's middle, or with supporting planes that fall together but for
-/// as much as a millimetre and as little as rounding.
+/// Two shapes: apart or overlapping anywhere, one about the other's middle, or with supporting planes that fall
+/// together but for as much as a millimetre and as little as rounding.
 fn place<'a>(random: &mut Random, hulls: &'a [Hull]) -> Difference<'a> {
     let pair = [core(random, hulls), core(random, hulls)];
     let rotation = random.rotation();
@@ -166,7 +167,8 @@ fn directions(count: usize) -> Vec<DVec3> {
         .collect()
 }
 
-/// The largest separation of any direction, about: all of a grid, the axes and faces of both shapes, then uphill from the best.
+/// The largest separation of any direction, about: all of a grid, the axes and faces of both shapes, then uphill from
+/// the best.
 fn slow_search(difference: &Difference, grid: &[DVec3]) -> f64 {
     let mut found: Vec<(f64, DVec3)> = Vec::new();
     let mut attempt = |normal: DVec3| found.push((difference.separation(normal), normal));
@@ -214,7 +216,8 @@ fn outside(core: &Core, point: DVec3) -> f64 {
     planes.map(|normal| (point - core.support(normal)).dot(normal)).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// How far the corners of a hull's faces are below their planes: the triangles of a face were merged where they are nearly in one plane.
+/// How far the corners of a hull's faces are below their planes: the triangles of a face were merged where they are
+/// nearly in one plane.
 fn unevenness(core: &Core, grid: &[DVec3]) -> f64 {
     if !matches!(core, Core::Hull(_)) {
         return 0.0;
@@ -247,7 +250,8 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
     }
     let separation = difference.separation(normal);
     let depth = -separation.min(0.0);
-    // Shallow overlaps are taken along the faces that the shapes turn to each other. The search for the way out of deep ones ends early.
+    // Shallow overlaps are taken along the faces that the shapes turn to each other. The search for the way out of deep
+    // ones ends early.
     let slack = exact + depth.min(super::SHALLOW * difference.size) + 1e-2 * depth;
     let slow = slow_search(difference, grid);
     if !(separation >= slow - slack) {
@@ -315,15 +319,16 @@ fn random_pairs_meet_where_a_slow_search_says() {
 /// Pairs among the million that met beside the right place, or short of it, by the numbers that place them.
 #[test]
 fn pairs_that_were_wrong_once_meet_where_a_slow_search_says() {
-    // What is across the direction of capsules and edges is so short against the distance that its square is rounding: the length stays the
-    // same while the direction still turns.
+    // What is across the direction of capsules and edges is so short against the distance that its square is rounding:
+    // the length stays the same while the direction still turns.
     let turned = [0xab8b_fc3c_9d08_5595, 0x9042_fb82_7f4b_df54, 0x859c_4609_c476_c968];
     let overhanging = [0x4a10_e984_a843_2373, 0x38e3_1458_581b_ed25];
     // The middle lines of nearly parallel capsules cross.
     let crossed = [0x3ca7_f829_b3eb_62b1, 0x6d87_415b_9947_f8df, 0x1ccc_33eb_9c7f_9c56];
     // Cones are as deep in each other along the side of the one as along that of the other.
     let even = [0x72ca_9570_da43_19d6, 0x0d2d_2a84_f092_6cc9];
-    // A capsule whose line is across a plate, and as good as on an edge of the difference: points on that edge make no face.
+    // A capsule whose line is across a plate, and as good as on an edge of the difference: points on that edge make no
+    // face.
     let across = [0x0d22_ba34_a0bf_30c7];
     let mut trial = Trial::new(&mut Random(1));
     let seeds = [&turned[..], &overhanging, &crossed, &even, &across].concat();

@@ -1,8 +1,8 @@
 //! The factor of a long tree's mass matrix, whose cost is linear in the number of links.
 //!
-//! The packed rows of [`super`] hold an entry for each ancestor of each degree of freedom: for a chain of n links n² of them, which cost n³ to
-//! factor. The same M = Lᵀ D L follows from articulated-body inertias (Featherstone 2008, 7.3; Rodriguez, Jain and Kreutz-Delgado 1991), from
-//! the leaves to the root:
+//! The packed rows of [`super`] hold an entry for each ancestor of each degree of freedom: for a chain of n links n² of
+//! them, which cost n³ to factor. The same M = Lᵀ D L follows from articulated-body inertias (Featherstone 2008, 7.3;
+//! Rodriguez, Jain and Kreutz-Delgado 1991), from the leaves to the root:
 //!
 //! ```text
 //! U_i = I_i s_i,   d_i = s_i · U_i + (rotor and damping),   g_i = U_i / d_i
@@ -11,8 +11,8 @@
 //! a = L⁻¹ w:  a_i = w_i - g_i · A_parent,   A_i = A_parent + s_i a_i   from the root to the leaves
 //! ```
 //!
-//! Inertias and axes are about the joint's own origin, in world axes: far from the common point of the tree the inertia of a small link would be the
-//! difference of large numbers.
+//! Inertias and axes are about the joint's own origin, in world axes: far from the common point of the tree the inertia
+//! of a small link would be the difference of large numbers.
 
 use bevy_math::DVec3;
 
@@ -43,7 +43,8 @@ impl Tree {
         self.eliminate(diagonal, x);
     }
 
-    /// x ← M⁻¹ (x - b) of a long tree, from efforts to accelerations, where [`Tree::set_motion`] has it and at the velocity that that took. Nothing pushes it.
+    /// x ← M⁻¹ (x - b) of a long tree, from efforts to accelerations, where [`Tree::set_motion`] has it and at the
+    /// velocity that that took. Nothing pushes it.
     pub(crate) fn accelerate_long(&mut self, gravity: DVec3, x: &mut [f64]) {
         self.begin_long();
         self.set_bias_forces(gravity);
@@ -80,7 +81,8 @@ impl Tree {
         }
     }
 
-    /// The forces that move the links as gravity and their velocities do while no joint accelerates (Featherstone 2008, 5.3).
+    /// The forces that move the links as gravity and their velocities do while no joint accelerates (Featherstone 2008,
+    /// 5.3).
     fn set_bias_forces(&mut self, gravity: DVec3) {
         let (topology, work) = (&self.topology, &mut self.work);
         let LongTree { inertias, forces, motions, .. } = &mut work.long;
@@ -107,7 +109,8 @@ impl Tree {
         }
     }
 
-    /// Factors the matrix from the leaves to the root, and takes x to L⁻ᵀ (x - what the forces of the links are along the axes).
+    /// Factors the matrix from the leaves to the root, and takes x to L⁻ᵀ (x - what the forces of the links are along
+    /// the axes).
     fn eliminate(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
         let (topology, work) = (&self.topology, &mut self.work);
         let LongTree { rows, inertias, forces, .. } = &mut work.long;
@@ -214,8 +217,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A tree of boxes at random: branches, all kinds of joints, springs, dampers and rotors; its root floats or is fixed. With joints that close loops, if
-    /// so wanted.
+    /// A tree of boxes at random: branches, all kinds of joints, springs, dampers and rotors; its root floats or is
+    /// fixed. With joints that close loops, if so wanted.
     pub(crate) fn mechanism(random: &mut Stream, links: usize, closes: bool) -> Mechanism {
         let robot = Some(RobotId::new(0));
         let mut mechanism = Mechanism { gravity: GRAVITY, ..Mechanism::default() };
@@ -329,7 +332,8 @@ pub(crate) mod tests {
         dense
     }
 
-    /// The largest residual of M x = right, as a share of the largest terms of its row: what rounding makes of them does not depend on the condition of M.
+    /// The largest residual of M x = right, as a share of the largest terms of its row: what rounding makes of them
+    /// does not depend on the condition of M.
     fn residual(matrix: &[Vec<f64>], x: &[f64], right: &[[f64; 2]]) -> f64 {
         let largest = x.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
         let rows = matrix.iter().zip(right).map(|(row, [one, other])| {
@@ -351,7 +355,8 @@ pub(crate) mod tests {
         })
     }
 
-    /// The residuals of solutions: free motion with its bias, then with damping and a link that is held back, at once and anew.
+    /// The residuals of solutions: free motion with its bias, then with damping and a link that is held back, at once
+    /// and anew.
     fn residuals_of_solves([short, long]: &mut [Tree; 2], random: &mut Stream) -> [f64; 3] {
         let freedom = short.topology.freedom;
         let efforts = numbers(random, freedom);

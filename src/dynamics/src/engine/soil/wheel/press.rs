@@ -1,6 +1,6 @@
-//! How a wheel presses the soil along its way, which stays where it is: nodes keep where its surface is, from which all pressure is gone. The rim
-//! finds it there in whichever direction it rolls, stands or slides, in front and behind by the same rule: soil yields where it is pressed on, and recoils
-//! by p/k_e where the rim draws back.
+//! How a wheel presses the soil along its way, which stays where it is: nodes keep where its surface is, from which all
+//! pressure is gone. The rim finds it there in whichever direction it rolls, stands or slides, in front and behind by
+//! the same rule: soil yields where it is pressed on, and recoils by p/k_e where the rim draws back.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,8 @@ const NODES_A_RADIUS: f64 = 32.0;
 pub(super) const WAY: usize = 128;
 /// Going on by less than this in a substep, m, is none: what stands and trembles has the soil pressed in each substep.
 const ROLLS: f64 = 1e-6;
-/// All places of the quadrature in front of the peak are farther from it than this part of the angle to the entry: half of 0.134, where half of that angle has
-/// not come to yield.
+/// All places of the quadrature in front of the peak are farther from it than this part of the angle to the entry: half
+/// of 0.134, where half of that angle has not come to yield.
 const NEAREST: f64 = 0.065;
 
 /// How far a wheel has rolled, as parts of the length of its contact.
@@ -30,14 +30,15 @@ const NEAREST: f64 = 0.065;
 pub(super) struct Travel {
     /// 1 where it has rolled forwards by all of that, -1 backwards, 0 where it was let down.
     rolled: f64,
-    /// How much of that it has taken back since, as what it pressed ahead lets go: what rolls on again takes back this first, so that a wheel that trembles
-    /// is where it was.
+    /// How much of that it has taken back since, as what it pressed ahead lets go: what rolls on again takes back this
+    /// first, so that a wheel that trembles is where it was.
     back: f64,
     /// How many recoils it has skidded back before.
     skidded: f64,
 }
 
-/// What skids back without turning lets go of what it pressed in so many recoils: one for what is ahead, and one for what comes to bear behind.
+/// What skids back without turning lets go of what it pressed in so many recoils: one for what is ahead, and one for
+/// what comes to bear behind.
 const SKIDS: f64 = 2.0;
 
 impl Travel {
@@ -46,8 +47,9 @@ impl Travel {
         self.rolled - self.back.copysign(self.rolled)
     }
 
-    /// Comes on by so much, m, of which the rim turns by a part. What turns back has its peak below it as soon as what it pressed ahead has let go, after the
-    /// `recoil`. What skids back without turning first lets all of that go ([`SKIDS`]): a peak that moved with each tremble of a braked wheel would press soil on and on.
+    /// Comes on by so much, m, of which the rim turns by a part. What turns back has its peak below it as soon as what
+    /// it pressed ahead has let go, after the `recoil`. What skids back without turning first lets all of that go
+    /// ([`SKIDS`]): a peak that moved with each tremble of a braked wheel would press soil on and on.
     pub(super) fn go(self, [way, turns]: [f64; 2], length: f64, recoil: impl Fn() -> f64) -> Self {
         let Self { rolled, back, skidded } = self;
         let onwards = if rolled < 0.0 { -way } else { way };
@@ -73,8 +75,8 @@ impl Travel {
 }
 
 impl Wheel {
-    /// Comes on along the way. Presses its nodes where a strip was before, unless it rolls on and all that is in front of its peak
-    /// goes deeper: there soil yields, and need not know more than how deep it is.
+    /// Comes on along the way. Presses its nodes where a strip was before, unless it rolls on and all that is in front
+    /// of its peak goes deeper: there soil yields, and need not know more than how deep it is.
     pub(super) fn turn_up(&mut self, law: &Law, yields: bool) {
         let travelled = self.came * self.radius;
         for strip in 0..STRIPS {
@@ -92,15 +94,15 @@ impl Wheel {
         (self.state.centre, self.came) = (Some(self.centre), 0.0);
     }
 
-    /// How far a wheel that is so deep turns back until what it pressed ahead has let go, m: that recoils by p/k_e, and the rim rises from it as steeply
-    /// as it goes down there.
+    /// How far a wheel that is so deep turns back until what it pressed ahead has let go, m: that recoils by p/k_e, and
+    /// the rim rises from it as steeply as it goes down there.
     pub(super) fn recoil(&self, patch: &Patch, sunk: f64) -> f64 {
         let Pressure { elastic, .. } = patch.law.pressure;
         (patch.law.pressure.at(sunk, 0.0).0 / (elastic * reach(sunk / self.radius))).max(ROLLS)
     }
 
-    /// Where the surface of soil is so many radii ahead of where the centre was, m; 0 where it is new. Between nodes it is as round as the rim: straight lines
-    /// between them would be off by more than pressed soil gives way.
+    /// Where the surface of soil is so many radii ahead of where the centre was, m; 0 where it is new. Between nodes it
+    /// is as round as the rim: straight lines between them would be off by more than pressed soil gives way.
     #[inline(always)]
     pub(super) fn surface(&self, strip: usize, ahead: Lanes) -> Lanes {
         let place = ahead * NODES_A_RADIUS + self.state.way;
@@ -114,7 +116,8 @@ impl Wheel {
         select_above(one.fast_min(other), Lanes::ZERO, surface, Lanes::ZERO)
     }
 
-    /// The same of places so many radii ahead of the centre, as a depth that counts for the pressure, which is by so much less than that of the places.
+    /// The same of places so many radii ahead of the centre, as a depth that counts for the pressure, which is by so
+    /// much less than that of the places.
     #[inline(always)]
     pub(super) fn surface_below(&self, law: &Law, strip: usize, depths: &Depths, ahead: Lanes, lower: Lanes) -> Lanes {
         let ahead = ahead + self.came;
@@ -168,7 +171,8 @@ fn rise(ahead: Lanes) -> Lanes {
 mod tests {
     use super::{SKIDS, Travel};
 
-    /// A wheel that trembles is where it was; one that turns back has its peak below it after the recoil, where it skids after two more.
+    /// A wheel that trembles is where it was; one that turns back has its peak below it after the recoil, where it
+    /// skids after two more.
     #[test]
     fn what_trembles_has_its_peak_where_it_was() {
         let (length, recoil) = (0.1, 1e-4);

@@ -18,17 +18,18 @@ use crate::{
     soil::Arc,
 };
 
-/// Nodes around the rim: between them shear stress is linear, which at a degree is right to 1e-3 of it on the stiffest soils.
+/// Nodes around the rim: between them shear stress is linear, which at a degree is right to 1e-3 of it on the stiffest
+/// soils.
 const NODES: usize = 360;
 pub(super) const GROUPS: usize = NODES / LANES;
 const STEP: f64 = std::f64::consts::TAU / NODES as f64;
-/// Nodes of the rim are sheared when the wheel has turned by this, rad, or the rim has slid by this part of the shear modulus: what a node has
-/// slid in between is the same law's, straight on.
+/// Nodes of the rim are sheared when the wheel has turned by this, rad, or the rim has slid by this part of the shear
+/// modulus: what a node has slid in between is the same law's, straight on.
 const TURNS: f64 = 0.5 * STEP;
 const SLIDES: f64 = 0.05;
 
-/// How far the nodes of a strip have slid since they were sheared, m: along the rim all of them by the same, and those at 0 and 90 degrees by
-/// more; and so across.
+/// How far the nodes of a strip have slid since they were sheared, m: along the rim all of them by the same, and those
+/// at 0 and 90 degrees by more; and so across.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Slide {
     turns: f64,
@@ -55,7 +56,8 @@ impl Slide {
 }
 
 impl Wheel {
-    /// The mobilised part of the strength at angles: between two nodes, or between one and where soil that is not sheared comes in.
+    /// The mobilised part of the strength at angles: between two nodes, or between one and where soil that is not
+    /// sheared comes in.
     #[inline(always)]
     pub(super) fn mobilised(
         &self,
@@ -69,7 +71,8 @@ impl Wheel {
         let below = floor(place);
         let part = place - below;
         let ahead = angle * arc.sign;
-        // How much the node behind and the one ahead count: where one of them is out of the soil, and at the entry soil that is not sheared.
+        // How much the node behind and the one ahead count: where one of them is out of the soil, and at the entry soil
+        // that is not sheared.
         let [near, far] = if arc.sign > 0.0 { [Lanes::ONE - part, part] } else { [part, Lanes::ONE - part] };
         let (low, high) = (ahead - far * STEP, ahead + near * STEP);
         let [near, far] = if largest(high) > arc.entry || least(low) < arc.exit {
@@ -91,8 +94,8 @@ impl Wheel {
         self.slid_on(strip, arc, before, earlier, from_first, per_modulus)
     }
 
-    /// What is mobilised at angles, with these cosines and sines from the first node, now that a strip has slid on. What has come in since then
-    /// has done so for a part of the way.
+    /// What is mobilised at angles, with these cosines and sines from the first node, now that a strip has slid on.
+    /// What has come in since then has done so for a part of the way.
     #[inline(always)]
     fn slid_on(
         &self,
@@ -110,8 +113,8 @@ impl Wheel {
         slide_on(before, slide, per_modulus, Lanes::ONE).mobilised
     }
 
-    /// Takes down how the rim slides in a substep with this mean twist. Where that goes back on the way since its nodes were sheared, these are
-    /// sheared first: soil remembers a turn.
+    /// Takes down how the rim slides in a substep with this mean twist. Where that goes back on the way since its nodes
+    /// were sheared, these are sheared first: soil remembers a turn.
     pub(super) fn slide(&mut self, patch: &Patch, mean: &Spatial, h: f64) {
         let reach = self.radius + patch.law.grousers;
         let turns = mean.angular().dot(self.axle);

@@ -49,8 +49,9 @@ mod tests {
     use super::*;
     use crate::engine::solvers::problem::Law;
 
-    /// Two rows of 1 kg, held, along directions at an angle whose cosine is 0.9: sweeps leave 0.81 of what is lacking. After three of them the sum of
-    /// the series is the solution, but for rounding; of changes that are no series nothing is added up.
+    /// Two rows of 1 kg, held, along directions at an angle whose cosine is 0.9: sweeps leave 0.81 of what is lacking.
+    /// After three of them the sum of the series is the solution, but for rounding; of changes that are no series
+    /// nothing is added up.
     #[test]
     fn the_sum_of_a_series_is_the_solution() {
         let cosine = 0.9f64;

@@ -6,17 +6,18 @@
 //! by_v x + by_u Yᵀ dw + by_nu y + by_normal x_n = right,    dw = sum of rho Y x
 //! ```
 //!
-//! and one more equation leads along the tangent of the curve. The first gives x in terms of dw, y and, for a disc, of its normal row, which
-//! comes before it. What remains are as many equations as the bodies have unknowns, and one: far fewer than rows where contacts are many.
-//! Where a contact sticks, by_v is no more than the shift of its diagonal, so that dw is found to some six digits; the next
-//! correction brings the rest.
+//! and one more equation leads along the tangent of the curve. The first gives x in terms of dw, y and, for a disc, of
+//! its normal row, which comes before it. What remains are as many equations as the bodies have unknowns, and one: far
+//! fewer than rows where contacts are many. Where a contact sticks, by_v is no more than the shift of its diagonal, so
+//! that dw is found to some six digits; the next correction brings the rest.
 
 use nalgebra::{Matrix3, Matrix3x6};
 
 use super::smooth::{Equations, Part, Slope};
 use crate::engine::{algebra::elimination::eliminate, solvers::problem::Problem};
 
-/// How the v of a block follows: constant - by_u Yᵀ dw - by_nu y, and for a disc - by_normal times what Yᵀ dw takes from its normal row.
+/// How the v of a block follows: constant - by_u Yᵀ dw - by_nu y, and for a disc - by_normal times what Yᵀ dw takes
+/// from its normal row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Response {
     constant: [f64; 3],
@@ -44,8 +45,8 @@ impl Linear {
         unknowns * unknowns * (unknowns / 3.0 + 1.0) + problem.blocks.iter().map(|b| block(b.length)).sum::<f64>()
     }
 
-    /// Solves for the change (x, y) that changes the value of the equations by `right`, and leads `along` the tangent where x is in terms
-    /// of `scale`, as it is in the solution. `None` if there is none.
+    /// Solves for the change (x, y) that changes the value of the equations by `right`, and leads `along` the tangent
+    /// where x is in terms of `scale`, as it is in the solution. `None` if there is none.
     pub(super) fn solve(
         &mut self,
         problem: &Problem,

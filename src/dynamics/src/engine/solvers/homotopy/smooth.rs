@@ -1,22 +1,23 @@
 //! The laws of all blocks as one smoothed system of equations, for the homotopy solver ([`super`]).
 //!
-//! With u' = u + |u_t| n, sliding is orthogonality: the impulse lies in the cone K, u' in its dual, and l · u' = 0 (De Saxcé
-//! and Feng 1998). That is v = P(v - u'), where P is the projection on K and v = l / rho the impulse in terms of velocity; rho is
-//! one over the mean of the block's own diagonal. An interval, or a disc whose radius grows with a normal impulse, stands in place
-//! of K for the other laws.
+//! With u' = u + |u_t| n, sliding is orthogonality: the impulse lies in the cone K, u' in its dual, and l · u' = 0 (De
+//! Saxcé and Feng 1998). That is v = P(v - u'), where P is the projection on K and v = l / rho the impulse in terms of
+//! velocity; rho is one over the mean of the block's own diagonal. An interval, or a disc whose radius grows with a
+//! normal impulse, stands in place of K for the other laws.
 //!
 //! P takes the positive part of the two eigenvalues n ± |t| of (n, t). Smoothing replaces the positive part of x by
-//! (x + sqrt(x² + 4 nu²)) / 2 (Chen, Harker, Kanzow and Smale; Fukushima, Luo and Tseng 2002) and |u_t| by sqrt(u_t² + nu²) - nu, and
-//! adds nu v / u_0 to u, where u_0 is the fastest velocity without impulses. For large nu that term dominates: the solution is
-//! unique and near v = sqrt(nu u_0) n. At nu = 0 the equations are the law.
+//! (x + sqrt(x² + 4 nu²)) / 2 (Chen, Harker, Kanzow and Smale; Fukushima, Luo and Tseng 2002) and |u_t| by sqrt(u_t² +
+//! nu²) - nu, and adds nu v / u_0 to u, where u_0 is the fastest velocity without impulses. For large nu that term
+//! dominates: the solution is unique and near v = sqrt(nu u_0) n. At nu = 0 the equations are the law.
 //!
-//! A block's impulse moves the others only by what it adds to w, the sum of Y l over all blocks. So the value of its equations changes by
-//! its own v, by u, which Yᵀ w gives it, and by ln nu, and no matrix over all rows is formed ([`super::linear`]).
+//! A block's impulse moves the others only by what it adds to w, the sum of Y l over all blocks. So the value of its
+//! equations changes by its own v, by u, which Yᵀ w gives it, and by ln nu, and no matrix over all rows is formed
+//! ([`super::linear`]).
 
 use crate::engine::solvers::problem::{Law, Problem};
 
-/// Added to the diagonal of every row, relative: keeps impulses bounded where contacts press against each other. It changes a
-/// velocity by this part, far below the accepted residual.
+/// Added to the diagonal of every row, relative: keeps impulses bounded where contacts press against each other. It
+/// changes a velocity by this part, far below the accepted residual.
 const SHIFT: f64 = 1e-10;
 
 /// What the impulse of a block is projected on.
@@ -45,7 +46,8 @@ pub(super) struct Part {
     pub(super) slope: Slope,
 }
 
-/// How the value of a block's equations changes: by its v, by its u with v as it is, by ln nu, and by v of the normal row of a disc.
+/// How the value of a block's equations changes: by its v, by its u with v as it is, by ln nu, and by v of the normal
+/// row of a disc.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slope {
     pub(super) by_v: [[f64; 3]; 3],
@@ -117,7 +119,8 @@ impl Equations {
         self.fastest = parts.iter().flat_map(|part| part.bias).fold(0.0f64, |most, u| most.max(u.abs()));
     }
 
-    /// Goes from zero to about where the solution is for a nu `far` times the fastest velocity. `None` if nothing moves.
+    /// Goes from zero to about where the solution is for a nu `far` times the fastest velocity. `None` if nothing
+    /// moves.
     pub(super) fn start(&self, far: f64, at: &mut [f64]) -> Option<()> {
         if !(self.fastest > 0.0 && self.fastest.is_finite()) {
             return None;
@@ -178,7 +181,8 @@ impl Equations {
         if finite { self.value.iter().fold(0.0, |most, value| value.abs().max(most)) } else { f64::INFINITY }
     }
 
-    /// Writes the impulses of the blocks after [`Self::residual`]: the projections themselves, so that an open block has none.
+    /// Writes the impulses of the blocks after [`Self::residual`]: the projections themselves, so that an open block
+    /// has none.
     pub(super) fn write_impulses(&self, problem: &mut Problem, v: &[f64]) {
         for part in &self.parts {
             let mut l = [0.0; 3];
@@ -200,8 +204,8 @@ impl Part {
         if let Set::Disc(normal, _) = self.set { Some(normal) } else { None }
     }
 
-    /// Value of the equations at its v and u, and their slope. `own` is what u grows by with v, and `by_ln_nu` what that grows by with ln nu;
-    /// `normal` is v of a disc's normal row.
+    /// Value of the equations at its v and u, and their slope. `own` is what u grows by with v, and `by_ln_nu` what
+    /// that grows by with ln nu; `normal` is v of a disc's normal row.
     fn set_slope(&mut self, v: [f64; 3], u: [f64; 3], own: [f64; 3], normal: f64, nu: f64, by_ln_nu: f64) -> [f64; 3] {
         // The normal velocity that the cone is given has the speed of sliding added.
         let speed = (u[1] * u[1] + u[2] * u[2] + nu * nu).sqrt();

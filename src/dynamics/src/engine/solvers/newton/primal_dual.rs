@@ -283,8 +283,9 @@ impl BlockIterate {
 mod tests {
     use super::*;
 
-    /// A body of 1 kg that two rows hold which contradict each other by 6e-9 m/s: less than what counts as motion, so that is rest, and the
-    /// load stays shared about as it was. By 6e-7 m/s they do not come to rest, and one pulls against the other.
+    /// A body of 1 kg that two rows hold which contradict each other by 6e-9 m/s: less than what counts as motion, so
+    /// that is rest, and the load stays shared about as it was. By 6e-7 m/s they do not come to rest, and one pulls
+    /// against the other.
     #[test]
     fn what_contradicts_itself_by_less_than_motion_is_left_at_rest() {
         for (apart, rests) in [(6e-9, true), (6e-7, false)] {
