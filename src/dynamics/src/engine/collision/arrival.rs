@@ -1,39 +1,41 @@
-//! When shapes meet that fly towards each other.
+//! Time until two approaching shapes touch.
 
 use super::{
     Collider, GROUND_BITS, MAX_GROUNDS,
-    geom::{MARGIN, Moving},
+    geom::{MovingShape, SEARCH_MARGIN},
     narrow,
 };
 use crate::engine::state::tree::Tree;
 
 impl Collider {
-    /// In how many seconds two shapes, by the key of their contacts, first meet where they are and at the velocities
-    /// that they have: of all points of contact that approach faster than `slowest`. Less than zero where they are in
-    /// each other, infinite where nothing within `h` seconds approaches.
-    pub(crate) fn arrival(&mut self, key: u64, trees: &[Tree], h: f64, slowest: f64) -> f64 {
+    /// Time until two shapes first touch at their present poses and velocities, s. `key` is the key of their contacts.
+    ///
+    /// Only points of contact that approach faster than `slowest`, m/s, count. The time is negative where the shapes
+    /// overlap, and infinite where nothing approaches within `h` seconds.
+    pub(crate) fn time_to_contact(&mut self, key: u64, trees: &[Tree], h: f64, slowest: f64) -> f64 {
         let shape = |index: u64| {
             let geom = &self.model.geoms[index as usize];
             let tree = &trees[geom.side.tree];
             let link = &tree.work.links[geom.side.link];
-            Moving { geom, centre: link.position + link.matrix * geom.offset, tree }
+            MovingShape { geom, centre: link.position + link.matrix * geom.offset, tree }
         };
         let (first, second) = match (key >> 32).checked_sub(1) {
             Some(first) => (Some(shape(first)), shape(key & 0xffff_ffff)),
             None => (None, shape(key >> GROUND_BITS)),
         };
-        let ahead = MARGIN + h * (second.speed() + first.map_or(0.0, |first| first.speed()));
+        let ahead =
+            SEARCH_MARGIN + h * (second.max_approach_speed() + first.map_or(0.0, |first| first.max_approach_speed()));
         let (memory, hits) = (&mut self.memory, &mut self.hits);
         hits.clear();
         match first {
-            Some(first) => narrow::of_pair(&first.placed(), &second.placed(), ahead, memory, hits),
+            Some(first) => narrow::contacts_of_pair(&first.placed_shape(), &second.placed_shape(), ahead, memory, hits),
             None => {
                 let ground = &self.model.grounds[key as usize % MAX_GROUNDS];
-                ground.touch(&second.placed(), ahead, memory, hits);
+                ground.add_contacts(&second.placed_shape(), ahead, memory, hits);
             }
         }
         let arrivals = hits.iter().filter_map(|hit| {
-            let velocity = |shape: &Moving| shape.tree.velocity_at(shape.geom.side.link, hit.point);
+            let velocity = |shape: &MovingShape| shape.tree.velocity_at(shape.geom.side.link, hit.point);
             let relative = velocity(&second) - first.as_ref().map_or(bevy_math::DVec3::ZERO, velocity);
             let approach = -hit.normal.dot(relative);
             (approach > slowest).then(|| hit.gap / approach)

@@ -1,9 +1,9 @@
-//! Which shapes may meet in a step: those whose boxes do.
+//! Broad phase: pairs of shapes whose bounding boxes overlap.
 //!
-//! Around each box lies a roomier one that holds it for some steps. Pairs of shapes whose roomy boxes meet are
-//! candidates; they are found by a sweep along x over the trees, shape by shape where the boxes of two trees meet, and
-//! only when a shape leaves its roomy box. A step looks at the boxes of the candidates. Since these are all pairs that
-//! can meet, how old they are changes no result.
+//! Each box has a padded box around it that contains it for several steps. Pairs of shapes whose padded boxes overlap
+//! are the candidates. A sweep along x over the trees finds them, shape by shape where the boxes of two trees overlap.
+//! The sweep is repeated only when a shape leaves its padded box; a step tests the boxes of the candidates. The
+//! candidates include every pair that can meet, so their age does not change the result.
 
 use std::cmp::Ordering;
 
@@ -11,39 +11,44 @@ use bevy_math::DVec3;
 
 use super::{
     Model,
-    geom::{Bounds, MARGIN, Placement},
+    geom::{Bounds, Placement, SEARCH_MARGIN},
 };
 use crate::engine::state::tree::Tree;
 
-/// How much room a box has on each side: this part of the shape's size, and what its motion takes in so many steps.
-/// Where 1000 bodies fall side by side, a sweep is made every twelfth step and costs as much as a look at all
-/// candidates in six.
-const ROOM: f64 = 0.1;
+/// Padding of a box on each side: this fraction of the size of its shape, plus the distance that the shape moves in
+/// [`STEPS_OF_MOTION`] steps.
+///
+/// With 1000 bodies falling side by side, there is a sweep in every twelfth step, which costs as much as testing all
+/// candidates in six steps.
+const BOX_PADDING: f64 = 0.1;
 const STEPS_OF_MOTION: f64 = 8.0;
 
-/// The candidates, and the memory to find them.
+/// Candidate pairs, and the buffers to find them.
 #[derive(Debug)]
 pub(super) struct BroadPhase {
-    /// The roomy box of each shape; what left its own since the last sweep makes them old.
-    roomy: Vec<Bounds>,
-    is_old: bool,
-    /// Pairs of shapes whose roomy boxes meet, in order.
+    /// Padded box of each shape, from the last sweep.
+    padded: Vec<Bounds>,
+    /// True after a shape has left its padded box.
+    is_outdated: bool,
+    /// Pairs of shapes whose padded boxes overlap, sorted.
     candidates: Vec<(u32, u32)>,
-    /// The trees in the order of the lower ends of their boxes along x, and these boxes in that order.
+    /// Trees, sorted by the lower ends of their boxes along x.
     order: Vec<usize>,
+    /// Box of each tree, by its index.
     boxes: Vec<Bounds>,
+    /// The boxes in the order of `order`.
     swept: Vec<Bounds>,
-    /// Memory to sort the candidates.
+    /// Buffers to sort the candidates: their unsorted copy, and where those of each first shape start.
     unsorted: Vec<(u32, u32)>,
     places: Vec<usize>,
 }
 
 impl BroadPhase {
-    /// Of so many trees and shapes.
+    /// A broad phase for this number of trees and of shapes.
     pub(super) fn new(trees: usize, shapes: usize) -> Self {
         Self {
-            roomy: vec![Bounds::NOTHING; shapes],
-            is_old: true,
+            padded: vec![Bounds::NOTHING; shapes],
+            is_outdated: true,
             candidates: Vec::new(),
             order: (0..trees).collect(),
             boxes: vec![Bounds::NOTHING; trees],
@@ -53,13 +58,13 @@ impl BroadPhase {
         }
     }
 
-    /// Notes where a shape is now.
+    /// Outdates the candidates if the present box of a shape is not inside its padded box.
     #[inline]
-    pub(super) fn note(&mut self, shape: usize, bounds: &Bounds) {
-        self.is_old |= !self.roomy[shape].holds(bounds);
+    pub(super) fn check_padded_box(&mut self, shape: usize, bounds: &Bounds) {
+        self.is_outdated |= !self.padded[shape].contains(bounds);
     }
 
-    /// Finds the pairs of shapes whose boxes meet and of which one is awake, in order.
+    /// Finds all pairs of shapes whose boxes overlap and of which at least one is awake, sorted.
     pub(super) fn find_pairs(
         &mut self,
         model: &Model,
@@ -68,22 +73,23 @@ impl BroadPhase {
         h: f64,
         found: &mut Vec<(usize, usize)>,
     ) {
-        if self.is_old {
+        if self.is_outdated {
             for (shape, geom) in model.geoms.iter().enumerate() {
-                let bounds = model.extents[shape].place(&trees[geom.side.tree], h).bounds;
-                let motion = 0.5 * (bounds.high - bounds.low) - DVec3::splat(0.5 * MARGIN + geom.size());
-                let room = if geom.moves { motion * (0.5 * STEPS_OF_MOTION) + ROOM * geom.size() } else { DVec3::ZERO };
-                let roomy = Bounds { low: bounds.low - room, high: bounds.high + room };
-                // What waits or sleeps may have been placed some time ago.
-                self.roomy[shape] = roomy.with(&placements[shape].bounds);
+                let bounds = model.extents[shape].placement(&trees[geom.side.tree], h).bounds;
+                let motion = 0.5 * (bounds.high - bounds.low) - DVec3::splat(0.5 * SEARCH_MARGIN + geom.size());
+                let padding =
+                    if geom.moves { motion * (0.5 * STEPS_OF_MOTION) + BOX_PADDING * geom.size() } else { DVec3::ZERO };
+                let padded = Bounds { low: bounds.low - padding, high: bounds.high + padding };
+                // A suspended or sleeping shape may have its box from an earlier step.
+                self.padded[shape] = padded.union(&placements[shape].bounds);
             }
             self.find_candidates(model, usize::MAX);
-            self.is_old = false;
+            self.is_outdated = false;
         }
-        self.pick(model, trees, placements, found);
+        self.keep_overlapping(model, trees, placements, found);
     }
 
-    /// The same without a look ahead, about as many as `most` at most.
+    /// Like [`Self::find_pairs`] without looking ahead, and with about `most` candidates at most.
     pub(super) fn find_some(
         &mut self,
         model: &Model,
@@ -92,14 +98,20 @@ impl BroadPhase {
         most: usize,
         found: &mut Vec<(usize, usize)>,
     ) {
-        self.roomy.iter_mut().zip(&*placements).for_each(|(roomy, placement)| *roomy = placement.bounds);
+        self.padded.iter_mut().zip(&*placements).for_each(|(padded, placement)| *padded = placement.bounds);
         self.find_candidates(model, most);
-        self.is_old = true;
-        self.pick(model, trees, placements, found);
+        self.is_outdated = true;
+        self.keep_overlapping(model, trees, placements, found);
     }
 
-    /// Picks the candidates whose boxes meet as small as they can be.
-    fn pick(&self, model: &Model, trees: &[Tree], placements: &mut [Placement], found: &mut Vec<(usize, usize)>) {
+    /// Adds the candidates whose tightened boxes overlap, one of each pair being awake and none suspended.
+    fn keep_overlapping(
+        &self,
+        model: &Model,
+        trees: &[Tree],
+        placements: &mut [Placement],
+        found: &mut Vec<(usize, usize)>,
+    ) {
         found.clear();
         for &(a, b) in &self.candidates {
             let (a, b) = (a as usize, b as usize);
@@ -109,8 +121,8 @@ impl BroadPhase {
             let (one, two) = (&model.geoms[a], &model.geoms[b]);
             let [first, second] = [one, two].map(|geom| &trees[geom.side.tree]);
             if (first.is_awake() || second.is_awake()) && !first.is_suspended() && !second.is_suspended() {
-                one.tighten(&mut placements[a], first);
-                two.tighten(&mut placements[b], second);
+                one.tighten_bounds(&mut placements[a], first);
+                two.tighten_bounds(&mut placements[b], second);
                 if placements[a].bounds.meets(&placements[b].bounds) {
                     found.push((a, b));
                 }
@@ -118,13 +130,13 @@ impl BroadPhase {
         }
     }
 
-    /// Finds about as many candidates as `most` at most.
+    /// Sweeps along x, and stops when there are about `most` candidates.
     fn find_candidates(&mut self, model: &Model, most: usize) {
         for (around, own) in self.boxes.iter_mut().zip(model.starts.windows(2)) {
-            *around = self.roomy[own[0]..own[1]].iter().fold(Bounds::NOTHING, Bounds::with);
+            *around = self.padded[own[0]..own[1]].iter().fold(Bounds::NOTHING, Bounds::union);
         }
         let boxes = &self.boxes;
-        insert_in_order(&mut self.order, |&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
+        insertion_sort(&mut self.order, |&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
         self.swept.clear();
         self.swept.extend(self.order.iter().map(|&tree| boxes[tree]));
         self.candidates.clear();
@@ -133,19 +145,19 @@ impl BroadPhase {
                 break;
             }
             if model.self_colliding[first] {
-                candidates_of(model, &self.roomy, first, first, &mut self.candidates);
+                add_candidates(model, &self.padded, first, first, &mut self.candidates);
             }
             let following = self.swept[place + 1..].iter().zip(&self.order[place + 1..]);
             for (other, &second) in following.take_while(|(other, _)| !(other.low.x > around.high.x)) {
                 if around.meets(other) {
-                    candidates_of(model, &self.roomy, first.min(second), first.max(second), &mut self.candidates);
+                    add_candidates(model, &self.padded, first.min(second), first.max(second), &mut self.candidates);
                 }
             }
         }
         self.sort_candidates(model.geoms.len());
     }
 
-    /// Sorts the candidates by counting those of each first shape, and then by their second.
+    /// Sorts the candidates: a counting sort by their first shape, then an insertion sort by their second.
     fn sort_candidates(&mut self, shapes: usize) {
         let Self { candidates, places, unsorted, .. } = self;
         places.clear();
@@ -160,26 +172,26 @@ impl BroadPhase {
             candidates[*place] = pair;
             *place += 1;
         }
-        insert_in_order(candidates, Ord::cmp);
+        insertion_sort(candidates, Ord::cmp);
     }
 }
 
-/// Adds the pairs of shapes of two trees, or of one, that may meet and whose roomy boxes do.
-fn candidates_of(model: &Model, roomy: &[Bounds], first: usize, second: usize, candidates: &mut Vec<(u32, u32)>) {
+/// Adds the pairs of shapes of two trees, or of one tree, that may collide and whose padded boxes overlap.
+fn add_candidates(model: &Model, padded: &[Bounds], first: usize, second: usize, candidates: &mut Vec<(u32, u32)>) {
     let number = |shape: usize| u32::try_from(shape).expect("fewer shapes than memory could hold");
     for a in model.starts[first]..model.starts[first + 1] {
         let from = if first == second { a + 1 } else { model.starts[second] };
         for b in from..model.starts[second + 1] {
             let (one, two) = (&model.geoms[a], &model.geoms[b]);
-            if (one.moves || two.moves) && roomy[a].meets(&roomy[b]) && model.may_meet(one, two) {
+            if (one.moves || two.moves) && padded[a].meets(&padded[b]) && model.may_meet(one, two) {
                 candidates.push((number(a), number(b)));
             }
         }
     }
 }
 
-/// Sorts a list by insertion, in which few are far from their places.
-fn insert_in_order<T: Copy>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
+/// Insertion sort, for lists in which few elements are far from their sorted position.
+fn insertion_sort<T: Copy>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     for end in 1..list.len() {
         let (new, mut place) = (list[end], end);
         while place > 0 && order(&new, &list[place - 1]).is_lt() {

@@ -1,50 +1,55 @@
-//! Shapes that were found apart. How far they can have come towards each other since, by where they were and how they
-//! were turned then, says whether they may be near by now; until they may, they need not be looked at, as most
-//! neighbours in a heap that falls or rests. A look would find them apart again, so no result depends on what is known.
+//! Pairs of shapes that a search found apart, so that later steps can skip the search.
+//!
+//! The translation and rotation of both shapes since then bound how much nearer they can be. While that bound is below
+//! the distance, the narrow phase skips the pair. Most neighbours in a heap that falls or rests are such pairs. A
+//! search would find them apart again, so no result depends on these records.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
 
-use super::geom::Moving;
+use super::geom::MovingShape;
 
-/// Part of their size that shapes must be farther apart than is asked for: far above rounding.
-const SURE: f64 = 1e-6;
+/// Distance in excess of `ahead` that a pair needs to be skipped, as a fraction of the sum of its sizes: far above
+/// rounding.
+const ROUNDING_MARGIN: f64 = 1e-6;
 
-/// A pair of shapes, and how far apart they were at least when they were looked at.
+/// A pair of shapes, and a lower bound of their distance at their last search, m.
 #[derive(Debug, Clone, Copy)]
 struct Clearance {
     pair: (usize, usize),
     gap: f64,
-    /// From the centre of the first to that of the second, and how their links were turned.
+    /// Vector from the centre of the first shape to that of the second, m, and the rotations of their links, at that
+    /// search.
     offset: DVec3,
     rotations: [DQuat; 2],
 }
 
 impl Clearance {
-    /// How much nearer than then their surfaces can be. A point is moved by no more than twice the change of a unit
-    /// quaternion for each metre from the centre.
-    fn most_approach(&self, shapes: &[Moving; 2]) -> f64 {
+    /// Upper bound of the approach of the surfaces since that search, m. A rotation moves a point by at most twice the
+    /// change of the unit quaternion times its distance from the centre.
+    fn max_approach(&self, shapes: &[MovingShape; 2]) -> f64 {
         let turned = [0, 1].map(|k| 2.0 * (shapes[k].rotation() - self.rotations[k]).norm() * shapes[k].geom.size());
-        (offset(shapes) - self.offset).norm() + turned[0] + turned[1]
+        (centre_offset(shapes) - self.offset).norm() + turned[0] + turned[1]
     }
 }
 
-fn offset([first, second]: &[Moving; 2]) -> DVec3 {
+fn centre_offset([first, second]: &[MovingShape; 2]) -> DVec3 {
     second.centre - first.centre
 }
 
-/// What is known of pairs, in their order.
+/// Records of pairs, sorted by pair.
 #[derive(Debug, Default)]
 pub(super) struct Clearances {
     known: Vec<Clearance>,
-    /// How many of these come before the pair in question, and what the next step knows.
+    /// Number of records before the pair in question.
     before: usize,
+    /// Records for the next step.
     next: Vec<Clearance>,
 }
 
 impl Clearances {
-    /// Before the pairs are looked at in their order.
-    pub(super) fn begin(&mut self) {
+    /// Starts a step, whose pairs come in sorted order.
+    pub(super) fn start_step(&mut self) {
         std::mem::swap(&mut self.known, &mut self.next);
         self.next.clear();
         // Both grow to the same size, since lists that double in turn have no bound.
@@ -52,23 +57,23 @@ impl Clearances {
         self.before = 0;
     }
 
-    /// Whether shapes are known to be farther apart than `ahead`.
-    pub(super) fn parts(&mut self, pair: (usize, usize), shapes: &[Moving; 2], ahead: f64) -> bool {
+    /// True if the last record proves that the shapes are farther apart than `ahead`, m.
+    pub(super) fn prove_apart(&mut self, pair: (usize, usize), shapes: &[MovingShape; 2], ahead: f64) -> bool {
         self.before += self.known[self.before..].iter().take_while(|known| known.pair < pair).count();
         let Some(known) = self.known.get(self.before).filter(|known| known.pair == pair) else { return false };
         let sizes = shapes[0].geom.size() + shapes[1].geom.size();
-        let parts = known.gap - known.most_approach(shapes) > ahead + SURE * sizes;
+        let parts = known.gap - known.max_approach(shapes) > ahead + ROUNDING_MARGIN * sizes;
         if parts {
             self.next.push(*known);
         }
         parts
     }
 
-    /// Notes how far apart shapes were found to be at least.
-    pub(super) fn note(&mut self, pair: (usize, usize), shapes: &[Moving; 2], gap: f64) {
+    /// Records a lower bound of the distance of two shapes, m.
+    pub(super) fn record_gap(&mut self, pair: (usize, usize), shapes: &[MovingShape; 2], gap: f64) {
         if gap > 0.0 {
             let rotations = [shapes[0].rotation(), shapes[1].rotation()];
-            self.next.push(Clearance { pair, gap, offset: offset(shapes), rotations });
+            self.next.push(Clearance { pair, gap, offset: centre_offset(shapes), rotations });
         }
     }
 }

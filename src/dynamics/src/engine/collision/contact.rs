@@ -1,4 +1,4 @@
-//! Contacts: where two surfaces meet, and what the pair of surfaces is like.
+//! Contacts: where two surfaces meet, and the combined properties of the two materials.
 
 use std::cmp::Ordering;
 
@@ -6,151 +6,159 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{ContactDimensions, FrictionDirection, FrictionRule, Material, Norm};
 
-use super::{Hit, geom::MARGIN};
+use super::{Hit, geom::SEARCH_MARGIN};
 use crate::engine::state::addresses::LinkAddress;
 
-/// What a pair of surfaces is like.
+/// Combined contact properties of two surfaces.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Surface {
-    /// Along the first tangent and the second.
+    /// Friction coefficients along the first tangent and along the second.
     pub(crate) friction: [f64; 2],
     pub(crate) restitution: f64,
-    /// Rolling and torsional resistance, metres: the torque per newton of normal force.
+    /// Rolling and torsional resistance, m: torque per newton of normal force.
     pub(crate) rolling: f64,
     pub(crate) torsion: f64,
-    /// N/m, infinite if rigid; N s/m.
+    /// Contact stiffness, N/m, infinite if rigid, and damping, N s/m.
     pub(crate) stiffness: f64,
     pub(crate) damping: f64,
     /// Creep, m/(s N).
     pub(crate) slip: f64,
-    /// How fast the surface of the second side moves along, beside its body, relative to that of the first, world axes,
-    /// m/s.
+    /// Velocity of the second side's surface relative to the first's, in excess of the velocities of their bodies
+    /// (conveyor belts): world axes, m/s.
     pub(crate) motion: DVec3,
 }
 
-/// A contact of this step.
+/// A contact point of this step.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Contact {
     /// The first side; `None` is the ground.
     pub(crate) a: Option<LinkAddress>,
     pub(crate) b: LinkAddress,
+    /// Point between the surfaces, world frame, m.
     pub(crate) point: DVec3,
-    /// From a to b.
+    /// Unit vector from a to b.
     pub(crate) normal: DVec3,
     pub(crate) tangents: [DVec3; 2],
+    /// Distance of the surfaces along the normal, m, negative for penetration.
     pub(crate) gap: f64,
     pub(crate) surface: Surface,
-    /// Which two shapes, in the order of the list.
+    /// Key of the pair of shapes. Contacts are sorted by it. It is `(first + 1) << 32 | second` for two shapes, and
+    /// `shape << GROUND_BITS | ground` for a shape on a ground.
     pub(crate) key: u64,
-    /// What of b is in the soil of a, if that is soil ([`super::super::soil`]): then all of the soil's wrench is here.
+    /// Index of the soil patch of b, if the ground is soil ([`super::super::soil`]). This contact then stands for the
+    /// whole wrench of the soil.
     pub(crate) soil_patch: Option<usize>,
-    /// World impulse on b, and angular impulse of rolling and torsional resistance.
+    /// Impulse on b, N s, and angular impulse of rolling and torsional resistance, N m s, in world axes.
     pub(crate) impulse: DVec3,
     pub(crate) spin_impulse: DVec3,
-    /// Where the search for the slip speed starts.
+    /// Warm start of the slip parameter s of the friction cone, 1/kg.
     pub(crate) slip: f64,
-    /// The velocity of b past a at the end of the last substep, m/s, and the length of that, s; 0 if the surfaces
-    /// parted in it.
+    /// Velocity of b relative to a at the contact at the end of the last substep, m/s, and the length of that substep,
+    /// s. The length is 0 if the surfaces parted in it.
     pub(crate) rate: DVec3,
     pub(crate) contact_duration: f64,
-    /// How far the point has moved since the last substep, m.
+    /// Displacement of the point since the last substep, m.
     #[serde(skip)]
     pub(crate) moved: DVec3,
     /// Velocity change by the solver since the load was distributed, m/s
     /// ([`crate::engine::solvers::least_norm_distribution`]).
     pub(crate) undistributed_change: f64,
-    /// The size of the smaller of the two shapes, from its centre outwards, m.
+    /// Size of the smaller shape: largest distance of its points from its centre, m.
     #[serde(skip)]
     pub(crate) size: f64,
-    /// How far it may have moved since the last step and still be the same, m.
+    /// Largest distance to a contact of the last step that counts as the same contact, m.
     #[serde(skip)]
     pub(super) same_within: f64,
-    /// True if it has no part in this substep ([`crate::engine::stepping::impacts`]).
+    /// True if this substep ignores the contact ([`crate::engine::stepping::impacts`]).
     #[serde(skip)]
     pub(crate) deferred: bool,
 }
 
-/// What the lengths of a pair of shapes are measured by, m.
+/// Reference lengths of a pair of shapes, m.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// The size of the smaller shape.
     pub(super) size: f64,
-    /// How far a point of one moves past the other in a step, at most.
+    /// Upper bound of the relative motion of two surface points in a step.
     pub(super) motion: f64,
 }
 
-/// Part of its size that a contact may have moved, beside the motion of its shapes, to be the same as in the last step;
-/// and how far at most, m. The contacts of a pair are told apart by their distances, which grow with the shapes: 5 cm
-/// on a wheel of 20 cm.
-const SAME_WITHIN: f64 = 0.25;
-const SAME_AT_MOST: f64 = 0.05;
-/// Shapes that move past each other in two steps by more than this part of the smaller one's size are looked at along
-/// their way: what is ahead need not be in the way. So do all that move by more than so many metres.
-const PASSED_BY: f64 = 0.1;
-const PASSED_BY_AT_MOST: f64 = 0.02;
-/// Shapes of at least this size may sink into each other as deep as [`crate::engine::stepping::step_validation`] says,
-/// smaller ones in proportion, m.
-const LARGE: f64 = 0.02;
+/// Largest displacement of a contact between two steps that still counts as the same contact, in excess of the motion
+/// of its shapes, as a fraction of the size of the smaller shape; and its upper bound with that motion, m.
+///
+/// Distances tell the contacts of a pair apart, and these grow with the shapes: 5 cm on a wheel of 20 cm.
+const SAME_CONTACT_SHIFT: f64 = 0.25;
+const MAX_SAME_CONTACT_SHIFT: f64 = 0.05;
+/// Relative motion in two steps above which contacts are searched along the path of the shapes, as a fraction of the
+/// size of the smaller shape, and in metres. At such a speed, a surface within reach need not be in the way.
+const PASSING_MOTION: f64 = 0.1;
+const MAX_UNTRACKED_MOTION: f64 = 0.02;
+/// Shapes of at least this size may penetrate as deep as [`crate::engine::stepping::step_validation`] allows, smaller
+/// ones in proportion, m.
+const FULL_DEPTH_SIZE: f64 = 0.02;
 
 impl Sizes {
+    /// Largest distance to a contact of the last step that counts as the same contact, m.
     fn same_within(self) -> f64 {
-        (SAME_WITHIN * self.size + self.motion).min(SAME_AT_MOST)
+        (SAME_CONTACT_SHIFT * self.size + self.motion).min(MAX_SAME_CONTACT_SHIFT)
     }
 
-    /// Whether they move so far past each other, and turn so little, that contacts are looked for along their way.
+    /// True if the shapes move so far past each other, and rotate so little, that contacts are searched along their
+    /// path.
     pub(super) fn are_passed_by(self, motion: DVec3, spin: f64) -> bool {
-        motion.norm() > PASSED_BY_AT_MOST.min(PASSED_BY * self.size) && spin < PASSED_BY_AT_MOST
+        motion.norm() > MAX_UNTRACKED_MOTION.min(PASSING_MOTION * self.size) && spin < MAX_UNTRACKED_MOTION
     }
 
-    /// Nearer than this they are looked at wherever they move, m.
+    /// Distance within which contacts count wherever the shapes move, m.
     pub(super) fn margin(self) -> f64 {
-        MARGIN.min(PASSED_BY * self.size)
+        SEARCH_MARGIN.min(PASSING_MOTION * self.size)
     }
 }
 
 impl Contact {
-    /// The world impulse on b of a solution, whose tangents have the friction coefficients multiplied in.
+    /// Impulse on b in world axes, N s, of a solution `l` of the solver. The rows of its tangents include the friction
+    /// coefficients.
     pub(crate) fn impulse_of(&self, l: [f64; 3]) -> DVec3 {
         let [first, second] = self.surface.friction;
         self.normal * l[0] + self.tangents[0] * (l[1] * first) + self.tangents[1] * (l[2] * second)
     }
 
-    /// The world velocity of rows, whose tangents have the friction coefficients multiplied in, as far as these are not
-    /// zero.
+    /// Velocity in world axes, m/s, of row velocities `u`. The rows of the tangents include the friction coefficients;
+    /// a tangent with zero friction contributes nothing.
     pub(crate) fn velocity_of(&self, u: [f64; 3]) -> DVec3 {
         let [first, second] = self.surface.friction;
         let along = |u: f64, friction: f64| if friction > 0.0 { u / friction } else { 0.0 };
         self.normal * u[0] + self.tangents[0] * along(u[1], first) + self.tangents[1] * along(u[2], second)
     }
 
-    /// The same on soil, which neither bounces nor is as a rigid surface.
-    pub(super) fn on_soil(self) -> Self {
+    /// This contact on soil, which has no restitution and no stiffness of its own.
+    pub(super) fn as_soil_contact(self) -> Self {
         Self { surface: Surface { restitution: 0.0, stiffness: 0.0, ..self.surface }, ..self }
     }
 
-    /// The links that take part, one or two.
+    /// Links of the contact, one or two.
     pub(crate) fn sides(&self) -> impl Iterator<Item = LinkAddress> + use<> {
         self.a.into_iter().chain([self.b])
     }
 
-    /// Whether its surfaces may bounce: rigid ones with restitution.
+    /// True if the contact can bounce: it is rigid and has restitution.
     pub(crate) fn bounces(&self) -> bool {
         self.surface.restitution > 0.0 && self.surface.stiffness.is_infinite()
     }
 
-    /// By how much smaller a depth counts here than between large shapes.
+    /// Ratio of the penetration allowed here to that allowed between large shapes, 0 to 1.
     pub(crate) fn depth_fraction(&self) -> f64 {
-        (self.size / LARGE).min(1.0)
+        (self.size / FULL_DEPTH_SIZE).min(1.0)
     }
 
-    /// Impulses of a step of another length.
-    pub(crate) fn scale(&mut self, ratio: f64) {
+    /// Scales the impulses to a step of another length.
+    pub(crate) fn scale_impulses(&mut self, ratio: f64) {
         self.impulse *= ratio;
         self.spin_impulse *= ratio;
     }
 
-    /// The impulse in the solver's terms, as far as it lies in the cone.
-    pub(crate) fn start(&self) -> [f64; 3] {
+    /// Impulse of the last step in the solver's coordinates, projected into the cone.
+    pub(crate) fn warm_start_impulse(&self) -> [f64; 3] {
         let normal = self.impulse.dot(self.normal).max(0.0);
         let along = |k: usize| self.impulse.dot(self.tangents[k]) / self.surface.friction[k].max(1e-300);
         let (first, second) = (along(0), along(1));
@@ -159,55 +167,56 @@ impl Contact {
         if scale.is_finite() { [normal, first * scale, second * scale] } else { [normal, 0.0, 0.0] }
     }
 
-    /// The world angular impulse on b of a solution of its rolling resistance.
+    /// Angular impulse on b in world axes, N m s, of a solution `l` of its rolling resistance.
     pub(crate) fn rolling_impulse_of(&self, l: [f64; 3]) -> DVec3 {
         self.tangents[0] * l[0] + self.tangents[1] * l[1]
     }
 }
 
-/// A surface, its body's orientation as that of its link and of the body on it, and the radius it rolls with.
+/// One surface of a contact: its material, the orientation of its link, that of the body on the link, and the rolling
+/// radius, m, if the shape can roll.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Half<'a> {
+pub(super) struct ContactSide<'a> {
     pub(super) material: &'a Material,
     pub(super) link: DQuat,
     pub(super) on_link: DQuat,
     pub(super) radius: Option<f64>,
 }
 
-impl<'a> Half<'a> {
-    /// The ground, which rolls nowhere.
+impl<'a> ContactSide<'a> {
+    /// The surface of a ground, which does not roll.
     pub(super) fn ground(material: &'a Material) -> Self {
         Self { material, link: DQuat::IDENTITY, on_link: DQuat::IDENTITY, radius: None }
     }
 
-    /// The orientation of its body, which few surfaces ask for.
+    /// Orientation of the body. Only few surfaces need it.
     fn rotation(&self) -> DQuat {
         self.link * self.on_link
     }
 
-    /// How fast it moves along beside its body, world axes, m/s.
+    /// Velocity of the surface in excess of that of its body, world axes, m/s.
     fn motion(&self) -> DVec3 {
         let velocity = self.material.surface_velocity;
         if velocity == DVec3::ZERO { velocity } else { self.rotation() * velocity }
     }
 }
 
-/// What two springs, or dampers, are together that carry the same load.
+/// Stiffness of two springs in series, or damping of two dampers.
 fn in_series(one: f64, two: f64) -> f64 {
     if one + two > 0.0 { one * two / (one + two) } else { 0.0 }
 }
 
-/// Coefficients of what resists motion along a surface.
+/// Coefficients of sliding, rolling and torsional resistance of a pair of surfaces.
 struct Resistance {
-    /// Along the direction of friction and across it.
+    /// Friction coefficients along the direction of friction and across it.
     friction: [f64; 2],
     rolling: f64,
     torsion: f64,
 }
 
 impl Resistance {
-    /// Of two surfaces on each other.
-    fn of(one: &Material, two: &Material) -> Self {
+    /// Combines the coefficients of two surfaces.
+    fn between(one: &Material, two: &Material) -> Self {
         // The surface of the higher priority decides alone.
         let (one, two) = match one.priority.cmp(&two.priority) {
             Ordering::Less => (two, two),
@@ -229,13 +238,14 @@ impl Resistance {
     }
 }
 
-/// Two surfaces on each other. The direction of friction is that of the second, unless only the first has one.
+/// Combined properties of two surfaces in contact. The direction of friction is that of the second surface, unless only
+/// the first one has a direction.
 pub(super) struct Pair {
     surface: Surface,
     direction: Option<(FrictionDirection, DQuat)>,
 }
 
-/// The tangents at the last normal: those of a face have one normal, and so have all on a plane.
+/// Tangents at the last normal, cached: all contacts of a face, and all on a plane, have the same normal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tangents {
     normal: DVec3,
@@ -243,7 +253,7 @@ pub(super) struct Tangents {
 }
 
 impl Tangents {
-    /// Those at a normal.
+    /// Tangents at a normal.
     pub(super) fn at(&mut self, pair: &Pair, normal: DVec3) -> [DVec3; 2] {
         if normal != self.normal {
             *self = Self { normal, tangents: pair.tangents(normal) };
@@ -253,12 +263,12 @@ impl Tangents {
 }
 
 impl Pair {
-    /// Whether its friction has a direction; otherwise tangents depend on the normal alone.
+    /// True if the friction has a direction. Otherwise the tangents depend on the normal alone.
     pub(super) fn has_direction(&self) -> bool {
         self.direction.is_some()
     }
 
-    pub(super) fn new(a: &Half, b: &Half) -> Self {
+    pub(super) fn new(a: &ContactSide, b: &ContactSide) -> Self {
         let (one, two) = (a.material, b.material);
         let (stiffness, damping) = match (one.stiffness.is_finite(), two.stiffness.is_finite()) {
             (true, true) => (in_series(one.stiffness, two.stiffness), in_series(one.damping, two.damping)),
@@ -266,9 +276,9 @@ impl Pair {
             (false, true) => (two.stiffness, two.damping),
             (false, false) => (f64::INFINITY, 0.0),
         };
-        let direction = |half: &Half| half.material.across.map(|across| (across.direction, half.rotation()));
+        let direction = |half: &ContactSide| half.material.across.map(|across| (across.direction, half.rotation()));
         let radius = b.radius.or(a.radius).unwrap_or(0.0);
-        let Resistance { friction, rolling, torsion } = Resistance::of(one, two);
+        let Resistance { friction, rolling, torsion } = Resistance::between(one, two);
         Self {
             surface: Surface {
                 friction,
@@ -284,7 +294,7 @@ impl Pair {
         }
     }
 
-    /// A contact that nothing is known of from before.
+    /// A new contact, without a warm start.
     #[inline(always)]
     pub(super) fn contact(
         &self,
@@ -318,7 +328,8 @@ impl Pair {
         }
     }
 
-    /// The direction of friction as far as it lies in the surface, and the one across it; any two where there is none.
+    /// Unit tangents: the direction of friction projected on the surface, and the direction across it. Without a
+    /// direction of friction, any two orthogonal tangents.
     pub(super) fn tangents(&self, normal: DVec3) -> [DVec3; 2] {
         let wanted = match self.direction {
             None => DVec3::ZERO,

@@ -1,4 +1,4 @@
-//! How many triangles of terrain a step looks at does not depend on how many there are.
+//! Tests that the number of triangles of terrain that a step visits does not depend on the size of the terrain.
 
 use std::{cell::Cell, f64::consts::PI};
 
@@ -8,11 +8,11 @@ use simpartner_model::{Body, Ground, Heightfield, Material, Mechanism, Placed, P
 use crate::{EngineKind, Settings, build};
 
 thread_local! {
-    /// Triangles that searches of this thread have looked at.
-    pub(super) static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
+    /// Triangles that the searches of this thread have visited.
+    pub(super) static TRIANGLES_VISITED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Bumpy terrain of so many points each way, half a metre apart, about the origin.
+/// Bumpy terrain about the origin, of `points` points each way, half a metre apart.
 fn terrain(points: usize) -> Heightfield {
     let extent = 0.5 * (points - 1) as f64;
     let mut field = Heightfield {
@@ -32,8 +32,8 @@ fn terrain(points: usize) -> Heightfield {
     field
 }
 
-/// The triangles looked at while bodies of all kinds roll and tumble over it for a second.
-fn looked_at(field: Heightfield) -> usize {
+/// Number of triangles visited while bodies of all kinds roll and tumble over terrain for a second.
+fn triangles_visited(field: Heightfield) -> usize {
     let shapes = [
         Shape::Sphere { radius: 0.3 },
         Shape::Box { size: DVec3::new(0.6, 0.4, 0.5) },
@@ -60,22 +60,22 @@ fn looked_at(field: Heightfield) -> usize {
     };
     let settings = Settings { engine: EngineKind::Dynamics, ..Settings::default() };
     let mut engine = build(&mechanism, Timestep::MILLISECOND, &settings).expect("an engine");
-    LOOKED_AT.set(0);
+    TRIANGLES_VISITED.set(0);
     for _ in 0..1000 {
         engine.step();
     }
-    LOOKED_AT.get()
+    TRIANGLES_VISITED.get()
 }
 
 #[test]
 fn a_step_looks_at_as_many_triangles_of_large_terrain_as_of_small() {
-    let (small, large) = (looked_at(terrain(64)), looked_at(terrain(4096)));
+    let (small, large) = (triangles_visited(terrain(64)), triangles_visited(terrain(4096)));
     assert_eq!(small, large);
     assert!(small > 10_000, "{small}");
 }
 
-/// A wheel over terrain, in the middle of whose cells it ends, is nowhere else while it spins about its axle; a wheel
-/// that tumbles may come to where more triangles are.
+/// A wheel stands on terrain so that it ends in the middle of cells. While it spins about its axle, it stays within the
+/// same cells; a tumbling wheel may reach more triangles.
 #[test]
 fn a_wheel_that_spins_about_its_axle_looks_no_further() {
     let looked_at = |spin: DVec3| {
@@ -89,9 +89,9 @@ fn a_wheel_that_spins_about_its_axle_looks_no_further() {
             Mechanism { grounds: vec![Ground::from(terrain(64))], bodies: vec![wheel], ..Mechanism::default() };
         let settings = Settings { engine: EngineKind::Dynamics, ..Settings::default() };
         let mut engine = build(&mechanism, Timestep::MILLISECOND, &settings).expect("an engine");
-        LOOKED_AT.set(0);
+        TRIANGLES_VISITED.set(0);
         engine.step();
-        LOOKED_AT.get()
+        TRIANGLES_VISITED.get()
     };
     let still = looked_at(DVec3::ZERO);
     assert!(still > 0 && looked_at(DVec3::Z * 150.0) == still, "{still}");

@@ -1,14 +1,14 @@
-//! A mesh as the searches for contacts see it: flat faces in place of triangles.
+//! Convex flat faces of a mesh, for the contact search.
 //!
-//! Triangles that lie side by side in one plane, within a convex outline, are one face, so that what touches a flat
-//! part of a mesh touches it as it does a box, however the part is cut into triangles. With triangles one by one the
-//! points of such a contact would change with whichever triangles are near the corners of the other shape. What has
-//! another outline, such as a plate with a hole, stays as many triangles.
+//! Triangles side by side in one plane, within a convex outline, form one face. So a flat part of a mesh touches
+//! another shape as a box does, however the part is cut into triangles. With single triangles, the points of such a
+//! contact would change with the triangles near the corners of the other shape. A flat part whose outline is not
+//! convex, such as a plate with a hole, stays as separate triangles.
 
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::Norm;
 
-use super::convex::{Polygon, reach};
+use super::convex::{Polygon, max_distance};
 use crate::parry::{
     bounding_volume::Aabb,
     math::{Pose, Vector},
@@ -17,42 +17,45 @@ use crate::parry::{
     shape::{TriMesh, TriMeshFlags, TrianglePseudoNormals},
 };
 
-/// Part of a mesh's size by which corners may be beside a plane and still be in it: coordinates of single precision are
-/// rounded by 6e-8.
-const IN_PLANE: f64 = 1e-7;
-/// Normals of triangles of one face differ by less than this cosine, 0.08 degrees: slivers have no better ones.
-const SAME_PLANE: f64 = 1.0 - 1e-6;
-/// Normals beyond two sides in line that differ by less than this cosine are one, so that the corner between the sides
-/// is none.
-const SAME_EDGE: f64 = 1.0 - 1e-9;
+/// Largest distance of corners from a plane that still counts as in the plane, as a fraction of the size of the mesh:
+/// coordinates of single precision are rounded by 6e-8.
+const PLANE_TOLERANCE: f64 = 1e-7;
+/// Smallest cosine between the normals of two triangles of one face, 0.08 degrees: the normals of slivers are no more
+/// exact.
+const SAME_PLANE_COS: f64 = 1.0 - 1e-6;
+/// Smallest cosine between the edge normals of two sides in one line that count as one side: the corner between them is
+/// dropped.
+const SAME_EDGE_COS: f64 = 1.0 - 1e-9;
 
-/// A face: its unit normal, and which corners and edges are its own. The k-th edge goes from the k-th corner to the
-/// next.
+/// A face: its unit normal, and the range of its corners and edges. Edge k goes from corner k to the next.
 #[derive(Debug, Clone, Copy)]
 struct Face {
     normal: DVec3,
     start: u32,
     count: u32,
+    /// Mean of the corners, and the largest distance of a corner from it, m.
     middle: DVec3,
     size: f64,
-    /// False where what may press is not known: beside edges whose faces lie on each other, and where there is no area.
+    /// True if the neighbours limit the directions of its contact normals. False if the limits are not known: beside
+    /// edges whose two faces lie on each other, and where the face has no area.
     is_limited: bool,
 }
 
-/// A box of another frame than a mesh's.
-pub(super) struct Window {
+/// A box in the frame of another shape, to query the tree of a mesh.
+pub(super) struct QueryBox {
     middle: DVec3,
     half: DVec3,
-    /// What takes points from the mesh's frame to the box's.
+    /// Rotation and translation from the mesh's frame to the box's.
     turn: DMat3,
     shift: DVec3,
-    /// Half the extents of the box along the mesh's axes, and of an axis of the mesh along the box's.
+    /// Half extents of the box along the mesh's axes, and the absolute values of the rotation matrix, which take half
+    /// extents along the mesh's axes to the box's.
     half_in_mesh: DVec3,
     sizes: DMat3,
 }
 
-impl Window {
-    /// A box that reaches farther by so much on all sides.
+impl QueryBox {
+    /// The box of a shape, enlarged by `ahead` on all sides.
     pub(super) fn new(shape: &Aabb, mesh_from_shape: &Pose, ahead: f64) -> Self {
         let turn = DMat3::from_quat(mesh_from_shape.rotation.inverse());
         let sizes = DMat3::from_cols(turn.x_axis.abs(), turn.y_axis.abs(), turn.z_axis.abs());
@@ -80,7 +83,7 @@ impl Window {
 pub(crate) struct Faces {
     faces: Vec<Face>,
     corners: Vec<DVec3>,
-    /// Unit vectors half way between the normals of the two faces at each edge.
+    /// For each edge, the unit vector half way between the normals of its two faces.
     edges: Vec<DVec3>,
     bvh: Bvh,
     two_sided: bool,
@@ -88,11 +91,12 @@ pub(crate) struct Faces {
 
 impl Faces {
     pub(crate) fn new(mesh: &TriMesh) -> Self {
-        let (outlines, mut faces) = (outlines(mesh), Self::empty(mesh));
+        let (outlines, mut faces) = (face_outlines(mesh), Self::empty(mesh));
         for outline in &outlines {
             faces.add(mesh, outline);
         }
-        let leaves = faces.faces.iter().map(|face| Aabb::from_points(faces.own(face).iter().copied())).enumerate();
+        let leaves =
+            faces.faces.iter().map(|face| Aabb::from_points(faces.corners_of(face).iter().copied())).enumerate();
         faces.bvh = Bvh::from_iter(BvhBuildStrategy::Binned, leaves);
         faces
     }
@@ -107,18 +111,19 @@ impl Faces {
         }
     }
 
-    /// Adds a face with this outline. The corners of several triangles are moved into their mean plane.
+    /// Adds a face with this outline. If it consists of several triangles, its corners are projected on their mean
+    /// plane.
     fn add(&mut self, mesh: &TriMesh, outline: &[Side]) {
         let start = self.corners.len();
-        let known: Option<Vec<DVec3>> = outline.iter().map(|side| beyond(mesh, side)).collect();
+        let known: Option<Vec<DVec3>> = outline.iter().map(|side| edge_normal(mesh, side)).collect();
         let corner = |side: &Side| mesh.vertices()[side.from as usize];
         let is_corner = |place: usize| {
             let (before, side) = (&outline[(place + outline.len() - 1) % outline.len()], &outline[place]);
             let (from, at, to) = (corner(before), corner(side), mesh.vertices()[side.to as usize]);
-            let is_straight = distance_to_line(at, from, to) <= IN_PLANE * size(mesh);
-            let has_one_edge = known
-                .as_ref()
-                .is_some_and(|known| known[place].dot(known[(place + outline.len() - 1) % outline.len()]) > SAME_EDGE);
+            let is_straight = distance_to_line(at, from, to) <= PLANE_TOLERANCE * mesh_size(mesh);
+            let has_one_edge = known.as_ref().is_some_and(|known| {
+                known[place].dot(known[(place + outline.len() - 1) % outline.len()]) > SAME_EDGE_COS
+            });
             !(is_straight && has_one_edge)
         };
         let all: Vec<usize> = (0..outline.len()).collect();
@@ -134,7 +139,7 @@ impl Faces {
         let normal = match own {
             [a, b, c] => (*b - *a).cross(*c - *a).try_normalized(),
             _ => {
-                let normal = area(own).try_normalized();
+                let normal = area_vector(own).try_normalized();
                 if let Some(normal) = normal {
                     let height = own.iter().map(|corner| corner.dot(normal)).sum::<f64>() / own.len() as f64;
                     own.iter_mut().for_each(|corner| *corner += normal * (height - corner.dot(normal)));
@@ -143,7 +148,7 @@ impl Faces {
             }
         };
         let middle = own.iter().sum::<DVec3>() / own.len() as f64;
-        let size = reach(own, middle);
+        let size = max_distance(own, middle);
         self.faces.push(Face {
             middle,
             size,
@@ -154,15 +159,15 @@ impl Faces {
         });
     }
 
-    fn own(&self, face: &Face) -> &[DVec3] {
+    fn corners_of(&self, face: &Face) -> &[DVec3] {
         &self.corners[face.start as usize..(face.start + face.count) as usize]
     }
 
-    /// A face as the searches for contacts see it.
+    /// A face as the contact search takes it.
     pub(super) fn face(&self, index: u32) -> Polygon<'_> {
         let face = &self.faces[index as usize];
         Polygon {
-            corners: self.own(face),
+            corners: self.corners_of(face),
             normal: face.normal,
             middle: face.middle,
             size: face.size,
@@ -170,29 +175,29 @@ impl Faces {
         }
     }
 
-    /// How many there are.
+    /// Number of faces.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.faces.len()
     }
 
-    /// The box around a face in another frame.
-    pub(super) fn bounds(&self, index: u32, from_mesh: &Pose) -> Aabb {
+    /// Bounding box of a face in another frame.
+    pub(super) fn face_bounds(&self, index: u32, from_mesh: &Pose) -> Aabb {
         Aabb::from_points(self.face(index).corners.iter().map(|corner| from_mesh.transform_point(*corner)))
     }
 
-    /// The box around all of them.
-    pub(super) fn all_bounds(&self) -> Aabb {
+    /// Bounding box of all faces.
+    pub(super) fn bounding_box(&self) -> Aabb {
         self.bvh.root_aabb()
     }
 
-    /// Those whose boxes meet a box of another frame, as seen along the axes of both.
-    pub(super) fn near<'a>(&'a self, window: &'a Window) -> impl Iterator<Item = u32> + 'a {
+    /// Faces whose boxes overlap a box of another frame, tested along the axes of both.
+    pub(super) fn faces_near<'a>(&'a self, window: &'a QueryBox) -> impl Iterator<Item = u32> + 'a {
         self.bvh.leaves(|node| window.meets(&node.aabb()))
     }
 
-    /// The direction nearest to a unit vector in which a face may press beside its neighbours; `None` on its back.
-    pub(super) fn allow(&self, index: u32, direction: DVec3) -> Option<DVec3> {
+    /// The contact normal nearest to a unit vector that the neighbours of a face allow; `None` on its back.
+    pub(super) fn nearest_allowed_normal(&self, index: u32, direction: DVec3) -> Option<DVec3> {
         let face = &self.faces[index as usize];
         if !face.is_limited {
             return Some(direction);
@@ -210,7 +215,7 @@ impl Faces {
     }
 }
 
-/// A side of a face's outline: from one corner of the mesh to another, along the k-th side of a triangle.
+/// A side of a face's outline, between two corners of the mesh: side `k` of a triangle.
 #[derive(Debug, Clone, Copy)]
 struct Side {
     from: u32,
@@ -219,9 +224,9 @@ struct Side {
     k: usize,
 }
 
-/// The unit vector half way between the normals at a side; `None` where the two faces lie on each other, or a triangle
-/// has no area.
-fn beyond(mesh: &TriMesh, side: &Side) -> Option<DVec3> {
+/// Unit vector half way between the normals at a side; `None` where the two faces lie on each other, or a triangle has
+/// no area.
+fn edge_normal(mesh: &TriMesh, side: &Side) -> Option<DVec3> {
     mesh.triangle_normal_constraints(side.triangle).map(|limits: TrianglePseudoNormals| limits.edges[side.k])
 }
 
@@ -230,12 +235,12 @@ fn sides_of(mesh: &TriMesh, triangle: u32) -> [Side; 3] {
     [0, 1, 2].map(|k| Side { from: corners[k], to: corners[(k + 1) % 3], triangle, k })
 }
 
-fn size(mesh: &TriMesh) -> f64 {
+fn mesh_size(mesh: &TriMesh) -> f64 {
     mesh.bvh().root_aabb().half_extents().norm()
 }
 
-/// Twice the area of a polygon, along its normal.
-fn area(corners: &[DVec3]) -> DVec3 {
+/// Area vector of a polygon: along its normal, twice its area long, m².
+fn area_vector(corners: &[DVec3]) -> DVec3 {
     corners.windows(2).skip(1).map(|pair| (pair[0] - corners[0]).cross(pair[1] - corners[0])).sum()
 }
 
@@ -243,10 +248,10 @@ fn distance_to_line(point: DVec3, from: DVec3, to: DVec3) -> f64 {
     (point - from).reject_from_normalized((to - from).normalized_or_zero()).norm()
 }
 
-/// The outlines of all faces, in the order of the first triangle of each.
-fn outlines(mesh: &TriMesh) -> Vec<Vec<Side>> {
+/// Outlines of all faces, in the order of the first triangle of each.
+fn face_outlines(mesh: &TriMesh) -> Vec<Vec<Side>> {
     let count = mesh.indices().len();
-    let neighbours = neighbours(mesh);
+    let neighbours = side_neighbours(mesh);
     let normals: Vec<Option<Vector>> = (0..count).map(|index| mesh.triangle(index as u32).normal()).collect();
     let mut region = vec![usize::MAX; count];
     let mut found = Vec::new();
@@ -262,7 +267,7 @@ fn outlines(mesh: &TriMesh) -> Vec<Vec<Side>> {
         while let (Some(&triangle), Some(normal)) = (members.get(place), normals[first]) {
             for other in neighbours[triangle].into_iter().flatten() {
                 let other = other as usize;
-                let is_level = normals[other].is_some_and(|own| own.dot(normal) > SAME_PLANE);
+                let is_level = normals[other].is_some_and(|own| own.dot(normal) > SAME_PLANE_COS);
                 if region[other] == usize::MAX && is_level && is_in_plane(mesh, other, first, normal) {
                     region[other] = next;
                     members.push(other);
@@ -285,16 +290,16 @@ fn outlines(mesh: &TriMesh) -> Vec<Vec<Side>> {
     found
 }
 
-/// Whether a triangle lies in the plane of another.
+/// True if a triangle lies in the plane of the triangle `first`.
 fn is_in_plane(mesh: &TriMesh, triangle: usize, first: usize, normal: DVec3) -> bool {
     let corner = |index: u32| mesh.vertices()[index as usize];
     let height = corner(mesh.indices()[first][0]).dot(normal);
-    let limit = IN_PLANE * size(mesh);
+    let limit = PLANE_TOLERANCE * mesh_size(mesh);
     mesh.indices()[triangle].iter().all(|&index| (corner(index).dot(normal) - height).abs() <= limit)
 }
 
-/// The triangle beyond each side of each triangle, if there is just one and it goes the other way along the side.
-fn neighbours(mesh: &TriMesh) -> Vec<[Option<u32>; 3]> {
+/// The triangle beyond each side of each triangle, if there is exactly one and its side has the opposite direction.
+fn side_neighbours(mesh: &TriMesh) -> Vec<[Option<u32>; 3]> {
     let count = mesh.indices().len() as u32;
     let mut sides: Vec<Side> = (0..count).flat_map(|triangle| sides_of(mesh, triangle)).collect();
     let key = |side: &Side| (side.from.min(side.to), side.from.max(side.to), side.triangle, side.k);
@@ -311,7 +316,7 @@ fn neighbours(mesh: &TriMesh) -> Vec<[Option<u32>; 3]> {
     neighbours
 }
 
-/// The sides of a region in turn, if they make one convex outline.
+/// The sides of a region in order, if they form one convex outline.
 fn convex_outline(mesh: &TriMesh, mut border: Vec<Side>, normal: DVec3) -> Option<Vec<Side>> {
     border.sort_unstable_by_key(|side| side.from);
     if border.windows(2).any(|pair| pair[0].from == pair[1].from) {
@@ -331,16 +336,16 @@ fn convex_outline(mesh: &TriMesh, mut border: Vec<Side>, normal: DVec3) -> Optio
         return None;
     }
     let corner = |index: u32| mesh.vertices()[index as usize];
-    let limit = IN_PLANE * size(mesh);
+    let limit = PLANE_TOLERANCE * mesh_size(mesh);
     let turns_in = |(side, next): (&Side, &Side)| {
         let (from, at, to) = (corner(side.from), corner(side.to), corner(next.to));
         let inwards = normal.cross(at - from).normalized_or_zero();
-        // Straight on or to the left, but never back.
+        // Straight on or to the left, but never backwards.
         (to - at).dot(inwards) >= -limit && (at - from).dot(to - at) > -(to - at).norm() * (at - from).norm()
     };
     let turns = outline.iter().zip(outline.iter().cycle().skip(1));
     turns.clone().all(turns_in).then_some(())?;
-    // All turns together are one, not several.
+    // The turns add up to one revolution, not several.
     let around: f64 = turns
         .map(|(side, next)| {
             let (one, other) = (corner(side.to) - corner(side.from), corner(next.to) - corner(next.from));
@@ -360,8 +365,8 @@ mod tests {
         TriMesh::with_flags(points, triangles.to_vec(), flags).expect("a mesh")
     }
 
-    /// A plate in the plane of x and y of so many cells each way, of which `keep` says which are there; two triangles
-    /// each.
+    /// A plate in the plane of x and y of `cells` cells each way, two triangles each. `keep` tells which cells are
+    /// present.
     fn plate(cells: u32, keep: impl Fn(u32, u32) -> bool, height: impl Fn(u32, u32) -> f64) -> TriMesh {
         let mut points = Vec::new();
         for (i, j) in (0..=cells).flat_map(|i| (0..=cells).map(move |j| (i, j))) {
@@ -385,8 +390,8 @@ mod tests {
         for corner in [[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 4.0]] {
             assert!(corners.contains(&DVec3::new(corner[0], corner[1], 0.5)), "{corners:?}");
         }
-        // At its borders nothing else presses.
-        assert_eq!(faces.allow(0, DVec3::new(0.6, 0.0, 0.8)), Some(DVec3::Z));
+        // At its borders it presses along its own normal only.
+        assert_eq!(faces.nearest_allowed_normal(0, DVec3::new(0.6, 0.0, 0.8)), Some(DVec3::Z));
     }
 
     #[test]
@@ -403,15 +408,15 @@ mod tests {
         assert_eq!(curved.len(), 8);
     }
 
-    /// A face whose neighbour goes down from it may press along all that lies between the two normals.
+    /// A face whose neighbour slopes down from it may press along all directions between the two normals.
     #[test]
     fn a_face_presses_between_its_own_normal_and_its_neighbours() {
         let bent = Faces::new(&plate(2, |_, _| true, |i, _| if i == 2 { -1.0 } else { 0.0 }));
         let index = (0..2).find(|index| bent.face(*index).normal == DVec3::Z).expect("the level face");
         let between = DVec3::new(0.3, 0.0, 1.0).normalize();
-        assert_eq!(bent.allow(index, between), Some(between));
-        let beyond = bent.allow(index, DVec3::new(1.0, 0.0, 0.2).normalize()).expect("a direction");
+        assert_eq!(bent.nearest_allowed_normal(index, between), Some(between));
+        let beyond = bent.nearest_allowed_normal(index, DVec3::new(1.0, 0.0, 0.2).normalize()).expect("a direction");
         assert!((beyond - DVec3::new(1.0, 0.0, 1.0).normalize()).length() < 1e-9, "{beyond}");
-        assert_eq!(bent.allow(index, DVec3::NEG_Z), None);
+        assert_eq!(bent.nearest_allowed_normal(index, DVec3::NEG_Z), None);
     }
 }

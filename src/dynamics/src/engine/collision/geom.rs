@@ -1,10 +1,10 @@
-//! Colliding shapes on their links, and the ground.
+//! Colliding shapes on their links: model, placement in a step, and bounding boxes.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{BodyId, CollisionFilter, Material, Norm, Plane};
 
 use super::{
-    contact::Half,
+    contact::ContactSide,
     convex::{Core, Hull},
     faces::Faces,
     narrow::Placed,
@@ -14,16 +14,17 @@ use crate::{
     parry::shape::SharedShape,
 };
 
-/// How far apart bodies may be and still be looked at, at least, metres: what moves at 1 m/s goes as far in two steps
-/// of 1 ms. A row of a contact that is open asks for nothing, so the size of the shapes does not matter; but it costs
-/// as much as one that presses.
-pub(crate) const MARGIN: f64 = 0.002;
+/// Smallest distance within which contacts are searched, m: a body at 1 m/s travels as far in two steps of 1 ms.
+///
+/// A row of an open contact asks for no impulse, so the size of the shapes does not matter. It costs as much as a row
+/// that presses, though.
+pub(crate) const SEARCH_MARGIN: f64 = 0.002;
 
-/// The form of a shape as the contacts with a plane need it; lengths in metres.
+/// Geometry of a shape for contacts with a plane; lengths in metres.
 #[derive(Debug, Clone)]
 pub(crate) enum Outline {
     Ball(f64),
-    /// Half edges.
+    /// Half the edge lengths.
     Box(DVec3),
     Cylinder {
         radius: f64,
@@ -40,7 +41,7 @@ pub(crate) enum Outline {
     Hull(Hull),
     /// The corners of a mesh, and its faces.
     Mesh(Vec<DVec3>, Faces),
-    /// Corners that span no volume, or terrain, which has none.
+    /// Corners that span no volume, or terrain, which has no corners here.
     Points(Vec<DVec3>),
 }
 
@@ -50,7 +51,8 @@ impl Outline {
         if let Self::Mesh(_, faces) = self { Some(faces) } else { None }
     }
 
-    /// The shape as the searches for contacts see it, with the layer around it, m; `None` if it is not convex.
+    /// The shape as the convex search takes it, with the thickness of the rounding layer around it, m; `None` if it is
+    /// not convex.
     pub(super) fn core(&self) -> Option<(Core<'_>, f64)> {
         Some(match *self {
             Self::Ball(radius) => (Core::Segment(0.0), radius),
@@ -64,53 +66,53 @@ impl Outline {
     }
 }
 
-/// A colliding shape on a link, as the model has it. Where it is now says its [`Placement`].
+/// A colliding shape on a link, as the model gives it. Its present position is in its [`Placement`].
 pub(crate) struct Geom {
     pub(crate) side: LinkAddress,
     pub(crate) body: BodyId,
     pub(crate) outline: Outline,
     pub(crate) shape: SharedShape,
-    /// `link_from_shape`.
+    /// `link_from_shape`: translation, m, and rotation.
     pub(crate) offset: DVec3,
     pub(crate) turn: DQuat,
     /// `link_from_body`, for directions that are fixed in the body.
     pub(crate) frame: DQuat,
-    /// Middle and half extent of its box, in its own frame.
+    /// Centre and half extents of its bounding box, in its own frame, m.
     pub(crate) middle: DVec3,
     pub(crate) half: DVec3,
     pub(crate) material: Material,
-    /// With what it collides.
+    /// Shapes that it collides with.
     pub(crate) filter: CollisionFilter,
-    /// False on a body that nothing moves.
+    /// False on a fixed body.
     pub(crate) moves: bool,
-    /// The farthest that a point of it is from its centre.
+    /// Largest distance of its points from its centre, m.
     reach: f64,
-    /// True if a ball of that radius is much more than the shape.
+    /// True if a ball of that radius is much larger than the shape.
     long: bool,
 }
 
-/// What is read of every shape in every step: together they take little of the cache.
+/// The part of a shape that every step reads, kept together to use little of the cache.
 pub(super) struct Extent {
     link: usize,
-    /// Its centre in the link's frame, and whether that is the link's own.
+    /// Its centre in the link's frame, m, and whether that is the origin.
     offset: DVec3,
     is_centred: bool,
-    /// The farthest that a point of it is from its centre, and whether a ball of that radius is much more than the
+    /// Largest distance of its points from its centre, m, and whether a ball of that radius is much larger than the
     /// shape.
     reach: f64,
     long: bool,
-    /// Whether it moves and collides with a ground, which is of every category.
+    /// True if it moves and collides with grounds, which belong to every category.
     pub(super) may_touch_ground: bool,
 }
 
-/// Where a shape is in this step.
+/// Position of a shape in this step.
 #[derive(Debug, Clone)]
 pub(super) struct Placement {
     pub(super) centre: DVec3,
-    /// Holds all places that the shape could come to in two steps: around a ball about the shape, until
-    /// [`Geom::tighten`] is called.
+    /// Box of all positions that the shape can reach in two steps: around a ball about the shape, until
+    /// [`Geom::tighten_bounds`] is called.
     pub(super) bounds: Bounds,
-    /// True until the box is as small as it can be.
+    /// True until the box fits the shape tightly.
     needs_tight_aabb: bool,
 }
 
@@ -119,9 +121,9 @@ impl Placement {
     pub(super) const NOWHERE: Self = Self { centre: DVec3::ZERO, bounds: Bounds::NOTHING, needs_tight_aabb: false };
 }
 
-/// A shape, where it is, and the tree that moves it.
+/// A shape, its present centre, and the tree that moves it.
 #[derive(Clone, Copy)]
-pub(super) struct Moving<'a> {
+pub(super) struct MovingShape<'a> {
     pub(super) geom: &'a Geom,
     pub(super) centre: DVec3,
     pub(super) tree: &'a Tree,
@@ -142,22 +144,23 @@ impl Bounds {
         self.low.cmple(other.high).all() && other.low.cmple(self.high).all()
     }
 
-    /// Whether all of another box is in it.
+    /// True if another box is inside of this one.
     #[inline]
-    pub(super) fn holds(&self, other: &Self) -> bool {
+    pub(super) fn contains(&self, other: &Self) -> bool {
         self.low.cmple(other.low).all() && other.high.cmple(self.high).all()
     }
 
-    /// Whether any of it is in the ground below a plane.
+    /// True if any of it is below a plane.
     #[inline]
-    pub(super) fn reaches(&self, plane: &Plane) -> bool {
+    pub(super) fn reaches_below_plane(&self, plane: &Plane) -> bool {
         // The corner that is deepest along the normal.
         let deepest = (plane.normal * self.low).min(plane.normal * self.high);
         deepest.element_sum() < plane.distance
     }
 
+    /// The box around both.
     #[inline]
-    pub(super) fn with(self, other: &Self) -> Self {
+    pub(super) fn union(self, other: &Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 }
@@ -196,17 +199,17 @@ impl Geom {
         }
     }
 
-    /// Whether it moves and collides with a ground, which is of every category.
+    /// True if it moves and collides with grounds, which belong to every category.
     pub(super) fn may_touch_ground(&self) -> bool {
         self.moves && self.filter.meets(CollisionFilter::default())
     }
 
-    /// Its size: the farthest that a point of it is from its centre, m.
+    /// Its size: the largest distance of its points from its centre, m.
     pub(crate) fn size(&self) -> f64 {
         self.reach
     }
 
-    /// What of it is read in every step.
+    /// The part of it that every step reads.
     pub(super) fn extent(&self) -> Extent {
         Extent {
             link: self.side.link,
@@ -218,8 +221,8 @@ impl Geom {
         }
     }
 
-    /// Shrinks the box around a long shape.
-    pub(super) fn tighten(&self, placement: &mut Placement, tree: &Tree) {
+    /// Shrinks the box around a long shape to fit it tightly.
+    pub(super) fn tighten_bounds(&self, placement: &mut Placement, tree: &Tree) {
         if placement.needs_tight_aabb {
             let axes = tree.work.links[self.side.link].matrix * DMat3::from_quat(self.turn);
             let half =
@@ -231,14 +234,14 @@ impl Geom {
         }
     }
 
-    /// Whether the box around the shape, which has its axes, reaches below the plane n x = `distance`.
+    /// True if the oriented box of the shape reaches below the plane n x = `distance`.
     pub(super) fn reaches_below(&self, (normal, distance): (DVec3, f64), centre: DVec3, tree: &Tree) -> bool {
         let axes = tree.work.links[self.side.link].matrix * DMat3::from_quat(self.turn);
         let along = axes.transpose() * normal;
         normal.dot(centre + axes * self.middle) - along.abs().dot(self.half) < distance
     }
 
-    /// What rolls at all, with its radius.
+    /// Rolling radius of a round shape, m; `None` for others.
     fn rolling_radius(&self) -> Option<f64> {
         match self.outline {
             Outline::Ball(radius) | Outline::Cylinder { radius, .. } | Outline::Capsule { radius, .. } => Some(radius),
@@ -248,30 +251,31 @@ impl Geom {
 }
 
 impl Extent {
-    /// Where it is on its link, and what it could come to at its velocity within two steps of `h` seconds.
+    /// Its position, with a box of all positions that it can reach at its velocity within two steps of `h` seconds.
     #[inline]
-    pub(super) fn place(&self, tree: &Tree, h: f64) -> Placement {
+    pub(super) fn placement(&self, tree: &Tree, h: f64) -> Placement {
         let work = &tree.work;
         let link = &work.links[self.link];
         let velocity = link.velocity;
         let centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
-        // Sums of sizes instead of lengths are a little more than enough.
+        // Sums of absolute values, which are a little larger than norms, are cheaper.
         let spin = velocity.angular().abs().element_sum() * self.reach;
         let motion = velocity.at(centre - work.origin).abs() + DVec3::splat(spin);
-        let around = motion * (2.0 * h) + (0.5 * MARGIN + self.reach);
+        let around = motion * (2.0 * h) + (0.5 * SEARCH_MARGIN + self.reach);
         let bounds = Bounds { low: centre - around, high: centre + around };
         Placement { centre, bounds, needs_tight_aabb: self.long }
     }
 }
 
-impl<'a> Moving<'a> {
-    /// The largest speed at which any of its surface comes nearer to something, or more.
-    pub(super) fn speed(&self) -> f64 {
-        self.velocity().norm() + self.swing()
+impl<'a> MovingShape<'a> {
+    /// Upper bound of the speed at which its surface approaches anything, m/s.
+    pub(super) fn max_approach_speed(&self) -> f64 {
+        self.velocity().norm() + self.spin_approach_speed()
     }
 
-    /// By how much its spin adds to that, at most: a round shape that turns about its own axis stays in its place.
-    pub(super) fn swing(&self) -> f64 {
+    /// Upper bound of the part of that speed that comes from its rotation, m/s. A round shape that turns about its own
+    /// axis approaches nothing.
+    pub(super) fn spin_approach_speed(&self) -> f64 {
         let link = &self.tree.work.links[self.geom.side.link];
         match self.geom.outline {
             Outline::Ball(_) => 0.0,
@@ -279,39 +283,39 @@ impl<'a> Moving<'a> {
                 let axis = link.matrix * (self.geom.turn * DVec3::Y);
                 link.velocity.angular().cross(axis).norm() * self.geom.reach
             }
-            _ => self.spin(),
+            _ => self.rim_speed(),
         }
     }
 
-    /// How far from its centre its points are, at most, times its angular speed.
+    /// Largest distance of its points from its centre times its angular speed, m/s.
     #[inline]
-    pub(super) fn spin(&self) -> f64 {
+    pub(super) fn rim_speed(&self) -> f64 {
         self.tree.work.links[self.geom.side.link].velocity.angular().norm() * self.geom.reach
     }
 
-    /// The velocity of its centre.
+    /// Velocity of its centre, world axes, m/s.
     #[inline]
     pub(super) fn velocity(&self) -> DVec3 {
         self.tree.work.links[self.geom.side.link].velocity.at(self.centre - self.tree.work.origin)
     }
 
-    /// How its link is turned.
+    /// Rotation of its link, world from link.
     #[inline]
     pub(super) fn rotation(&self) -> DQuat {
         self.tree.work.links[self.geom.side.link].rotation
     }
 
-    /// The shape where it is now.
+    /// The shape at its present pose.
     #[inline]
-    pub(super) fn placed(&self) -> Placed<'a> {
+    pub(super) fn placed_shape(&self) -> Placed<'a> {
         let rotation = self.rotation() * self.geom.turn;
         Placed { outline: &self.geom.outline, shape: &self.geom.shape, centre: self.centre, rotation }
     }
 
-    /// Its surface as a contact needs it.
+    /// Its surface as one side of a contact.
     #[inline]
-    pub(super) fn half(&self) -> Half<'a> {
+    pub(super) fn contact_side(&self) -> ContactSide<'a> {
         let Geom { material, frame, .. } = self.geom;
-        Half { material, link: self.rotation(), on_link: *frame, radius: self.geom.rolling_radius() }
+        ContactSide { material, link: self.rotation(), on_link: *frame, radius: self.geom.rolling_radius() }
     }
 }

@@ -1,4 +1,4 @@
-//! What the world stands on: planes, terrain and triangles.
+//! Grounds: planes, terrain and triangle meshes.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use crate::{
     shape,
 };
 
-/// A ground that shapes may touch.
+/// A ground that shapes can touch.
 pub(crate) struct Ground {
     form: Form,
     pub(super) material: Material,
-    /// Around all of it that shapes may be in; what is below terrain is in it.
+    /// Box around the ground. Below terrain it has no lower bound, because the space there is inside the ground.
     bounds: Bounds,
 }
 
 enum Form {
     Plane(Plane),
-    /// Terrain or triangles, and where they are in the world; `surface_from_world` for directions.
+    /// Terrain or triangles, and their pose in the world. `turn` is `surface_from_world` for directions.
     Surface {
         shape: SharedShape,
         outline: Outline,
@@ -38,10 +38,7 @@ enum Form {
 }
 
 impl Ground {
-    /// The model's ground.
-    ///
-    /// # Errors
-    /// A sentence that says why its triangles cannot be used.
+    /// A ground of the model.
     pub(crate) fn new(ground: &model::Ground) -> Result<Self, String> {
         let material = *ground.material();
         let (shape, pose) = match ground {
@@ -66,22 +63,22 @@ impl Ground {
         Ok(Self { form: Form::Surface { shape, outline, pose, turn, rays }, material, bounds })
     }
 
-    /// Whether it is a plane steeper than 60 degrees.
+    /// True if it is a plane steeper than 60 degrees.
     pub(super) fn is_steep_plane(&self) -> bool {
         matches!(&self.form, Form::Plane(plane) if plane.normal.y <= 0.5)
     }
 
-    /// Whether a box reaches any of it.
+    /// True if a box reaches any of it.
     #[inline]
     pub(super) fn meets(&self, bounds: &Bounds) -> bool {
         match &self.form {
-            Form::Plane(plane) => bounds.reaches(plane),
+            Form::Plane(plane) => bounds.reaches_below_plane(plane),
             Form::Surface { .. } => self.bounds.meets(bounds),
         }
     }
 
-    /// False where all of it that is below a box, or in it, is terrain lower than the box.
-    pub(super) fn reaches(&self, bounds: &Bounds) -> bool {
+    /// False if it is terrain that is lower than the box everywhere below it. True in all other cases.
+    pub(super) fn may_reach(&self, bounds: &Bounds) -> bool {
         let Form::Surface { shape, pose, turn, .. } = &self.form else { return true };
         let Some(field) = shape.as_heightfield() else { return true };
         let (middle, size) = (0.5 * (bounds.low + bounds.high), 0.5 * (bounds.high - bounds.low));
@@ -99,17 +96,17 @@ impl Ground {
         columns.any(|column| rows.clone().any(|row| heights[(row, column)] >= low))
     }
 
-    /// Contacts with a shape, normals towards the shape.
-    pub(super) fn touch(&self, body: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
-        match (&self.form, self.placed()) {
-            (Form::Plane(plane), _) => narrow::on_plane(plane.normal, plane.distance, body, ahead, hits),
-            (_, Some(surface)) => narrow::of_pair(&surface, body, ahead, memory, hits),
+    /// Adds the contacts with a shape that are nearer than `ahead`, m; normals towards the shape.
+    pub(super) fn add_contacts(&self, body: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
+        match (&self.form, self.as_placed_shape()) {
+            (Form::Plane(plane), _) => narrow::contacts_on_plane(plane.normal, plane.distance, body, ahead, hits),
+            (_, Some(surface)) => narrow::contacts_of_pair(&surface, body, ahead, memory, hits),
             (_, None) => {}
         }
     }
 
-    /// As a shape, unless it is a plane.
-    pub(super) fn placed(&self) -> Option<Placed<'_>> {
+    /// The ground as a shape; `None` for a plane.
+    pub(super) fn as_placed_shape(&self) -> Option<Placed<'_>> {
         match &self.form {
             Form::Plane(_) => None,
             Form::Surface { shape, outline, pose, .. } => {
@@ -118,17 +115,18 @@ impl Ground {
         }
     }
 
-    /// As a plane, if it is one.
-    pub(super) fn plane(&self) -> Option<&Plane> {
+    /// The ground as a plane; `None` for others.
+    pub(super) fn as_plane(&self) -> Option<&Plane> {
         if let Form::Plane(plane) = &self.form { Some(plane) } else { None }
     }
 
-    /// As a surface that rays meet, unless it is a plane.
-    pub(super) fn surface(&self) -> Option<&Arc<Surface>> {
+    /// The ground as a surface for rays; `None` for a plane.
+    pub(super) fn as_surface(&self) -> Option<&Arc<Surface>> {
         if let Form::Surface { rays, .. } = &self.form { Some(rays) } else { None }
     }
 
-    /// The plane that it is below a point, from the heights so far around; `None` where it has none.
+    /// The local plane of the ground below a point, fitted to heights at the distance `reach` around it; `None` where
+    /// there is no ground. A plane is its normal n and distance d: n x = d.
     pub(super) fn plane_below(&self, point: DVec3, reach: f64) -> Option<(DVec3, f64)> {
         let (shape, pose, rays) = match &self.form {
             Form::Plane(plane) => return Some((plane.normal, plane.distance)),
@@ -137,8 +135,9 @@ impl Ground {
         let local = pose.rotation.inverse() * (point - pose.translation);
         let field = shape.as_heightfield();
         let at = |x: f64, z: f64| match field {
-            Some(field) => height(field, local.x + x, local.z + z),
-            // The first triangle below a height that a shape's middle does not sink to; they are where the world is.
+            Some(field) => terrain_height(field, local.x + x, local.z + z),
+            // The first triangle below a height that the centre of a shape cannot sink to. Triangles are in world
+            // coordinates.
             None => {
                 let origin = DVec3::new(point.x + x, point.y + 2.0 * reach, point.z + z);
                 let down = Ray { origin, direction: DVec3::NEG_Y, range: 8.0 * reach, ignore: None };
@@ -146,7 +145,7 @@ impl Ground {
             }
         };
         let middle = at(0.0, 0.0)?;
-        // Where the terrain ends it goes on level.
+        // Terrain continues level beyond its border.
         let slope = |ahead: Option<f64>, behind: Option<f64>| match (ahead, behind) {
             (Some(ahead), Some(behind)) => 0.5 * (ahead - behind) / reach,
             _ => 0.0,
@@ -156,8 +155,8 @@ impl Ground {
         Some((normal, normal.dot(pose.point(DVec3::new(local.x, middle, local.z)))))
     }
 
-    /// How far it is above a point that lies below it, if it is terrain.
-    pub(super) fn above(&self, point: DVec3) -> Option<f64> {
+    /// Height of terrain above a point that lies below it, m; `None` if it is not terrain.
+    pub(super) fn terrain_above(&self, point: DVec3) -> Option<f64> {
         let Form::Surface { shape, rays, .. } = &self.form else { return None };
         shape.as_heightfield()?;
         let up = Ray { origin: point, direction: DVec3::Y, range: self.bounds.high.y - point.y, ignore: None };
@@ -165,8 +164,8 @@ impl Ground {
     }
 }
 
-/// The height of terrain at a place, m; `None` where there is none.
-fn height(field: &HeightField, x: f64, z: f64) -> Option<f64> {
+/// Height of terrain at a horizontal position, m; `None` outside of it.
+fn terrain_height(field: &HeightField, x: f64, z: f64) -> Option<f64> {
     let place = DVec3::new(x, 0.0, z);
     let (row, column) = field.cell_at_point(place)?;
     let (first, second) = field.triangles_at(row, column);
@@ -175,7 +174,7 @@ fn height(field: &HeightField, x: f64, z: f64) -> Option<f64> {
         let (u, v, w) = (b - a, c - a, place - a);
         let area = u.x * v.z - u.z * v.x;
         let (s, t) = ((w.x * v.z - w.z * v.x) / area, (u.x * w.z - u.z * w.x) / area);
-        // A place on an edge is in both; rounding leaves it in neither.
+        // A position on an edge belongs to both triangles; rounding would put it in neither.
         let inside = s >= -1e-9 && t >= -1e-9 && s + t <= 1.0 + 1e-9;
         inside.then_some(a.y + s * u.y + t * v.y)
     };
@@ -189,8 +188,8 @@ mod tests {
 
     use super::*;
 
-    /// Boxes at random about terrain that leans: every one that holds a point of the terrain is told to reach it, few
-    /// of those that are above all of it are.
+    /// Random boxes around inclined terrain: each box that contains a point of the terrain is reported to reach it, and
+    /// few of the boxes above all of it are.
     #[test]
     fn no_box_that_holds_a_point_of_terrain_is_passed_over() {
         let mut stream = Stream::from_number(5);
@@ -220,7 +219,7 @@ mod tests {
             let half = DVec3::new(next(), next(), next()).abs() * 0.5;
             let bounds = Bounds { low: middle - half, high: middle + half };
             let holds = corners.iter().any(|&corner| bounds.meets(&Bounds { low: corner, high: corner }));
-            let reaches = ground.reaches(&bounds);
+            let reaches = ground.may_reach(&bounds);
             assert!(reaches || !holds, "{bounds:?}");
             holding += usize::from(holds);
             let height = (pose.rotation.inverse() * (middle - pose.translation)).y;

@@ -1,8 +1,8 @@
-//! Contacts of any two shapes: convex ones at once, meshes face by face ([`super::faces`]), terrain triangle by
+//! Contacts of any two shapes: convex ones as a whole, meshes face by face ([`super::faces`]), terrain triangle by
 //! triangle.
 //!
-//! Every search is made afresh, so that none of it is part of the state, in buffers that are kept, so that a step
-//! allocates nothing. What the neighbours of a triangle or face allow its normals to be is parry's.
+//! Each search starts afresh, so nothing of it is part of the state. Its buffers are kept, so a step allocates nothing.
+//! The directions of normals that the neighbours of a triangle or face allow are parry's.
 
 use std::cell::LazyCell;
 
@@ -11,7 +11,7 @@ use bevy_math::{DMat3, DVec3};
 use super::{
     Hit,
     convex::{Core, Difference, Meeting},
-    faces::{Faces, Window},
+    faces::{Faces, QueryBox},
     narrow::Placed,
 };
 use crate::parry::{
@@ -21,18 +21,18 @@ use crate::parry::{
     shape::{HeightField, Shape, Triangle, TrianglePseudoNormals},
 };
 
-/// Normals at a smaller angle than 1e-4 are one, by their cosine: far above rounding, and far below any edge that is
-/// one.
-const SAME_NORMAL: f64 = 1.0 - 5e-9;
+/// Cosine of the angle of 1e-4, below which two normals count as equal: far above rounding, and far below any real
+/// edge.
+const SAME_NORMAL_COS: f64 = 1.0 - 5e-9;
 
-/// A convex part of a shape, in the shape's frame, with the layer around it.
+/// A convex part of a shape, in the shape's frame, with the thickness of its rounding layer, m.
 struct Part<'a> {
     core: Core<'a>,
     layer: f64,
     of: Origin<'a>,
 }
 
-/// What a part is of: a convex shape, or terrain whose triangle of this number it is, or a mesh whose face.
+/// Origin of a part: a convex shape, a triangle of terrain by its index, or a face of a mesh by its index.
 #[derive(Clone, Copy)]
 enum Origin<'a> {
     Convex,
@@ -41,9 +41,9 @@ enum Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// The directions in which the neighbours of a triangle let it press. They cost more than it takes to see that a
-    /// shape is not near.
-    fn limits(self) -> Limits<'a> {
+    /// Normals that the neighbours of a triangle allow. They are evaluated lazily, since they cost more than the test
+    /// that a shape is far away.
+    fn allowed_normals(self) -> Limits<'a> {
         match self {
             Self::Convex => Limits::None,
             Self::Terrain(field, index) => {
@@ -54,7 +54,7 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// In which directions a part may press.
+/// Allowed directions of the contact normals of a part.
 enum Limits<'a> {
     None,
     Triangle(TrianglePseudoNormals),
@@ -62,29 +62,29 @@ enum Limits<'a> {
 }
 
 impl Limits<'_> {
-    /// The one nearest to a direction; `None` if there is none on its side.
-    fn allow(&self, direction: DVec3) -> Option<DVec3> {
+    /// The allowed normal nearest to a direction; `None` if there is none on its side.
+    fn nearest_allowed_normal(&self, direction: DVec3) -> Option<DVec3> {
         match self {
             Self::None => Some(direction),
             Self::Triangle(limits) => limits.project_local_normal(direction),
-            Self::Face(faces, index) => faces.allow(*index, direction),
+            Self::Face(faces, index) => faces.nearest_allowed_normal(*index, direction),
         }
     }
 }
 
-/// Memory of the searches.
+/// Buffers of the searches, and the result of the last one.
 #[derive(Default)]
 pub(super) struct Manifold {
     meeting: Meeting,
-    /// How far apart two convex shapes were at least, m.
-    pub(super) apart: f64,
+    /// Lower bound of the distance of two convex shapes, m.
+    pub(super) min_distance: f64,
 }
 
 /// A search for the contacts of two shapes nearer than `ahead`.
 struct Search<'a> {
     meeting: &'a mut Meeting,
     first: &'a Placed<'a>,
-    /// Pose of the second in the frame of the first.
+    /// Pose of the second in the frame of the first; `turn` is its rotation matrix.
     relative: Pose,
     turn: DMat3,
     ahead: f64,
@@ -92,23 +92,23 @@ struct Search<'a> {
 }
 
 impl Manifold {
-    /// Contacts of two shapes, normals from the first to the second.
+    /// Adds the contacts of two shapes nearer than `ahead`, m; normals from the first to the second.
     pub(super) fn find(&mut self, a: &Placed, b: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
         let back = a.rotation.inverse();
         let relative = Pose::from_parts(back * (b.centre - a.centre), back * b.rotation);
         let turn = DMat3::from_quat(relative.rotation);
         let mut search = Search { meeting: &mut self.meeting, first: a, relative, turn, ahead, hits };
         let (field, meshes) = (a.shape.as_heightfield(), [a.outline.faces(), b.outline.faces()]);
-        match (field, meshes, a.part(), b.part()) {
+        match (field, meshes, a.convex_part(), b.convex_part()) {
             (Some(field), [_, Some(mesh)], ..) => search.mesh_on_terrain(field, mesh),
             (Some(field), _, _, Some(part)) => search.shape_on_terrain(field, &part),
             (None, [Some(first), Some(second)], ..) => search.mesh_on_mesh(first, second),
             (None, [Some(mesh), None], _, Some(part)) => search.shape_on_mesh(mesh, &*b.shape.0, &part),
             (None, [None, Some(mesh)], Some(part), _) => search.mesh_on_shape(&*a.shape.0, &part, mesh),
             (None, _, Some(one), Some(two)) => {
-                search.meeting.apart = f64::NEG_INFINITY;
-                search.add(&one, &two);
-                self.apart = self.meeting.apart;
+                search.meeting.min_distance = f64::NEG_INFINITY;
+                search.add_contacts(&one, &two);
+                self.min_distance = self.meeting.min_distance;
             }
             _ => {}
         }
@@ -116,51 +116,52 @@ impl Manifold {
 }
 
 impl Placed<'_> {
-    /// The shape if it is convex.
-    fn part(&self) -> Option<Part<'_>> {
+    /// The shape as one part, if it is convex.
+    fn convex_part(&self) -> Option<Part<'_>> {
         self.outline.core().map(|(core, layer)| Part { core, layer, of: Origin::Convex })
     }
 }
 
 impl Part<'_> {
-    /// Whether a direction is the normal of a triangle of terrain, along which it may press whatever is beside it: most
-    /// contacts do, and the neighbours need not be looked at.
+    /// True if a direction is the normal of a triangle of terrain, which its neighbours always allow. Most contacts are
+    /// such, and skip the test of the neighbours.
     fn always_allows(&self, direction: DVec3) -> bool {
         matches!(self.of, Origin::Terrain(..)) && self.core.own_normal() == Some(direction)
     }
 }
 
-fn part_of_mesh(faces: &Faces, index: u32) -> Part<'_> {
-    part(Core::Face(faces.face(index)), Origin::Mesh(faces, index))
+fn face_part(faces: &Faces, index: u32) -> Part<'_> {
+    flat_part(Core::Face(faces.face(index)), Origin::Mesh(faces, index))
 }
 
-fn part_of<'a>(triangle: &Triangle, of: Origin<'a>) -> Part<'a> {
-    part(Core::Triangle([triangle.a, triangle.b, triangle.c]), of)
+fn triangle_part<'a>(triangle: &Triangle, of: Origin<'a>) -> Part<'a> {
+    flat_part(Core::Triangle([triangle.a, triangle.b, triangle.c]), of)
 }
 
-fn part<'a>(core: Core<'a>, of: Origin<'a>) -> Part<'a> {
+fn flat_part<'a>(core: Core<'a>, of: Origin<'a>) -> Part<'a> {
     #[cfg(test)]
-    super::count::LOOKED_AT.set(super::count::LOOKED_AT.get() + 1);
+    super::count::TRIANGLES_VISITED.set(super::count::TRIANGLES_VISITED.get() + 1);
     Part { core, layer: 0.0, of }
 }
 
 impl Search<'_> {
     /// Adds the contacts of two convex parts.
-    fn add(&mut self, one: &Part, two: &Part) {
+    fn add_contacts(&mut self, one: &Part, two: &Part) {
         let (turn, back) = (self.turn, self.turn.transpose());
         let cores = [(one.core, one.layer), (two.core, two.layer)];
         let Some(difference) = Difference::new(cores, turn, self.relative.translation, self.ahead) else { return };
-        let (limits, other_limits) = (LazyCell::new(|| one.of.limits()), LazyCell::new(|| two.of.limits()));
+        let (limits, other_limits) =
+            (LazyCell::new(|| one.of.allowed_normals()), LazyCell::new(|| two.of.allowed_normals()));
         self.meeting.find(&difference, self.ahead, |normal| {
-            let allowed = if one.always_allows(normal) { normal } else { limits.allow(normal)? };
+            let allowed = if one.always_allows(normal) { normal } else { limits.nearest_allowed_normal(normal)? };
             if let Limits::None = *other_limits {
                 return Some(allowed);
             }
-            let allowed = turn * -other_limits.allow(back * -allowed)?;
-            // What the neighbours of the second make of it, those of the first must allow as well: else it is an inner
-            // edge of one of them that is in the way.
-            let again = limits.allow(allowed)?;
-            (again.dot(allowed) > SAME_NORMAL).then_some(allowed)
+            let allowed = turn * -other_limits.nearest_allowed_normal(back * -allowed)?;
+            // The neighbours of the first must also allow the result for the second. Otherwise an inner edge of one of
+            // the surfaces is in the way.
+            let again = limits.nearest_allowed_normal(allowed)?;
+            (again.dot(allowed) > SAME_NORMAL_COS).then_some(allowed)
         });
         let (centre, rotation) = (self.first.centre, self.first.rotation);
         let normal = rotation * self.meeting.normal;
@@ -173,47 +174,48 @@ impl Search<'_> {
         let reach = |sign: f64| DVec3::from_array(DVec3::AXES.map(|axis| part.core.extent(back * axis * sign) + more));
         let around = Aabb::new(middle - reach(-1.0), middle + reach(1.0));
         field.map_elements_in_local_aabb(&around, &mut |index, triangle| {
-            self.add(&part_of(triangle, Origin::Terrain(field, index)), part);
+            self.add_contacts(&triangle_part(triangle, Origin::Terrain(field, index)), part);
         });
     }
 
+    /// Triangles of terrain near the mesh, each against the faces of the mesh near it.
     fn mesh_on_terrain(&mut self, field: &HeightField, mesh: &Faces) {
         let back = self.relative.inverse();
-        let around = mesh.all_bounds().transform_by(&self.relative).loosened(self.ahead);
+        let around = mesh.bounding_box().transform_by(&self.relative).loosened(self.ahead);
         field.map_elements_in_local_aabb(&around, &mut |index, triangle| {
-            let own = part_of(triangle, Origin::Terrain(field, index));
+            let own = triangle_part(triangle, Origin::Terrain(field, index));
             let near = triangle.compute_aabb(&back);
-            for other in mesh.near(&Window::new(&near, &Pose::IDENTITY, self.ahead)) {
-                self.add(&own, &part_of_mesh(mesh, other));
+            for other in mesh.faces_near(&QueryBox::new(&near, &Pose::IDENTITY, self.ahead)) {
+                self.add_contacts(&own, &face_part(mesh, other));
             }
         });
     }
 
     fn shape_on_mesh(&mut self, mesh: &Faces, shape: &dyn Shape, part: &Part) {
-        for index in mesh.near(&Window::new(&shape.compute_local_aabb(), &self.relative, self.ahead)) {
-            self.add(&part_of_mesh(mesh, index), part);
+        for index in mesh.faces_near(&QueryBox::new(&shape.compute_local_aabb(), &self.relative, self.ahead)) {
+            self.add_contacts(&face_part(mesh, index), part);
         }
     }
 
     fn mesh_on_shape(&mut self, shape: &dyn Shape, part: &Part, mesh: &Faces) {
-        for index in mesh.near(&Window::new(&shape.compute_local_aabb(), &self.relative.inverse(), self.ahead)) {
-            self.add(part, &part_of_mesh(mesh, index));
+        for index in mesh.faces_near(&QueryBox::new(&shape.compute_local_aabb(), &self.relative.inverse(), self.ahead))
+        {
+            self.add_contacts(part, &face_part(mesh, index));
         }
     }
 
-    /// The faces of the larger mesh that come near the smaller one, each against those of the smaller that it comes
-    /// near.
+    /// Faces of the larger mesh near the smaller one, each against the faces of the smaller mesh near it.
     fn mesh_on_mesh(&mut self, first: &Faces, second: &Faces) {
-        let extent = |mesh: &Faces| mesh.all_bounds().half_extents().length_squared();
+        let extent = |mesh: &Faces| mesh.bounding_box().half_extents().length_squared();
         let (relative, back) = (self.relative, self.relative.inverse());
         let flipped = extent(first) < extent(second);
         let (large, small, small_in_large, large_in_small) =
             if flipped { (second, first, back, relative) } else { (first, second, relative, back) };
-        for index in large.near(&Window::new(&small.all_bounds(), &small_in_large, self.ahead)) {
-            let near = large.bounds(index, &large_in_small);
-            for other in small.near(&Window::new(&near, &Pose::IDENTITY, self.ahead)) {
-                let (one, two) = (part_of_mesh(large, index), part_of_mesh(small, other));
-                if flipped { self.add(&two, &one) } else { self.add(&one, &two) }
+        for index in large.faces_near(&QueryBox::new(&small.bounding_box(), &small_in_large, self.ahead)) {
+            let near = large.face_bounds(index, &large_in_small);
+            for other in small.faces_near(&QueryBox::new(&near, &Pose::IDENTITY, self.ahead)) {
+                let (one, two) = (face_part(large, index), face_part(small, other));
+                if flipped { self.add_contacts(&two, &one) } else { self.add_contacts(&one, &two) }
             }
         }
     }

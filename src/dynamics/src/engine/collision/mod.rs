@@ -1,12 +1,12 @@
-//! Collision: which shapes meet, and where.
+//! Collision detection: which shapes meet, and where.
 //!
 //! **Takes** trees with their links at the midpoint, grounds and shapes of the model. **Gives** contacts with warm
 //! starts from the last step, in an order that the model gives, the soil patches of shapes, and a scene for rays.
 //! **Does not know** forces, constraints or solvers.
 //!
-//! Bounding boxes come first ([`broad`]), then the narrow phase. The search reaches as far ahead as bodies can come in
-//! a step, so a fast body is stopped at the surface. Nothing here outlives a step except contacts and candidate pairs,
-//! which change no result.
+//! Bounding boxes come first ([`broad`]), then the narrow phase ([`narrow`]). The search looks as far ahead as bodies
+//! can travel in a step, so a fast body is stopped at the surface. From step to step, only contacts, candidate pairs
+//! and clearances are kept; the latter two do not change any result.
 
 mod arrival;
 mod broad;
@@ -32,15 +32,15 @@ use simpartner_model::{BodyId, Norm};
 use self::{
     broad::BroadPhase,
     clearance::Clearances,
-    contact::{Half, Pair, Sizes, Tangents},
-    geom::{Extent, Moving, Placement},
+    contact::{ContactSide, Pair, Sizes, Tangents},
+    geom::{Extent, MovingShape, Placement},
     narrow::Memory,
 };
 pub(crate) use self::{
     contact::{Contact, Surface},
     convex::Hull,
     faces::Faces,
-    geom::{Geom, MARGIN, Outline},
+    geom::{Geom, Outline, SEARCH_MARGIN},
     ground::Ground,
     renumber::NewShapeIndices,
 };
@@ -52,42 +52,45 @@ use crate::{
     rays::CurrentScene,
 };
 
-/// A point where two surfaces meet or are about to.
+/// A point where two surfaces touch or are about to touch.
 #[derive(Debug, Clone, Copy)]
 struct Hit {
+    /// Point between the surfaces, m.
     point: DVec3,
-    /// From the first to the second.
+    /// Unit vector from the first shape to the second.
     normal: DVec3,
-    /// Distance, negative for penetration.
+    /// Distance along the normal, m, negative for penetration.
     gap: f64,
 }
 
-/// Bits of a contact's key that say which ground it is with.
+/// Bits of a contact's key for the index of its ground.
 const GROUND_BITS: u32 = 8;
 /// Largest number of grounds of a world.
 pub(crate) const MAX_GROUNDS: usize = 1 << GROUND_BITS;
 
-/// What can collide, as the model has it.
+/// The collision model: shapes and grounds.
 struct Model {
-    /// In the order of their trees.
+    /// Shapes, in the order of their trees.
     geoms: Vec<Geom>,
     extents: Vec<Extent>,
-    /// First of each tree's shapes.
+    /// Index of the first shape of each tree; one more entry ends the last tree.
     starts: Vec<usize>,
     grounds: Vec<Ground>,
-    /// Pairs of bodies that never meet, sorted.
+    /// Pairs of bodies that never collide, sorted.
     apart: Vec<(BodyId, BodyId)>,
-    /// Trees whose own shapes meet each other.
+    /// For each tree, true if its own shapes collide with each other.
     self_colliding: Vec<bool>,
 }
 
 impl Model {
+    /// True if two shapes may collide: they belong to different bodies, and neither filters nor the list of pairs
+    /// exclude it.
     fn may_meet(&self, one: &Geom, two: &Geom) -> bool {
         let (a, b) = (one.body, two.body);
         a != b && one.filter.meets(two.filter) && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
     }
 
-    /// The size of the smaller shape of the contacts with this key.
+    /// Size of the smaller shape of the contacts with this key, m.
     fn size_at(&self, key: u64) -> f64 {
         let size =
             |index: u64| usize::try_from(index).ok().and_then(|index| self.geoms.get(index)).map_or(0.0, Geom::size);
@@ -101,17 +104,17 @@ impl Model {
 /// All colliding shapes, and the contacts of the present step.
 pub(crate) struct Collider {
     model: Model,
-    /// In the order of their keys.
+    /// Contacts of this step, sorted by key.
     pub(crate) contacts: Vec<Contact>,
-    /// Those of the last step.
+    /// Contacts of the last step.
     pub(crate) old: Vec<Contact>,
-    /// Pose and box of each shape; `placed` is false until all are up to date.
+    /// Position and box of each shape. `placed` is false until all of them are up to date.
     placements: Vec<Placement>,
     placed: bool,
-    /// Whether anything slept in the last search.
+    /// True if any tree slept in the last search.
     pub(crate) sees_sleepers: bool,
     broad: BroadPhase,
-    /// Pairs of shapes whose boxes meet.
+    /// Pairs of shapes whose boxes overlap.
     pairs: Vec<(usize, usize)>,
     /// Scratch buffer for merging new contacts with those of sleeping bodies.
     merged: Vec<Contact>,
@@ -120,13 +123,13 @@ pub(crate) struct Collider {
     tangents: Tangents,
     memory: Memory,
     rays: CurrentScene,
-    /// The soil patches, and which of them each shape has.
+    /// Soil patches, and their indices for each shape.
     pub(crate) soil: SoilPatches,
-    soil_patches: Vec<soil::Prints>,
+    soil_patches: Vec<soil::ShapeSoilPatches>,
 }
 
 impl Collider {
-    /// From shapes in the order of their trees.
+    /// A collider of shapes in the order of their trees.
     pub(crate) fn new(
         geoms: Vec<Geom>,
         trees: usize,
@@ -136,12 +139,12 @@ impl Collider {
         gravity: f64,
     ) -> Self {
         apart.sort_unstable();
-        let (soil, soil_patches) = soil::footprints(&geoms, &grounds, gravity);
+        let (soil, soil_patches) = soil::build_soil_patches(&geoms, &grounds, gravity);
         let extents = geoms.iter().map(Geom::extent).collect();
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
             placements: vec![Placement::NOWHERE; geoms.len()],
-            rays: rays::scene(&geoms, &grounds),
+            rays: rays::build_ray_scene(&geoms, &grounds),
             model: Model { geoms, extents, starts, grounds, apart, self_colliding },
             contacts: Vec::new(),
             old: Vec::new(),
@@ -159,7 +162,7 @@ impl Collider {
         }
     }
 
-    /// Moves the surface of a body at this velocity, in its axes. True if that changes anything.
+    /// Sets the velocity of a body's surface, in the body's axes, m/s. Returns true if that changes anything.
     pub(crate) fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {
         let mut changes = false;
         for geom in self.model.geoms.iter_mut().filter(|geom| geom.body == body) {
@@ -169,31 +172,31 @@ impl Collider {
         changes
     }
 
-    /// The velocity of the surface of each shape, in its body's axes.
+    /// Surface velocity of each shape, in its body's axes, m/s.
     pub(crate) fn surface_velocities(&self) -> Vec<DVec3> {
         self.model.geoms.iter().map(|geom| geom.material.surface_velocity).collect()
     }
 
-    /// Restores these velocities.
+    /// Restores the surface velocities of all shapes.
     pub(crate) fn restore_surfaces(&mut self, velocities: &[DVec3]) {
         for (geom, velocity) in self.model.geoms.iter_mut().zip(velocities) {
             geom.material.surface_velocity = *velocity;
         }
     }
 
-    /// The size of the smallest shape of a tree, m.
+    /// Size of the smallest shape of a tree, m.
     pub(crate) fn smallest_size(&self, tree: usize) -> f64 {
         let geoms = &self.model.geoms[self.model.starts[tree]..self.model.starts[tree + 1]];
         geoms.iter().map(Geom::size).fold(f64::INFINITY, f64::min)
     }
 
     /// Largest distance of a point of each shape from the centre of mass of its link, m.
-    pub(crate) fn reaches(&self) -> impl Iterator<Item = (LinkAddress, f64)> {
+    pub(crate) fn shape_reaches(&self) -> impl Iterator<Item = (LinkAddress, f64)> {
         self.model.geoms.iter().map(|geom| (geom.side, geom.offset.norm() + geom.size()))
     }
 
     /// Restores the contacts of a snapshot.
-    pub(crate) fn restore(&mut self, contacts: Vec<Contact>) {
+    pub(crate) fn restore_contacts(&mut self, contacts: Vec<Contact>) {
         self.contacts.clear();
         let model = &self.model;
         self.contacts
@@ -201,20 +204,20 @@ impl Collider {
         self.placed = false;
     }
 
-    /// Pairs of trees whose boxes met in the last search.
-    pub(crate) fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
+    /// Pairs of trees with shapes whose boxes overlapped in the last search.
+    pub(crate) fn near_tree_pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         let tree = |shape: usize| self.model.geoms[shape].side.tree;
         self.pairs.iter().map(move |&(a, b)| (tree(a), tree(b)))
     }
 
     /// Finds all contacts at the present poses, looking `h` seconds ahead. Contacts between sleeping and fixed bodies
     /// stay as they are.
-    pub(crate) fn collide(&mut self, trees: &[Tree], h: f64) {
+    pub(crate) fn find_contacts(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
         self.tangents = Tangents::default();
-        // The lists grow together, so that a motion made again finds enough memory in each: to the same size exactly,
-        // since lists that double in turn have no bound.
+        // The lists grow together, so that a repeated substep finds enough memory in each. They get exactly the same
+        // capacity: lists that double in turn would grow without bound.
         self.contacts.reserve_exact(self.old.capacity());
         if self.merged.capacity() > 0 {
             self.merged.clear();
@@ -225,112 +228,121 @@ impl Collider {
             let is_awake = tree.is_awake();
             self.sees_sleepers |= !is_awake && tree.state.asleep;
             if !self.placed || is_awake {
-                self.place(index, trees, h);
+                self.update_shapes(index, trees, h);
             }
         }
         self.placed = true;
         self.broad.find_pairs(&self.model, trees, &mut self.placements, h, &mut self.pairs);
         let pairs = std::mem::take(&mut self.pairs);
-        self.clearances.begin();
-        pairs.iter().for_each(|&(a, b)| self.between(a, b, trees, h));
+        self.clearances.start_step();
+        pairs.iter().for_each(|&(a, b)| self.add_pair_contacts(a, b, trees, h));
         self.pairs = pairs;
         let awake = |side: LinkAddress| trees[side.tree].is_awake();
         let asleep = self.old.iter().filter(|contact| !awake(contact.b) && !contact.a.is_some_and(awake));
-        merge(&mut self.contacts, asleep, &mut self.merged);
+        merge_contacts(&mut self.contacts, asleep, &mut self.merged);
         self.warm_start(trees, h);
     }
 
-    /// Moves the shapes of a tree to their links, and finds their contacts with grounds.
-    fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
+    /// Updates the positions and boxes of a tree's shapes, and finds their contacts with grounds.
+    fn update_shapes(&mut self, index: usize, trees: &[Tree], h: f64) {
         let tree = &trees[index];
         let (is_awake, has_soil) = (tree.is_awake(), !self.soil.is_empty());
         for geom in self.model.starts[index]..self.model.starts[index + 1] {
             let extent = &self.model.extents[geom];
-            let (placement, on_ground) = (extent.place(tree, h), is_awake && extent.may_touch_ground);
+            let (placement, on_ground) = (extent.placement(tree, h), is_awake && extent.may_touch_ground);
             let near = on_ground && self.model.grounds.iter().any(|ground| ground.meets(&placement.bounds));
-            self.broad.note(geom, &placement.bounds);
+            self.broad.check_padded_box(geom, &placement.bounds);
             self.placements[geom] = placement;
             if near {
-                self.on_ground(geom, trees, h);
+                self.add_ground_contacts(geom, trees, h);
             }
             if on_ground && has_soil {
-                self.on_soils(geom, trees, h);
+                self.add_soil_contacts(geom, trees, h);
             }
         }
     }
 
-    /// Contacts of a shape with the firm grounds near it.
-    fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
+    /// Adds the contacts of a shape with the firm grounds near it.
+    fn add_ground_contacts(&mut self, index: usize, trees: &[Tree], h: f64) {
         let Model { geoms, grounds, .. } = &self.model;
         let placement = &mut self.placements[index];
         let tree = &trees[geoms[index].side.tree];
-        geoms[index].tighten(placement, tree);
+        geoms[index].tighten_bounds(placement, tree);
         let bounds = &placement.bounds;
-        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(bounds) && ground.reaches(bounds);
+        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(bounds) && ground.may_reach(bounds);
         let mut grounds = grounds.iter().enumerate().filter(|(_, ground)| near(ground)).peekable();
         if grounds.peek().is_none() {
             return;
         }
-        let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
-        let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
+        let shape = MovingShape { geom: &geoms[index], centre: placement.centre, tree };
+        let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.rim_speed());
         let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.norm() + spin) };
-        let ahead = MARGIN.max(2.0 * h * shape.speed());
+        let ahead = SEARCH_MARGIN.max(2.0 * h * shape.max_approach_speed());
         for (number, ground) in grounds {
             self.hits.clear();
-            ground.touch(&shape.placed(), ahead, &mut self.memory, &mut self.hits);
-            if let Some(surface) = ground.placed().filter(|_| sizes.are_passed_by(motion, spin)) {
-                narrow::keep_real(&surface, &shape.placed(), motion, sizes.margin(), &mut self.hits);
+            ground.add_contacts(&shape.placed_shape(), ahead, &mut self.memory, &mut self.hits);
+            if let Some(surface) = ground.as_placed_shape().filter(|_| sizes.are_passed_by(motion, spin)) {
+                narrow::drop_unreached(&surface, &shape.placed_shape(), motion, sizes.margin(), &mut self.hits);
             }
-            narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+            narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
             if self.hits.is_empty() {
                 continue;
             }
-            let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
-            // The grounds come before all pairs.
+            let pair = Pair::new(&ContactSide::ground(&ground.material), &shape.contact_side());
+            // The keys of grounds are smaller than those of pairs.
             let key = ((index as u64) << GROUND_BITS) | number as u64;
-            add(&pair, (None, shape.geom.side), key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
+            add_contacts(
+                &pair,
+                (None, shape.geom.side),
+                key,
+                sizes,
+                &self.hits,
+                (&mut self.contacts, &mut self.tangents),
+            );
         }
     }
 
-    fn between(&mut self, a: usize, b: usize, trees: &[Tree], h: f64) {
+    /// Adds the contacts of two shapes.
+    fn add_pair_contacts(&mut self, a: usize, b: usize, trees: &[Tree], h: f64) {
         let shape = |index: usize| {
             let geom = &self.model.geoms[index];
-            Moving { geom, centre: self.placements[index].centre, tree: &trees[geom.side.tree] }
+            MovingShape { geom, centre: self.placements[index].centre, tree: &trees[geom.side.tree] }
         };
         let shapes = [shape(a), shape(b)];
         let [first, second] = &shapes;
         let (motion, spin) =
-            ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
-        let ahead = MARGIN.max(motion.norm() + 2.0 * h * (first.swing() + second.swing()));
+            ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.rim_speed() + second.rim_speed()));
+        let ahead =
+            SEARCH_MARGIN.max(motion.norm() + 2.0 * h * (first.spin_approach_speed() + second.spin_approach_speed()));
         let around = [first.geom.size(), second.geom.size()];
-        // Most pairs whose boxes meet are farther apart than the balls around them.
+        // The balls around the shapes of most candidate pairs are apart.
         if (second.centre - first.centre).norm() > around[0] + around[1] + ahead {
             return;
         }
-        if self.clearances.parts((a, b), &shapes, ahead) {
+        if self.clearances.prove_apart((a, b), &shapes, ahead) {
             return;
         }
         let sizes = Sizes { size: around[0].min(around[1]), motion: 0.5 * (motion.norm() + spin) };
-        let (one, two) = (first.placed(), second.placed());
+        let (one, two) = (first.placed_shape(), second.placed_shape());
         self.hits.clear();
-        narrow::of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
+        narrow::contacts_of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
         if self.hits.is_empty() {
-            return self.clearances.note((a, b), &shapes, self.memory.apart());
+            return self.clearances.record_gap((a, b), &shapes, self.memory.min_distance());
         }
         if sizes.are_passed_by(motion, spin) {
-            narrow::keep_real(&one, &two, motion, sizes.margin(), &mut self.hits);
+            narrow::drop_unreached(&one, &two, motion, sizes.margin(), &mut self.hits);
         }
-        narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+        narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
         if self.hits.is_empty() {
             return;
         }
-        let (pair, key) = (Pair::new(&first.half(), &second.half()), ((a as u64 + 1) << 32) | b as u64);
+        let (pair, key) = (Pair::new(&first.contact_side(), &second.contact_side()), ((a as u64 + 1) << 32) | b as u64);
         let sides = (Some(first.geom.side), second.geom.side);
-        add(&pair, sides, key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
+        add_contacts(&pair, sides, key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
     }
 
-    /// Gives each contact the impulse of the nearest old contact of the same pair, each old one at most once. Both
-    /// lists are in the order of their keys.
+    /// Gives each contact the impulse of the nearest old contact of the same pair, and each old impulse at most once.
+    /// Both lists are sorted by key.
     fn warm_start(&mut self, trees: &[Tree], h: f64) {
         let (mut start, mut old_start) = (0, 0);
         while start < self.contacts.len() {
@@ -366,9 +378,10 @@ impl Collider {
     }
 }
 
-/// The final velocity of an old contact in the axes of the new one. The axes have rotated with the normal, and about it
-/// with the slower of the two sides. Without that, points of a rotating face would keep velocities that no rigid motion
-/// has, and sticking friction would resist them.
+/// Final velocity of an old contact, in the axes of the new one, m/s.
+///
+/// The axes rotate with the normal, and about it with the slower of the two sides. Otherwise points of a rotating face
+/// would keep velocities that no rigid motion has, and sticking friction would resist them.
 fn carried_velocity(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
     if old.rate == DVec3::ZERO {
         return DVec3::ZERO;
@@ -381,8 +394,9 @@ fn carried_velocity(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) ->
     turned + contact.normal.cross(turned) * (slower * h)
 }
 
-/// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
-fn add(
+/// Adds the contacts of hits. `sides` are a and b; `None` is the ground. `contacts` receives them, and `last` caches
+/// tangents.
+fn add_contacts(
     pair: &Pair,
     sides: (Option<LinkAddress>, LinkAddress),
     key: u64,
@@ -390,7 +404,7 @@ fn add(
     hits: &[Hit],
     (contacts, last): (&mut Vec<Contact>, &mut Tangents),
 ) {
-    // Those of a pair with a direction of friction are its own.
+    // A pair with a direction of friction has tangents of its own.
     let mut own = Tangents::default();
     let last = if pair.has_direction() { &mut own } else { last };
     contacts.extend(hits.iter().map(|hit| {
@@ -399,8 +413,12 @@ fn add(
     }));
 }
 
-/// Merges two lists of contacts in the order of their keys, in the buffer `memory`.
-fn merge<'a>(contacts: &mut Vec<Contact>, others: impl Iterator<Item = &'a Contact>, memory: &mut Vec<Contact>) {
+/// Merges the list `others` into `contacts`, both sorted by key. `memory` is a scratch buffer.
+fn merge_contacts<'a>(
+    contacts: &mut Vec<Contact>,
+    others: impl Iterator<Item = &'a Contact>,
+    memory: &mut Vec<Contact>,
+) {
     let mut others = others.peekable();
     if others.peek().is_none() {
         return;

@@ -1,5 +1,5 @@
-//! Where two shapes meet. Two balls, and everything on a plane, are worked out here; all other pairs are those of
-//! [`super::manifold`].
+//! Narrow phase: contacts of two shapes. Pairs of balls, and all shapes on a plane, are computed here;
+//! [`super::manifold`] and [`super::triangles`] handle all other pairs.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::Norm;
@@ -14,19 +14,18 @@ use crate::{
     shape,
 };
 
-/// Normals that differ by less than this cosine, 1.1 degrees, belong to one face.
-const SAME_FACE: f64 = 0.9998;
-/// Points of one face that are nearer to each other than this part of the smaller shape's size are one; at most so many
-/// metres.
-const SAME_POINT: f64 = 1e-3;
-const SAME_POINT_AT_MOST: f64 = 1e-4;
-/// Lengths that differ by less than this part are one where corners are chosen.
-const SAME_SCORE: f64 = 1e-9;
-/// A point of a face that is deeper than its corners by no more than this, m, counts as they do: such gaps are zero to
-/// a contact.
-const SAME_DEPTH: f64 = 1e-6;
+/// Smallest cosine between normals of one face, 1.1 degrees.
+const SAME_FACE_COS: f64 = 0.9998;
+/// Distance within which two points of a face count as one, as a fraction of the size of the smaller shape; and its
+/// upper bound, m.
+const SAME_POINT_DISTANCE: f64 = 1e-3;
+const MAX_SAME_POINT_DISTANCE: f64 = 1e-4;
+/// Relative difference below which two lengths count as equal in the choice of corners.
+const SCORE_TOLERANCE: f64 = 1e-9;
+/// Depth by which a point must exceed the kept corners to be kept as well, m. Smaller gaps are zero to a contact.
+const DEPTH_TOLERANCE: f64 = 1e-6;
 
-/// A shape where it is now.
+/// A shape at its present pose: `centre`, m, and `rotation`, both in the world.
 pub(super) struct Placed<'a> {
     pub(super) outline: &'a Outline,
     pub(super) shape: &'a SharedShape,
@@ -41,26 +40,26 @@ impl Placed<'_> {
     }
 }
 
-/// Memory of the searches, kept so that they allocate none.
+/// Buffers of the searches, kept so that steps allocate nothing.
 #[derive(Default)]
 pub(super) struct Memory {
     manifold: Manifold,
     triangles: Triangles,
-    /// Hits whose face is not known yet, and those of one face.
+    /// Hits that are not yet assigned to a face, and the hits of one face.
     rest: Vec<Hit>,
     face: Vec<Hit>,
 }
 
 impl Memory {
-    /// How far apart the last pair is at least in which no contact was found, m; minus infinity where that is not
-    /// known.
-    pub(super) fn apart(&self) -> f64 {
-        self.manifold.apart
+    /// Lower bound of the distance of the last pair without a contact, m; minus infinity if unknown.
+    pub(super) fn min_distance(&self) -> f64 {
+        self.manifold.min_distance
     }
 }
 
-/// Contacts of a shape with the half space below `normal · x = distance`, the normal towards the shape.
-pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
+/// Adds the contacts of a shape with the half space below `normal · x = distance` that are nearer than `ahead`, m. The
+/// normal points to the shape.
+pub(super) fn contacts_on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
     let mut touch = |point: DVec3| {
         let gap = normal.dot(point) - distance;
         if gap < ahead {
@@ -84,7 +83,7 @@ pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, 
         }
         Outline::Cylinder { radius, half } => {
             let end = matrix.y_axis * *half;
-            let (low, side) = rim(&matrix, normal, *radius);
+            let (low, side) = rim_offsets(&matrix, normal, *radius);
             let below = if end.dot(normal) > 0.0 { -end } else { end };
             touch(centre + below + low);
             touch(centre + below - low);
@@ -94,7 +93,7 @@ pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, 
         }
         Outline::Cone { radius, half } => {
             let end = matrix.y_axis * *half;
-            let (low, side) = rim(&matrix, normal, *radius);
+            let (low, side) = rim_offsets(&matrix, normal, *radius);
             for point in [end, -end + low, -end - low, -end + side, -end - side] {
                 touch(centre + point);
             }
@@ -105,8 +104,8 @@ pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, 
     }
 }
 
-/// From the middle of a round end to its lowest point, and sideways.
-fn rim(matrix: &DMat3, normal: DVec3, radius: f64) -> (DVec3, DVec3) {
+/// Vectors from the centre of a round end to the lowest point of its rim, and to the side, m.
+fn rim_offsets(matrix: &DMat3, normal: DVec3, radius: f64) -> (DVec3, DVec3) {
     let axis = matrix.y_axis;
     let down = axis * axis.dot(normal) - normal;
     let length = down.norm();
@@ -114,31 +113,31 @@ fn rim(matrix: &DMat3, normal: DVec3, radius: f64) -> (DVec3, DVec3) {
     (low * radius, axis.cross(low) * radius)
 }
 
-/// Of what is not yet in reach, keeps only what the bodies really come to when the second moves on by `motion` relative
-/// to the first: what passes by must not be pushed out of its way.
-pub(super) fn keep_real(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits: &mut Vec<Hit>) {
-    // What is in reach at once is met.
+/// Drops all hits if none is within `reach` and the second shape, displaced by `motion` relative to the first, does not
+/// come within `reach` either. A shape that passes by must not be pushed out of its way.
+pub(super) fn drop_unreached(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits: &mut Vec<Hit>) {
+    // A hit within reach counts in any case.
     if hits.is_empty() || hits.iter().any(|hit| hit.gap <= reach) {
         return;
     }
     let options = ShapeCastOptions { target_distance: reach, ..ShapeCastOptions::with_max_time_of_impact(1.0) };
     let still = DVec3::ZERO;
-    // Where parry cannot tell, nothing is dropped.
+    // If parry reports an error, nothing is dropped.
     if let Ok(None) = cast_shapes(&a.pose(), still, &*a.shape.0, &b.pose(), motion, &*b.shape.0, options) {
         hits.clear();
     }
 }
 
-/// Contacts of two shapes, of which a ground is the first, normals from the first to the second.
-pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
-    memory.manifold.apart = f64::NEG_INFINITY;
+/// Adds the contacts of two shapes nearer than `ahead`, m; normals from the first to the second. A ground comes first.
+pub(super) fn contacts_of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
+    memory.manifold.min_distance = f64::NEG_INFINITY;
     match (a.outline, b.outline) {
         (Outline::Ball(first), Outline::Ball(second)) => {
             let offset = b.centre - a.centre;
             let distance = offset.norm();
             let gap = distance - first - second;
             if gap < ahead {
-                // Two in one place go apart along a direction of our choice.
+                // Two balls with the same centre are separated along y, an arbitrary direction.
                 let normal = if distance > 1e-12 { offset / distance } else { DVec3::Y };
                 hits.push(Hit { point: a.centre + normal * (first + 0.5 * gap), normal, gap });
             }
@@ -180,16 +179,16 @@ fn ball_on_surface(
     }
 }
 
-/// Keeps of every face the points that are corners of it, four at most, and one that is deeper. With the corners of a
-/// rectangle a flat face stands as it does on all of its points: more would only make the problem larger and its
-/// solution less determined. Of points that fall together one is enough.
-pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
-    let near = SAME_POINT_AT_MOST.min(SAME_POINT * size);
+/// Reduces the hits of each face to at most four corners, and one point that is deeper. On the corners of a rectangle,
+/// a flat face stands as it does on all of its points. More points would only enlarge the problem and make its solution
+/// less determined. Coincident points are merged.
+pub(super) fn reduce_hits(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
+    let near = MAX_SAME_POINT_DISTANCE.min(SAME_POINT_DISTANCE * size);
     let mut index = 1;
     while index < hits.len() {
         let hit = hits[index];
         let same = |other: &Hit| {
-            (other.point - hit.point).length_squared() < near * near && other.normal.dot(hit.normal) > SAME_FACE
+            (other.point - hit.point).length_squared() < near * near && other.normal.dot(hit.normal) > SAME_FACE_COS
         };
         match hits[..index].iter().position(same) {
             Some(other) => {
@@ -208,30 +207,30 @@ pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
     while let Some(first) = rest.first().map(|hit| hit.normal) {
         face.clear();
         rest.retain(|hit| {
-            let belongs = hit.normal.dot(first) > SAME_FACE;
+            let belongs = hit.normal.dot(first) > SAME_FACE_COS;
             if belongs {
                 face.push(*hit);
             }
             !belongs
         });
         if face.is_empty() {
-            // A normal that is no number belongs to no face, not even its own.
+            // A NaN normal belongs to no face, not even its own.
             rest.clear();
         } else {
-            keep_widest(face, near, hits);
+            keep_corners(face, near, hits);
         }
     }
 }
 
-/// Keeps two corners of a face that are far from each other, those farthest to both sides of the line between them
-/// unless they are on it, and a deeper point if there is one. Gaps that are zero but for rounding have no say, so the
-/// choice is that of the last step.
-fn keep_widest(face: &[Hit], near: f64, hits: &mut Vec<Hit>) {
+/// Keeps two distant corners of a face, the points farthest to both sides of the line between them unless they are on
+/// it, and a deeper point if there is one. Gaps that differ by rounding only do not matter, so the choice is the same
+/// as in the last step.
+fn keep_corners(face: &[Hit], near: f64, hits: &mut Vec<Hit>) {
     let best = |score: &dyn Fn(&Hit) -> f64| {
         let mut best = (f64::NEG_INFINITY, 0);
         for (index, hit) in face.iter().enumerate() {
             let score = score(hit);
-            if score > best.0 + SAME_SCORE * score.abs() {
+            if score > best.0 + SCORE_TOLERANCE * score.abs() {
                 best = (score, index);
             }
         }
@@ -242,10 +241,10 @@ fn keep_widest(face: &[Hit], near: f64, hits: &mut Vec<Hit>) {
     let other = farthest(face[one].point);
     let from = face[one].point;
     let across = (face[other].point - from).cross(face[one].normal).normalized_or_zero();
-    let aside = |hit: &Hit| (hit.point - from).dot(across);
-    let mut kept = [one, other, best(&aside), best(&|hit| -aside(hit))];
+    let offset_from_line = |hit: &Hit| (hit.point - from).dot(across);
+    let mut kept = [one, other, best(&offset_from_line), best(&|hit| -offset_from_line(hit))];
     for index in &mut kept[2..] {
-        if aside(&face[*index]).abs() < near {
+        if offset_from_line(&face[*index]).abs() < near {
             *index = one;
         }
     }
@@ -258,7 +257,7 @@ fn keep_widest(face: &[Hit], near: f64, hits: &mut Vec<Hit>) {
     }
     let least = hits[start..].iter().map(|hit| hit.gap).fold(f64::INFINITY, f64::min);
     let deepest = face.iter().fold(face[0], |deepest, hit| if hit.gap < deepest.gap { *hit } else { deepest });
-    if deepest.gap < least - SAME_DEPTH {
+    if deepest.gap < least - DEPTH_TOLERANCE {
         hits.push(deepest);
     }
 }

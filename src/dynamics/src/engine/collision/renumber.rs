@@ -1,17 +1,17 @@
-//! The shapes of a world among those of the world after it, in which others have come or gone.
+//! New indices of shapes after an edit of the world that adds or removes bodies.
 
 use super::{Collider, Contact, GROUND_BITS};
 use crate::engine::state::addresses::LinkAddress;
 
-/// For each shape, and each shape's part in a soil, its number in the world after it; `None` for what is gone.
+/// For each shape, and for each soil patch, its index in the next world; `None` if it is removed.
 pub(crate) struct NewShapeIndices {
     pub(crate) shapes: Vec<Option<usize>>,
     pub(crate) soil_patches: Vec<Option<usize>>,
 }
 
 impl Collider {
-    /// The numbers that shapes have in `next`, where each tree is this one, or gone. A tree that stays has the same
-    /// shapes in the same order.
+    /// Indices of this world's shapes in `next`. `trees` has the index of each tree in the next world, `None` for a
+    /// removed one. A tree that stays has the same shapes in the same order.
     pub(crate) fn new_indices(&self, next: &Self, trees: &[Option<usize>]) -> NewShapeIndices {
         let mut shapes = vec![None; self.model.geoms.len()];
         let mut soil_patches = vec![None; self.soil.len()];
@@ -28,7 +28,7 @@ impl Collider {
 }
 
 impl Contact {
-    /// This contact between the shapes and trees of these numbers; `None` if one of them is gone.
+    /// This contact with the indices of the next world; `None` if one of its shapes or trees is removed.
     pub(crate) fn renumbered(&self, trees: &[Option<usize>], numbers: &NewShapeIndices) -> Option<Self> {
         let side = |side: LinkAddress| Some(LinkAddress { tree: trees[side.tree]?, ..side });
         let shape = |number: u64| numbers.shapes.get(number as usize).copied().flatten().map(|number| number as u64);

@@ -1,4 +1,4 @@
-//! A ball on triangles, of terrain or of a mesh, without ghost bumps: a point on an edge or in a corner counts only if
+//! A ball on triangles of terrain or of a mesh, without ghost bumps: a point on an edge or in a corner counts only if
 //! it is the closest point of every triangle that it belongs to (compare Ericson, *Real-Time Collision Detection*,
 //! 5.1.5).
 
@@ -11,15 +11,15 @@ use crate::parry::{
     shape::{HeightField, TriMesh},
 };
 
-/// Points nearer than this are one, m²: 10 nm, far below any shape and far above the rounding of coordinates of
-/// kilometres.
+/// Squared distance within which two points count as one, m²: 10 nm, far below any shape and far above the rounding of
+/// coordinates of kilometres.
 const SAME_POINT: f64 = 1e-16;
-/// A closest point nearer than this to another triangle's belongs to both, m²: a tenth of a nanometre.
+/// Squared distance within which a closest point belongs to another triangle as well, m²: a tenth of a nanometre.
 const SHARED_POINT: f64 = 1e-20;
 
 type Triangle = [DVec3; 3];
 
-/// A triangle in reach of the ball.
+/// A triangle in reach of the ball, its point closest to the centre, and whether that point is inside, not on an edge.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     triangle: Triangle,
@@ -27,16 +27,16 @@ struct Candidate {
     inside: bool,
 }
 
-/// Memory of the searches.
+/// Buffers of the searches.
 #[derive(Debug, Default)]
 pub(super) struct Triangles {
     candidates: Vec<Candidate>,
-    /// Those of a mesh near the ball.
+    /// Triangles of a mesh near the ball.
     near: Vec<u32>,
 }
 
 impl Triangles {
-    /// A ball on terrain, in the terrain's frame.
+    /// Adds the contacts of a ball with terrain, in the terrain's frame.
     pub(super) fn ball_on_heightfield(
         &mut self,
         field: &HeightField,
@@ -51,7 +51,7 @@ impl Triangles {
         let range = |at: f64, extent: f64, cells: usize| {
             let cell = |x: f64| ((x / extent + 0.5) * cells as f64).floor();
             let (low, high) = (cell(at - reach), cell(at + reach));
-            // Off the field there is nothing to stand on.
+            // There is no ground outside of the field.
             let outside = high < 0.0 || low >= cells as f64;
             let last = cells as f64 - 1.0;
             if outside { 0..0 } else { low.clamp(0.0, last) as usize..high.clamp(0.0, last) as usize + 1 }
@@ -64,7 +64,7 @@ impl Triangles {
         ball_on_triangles(triangles, centre, radius, reach, true, &mut self.candidates, hits);
     }
 
-    /// A ball on a mesh, in the mesh's frame.
+    /// Adds the contacts of a ball with a mesh, in the mesh's frame.
     pub(super) fn ball_on_mesh(&mut self, mesh: &TriMesh, centre: DVec3, radius: f64, ahead: f64, hits: &mut Vec<Hit>) {
         let reach = radius + ahead;
         let around = Aabb::new(centre - reach, centre + reach);
@@ -79,8 +79,8 @@ impl Triangles {
     }
 }
 
-/// Contacts of a ball with the triangles in reach, all in one frame; `reach` is the radius and how far ahead to look.
-/// For terrain (`solid`), what is below a triangle is inside the ground.
+/// Adds the contacts of a ball with the triangles in reach, all in one frame. `reach` is the radius plus the distance
+/// to look ahead, m. On terrain (`solid`), the space below a triangle is inside the ground.
 fn ball_on_triangles(
     triangles: impl Iterator<Item = Triangle>,
     centre: DVec3,
@@ -94,7 +94,7 @@ fn ball_on_triangles(
     let mut below: Option<Hit> = None;
     for triangle in triangles {
         #[cfg(test)]
-        super::count::LOOKED_AT.set(super::count::LOOKED_AT.get() + 1);
+        super::count::TRIANGLES_VISITED.set(super::count::TRIANGLES_VISITED.get() + 1);
         let (closest, inside) = closest_point(centre, &triangle);
         let square = (centre - closest).length_squared();
         if solid && inside {
@@ -131,7 +131,7 @@ fn ball_on_triangles(
     }
 }
 
-/// The closest point of a triangle, and whether it is inside, not on an edge (Ericson 5.1.5).
+/// The point of a triangle closest to `p`, and whether it is inside, not on an edge (Ericson 5.1.5).
 pub(super) fn closest_point(p: DVec3, [a, b, c]: &Triangle) -> (DVec3, bool) {
     let (a, b, c) = (*a, *b, *c);
     let (ab, ac, ap) = (b - a, c - a, p - a);

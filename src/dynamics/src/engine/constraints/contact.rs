@@ -83,7 +83,7 @@ impl Constraints {
         let mut block = self.problem.block_of(Law::Cone, start, own, compliance, free, before);
         block.gap = contact.gap;
         block.friction = first.max(second);
-        block.impulse = contact.start();
+        block.impulse = contact.warm_start_impulse();
         (block.cone.slip, block.undistributed_change) = (contact.slip, contact.undistributed_change);
         if is_compliant(surface) {
             press(&mut block, contact, scheme);
@@ -228,7 +228,7 @@ fn is_impact(block: &Block, scheme: &Scheme) -> bool {
 
 /// Creep of a rolling contact per braking impulse, m/(s N s), times its coefficient of friction.
 fn creep_of_rolling(parts: &IslandParts, contact: &Contact, scheme: &Scheme) -> f64 {
-    let load = contact.start()[0];
+    let load = contact.warm_start_impulse()[0];
     let jointed =
         |side: LinkAddress| parts.tree(side).is_some_and(|tree| tree.topology.freedom > 0 && !tree.is_single_body());
     let alone = !contact.a.is_some_and(jointed) && !jointed(contact.b);

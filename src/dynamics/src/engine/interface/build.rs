@@ -58,7 +58,7 @@ pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
     builder.add_couplings()?;
     let collider = builder.collider()?;
     let Builder { mut trees, bodies, joints, mut loop_joints, .. } = builder;
-    for (side, reach) in collider.reaches() {
+    for (side, reach) in collider.shape_reaches() {
         let own = &mut trees[side.tree].topology.reach[side.link];
         *own = own.max(reach);
     }

@@ -79,7 +79,7 @@ impl Dynamics {
             pool: threads(settings.dynamics.threads),
         };
         // Fast bodies are seen from the first step on.
-        engine.collider.collide(&engine.trees, timestep.seconds());
+        engine.collider.find_contacts(&engine.trees, timestep.seconds());
         Ok(engine)
     }
 }

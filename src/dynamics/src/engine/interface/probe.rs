@@ -100,13 +100,13 @@ impl Probe {
             gap: contact.gap,
             wrench: Wrench::default(),
         };
-        self.collider.touching(trees).iter().map(point).collect()
+        self.collider.initial_contacts(trees).iter().map(point).collect()
     }
 
     /// How far a body could go in a direction, a unit vector, before it met something that no joint connects it with;
     /// `None` if nothing is in its way within `range` metres. Measured along the lines from the middles of its shapes.
     pub fn clearance(&self, body: BodyId, direction: DVec3, range: f64) -> Option<f64> {
-        self.collider.clearance(&self.trees, body, direction, range)
+        self.collider.free_distance(&self.trees, body, direction, range)
     }
 
     /// How far the terrain is above the centre of mass of a body, metres; `None` if that is not below it.

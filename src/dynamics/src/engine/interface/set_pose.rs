@@ -86,7 +86,7 @@ impl Dynamics {
             self.trees[side.tree].wake();
         }
         self.collider.contacts.retain(|contact| !touches(contact));
-        self.collider.forget_soil(tree);
+        self.collider.reset_soil_patches(tree);
         for loop_joint in
             self.loop_joints.iter_mut().filter(|loop_joint| loop_joint.a.tree == tree || loop_joint.b.tree == tree)
         {

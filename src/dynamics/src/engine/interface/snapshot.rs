@@ -101,7 +101,7 @@ impl Dynamics {
         }
         (self.scheme.h, self.scheme.time_fraction) = (saved.h, saved.h / self.model.timestep);
         self.collider.outdate_rays();
-        self.collider.restore(saved.contacts);
+        self.collider.restore_contacts(saved.contacts);
         self.collider.restore_surfaces(&saved.surfaces);
         self.collider.soil.restore(saved.soil);
         for (loop_joint, saved) in self.loop_joints.iter_mut().zip(saved.loop_joints) {

@@ -19,7 +19,7 @@ use simpartner_model::Norm;
 use super::{island::Island, work_budget::separation_work};
 use crate::engine::{
     algebra::spatial::Spatial,
-    collision::MARGIN,
+    collision::SEARCH_MARGIN,
     constraints::{Constraints, IslandParts},
     joints::ball_joint::Ball,
     scheme::Scheme,
@@ -71,7 +71,7 @@ impl Island {
             return;
         }
         // Contacts beyond the margin are unknown.
-        let farthest = if parts.own_loop_joints.is_empty() { MARGIN } else { MAX_MOVE_IN_LOOPS };
+        let farthest = if parts.own_loop_joints.is_empty() { SEARCH_MARGIN } else { MAX_MOVE_IN_LOOPS };
         let limit = scheme.correction_speed.min(farthest / scheme.h);
         let review = correction.review(problem, scheme);
         let [mut fastest, mut turn] = set_pseudo_velocities(parts, &correction.w);

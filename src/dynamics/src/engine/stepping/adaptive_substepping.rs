@@ -75,7 +75,7 @@ impl RetryGroups {
         self.pending.clear();
         self.pending.resize(trees.len(), Pending::Nothing);
         let ties = loop_joints.iter().map(|loop_joint| (loop_joint.a.tree, loop_joint.b.tree));
-        for (a, b) in collider.neighbours().chain(ties) {
+        for (a, b) in collider.near_tree_pairs().chain(ties) {
             if trees[a].is_awake() && trees[b].is_awake() {
                 let (a, b) = (self.root(a), self.root(b));
                 self.parent[a.max(b)] = a.min(b);
@@ -287,7 +287,7 @@ impl Dynamics {
         let moves = |tree: usize| trees[tree].is_awake();
         let contacts = self.collider.contacts.iter_mut();
         for contact in contacts.filter(|contact| moves(contact.b.tree) || contact.a.is_some_and(|a| moves(a.tree))) {
-            contact.scale(ratio);
+            contact.scale_impulses(ratio);
         }
         for loop_joint in
             self.loop_joints.iter_mut().filter(|loop_joint| moves(loop_joint.a.tree) || moves(loop_joint.b.tree))

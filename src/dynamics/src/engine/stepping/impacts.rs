@@ -222,7 +222,7 @@ impl Dynamics {
     /// The earliest of their arrivals, s.
     fn first_arrival(&mut self, candidates: &[(usize, u64)], h: f64) -> f64 {
         let (collider, trees) = (&mut self.collider, &self.trees);
-        let arrivals = candidates.iter().map(|&(_, key)| collider.arrival(key, trees, h, 0.5 * BOUNCE_SPEED));
+        let arrivals = candidates.iter().map(|&(_, key)| collider.time_to_contact(key, trees, h, 0.5 * BOUNCE_SPEED));
         arrivals.fold(f64::INFINITY, f64::min)
     }
 
@@ -321,8 +321,8 @@ impl Dynamics {
         // Nothing that follows starts from the impulses of a blow, and what was hit may go anywhere.
         let trees = &self.trees;
         let struck = self.collider.contacts.iter_mut().filter(|contact| moves(contact, trees));
-        struck.for_each(|contact| contact.scale(0.0));
-        self.collider.collide(&self.trees, self.model.timestep);
+        struck.for_each(|contact| contact.scale_impulses(0.0));
+        self.collider.find_contacts(&self.trees, self.model.timestep);
         seconds
     }
 

@@ -113,7 +113,7 @@ impl Dynamics {
     pub(crate) fn predict(&mut self) {
         let Scheme { h, lookahead, .. } = self.scheme;
         self.for_each_tree(|tree| tree.predict(h));
-        self.collider.collide(&self.trees, lookahead);
+        self.collider.find_contacts(&self.trees, lookahead);
         self.wake_touched();
         for loop_joint in &mut self.loop_joints {
             loop_joint.set_place(&self.trees);
@@ -147,7 +147,7 @@ impl Dynamics {
                 continue;
             }
             tree.add_loads(share);
-            self.collider.settle_soil(index);
+            self.collider.commit_soil_patches(index);
         }
         self.add_contacts(groups, depth);
         let counts = |tree: usize| !groups.rejects(tree);

@@ -1,34 +1,35 @@
-//! How deep two convex shapes overlap: how far zero is from the surface of the difference of their points, which a
-//! polytope inside of it approaches face by face (van den Bergen 2001).
+//! Penetration depth of two convex shapes: the distance of zero from the surface of the difference of their points. A
+//! polytope inside of the difference approaches the surface face by face (van den Bergen 2001).
 //!
-//! Each face's direction is tried on the shapes themselves, and the best of all that were tried is the answer. So
-//! whatever rounding does to the polytope, it is a unit vector, and how deep the shapes are along it is known.
+//! Each face normal is evaluated on the shapes themselves, and the best of all is the answer. So whatever rounding does
+//! to the polytope, the answer is a unit vector, and the depth along it is known.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
 use super::{Difference, Vertex, gjk::Simplex};
 
-/// Polyhedra are through after some ten; a round surface comes nearer as their number grows. So many are enough to
-/// begin a climb at.
-const STEPS: usize = 48;
-/// Steps where the best face is still far behind: round shapes that are deep in each other are about as deep on many
-/// sides.
-const MOST_STEPS: usize = 400;
-/// Part of the size that the depth may be off: the search goes on from there ([`super::climb`]).
-const EXACT: f64 = 1e-6;
-/// Likewise, where there is more than one side that the climb may end on.
-const UNSURE: f64 = 1e-3;
-/// Part of the size that a point is above a face at least that sees it.
-const ABOVE: f64 = 1e-12;
-/// Likewise, where a new face would have no area otherwise: less than [`EXACT`].
-const WELL_ABOVE: f64 = 1e-7;
-/// Part of the size below which a simplex has no area or no volume.
-const FLAT: f64 = 1e-10;
-/// Part of the size's square that twice the area of a face is at least; the normal of a smaller one would be rounding.
-const SLIVER: f64 = 1e-9;
+/// Number of steps with the strict tolerance. Polyhedra need some ten; on round surfaces the error falls with the
+/// number of steps. This many suffice to start a climb from.
+const STRICT_STEPS: usize = 48;
+/// Largest number of steps, while the nearest face is still far behind: round shapes that are deep in each other are
+/// about as deep on many sides.
+const MAX_STEPS: usize = 400;
+/// Error allowed for the depth, as a fraction of the size: the search continues from there ([`super::improve_normal`]).
+const STRICT_TOLERANCE: f64 = 1e-6;
+/// Error allowed after those steps, when the climb may end on one of several sides, as a fraction of the size.
+const LATE_TOLERANCE: f64 = 1e-3;
+/// Height of a point above a face, from which the face counts as visible from the point, as a fraction of the size.
+const VISIBLE_HEIGHT: f64 = 1e-12;
+/// The same height, if a new face would have no area otherwise: less than [`STRICT_TOLERANCE`].
+const SAFE_VISIBLE_HEIGHT: f64 = 1e-7;
+/// Length below which a simplex has no area or no volume, as a fraction of the size.
+const FLAT_LENGTH: f64 = 1e-10;
+/// Lower limit of twice the area of a face, as a fraction of the square of the size: the normal of a smaller face would
+/// be rounding.
+const MIN_DOUBLE_AREA: f64 = 1e-9;
 
-/// Memory of the searches.
+/// Buffers of the searches.
 #[derive(Debug, Default)]
 pub(super) struct Polytope {
     vertices: Vec<Vertex>,
@@ -36,25 +37,25 @@ pub(super) struct Polytope {
     horizon: Vec<[usize; 2]>,
 }
 
-/// A triangle of the surface.
+/// A triangle of the polytope's surface.
 #[derive(Debug, Clone, Copy)]
 struct Face {
     corners: [usize; 3],
-    /// Outwards.
+    /// Unit vector pointing outwards.
     normal: DVec3,
     /// Distance of its plane from zero along the normal.
     plane: f64,
-    /// The same, or infinite once nothing more is to be found beyond it.
+    /// The same distance, or infinite once the polytope cannot grow beyond this face.
     distance: f64,
 }
 
 impl Polytope {
-    /// The direction in which the shapes have to move apart by the least, from a simplex that holds zero. `None` if the
-    /// difference has no volume.
-    pub(super) fn deepest(&mut self, difference: &Difference, simplex: &Simplex) -> Option<DVec3> {
-        self.start(difference, simplex)?;
+    /// Unit vector of the smallest translation that separates the shapes, from a simplex that contains zero. `None` if
+    /// the difference has no volume.
+    pub(super) fn penetration_normal(&mut self, difference: &Difference, simplex: &Simplex) -> Option<DVec3> {
+        self.build_tetrahedron(difference, simplex)?;
         let mut best: Option<(f64, DVec3)> = None;
-        for step in 0..MOST_STEPS {
+        for step in 0..MAX_STEPS {
             let Some(nearest) = self.nearest_face() else { break };
             let face = self.faces[nearest];
             let vertex = difference.support(face.normal);
@@ -63,26 +64,25 @@ impl Polytope {
                 best = Some((depth, face.normal));
             }
             let least = best.map_or(depth, |(least, _)| least);
-            let enough = if step < STEPS { EXACT } else { UNSURE };
+            let enough = if step < STRICT_STEPS { STRICT_TOLERANCE } else { LATE_TOLERANCE };
             if !(least - face.distance > enough * difference.size) {
                 break;
             }
-            if !self.expand(vertex, difference.size) {
-                // A point that joins with an edge to a line makes no face: this side has come out as well as numbers
-                // allow.
+            if !self.add_vertex(vertex, difference.size) {
+                // A point in line with an edge forms no face: this side is as exact as rounding allows.
                 self.faces[nearest].distance = f64::INFINITY;
             }
         }
         best.map(|(_, normal)| normal)
     }
 
-    /// Makes a tetrahedron of the simplex and of points far from it.
-    fn start(&mut self, difference: &Difference, simplex: &Simplex) -> Option<()> {
+    /// Completes the simplex to a tetrahedron with support points far from it.
+    fn build_tetrahedron(&mut self, difference: &Difference, simplex: &Simplex) -> Option<()> {
         let Self { vertices, faces, .. } = self;
         vertices.clear();
         faces.clear();
         vertices.extend(simplex.vertices());
-        let far = FLAT * difference.size;
+        let far = FLAT_LENGTH * difference.size;
         if vertices.len() == 1 {
             let at = vertices[0].point;
             add_farthest(difference, &DVec3::AXES, |point| (point - at).norm(), far, vertices)?;
@@ -110,23 +110,26 @@ impl Polytope {
         (0..self.faces.len()).min_by(|one, two| self.faces[*one].distance.total_cmp(&self.faces[*two].distance))
     }
 
-    /// Adds a vertex. Faces that it is hardly above may have an edge with it in one line, where a new face has no area.
-    /// They stay then: the surface is hollow there by less than the depth may be off. False, and nothing is changed, if
-    /// that does not help either.
-    fn expand(&mut self, vertex: Vertex, size: f64) -> bool {
-        self.join(vertex, ABOVE * size, size) || self.join(vertex, WELL_ABOVE * size, size)
+    /// Adds a vertex. A face that it is hardly above may have an edge in line with it, where a new face has no area.
+    /// Such faces stay: the surface is then hollow by less than the error allowed for the depth. Returns false, and
+    /// changes nothing, if that fails, too.
+    fn add_vertex(&mut self, vertex: Vertex, size: f64) -> bool {
+        self.replace_visible_faces(vertex, VISIBLE_HEIGHT * size, size)
+            || self.replace_visible_faces(vertex, SAFE_VISIBLE_HEIGHT * size, size)
     }
 
-    /// Replaces the faces that a new vertex is above by more than `least` by those that join it with their outline.
-    /// False, and nothing is changed, if one of these had no area or the outline were not one ring, which rounding
-    /// makes of faces in one plane: a surface with a hole would no longer tell inside from outside.
-    fn join(&mut self, vertex: Vertex, least: f64, size: f64) -> bool {
+    /// Replaces the faces that a new vertex is above by more than `least`, m, by faces that connect it to their
+    /// outline.
+    ///
+    /// Returns false, and changes nothing, if a new face has no area or if the outline is not a single ring. Rounding
+    /// causes the latter among coplanar faces. A surface with a hole would no longer separate inside from outside.
+    fn replace_visible_faces(&mut self, vertex: Vertex, least: f64, size: f64) -> bool {
         let Self { vertices, faces, horizon } = self;
         horizon.clear();
         let sees = |face: &Face| vertex.point.dot(face.normal) - face.plane > least;
         for [i, j, k] in faces.iter().filter(|face| sees(face)).map(|face| face.corners) {
             for [from, to] in [[i, j], [j, k], [k, i]] {
-                // An edge between two faces that go is inside the outline.
+                // An edge between two removed faces is inside the outline.
                 match horizon.iter().position(|edge| *edge == [to, from]) {
                     Some(place) => {
                         horizon.swap_remove(place);
@@ -154,7 +157,7 @@ impl Polytope {
     }
 }
 
-/// Whether edges follow each other around once.
+/// True if the edges form a single closed ring.
 fn is_ring(edges: &[[usize; 2]]) -> bool {
     let Some(&[start, mut at]) = edges.first() else { return false };
     let mut length = 1;
@@ -172,13 +175,14 @@ impl Face {
     fn new(corners: [usize; 3], vertices: &[Vertex], size: f64) -> Option<Self> {
         let [a, b, c] = corners.map(|corner| vertices[corner].point);
         let across = (b - a).cross(c - a);
-        let normal = across.try_normalized().filter(|_| across.norm() > SLIVER * size * size)?;
+        let normal = across.try_normalized().filter(|_| across.norm() > MIN_DOUBLE_AREA * size * size)?;
         let plane = normal.dot(a);
         Some(Self { corners, normal, plane, distance: plane })
     }
 }
 
-/// Adds the support in one of some directions, or against it, that measures the most; `None` if none measures enough.
+/// Adds the support point along one of some directions, or against it, whose `measure` is largest; `None` if that is
+/// not above `enough`.
 fn add_farthest(
     difference: &Difference,
     directions: &[DVec3],

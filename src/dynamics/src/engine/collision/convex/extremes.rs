@@ -1,24 +1,25 @@
-//! Which of many vectors has the largest product with another: the corner of a hull that is farthest along a direction,
-//! the face that a point is farthest above.
+//! Search for the vector whose product with a direction is largest: the corner of a hull farthest along a direction, or
+//! the face above whose plane a point is highest.
 
 use bevy_math::DVec4;
 
-/// Vectors of a leaf, which are all looked at: as many products as the bounds of two boxes cost, a few times over.
-const LEAF: usize = 8;
+/// Largest number of vectors in a leaf, which are all tested: their products cost a few times as much as the bounds of
+/// two boxes.
+const LEAF_SIZE: usize = 8;
 
-/// Vectors in a tree of boxes. A search leaves out the boxes whose best corner is worse than what it has found.
+/// Vectors in a tree of boxes. A search skips boxes whose bound is below the best product found.
 ///
-/// Products and bounds are added up in one order, and rounding is monotone. So no bound is below a product in its box,
-/// and what is found is to the bit what looking at all vectors in turn would find: of equal products the one of the
-/// lowest index.
+/// Products and bounds are summed in one order, and rounding is monotone. So no bound is below a product in its box.
+/// The result is bit-identical to that of a linear search: among equal products, the vector of the lowest index.
 #[derive(Debug, Clone)]
 pub(super) struct Extremes {
-    /// In the order of the leaves, each with its index.
+    /// Vectors in the order of the leaves, each with its index.
     vectors: Vec<(DVec4, u32)>,
-    /// In preorder: the first child of a node follows it.
+    /// Nodes in preorder: the first child of a node follows it.
     nodes: Vec<Node>,
 }
 
+/// A box of vectors: its smallest and largest components.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     least: DVec4,
@@ -28,31 +29,31 @@ struct Node {
 
 #[derive(Debug, Clone, Copy)]
 enum Below {
-    /// The vectors from one place to before another.
+    /// The vectors of the range `from..to`.
     Leaf { from: u32, to: u32 },
-    /// The second child; the first is the next node.
+    /// Index of the second child; the first child is the next node.
     Children { second: u32 },
 }
 
 impl Node {
-    /// No product of a vector in the box is larger.
-    fn bound(&self, direction: DVec4) -> f64 {
+    /// Upper bound of the products of the vectors in the box.
+    fn upper_bound(&self, direction: DVec4) -> f64 {
         DVec4::select(direction.cmpge(DVec4::ZERO), self.most, self.least).dot(direction)
     }
 }
 
 impl Extremes {
-    /// Of at least one vector, all finite.
+    /// A tree of at least one vector, all finite.
     pub(super) fn new(vectors: impl Iterator<Item = DVec4>) -> Self {
         let mut vectors: Vec<(DVec4, u32)> = vectors.zip(0..).collect();
-        let mut nodes = Vec::with_capacity(4 * vectors.len() / LEAF + 1);
+        let mut nodes = Vec::with_capacity(4 * vectors.len() / LEAF_SIZE + 1);
         let count = vectors.len();
-        split(&mut vectors, 0..count, &mut nodes);
+        add_nodes(&mut vectors, 0..count, &mut nodes);
         Self { vectors, nodes }
     }
 
-    /// The index of the vector whose product with `direction` is largest, and the product; the first vector where none
-    /// is a number.
+    /// Index of the vector whose product with `direction` is largest, and that product. If no product is a number, the
+    /// first vector.
     pub(super) fn farthest(&self, direction: DVec4) -> (usize, f64) {
         let mut best = (0, f64::NEG_INFINITY);
         self.search(0, direction, &mut best);
@@ -70,7 +71,8 @@ impl Extremes {
                 }
             }
             Below::Children { second } => {
-                let mut children = [node + 1, second as usize].map(|child| (self.nodes[child].bound(direction), child));
+                let mut children =
+                    [node + 1, second as usize].map(|child| (self.nodes[child].upper_bound(direction), child));
                 if children[1].0 > children[0].0 {
                     children.swap(0, 1);
                 }
@@ -84,20 +86,21 @@ impl Extremes {
     }
 }
 
-/// Makes a node of some of the vectors, and the nodes below it: halves along the longest side of their box.
-fn split(vectors: &mut [(DVec4, u32)], range: std::ops::Range<usize>, nodes: &mut Vec<Node>) {
+/// Adds a node for a range of the vectors, and the nodes below it: each node is halved along the longest side of its
+/// box.
+fn add_nodes(vectors: &mut [(DVec4, u32)], range: std::ops::Range<usize>, nodes: &mut Vec<Node>) {
     let own = &mut vectors[range.clone()];
     let least = own.iter().map(|one| one.0).reduce(DVec4::min).unwrap_or(DVec4::ZERO);
     let most = own.iter().map(|one| one.0).reduce(DVec4::max).unwrap_or(DVec4::ZERO);
     let place = nodes.len();
     nodes.push(Node { least, most, below: Below::Leaf { from: range.start as u32, to: range.end as u32 } });
-    if range.len() <= LEAF {
+    if range.len() <= LEAF_SIZE {
         return;
     }
     let side = (most - least).max_position();
     own.sort_unstable_by(|one, other| one.0[side].total_cmp(&other.0[side]).then(one.1.cmp(&other.1)));
     let middle = range.start + range.len() / 2;
-    split(vectors, range.start..middle, nodes);
+    add_nodes(vectors, range.start..middle, nodes);
     nodes[place].below = Below::Children { second: nodes.len() as u32 };
-    split(vectors, middle..range.end, nodes);
+    add_nodes(vectors, middle..range.end, nodes);
 }

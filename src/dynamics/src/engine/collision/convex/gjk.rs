@@ -1,42 +1,41 @@
-//! The distance of two convex shapes: of the difference of their points from zero (Gilbert, Johnson and Keerthi 1988).
-//! Of round ones the search would come nearer by a factor in each step; [`round`] turns their rims to where they meet,
-//! and few steps are left.
+//! Distance of two convex shapes: the distance of the difference of their points from zero (Gilbert, Johnson and
+//! Keerthi 1988).
+//!
+//! On round shapes, each step would reduce the error by a constant factor only. [`round`] turns the points on their
+//! rims to where they are closest, and few steps remain.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
 use super::{Difference, Vertex, round};
 
-/// The search ends after few steps; a side of a cone, and shapes that hardly overlap, may need dozens.
-const MOST_STEPS: usize = 64;
-/// Part of their size that shapes are apart and still have no direction of their own: rounding turns it by 1e-16 over
-/// this.
-const TOUCHING: f64 = 1e-9;
-/// Rims are turned from this step on: by then the simplex tells which of them are the closest.
-const FIRST_TURN: usize = 2;
-/// What a search for the closest points ends with.
+/// Largest number of steps. Most searches end after a few; the side of a cone, and shapes that hardly overlap, may need
+/// dozens.
+const MAX_STEPS: usize = 64;
+/// Distance below which the direction between shapes is undefined, as a fraction of their size: rounding turns it by
+/// 1e-16 over this.
+const TOUCHING_DISTANCE: f64 = 1e-9;
+/// First step that turns rims: by then the simplex shows which rims are the closest.
+const FIRST_RIM_STEP: usize = 2;
+/// Result of a search for the closest points.
 pub(super) enum Outcome {
-    /// Farther apart than asked for, by so much at least.
+    /// Farther apart than `reach`; with a lower bound of the distance, m.
     Apart(f64),
+    /// Apart, and nearer than `reach`.
     Near(Nearest),
-    /// So near, or overlapping, that the depth must be looked for; the simplex holds zero, and the separation was
-    /// largest along the normal.
-    Touching {
-        normal: DVec3,
-        simplex: Simplex,
-    },
+    /// Overlapping, or so near that the depth has to be searched. The simplex contains zero, and the normal has the
+    /// largest separation found.
+    Touching { normal: DVec3, simplex: Simplex },
 }
 
-/// The unit vector from the first shape to the second along which they are farthest apart, and the points of them that
-/// are closest.
+/// Unit vector from the first shape to the second of largest separation, and the closest points of the two.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Nearest {
     pub(super) normal: DVec3,
     pub(super) points: [DVec3; 2],
 }
 
-/// Up to four points of the difference, and the weights with which they make the point of their hull that is closest to
-/// zero.
+/// Up to four points of the difference, and the weights that combine them to the point of their hull closest to zero.
 #[derive(Debug, Clone)]
 pub(super) struct Simplex {
     vertices: [Vertex; 4],
@@ -44,16 +43,16 @@ pub(super) struct Simplex {
     count: usize,
 }
 
-/// Looks for the closest points of two shapes that are nearer than `reach`, until their distance and that of the planes
-/// between them differ by no more than `exact`, m.
+/// Finds the closest points of two shapes that are nearer than `reach`, m. It ends when the upper and the lower bound
+/// of their distance differ by at most `exact`, m.
 pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcome {
     let mut simplex = Simplex { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
     let mut v = difference.middle();
     let mut best = (f64::NEG_INFINITY, DVec3::X);
     let (is_round, mut is_stalled) = (difference.is_round(), false);
-    for step in 0..MOST_STEPS {
+    for step in 0..MAX_STEPS {
         let length = v.norm();
-        if !(length > TOUCHING * difference.size) {
+        if !(length > TOUCHING_DISTANCE * difference.size) {
             if step > 0 {
                 break;
             }
@@ -68,15 +67,15 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
         if separation > best.0 {
             best = (separation, -v / length);
         }
-        if simplex.count > 0 && length - separation <= exact || simplex.has(&vertex) {
+        if simplex.count > 0 && length - separation <= exact || simplex.contains(&vertex) {
             break;
         }
         simplex.push(vertex);
         match simplex.reduce(best.0 > 0.0) {
             None => return Outcome::Touching { normal: best.1, simplex },
-            // A step across the direction may be so short that its square is rounding. It turns the direction and
-            // leaves the length as it is. The turn, times the size of the shapes, still changes the separation. Where
-            // the length stays the same again, rounding is all that is left.
+            // A step across the direction may be so short that its square is below rounding. It turns the direction,
+            // but leaves the length unchanged. The turn times the size of the shapes still changes the separation. If
+            // the length stays the same twice, only rounding is left.
             Some(next) if simplex.count > 1 && step > 0 && next.norm() >= length && separation > 0.0 => {
                 if is_stalled {
                     break;
@@ -85,30 +84,31 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
             }
             Some(next) => v = next,
         }
-        if is_round && step >= FIRST_TURN {
-            v = simplex.turn(difference, v);
+        if is_round && step >= FIRST_RIM_STEP {
+            v = simplex.turn_rims(difference, v);
         }
     }
-    // The supporting planes across the direction prove that there is so much between the shapes.
+    // The supporting planes across the direction prove this distance.
     let (separation, normal) = best;
-    if separation > TOUCHING * difference.size {
-        Outcome::Near(Nearest { normal, points: simplex.points() })
+    if separation > TOUCHING_DISTANCE * difference.size {
+        Outcome::Near(Nearest { normal, points: simplex.closest_points() })
     } else {
         Outcome::Touching { normal, simplex }
     }
 }
 
 impl Simplex {
-    /// Of four points at most.
-    pub(super) fn of(points: impl Iterator<Item = Vertex>) -> Self {
+    /// A simplex of at most four points.
+    pub(super) fn from_vertices(points: impl Iterator<Item = Vertex>) -> Self {
         let mut simplex = Self { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
         points.for_each(|point| simplex.push(point));
         simplex
     }
 
-    /// Turns rims to where they are closest, if that brings the point nearest to zero, `v`, nearer. Returns that point.
-    fn turn(&mut self, difference: &Difference, v: DVec3) -> DVec3 {
-        let Some(mut turned) = round::turned(difference, self) else { return v };
+    /// Turns the points on rims to where they are closest, if that moves the point nearest to zero, `v`, nearer.
+    /// Returns that point.
+    fn turn_rims(&mut self, difference: &Difference, v: DVec3) -> DVec3 {
+        let Some(mut turned) = round::with_turned_rims(difference, self) else { return v };
         match turned.reduce(true) {
             Some(next) if next.norm() < v.norm() => {
                 *self = turned;
@@ -127,12 +127,12 @@ impl Simplex {
         self.count += 1;
     }
 
-    fn has(&self, vertex: &Vertex) -> bool {
+    fn contains(&self, vertex: &Vertex) -> bool {
         self.vertices().iter().any(|own| own.point == vertex.point)
     }
 
-    /// The points of the two shapes that the weights stand for.
-    pub(super) fn points(&self) -> [DVec3; 2] {
+    /// The point of each shape that the weights give, m.
+    pub(super) fn closest_points(&self) -> [DVec3; 2] {
         let mut points = [DVec3::ZERO; 2];
         for (vertex, weight) in self.vertices().iter().zip(self.weights) {
             points[0] += vertex.first * weight;
@@ -141,15 +141,15 @@ impl Simplex {
         points
     }
 
-    /// The point of the hull that is closest to zero; keeps only the vertices that make it. `None` if zero is inside,
-    /// which it cannot be if the shapes are known to be apart.
+    /// The point of the hull closest to zero. Keeps only the vertices that define it. `None` if zero is inside, which
+    /// is excluded for shapes known to be `apart`.
     pub(super) fn reduce(&mut self, apart: bool) -> Option<DVec3> {
         let [a, b, c, d] = self.vertices;
         let part = match self.count {
             1 => Part::new([0, 0, 0], [1.0, 0.0, 0.0], 1, a.point),
-            2 => on_line([a.point, b.point], [0, 1]),
-            3 => on_triangle([a.point, b.point, c.point], [0, 1, 2]),
-            _ => on_tetrahedron([a.point, b.point, c.point, d.point], apart)?,
+            2 => closest_on_line([a.point, b.point], [0, 1]),
+            3 => closest_on_triangle([a.point, b.point, c.point], [0, 1, 2]),
+            _ => closest_on_tetrahedron([a.point, b.point, c.point, d.point], apart)?,
         };
         for place in 0..part.count {
             self.vertices[place] = [a, b, c, d][part.places[place]];
@@ -160,7 +160,7 @@ impl Simplex {
     }
 }
 
-/// A part of a simplex: which vertices, with which weights, make the closest point.
+/// A part of a simplex: the vertices that define the closest point, their weights, and that point.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     places: [usize; 3],
@@ -179,7 +179,7 @@ impl Part {
     }
 }
 
-fn on_line([a, b]: [DVec3; 2], [i, j]: [usize; 2]) -> Part {
+fn closest_on_line([a, b]: [DVec3; 2], [i, j]: [usize; 2]) -> Part {
     let along = b - a;
     let t = -a.dot(along) / along.length_squared();
     if !(t > 0.0) {
@@ -191,22 +191,24 @@ fn on_line([a, b]: [DVec3; 2], [i, j]: [usize; 2]) -> Part {
     }
 }
 
-fn on_triangle([a, b, c]: [DVec3; 3], [i, j, k]: [usize; 3]) -> Part {
+fn closest_on_triangle([a, b, c]: [DVec3; 3], [i, j, k]: [usize; 3]) -> Part {
     let normal = (b - a).cross(c - a);
     let area = normal.length_squared();
-    // What zero's projection weighs, times the area; the products with the normal are exact in its direction.
+    // Barycentric weights of zero's projection, times the area. The products with the normal are exact in its
+    // direction.
     let weights = [b.cross(c).dot(normal), c.cross(a).dot(normal), a.cross(b).dot(normal)];
     if area > 0.0 && weights.iter().all(|&weight| weight > 0.0) {
         let sum = weights[0] + weights[1] + weights[2];
         return Part::new([i, j, k], weights.map(|weight| weight / sum), 3, normal * (normal.dot(a) / area));
     }
-    let (first, second, third) = (on_line([a, b], [i, j]), on_line([b, c], [j, k]), on_line([c, a], [k, i]));
+    let (first, second, third) =
+        (closest_on_line([a, b], [i, j]), closest_on_line([b, c], [j, k]), closest_on_line([c, a], [k, i]));
     first.nearer(second).nearer(third)
 }
 
-/// `None` if zero is inside, which it may not be if that is known. A tetrahedron that rounding has made flat is its
-/// four faces.
-fn on_tetrahedron(points: [DVec3; 4], apart: bool) -> Option<Part> {
+/// The part closest to zero; `None` if zero is inside and the shapes are not known to be `apart`. A tetrahedron that
+/// rounding has flattened counts as its four faces.
+fn closest_on_tetrahedron(points: [DVec3; 4], apart: bool) -> Option<Part> {
     let (mut best, mut nearest): (Option<Part>, Option<Part>) = (None, None);
     for [i, j, k, other] in [[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2], [1, 3, 2, 0]] {
         let [a, b, c] = [points[i], points[j], points[k]];
@@ -215,7 +217,7 @@ fn on_tetrahedron(points: [DVec3; 4], apart: bool) -> Option<Part> {
         let flat = height.abs() <= 1e-14 * normal.norm() * (points[other] - a).norm();
         let outside = flat || (height > 0.0) != (zero > 0.0);
         if outside || apart {
-            let part = on_triangle([a, b, c], [i, j, k]);
+            let part = closest_on_triangle([a, b, c], [i, j, k]);
             let list = if outside { &mut best } else { &mut nearest };
             *list = Some(list.map_or(part, |best| best.nearer(part)));
         }

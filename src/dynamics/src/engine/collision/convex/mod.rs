@@ -1,18 +1,20 @@
-//! Two convex shapes: along which normal they meet, and where.
+//! Contact of two convex shapes: its normal and its points.
 //!
-//! The separation along a unit vector n is how far the supporting planes across it are apart, the first shape's towards
-//! n and the second's against it. It is negative where they cross. Shapes touch along the n whose separation is
-//! largest: for shapes apart it is their distance, for others how far one has to move to be free. Both are read from
-//! the support functions alone, so any n can be checked, whatever it came from:
+//! The separation along a unit vector n is the distance between the supporting planes across n: the first shape's
+//! towards n, and the second's against n. It is negative where the planes have passed each other. Shapes touch along
+//! the n whose separation is largest. For shapes apart, that separation is their distance; for overlapping ones it is
+//! minus the penetration depth. Separations follow from the support functions alone, so any n can be checked, whatever
+//! produced it:
 //!
-//! 1. The faces that the shapes turn to each other are tried first. Where the faces have a point in common whose gap is
-//!    the separation, no direction can have more, and nothing is left to search; so it is for all that rests on a face.
-//! 2. Else the distance is searched ([`gjk`], and [`round`] for rims), and where there is none, the depth ([`epa`]).
-//! 3. A face whose separation is the same but for rounding takes the place of what was found, so that normals do not
-//!    tremble.
+//! 1. The faces that the shapes turn to each other are tried first. If the faces have a point in common whose gap is
+//!    the separation, no direction can have a larger one, and the search ends. This covers all shapes that rest on a
+//!    face.
+//! 2. Otherwise the distance is searched ([`gjk`], and [`round`] for rims), or the depth if the shapes overlap
+//!    ([`epa`]).
+//! 3. A face normal whose separation is equal up to rounding replaces the normal found, so that normals do not jitter.
 //!
-//! The points of contact are those that the faces have in common ([`patch`]), and the closest points if none of these
-//! is as near.
+//! The points of contact are the corners of the common part of the faces ([`patch`]), or the closest points if none of
+//! the corners is as near.
 
 mod epa;
 mod extremes;
@@ -27,53 +29,56 @@ use bevy_math::{DMat3, DVec3};
 use simpartner_model::Norm;
 
 pub(crate) use self::solid::Hull;
-pub(super) use self::solid::{Core, Polygon, reach};
+pub(super) use self::solid::{Core, Polygon, max_distance};
 use self::{
     epa::Polytope,
     gjk::{Nearest, Outcome},
     patch::Patches,
 };
 
-/// Part of the size that rounding leaves of a separation.
-const ROUNDING: f64 = 1e-12;
-/// Part of the size by which a gap may differ from the separation and still be it.
+/// Rounding error of a separation, as a fraction of the size.
+const SEPARATION_ROUNDING: f64 = 1e-12;
+/// Largest difference between a gap and the separation that count as equal, as a fraction of the size.
 const SAME_GAP: f64 = 1e-9;
-/// The square of the angle by which normals may differ and still be one.
-const SAME_NORMAL: f64 = 1e-20;
-/// The square of the angle by which normals may differ and still have the same closest points. These move by about that
+/// Square of the angle between two normals below which they count as equal.
+const SAME_NORMAL_ANGLE2: f64 = 1e-20;
+/// Square of the angle between two normals below which they have the same closest points: these move by about that
 /// angle times the size.
-const SAME_SIDE: f64 = 1e-10;
-/// Part of the size up to which shapes that overlap touch along the faces that they turn to each other: whatever else
-/// they could be pushed out along is as near.
-const SHALLOW: f64 = 1e-5;
-/// Part of the size, and metres, up to which what is behind a face of a surface has come through it. Any more, and it
-/// may be the far side of a thin sheet.
-const DEEPEST_BEHIND: f64 = 1e-3;
-const DEEPEST_BEHIND_AT_MOST: f64 = 1e-4;
-/// Two faces of surfaces lie on each other where the cosine of the angle between them is above this, 6 degrees.
-const OPPOSED: f64 = 0.995;
-/// Points of shapes whose normal was replaced count up to so many times the depth that was found, as with parry.
-const DEEPEST_REPLACED: f64 = 5.0;
-/// Part of the size that a distance may be off, and part of the depth where shapes overlap.
-const EXACT: f64 = 1e-12;
-const EXACT_IN_DEPTH: f64 = 1e-5;
-/// How far shapes are moved apart to find where they touch, in terms of their size, and how often at most.
-const MOVED_APART: f64 = 0.01;
-const MOST_CLIMBS: usize = 10;
+const SAME_POINTS_ANGLE2: f64 = 1e-10;
+/// Depth up to which overlapping shapes touch along the faces that they turn to each other, as a fraction of the size:
+/// any other way out is about as short.
+const SHALLOW_DEPTH: f64 = 1e-5;
+/// Largest depth behind a face of a surface that counts as penetration through that face, as a fraction of the size,
+/// and in metres. A deeper point may be on the far side of a thin sheet.
+const MAX_DEPTH_BEHIND: f64 = 1e-3;
+const MAX_DEPTH_BEHIND_M: f64 = 1e-4;
+/// Smallest cosine of the angle between two faces of surfaces that lie on each other, 6 degrees.
+const OPPOSED_FACES_COS: f64 = 0.995;
+/// Largest depth of points under a replaced normal, in multiples of the depth that was found; parry does the same.
+const MAX_REPLACED_DEPTH: f64 = 5.0;
+/// Error allowed for a distance, as a fraction of the size, and the addition for overlapping shapes, as a fraction of
+/// the depth.
+const DISTANCE_TOLERANCE: f64 = 1e-12;
+const DEPTH_TOLERANCE: f64 = 1e-5;
+/// Distance to which overlapping shapes are moved apart to find where they touch, as a fraction of their size; and the
+/// largest number of such steps.
+const MOVED_APART_DISTANCE: f64 = 0.01;
+const MAX_CLIMB_STEPS: usize = 10;
 
-/// Two convex shapes, in the frame of the first. A shape is a core, and a layer of so many metres around it.
+/// Minkowski difference of two convex shapes, in the frame of the first. A shape is a core and a rounding layer around
+/// it, whose thickness, m, is in `layers`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Difference<'a> {
     cores: [Core<'a>; 2],
     layers: [f64; 2],
-    /// `first_from_second`.
+    /// `first_from_second`: rotation, and translation, m.
     turn: DMat3,
     shift: DVec3,
-    /// What lengths are measured by, m.
+    /// Sum of the sizes of the shapes, the reference for tolerances, m.
     size: f64,
 }
 
-/// A point of the first core less one of the second, in the frame of the first.
+/// A point of the first core minus one of the second, in the frame of the first, m; and the point of the first.
 #[derive(Debug, Clone, Copy)]
 struct Vertex {
     point: DVec3,
@@ -85,7 +90,8 @@ impl Vertex {
 }
 
 impl<'a> Difference<'a> {
-    /// Of shapes that may be nearer than `reach`; `None` where the first direction that is asked parts them.
+    /// The difference of shapes that may be nearer than `reach`, m; `None` if the first direction tested separates
+    /// them.
     pub(super) fn new([one, two]: [(Core<'a>, f64); 2], turn: DMat3, shift: DVec3, reach: f64) -> Option<Self> {
         let own = Self { cores: [one.0, two.0], layers: [one.1, two.1], turn, shift, size: 0.0 };
         if own.is_often_apart() && own.is_apart(reach + one.1 + two.1) {
@@ -98,40 +104,40 @@ impl<'a> Difference<'a> {
         self.turn * self.cores[1].support(self.turn.transpose() * direction) + self.shift
     }
 
-    /// The difference of points that is farthest along a direction.
+    /// Support point of the difference: the farthest along a direction.
     fn support(&self, direction: DVec3) -> Vertex {
         let first = self.cores[0].support(direction);
         Vertex { point: first - self.support_of_second(-direction), first }
     }
 
-    /// A difference of inner points: of a triangle or face, which may be much larger than what it meets, one near the
-    /// other's middle.
+    /// A difference of inner points. A triangle or face may be much larger than the other shape, so its inner point is
+    /// the one near the other's centre.
     fn middle(&self) -> DVec3 {
         let [one, two] = self.cores;
         let first = one.inner_point(self.turn * two.middle() + self.shift);
         first - (self.turn * two.inner_point(self.turn.transpose() * (first - self.shift)) + self.shift)
     }
 
-    /// Whether it pays to ask at first for one direction that parts the cores: a shape is near few of the triangles and
-    /// faces that its box meets, and the faces of a hull are many.
+    /// True if testing one separating direction first pays off. A shape is near only few of the triangles and faces
+    /// whose boxes it meets, and a hull has many faces.
     fn is_often_apart(&self) -> bool {
         self.cores.iter().any(|core| matches!(core, Core::Triangle(_) | Core::Face(_) | Core::Hull(_)))
     }
 
-    /// Whether the cores are farther apart than `reach` along the direction that the search for their distance begins
-    /// with.
+    /// True if the cores are farther apart than `reach`, m, along the direction that the distance search starts with.
     fn is_apart(&self, reach: f64) -> bool {
         let towards = self.middle();
         self.separation(-towards) > reach * towards.norm()
     }
 
-    /// The separation of the cores along a unit vector; along any, times its length.
+    /// Separation of the cores along a unit vector, m; along any other vector, times its length.
     fn separation(&self, normal: DVec3) -> f64 {
         let [one, two] = self.cores;
         self.shift.dot(normal) - one.extent(normal) - two.extent(self.turn.transpose() * -normal)
     }
 
-    /// The faces that the shapes turn to each other's middle, as directions from the first to the second.
+    /// Normals of the faces that the shapes turn to each other's centre, as directions from the first shape to the
+    /// second.
     fn faces_between(&self) -> [DVec3; 2] {
         let [one, two] = self.cores;
         let first = one.face_below(self.turn * two.middle() + self.shift);
@@ -139,26 +145,29 @@ impl<'a> Difference<'a> {
         [first, self.turn * -second]
     }
 
-    /// Whether both are faces of surfaces, which have no thickness: where these cross, what was the shorter way out
-    /// would be either side. Their own normals say which it is.
+    /// True if both are faces of surfaces, which have no thickness. Where these cross, the shorter way out could be to
+    /// either side, so their own normals decide.
     fn are_surfaces(&self) -> bool {
         self.cores.iter().all(Core::is_one_sided)
     }
 
-    /// Whether both are lines or points. Their difference is flat: across it they have no depth, and [`flat`] tries
-    /// that direction.
+    /// True if both are lines or points. Their difference is flat and has no depth across it; [`best_axis_normal`]
+    /// tries that direction.
     fn are_lines(&self) -> bool {
         self.cores.iter().all(|core| matches!(core, Core::Segment(_)))
     }
 
-    /// How deep what is behind a face of one side may be and still be pushed out along its normal, m.
-    fn deepest_behind(&self) -> f64 {
-        DEEPEST_BEHIND_AT_MOST.min(DEEPEST_BEHIND * self.size)
+    /// Largest depth of points behind a one-sided face that are still pushed out along its normal, m.
+    fn max_depth_behind(&self) -> f64 {
+        MAX_DEPTH_BEHIND_M.min(MAX_DEPTH_BEHIND * self.size)
     }
 
-    /// The faces that are tried first, with the separations along them, the larger first where both are of surfaces;
-    /// and how deep the shapes may be in each other for that. An error if they are farther apart than `reach`, with how
-    /// far at least, or one is behind a face of the other.
+    /// Separations and normals of the faces to try first, and the largest penetration for which they count, m. If both
+    /// shapes are surfaces, the larger separation comes first.
+    ///
+    /// # Errors
+    /// A lower bound of the distance, m, if the shapes are farther apart than `reach`; minus infinity if one is behind
+    /// a face of the other.
     fn faces_to_try(&self, reach: f64) -> Result<([(f64, DVec3); 2], f64), f64> {
         let mut faces = [(0.0, DVec3::ZERO); 2];
         for ((face, normal), core) in faces.iter_mut().zip(self.faces_between()).zip(&self.cores) {
@@ -166,85 +175,86 @@ impl<'a> Difference<'a> {
             if separation >= reach {
                 return Err(separation);
             }
-            if core.is_one_sided() && self.separation(-normal) > self.deepest_behind() {
+            if core.is_one_sided() && self.separation(-normal) > self.max_depth_behind() {
                 return Err(f64::NEG_INFINITY);
             }
             *face = (separation, normal);
         }
         if !self.are_surfaces() {
-            return Ok((faces, SHALLOW * self.size));
+            return Ok((faces, SHALLOW_DEPTH * self.size));
         }
         if faces[1].0 > faces[0].0 {
             faces.swap(0, 1);
         }
-        Ok((faces, self.deepest_behind()))
+        Ok((faces, self.max_depth_behind()))
     }
 
-    /// How far a distance may be off that a separation is told from, m.
-    fn exact_at(&self, separation: f64) -> f64 {
-        EXACT * self.size + EXACT_IN_DEPTH * separation.abs()
+    /// Error allowed for the distance of which a separation is computed, m.
+    fn distance_tolerance(&self, separation: f64) -> f64 {
+        DISTANCE_TOLERANCE * self.size + DEPTH_TOLERANCE * separation.abs()
     }
 
-    /// The faces that the shapes turn along a direction and against it.
+    /// Normals of the faces that the shapes turn along a direction and against it, both as directions from the first to
+    /// the second.
     fn faces_along(&self, normal: DVec3) -> [DVec3; 2] {
         let second = self.cores[1].face_along(self.turn.transpose() * -normal);
         [self.cores[0].face_along(normal), self.turn * -second]
     }
 
-    /// The normal and the corners of the face that a shape turns in a direction.
+    /// Normal and corners of the face that a shape turns in a direction.
     fn face(&self, index: usize, direction: DVec3, corners: &mut Vec<DVec3>) -> DVec3 {
         let core = &self.cores[index];
         if index == 0 {
             let normal = core.face_along(direction);
-            core.corners(normal, direction, corners);
+            core.face_corners(normal, direction, corners);
             return normal;
         }
         let direction = self.turn.transpose() * direction;
         let normal = core.face_along(direction);
-        core.corners(normal, direction, corners);
+        core.face_corners(normal, direction, corners);
         corners.iter_mut().for_each(|corner| *corner = self.turn * *corner + self.shift);
         self.turn * normal
     }
 }
 
-/// A contact in the frame of the first shape: a point between the surfaces, and the gap.
+/// A contact point in the frame of the first shape: a point between the surfaces, and the gap there, m.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Touch {
     pub(super) point: DVec3,
     pub(super) gap: f64,
 }
 
-/// Memory of the searches, and what the last one found.
+/// Buffers of the searches, and the result of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Meeting {
-    /// From the first to the second, in the frame of the first.
+    /// Unit vector from the first to the second, in the frame of the first.
     pub(super) normal: DVec3,
     pub(super) touches: Vec<Touch>,
-    /// How far apart shapes of the last search are at least that have no contact, m, where that was seen.
-    pub(super) apart: f64,
+    /// Lower bound of the distance if the last search found no contact and has established it, m.
+    pub(super) min_distance: f64,
     polytope: Polytope,
     patches: Patches,
 }
 
 impl Meeting {
-    /// Finds where two shapes are nearer than `ahead`. `allow` says which normal takes the place of one, and that there
-    /// is no contact along it.
+    /// Finds the points where two shapes are nearer than `ahead`, m. `allow` returns the normal to use in place of one,
+    /// or `None` if there is no contact along it.
     pub(super) fn find(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
         self.touches.clear();
         let layers = difference.layers[0] + difference.layers[1];
         let (faces, deepest) = match difference.faces_to_try(ahead + layers) {
             Ok(faces) => faces,
             Err(separation) => {
-                self.apart = separation - layers;
+                self.min_distance = separation - layers;
                 return;
             }
         };
-        let opposed = faces[0].1.dot(faces[1].1) > OPPOSED && difference.are_surfaces();
+        let opposed = faces[0].1.dot(faces[1].1) > OPPOSED_FACES_COS && difference.are_surfaces();
         for (separation, normal) in faces {
             let allowed = if separation > -deepest { allow(normal) } else { None };
             if let Some(allowed) = allowed.filter(|allowed| is_same(*allowed, normal)) {
-                self.meet(difference, allowed, separation - layers, ahead);
-                if self.has(separation - layers, difference) || opposed && !self.touches.is_empty() {
+                self.add_touches(difference, allowed, separation - layers, ahead);
+                if self.has_gap(separation - layers, difference) || opposed && !self.touches.is_empty() {
                     return;
                 }
                 self.touches.clear();
@@ -253,74 +263,78 @@ impl Meeting {
         let nearest = match self.nearest(difference, ahead + layers) {
             Ok(nearest) => nearest,
             Err(separation) => {
-                self.apart = separation - layers;
+                self.min_distance = separation - layers;
                 return;
             }
         };
-        let (steady, separation) = steady(difference, nearest.normal);
+        let (steady, separation) = snap_to_face(difference, nearest.normal);
         let (gap, Some(normal)) = (separation - layers, allow(steady)) else { return };
         let least = if is_same(normal, steady) { gap } else { f64::NEG_INFINITY };
-        self.meet(difference, normal, least, ahead);
+        self.add_touches(difference, normal, least, ahead);
         if !is_same(normal, steady) {
-            let deepest = DEEPEST_REPLACED * gap.min(0.0);
+            let deepest = MAX_REPLACED_DEPTH * gap.min(0.0);
             self.touches.retain(|touch| touch.gap >= deepest);
-        } else if gap < ahead && !self.has(gap, difference) {
+        } else if gap < ahead && !self.has_gap(gap, difference) {
             let [one, two] = points_along(difference, normal, &nearest);
             let shift = 0.5 * (difference.layers[0] - difference.layers[1]);
             self.touches.push(Touch { point: 0.5 * (one + two) + normal * shift, gap });
         }
     }
 
-    /// Whether a point was found whose gap is the one that is asked for.
-    fn has(&self, gap: f64, difference: &Difference) -> bool {
+    /// True if a point with this gap, m, was found.
+    fn has_gap(&self, gap: f64, difference: &Difference) -> bool {
         self.touches.iter().any(|touch| touch.gap <= gap + SAME_GAP * difference.size)
     }
 
-    /// Finds the points of contact along a normal. No gap can be less than the separation, but by rounding on a steep
-    /// face.
-    fn meet(&mut self, difference: &Difference, normal: DVec3, least: f64, ahead: f64) {
+    /// Finds the points of contact along a normal. Gaps below the separation `least`, m, come from rounding on steep
+    /// faces, and are raised to it.
+    fn add_touches(&mut self, difference: &Difference, normal: DVec3, least: f64, ahead: f64) {
         self.normal = normal;
         let touches = &mut self.touches;
-        self.patches.clip(difference, normal, |point, gap| {
+        self.patches.clip_faces(difference, normal, |point, gap| {
             if gap < ahead {
                 touches.push(Touch { point, gap: gap.max(least) });
             }
         });
     }
 
-    /// The normal along which the cores are nearest, and their closest points; if they are farther apart than `reach`,
-    /// how far at least.
+    /// Normal of largest separation of the cores, and their closest points. An error is a lower bound of their
+    /// distance, m, if they are farther apart than `reach`.
     fn nearest(&mut self, difference: &Difference, reach: f64) -> Result<Nearest, f64> {
-        match gjk::closest(difference, reach, EXACT * difference.size) {
+        match gjk::closest(difference, reach, DISTANCE_TOLERANCE * difference.size) {
             Outcome::Apart(separation) => Err(separation),
             Outcome::Near(nearest) => Ok(nearest),
-            Outcome::Touching { .. } if difference.are_lines() => Ok(climb(difference, flat(difference))),
+            Outcome::Touching { .. } if difference.are_lines() => {
+                Ok(improve_normal(difference, best_axis_normal(difference)))
+            }
             Outcome::Touching { normal, simplex } => {
-                // Hardly overlapping, they have one way out, and the search for the distance has come near it.
-                if difference.separation(normal) > -MOVED_APART * difference.size {
-                    let nearest = climb(difference, normal);
-                    if difference.separation(nearest.normal) > -SHALLOW * difference.size {
+                // A slight overlap has one way out, and the distance search has come near it.
+                if difference.separation(normal) > -MOVED_APART_DISTANCE * difference.size {
+                    let nearest = improve_normal(difference, normal);
+                    if difference.separation(nearest.normal) > -SHALLOW_DEPTH * difference.size {
                         return Ok(nearest);
                     }
                 }
-                let normal = self.polytope.deepest(difference, &simplex);
-                Ok(climb(difference, normal.unwrap_or_else(|| flat(difference))))
+                let normal = self.polytope.penetration_normal(difference, &simplex);
+                Ok(improve_normal(difference, normal.unwrap_or_else(|| best_axis_normal(difference))))
             }
         }
     }
 }
 
-/// Goes from a normal along which cores touch or overlap to the next of largest separation, with the points where they
-/// touch when they are moved apart by so much. At some distance more the normal to the closest points is never a worse
-/// one: of all m it has the largest s(m) + d n·m, where d is the way that was moved along n.
-fn climb(difference: &Difference, mut normal: DVec3) -> Nearest {
+/// Improves the normal of touching or overlapping cores: repeatedly moves them apart along it, and takes the normal to
+/// their closest points, while the separation grows. Returns the best normal, and the points where the cores touch.
+///
+/// With s(m) the separation along m, n the present normal, and d the distance moved along n, the new normal has the
+/// largest s(m) + d n·m of all m. So its separation is never smaller than that of n.
+fn improve_normal(difference: &Difference, mut normal: DVec3) -> Nearest {
     let mut best = Nearest { normal, points: [DVec3::ZERO; 2] };
     let mut separation = difference.separation(normal);
-    for _ in 0..MOST_CLIMBS {
+    for _ in 0..MAX_CLIMB_STEPS {
         let Some(found) = moved_apart(difference, normal, separation) else { break };
         best = Nearest { normal, ..found };
         let next = difference.separation(found.normal);
-        if !(next > separation + 10.0 * difference.exact_at(separation)) {
+        if !(next > separation + 10.0 * difference.distance_tolerance(separation)) {
             break;
         }
         (separation, normal) = (next, found.normal);
@@ -328,31 +342,31 @@ fn climb(difference: &Difference, mut normal: DVec3) -> Nearest {
     best
 }
 
-/// Moves cores apart along a normal, and finds the normal to their closest points, and where these are when the cores
-/// are moved back.
+/// Moves cores apart along a normal, and finds the normal to their closest points. The points are those after moving
+/// the cores back.
 fn moved_apart(difference: &Difference, normal: DVec3, separation: f64) -> Option<Nearest> {
-    let way = normal * (MOVED_APART * difference.size - separation);
+    let way = normal * (MOVED_APART_DISTANCE * difference.size - separation);
     let apart = Difference { shift: difference.shift + way, ..*difference };
-    let Outcome::Near(found) = gjk::closest(&apart, f64::INFINITY, difference.exact_at(separation)) else {
+    let Outcome::Near(found) = gjk::closest(&apart, f64::INFINITY, difference.distance_tolerance(separation)) else {
         return None;
     };
     Some(Nearest { points: [found.points[0], found.points[1] - way], ..found })
 }
 
-/// The points where cores touch along the normal that [`steady`] made of the one that was found. Shapes may be as deep
-/// in each other along a face of another side. What was found is not on that, and the points are looked for again.
+/// Points where the cores touch along the normal that [`snap_to_face`] chose in place of `nearest.normal`. Shapes may
+/// be equally deep along a face on another side, where the points found do not lie. The points are then searched again.
 fn points_along(difference: &Difference, normal: DVec3, nearest: &Nearest) -> [DVec3; 2] {
-    if normal.distance_squared(nearest.normal) < SAME_SIDE {
+    if normal.distance_squared(nearest.normal) < SAME_POINTS_ANGLE2 {
         return nearest.points;
     }
     moved_apart(difference, normal, difference.separation(normal)).map_or(nearest.points, |found| found.points)
 }
 
-/// The normal, or one of a face or across two round sides if that is as good but for rounding; and the separation along
-/// it.
-fn steady(difference: &Difference, normal: DVec3) -> (DVec3, f64) {
+/// The normal, or that of a face or across two round sides if its separation is as large up to rounding; and the
+/// separation along it, m.
+fn snap_to_face(difference: &Difference, normal: DVec3) -> (DVec3, f64) {
     let separation = difference.separation(normal);
-    let least = separation - ROUNDING * difference.size;
+    let least = separation - SEPARATION_ROUNDING * difference.size;
     for face in difference.faces_along(normal) {
         let own = difference.separation(face);
         if own >= least {
@@ -362,9 +376,9 @@ fn steady(difference: &Difference, normal: DVec3) -> (DVec3, f64) {
     (normal, separation)
 }
 
-/// Where the shapes have no room for a depth, such as lines that cross and triangles in one plane: the best of the axes
-/// of both, and of what is at right angles to two of them.
-fn flat(difference: &Difference) -> DVec3 {
+/// Best normal for shapes whose difference has no volume, such as crossing lines and coplanar triangles. The candidates
+/// are the axes of both shapes, and the cross products of two of them.
+fn best_axis_normal(difference: &Difference) -> DVec3 {
     let mut best = (f64::NEG_INFINITY, DVec3::X);
     let mut attempt = |direction: DVec3| {
         for normal in direction.try_normalized().into_iter().flat_map(|normal| [normal, -normal]) {
@@ -386,5 +400,5 @@ fn flat(difference: &Difference) -> DVec3 {
 }
 
 fn is_same(one: DVec3, other: DVec3) -> bool {
-    one.distance_squared(other) < SAME_NORMAL
+    one.distance_squared(other) < SAME_NORMAL_ANGLE2
 }

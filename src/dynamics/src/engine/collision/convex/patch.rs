@@ -1,34 +1,35 @@
-//! Where two faces meet: what they have in common as seen along the normal, with the gap at each corner of it.
+//! Contact points of two faces: the corners of their intersection as seen along the normal, with the gap at each.
 //!
-//! A face never loses its corners, however little it is tilted or apart: the polygons overlap or they do not, and a
-//! corner counts if its gap does.
+//! Tilting or separating the faces slightly does not change the corners. The polygons overlap or they do not, and a
+//! corner counts according to its gap.
 
 use bevy_math::{DVec2, DVec3};
 use simpartner_model::Norm;
 
 use super::Difference;
 
-/// A face whose normal is nearer than this to a right angle with the contact's has no height along it.
-const STEEP: f64 = 0.02;
-/// Part of the size by which points may be outside of a face and still be on it, and how far at most, m: more than what
-/// the solver leaves moves blocks by that lie in a row. Where sides that are nearly one cross would be a corner that
-/// wanders along them.
-const ON: f64 = 1e-8;
-const ON_AT_MOST: f64 = 1e-9;
-/// Two lines touch in more than a point if they are nearer to each other than this part of the size: round sides are
-/// apart by half the square of it.
-const SAME_LINE: f64 = 1e-6;
+/// Smallest cosine between the normals of a face and of the contact. A steeper face has no defined height along the
+/// contact normal.
+const MIN_FACE_COS: f64 = 0.02;
+/// Distance of points outside of a face that still count as on it, as a fraction of the size, and its upper bound, m.
+/// It exceeds the motion of blocks in a row that the solver's residual causes. Without it, the intersection of two
+/// nearly coincident sides would be a corner that wanders along them.
+const CLIP_TOLERANCE: f64 = 1e-8;
+const MAX_CLIP_TOLERANCE: f64 = 1e-9;
+/// Distance below which two lines touch in more than a point, as a fraction of the size: round sides are apart by half
+/// the square of it.
+const SAME_LINE_DISTANCE: f64 = 1e-6;
 
-/// A face, or a line, seen along a direction.
+/// A face, or a line, projected along a direction.
 #[derive(Debug, Default)]
 struct Patch {
     corners: Vec<DVec2>,
-    /// Height at the first corner, and by how much more it is farther on.
+    /// Height at the first corner, m, and its gradient.
     height: f64,
     slope: DVec2,
 }
 
-/// Memory of the searches.
+/// Buffers of the searches.
 #[derive(Debug, Default)]
 pub(super) struct Patches {
     patches: [Patch; 2],
@@ -46,16 +47,17 @@ struct View {
 }
 
 impl View {
-    fn flat(&self, point: DVec3) -> DVec2 {
+    /// Coordinates of a point across the normal.
+    fn project(&self, point: DVec3) -> DVec2 {
         DVec2::new(point.dot(self.x), point.dot(self.y))
     }
 }
 
 impl Patch {
-    /// False if it has no height along the normal.
-    fn fill(&mut self, corners: &[DVec3], normal: DVec3, view: &View) -> bool {
+    /// Projects a face. Returns false if its height along the normal is undefined.
+    fn project_face(&mut self, corners: &[DVec3], normal: DVec3, view: &View) -> bool {
         self.corners.clear();
-        self.corners.extend(corners.iter().map(|&corner| view.flat(corner)));
+        self.corners.extend(corners.iter().map(|&corner| view.project(corner)));
         self.height = corners[0].dot(view.normal);
         self.slope = match corners {
             [_] => DVec2::ZERO,
@@ -69,10 +71,10 @@ impl Patch {
             }
             _ => {
                 let steepness = normal.dot(view.normal);
-                if steepness.abs() < STEEP {
+                if steepness.abs() < MIN_FACE_COS {
                     return false;
                 }
-                view.flat(normal) / -steepness
+                view.project(normal) / -steepness
             }
         };
         true
@@ -84,14 +86,14 @@ impl Patch {
 }
 
 impl Patches {
-    /// Calls `touch` with every corner of what the two faces have in common, a point of the middle between the
-    /// surfaces, and the gap there.
-    pub(super) fn clip(&mut self, difference: &Difference, normal: DVec3, mut touch: impl FnMut(DVec3, f64)) {
+    /// Calls `touch` with each corner of the intersection of the two faces: a point half way between the surfaces, and
+    /// the gap there, m.
+    pub(super) fn clip_faces(&mut self, difference: &Difference, normal: DVec3, mut touch: impl FnMut(DVec3, f64)) {
         let (x, y) = normal.any_orthonormal_pair();
         let view = View { x, y, normal };
         for (index, direction) in [normal, -normal].into_iter().enumerate() {
             let face = difference.face(index, direction, &mut self.corners);
-            if !self.patches[index].fill(&self.corners, face, &view) {
+            if !self.patches[index].project_face(&self.corners, face, &view) {
                 return;
             }
         }
@@ -99,14 +101,18 @@ impl Patches {
         let (few, many) = if one.corners.len() > two.corners.len() { (two, one) } else { (one, two) };
         self.common.clear();
         if many.corners.len() > 2 {
-            // The polygon with more corners is cut by the sides of the other; a line or a point, by those of the
-            // polygon.
+            // The polygon with fewer sides cuts the other one; a polygon cuts a line or a point.
             let (cut, by) = if few.corners.len() > 2 { (many, few) } else { (few, many) };
             self.common.extend_from_slice(&cut.corners);
-            cut_by_polygon(&mut self.common, &by.corners, ON_AT_MOST.min(ON * difference.size), &mut self.clipped);
+            clip_by_polygon(
+                &mut self.common,
+                &by.corners,
+                MAX_CLIP_TOLERANCE.min(CLIP_TOLERANCE * difference.size),
+                &mut self.clipped,
+            );
         } else {
             self.common.extend_from_slice(&few.corners);
-            cut_to_line(&mut self.common, &many.corners, SAME_LINE * difference.size);
+            clip_to_line(&mut self.common, &many.corners, SAME_LINE_DISTANCE * difference.size);
         }
         let [one_layer, two_layer] = difference.layers;
         for &point in &self.common {
@@ -116,10 +122,10 @@ impl Patches {
     }
 }
 
-/// Cuts a polygon, a line or a point by the sides of a convex polygon (Sutherland and Hodgman 1974).
-fn cut_by_polygon(subject: &mut Vec<DVec2>, polygon: &[DVec2], on: f64, memory: &mut Vec<DVec2>) {
-    let around: f64 = sides(polygon).map(|(from, to)| (from - polygon[0]).perp_dot(to - polygon[0])).sum();
-    for (from, to) in sides(polygon) {
+/// Clips a polygon, a line or a point by the sides of a convex polygon (Sutherland and Hodgman 1974).
+fn clip_by_polygon(subject: &mut Vec<DVec2>, polygon: &[DVec2], on: f64, memory: &mut Vec<DVec2>) {
+    let around: f64 = sides_of(polygon).map(|(from, to)| (from - polygon[0]).perp_dot(to - polygon[0])).sum();
+    for (from, to) in sides_of(polygon) {
         let along = to - from;
         let length = along.norm();
         if !(length > on) {
@@ -128,7 +134,7 @@ fn cut_by_polygon(subject: &mut Vec<DVec2>, polygon: &[DVec2], on: f64, memory: 
         let inwards = along.perp() * (1f64.copysign(around) / length);
         let depth = |point: DVec2| (point - from).dot(inwards) + on;
         memory.clear();
-        for (start, end) in sides(subject) {
+        for (start, end) in sides_of(subject) {
             let (first, second) = (depth(start), depth(end));
             if first >= 0.0 {
                 memory.push(start);
@@ -141,13 +147,13 @@ fn cut_by_polygon(subject: &mut Vec<DVec2>, polygon: &[DVec2], on: f64, memory: 
     }
 }
 
-/// Each corner with the next.
-fn sides(polygon: &[DVec2]) -> impl Iterator<Item = (DVec2, DVec2)> {
+/// Pairs of each corner with the next.
+fn sides_of(polygon: &[DVec2]) -> impl Iterator<Item = (DVec2, DVec2)> {
     polygon.iter().copied().zip(polygon.iter().copied().cycle().skip(1))
 }
 
-/// Cuts a line, or a point, to where it lies on another line.
-fn cut_to_line(subject: &mut Vec<DVec2>, line: &[DVec2], near: f64) {
+/// Clips a line, or a point, to its part within `near`, m, of another line.
+fn clip_to_line(subject: &mut Vec<DVec2>, line: &[DVec2], near: f64) {
     let Some((direction, length)) = line.get(1).map(|end| (*end - line[0]).normalize_and_length()) else {
         subject.retain(|point| (*point - line[0]).norm() < near);
         return;

@@ -1,22 +1,22 @@
-//! Closest points on rims: where a shape is round, the search for the distance comes nearer by a factor in each step.
-//! Newton's method for the angles at which the rims are met needs a few steps in all.
+//! Closest points on rims of round shapes. There, each step of the distance search reduces the error by a constant
+//! factor only; Newton's method for the angles of the points on the rims takes few steps in all.
 //!
-//! A simplex says which corners, edges, faces and rims are closest. Its points are x_k + r u, where x_k has no part of
-//! the rims: corners of flat shapes and middles of rims. With T what is spanned by the differences of the x_k, and P
-//! what is left across it, the distance is the least of |P (x_0 + r u)| over the angles of u.
+//! A simplex shows which corners, edges, faces and rims are closest. Its points are x_k + r u, where x_k contains no
+//! part of a rim: corners of flat shapes and centres of rims. T is the span of the differences of the x_k, and P is the
+//! projection orthogonal to it. Then the distance is the minimum of |P (x_0 + r u)| over the angles of u.
 
 use bevy_math::{DMat2, DVec2, DVec3};
 use simpartner_model::Norm;
 
 use super::{Core, Difference, Vertex, gjk::Simplex};
 
-/// Newton steps at most, and the angle that is none: its square is rounding.
-const MOST_STEPS: usize = 5;
-const TURNED: f64 = 1e-8;
-/// Part of a radius, or of the size, below which a length is rounding.
-const NOTHING: f64 = 1e-9;
+/// Largest number of Newton steps, and the angle below which they have converged, rad: its square is below rounding.
+const MAX_STEPS: usize = 5;
+const CONVERGED_ANGLE: f64 = 1e-8;
+/// Length below which a length is rounding, as a fraction of a radius or of the size.
+const ZERO_LENGTH: f64 = 1e-9;
 
-/// The rim of a core, in the frame of the first shape; `sign` is how its points count in the difference.
+/// The rim of a core, in the frame of the first shape. `sign` is the sign of its points in the difference.
 #[derive(Debug, Clone, Copy)]
 struct Rim {
     middle: DVec3,
@@ -26,14 +26,14 @@ struct Rim {
 }
 
 impl Rim {
-    fn of(core: &Core, middle: DVec3, axis: DVec3, sign: f64) -> Option<Self> {
+    fn from_core(core: &Core, middle: DVec3, axis: DVec3, sign: f64) -> Option<Self> {
         match *core {
             Core::Cylinder { radius, .. } | Core::Cone { radius, .. } => Some(Self { middle, axis, radius, sign }),
             _ => None,
         }
     }
 
-    /// From the axis to a point.
+    /// Vector from the axis to a point, orthogonal to the axis.
     fn radial(&self, point: DVec3) -> DVec3 {
         let from = point - self.middle;
         from - self.axis * from.dot(self.axis)
@@ -43,7 +43,7 @@ impl Rim {
 impl Difference<'_> {
     fn rims(&self) -> [Option<Rim>; 2] {
         let [one, two] = &self.cores;
-        [Rim::of(one, DVec3::ZERO, DVec3::Y, 1.0), Rim::of(two, self.shift, self.turn.y_axis, -1.0)]
+        [Rim::from_core(one, DVec3::ZERO, DVec3::Y, 1.0), Rim::from_core(two, self.shift, self.turn.y_axis, -1.0)]
     }
 
     pub(super) fn is_round(&self) -> bool {
@@ -51,16 +51,16 @@ impl Difference<'_> {
     }
 }
 
-/// The simplex with its rims turned to where they are closest; `None` if that cannot be told.
-pub(super) fn turned(difference: &Difference, simplex: &Simplex) -> Option<Simplex> {
+/// The simplex with its points on rims turned to where they are closest; `None` if that is undetermined.
+pub(super) fn with_turned_rims(difference: &Difference, simplex: &Simplex) -> Option<Simplex> {
     let rims = difference.rims();
     let mut radii = [DVec3::ZERO; 2];
-    for ((radius, rim), point) in radii.iter_mut().zip(&rims).zip(simplex.points()) {
+    for ((radius, rim), point) in radii.iter_mut().zip(&rims).zip(simplex.closest_points()) {
         if let Some(rim) = rim {
             *radius = rim.radial(point).try_normalized()? * rim.radius;
         }
     }
-    let (mut bases, mut count, least) = ([Vertex::ZERO; 3], 0, NOTHING * difference.size);
+    let (mut bases, mut count, least) = ([Vertex::ZERO; 3], 0, ZERO_LENGTH * difference.size);
     for vertex in simplex.vertices() {
         let base = without_rims(&rims, vertex)?;
         if bases[..count].iter().all(|other| (other.point - base.point).norm() > least) {
@@ -69,8 +69,8 @@ pub(super) fn turned(difference: &Difference, simplex: &Simplex) -> Option<Simpl
         }
     }
     let across = Across::new(&bases[..count], least);
-    for _ in 0..MOST_STEPS {
-        if turn(&rims, &mut radii, bases[0].point, &across)? < TURNED {
+    for _ in 0..MAX_STEPS {
+        if newton_step(&rims, &mut radii, bases[0].point, &across)? < CONVERGED_ANGLE {
             break;
         }
     }
@@ -81,16 +81,16 @@ pub(super) fn turned(difference: &Difference, simplex: &Simplex) -> Option<Simpl
         });
         Vertex { point, first: base.first + radii[0] }
     });
-    Some(Simplex::of(moved))
+    Some(Simplex::from_vertices(moved))
 }
 
-/// A point of the difference without what it has of rims; `None` where a point is the apex of a cone.
+/// A point of the difference without its part on rims; `None` if it contains the apex of a cone.
 fn without_rims(rims: &[Option<Rim>; 2], vertex: &Vertex) -> Option<Vertex> {
     let mut base = *vertex;
     for (rim, point) in rims.iter().zip([vertex.first, vertex.first - vertex.point]) {
         let Some(rim) = rim else { continue };
         let radial = rim.radial(point);
-        if radial.norm() < (1.0 - NOTHING) * rim.radius {
+        if radial.norm() < (1.0 - ZERO_LENGTH) * rim.radius {
             return None;
         }
         base.point -= radial * rim.sign;
@@ -101,20 +101,21 @@ fn without_rims(rims: &[Option<Rim>; 2], vertex: &Vertex) -> Option<Vertex> {
     Some(base)
 }
 
-/// Takes a Newton step. Returns by how much the rims turned.
-fn turn(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, across: &Across) -> Option<f64> {
+/// Takes a Newton step. Returns the angle by which the rims turned, rad; `None` where the second derivative is not
+/// positive.
+fn newton_step(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, across: &Across) -> Option<f64> {
     match rims {
-        [Some(rim), None] => turn_alone(rim, &mut radii[0], base, across),
-        [None, Some(rim)] => turn_alone(rim, &mut radii[1], base, across),
-        _ => turn_both(rims, radii, base, across),
+        [Some(rim), None] => step_one_rim(rim, &mut radii[0], base, across),
+        [None, Some(rim)] => step_one_rim(rim, &mut radii[1], base, across),
+        _ => step_two_rims(rims, radii, base, across),
     }
 }
 
-/// The same where one of the shapes has a rim.
-fn turn_alone(rim: &Rim, radius: &mut DVec3, base: DVec3, across: &Across) -> Option<f64> {
-    let point = across.part(base + *radius * rim.sign);
+/// A Newton step for one rim.
+fn step_one_rim(rim: &Rim, radius: &mut DVec3, base: DVec3, across: &Across) -> Option<f64> {
+    let point = across.project(base + *radius * rim.sign);
     let along = rim.axis.cross(*radius);
-    let slope = across.part(along * rim.sign);
+    let slope = across.project(along * rim.sign);
     let bend = slope.length_squared() - point.dot(*radius) * rim.sign;
     if !(bend > 0.0) {
         return None;
@@ -125,13 +126,14 @@ fn turn_alone(rim: &Rim, radius: &mut DVec3, base: DVec3, across: &Across) -> Op
     Some(angle.abs())
 }
 
-fn turn_both(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, across: &Across) -> Option<f64> {
+/// A Newton step for two rims.
+fn step_two_rims(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, across: &Across) -> Option<f64> {
     let sign = |k: usize| rims[k].map_or(0.0, |rim: Rim| rim.sign);
-    let point = across.part(base + radii[0] * sign(0) + radii[1] * sign(1));
-    // By how much points move with the angles.
+    let point = across.project(base + radii[0] * sign(0) + radii[1] * sign(1));
+    // Derivatives of the points with respect to the angles.
     let slopes: [DVec3; 2] =
         std::array::from_fn(|k| rims[k].map_or(DVec3::ZERO, |rim| rim.axis.cross(radii[k]) * rim.sign));
-    let [first, second] = slopes.map(|slope| across.part(slope));
+    let [first, second] = slopes.map(|slope| across.project(slope));
     let bend = |k: usize, slope: DVec3| match rims[k] {
         Some(rim) => slope.length_squared() - point.dot(radii[k]) * rim.sign,
         None => 1.0,
@@ -150,15 +152,15 @@ fn turn_both(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, acros
     Some(angles.abs().max_element())
 }
 
-/// What is across the differences of some points.
+/// Projection orthogonal to the differences of some points. It holds up to two orthonormal vectors of their span.
 struct Across([DVec3; 2]);
 
 impl Across {
-    /// Of differences longer than `least`.
+    /// The projection for these points; differences up to `least`, m, are left out.
     fn new(points: &[Vertex], least: f64) -> Self {
         let mut own = Self([DVec3::ZERO; 2]);
         for (vertex, place) in points[1..].iter().zip(0..2) {
-            let rest = own.part(vertex.point - points[0].point);
+            let rest = own.project(vertex.point - points[0].point);
             let length = rest.norm();
             if length > least {
                 own.0[place] = rest / length;
@@ -167,7 +169,8 @@ impl Across {
         own
     }
 
-    fn part(&self, vector: DVec3) -> DVec3 {
+    /// The projected vector.
+    fn project(&self, vector: DVec3) -> DVec3 {
         let rest = vector - self.0[0] * vector.dot(self.0[0]);
         rest - self.0[1] * rest.dot(self.0[1])
     }
@@ -179,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    /// A wheel that leans and steers over an edge of a triangle, met 0.3 rad beside the angle of the rim that is
-    /// nearest: the rim turns to that angle, which a scan of all angles knows to 1e-5 rad.
+    /// A wheel leans and steers over an edge of a triangle. The simplex starts 0.3 rad beside the closest angle of the
+    /// rim. The rim turns to that angle, which a scan of all angles gives to 1e-5 rad.
     #[test]
     fn a_rim_turns_to_the_point_that_is_nearest_to_an_edge() {
         let (radius, half) = (0.235, 0.04);
@@ -202,13 +205,13 @@ mod tests {
             let best = angles.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).expect("there are many");
             let beside = on_rim(best + 0.3);
             let point = |corner: DVec3| Vertex { point: corner - beside, first: corner };
-            let mut simplex = Simplex::of(corners[..2].iter().map(|&corner| point(corner)));
+            let mut simplex = Simplex::from_vertices(corners[..2].iter().map(|&corner| point(corner)));
             simplex.reduce(true);
-            // Past an end of the edge it is a corner that is met.
+            // Past an end of the edge, the closest point is a corner.
             if simplex.vertices().len() < 2 {
                 continue;
             }
-            let mut turned = turned(&difference, &simplex).expect("the edge is across the rim");
+            let mut turned = with_turned_rims(&difference, &simplex).expect("the edge is across the rim");
             let length = turned.reduce(true).expect("they are apart").length();
             assert!((length - distance(best)).abs() < 1e-10, "case {case}: {length} m, {} m at best", distance(best));
             nearest += 1;

@@ -1,4 +1,4 @@
-//! Convex shapes as the searches see them: how far they reach in a direction, and which face they turn there.
+//! Convex shapes for the searches: support functions and faces.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -6,27 +6,28 @@ use simpartner_model::Norm;
 use super::extremes::Extremes;
 use crate::{engine::collision::triangles::closest_point, parry::shape::ConvexPolyhedron};
 
-/// Corners of the polygon that stands for a round end: its sides are 0.5 % nearer to the middle than the rim.
+/// Number of corners of the polygon that stands for a round end. Its sides are 0.5 % nearer to the centre than the rim.
 const RIM_CORNERS: usize = 32;
-/// Cosine and sine of the angle from one of them to the next, pi/16.
+/// Cosine and sine of the angle between two of these corners, pi/16.
 const RIM_TURN: (f64, f64) = (0.980_785_280_403_230_4, 0.195_090_322_016_128_27);
 
 /// A convex polyhedron.
 #[derive(Debug, Clone)]
 pub(crate) struct Hull {
     pub(crate) points: Vec<DVec3>,
-    /// The points.
+    /// Search tree over the points, for support points.
     reach: Extremes,
     faces: Vec<Face>,
-    /// The normals of the faces, and the distance of the origin above their planes.
+    /// Search tree over the planes of the faces: their normals, and the distance of the origin above each.
     planes: Extremes,
-    /// The corners of all faces, in turn.
+    /// Corner indices of all faces, one face after another.
     corners: Vec<u32>,
+    /// Mean of the points, and the largest distance of a point from it, m.
     middle: DVec3,
     size: f64,
 }
 
-/// A face: the unit normal, and which corners are its own.
+/// A face: its unit normal, and the range of its corners.
 #[derive(Debug, Clone, Copy)]
 struct Face {
     normal: DVec3,
@@ -35,7 +36,7 @@ struct Face {
 }
 
 impl Hull {
-    /// Of parry's polyhedron, which has merged the triangles of each face.
+    /// The hull of parry's polyhedron, which has merged the triangles of each face.
     pub(crate) fn new(polyhedron: &ConvexPolyhedron) -> Self {
         let points = polyhedron.points().to_vec();
         let reach = Extremes::new(points.iter().map(|point| point.extend(0.0)));
@@ -43,7 +44,7 @@ impl Hull {
         let faces = polyhedron.faces().iter().map(|face| {
             let (start, count) = (face.first_vertex_or_edge, face.num_vertices_or_edges);
             let own = all[start as usize..(start + count) as usize].iter().map(|&corner| points[corner as usize]);
-            Face { normal: area(own).try_normalized().unwrap_or(face.normal), start, count }
+            Face { normal: area_vector(own).try_normalized().unwrap_or(face.normal), start, count }
         });
         let faces: Vec<Face> = faces.collect();
         let planes = faces.iter().map(|&Face { normal, .. }| normal.extend(-reach.farthest(normal.extend(0.0)).1));
@@ -63,7 +64,7 @@ impl Hull {
         self.points[self.reach.farthest(direction.extend(0.0)).0]
     }
 
-    /// The face that a point is farthest above.
+    /// The face above whose plane a point is highest.
     fn face_below(&self, point: DVec3) -> &Face {
         &self.faces[self.planes.farthest(point.extend(1.0)).0]
     }
@@ -77,15 +78,15 @@ impl Hull {
 /// A convex shape in its own frame, without the layer that rounds it; lengths in metres.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine::collision) enum Core<'a> {
-    /// From -y to y; a point if that is zero.
+    /// Half the length of a segment along y; a point if zero.
     Segment(f64),
-    /// Half edges.
+    /// Half the edge lengths.
     Box(DVec3),
     Cylinder {
         radius: f64,
         half: f64,
     },
-    /// The apex at y, the base at -y.
+    /// The apex at y = half, the base at y = -half.
     Cone {
         radius: f64,
         half: f64,
@@ -98,34 +99,34 @@ pub(in crate::engine::collision) enum Core<'a> {
 /// A flat face of a mesh.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine::collision) struct Polygon<'a> {
-    /// Around the unit normal.
+    /// Corners, counterclockwise about the unit normal.
     pub(in crate::engine::collision) corners: &'a [DVec3],
     pub(in crate::engine::collision) normal: DVec3,
-    /// The mean of the corners, and the distance of the farthest from it.
+    /// Mean of the corners, and the largest distance of a corner from it, m.
     pub(in crate::engine::collision) middle: DVec3,
     pub(in crate::engine::collision) size: f64,
-    /// Whether it presses along its normal alone, and nothing on its back.
+    /// True if it presses along its normal only, and does nothing on its back.
     pub(in crate::engine::collision) is_one_sided: bool,
 }
 
 impl Core<'_> {
-    /// The point that is farthest along a direction of any length.
+    /// Support point: the farthest along a direction of any length.
     pub(super) fn support(&self, direction: DVec3) -> DVec3 {
         match *self {
             Self::Segment(half) => DVec3::Y * half.copysign(direction.y),
             Self::Box(half) => half.copysign(direction),
-            Self::Cylinder { radius, half } => rim(direction, radius) + DVec3::Y * half.copysign(direction.y),
+            Self::Cylinder { radius, half } => rim_point(direction, radius) + DVec3::Y * half.copysign(direction.y),
             Self::Cone { radius, half } => {
-                let (apex, base) = (DVec3::Y * half, rim(direction, radius) - DVec3::Y * half);
+                let (apex, base) = (DVec3::Y * half, rim_point(direction, radius) - DVec3::Y * half);
                 if apex.dot(direction) > base.dot(direction) { apex } else { base }
             }
             Self::Hull(hull) => hull.farthest(direction),
-            Self::Triangle(corners) => farthest(&corners, direction),
-            Self::Face(face) => farthest(face.corners, direction),
+            Self::Triangle(corners) => farthest_point(&corners, direction),
+            Self::Face(face) => farthest_point(face.corners, direction),
         }
     }
 
-    /// How far it reaches along a direction, times the length of that: the support function.
+    /// Support function: largest coordinate along a direction, m, times the length of the direction.
     pub(in crate::engine::collision) fn extent(&self, direction: DVec3) -> f64 {
         let across = || (direction.x * direction.x + direction.z * direction.z).sqrt();
         match *self {
@@ -137,7 +138,7 @@ impl Core<'_> {
         }
     }
 
-    /// A point inside.
+    /// A point inside, near its centre.
     pub(super) fn middle(&self) -> DVec3 {
         match self {
             Self::Segment(_) | Self::Box(_) | Self::Cylinder { .. } => DVec3::ZERO,
@@ -148,7 +149,7 @@ impl Core<'_> {
         }
     }
 
-    /// A point inside: of a triangle or face, the one nearest to a point.
+    /// A point inside; on a triangle or face, the one nearest to a given point.
     pub(super) fn inner_point(&self, near: DVec3) -> DVec3 {
         match self {
             Self::Triangle(corners) => closest_point(near, corners).0,
@@ -157,34 +158,34 @@ impl Core<'_> {
         }
     }
 
-    /// How far its points are from its middle, about.
+    /// Approximate distance of its points from its centre, m.
     pub(super) fn size(&self) -> f64 {
         match self {
             Self::Segment(half) => *half,
             Self::Box(half) => half.max_element(),
             Self::Cylinder { radius, half } | Self::Cone { radius, half } => radius.max(*half),
             Self::Hull(hull) => hull.size,
-            Self::Triangle(corners) => reach(corners, self.middle()),
+            Self::Triangle(corners) => max_distance(corners, self.middle()),
             Self::Face(face) => face.size,
         }
     }
 
-    /// The unit normal of a triangle.
+    /// Unit normal of a triangle; `None` for others.
     pub(in crate::engine::collision) fn own_normal(&self) -> Option<DVec3> {
-        if let Self::Triangle(corners) = self { Some(flat_normal(corners)) } else { None }
+        if let Self::Triangle(corners) = self { Some(triangle_normal(corners)) } else { None }
     }
 
-    /// Whether it is a face that presses along its normal alone.
+    /// True if it is a face that presses along its normal only.
     pub(super) fn is_one_sided(&self) -> bool {
         matches!(self, Self::Face(face) if face.is_one_sided)
     }
 
-    /// The normal of the face that a point is farthest above; of a face of one side, its own.
+    /// Normal of the face above whose plane a point is highest; a one-sided face returns its own normal.
     pub(super) fn face_below(&self, point: DVec3) -> DVec3 {
         let radial = DVec3::new(point.x, 0.0, point.z);
         match *self {
             Self::Segment(half) => (point - DVec3::Y * point.y.clamp(-half, half)).try_normalized().unwrap_or(DVec3::X),
-            Self::Box(half) => along_one((point.abs() - half).max_position(), point),
+            Self::Box(half) => axis_towards((point.abs() - half).max_position(), point),
             Self::Cylinder { radius, half } => {
                 if point.y.abs() - half > radial.norm() - radius {
                     DVec3::Y * 1f64.copysign(point.y)
@@ -193,12 +194,12 @@ impl Core<'_> {
                 }
             }
             Self::Cone { radius, half } => {
-                let side = slope(radial, radius, half);
+                let side = cone_side_normal(radial, radius, half);
                 if -point.y - half > side.dot(point - DVec3::Y * half) { DVec3::NEG_Y } else { side }
             }
             Self::Hull(hull) => hull.face_below(point).normal,
             Self::Triangle(corners) => {
-                let normal = flat_normal(&corners);
+                let normal = triangle_normal(&corners);
                 normal * 1f64.copysign((point - corners[0]).dot(normal))
             }
             Self::Face(face) if face.is_one_sided => face.normal,
@@ -206,31 +207,31 @@ impl Core<'_> {
         }
     }
 
-    /// The normal of the face, or of the line of a round side, that looks along a unit vector the most.
+    /// Normal of the face, or of the line of a round side, that is nearest to a unit vector.
     pub(super) fn face_along(&self, direction: DVec3) -> DVec3 {
         let radial = DVec3::new(direction.x, 0.0, direction.z);
         match *self {
             Self::Segment(_) if radial.length_squared() > 0.5 => radial.normalized(),
             Self::Segment(_) => direction,
-            Self::Box(_) => along_one(direction.abs().max_position(), direction),
+            Self::Box(_) => axis_towards(direction.abs().max_position(), direction),
             Self::Cylinder { .. } if radial.length_squared() > 0.5 => radial.normalized(),
             Self::Cylinder { .. } => DVec3::Y * 1f64.copysign(direction.y),
             Self::Cone { radius, half } => {
-                let side = slope(radial, radius, half);
+                let side = cone_side_normal(radial, radius, half);
                 if -direction.y > side.dot(direction) { DVec3::NEG_Y } else { side }
             }
             Self::Hull(hull) => hull.face_along(direction).normal,
             Self::Triangle(corners) => {
-                let normal = flat_normal(&corners);
+                let normal = triangle_normal(&corners);
                 normal * 1f64.copysign(direction.dot(normal))
             }
             Self::Face(face) => face.normal * 1f64.copysign(direction.dot(face.normal)),
         }
     }
 
-    /// The corners of the face that [`Core::face_along`] gives for a direction: a polygon, the two ends of the line of
-    /// a round side, or one point. The point that is farthest along the direction is one of them.
-    pub(super) fn corners(&self, normal: DVec3, direction: DVec3, corners: &mut Vec<DVec3>) {
+    /// Corners of the face that [`Core::face_along`] gives for a direction: a polygon, the two ends of the line of a
+    /// round side, or one point. The support point along the direction is one of them.
+    pub(super) fn face_corners(&self, normal: DVec3, direction: DVec3, corners: &mut Vec<DVec3>) {
         corners.clear();
         match *self {
             Self::Segment(half) if normal.y == 0.0 && half > 0.0 => corners.extend([DVec3::Y * half, DVec3::Y * -half]),
@@ -248,7 +249,7 @@ impl Core<'_> {
                 corners.extend([normal * radius + DVec3::Y * half, normal * radius - DVec3::Y * half]);
             }
             Self::Cone { radius, half } => {
-                corners.extend([DVec3::Y * half, rim(normal, radius) - DVec3::Y * half]);
+                corners.extend([DVec3::Y * half, rim_point(normal, radius) - DVec3::Y * half]);
             }
             Self::Hull(hull) => {
                 let Face { start, count, .. } = *hull.face_along(normal);
@@ -261,8 +262,8 @@ impl Core<'_> {
     }
 }
 
-/// Twice the area of a polygon, along its normal.
-fn area(mut corners: impl Iterator<Item = DVec3>) -> DVec3 {
+/// Area vector of a polygon: along its normal, twice its area long, m².
+fn area_vector(mut corners: impl Iterator<Item = DVec3>) -> DVec3 {
     let (Some(first), Some(mut last)) = (corners.next(), corners.next()) else { return DVec3::ZERO };
     let mut sum = DVec3::ZERO;
     for next in corners {
@@ -272,12 +273,12 @@ fn area(mut corners: impl Iterator<Item = DVec3>) -> DVec3 {
     sum
 }
 
-/// The largest distance of points from one.
-pub(in crate::engine::collision) fn reach(points: &[DVec3], from: DVec3) -> f64 {
+/// Largest distance of points from a given one, m.
+pub(in crate::engine::collision) fn max_distance(points: &[DVec3], from: DVec3) -> f64 {
     points.iter().map(|point| point.distance_squared(from)).fold(0.0, f64::max).sqrt()
 }
 
-/// The point of a convex polygon that is closest to another.
+/// The point of a convex polygon closest to a given one.
 fn closest_of_fan(near: DVec3, corners: &[DVec3]) -> DVec3 {
     let (mut best, mut least) = (corners[0], f64::INFINITY);
     for pair in corners[1..].windows(2) {
@@ -293,7 +294,7 @@ fn closest_of_fan(near: DVec3, corners: &[DVec3]) -> DVec3 {
     best
 }
 
-fn farthest(points: &[DVec3], direction: DVec3) -> DVec3 {
+fn farthest_point(points: &[DVec3], direction: DVec3) -> DVec3 {
     let mut best = (points[0].dot(direction), points[0]);
     for &point in &points[1..] {
         let along = point.dot(direction);
@@ -305,7 +306,7 @@ fn farthest(points: &[DVec3], direction: DVec3) -> DVec3 {
 }
 
 /// The point of a circle about y that is farthest along a direction.
-fn rim(direction: DVec3, radius: f64) -> DVec3 {
+fn rim_point(direction: DVec3, radius: f64) -> DVec3 {
     DVec3::new(direction.x, 0.0, direction.z).try_normalized().unwrap_or(DVec3::X) * radius
 }
 
@@ -324,18 +325,18 @@ fn add_rim(middle: DVec3, radius: f64, direction: DVec3, corners: &mut Vec<DVec3
     }
 }
 
-/// The normal of a cone's side, on the side of a vector across its axis.
-fn slope(radial: DVec3, radius: f64, half: f64) -> DVec3 {
+/// Normal of a cone's side, on the side that a vector across its axis points to.
+fn cone_side_normal(radial: DVec3, radius: f64, half: f64) -> DVec3 {
     let across = radial.try_normalized().unwrap_or(DVec3::X);
     (across * (2.0 * half) + DVec3::Y * radius).normalized()
 }
 
-/// The unit vector of an axis, towards where a vector points.
-fn along_one(axis: usize, vector: DVec3) -> DVec3 {
+/// Unit vector of an axis, signed like that component of a vector.
+fn axis_towards(axis: usize, vector: DVec3) -> DVec3 {
     DVec3::AXES[axis] * 1f64.copysign(vector[axis])
 }
 
-/// The unit normal of a triangle; of one without an area, any unit vector.
-fn flat_normal([a, b, c]: &[DVec3; 3]) -> DVec3 {
+/// Unit normal of a triangle; an arbitrary unit vector if it has no area.
+fn triangle_normal([a, b, c]: &[DVec3; 3]) -> DVec3 {
     (*b - *a).cross(*c - *a).try_normalized().unwrap_or(DVec3::Y)
 }

@@ -225,7 +225,7 @@ fn unevenness(core: &Core, grid: &[DVec3]) -> f64 {
     let (mut uneven, mut corners) = (0.0f64, Vec::new());
     for &direction in grid {
         let normal = core.face_along(direction);
-        core.corners(normal, direction, &mut corners);
+        core.face_corners(normal, direction, &mut corners);
         let below = corners.iter().map(|corner| (core.support(normal) - corner).dot(normal));
         uneven = below.fold(uneven, f64::max);
     }
@@ -252,7 +252,7 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
     let depth = -separation.min(0.0);
     // Shallow overlaps are taken along the faces that the shapes turn to each other. The search for the way out of deep
     // ones ends early.
-    let slack = exact + depth.min(super::SHALLOW * difference.size) + 1e-2 * depth;
+    let slack = exact + depth.min(super::SHALLOW_DEPTH * difference.size) + 1e-2 * depth;
     let slow = slow_search(difference, grid);
     if !(separation >= slow - slack) {
         return Some(format!("separation {separation} along {normal}, where there is {slow}"));
