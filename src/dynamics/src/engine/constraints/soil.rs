@@ -13,7 +13,7 @@ use crate::engine::{
     algebra::spatial::Spatial,
     equations::damping::{MotionSubspace, Vector6},
     scheme::Scheme,
-    soil::{Answer, Found, SoilPatches},
+    soil::{SoilForces, SoilPatches, SoilResponse},
 };
 
 /// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it:
@@ -38,7 +38,7 @@ struct SoilContact {
     soil_patch: usize,
     /// What moves its link, as a range of the tree's chains.
     chain: Range<usize>,
-    answer: Answer,
+    answer: SoilResponse,
     /// Whether the guess is another one than that of the answer; and whether this was as good as to be kept.
     is_new: bool,
     is_good: bool,
@@ -49,7 +49,7 @@ struct SoilContact {
     guess: Vector6,
     after: Vector6,
     wrench: Vector6,
-    /// The motions that it may brake ([`Patch::motions`]), and how.
+    /// The motions that it may brake ([`Patch::limited_motions`]), and how.
     motions: [MotionSubspace; 2],
     brakes: [Brake; 2],
 }
@@ -111,7 +111,7 @@ impl SoilContact {
 
     /// What may brake each motion in the next substep: nothing that has more than enough to give.
     fn next_drag(&self, works: [f64; 2], h: f64) -> [f64; 2] {
-        let (mean, Found { gives, .. }) = (self.mean(), self.answer.found);
+        let (mean, SoilForces { gives, .. }) = (self.mean(), self.answer.found);
         [0, 1].map(|k| {
             if self.brakes[k].drag == 0.0 && works[k] <= PAYS * gives[k] {
                 return 0.0;
@@ -139,7 +139,7 @@ impl Constraints {
             let patch = parts.soil_patches.patch(contact.soil_patch);
             let place = (patch.point, patch.size);
             if std::mem::take(&mut contact.is_new) {
-                contact.answer = patch.respond(&contact.before, &contact.guess, scheme.h, true);
+                contact.answer = patch.compute_response(&contact.before, &contact.guess, scheme.h, true);
                 for (brake, motion) in contact.brakes.iter().zip(&contact.motions) {
                     contact.answer.response.drag(brake.drag, motion, [&contact.before, &contact.guess]);
                 }
@@ -179,7 +179,7 @@ impl Constraints {
             if is_near && pays(works, contact.answer.found.gives) {
                 continue;
             }
-            let mut found = patch.wrench(&contact.before, &contact.after, scheme.h);
+            let mut found = patch.compute_forces(&contact.before, &contact.after, scheme.h);
             for (brake, motion) in contact.brakes.iter().zip(&contact.motions) {
                 let moves = motion.of(&mean);
                 found.wrench = std::array::from_fn(|row| found.wrench[row] - brake.drag * moves[row]);
@@ -257,7 +257,7 @@ impl Constraints {
                 (&soil.answer.found, [works, soil.next_drag(works, scheme.h)]),
                 [scheme.h, scheme.time_fraction],
             );
-            soil_patches.keep(soil.soil_patch, &soil.answer, soil.is_good, soil.seen);
+            soil_patches.store_response(soil.soil_patch, &soil.answer, soil.is_good, soil.seen);
         }
     }
 }
@@ -323,8 +323,8 @@ impl SoilContacts {
             let place = (patch.point, patch.size);
             let before = tree.twist_at(chain.clone(), place, |dof| v[dof]);
             let guess = tree.twist_at(chain.clone(), place, |dof| v[dof] + last[dof]);
-            let mut answer = patch.respond(&before, &guess, h, false);
-            let (mut brakes, motions) = ([Brake::default(); 2], patch.motions());
+            let mut answer = patch.compute_response(&before, &guess, h, false);
+            let (mut brakes, motions) = ([Brake::default(); 2], patch.limited_motions());
             for (k, motion) in motions.iter().enumerate() {
                 if patch.drag[k] > 0.0 {
                     // It holds nothing back that is not there.

@@ -1,105 +1,110 @@
-//! What soil says of two places of a surface at once: the pressure at a depth, and the shear stress after a slide.
+//! Constitutive law of soil at two places of a surface at once: the pressure at a depth, and the shear stress after a
+//! slide.
 
 use simpartner_model::Soil;
 
-use super::lanes::{Lanes, at_least, gone_and_inverse, largest, least, power, select_above, sum};
+use super::lanes::{Lanes, at_least, largest, least, mean_decay_and_inverse, power, select_above, sum};
 use crate::soil::{Pressure, bulldozing_terms};
 
-/// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below
-/// 1e-8 of them.
-const NEAR: f64 = 0.02;
+/// Relative difference of depths below which the pressure is computed by four terms of the binomial series: the next
+/// term is below 1e-8 of it.
+const BINOMIAL_LIMIT: f64 = 0.02;
 
-/// What bears on all the strength that there is, Pa.
-pub(super) const BEARS_ALL: Lanes = Lanes::splat(f64::MAX);
+/// Strength limit of places that bear on all the strength there is: none, Pa.
+pub(super) const UNLIMITED: Lanes = Lanes::splat(f64::MAX);
 
-/// Part of how fast soil slides that is taken off from how fast what holds does: rounding is far below it.
-const ROUNDING: f64 = 1e-9;
+/// Fraction of the sliding speed that is subtracted from the speed of the holding part. Rounding is far below it.
+const SPEED_ROUNDING: f64 = 1e-9;
 
-/// What is mobilised under less than this part of the strength that is there now lets up as if it had been under so
-/// much: what is steeper, solvers of a step need not meet.
-const LEAST_GIVES: f64 = 0.05;
+/// Lower limit of the fraction of the shear modulus over which soil unloads. Soil whose shear was mobilised under less
+/// than this fraction of its present strength unloads as if it had been under this fraction. Steeper slopes would only
+/// burden the solvers of a step.
+const MIN_UNLOADING_FRACTION: f64 = 0.05;
 
-/// What sinks faster at the end of a substep is deeper there by so much of the substep: by a quarter in the middle,
-/// since it grew to that rate evenly, and by half from there on.
-const HELD: f64 = 0.75;
+/// Additional depth at the end of a substep for each unit of additional sinking speed there, as a fraction of the
+/// substep: a quarter at the middle, since the speed grows evenly, and half from there to the end.
+const HELD_DEPTH_GAIN: f64 = 0.75;
 
-/// How a soil presses back under one shape.
+/// The law of a soil under one shape.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
     pub(super) soil: Soil,
     pub(super) pressure: Pressure,
-    /// The tangent of its angle of friction.
+    /// Tangent of the angle of friction.
     friction: f64,
-    /// How far grousers reach beyond the surface, m: soil is sheared there.
+    /// Distance beyond the surface at which grousers shear the soil, m.
     pub(super) grousers: f64,
-    /// What a face puts up against being pushed aside: the factors of its depth and of the square of that, N/m² and
-    /// N/m³.
+    /// Resistance of soil to a face that is pushed sideways: factors of its depth and of the square of its depth, N/m²
+    /// and N/m³.
     pub(super) aside: [f64; 2],
 }
 
-/// How deep two places are.
+/// Depths of two places.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Depths {
-    /// The depth that counts for the pressure, below the surface that was there at first; how deep others left it; m.
+    /// Depth below the original surface that counts for the pressure, and depth at which others left the surface, m.
     pub(super) depth: Lanes,
     left: Lanes,
-    /// One over the depth, and k zⁿ there.
+    /// Inverse of the depth, 1/m, and the pressure k zⁿ there, Pa.
     per_depth: Lanes,
     plastic: Lanes,
 }
 
-/// What presses on two places.
+/// Normal stress on two places.
 pub(super) struct Stress {
-    /// Pa; 0 where nothing does.
+    /// Pressure, Pa; 0 where nothing presses.
     pub(super) stress: Lanes,
-    /// Where soil yields, how its pressure grows with depth, Pa/m; elsewhere 0.
+    /// Where soil yields, the derivative of its pressure with respect to depth, Pa/m; elsewhere 0.
     pub(super) slope: Lanes,
-    /// 1 where it presses, elsewhere 0.
+    /// 1 where it presses, 0 elsewhere.
     pub(super) presses: Lanes,
-    /// Where it presses and holds, how its pressure grows with how fast it is pressed at the end, Pa s/m; elsewhere 0.
+    /// Where it presses and holds elastically, the derivative of its pressure with respect to the pressing speed at the
+    /// end, Pa s/m; elsewhere 0.
     pub(super) holds: Lanes,
-    /// How far it is from where it would yield and not hold, hold and not yield, or let go, Pa.
+    /// Stress difference to the nearest change between yielding, holding and letting go, Pa.
     pub(super) margin: Lanes,
 }
 
-/// What of its shear strength soil has mobilised at two places, against the slide: the parts along two directions, and
-/// the largest part that there ever was.
+/// Mobilised fractions of the shear strength at two places: components along two directions, with the sign of the slide
+/// that they resist, and the largest fraction ever mobilised.
 pub(super) type Mobilised = [Lanes; 3];
 
-/// What shears two places: forces along their two tangents, N.
+/// Shear of two places: forces along their two tangents, N.
 pub(super) struct Shear {
     pub(super) along: Lanes,
     pub(super) across: Lanes,
+    /// Shear strength times area, and the largest force on a side, N; damping, N s/m.
     strength: Lanes,
     side: Lanes,
     damping: Lanes,
     slid: Slid,
-    /// Above 0 where it yields, or nothing presses.
+    /// Above 0 where the soil yields, or nothing presses.
     pub(super) slides: Lanes,
 }
 
-/// What is mobilised after a slide, and how that grows with it: in the direction of the parts, and across that.
+/// Mobilised fractions after a slide, and their derivatives with respect to it: in the direction of the fractions
+/// (`onwards`) and across it (`aside`).
 pub(super) struct Slid {
     pub(super) mobilised: Mobilised,
     direction: [Lanes; 2],
     onwards: Lanes,
     aside: Lanes,
-    /// How far the slide went beyond where soil holds, over the shear modulus; and what is not mobilised.
+    /// Slide beyond the range in which soil holds, over the shear modulus; and the fraction that is not mobilised.
     beyond: Lanes,
     free: Lanes,
 }
 
 impl Shear {
-    /// The squares of the mobilised parts times the strength, N.
+    /// Sum of the squares of the mobilised fractions times the strength, N.
     #[inline(always)]
-    pub(super) fn holds(&self) -> Lanes {
+    pub(super) fn weighted_squares(&self) -> Lanes {
         let [x, y, _] = self.slid.mobilised.map(|part| part * part);
         self.strength * (x + y) + self.side * y
     }
 }
 
 impl Law {
-    /// Under a shape whose grousers reach so far beyond its surface, m, where things fall at `gravity`, m/s².
+    /// The law under a shape whose grousers shear the soil this far beyond its surface, m, with `gravity` in m/s².
     pub(super) fn new(soil: Soil, grousers: f64, gravity: f64) -> Self {
         Self {
             friction: libm::tan(soil.friction_angle),
@@ -110,39 +115,39 @@ impl Law {
         }
     }
 
-    /// k zⁿ at depths above 0, m: Pa.
-    pub(super) fn plastic(&self, depth: Lanes) -> Lanes {
+    /// Pressure k zⁿ at depths z above 0, m: Pa.
+    pub(super) fn yield_pressure(&self, depth: Lanes) -> Lanes {
         power(depth, self.pressure.exponent) * self.pressure.modulus
     }
 
-    /// Of two places: depths above 0 and how others left them, m; and k zⁿ there.
+    /// Depths of two places: `depth` above 0 and `left`, m, with the pressure k zⁿ at `depth`, Pa.
     #[inline(always)]
     pub(super) fn depths(&self, [depth, left]: [Lanes; 2], plastic: Lanes) -> Depths {
         Depths { depth, left, per_depth: Lanes::ONE / depth, plastic }
     }
 
-    /// Where the surface of two places is from which all pressure is gone, as a depth, m, if they were pressed so deep
-    /// at most, m; 0 where they are new.
+    /// Depth of the relaxed surface of two places, from which all pressure is gone, if they were pressed at most to the
+    /// depth `deepest`, m; 0 where the soil is new.
     #[inline(always)]
-    pub(super) fn surface(&self, depths: &Depths, deepest: Lanes) -> Lanes {
+    pub(super) fn relaxed_surface(&self, depths: &Depths, deepest: Lanes) -> Lanes {
         if !(largest(deepest) > 0.0) {
             return Lanes::ZERO;
         }
         let pressed = select_above(deepest, Lanes::ZERO, deepest, depths.depth);
-        let most = self.yields(depths, pressed).0;
+        let most = self.yield_stress(depths, pressed).0;
         select_above(deepest, Lanes::ZERO, deepest - most * (1.0 / self.pressure.elastic), Lanes::ZERO)
     }
 
-    /// The pressure at depths below the surface that was there at first, and how it grows with depth
-    /// ([`Pressure::at`]).
+    /// Pressure of yielding soil at a depth below the original surface, Pa, and its derivative with respect to depth,
+    /// Pa/m ([`Pressure::at`]).
     #[inline(always)]
-    pub(super) fn yields(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
+    pub(super) fn yield_stress(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
         let Pressure { modulus, exponent: n, elastic } = self.pressure;
         let part = (depth - depths.depth) * depths.per_depth;
-        let (plastic, steep) = if largest(part.abs()) < NEAR {
+        let (plastic, steep) = if largest(part.abs()) < BINOMIAL_LIMIT {
             let series = (part * ((n - 2.0) / 3.0) + 1.0) * part * ((n - 1.0) / 2.0) + 1.0;
             let plastic = depths.plastic * (series * part * n + 1.0);
-            // How steep it is says how forces change, and need not be as right as they are.
+            // The derivative only affects the linearisation, so it may be less accurate than the pressure.
             (plastic, plastic * depths.per_depth * (part * (part - 1.0) + 1.0) * n)
         } else {
             let plastic = power(at_least(depth, f64::MIN_POSITIVE), n) * modulus;
@@ -154,12 +159,16 @@ impl Law {
         (plastic.fast_min(spring).fast_max(Lanes::ZERO), select_above(above, Lanes::ZERO, slope, Lanes::ZERO))
     }
 
-    /// The pressure on places after a substep. Soil `yields` ([`Self::yields`]) in its middle, where they are so deep;
-    /// what was pressed is so stiff that it is taken at its end, where that is stable at any timestep: it recoils until
-    /// all pressure is gone at its `surface`. They sink at one rate at the start and at another at the end, m/s: what
-    /// sinks first and then rises presses new soil until it turns, and the soil holds from there.
+    /// Normal stress on places in a substep.
+    ///
+    /// Where soil `yields` ([`Self::yield_stress`]), its pressure is that at the `middle` depth. Soil that was pressed
+    /// before is so stiff that its pressure is taken at the `end` depth, which is stable at any timestep. It recoils
+    /// until all pressure is gone at its relaxed `surface`.
+    ///
+    /// The places sink at the speed `start` at the start and `rate` at the end, m/s. A place that sinks first and then
+    /// rises presses new soil until it turns, and the soil holds from there.
     #[inline(always)]
-    pub(super) fn press(
+    pub(super) fn normal_stress(
         &self,
         (yields, slope): (Lanes, Lanes),
         surface: Lanes,
@@ -175,33 +184,37 @@ impl Law {
         let stress = held.fast_min(yields).fast_max(Lanes::ZERO);
         let presses = select_above(stress, Lanes::ZERO, Lanes::ONE, Lanes::ZERO);
         let holds = select_above(yields, held, presses, Lanes::ZERO);
-        // How much deeper it is at the end, of how much faster it sinks there, as a part of the substep.
-        let deeper = select_above(surface, pressed, Lanes::splat(HELD), lets_up * (lets_up * -0.5 + 1.0));
+        // Additional depth at the end for each unit of additional sinking speed there, as a fraction of the substep.
+        let deeper = select_above(surface, pressed, Lanes::splat(HELD_DEPTH_GAIN), lets_up * (lets_up * -0.5 + 1.0));
         let stiff = deeper * (h * self.pressure.elastic) + self.soil.damping;
         let near = (held - yields).abs();
         let margin = select_above(held, yields, near, near.fast_min(held.abs()));
         Stress { stress, slope: slope * (presses - holds), presses, holds: holds * stiff, margin }
     }
 
-    /// How much the pressure of soil that holds changes at most with how fast it is pressed at the end of a substep, Pa
+    /// Upper bound of the derivative of the pressure of holding soil with respect to the pressing speed at the end, Pa
     /// s/m.
-    pub(super) fn stiffness(&self, h: f64) -> f64 {
-        HELD * h * self.pressure.elastic + self.soil.damping
+    pub(super) fn max_stiffness(&self, h: f64) -> f64 {
+        HELD_DEPTH_GAIN * h * self.pressure.elastic + self.soil.damping
     }
 
-    /// How much stress changes with a velocity at most, Pa s/m, if that across the surface changes by this, Pa s/m, and
-    /// soil is sheared from rest: along the surface, where the mean pressure is this, Pa, and it gives over no less
-    /// than that part of the shear modulus.
-    pub(super) fn stiffest_shear(&self, press: f64, pressure: f64, h: f64, gives: f64) -> f64 {
+    /// Upper bound of the derivative of stress with respect to velocity, Pa s/m, for soil that is sheared from rest.
+    ///
+    /// `press` is that derivative for the pressure, Pa s/m; `pressure` is the mean pressure, Pa; `gives` is the
+    /// smallest fraction of the shear modulus over which the soil unloads.
+    pub(super) fn max_shear_stiffness(&self, press: f64, pressure: f64, h: f64, gives: f64) -> f64 {
         let slides = 0.5 * h / (self.soil.shear_modulus * gives);
         press * self.friction + self.soil.damping + (self.soil.cohesion + pressure) * slides
     }
 
-    /// The shear stress at places of these areas, m², whose strength is mobilised in these parts when they slide so,
-    /// m/s. `side` is the largest force with which soil resists a side that is pushed along the second tangent, N. Soil
-    /// that holds also damps the slide, as it damps what presses it, with no more than what is left of its strength.
+    /// Shear forces at places with these areas, m², mobilised fractions, and sliding velocity, m/s.
+    ///
+    /// `side` is the largest force with which soil resists a side that is pushed along the second tangent, N. `gives`
+    /// is the fraction of the shear modulus over which the places unload ([`Self::unloading_fraction`]), and `bears`
+    /// the strength on which they bear, Pa ([`bearing_strength`]). Soil that holds also damps the slide, as it damps
+    /// pressing, by at most the rest of its strength.
     #[inline(always)]
-    pub(super) fn shear(
+    pub(super) fn shear_forces(
         &self,
         stress: &Stress,
         [area, side]: [Lanes; 2],
@@ -210,19 +223,19 @@ impl Law {
         h: f64,
     ) -> Shear {
         let time = 0.5 * h / self.soil.shear_modulus;
-        let slid = slide_on(mobilised, slide, time, gives);
+        let slid = mobilised_after(mobilised, slide, time, gives);
         let [first, second, _] = slid.mobilised;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let most = stress.stress * self.friction + self.soil.cohesion;
         let strength = if least(bears) < f64::MAX {
-            bears_on(bears, most, mobilised, &slid, [slide[0] * time, slide[1] * time]) * area
+            bearing_strength(bears, most, mobilised, &slid, [slide[0] * time, slide[1] * time]) * area
         } else {
             most * area
         };
-        // How fast it slides as what holds does. Where all of it yields, as under a wheel that slips, that is but
+        // Sliding speed of the part that holds. Where all of it yields, as under a wheel that slips, this is only
         // rounding.
         let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
-        let held = speed * (1.0 - ROUNDING) - slid.beyond * (2.0 * self.soil.shear_modulus / h);
+        let held = speed * (1.0 - SPEED_ROUNDING) - slid.beyond * (2.0 * self.soil.shear_modulus / h);
         let damping = if largest(held) > 0.0 {
             let (free, viscous) = (most * area * slid.free, area * at_least(held, 0.0) * self.soil.damping);
             viscous * free / at_least((viscous + free) * speed, f64::MIN_POSITIVE)
@@ -235,9 +248,10 @@ impl Law {
         Shear { along, across, strength, side, damping, slid, slides }
     }
 
-    /// The strength on which places bear after a substep with such a slide, m/s, and what they have, Pa ([`bears_on`]).
+    /// Strength on which places bear after a substep with this slide, m/s, and the strength that they have, Pa
+    /// ([`bearing_strength`]).
     #[inline(always)]
-    pub(super) fn bears(
+    pub(super) fn bearing_strengths(
         &self,
         stress: &Stress,
         (mobilised, bears): (Mobilised, Lanes),
@@ -245,49 +259,50 @@ impl Law {
         h: f64,
     ) -> [Lanes; 2] {
         let time = h / self.soil.shear_modulus;
-        let slid = slide_on(mobilised, slide, time, Lanes::ONE);
-        let strength = self.strength_at(stress);
-        [bears_on(bears, strength, mobilised, &slid, slide.map(|speed| speed * time)), strength]
+        let slid = mobilised_after(mobilised, slide, time, Lanes::ONE);
+        let strength = self.shear_strength(stress);
+        [bearing_strength(bears, strength, mobilised, &slid, slide.map(|speed| speed * time)), strength]
     }
 
-    /// The part of the shear modulus over which places let up that have mobilised their shear under such a strength,
-    /// Pa: soil gives back no more than was put in, so what was sheared under little pressure lets up the steeper the
-    /// more presses now.
+    /// Fraction of the shear modulus over which places unload. `paid` is the strength under which their shear was
+    /// mobilised, Pa. Soil gives back no more energy than was put in. So shear mobilised under a low pressure unloads
+    /// over a shorter slide when the present pressure is higher.
     #[inline(always)]
-    pub(super) fn gives(&self, stress: &Stress, [_, _, most]: Mobilised, paid: Lanes) -> Lanes {
-        let part = paid / at_least(self.strength_at(stress), f64::MIN_POSITIVE);
-        select_above(most, Lanes::ZERO, at_least(part.fast_min(Lanes::ONE), LEAST_GIVES), Lanes::ONE)
+    pub(super) fn unloading_fraction(&self, stress: &Stress, [_, _, most]: Mobilised, paid: Lanes) -> Lanes {
+        let part = paid / at_least(self.shear_strength(stress), f64::MIN_POSITIVE);
+        select_above(most, Lanes::ZERO, at_least(part.fast_min(Lanes::ONE), MIN_UNLOADING_FRACTION), Lanes::ONE)
     }
 
-    /// The shear strength where something presses, Pa; elsewhere 0.
-    fn strength_at(&self, stress: &Stress) -> Lanes {
+    /// Shear strength where something presses, Pa; 0 elsewhere.
+    fn shear_strength(&self, stress: &Stress) -> Lanes {
         (stress.stress * self.friction + self.soil.cohesion) * stress.presses
     }
 
-    /// What is mobilised after a substep with such a slide, m/s, and the strength under which it was, Pa: K m²/2 of
-    /// that is the energy that shear holds, to which is added what is put in, as far as the strength that is there now
-    /// would hold it.
-    pub(super) fn go_on(
+    /// Mobilised fractions after a substep with this slide, m/s, and the strength under which they were mobilised, Pa.
+    ///
+    /// With the mobilised fraction m, K m²/2 times that strength is the energy that shear holds. The work of the
+    /// substep is added to it, as far as the present strength could hold it.
+    pub(super) fn advance_shear(
         &self,
         stress: &Stress,
         (mobilised, paid): (Mobilised, Lanes),
         slide: [Lanes; 2],
         h: f64,
     ) -> (Mobilised, Lanes) {
-        let (gives, time) = (self.gives(stress, mobilised, paid), h / self.soil.shear_modulus);
-        let [x, y, _] = slide_on(mobilised, slide, 0.5 * time, gives).mobilised;
-        let after = slide_on(mobilised, slide, time, gives).mobilised;
+        let (gives, time) = (self.unloading_fraction(stress, mobilised, paid), h / self.soil.shear_modulus);
+        let [x, y, _] = mobilised_after(mobilised, slide, 0.5 * time, gives).mobilised;
+        let after = mobilised_after(mobilised, slide, time, gives).mobilised;
         let square = |[x, y, _]: Mobilised| x * x + y * y;
-        let strength = self.strength_at(stress);
+        let strength = self.shear_strength(stress);
         let held = paid * square(mobilised) + strength * (x * slide[0] + y * slide[1]) * (2.0 * time);
         let held = held.fast_max(Lanes::ZERO) / at_least(square(after), f64::MIN_POSITIVE);
         (after, held.fast_min(paid.fast_max(strength)))
     }
 
-    /// How much less the forces of shear become with each unit of velocity along the first tangent, along both, and
-    /// along the second.
+    /// Derivatives of the shear forces with respect to velocity, as resistances, N s/m: along the first tangent, mixed,
+    /// and along the second.
     #[inline(always)]
-    pub(super) fn eases(&self, shear: &Shear, h: f64) -> [Lanes; 3] {
+    pub(super) fn shear_stiffness(&self, shear: &Shear, h: f64) -> [Lanes; 3] {
         let rate = 0.25 * h / self.soil.shear_modulus;
         let Slid { direction: [x, y], onwards, aside, .. } = shear.slid;
         let (held, eased) = (shear.strength * rate, shear.damping * 0.5);
@@ -297,38 +312,46 @@ impl Law {
         [own, held * more * x * y, other]
     }
 
-    /// The most energy that stresses hold, J, from sums over their places: of pressure what its stiffness stores, from
-    /// the squares of stress times area and the vertical part of the faces; of shear K m²/2 for each unit of strength
-    /// where the part m of it is mobilised, which is what soil gives back that slides back ([`Shear::holds`]).
+    /// Upper bound of the energy that stresses hold, J, from sums over their places.
+    ///
+    /// Pressure stores energy in its stiffness: `pressed` is the sum of squared stress times area times the vertical
+    /// part of the face. Shear stores K m²/2 for each unit of strength with the mobilised fraction m, which is what
+    /// soil gives back when it slides back: `sheared` is the sum of [`Shear::weighted_squares`].
     #[inline(always)]
-    pub(super) fn stored(&self, pressed: Lanes, sheared: Lanes) -> f64 {
+    pub(super) fn stored_energy(&self, pressed: Lanes, sheared: Lanes) -> f64 {
         0.5 * (sum(pressed) / self.pressure.elastic + sum(sheared) * self.soil.shear_modulus)
     }
 }
 
-/// The strength that multiplies what is mobilised: soil that holds is not sheared more for being pressed more, and less
-/// for being pressed less; it `bears` on the least strength that there was since it yielded. As it yields, that grows
-/// to the strength there is now, as far as K m²/2 of it is energy that the slide, in shear moduli, has put in. A force
-/// that followed the pressure of what holds would have wheels flutter: turning, going ahead and sinking would feed each
-/// other.
+/// The strength that multiplies the mobilised fractions, Pa.
+///
+/// Soil that holds gains no shear from more pressure, but loses shear with less pressure: it `bears` on the smallest
+/// strength since it last yielded. As it yields, that limit grows towards the present `strength`, as far as K m²/2 of
+/// it is energy that the slide, in shear moduli, has put in.
+///
+/// A shear force that followed the pressure on holding soil would make wheels flutter: turning, advancing and sinking
+/// would feed each other.
 #[inline(always)]
-fn bears_on(bears: Lanes, strength: Lanes, [x, y, _]: Mobilised, slid: &Slid, slide: [Lanes; 2]) -> Lanes {
+fn bearing_strength(bears: Lanes, strength: Lanes, [x, y, _]: Mobilised, slid: &Slid, slide: [Lanes; 2]) -> Lanes {
     let [u, v, _] = slid.mobilised;
     let held = bears * (x * x + y * y) + strength * (u * slide[0] + v * slide[1]) * 2.0;
     let grown = held / at_least(u * u + v * v, f64::MIN_POSITIVE);
     select_above(slid.beyond, Lanes::ZERO, grown, bears).fast_min(strength).fast_max(Lanes::ZERO)
 }
 
-/// What of the shear strength is mobilised after sliding on at a velocity, m/s, for a time over the shear modulus, s/m.
-/// What slides on along one direction follows Janosi and Hanamoto's law, 1 - exp(-j/K). What slides back, or aside,
-/// lets up as steeply as that law begins, and soil holds it, whichever way it slides, until as much is mobilised as
-/// ever was: there the law goes on. So what trembles on a slope stays. It `gives` over that part of the shear modulus.
+/// Mobilised fractions of the shear strength after sliding with a velocity, m/s, for a `time` over the shear modulus,
+/// s/m.
+///
+/// A slide in one direction follows Janosi and Hanamoto's law, 1 - exp(-j/K). A slide back or to the side unloads with
+/// the initial slope of that law. Soil holds it in any direction until as much is mobilised as ever before; there the
+/// law continues. So a shape that trembles on a slope stays in place. `gives` is the fraction of the shear modulus over
+/// which it unloads.
 #[inline(always)]
-pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time: f64, gives: Lanes) -> Slid {
+pub(super) fn mobilised_after([along, across, most]: Mobilised, slide: [Lanes; 2], time: f64, gives: Lanes) -> Slid {
     let (x, y) = (along + slide[0] * time / gives, across + slide[1] * time / gives);
     let way = (x * x + y * y).sqrt();
     let beyond = ((way - most) * gives).fast_max(Lanes::ZERO);
-    let [gone, per] = gone_and_inverse(beyond, at_least(way, f64::MIN_POSITIVE));
+    let [gone, per] = mean_decay_and_inverse(beyond, at_least(way, f64::MIN_POSITIVE));
     let reached = most + (Lanes::ONE - most) * gone * beyond;
     let yields = |one: Lanes, other: Lanes| select_above(beyond, Lanes::ZERO, one, other);
     let aside = yields(reached * per, Lanes::ONE);
@@ -346,11 +369,11 @@ pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time
 mod tests {
     use super::*;
 
-    /// Slides by so many moduli along x and y, in steps.
+    /// Slides by x and y shear moduli, in `steps` steps.
     fn slide(mut mobilised: Mobilised, [x, y]: [f64; 2], steps: usize) -> Mobilised {
         let per = 1.0 / steps as f64;
         for _ in 0..steps {
-            mobilised = slide_on(mobilised, [x, y].map(Lanes::splat), per, Lanes::ONE).mobilised;
+            mobilised = mobilised_after(mobilised, [x, y].map(Lanes::splat), per, Lanes::ONE).mobilised;
         }
         mobilised
     }
@@ -372,7 +395,8 @@ mod tests {
         }
     }
 
-    /// A load that trembles moves nothing on: there and back soil is where it was, whichever way it trembles.
+    /// A load that trembles creeps nowhere: after going there and back, soil is in the same state, in whichever
+    /// direction it trembles.
     #[test]
     fn what_trembles_stays() {
         let loaded = slide([Lanes::ZERO; 3], [0.8, 0.0], 1);
@@ -385,14 +409,14 @@ mod tests {
                 assert!((now - before).abs() < 1e-12, "{x} {y}: {now}, {before} at first");
             }
         }
-        // And what goes beyond where it was goes on as if it had never turned back.
+        // A slide beyond the earlier maximum continues as if it had never turned back.
         let there = slide(slide(loaded, [-0.6, 0.0], 2), [0.6 + 0.3, 0.0], 4);
         let at_once = slide([Lanes::ZERO; 3], [1.1, 0.0], 1);
         assert!((first(there)[0] - first(at_once)[0]).abs() < 1e-8);
     }
 
-    /// How soil that holds presses back the more the faster it is pressed: where it was pressed deeper before, where it
-    /// is left all the time, and where it is pressed first and then left.
+    /// The stiffness of holding soil with respect to the pressing speed is the reported one: where it was pressed
+    /// deeper before, where it is unloaded all the time, and where it is pressed first and then unloaded.
     #[test]
     fn what_holds_is_as_stiff_as_it_says() {
         let mut law = Law::new(Soil::named("sandyLoam").unwrap(), 0.0, 9.81);
@@ -402,31 +426,31 @@ mod tests {
             [(0.0201, 0.01, 0.002), (0.0, -0.002, -0.01), (0.0, 0.01, -0.012), (0.0, 0.02, -0.003)]
         {
             let lanes = [depth, 0.0].map(Lanes::splat);
-            let depths = law.depths(lanes, law.plastic(lanes[0]));
-            let surface = law.surface(&depths, Lanes::splat(deepest));
+            let depths = law.depths(lanes, law.yield_pressure(lanes[0]));
+            let surface = law.relaxed_surface(&depths, Lanes::splat(deepest));
             let at = |rate: f64| {
                 let middle = depth + 0.25 * h * (rate - start);
                 let ends = [middle, middle + 0.5 * h * rate].map(Lanes::splat);
-                law.press(law.yields(&depths, ends[0]), surface, ends, [start, rate].map(Lanes::splat), h)
+                law.normal_stress(law.yield_stress(&depths, ends[0]), surface, ends, [start, rate].map(Lanes::splat), h)
             };
             let d = 1e-6;
             let [low, stress, high] = [-d, 0.0, d].map(|change| at(rate + change));
             let yields = law.pressure.at(depth + 0.25 * h * (rate - start), 0.0);
             let first = |lanes: Lanes| lanes.as_array()[0];
             assert!(first(stress.stress) < yields.0 && first(stress.holds) > 0.0, "{start} {rate}");
-            // Where it turns in this substep, the soil that yields until then is steeper below; nothing beside what
-            // holds.
+            // If it turns in this substep, the soil that yields until then contributes its slope; otherwise only
+            // holding soil does.
             let more = if deepest > 0.0 { 0.0 } else { 0.25 * h * yields.1 };
             let found = first(high.stress - low.stress) / (2.0 * d) - more;
             let says = first(stress.holds);
             assert!(
-                (found / says - 1.0).abs() < 1e-2 && says <= law.stiffness(h),
+                (found / says - 1.0).abs() < 1e-2 && says <= law.max_stiffness(h),
                 "{start} {rate}: {found}, not {says}"
             );
         }
     }
 
-    /// How forces ease is how they change.
+    /// The reported derivatives are those of the forces.
     #[test]
     fn eases_is_the_derivative() {
         let law = Law::new(Soil::named("drySand").unwrap(), 0.0, 9.81);
@@ -439,14 +463,20 @@ mod tests {
         };
         let h = 0.01;
         let loaded = slide([Lanes::ZERO; 3], [0.5, 0.3], 1);
-        // Where it yields, and where it holds but hardly damps.
+        // Yielding soil, and soil that holds with hardly any damping.
         for (mobilised, [x, y]) in [([Lanes::ZERO; 3], [0.3, 0.1]), (loaded, [2.0, 1.2]), (loaded, [-1e-7, 1e-8])] {
             let at = |x: f64, y: f64| {
                 let slides = [Lanes::splat(x), Lanes::splat(y)];
-                law.shear(&stress, [Lanes::splat(1e-2), Lanes::ZERO], (mobilised, Lanes::ONE, BEARS_ALL), slides, h)
+                law.shear_forces(
+                    &stress,
+                    [Lanes::splat(1e-2), Lanes::ZERO],
+                    (mobilised, Lanes::ONE, UNLIMITED),
+                    slides,
+                    h,
+                )
             };
-            let eases = law.eases(&at(x, y), h).map(|lanes| lanes.as_array()[0]);
-            // Half of a change at the end is one in the middle.
+            let eases = law.shear_stiffness(&at(x, y), h).map(|lanes| lanes.as_array()[0]);
+            // Half of a change at the end is the change at the middle.
             let d = 1e-6 * (x.abs() + y.abs());
             let force = |shear: Shear| [shear.along, shear.across].map(|lanes| lanes.as_array()[0]);
             let ([a, b], [c, e]) = (force(at(x + d, y)), force(at(x - d, y)));

@@ -1,15 +1,17 @@
-//! Soil under shapes: the memory of each shape of the soil it is in, and the ruts that are left.
+//! Soil under shapes: stresses, the state of the soil under each shape, and ruts.
 //!
 //! **Takes** the pose of a shape, a ground plane, soil parameters, and twists. **Gives** a contact point, a wrench that
 //! is linear in the velocity at the end of the substep, readings of wheels, and ruts. **Does not know** trees, the
 //! contact search or solvers.
 //!
 //! A shape on soil has one contact with it, whose wrench is the sum of the stresses over the common surface
-//! ([`patch`]): Wong and Reece's under the rim of a rolling cylinder ([`wheel`]), the plate law under everything else
-//! ([`plate`]). The stresses follow from depth and shear displacement at the midpoint, which depend on the velocity at
-//! the end. So the wrench is linear in that velocity and enters the mass matrix
-//! ([`crate::engine::equations::damping`]). It is linearised again where soil turns out to be loaded instead of
-//! unloaded, or the reverse ([`crate::engine::constraints`]). The memory advances when a substep is committed.
+//! ([`patch`]). Under the rim of a rolling cylinder these are Wong and Reece's ([`wheel`]); under everything else they
+//! follow the plate law ([`plate`]).
+//!
+//! The stresses follow from depth and shear displacement at the midpoint, which depend on the velocity at the end. So
+//! the wrench is linear in that velocity and enters the mass matrix ([`crate::engine::equations::damping`]). It is
+//! linearised again if soil turns out to be loaded instead of unloaded, or the reverse
+//! ([`crate::engine::constraints`]). The state of the soil advances when a substep is committed.
 
 mod lanes;
 mod law;
@@ -25,10 +27,10 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::Soil;
 
-pub(crate) use self::patch::{Answer, Found, Patch};
+pub(crate) use self::patch::{Patch, SoilForces, SoilResponse};
 use self::{
     law::Law,
-    patch::Kept,
+    patch::StoredResponse,
     plate::{PieceState, Plate},
     ruts::Ruts,
     wheel::{Wheel, WheelState},
@@ -38,8 +40,8 @@ use crate::{
     rays::RutDepths,
 };
 
-/// Fraction of the height of grousers that is added to the radius at which a wheel shears soil. Grousers stand apart
-/// from each other; models of rovers' wheels take half (Ding et al. 2011).
+/// Fraction of the height of grousers that is added to the radius at which a wheel shears soil. Grousers have gaps
+/// between them; models of rovers' wheels take half (Ding et al. 2011).
 const GROUSER_FRACTION: f64 = 0.5;
 
 /// A shape that may press on a ground of soil.
@@ -47,16 +49,17 @@ struct SoilShape {
     /// Index of the ground.
     ground: usize,
     patch: Patch,
-    /// For a cylinder.
+    /// The wheel law, for a cylinder only.
     wheel: Option<Wheel>,
     plate: Plate,
     /// True if any of it is in the soil in this substep, and if it rolls there.
-    laid: bool,
+    in_soil: bool,
     rolls: bool,
-    /// True if it rolled in the last committed substep; if it has any memory of the soil; and if nothing was read yet
-    /// in this step.
+    /// True if it rolled in the last committed substep.
     rolled: bool,
-    inside: bool,
+    /// True if it has any state in the soil.
+    has_state: bool,
+    /// True until the first reading of this step.
     unread: bool,
 }
 
@@ -76,9 +79,9 @@ pub(crate) struct SavedSoil {
     ruts: Vec<Ruts>,
 }
 
-/// Of a shape: its wheel, the pieces of its surface, its energy input and the energy that the stresses hold, J, its
-/// drag, and the last linearisation.
-type SavedPatch = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<Kept>);
+/// State of a shape: its wheel, the pieces of its surface, `[held, stored, drag]` of [`Patch`] (energy put in and
+/// energy that the stresses hold, J; drag, N s/m), and the last linearisation.
+type SavedPatch = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<StoredResponse>);
 
 /// Properties of a shape that matter for soil.
 pub(crate) struct SoilShapeModel<'a> {
@@ -89,7 +92,8 @@ pub(crate) struct SoilShapeModel<'a> {
     pub(crate) grousers: f64,
 }
 
-/// Contact point of a shape with soil.
+/// Contact point of a shape with soil: world frame, m, with the normal of the ground, and the gap, m, negative in the
+/// soil.
 pub(crate) struct SoilTouch {
     pub(crate) point: DVec3,
     pub(crate) normal: DVec3,
@@ -97,8 +101,8 @@ pub(crate) struct SoilTouch {
 }
 
 impl SavedSoil {
-    /// Takes over the memory of another world's shapes and soils. `numbers` has the index of each old shape here; the
-    /// soils are the same.
+    /// Takes the soil state of another world's shapes. `numbers` has the index of each old shape here, `None` for a
+    /// removed one; the soils are the same.
     pub(crate) fn migrate(&mut self, old: Self, numbers: &[Option<usize>]) {
         for (old, number) in old.soil_patches.into_iter().zip(numbers) {
             number.iter().for_each(|&number| self.soil_patches[number] = old.clone());
@@ -110,7 +114,7 @@ impl SavedSoil {
 }
 
 impl SoilPatches {
-    /// Whether no shape may be in soil.
+    /// True if no shape can be in soil.
     pub(crate) fn is_empty(&self) -> bool {
         self.soil_patches.is_empty()
     }
@@ -141,10 +145,10 @@ impl SoilPatches {
             patch,
             wheel,
             plate,
-            laid: false,
+            in_soil: false,
             rolls: false,
             rolled: false,
-            inside: false,
+            has_state: false,
             unread: true,
         });
         self.soil_patches.len() - 1
@@ -159,31 +163,31 @@ impl SoilPatches {
         plane: (DVec3, f64),
         advance_m: f64,
     ) -> Option<SoilTouch> {
-        let SoilShape { ground, patch, wheel, plate, laid, rolls, .. } = &mut self.soil_patches[soil_patch];
+        let SoilShape { ground, patch, wheel, plate, in_soil, rolls, .. } = &mut self.soil_patches[soil_patch];
         let ruts = &self.ruts[*ground];
         patch.clear(plane);
-        *rolls = wheel.is_some() && Wheel::rolls(place.1, plane.0);
+        *rolls = wheel.is_some() && Wheel::can_roll(place.1, plane.0);
         let deepest = match wheel.as_mut().filter(|_| *rolls) {
             Some(wheel) => wheel.update_geometry(patch, place, plane, advance_m, ruts, self.gravity),
             None => plate.update_geometry(patch, place, plane, ruts, self.gravity),
         };
-        *laid = deepest.is_some();
+        *in_soil = deepest.is_some();
         let deepest = deepest?;
         Some(SoilTouch { point: patch.middle, normal: plane.0, gap: -deepest })
     }
 
     /// Marks a shape as above the ground in this substep.
     pub(crate) fn leave_ground(&mut self, soil_patch: usize) {
-        let SoilShape { wheel, laid, .. } = &mut self.soil_patches[soil_patch];
-        *laid = false;
+        let SoilShape { wheel, in_soil, .. } = &mut self.soil_patches[soil_patch];
+        *in_soil = false;
         wheel.iter_mut().for_each(Wheel::leave_ground);
     }
 
     /// Commits a substep: a shape that was out of the soil loses its memory.
     pub(crate) fn commit_substep(&mut self, soil_patch: usize) {
-        let SoilShape { wheel, laid, rolls, .. } = &mut self.soil_patches[soil_patch];
-        if !*laid {
-            let edges = wheel.as_ref().filter(|_| *rolls).map(Wheel::edges).unwrap_or_default();
+        let SoilShape { wheel, in_soil, rolls, .. } = &mut self.soil_patches[soil_patch];
+        if !*in_soil {
+            let edges = wheel.as_ref().filter(|_| *rolls).map(Wheel::next_edges).unwrap_or_default();
             self.reset(soil_patch);
             self.soil_patches[soil_patch].wheel.iter_mut().for_each(|wheel| wheel.set_edges(edges));
         }
@@ -191,9 +195,9 @@ impl SoilPatches {
 
     /// Clears the memory of a shape.
     pub(crate) fn reset(&mut self, soil_patch: usize) {
-        let SoilShape { patch, wheel, plate, inside, unread, .. } = &mut self.soil_patches[soil_patch];
+        let SoilShape { patch, wheel, plate, has_state, unread, .. } = &mut self.soil_patches[soil_patch];
         wheel.iter_mut().for_each(|wheel| wheel.set_edges(Default::default()));
-        if std::mem::take(inside) {
+        if std::mem::take(has_state) {
             wheel.iter_mut().for_each(Wheel::reset);
             if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {
                 wheel.state.reading = None;
@@ -218,56 +222,63 @@ impl SoilPatches {
         &self.soil_patches[soil_patch].patch
     }
 
-    /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and
-    /// another at its end. Force and moment on it about its patch's point were these; the work that they did on its
-    /// motions, J, and what may brake these in the next substep, N s/m.
+    /// Advances the state of a shape by a committed substep.
+    ///
+    /// `[before, after]` are its twists at the start and the end. `[force, moment]` on it are about its patch's point,
+    /// N and N m. `work` has the work of the soil on the limited motions, J, and the drag on them in the next substep,
+    /// N s/m ([`Patch::limited_motions`]). `[h, share]` are the length of the substep, s, and its fraction of the step.
     pub(crate) fn advance(
         &mut self,
         soil_patch: usize,
         [before, after]: [&Vector6; 2],
         [force, moment]: [DVec3; 2],
-        (found, work): (&Found, [[f64; 2]; 2]),
+        (found, work): (&SoilForces, [[f64; 2]; 2]),
         [h, share]: [f64; 2],
     ) {
-        let SoilShape { ground, patch, wheel, plate, rolls, rolled, inside, unread, .. } =
+        let SoilShape { ground, patch, wheel, plate, rolls, rolled, has_state, unread, .. } =
             &mut self.soil_patches[soil_patch];
-        *inside = true;
-        // The one law begins anew where the other held before.
+        *has_state = true;
+        // The state of a law is reset where the other law held before.
         if std::mem::replace(rolled, *rolls) != *rolls {
             match wheel.as_mut().filter(|_| !*rolls) {
                 Some(wheel) => wheel.reset(),
                 None => plate.reset(),
             }
         }
-        patch.put_in(found, work);
+        patch.record_work(found, work);
         let mean: Vector6 = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let ruts = &mut self.ruts[*ground];
         match wheel.as_mut().filter(|_| *rolls) {
             Some(wheel) => {
                 let change: Vector6 = std::array::from_fn(|k| after[k] - mean[k]);
                 wheel.advance(patch, [&mean, &change], found, h, ruts);
-                wheel.read(patch, &patch.twist(&mean), [force, moment, found.pressed], share, std::mem::take(unread));
+                wheel.update_reading(
+                    patch,
+                    &patch.twist(&mean),
+                    [force, moment, found.pressed],
+                    share,
+                    std::mem::take(unread),
+                );
             }
             None => plate.advance(patch, [&patch.twist(&mean), &patch.twist(after)], h, ruts),
         }
     }
 
-    /// Keeps how soil answered a shape for its next step, if that was `good` enough: what was found anew, or what was
-    /// kept before. It was `seen` to be off by so much for each unit of velocity from the guess, N s/m, if that was
-    /// looked at.
-    pub(crate) fn keep(&mut self, soil_patch: usize, answer: &Answer, good: bool, seen: Option<f64>) {
+    /// Keeps the response of soil to a shape for its next step if that was `good` enough: the new one, or else the
+    /// stored one. `seen` is its measured error for each unit of velocity from the guess, N s/m, if it was measured.
+    pub(crate) fn store_response(&mut self, soil_patch: usize, answer: &SoilResponse, good: bool, seen: Option<f64>) {
         let kept = &mut self.soil_patches[soil_patch].patch.kept;
         match (good, answer.kept) {
             (false, _) => *kept = None,
             (true, Some(anew)) => *kept = Some(anew),
             (true, None) => {}
         }
-        kept.iter_mut().for_each(|kept| kept.age(seen));
+        kept.iter_mut().for_each(|kept| kept.update_error(seen));
     }
 
     /// Depths of the ruts of a ground.
     pub(crate) fn ruts(&self, ground: usize) -> Vec<Rut> {
-        self.ruts[ground].cells().collect()
+        self.ruts[ground].pressed_cells().collect()
     }
 
     /// Rut depths of each ground of soil, by its index.
@@ -275,15 +286,15 @@ impl SoilPatches {
         self.ruts.iter().map(|ruts| ruts.depths().clone())
     }
 
-    /// Adds the tiles of ruts that have changed. Ground k of soil is the world's `grounds[k]`.
+    /// Adds the tiles of ruts that have changed since the last call. Ground k of soil is the world's `grounds[k]`.
     pub(crate) fn take_changed_ruts(
         &mut self,
         grounds: impl Iterator<Item = usize>,
         into: &mut Vec<RutTile>,
     ) -> RutChanges {
-        let anew = !self.ruts.iter().all(Ruts::is_followed);
+        let anew = !self.ruts.iter().all(Ruts::tracks_changes);
         if anew {
-            self.ruts.iter_mut().for_each(Ruts::follow);
+            self.ruts.iter_mut().for_each(Ruts::track_changes);
         }
         let more = self
             .ruts
@@ -307,8 +318,8 @@ impl SoilPatches {
         SavedSoil { soil_patches: self.soil_patches.iter().map(state).collect(), ruts: self.ruts.clone() }
     }
 
-    /// Whether it was saved from the same shapes and grounds.
-    pub(crate) fn fits(&self, saved: &SavedSoil) -> bool {
+    /// True if `saved` belongs to the same shapes and grounds.
+    pub(crate) fn matches(&self, saved: &SavedSoil) -> bool {
         let fits = |(soil_patch, (wheel, states, held, _)): (&SoilShape, &SavedPatch)| {
             soil_patch.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)
@@ -329,7 +340,7 @@ impl SoilPatches {
             soil_patch.plate.states = states;
             let ([held, stored, drag], patch) = (held, &mut soil_patch.patch);
             (patch.held, patch.stored, patch.drag, patch.kept) = (held, stored, drag, kept);
-            soil_patch.inside = true;
+            soil_patch.has_state = true;
         }
         self.ruts = saved.ruts;
     }

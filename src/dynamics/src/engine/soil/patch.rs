@@ -1,4 +1,4 @@
-//! How soil presses back on the part of a shape that is in it, at the middle of a substep.
+//! Response of soil to the part of a shape that is in it, at the midpoint of a substep.
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
@@ -10,129 +10,131 @@ use crate::engine::{
     equations::damping::{DampedWrench, MotionSubspace, Symmetric, Vector6},
 };
 
-/// A response that is kept may be off by so many times what was seen last, which grows by this factor in each substep
-/// in which nobody looks: after some tens of them somebody does.
-const SAFETY: f64 = 10.0;
-const AGES: f64 = 1.1;
+/// Assumed ratio of the error of a stored response to its last measured error, and the growth of that error in each
+/// substep without a measurement. After some tens of substeps it is measured again.
+const ERROR_SAFETY_FACTOR: f64 = 10.0;
+const ERROR_GROWTH: f64 = 1.1;
 
-/// Part of what stresses hold that is as good as nothing.
-const NOTHING: f64 = 1e-9;
+/// Fraction of the energy that stresses hold that is negligible.
+const NEGLIGIBLE_FRACTION: f64 = 1e-9;
 
-/// A shape's part in the soil.
+/// The part of a shape that is in the soil.
 #[derive(Debug, Clone)]
 pub(crate) struct Patch {
     pub(super) law: Law,
-    /// Its surface: pieces, or where it rolls its rim.
+    /// Its surface: pieces, or the rim if it rolls.
     pub(super) pieces: Pieces,
     pub(super) rim: Rim,
     rolls: bool,
-    /// The point that its wrench is about, world frame, and the length that goes with it, m: the middle and the root of
-    /// its area, or centre and radius of what rolls.
+    /// Reference point of its wrench, world frame, and reference length, m: centroid and square root of its area, or
+    /// centre and radius of a wheel that rolls.
     pub(crate) point: DVec3,
     pub(crate) size: f64,
-    /// The middle of its area, m.
+    /// Centroid of its area, world frame, m.
     pub(super) middle: DVec3,
-    /// Normal of the ground.
+    /// Unit normal of the ground.
     pub(crate) up: DVec3,
-    /// How far along it the plane of the surface is from the origin, m.
+    /// Distance of the plane of the surface from the origin along the normal, m.
     distance: f64,
-    /// The sum of the areas, m²; and of all of them, each times the square of its row of pressing.
+    /// Sum of the areas, m², and sum of the areas weighted with the square of their row of pressing (an upper bound of
+    /// the norm of the wrench's derivative for a unit derivative of stress).
     area: f64,
     spread: f64,
-    /// What the shape has put into the soil and may have back, J: below 0, by as much as steps are off, what it got too
-    /// much: by all of its motion, and by what presses it along its way ([`Patch::motions`]). And the most that these
-    /// stresses held in the middle of the substep before.
+    /// Energy that the shape has put into the soil and may get back, J, for both motions: all of its motion, and the
+    /// pressing along its path ([`Patch::limited_motions`]). Below 0, it is energy that it got in excess, because of
+    /// the error of the steps. `stored` is the upper bound of the energy that the stresses held at the midpoint of the
+    /// last substep, J.
     pub(super) held: [f64; 2],
     pub(super) stored: [f64; 2],
-    /// What brakes either motion so that soil gives no more than that, as was expected when the substep before ended, N
-    /// s/m.
+    /// Drag on both motions that keeps the energy given by the soil within that limit, as expected at the end of the
+    /// last substep, N s/m.
     pub(crate) drag: [f64; 2],
-    /// How it answered in a step before, if it rolls.
-    pub(super) kept: Option<Kept>,
+    /// Response in an earlier step, if it rolls.
+    pub(super) kept: Option<StoredResponse>,
 }
 
-/// How the wrench on a rim falls with its velocity in a substep of so many seconds: from step to step it is much the
-/// same.
+/// Stored derivative of the wrench on a rim with respect to its velocity, for substeps of `h` seconds: it hardly
+/// changes from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct StoredResponse {
     matrix: Symmetric,
     h: f64,
-    /// By how much the wrench was off by it, for each unit of velocity from the guess, N s/m.
+    /// Error of the wrench for each unit of velocity from the guess, N s/m.
     off: f64,
 }
 
-impl Kept {
-    /// Another substep counts, in which it was `seen` to be off by so much, if that was looked at.
-    pub(super) fn age(&mut self, seen: Option<f64>) {
-        self.off = seen.unwrap_or(self.off * AGES);
+impl StoredResponse {
+    /// Updates the error after a committed substep: `seen` is the measured one, if it was measured.
+    pub(super) fn update_error(&mut self, seen: Option<f64>) {
+        self.off = seen.unwrap_or(self.off * ERROR_GROWTH);
     }
 }
 
-/// How soil presses back, beside it the force of normal stress alone, and what of it was found anew and may be kept for
-/// the next step.
+/// Response of soil: the linear wrench, the bound of its error, the forces found, and the derivative to store for the
+/// next step if it is new.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct SoilResponse {
     pub(crate) response: DampedWrench,
-    pub(crate) trust: Trust,
-    pub(crate) found: Found,
-    pub(crate) kept: Option<Kept>,
+    pub(crate) trust: ErrorBound,
+    pub(crate) found: SoilForces,
+    pub(crate) kept: Option<StoredResponse>,
 }
 
-/// What soil does to a shape in a substep: force, and moment over the size; of the force that of normal stress; and
-/// what it may give to either motion at most, J.
+/// Effect of soil on a shape in a substep: the wrench (force, and moment over the size, N), the part of the force from
+/// normal stress, N, and the largest energies that it may give to both motions, J.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct SoilForces {
     pub(crate) wrench: Vector6,
     pub(crate) pressed: DVec3,
     pub(crate) gives: [f64; 2],
     stored: [f64; 2],
-    /// Whether any soil yields.
+    /// True if any soil yields.
     pub(super) yields: bool,
-    /// Whether all of it yields to shear.
+    /// True if all of it yields to shear.
     pub(super) slides: bool,
 }
 
-/// How far from the guess the wrench may be another one than the response says.
+/// Bound of the error of a linear response at velocities away from the guess.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Trust {
-    /// A unit of velocity makes no larger difference than this anywhere.
+pub(crate) struct ErrorBound {
+    /// Upper bound of the derivative of the wrench with respect to velocity, anywhere, N s/m.
     stiffest: f64,
-    /// As far as this from the guess all that yields goes on to yield and what holds holds, and the response is off by
-    /// about so much.
+    /// Up to this velocity from the guess, all yielding soil keeps yielding, and all holding soil holds, m/s. There the
+    /// error is about `off` for each unit of velocity, N s/m.
     within: f64,
     off: f64,
 }
 
-impl Trust {
-    /// The largest error of the response at a velocity so far from the guess.
+impl ErrorBound {
+    /// Upper bound of the error of the response at a velocity that differs by `change` from the guess, N.
     pub(crate) fn error(&self, change: f64) -> f64 {
         let most = 2.0 * self.stiffest;
-        change * if change <= self.within { most.min(SAFETY * self.off) } else { most }
+        change * if change <= self.within { most.min(ERROR_SAFETY_FACTOR * self.off) } else { most }
     }
 }
 
-/// The sums over all of a surface: force, moment over the size, and of the force that of normal stress.
+/// Sums over a surface: force, moment over the size, and the part of the force from normal stress, N.
 #[derive(Default)]
-pub(super) struct Sums {
+pub(super) struct StressSums {
     pub(super) force: DVec3,
     pub(super) moment: DVec3,
     pub(super) pressed: DVec3,
-    /// How steep the pressure of what yields is at most, Pa/m; and how far all of it is from answering otherwise, Pa: 0
-    /// where that is not known.
+    /// Largest derivative of the pressure of yielding soil with respect to depth, Pa/m; and smallest stress difference
+    /// to a change of regime, Pa, 0 where unknown.
     pub(super) steepest: f64,
     pub(super) margin: f64,
-    /// The least part of the shear modulus over which any of it lets up.
+    /// Smallest fraction of the shear modulus over which any of it unloads.
     pub(super) gives: f64,
-    /// The most energy that the stresses hold, and the pressure alone, J.
+    /// Upper bounds of the energy that all stresses hold, and that pressure alone holds, J.
     pub(super) stored: [f64; 2],
-    /// Whether all of it that presses yields to shear.
+    /// True if all of it that presses yields to shear.
     pub(super) slides: bool,
-    /// Its entries on the diagonal and below.
+    /// Matrix K: decrease of the wrench for each unit of twist at the end. Entries on the diagonal and below.
     pub(super) matrix: [Vector6; 6],
 }
 
 impl Patch {
-    /// A patch of nothing.
+    /// An empty patch.
     pub(super) fn new(law: Law) -> Self {
         Self {
             law,
@@ -153,43 +155,45 @@ impl Patch {
         }
     }
 
-    /// Begins anew on a ground with this normal.
+    /// Empties the patch, on a ground with this plane: normal and distance, m.
     pub(super) fn clear(&mut self, (up, distance): (DVec3, f64)) {
         self.pieces.clear();
         self.rolls = false;
         (self.up, self.distance) = (up, distance);
     }
 
-    /// The plane of the surface: its normal and distance.
+    /// Plane of the ground: its normal, and its distance from the origin, m.
     pub(super) fn surface(&self) -> (DVec3, f64) {
         (self.up, self.distance)
     }
 
-    /// Works out what follows from its pieces; the depth of the deepest, m. `None` if there are none.
-    pub(super) fn close_pieces(&mut self) -> Option<f64> {
-        let (middle, [area, deepest, spread]) = self.pieces.close(&self.law, self.up)?;
+    /// Computes the derived quantities of its pieces. Returns the depth of the deepest piece, m; `None` if there are
+    /// none.
+    pub(super) fn finish_pieces(&mut self) -> Option<f64> {
+        let (middle, [area, deepest, spread]) = self.pieces.finish(&self.law, self.up)?;
         (self.point, self.size, self.middle) = (middle, area.sqrt(), middle);
         (self.area, self.spread) = (area, spread);
         Some(deepest)
     }
 
-    /// The same of the rim of a wheel with this centre and radius.
-    pub(super) fn close_rim(&mut self, centre: DVec3, radius: f64) -> Option<f64> {
-        let (middle, [area, deepest, spread]) = self.rim.close()?;
+    /// Computes the derived quantities of the rim of a wheel with this centre and radius. Returns the depth of the
+    /// deepest place, m; `None` if nothing is in the soil.
+    pub(super) fn finish_rim(&mut self, centre: DVec3, radius: f64) -> Option<f64> {
+        let (middle, [area, deepest, spread]) = self.rim.finish()?;
         (self.point, self.size, self.middle) = (centre, radius, centre + middle);
         (self.area, self.spread, self.rolls) = (area, spread, true);
         Some(deepest)
     }
 
-    /// A twist about its point from six numbers.
+    /// A twist about its point, from six numbers: linear velocity, and angular velocity times the size, m/s.
     pub(super) fn twist(&self, six: &Vector6) -> Spatial {
         let &[vx, vy, vz, wx, wy, wz] = six;
         Spatial::new(DVec3::new(wx, wy, wz) / self.size, DVec3::new(vx, vy, vz))
     }
 
-    /// The wrench on a shape that has one twist at the start of a substep and another at its end, and how it changes:
-    /// as it did when that was found last, unless it is to be found `anew`.
-    pub(crate) fn respond(&self, before: &Vector6, after: &Vector6, h: f64, anew: bool) -> Answer {
+    /// Linear response to a shape with the twist `before` at the start of a substep and `after` at its end. The
+    /// derivative is the stored one, unless `anew` asks to compute it.
+    pub(crate) fn compute_response(&self, before: &Vector6, after: &Vector6, h: f64, anew: bool) -> SoilResponse {
         let known = self.kept.as_ref().filter(|kept| self.rolls && !anew && kept.h == h);
         let sums = match known {
             Some(_) => self.sum_stresses::<false>(before, after, h),
@@ -197,42 +201,43 @@ impl Patch {
         };
         let matrix = match known {
             Some(kept) => kept.matrix,
-            None if self.rolls => self.rim.in_world(&sums.matrix),
+            None if self.rolls => self.rim.to_world(&sums.matrix),
             None => Symmetric::new(&sums.matrix),
         };
-        let kept = (self.rolls && known.is_none()).then_some(Kept { matrix, h, off: f64::MAX });
-        let found = self.found(&sums);
-        let (pressure, hard) = (sums.pressed.norm() / self.area, self.law.stiffness(h));
+        let kept = (self.rolls && known.is_none()).then_some(StoredResponse { matrix, h, off: f64::MAX });
+        let found = self.forces_from(&sums);
+        let (pressure, hard) = (sums.pressed.norm() / self.area, self.law.max_stiffness(h));
         let soft = 0.25 * h * sums.steepest;
-        // A rim is sheared as far from the middle as it reaches, by turning.
+        // A rim is sheared as far from the centre as it reaches, by its rotation.
         let reach = if self.rolls { 1.0 + (1.0 + self.law.grousers / self.size).powi(2) } else { 1.0 };
-        let most = |press: f64| self.spread * (press + self.law.stiffest_shear(press, pressure, h, sums.gives) * reach);
-        let trust = Trust {
+        let most =
+            |press: f64| self.spread * (press + self.law.max_shear_stiffness(press, pressure, h, sums.gives) * reach);
+        let trust = ErrorBound {
             stiffest: most(hard),
             within: sums.margin / (hard + soft),
             off: known.map_or(f64::MAX, |kept| kept.off),
         };
-        Answer { response: DampedWrench { wrench: found.wrench, matrix }, trust, found, kept }
+        SoilResponse { response: DampedWrench { wrench: found.wrench, matrix }, trust, found, kept }
     }
 
-    /// The same without how it changes.
-    pub(crate) fn wrench(&self, before: &Vector6, after: &Vector6, h: f64) -> Found {
-        self.found(&self.sum_stresses::<false>(before, after, h))
+    /// The wrench without its derivative.
+    pub(crate) fn compute_forces(&self, before: &Vector6, after: &Vector6, h: f64) -> SoilForces {
+        self.forces_from(&self.sum_stresses::<false>(before, after, h))
     }
 
-    /// The sums, and what soil may give: what was put in, as far as the stresses hold it that are there now, or were
-    /// before.
-    fn found(&self, sums: &Sums) -> Found {
-        let Sums { pressed, stored, steepest, slides, .. } = *sums;
+    /// Result from the sums. The energy that soil may give is what was put in, up to what the present stresses hold, or
+    /// those before.
+    fn forces_from(&self, sums: &StressSums) -> SoilForces {
+        let StressSums { pressed, stored, steepest, slides, .. } = *sums;
         let gives = [0, 1].map(|motion| {
             let most = self.stored[motion].max(stored[motion]);
-            self.held[motion].min(most).max(NOTHING * most)
+            self.held[motion].min(most).max(NEGLIGIBLE_FRACTION * most)
         });
-        Found { wrench: sums.wrench(), pressed, gives, stored, yields: steepest > 0.0, slides }
+        SoilForces { wrench: sums.wrench(), pressed, gives, stored, yields: steepest > 0.0, slides }
     }
 
-    /// The sums over all elements, that of the matrix only if it is wanted.
-    fn sum_stresses<const MATRIX: bool>(&self, before: &Vector6, after: &Vector6, h: f64) -> Sums {
+    /// Sums over all elements. The matrix is computed only if `MATRIX` is set.
+    fn sum_stresses<const MATRIX: bool>(&self, before: &Vector6, after: &Vector6, h: f64) -> StressSums {
         let mean = mean(before, after);
         let change: Vector6 = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
         match self.rolls {
@@ -241,16 +246,18 @@ impl Patch {
         }
     }
 
-    /// The motions to which soil gives no more than they have put in: all of it, to all stresses; and of what rolls
-    /// that along its way, to pressure. Without the second, a wheel that sinks would be pushed along as by a slope,
-    /// again and again, in the pit that it presses: what it rolls back from recoils, and pushes no farther.
-    pub(crate) fn motions(&self) -> [MotionSubspace; 2] {
+    /// Motions to which soil gives no more energy than they have put in: all of them, for all stresses; and for a shape
+    /// that rolls, the motion along its path, for pressure.
+    ///
+    /// Without the second limit, a wheel that sinks would be pushed along, as by a slope, again and again in the pit
+    /// that it presses. With it, the soil that the wheel rolls back from recoils, and pushes no farther.
+    pub(crate) fn limited_motions(&self) -> [MotionSubspace; 2] {
         [MotionSubspace::All, if self.rolls { MotionSubspace::Along(self.rim.forward()) } else { MotionSubspace::None }]
     }
 
-    /// Takes down the work of soil on either motion in a substep, J, what it held, and what it may have to be braked
-    /// with in the next.
-    pub(super) fn put_in(&mut self, found: &Found, [works, drag]: [[f64; 2]; 2]) {
+    /// Records the work of soil on both motions in a substep, J, the energy that its stresses held, and the drag that
+    /// may be needed in the next substep, N s/m.
+    pub(super) fn record_work(&mut self, found: &SoilForces, [works, drag]: [[f64; 2]; 2]) {
         self.drag = drag;
         self.held =
             [0, 1].map(|motion| self.held[motion].min(self.stored[motion].max(found.stored[motion])) - works[motion]);
@@ -258,12 +265,12 @@ impl Patch {
     }
 }
 
-/// The mean twist of a substep.
+/// Mean twist of a substep.
 fn mean(before: &Vector6, after: &Vector6) -> Vector6 {
     std::array::from_fn(|k| 0.5 * (before[k] + after[k]))
 }
 
-impl Sums {
+impl StressSums {
     fn wrench(&self) -> Vector6 {
         let (force, moment) = (self.force, self.moment);
         [force.x, force.y, force.z, moment.x, moment.y, moment.z]

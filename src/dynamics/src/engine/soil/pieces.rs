@@ -4,35 +4,36 @@ use bevy_math::DVec3;
 
 use super::{
     lanes::{self, LANES, Lanes, Vectors, at_least, largest, select_above, sum},
-    law::{BEARS_ALL, Depths, Law, Mobilised, Stress},
-    patch::Sums,
+    law::{Depths, Law, Mobilised, Stress, UNLIMITED},
+    patch::StressSums,
 };
 use crate::engine::{algebra::spatial::Spatial, equations::damping::Vector6};
 
-/// The vertical part of a face, at least.
-const LEAST_SHARE: f64 = 0.1;
+/// Lower limit of the vertical part of a face (the cosine of its slope).
+const MIN_VERTICAL_PART: f64 = 0.1;
 
 /// A piece of the surface between a shape and soil.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
-    /// World frame, m.
+    /// Centre, world frame, m.
     pub(super) point: DVec3,
-    /// Where the pressure pushes the shape, and soil is let up along when it moves.
+    /// Unit vector along which the pressure pushes the shape, and along which the soil is unloaded when the shape
+    /// moves.
     pub(super) normal: DVec3,
-    /// Pair unit vectors across, along which it is sheared.
+    /// Two unit vectors across the normal, along which soil is sheared.
     pub(super) tangents: [DVec3; 2],
-    /// m².
+    /// Area, m².
     pub(super) area: f64,
-    /// Depth below the surface that was there at first; how deep the shape was there before; how deep others left it;
-    /// m.
+    /// Depth below the original surface, largest depth of the shape there before, and depth at which others left the
+    /// surface, m.
     pub(super) depths: [f64; 3],
-    /// What of the shear strength is mobilised ([`Mobilised`]).
+    /// Mobilised fractions of the shear strength ([`Mobilised`]).
     pub(super) mobilised: [f64; 3],
-    /// The strength under which that was, Pa.
+    /// Shear strength under which they were mobilised, Pa.
     pub(super) paid: f64,
 }
 
-/// Pair pieces. Those that are none have no area.
+/// Two pieces. A missing one has no area.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pair {
     point: Vectors,
@@ -45,21 +46,23 @@ struct Pair {
     derived: Derived,
 }
 
-/// What follows from these: the vertical part of their faces, from the patch's point to them and to where soil is
-/// sheared, and the moments of the rows of how fast they sink and how fast they press on their faces, over the patch's
-/// size.
+/// Quantities derived from the pieces.
 #[derive(Debug, Clone, Copy, Default)]
 struct Derived {
     depths: Depths,
+    /// Depth of the relaxed surface, m ([`Law::relaxed_surface`]).
     surface: Lanes,
+    /// Vertical part of the face.
     share: Lanes,
+    /// Vectors from the patch's point to the piece, and to where soil is sheared, m.
     lever: Vectors,
     arm: Vectors,
+    /// Moments, over the patch's size, of the rows of the sinking speed and of the pressing speed on the face.
     sinks: Vectors,
     presses: Vectors,
 }
 
-/// The pieces of a shape that are in soil.
+/// Pieces of a shape that are in soil.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pieces {
     pairs: Vec<Pair>,
@@ -77,7 +80,7 @@ impl Pieces {
     pub(super) fn push(&mut self, piece: &Piece, up: DVec3) {
         let lane = self.count % LANES;
         if lane == 0 {
-            // What is none has numbers that are harmless.
+            // A missing piece has harmless values.
             let depths = [Lanes::ONE, Lanes::ZERO, Lanes::ZERO];
             self.pairs.push(Pair { normal: Vectors::splat(up), depths, ..Pair::default() });
         }
@@ -96,9 +99,10 @@ impl Pieces {
         }
     }
 
-    /// Works out what follows from its pieces on a ground with this normal: their middle and area, the depth of the
-    /// deepest, m, and the sum of their areas, each times the square of its row of pressing. `None` if there are none.
-    pub(super) fn close(&mut self, law: &Law, up: DVec3) -> Option<(DVec3, [f64; 3])> {
+    /// Computes the derived quantities of the pieces on a ground with the normal `up`. Returns their centroid, and
+    /// `[area, deepest, spread]`: total area, m², largest depth, m, and the sum of areas weighted with the squares of
+    /// their rows of pressing. `None` if there are none.
+    pub(super) fn finish(&mut self, law: &Law, up: DVec3) -> Option<(DVec3, [f64; 3])> {
         let (mut area, mut point, mut deepest) = (Lanes::ZERO, Vectors::default(), Lanes::ZERO);
         for pair in &self.pairs {
             area += pair.area;
@@ -116,43 +120,48 @@ impl Pieces {
         for pair in &mut self.pairs {
             let lever = pair.point - about;
             let row = |direction: Vectors| lever.cross(direction).times(per);
-            let share = at_least(pair.normal.along(up), LEAST_SHARE);
+            let share = at_least(pair.normal.along(up), MIN_VERTICAL_PART);
             let (sinks, presses) = (row(ups), row(pair.normal));
             let arm = lever - pair.normal.times(Lanes::splat(law.grousers));
             let [depth, deepest, left] = pair.depths;
-            let depths = law.depths([depth, left], law.plastic(depth));
+            let depths = law.depths([depth, left], law.yield_pressure(depth));
             pair.derived =
-                Derived { depths, surface: law.surface(&depths, deepest), share, lever, arm, sinks, presses };
+                Derived { depths, surface: law.relaxed_surface(&depths, deepest), share, lever, arm, sinks, presses };
             spread += (presses.dot(presses) + 1.0) * pair.area / share;
         }
         Some((middle, [area, largest(deepest), sum(spread)]))
     }
 
-    /// Force and moment in such a substep, and the force of normal stress in it; how they change only if that is
-    /// wanted.
-    pub(super) fn sum_stresses<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Spatial; 2], h: f64) -> Sums {
-        let (mut sums, mut least) = (Sums::default(), Lanes::ONE);
+    /// Sums of the stresses in a substep with this mean twist, half of whose change is `change`. The matrix is computed
+    /// only if `MATRIX` is set.
+    pub(super) fn sum_stresses<const MATRIX: bool>(
+        &self,
+        law: &Law,
+        [mean, change]: [&Spatial; 2],
+        h: f64,
+    ) -> StressSums {
+        let (mut sums, mut least) = (StressSums::default(), Lanes::ONE);
         let (mut moment, mut matrix) = (DVec3::ZERO, [[Lanes::ZERO; 6]; 6]);
-        // The rows of sinking have one force in common.
+        // The force of all rows of sinking has the same direction.
         let mut sinking = [Lanes::ZERO; 10];
         let mut holds = [Lanes::ZERO; 2];
         for pair in &self.pairs {
-            let stress = self.press(law, pair, mean, change, h);
+            let stress = self.normal_stress(law, pair, mean, change, h);
             if MATRIX {
                 self.add_stiffness(pair, &stress, h, &mut sinking, &mut matrix);
             }
             let pressed = pair.normal.times(stress.stress * pair.area);
             sums.pressed += pressed.sum();
-            let gives = law.gives(&stress, pair.mobilised, pair.paid);
+            let gives = law.unloading_fraction(&stress, pair.mobilised, pair.paid);
             least = least.fast_min(gives);
-            let (sheared, held) = self.shear::<MATRIX>(law, pair, (&stress, gives), mean, h, &mut matrix);
+            let (sheared, held) = self.shear_force::<MATRIX>(law, pair, (&stress, gives), mean, h, &mut matrix);
             holds[0] += stress.stress * stress.stress * pair.area * pair.derived.share;
             holds[1] += held;
             sums.force += (pressed + sheared).sum();
             moment += (pair.derived.lever.cross(pressed) + pair.derived.arm.cross(sheared)).sum();
         }
         (sums.moment, sums.gives) = (moment / self.size, lanes::least(least));
-        sums.stored = [law.stored(holds[0], holds[1]), law.stored(holds[0], Lanes::ZERO)];
+        sums.stored = [law.stored_energy(holds[0], holds[1]), law.stored_energy(holds[0], Lanes::ZERO)];
         if MATRIX {
             sums.matrix = matrix.map(|row| row.map(sum));
             self.add_sinking(sinking.map(sum), &mut sums.matrix);
@@ -160,33 +169,34 @@ impl Pieces {
         sums
     }
 
+    /// Normal stress on two pieces.
     #[inline(always)]
-    fn press(&self, law: &Law, pair: &Pair, mean: &Spatial, change: &Spatial, h: f64) -> Stress {
+    fn normal_stress(&self, law: &Law, pair: &Pair, mean: &Spatial, change: &Spatial, h: f64) -> Stress {
         let rises = pair.derived.sinks.along(change.angular() * self.size) + self.up.dot(change.linear());
         let Derived { depths, surface, .. } = &pair.derived;
         let middle = depths.depth - rises * (0.5 * h);
-        let (more, now) = (self.presses(pair, change), self.presses(pair, mean));
+        let (more, now) = (self.pressing_speed(pair, change), self.pressing_speed(pair, mean));
         let (start, rate) = (now - more, now + more);
         let end = depths.depth + (more + rate) * (0.5 * h);
-        law.press(law.yields(depths, middle), *surface, [middle, end], [start, rate], h)
+        law.normal_stress(law.yield_stress(depths, middle), *surface, [middle, end], [start, rate], h)
     }
 
-    /// How fast pieces press on their faces, as depths, m/s.
+    /// Speed at which pieces press on their faces, as a change of depth, m/s.
     #[inline(always)]
-    fn presses(&self, pair: &Pair, twist: &Spatial) -> Lanes {
+    fn pressing_speed(&self, pair: &Pair, twist: &Spatial) -> Lanes {
         let turns = pair.derived.presses.along(twist.angular() * self.size);
         (pair.normal.along(twist.linear()) + turns) / -pair.derived.share
     }
 
-    /// How fast pieces slide along their tangents, m/s.
+    /// Sliding speed of pieces along their tangents, m/s.
     #[inline(always)]
-    fn slide(pair: &Pair, twist: &Spatial) -> [Lanes; 2] {
+    fn sliding_velocity(pair: &Pair, twist: &Spatial) -> [Lanes; 2] {
         let velocity = Vectors::splat(twist.linear()) + Vectors::splat(twist.angular()).cross(pair.derived.arm);
         pair.tangents.map(|tangent| tangent.dot(velocity))
     }
 
-    /// Adds how stress grows as the pieces sink: of what yields to the sums over the moments of the rows of sinking, of
-    /// what holds to the matrix.
+    /// Adds the derivative of the stress as the pieces sink: for yielding soil to the sums over the rows of sinking,
+    /// for holding soil to the matrix.
     #[inline(always)]
     fn add_stiffness(
         &self,
@@ -211,7 +221,7 @@ impl Pieces {
         }
     }
 
-    /// Adds the sums over the rows of sinking to a matrix: below its diagonal and on it.
+    /// Adds the sums over the rows of sinking to a matrix, on its diagonal and below.
     fn add_sinking(&self, sums: [f64; 10], matrix: &mut [Vector6; 6]) {
         let [whole, u, v, w, xx, xy, yy, xz, yz, zz] = sums;
         let (up, first, second) = (self.up.to_array(), [u, v, w], [[xx, 0.0, 0.0], [xy, yy, 0.0], [xz, yz, zz]]);
@@ -226,10 +236,10 @@ impl Pieces {
         }
     }
 
-    /// The force of shear stress, whose change is added to the matrix, and what it holds
-    /// ([`Shear::holds`](super::law::Shear::holds)).
+    /// Force of shear stress, and the sum [`Shear::weighted_squares`](super::law::Shear::weighted_squares). Adds the
+    /// derivative of the force to the matrix.
     #[inline(always)]
-    fn shear<const MATRIX: bool>(
+    fn shear_force<const MATRIX: bool>(
         &self,
         law: &Law,
         pair: &Pair,
@@ -238,10 +248,11 @@ impl Pieces {
         h: f64,
         matrix: &mut [[Lanes; 6]; 6],
     ) -> (Vectors, Lanes) {
-        let mobilised = (pair.mobilised, gives, BEARS_ALL);
-        let shear = law.shear(stress, [pair.area, Lanes::ZERO], mobilised, Self::slide(pair, mean), h);
+        let mobilised = (pair.mobilised, gives, UNLIMITED);
+        let shear =
+            law.shear_forces(stress, [pair.area, Lanes::ZERO], mobilised, Self::sliding_velocity(pair, mean), h);
         if MATRIX {
-            let [own, both, other] = law.eases(&shear, h);
+            let [own, both, other] = law.shear_stiffness(&shear, h);
             let [a, b] = [0, 1].map(|k| {
                 let moment = pair.derived.arm.cross(pair.tangents[k]).times(Lanes::splat(1.0 / self.size));
                 let ([a, b, c], [d, e, f]) = (pair.tangents[k].components(), moment.components());
@@ -252,12 +263,12 @@ impl Pieces {
             add_products(matrix, &a, &one);
             add_products(matrix, &b, &two);
         }
-        (pair.tangents[0].times(shear.along) + pair.tangents[1].times(shear.across), shear.holds())
+        (pair.tangents[0].times(shear.along) + pair.tangents[1].times(shear.across), shear.weighted_squares())
     }
 
-    /// Of two pieces: where they are, what of their strength they have mobilised at the end of a substep with this mean
-    /// twist and that at its end, under which strength, and how fast they press in the mean and at the end, m/s.
-    pub(super) fn go_on(
+    /// State of two pieces at the end of a substep with the twists `[mean, end]`: their positions, their mobilised
+    /// fractions with the strength under which they were mobilised, Pa, and their mean and final pressing speeds, m/s.
+    pub(super) fn advance_pair(
         &self,
         law: &Law,
         pair: usize,
@@ -266,13 +277,13 @@ impl Pieces {
     ) -> (Vectors, (Mobilised, Lanes), [Lanes; 2]) {
         let pair = &self.pairs[pair];
         let change = Spatial::new(end.angular() - mean.angular(), end.linear() - mean.linear());
-        let stress = self.press(law, pair, mean, &change, h);
-        let sheared = law.go_on(&stress, (pair.mobilised, pair.paid), Self::slide(pair, mean), h);
-        (pair.point, sheared, [mean, end].map(|twist| self.presses(pair, twist)))
+        let stress = self.normal_stress(law, pair, mean, &change, h);
+        let sheared = law.advance_shear(&stress, (pair.mobilised, pair.paid), Self::sliding_velocity(pair, mean), h);
+        (pair.point, sheared, [mean, end].map(|twist| self.pressing_speed(pair, twist)))
     }
 }
 
-/// Adds a bᵀ below the diagonal and on it.
+/// Adds a bᵀ to a matrix, on its diagonal and below.
 #[inline(always)]
 fn add_products(matrix: &mut [[Lanes; 6]; 6], a: &[Lanes; 6], b: &[Lanes; 6]) {
     for row in 0..6 {

@@ -4,7 +4,7 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::Norm;
 
-use super::{lanes::LANES, patch::Patch, pieces::Piece as Laid, ruts::Ruts};
+use super::{lanes::LANES, patch::Patch, pieces::Piece as SoilPiece, ruts::Ruts};
 use crate::{
     engine::algebra::spatial::Spatial,
     parry::{math::Vector, shape::SharedShape},
@@ -12,54 +12,55 @@ use crate::{
     state::ground_axes,
 };
 
-/// About so many pieces a shape has: a foot of a box has a sixth of them in the soil.
-const PIECES: f64 = 150.0;
-/// Steps around a round shape.
-const AROUND: u32 = 16;
-/// A piece whose normal is nearer to the ground than this (sine) is a wall and carries nothing.
-const WALL: f64 = 0.05;
+/// Approximate number of pieces of a shape: a foot of a box has a sixth of them in the soil.
+const TARGET_PIECES: f64 = 150.0;
+/// Number of segments around a round shape.
+const ROUND_SEGMENTS: u32 = 16;
+/// Sine of the angle between a piece's normal and the ground below which the piece is a wall and carries nothing.
+const WALL_SINE: f64 = 0.05;
 
-/// A piece of a surface, in the shape's frame.
+/// A piece of a surface, in the shape's frame: its centre, m.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     point: DVec3,
-    /// Outwards, and two directions across.
+    /// Unit vector outwards, and two unit vectors across.
     normal: DVec3,
     tangents: [DVec3; 2],
+    /// m².
     area: f64,
 }
 
-/// What a piece remembers of the soil it is in.
+/// State of a piece in the soil.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct PieceState {
-    /// Whether it was in it in the last substep.
+    /// True if it was in the soil in the last substep.
     inside: bool,
-    /// How far it has drawn back, along its face's normal, from the soil that it pressed, and how much of that it takes
-    /// back until the middle of the next substep; as what a face that looks down would have risen, m.
+    /// Distance that the piece has withdrawn along its normal from the soil that it pressed, and the part of it that it
+    /// regains until the middle of the next substep: as the rise of a face that looks down, m.
     back: f64,
     ahead: f64,
-    /// How deep others had left the surface, m.
+    /// Depth at which others left the surface, m.
     left: f64,
-    /// What is mobilised of the shear strength, and the strength under which it was, Pa.
+    /// Mobilised fractions of the shear strength, and the strength under which they were mobilised, Pa.
     mobilised: [f64; 3],
     paid: f64,
 }
 
-/// A shape in pieces.
+/// A shape divided into pieces.
 #[derive(Debug, Clone)]
 pub(super) struct Plate {
     pieces: Vec<Piece>,
     pub(super) states: Vec<PieceState>,
-    /// Which pieces are in the soil in this substep, how deep, and how deep others left the surface there.
+    /// Pieces in the soil in this substep: index, depth, and depth at which others left the surface there, m.
     inside: Vec<(usize, [f64; 2])>,
-    /// The smaller dimension of what is in the soil, m.
+    /// Smaller dimension of the contact, m.
     pub(super) width: f64,
 }
 
 impl Plate {
-    /// Of a shape, which is so large, m.
+    /// The plate of a shape of this size, m.
     pub(super) fn new(shape: &SharedShape, size: f64) -> Self {
-        let (points, triangles) = surface(shape);
+        let (points, triangles) = surface_triangles(shape);
         let corners = |triangle: &[u32; 3]| triangle.map(|k| points[k as usize]);
         let area = |[a, b, c]: [DVec3; 3]| 0.5 * (b - a).cross(c - a).norm();
         let whole: f64 = triangles.iter().map(|triangle| area(corners(triangle))).sum();
@@ -68,16 +69,16 @@ impl Plate {
             let corners = corners(triangle);
             let own = area(corners);
             if own > 0.0 {
-                let parts = (own * PIECES / whole).sqrt().ceil().max(1.0);
-                divide(corners, parts as usize, own, &mut pieces);
+                let parts = (own * TARGET_PIECES / whole).sqrt().ceil().max(1.0);
+                add_triangle_pieces(corners, parts as usize, own, &mut pieces);
             }
         }
         let states = vec![PieceState::default(); pieces.len()];
         Self { inside: Vec::with_capacity(pieces.len()), pieces, states, width: size }
     }
 
-    /// Lays the pieces of what is in the soil below the plane n x = `distance`; the depth of the deepest, m. `None` if
-    /// nothing is.
+    /// Fills the patch with the pieces in the soil below the plane n x = `distance`. Returns the depth of the deepest
+    /// one, m; `None` if there are none.
     pub(super) fn update_geometry(
         &mut self,
         patch: &mut Patch,
@@ -91,14 +92,15 @@ impl Plate {
             let point = centre + rotation * piece.point;
             let depth = distance - normal.dot(point);
             let outward = rotation * piece.normal;
-            if !(depth > 0.0 && outward.dot(normal) < -WALL) {
+            if !(depth > 0.0 && outward.dot(normal) < -WALL_SINE) {
                 continue;
             }
-            let left = if state.inside { state.left } else { ruts.left(ruts.place((normal, distance), point)) };
+            let left =
+                if state.inside { state.left } else { ruts.depth_at(ruts.surface_position((normal, distance), point)) };
             if depth > left {
                 self.inside.push((index, [depth, left]));
                 let back = state.back - state.ahead;
-                let laid = Laid {
+                let laid = SoilPiece {
                     point,
                     normal: -outward,
                     tangents: piece.tangents.map(|tangent| rotation * tangent),
@@ -110,13 +112,13 @@ impl Plate {
                 patch.pieces.push(&laid, normal);
             }
         }
-        self.measure(rotation, ground_axes(normal));
+        self.update_width(rotation, ground_axes(normal));
         patch.law.pressure = Pressure::new(&patch.law.soil, self.width, 0.0, gravity);
-        patch.close_pieces()
+        patch.finish_pieces()
     }
 
-    /// The smaller dimension of the place of what is inside: of a rectangle with the same second moments.
-    fn measure(&mut self, rotation: DQuat, axes: [DVec3; 2]) {
+    /// Updates the smaller dimension of the contact: that of a rectangle with the same second moments.
+    fn update_width(&mut self, rotation: DQuat, axes: [DVec3; 2]) {
         let inside = || self.inside.iter().map(|&(index, _)| &self.pieces[index]);
         let area: f64 = inside().map(|piece| piece.area).sum();
         if !(area > 0.0) {
@@ -130,20 +132,21 @@ impl Plate {
         });
         let least = 0.5 * (uu + vv - ((uu - vv) * (uu - vv) + 4.0 * uv * uv).sqrt());
         let width = (12.0 * least.max(0.0)).sqrt();
-        // A single piece has at least its own.
+        // It is at least that of a single piece.
         let piece = inside().fold(0.0f64, |most, piece| most.max(piece.area)).sqrt();
         self.width = width.max(piece);
     }
 
-    /// Goes on to the end of a substep in which it had this mean twist about the patch's point, and this one at its
-    /// end.
+    /// Advances the states to the end of a substep with the twists `[mean, end]` about the patch's point, and deepens
+    /// the ruts.
     pub(super) fn advance(&mut self, patch: &Patch, [mean, end]: [&Spatial; 2], h: f64, ruts: &mut Ruts) {
         let surface = patch.surface();
         let mut next = 0;
         for (pair, inside) in self.inside.chunks(LANES).enumerate() {
-            let (points, (mobilised, paid), [pressed, ahead]) = patch.pieces.go_on(&patch.law, pair, [mean, end], h);
+            let (points, (mobilised, paid), [pressed, ahead]) =
+                patch.pieces.advance_pair(&patch.law, pair, [mean, end], h);
             for (lane, &(index, [depth, left])) in inside.iter().enumerate() {
-                // What is in between is out of the soil, and knows nothing of it any more.
+                // The pieces in between are out of the soil and lose their state.
                 self.states[next..index].fill(PieceState::default());
                 next = index + 1;
                 let state = &mut self.states[index];
@@ -153,31 +156,31 @@ impl Plate {
                 state.back = (state.back - h * pressed.as_array()[lane]).max(0.0);
                 state.ahead = 0.5 * h * ahead.as_array()[lane];
                 let left = patch.law.pressure.left_by(depth, left);
-                ruts.press(ruts.place(surface, points.get(lane)), left);
+                ruts.deepen(ruts.surface_position(surface, points.get(lane)), left);
             }
         }
         self.states[next..].fill(PieceState::default());
     }
 
-    /// Knows nothing of any soil any more.
+    /// Clears the states of all pieces.
     pub(super) fn reset(&mut self) {
         self.states.fill(PieceState::default());
         self.inside.clear();
     }
 }
 
-/// The corners and triangles of a shape's surface.
-fn surface(shape: &SharedShape) -> (Vec<Vector>, Vec<[u32; 3]>) {
+/// Corners and triangles of a shape's surface.
+fn surface_triangles(shape: &SharedShape) -> (Vec<Vector>, Vec<[u32; 3]>) {
     if let Some(ball) = shape.as_ball() {
-        ball.to_trimesh(AROUND, AROUND)
+        ball.to_trimesh(ROUND_SEGMENTS, ROUND_SEGMENTS)
     } else if let Some(cuboid) = shape.as_cuboid() {
         cuboid.to_trimesh()
     } else if let Some(cylinder) = shape.as_cylinder() {
-        cylinder.to_trimesh(AROUND)
+        cylinder.to_trimesh(ROUND_SEGMENTS)
     } else if let Some(capsule) = shape.as_capsule() {
-        capsule.to_trimesh(AROUND, AROUND)
+        capsule.to_trimesh(ROUND_SEGMENTS, ROUND_SEGMENTS)
     } else if let Some(cone) = shape.as_cone() {
-        cone.to_trimesh(AROUND)
+        cone.to_trimesh(ROUND_SEGMENTS)
     } else if let Some(hull) = shape.as_convex_polyhedron() {
         hull.to_trimesh()
     } else if let Some(mesh) = shape.as_trimesh() {
@@ -187,8 +190,8 @@ fn surface(shape: &SharedShape) -> (Vec<Vector>, Vec<[u32; 3]>) {
     }
 }
 
-/// Divides a triangle into `parts` squared of equal size.
-fn divide([a, b, c]: [DVec3; 3], parts: usize, area: f64, pieces: &mut Vec<Piece>) {
+/// Divides a triangle into `parts` squared pieces of equal area.
+fn add_triangle_pieces([a, b, c]: [DVec3; 3], parts: usize, area: f64, pieces: &mut Vec<Piece>) {
     let (along, up) = ((b - a) / parts as f64, (c - a) / parts as f64);
     let normal = along.cross(up).normalized();
     let first = along.normalized();

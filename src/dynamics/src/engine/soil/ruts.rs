@@ -1,4 +1,4 @@
-//! How deep the surface of soil was left where something has been: a sparse grid of tiles.
+//! Rut depths: how deep shapes have left the surface of soil, in a sparse grid of tiles.
 
 use std::collections::BTreeSet;
 
@@ -11,50 +11,50 @@ use crate::{
     state::ground_axes,
 };
 
-/// The depths of one ground, in the axes along it.
+/// Rut depths of one ground, in the axes along it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Ruts {
     depths: RutDepths,
-    /// Whether cells are counted along the ground: it is a plane so steep that those of x and z would be drawn out to
-    /// more than twice their length.
+    /// True if the cells lie along the ground: it is a plane so steep that cells in x and z would be stretched to more
+    /// than twice their length.
     steep: bool,
-    /// Those that have become deeper since they were taken; `None` while nobody takes them. No part of the state.
+    /// Tiles that have become deeper since they were last taken; `None` while nobody takes them. Not part of the state.
     #[serde(skip)]
     changed: Option<BTreeSet<[i32; 2]>>,
 }
 
 impl Ruts {
-    /// Of a ground, which may be a steep plane.
+    /// Ruts of a ground, which may be a steep plane.
     pub(super) fn new(steep: bool) -> Self {
         Self { steep, ..Self::default() }
     }
 
-    /// Where a point is on the plane n x = `distance`: x and z in the world of where its normal goes through the
-    /// surface, so that a place of terrain is in one cell whichever normal a shape finds below it.
-    pub(super) fn place(&self, plane: (DVec3, f64), point: DVec3) -> [f64; 2] {
+    /// Position of a point on the plane n x = `distance`: x and z in the world of the point where its normal crosses
+    /// the surface. So a point of terrain is in one cell whichever normal a shape finds below it.
+    pub(super) fn surface_position(&self, plane: (DVec3, f64), point: DVec3) -> [f64; 2] {
         place(self.steep, plane, point)
     }
 
-    /// How deep the surface was left at a place, m.
-    pub(super) fn left(&self, place: [f64; 2]) -> f64 {
+    /// Depth of the surface at a position, m.
+    pub(super) fn depth_at(&self, place: [f64; 2]) -> f64 {
         self.depths.at(place)
     }
 
-    /// Leaves the surface at least so deep at a place.
-    pub(super) fn press(&mut self, place: [f64; 2], depth: f64) {
-        self.press_cells(std::iter::once(place), depth);
+    /// Deepens the surface at a position to at least this depth, m.
+    pub(super) fn deepen(&mut self, place: [f64; 2], depth: f64) {
+        self.deepen_cells(std::iter::once(place), depth);
     }
 
-    /// The same below so many points on a plane: the first, and each a way on from the one before. Most of them are on
-    /// one tile.
-    pub(super) fn press_row(&mut self, plane: (DVec3, f64), depth: f64, [first, way]: [DVec3; 2], count: usize) {
-        let [u, v] = self.place(plane, first);
-        let [u_next, v_next] = self.place(plane, first + way);
+    /// Deepens the surface below a row of points on a plane: the first point, and the vector to the next. Most of them
+    /// are on one tile.
+    pub(super) fn deepen_row(&mut self, plane: (DVec3, f64), depth: f64, [first, way]: [DVec3; 2], count: usize) {
+        let [u, v] = self.surface_position(plane, first);
+        let [u_next, v_next] = self.surface_position(plane, first + way);
         let (du, dv) = (u_next - u, v_next - v);
-        self.press_cells((0..count).map(|k| [u + k as f64 * du, v + k as f64 * dv]), depth);
+        self.deepen_cells((0..count).map(|k| [u + k as f64 * du, v + k as f64 * dv]), depth);
     }
 
-    fn press_cells(&mut self, places: impl Iterator<Item = [f64; 2]>, depth: f64) {
+    fn deepen_cells(&mut self, places: impl Iterator<Item = [f64; 2]>, depth: f64) {
         if !(depth > 0.0) {
             return;
         }
@@ -72,22 +72,22 @@ impl Ruts {
         }
     }
 
-    /// How deep it was left everywhere.
+    /// Depths of all tiles.
     pub(super) fn depths(&self) -> &RutDepths {
         &self.depths
     }
 
-    /// Whether its changes are being taken.
-    pub(super) fn is_followed(&self) -> bool {
+    /// True if changes are being tracked.
+    pub(super) fn tracks_changes(&self) -> bool {
         self.changed.is_some()
     }
 
-    /// From now on its changes are taken; those so far are all tiles.
-    pub(super) fn follow(&mut self) {
+    /// Starts to track changes. All present tiles count as changed.
+    pub(super) fn track_changes(&mut self) {
         self.changed = Some(self.depths.tiles().map(|(tile, _)| tile).collect());
     }
 
-    /// Adds tiles that have changed, as many as there is room for. True if more are left.
+    /// Adds changed tiles up to the capacity of `into`. Returns true if more are left.
     pub(super) fn take_changed(&mut self, ground: usize, into: &mut Vec<RutTile>) -> bool {
         let Some(changed) = &mut self.changed else { return false };
         while into.len() < into.capacity() {
@@ -99,8 +99,8 @@ impl Ruts {
         !changed.is_empty()
     }
 
-    /// The cells that were pressed, by tiles and row by row in each.
-    pub(super) fn cells(&self) -> impl Iterator<Item = Rut> {
+    /// Cells that were pressed, by tile and row by row within it.
+    pub(super) fn pressed_cells(&self) -> impl Iterator<Item = Rut> {
         self.depths.tiles().flat_map(|(tile, depths)| {
             let pressed = depths.iter().enumerate().filter(|(_, depth)| **depth > 0.0);
             pressed.map(move |(cell, &depth)| {
@@ -110,7 +110,7 @@ impl Ruts {
         })
     }
 
-    /// False for tiles of another size.
+    /// False if the tiles have another size.
     pub(super) fn fits(&self) -> bool {
         self.depths.fits()
     }
@@ -134,20 +134,20 @@ mod tests {
     fn a_cell_keeps_the_deepest_that_it_was_pressed() {
         let mut ruts = Ruts::default();
         for (place, depth) in [([-0.001, 5.0], 0.01), ([-0.009, 5.001], 0.02), ([-0.005, 5.002], 0.015)] {
-            ruts.press(place, depth);
+            ruts.deepen(place, depth);
         }
-        assert_eq!(ruts.left([-0.0001, 5.0001]), 0.02);
-        assert_eq!(ruts.left([0.0001, 5.0001]), 0.0);
-        assert_eq!(ruts.left([-0.0101, 5.0001]), 0.0);
-        ruts.press([1e300, 0.0], 1.0);
-        ruts.press([f64::NAN, 0.0], 1.0);
+        assert_eq!(ruts.depth_at([-0.0001, 5.0001]), 0.02);
+        assert_eq!(ruts.depth_at([0.0001, 5.0001]), 0.0);
+        assert_eq!(ruts.depth_at([-0.0101, 5.0001]), 0.0);
+        ruts.deepen([1e300, 0.0], 1.0);
+        ruts.deepen([f64::NAN, 0.0], 1.0);
         assert_eq!(ruts.depths.tiles().len(), 1);
     }
 
     #[test]
     fn a_place_is_that_of_the_surface_but_on_steep_ground() {
         assert_eq!(ground_axes(DVec3::Y), [DVec3::X, DVec3::Z]);
-        let place = |plane: (DVec3, f64), point| Ruts::new(plane.0.y <= 0.5).place(plane, point);
+        let place = |plane: (DVec3, f64), point| Ruts::new(plane.0.y <= 0.5).surface_position(plane, point);
         assert_eq!(place((DVec3::Y, 1.0), DVec3::new(3.0, 0.5, 4.0)), [3.0, 4.0]);
         for normal in [DVec3::Y, DVec3::new(0.6, 0.8, 0.0), DVec3::new(0.8, 0.0, -0.6), DVec3::NEG_Z] {
             let point = DVec3::new(3.0, 0.0, 4.0);
@@ -160,9 +160,9 @@ mod tests {
         let [x, z] = place((normal, normal.dot(surface)), surface - 0.3 * normal);
         assert!((x - 2.0).abs() < 1e-12 && z == 5.0, "{x} {z}");
         assert_eq!(place((DVec3::X, 0.0), surface), [1.0, 5.0]);
-        // Terrain has x and z wherever it is steep.
+        // Terrain uses x and z however steep it is.
         let (normal, surface) = (DVec3::new(0.96, 0.28, 0.0), DVec3::new(2.0, -1.0, 5.0));
-        let [x, z] = Ruts::new(false).place((normal, normal.dot(surface)), surface - 0.3 * normal);
+        let [x, z] = Ruts::new(false).surface_position((normal, normal.dot(surface)), surface - 0.3 * normal);
         assert!((x - 2.0).abs() < 1e-12 && z == 5.0, "{x} {z}");
     }
 
@@ -172,12 +172,12 @@ mod tests {
         for k in -70..70 {
             let middle = |k: i32| (f64::from(k) + 0.5) * CELL;
             let (place, depth) = ([middle(k), middle(-3 * k)], 0.1 + 1e-3 * f64::from(k));
-            ruts.press([place[0] + 0.004, place[1] - 0.004], depth);
-            let told = ruts.cells().find(|rut| (rut.depth - depth).abs() < 1e-12).unwrap();
+            ruts.deepen([place[0] + 0.004, place[1] - 0.004], depth);
+            let told = ruts.pressed_cells().find(|rut| (rut.depth - depth).abs() < 1e-12).unwrap();
             assert!((0..2).all(|axis| (told.place[axis] - place[axis]).abs() < 1e-12), "{told:?} {place:?}");
-            assert_eq!(ruts.left(told.place), depth);
+            assert_eq!(ruts.depth_at(told.place), depth);
         }
-        assert_eq!(ruts.cells().count(), 140);
+        assert_eq!(ruts.pressed_cells().count(), 140);
     }
 
     #[test]
@@ -187,12 +187,12 @@ mod tests {
         let mut number = |most: f64| most * stream.uniform();
         let mut pressed = |ruts: &mut Ruts| {
             for _ in 0..50 {
-                ruts.press([number(4.0) - 2.0, number(4.0) - 2.0], number(0.05));
+                ruts.deepen([number(4.0) - 2.0, number(4.0) - 2.0], number(0.05));
             }
         };
         pressed(&mut ruts);
-        assert!(!ruts.is_followed() && !ruts.take_changed(0, &mut Vec::with_capacity(9)));
-        ruts.follow();
+        assert!(!ruts.tracks_changes() && !ruts.take_changed(0, &mut Vec::with_capacity(9)));
+        ruts.track_changes();
         for round in 0..400 {
             if round < 200 {
                 pressed(&mut ruts);
@@ -207,14 +207,14 @@ mod tests {
             let told = pages[&(7, tile)];
             assert!(depths.iter().zip(told).all(|(depth, told)| *depth as f32 == told), "{tile:?}");
         }
-        // What is pressed no deeper than it is has not changed.
+        // A cell that is pressed no deeper than before has not changed.
         let (tile, depths) = ruts.depths.tiles().next().unwrap();
         let deepest = depths.iter().position(|depth| *depth > 0.0).unwrap();
         let middle = |tile: i32, cell: usize| (f64::from(tile) * TILE as f64 + cell as f64 + 0.5) * CELL;
         let (place, depth) = ([middle(tile[0], deepest % TILE), middle(tile[1], deepest / TILE)], depths[deepest]);
-        ruts.press(place, depth);
+        ruts.deepen(place, depth);
         assert_eq!(ruts.changed, Some(BTreeSet::new()));
-        ruts.press(place, depth + 1e-9);
+        ruts.deepen(place, depth + 1e-9);
         assert_eq!(ruts.changed.as_ref().unwrap().len(), 1);
     }
 }

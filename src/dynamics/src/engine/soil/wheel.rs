@@ -1,9 +1,10 @@
-//! A cylinder that rolls on soil: Wong and Reece's stress, sheared as far as each piece of its rim has slid.
+//! A cylinder that rolls on soil: Wong and Reece's stress, with the shear that the slide of each piece of rim
+//! mobilises.
 //!
-//! The rim has nodes that turn with it. Each keeps the part of the shear strength that it has mobilised since it came
-//! into the soil, and the largest part that it ever had; at an even slip that is Janosi and Hanamoto's law of the slide
-//! j, and at rest it holds the wheel where it stands. Along the way the soil has nodes that stay where they are, and
-//! keep where its surface is: that of soil without pressure, which is deeper each time that soil yields.
+//! The rim has nodes that turn with it. Each node stores the fraction of the shear strength that it has mobilised since
+//! it entered the soil, and the largest such fraction. At a constant slip this is Janosi and Hanamoto's law of the
+//! slide j; at rest it holds the wheel in place. The soil has nodes along the way that stay in place and store the
+//! depth of the relaxed surface, where the pressure is zero. It grows each time that the soil yields.
 
 mod press;
 mod shear;
@@ -13,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::Norm;
 
 use self::{
-    press::{Travel, WAY},
-    shear::{GROUPS, Slide, circle},
+    press::{Travel, WAY_NODES},
+    shear::{NODE_GROUPS, Slide, node_directions},
 };
 use super::{
     lanes::{LANES, Lanes, sin_cos},
-    patch::{Found, Patch},
-    rim::{HALVES, STRIPS, Side},
-    ring::Live,
+    patch::{Patch, SoilForces},
+    rim::{HALF_COUNT, STRIP_COUNT, Side},
+    ring::ActiveRange,
     ruts::Ruts,
 };
 use crate::{
@@ -29,9 +30,9 @@ use crate::{
     soil::{Arc, Pressure},
 };
 
-/// Nodes and weights of Gauss and Legendre on [0, 1]: so many on each side of the peak. With the root of the distance
-/// to the end as variable, forces are off by up to 2e-5 of the load on all soils that ship, at any slip.
-const GAUSS: [[Lanes; 2]; HALVES] = [
+/// Nodes and weights of Gauss and Legendre on [0, 1], on each side of the peak. With the root of the distance to the
+/// end as variable, forces are off by up to 2e-5 of the load on all soils that ship, at any slip.
+const GAUSS_NODES: [[Lanes; 2]; HALF_COUNT] = [
     [
         Lanes::new([0.069_431_844_202_973_71, 0.330_009_478_207_571_87]),
         Lanes::new([0.173_927_422_568_726_93, 0.326_072_577_431_273_07]),
@@ -41,100 +42,96 @@ const GAUSS: [[Lanes; 2]; HALVES] = [
         Lanes::new([0.326_072_577_431_273_07, 0.173_927_422_568_726_93]),
     ],
 ];
-/// The part of the length of its contact that a wheel has rolled back where its reading turns round: what trembles at
-/// rest has one direction.
-const TURNED: f64 = 0.1;
-/// Up to this part of the way from the entry to the peak an elastic line lets the first place of the quadrature stand
-/// near where it has it on new soil.
-const SHORT: f64 = 0.005;
-/// Below this, m/s, slip is no ratio of speeds: a wheel that stands slips by nothing.
-const STANDS: f64 = 1e-3;
-/// How far ahead of where it enters the soil the surface is looked at, m: the wheel's own rut does not reach as far.
-const AHEAD: f64 = 2.0 * CELL;
-/// The rut is pressed anew when the wheel has come on by this, m, or has sunk in deeper by that.
-const MARKS: f64 = CELL / 16.0;
-const DEEPER: f64 = 1e-5;
+/// Backward travel, in contact lengths, that reverses the heading of a reading: a trembling wheel at rest keeps it.
+const REVERSAL_TRAVEL: f64 = 0.1;
+/// Elastic fraction of the way from entry to peak up to which the quadrature's first place stays near that on new soil.
+const NEW_SOIL_ELASTIC: f64 = 0.005;
+/// Speed below which slip is no ratio of speeds, m/s: a wheel at rest has no slip.
+const STANDSTILL_SPEED: f64 = 1e-3;
+/// Distance ahead of the entry at which the surface depth is sampled, m: the wheel's own rut does not reach as far.
+const EDGE_LOOKAHEAD: f64 = 2.0 * CELL;
+/// Advance and additional sinkage, m, after either of which the rut is pressed again.
+const RUT_SPACING: f64 = CELL / 16.0;
+const RUT_DEPTH_STEP: f64 = 1e-5;
 
-/// What a wheel remembers of the soil it is in.
+/// State of a wheel in the soil.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct WheelState {
     travel: Travel,
-    /// 1 where its reading has it go forwards, -1 backwards.
+    /// Heading of its reading: 1 forwards, -1 backwards.
     heading: f64,
-    /// Where its centre was in the middle of the last substep; `None` where it touched nothing.
+    /// Position of its centre at the midpoint of the last substep; `None` where it touched nothing.
     centre: Option<DVec3>,
-    /// Slip ratio, a mean over the length of its contact.
+    /// Slip ratio, averaged over the length of its contact.
     slip: f64,
-    /// How far it has come along the way, in nodes, and where the surface is at each node below each strip, m; 0 where
-    /// soil is new.
+    /// Position along the way, in nodes, and depth of the relaxed surface at its nodes below each strip, m; 0 if new.
     way: f64,
-    surface: [Vec<[f64; LANES]>; STRIPS],
-    /// How deep each strip was in the middle of the last substep, m, and whether the nodes are still to be pressed with
-    /// that.
-    sunk: [f64; STRIPS],
-    unpressed: [bool; STRIPS],
-    /// What of the strength is mobilised at each node of each strip, along the rim and across, and was at most.
-    rims: [Vec<[[f64; LANES]; 3]>; STRIPS],
-    /// How far its nodes have slid since then, by what angle the wheel has turned, and in half of the last substep,
-    /// rad, and how long the ways were, m, at most.
-    slides: [Slide; STRIPS],
+    surface: [Vec<[f64; LANES]>; STRIP_COUNT],
+    /// Sinkage of each strip at the midpoint of the last substep, m, and whether its nodes are still to be pressed.
+    sunk: [f64; STRIP_COUNT],
+    unpressed: [bool; STRIP_COUNT],
+    /// Mobilised fractions at each node of each strip: along the rim, across, and the largest ever.
+    rims: [Vec<[[f64; LANES]; 3]>; STRIP_COUNT],
+    /// Slides of the nodes since they were last updated, the rotation of the wheel since then and in half of the last
+    /// substep, rad, and an upper bound of the length of the slides, m.
+    slides: [Slide; STRIP_COUNT],
     turned: f64,
     half_turn: f64,
     slid: f64,
-    /// The strength that multiplies that at each place of each strip, in front of its middle and behind, at most, Pa.
-    bears: [[[[f64; LANES]; 2]; HALVES]; STRIPS],
-    /// Which nodes of both may be other than 0.
-    pressed: [Live; STRIPS],
-    sheared: [Live; STRIPS],
-    /// How far it has come since the rut was pressed, and how deep each strip was then, m.
+    /// Upper limit of the strength that multiplies the mobilised fractions, Pa: at each place of each strip, ahead of
+    /// the lowest point and behind.
+    bears: [[[[f64; LANES]; 2]; HALF_COUNT]; STRIP_COUNT],
+    /// Ranges of the nodes of the way and of the rim that may be nonzero.
+    pressed: [ActiveRange; STRIP_COUNT],
+    sheared: [ActiveRange; STRIP_COUNT],
+    /// Advance since the rut was last pressed, and sinkage of each strip then, m.
     unmarked: f64,
-    marked: [f64; STRIPS],
-    /// How deep the surface ahead of each strip may be, from and to, m; `None` where the strip was above all of it.
-    /// Rims go over the edges of ruts: the surface neither falls away nor rises below a wheel faster than that comes
-    /// on, also where it turns back onto its own rut.
+    marked: [f64; STRIP_COUNT],
+    /// Limits of the depth of the surface ahead of each strip, m; `None` where the strip was above all of it. The
+    /// surface below a wheel neither falls nor rises faster than the wheel advances, also where it turns back onto its
+    /// own rut: rims roll over the edges of ruts.
     edge: Edges,
-    /// What the last substep did to it; `None` where it touches nothing.
+    /// Reading of the last substep; `None` where it touches nothing.
     pub(super) reading: Option<SoilReading>,
 }
 
-/// How deep the surface ahead of each strip may be, from and to, m.
-pub(super) type Edges = [Option<[f64; 2]>; STRIPS];
+/// Smallest and largest depth of the surface ahead of each strip, m.
+pub(super) type Edges = [Option<[f64; 2]>; STRIP_COUNT];
 
-/// A strip of it in this substep.
+/// A strip of the wheel in this substep.
 #[derive(Debug, Clone, Copy)]
 struct Strip {
     arc: Arc,
-    /// Sinkage in its plane, and how deep others left the surface ahead, m.
+    /// Sinkage in the wheel's plane, and depth at which others left the surface ahead, m.
     sinkage: f64,
     left: f64,
-    /// The part of the way from the entry to the peak on which soil that others pressed has not come to yield again;
-    /// never more than half.
+    /// Fraction of the way from entry to peak on which soil that others pressed does not yield yet; at most half.
     elastic: f64,
 }
 
-/// A wheel, and where it is at the middle of a substep.
+/// A wheel, and its pose at the midpoint of a substep. Lengths in m.
 #[derive(Debug, Clone)]
 pub(super) struct Wheel {
     radius: f64,
     half: f64,
     pub(super) state: WheelState,
     centre: DVec3,
-    /// Axle, forwards, and down in its plane, unit vectors.
+    /// Unit vectors: axle, forwards, and down in its plane.
     axle: DVec3,
     forward: DVec3,
     down: DVec3,
-    /// The angle of its first node, and where that and the one a right angle ahead are: unit vectors.
+    /// Angle of its first node from down, rad, and unit vectors to that node and to the one a right angle ahead.
     turned: f64,
     spokes: [DVec3; 2],
     /// Cosine and sine of that angle.
     first: [f64; 2],
     /// Cosines and sines of the nodes' angles from the first.
     circle: Vec<[Lanes; 2]>,
-    strips: [Option<Strip>; STRIPS],
-    /// How far it has come along the way since the middle of the last substep, in radii.
+    strips: [Option<Strip>; STRIP_COUNT],
+    /// Advance since the midpoint of the last substep, in radii.
     came: f64,
-    /// How deep the surface ahead of each strip was taken to be, m, and how far it comes on in the substep, m.
-    seen: [Option<f64>; STRIPS],
+    /// Depth of the surface ahead of each strip in this substep, m, and advance in the substep, m.
+    seen: [Option<f64>; STRIP_COUNT],
     comes_on: f64,
 }
 
@@ -149,20 +146,20 @@ impl Wheel {
                 centre: None,
                 slip: 0.0,
                 way: 0.0,
-                surface: std::array::from_fn(|_| vec![[0.0; LANES]; WAY / LANES]),
-                sunk: [0.0; STRIPS],
-                unpressed: [false; STRIPS],
-                rims: std::array::from_fn(|_| vec![[[0.0; LANES]; 3]; GROUPS]),
-                slides: [Slide::default(); STRIPS],
-                bears: BEARS,
+                surface: std::array::from_fn(|_| vec![[0.0; LANES]; WAY_NODES / LANES]),
+                sunk: [0.0; STRIP_COUNT],
+                unpressed: [false; STRIP_COUNT],
+                rims: std::array::from_fn(|_| vec![[[0.0; LANES]; 3]; NODE_GROUPS]),
+                slides: [Slide::default(); STRIP_COUNT],
+                bears: UNLIMITED_STRENGTHS,
                 turned: 0.0,
                 half_turn: 0.0,
                 slid: 0.0,
-                pressed: [Live::default(); STRIPS],
-                sheared: [Live::default(); STRIPS],
+                pressed: [ActiveRange::default(); STRIP_COUNT],
+                sheared: [ActiveRange::default(); STRIP_COUNT],
                 unmarked: 0.0,
-                marked: [0.0; STRIPS],
-                edge: [None; STRIPS],
+                marked: [0.0; STRIP_COUNT],
+                edge: [None; STRIP_COUNT],
                 reading: None,
             },
             centre: DVec3::ZERO,
@@ -172,27 +169,27 @@ impl Wheel {
             turned: 0.0,
             spokes: [DVec3::X, DVec3::Z],
             first: [1.0, 0.0],
-            circle: (0..GROUPS).map(circle).collect(),
-            strips: [None; STRIPS],
+            circle: (0..NODE_GROUPS).map(node_directions).collect(),
+            strips: [None; STRIP_COUNT],
             came: 0.0,
-            seen: [None; STRIPS],
+            seen: [None; STRIP_COUNT],
             comes_on: 0.0,
         }
     }
 
-    /// Whether a cylinder that stands like this rolls on a ground with this normal.
-    pub(super) fn rolls(rotation: DQuat, normal: DVec3) -> bool {
+    /// True if a cylinder with this rotation rolls on a ground with this normal, rather than standing on its end.
+    pub(super) fn can_roll(rotation: DQuat, normal: DVec3) -> bool {
         (rotation * DVec3::Y).dot(normal).abs() < std::f64::consts::FRAC_1_SQRT_2
     }
 
-    /// Where a strip is along the axle, m.
-    fn offset(&self, strip: usize) -> f64 {
+    /// Position of a strip along the axle, m.
+    fn strip_offset(&self, strip: usize) -> f64 {
         let point = self.half * (1.0 / 3.0f64).sqrt();
         if strip == 0 { -point } else { point }
     }
 
-    /// Lays the rim's part in the soil below the plane n x = `distance`; the depth of the deepest place, m. `None` if
-    /// there is none. Its centre moves by so much in the substep, m.
+    /// Fills the patch with the rim's part in the soil below the plane n x = `distance`. `comes_on` is the advance in
+    /// the substep, m. Returns the depth of the deepest place, m; `None` if there is none.
     pub(super) fn update_geometry(
         &mut self,
         patch: &mut Patch,
@@ -213,19 +210,19 @@ impl Wheel {
         let soil = &patch.law.soil;
         patch.law.pressure = Pressure::new(soil, 2.0 * self.half, self.state.slip, gravity);
         let peak = soil.peak[0] + soil.peak[1] * self.state.slip;
-        let travel = self.state.travel.now();
+        let travel = self.state.travel.fraction();
         let heading = if travel < 0.0 { -1.0 } else { 1.0 };
-        self.seen = [None; STRIPS];
-        for strip in 0..STRIPS {
+        self.seen = [None; STRIP_COUNT];
+        for strip in 0..STRIP_COUNT {
             self.strips[strip] = None;
-            let base = centre + self.axle * self.offset(strip);
+            let base = centre + self.axle * self.strip_offset(strip);
             let depth = distance - normal.dot(base + self.down * self.radius);
             let sinkage = depth / -self.down.dot(normal);
             if !(sinkage > 0.0) {
                 continue;
             }
-            let ahead = heading * (self.radius * reach(sinkage / self.radius) + AHEAD);
-            let left = ruts.left(ruts.place((normal, distance), base + self.forward * ahead));
+            let ahead = heading * (self.radius * entry_sine(sinkage / self.radius) + EDGE_LOOKAHEAD);
+            let left = ruts.depth_at(ruts.surface_position((normal, distance), base + self.forward * ahead));
             let left = self.state.edge[strip].map_or(left, |[low, high]| left.max(low).min(high));
             self.seen[strip] = Some(left);
             if sinkage > left {
@@ -235,26 +232,26 @@ impl Wheel {
             }
         }
         patch.rim.clear(self.radius, DMat3::from_cols(self.forward, self.down, self.axle), normal);
-        for strip in 0..STRIPS {
-            self.lay_strip(patch, strip);
+        for strip in 0..STRIP_COUNT {
+            self.fill_strip(patch, strip);
         }
-        patch.close_rim(centre, self.radius)
+        patch.finish_rim(centre, self.radius)
     }
 
-    /// Lays a strip.
-    fn lay_strip(&self, patch: &mut Patch, strip: usize) {
+    /// Fills the patch with a strip.
+    fn fill_strip(&self, patch: &mut Patch, strip: usize) {
         let Some(Strip { arc, left, elastic, .. }) = self.strips[strip] else { return };
-        let places = places(elastic);
+        let places = quadrature_places(elastic);
         let [linear, square] = patch.law.aside.map(|term| 0.5 * term * self.radius);
         let per_modulus = 1.0 / patch.law.soil.shear_modulus;
-        // The stress falls to nothing at both ends, as some power of the distance.
+        // The stress falls to zero at both ends, as some power of the distance.
         let front = |half: usize| {
             let angle = (Lanes::splat(arc.entry) - places[half][0] * (arc.entry - arc.peak)) * arc.sign;
             let sine_cosine = sin_cos(angle);
             let below = (sine_cosine[1] - (1.0 - arc.sinkage / self.radius).max(-1.0)) * self.radius;
-            (angle, sine_cosine, below, patch.law.plastic(below + left))
+            (angle, sine_cosine, below, patch.law.yield_pressure(below + left))
         };
-        // All of them first: none waits for the other.
+        // Both are computed first, so that neither waits for the other.
         let fronts = [front(0), front(1)];
         for (half, (front, ahead, below, plastic)) in fronts.into_iter().enumerate() {
             let [part, share] = places[half];
@@ -272,17 +269,17 @@ impl Wheel {
             ];
             let spans = [share * (arc.entry - arc.peak), share * (arc.peak - arc.exit)];
             let sides = [
-                self.side(strip, &arc, (front, ahead), [spans[0], aside], per_modulus, [first, surfaces[0]]),
-                self.side(strip, &arc, (behind, astern), [spans[1], aside], per_modulus, [second, surfaces[1]]),
+                self.build_side(strip, &arc, (front, ahead), [spans[0], aside], per_modulus, [first, surfaces[0]]),
+                self.build_side(strip, &arc, (behind, astern), [spans[1], aside], per_modulus, [second, surfaces[1]]),
             ];
-            patch.rim.lay([strip, half], self.offset(strip), depths, sides);
+            patch.rim.set_half([strip, half], self.strip_offset(strip), depths, sides);
         }
     }
 
-    /// Two places of a strip. `angle` is in rad, with its sine and cosine; `span` is the part of the rim that a place
+    /// Two places of a strip. `angle` is in rad, with its sine and cosine; `span` is the angle of the rim that a place
     /// stands for, rad; `aside` is the resistance of the soil beside the wheel, N/rad.
     #[inline(always)]
-    fn side(
+    fn build_side(
         &self,
         strip: usize,
         arc: &Arc,
@@ -295,19 +292,19 @@ impl Wheel {
             cosine,
             sine,
             area: span * (self.radius * self.half),
-            mobilised: self.mobilised(per_modulus, strip, arc, angle, [sine, cosine]),
+            mobilised: self.mobilised_at(per_modulus, strip, arc, angle, [sine, cosine]),
             aside: aside * cosine.abs() * span,
             bears,
             surface,
         }
     }
 
-    /// Goes on to the end of a substep in which it had this mean twist about `point`, and leaves its rut.
+    /// Advances the state by a substep with this mean twist, half of whose change is `change`, and presses the rut.
     pub(super) fn advance(
         &mut self,
         patch: &Patch,
         [mean, change]: [&Vector6; 2],
-        found: &Found,
+        found: &SoilForces,
         h: f64,
         ruts: &mut Ruts,
     ) {
@@ -319,30 +316,31 @@ impl Wheel {
             return;
         }
         let sunk = self.strips.iter().flatten().fold(0.0f64, |most, strip| most.max(strip.arc.sinkage));
-        let length = (self.radius * reach(sunk / self.radius)).max(CELL);
-        // What turns against its way has its front where it goes.
+        let length = (self.radius * entry_sine(sunk / self.radius)).max(CELL);
+        // A wheel that turns against its path has its front in the direction of the path.
         let way = if rolled.abs() > travelled.abs() && rolled * travelled >= 0.0 { rolled } else { travelled };
         let turns = if rolled * way > 0.0 { (rolled / way).min(1.0) } else { 0.0 };
-        self.state.travel = self.state.travel.go([way, turns], length, || self.recoil(patch, sunk));
-        self.state.edge = self.edges();
-        let least = STANDS * h;
+        self.state.travel = self.state.travel.advance([way, turns], length, || self.recoil_distance(patch, sunk));
+        self.state.edge = self.next_edges();
+        let least = STANDSTILL_SPEED * h;
         let slip = (rolled.abs() - travelled.abs()) / rolled.abs().max(travelled.abs()).max(least);
         let renewed = -libm::expm1(-way.abs() / length);
         self.state.slip += (slip.clamp(-1.0, 1.0) - self.state.slip) * renewed;
-        self.turn_up(&patch.law, found.yields);
-        self.bear(patch, [six, change], found, [h, renewed]);
-        self.slide(patch, mean, h);
-        for strip in 0..STRIPS {
+        self.advance_way(&patch.law, found.yields);
+        self.update_bearing(patch, [six, change], found, [h, renewed]);
+        self.add_slides(patch, mean, h);
+        for strip in 0..STRIP_COUNT {
             if self.strips[strip].is_none() {
-                self.shear_rim(&patch.law, strip);
+                self.update_nodes_of(&patch.law, strip);
                 self.press_way(&patch.law, strip, 0.0);
             }
         }
         self.state.unmarked += travelled;
-        let deeper =
-            |(strip, marked): (&Option<Strip>, &f64)| strip.is_some_and(|strip| strip.sinkage > marked + DEEPER);
-        if self.state.unmarked.abs() >= MARKS || self.strips.iter().zip(&self.state.marked).any(deeper) {
-            for strip in 0..STRIPS {
+        let deeper = |(strip, marked): (&Option<Strip>, &f64)| {
+            strip.is_some_and(|strip| strip.sinkage > marked + RUT_DEPTH_STEP)
+        };
+        if self.state.unmarked.abs() >= RUT_SPACING || self.strips.iter().zip(&self.state.marked).any(deeper) {
+            for strip in 0..STRIP_COUNT {
                 let sinkage = self.strips[strip].map_or(0.0, |strip| strip.sinkage);
                 self.press_way(&patch.law, strip, sinkage);
                 (self.state.marked[strip], self.state.sunk[strip]) = (sinkage, sinkage);
@@ -352,13 +350,13 @@ impl Wheel {
         }
     }
 
-    /// All of it is above the ground.
+    /// Marks the wheel as above the ground.
     pub(super) fn leave_ground(&mut self) {
-        self.seen = [None; STRIPS];
+        self.seen = [None; STRIP_COUNT];
     }
 
-    /// How deep the surface ahead may be in the next substep.
-    pub(super) fn edges(&self) -> Edges {
+    /// Limits of the depth of the surface ahead in the next substep, m.
+    pub(super) fn next_edges(&self) -> Edges {
         self.seen.map(|seen| seen.map(|left| [left - self.comes_on, left + self.comes_on]))
     }
 
@@ -366,28 +364,28 @@ impl Wheel {
         self.state.edge = edges;
     }
 
-    /// Presses the cells below the strip's half of the wheel, along the way since they were last.
+    /// Presses the cells below the strip's half of the wheel, along its path since the last pressing.
     fn leave_rut(&self, patch: &Patch, strip: usize, travelled: f64, ruts: &mut Ruts) {
         let (surface, way) = (patch.surface(), self.state.unmarked);
         let Some(Strip { sinkage, left, .. }) = self.strips[strip] else { return };
-        // Below the lowest point: the pressure is gone there.
+        // The depth without pressure below the lowest point.
         let left = patch.law.pressure.left_by(sinkage, left);
-        let middle = self.offset(strip).signum() * 0.5 * self.half;
+        let middle = self.strip_offset(strip).signum() * 0.5 * self.half;
         let bottom = self.centre + self.axle * middle + self.down * self.radius;
         let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
         let (across, along) = (count(self.half), count(way.abs()));
         let aside = self.axle * (self.half / across);
         for j in 0..along as usize {
-            // It is in the middle of a substep.
+            // The pose is that of the midpoint of the substep.
             let ahead = 0.5 * travelled - way * (j as f64 + 0.5) / along;
             let first = bottom + self.forward * ahead - aside * (0.5 * (across - 1.0));
-            ruts.press_row(surface, left, [first, aside], across as usize);
+            ruts.deepen_row(surface, left, [first, aside], across as usize);
         }
     }
 
-    /// Takes down what soil did to it in a substep, which is a share of its step: force and moment about the patch's
-    /// point, and the force of normal stress alone.
-    pub(super) fn read(
+    /// Adds a substep, the fraction `share` of its step, to the reading. `[force, moment, pressed]` are force and
+    /// moment about the patch's point, and the force of normal stress. `first` starts a new mean.
+    pub(super) fn update_reading(
         &mut self,
         patch: &Patch,
         mean: &Spatial,
@@ -395,12 +393,12 @@ impl Wheel {
         share: f64,
         first: bool,
     ) {
-        if self.state.travel.now() * self.state.heading < -TURNED {
+        if self.state.travel.fraction() * self.state.heading < -REVERSAL_TRAVEL {
             self.state.heading = -self.state.heading;
         }
         let heading = self.state.heading;
         let (forward, velocity) = (self.forward * heading, mean.at(self.centre - patch.point));
-        let along = velocity.dot(forward).abs().max(STANDS);
+        let along = velocity.dot(forward).abs().max(STANDSTILL_SPEED);
         let about_axle = moment + (patch.point - self.centre).cross(force);
         let sinkage = self.strips.iter().flatten().map(|strip| strip.sinkage).sum::<f64>();
         let inside = self.strips.iter().flatten().count();
@@ -421,81 +419,82 @@ impl Wheel {
         };
     }
 
-    /// What soil did to it.
+    /// Reading of the wheel in the last step; `None` where it touched nothing.
     pub(super) fn reading(&self) -> Option<SoilReading> {
         self.state.reading
     }
 
-    /// Knows nothing of any soil any more.
+    /// Clears its state in the soil.
     pub(super) fn reset(&mut self) {
         let state = &mut self.state;
         (state.slip, state.way, state.unmarked) = (0.0, 0.0, 0.0);
         (state.travel, state.heading) = (Travel::default(), 1.0);
-        (state.centre, state.bears) = (None, BEARS);
-        (state.marked, state.slides) = ([0.0; STRIPS], [Slide::default(); STRIPS]);
-        (state.sunk, state.unpressed) = ([0.0; STRIPS], [false; STRIPS]);
+        (state.centre, state.bears) = (None, UNLIMITED_STRENGTHS);
+        (state.marked, state.slides) = ([0.0; STRIP_COUNT], [Slide::default(); STRIP_COUNT]);
+        (state.sunk, state.unpressed) = ([0.0; STRIP_COUNT], [false; STRIP_COUNT]);
         (state.turned, state.half_turn, state.slid) = (0.0, 0.0, 0.0);
-        state.edge = [None; STRIPS];
+        state.edge = [None; STRIP_COUNT];
         for (live, way) in state.pressed.iter_mut().zip(&mut state.surface) {
-            live.clear(way);
+            live.clear_nodes(way);
         }
         for (live, rim) in state.sheared.iter_mut().zip(&mut state.rims) {
-            live.clear(rim);
+            live.clear_nodes(rim);
         }
     }
 }
 
 impl WheelState {
-    /// False for one of another wheel.
+    /// False for the state of another wheel.
     pub(super) fn fits(&self) -> bool {
-        self.rims.iter().all(|rim| rim.len() == GROUPS)
-            && self.surface.iter().all(|way| way.len() == WAY / LANES)
-            && self.sheared.iter().all(|live| live.fits(GROUPS))
-            && self.pressed.iter().all(|live| live.fits(WAY / LANES))
+        self.rims.iter().all(|rim| rim.len() == NODE_GROUPS)
+            && self.surface.iter().all(|way| way.len() == WAY_NODES / LANES)
+            && self.sheared.iter().all(|live| live.fits_ring(NODE_GROUPS))
+            && self.pressed.iter().all(|live| live.fits_ring(WAY_NODES / LANES))
     }
 }
 
-/// All bears on what strength there is.
-const BEARS: [[[[f64; LANES]; 2]; HALVES]; STRIPS] = [[[[f64::MAX; LANES]; 2]; HALVES]; STRIPS];
+/// All places bear on all the strength there is.
+const UNLIMITED_STRENGTHS: [[[[f64; LANES]; 2]; HALF_COUNT]; STRIP_COUNT] =
+    [[[[f64::MAX; LANES]; 2]; HALF_COUNT]; STRIP_COUNT];
 
-/// What belongs to places in front of the peak and behind it, with that ahead of the middle first; and back.
+/// Swaps values in front of the peak and behind it for a wheel that goes backwards, so that the one ahead comes first.
 fn ahead_first<T>([front, behind]: [T; 2], arc: &Arc) -> [T; 2] {
     if arc.sign > 0.0 { [front, behind] } else { [behind, front] }
 }
 
-/// The places of the quadrature as parts of the way from the entry to the peak, and the parts of it that they stand
-/// for. In a rut stress first grows along the steep `elastic` line: the first place has it where that, times all that
-/// it stands for, is the sum of its line. The others are beyond.
+/// Places of the quadrature as fractions of the way from the entry to the peak, and the fraction that each stands for.
+/// In a rut, stress grows along the steep `elastic` line first: the first place is where its stress, times the fraction
+/// that it stands for, equals the integral over that line. The others are beyond.
 #[inline(always)]
-fn places(elastic: f64) -> [[Lanes; 2]; HALVES] {
+fn quadrature_places(elastic: f64) -> [[Lanes; 2]; HALF_COUNT] {
     let beyond = 1.0 - elastic;
-    let mut places = GAUSS.map(|[root, weight]| [root * root * beyond + elastic, root * weight * (2.0 * beyond)]);
+    let mut places = GAUSS_NODES.map(|[root, weight]| [root * root * beyond + elastic, root * weight * (2.0 * beyond)]);
     if elastic > 0.0 {
         let [part, share] = &mut places[0];
-        let (own, first) = (share.to_array()[0], GAUSS[0][0].to_array()[0]);
+        let (own, first) = (share.to_array()[0], GAUSS_NODES[0][0].to_array()[0]);
         let stands = elastic + own;
         let middle = elastic * (0.5 * elastic + own) / stands;
-        let new = first * first * (1.0 - elastic / SHORT).max(0.0);
+        let new = first * first * (1.0 - elastic / NEW_SOIL_ELASTIC).max(0.0);
         (part.as_mut_array()[0], share.as_mut_array()[0]) = (middle.max(new), stands);
     }
     places
 }
 
-/// The part of the way from the entry to the peak on which soil that is left at a depth, m, presses along its elastic
-/// line. Where that is more than half, it falls to nothing: soil that does not yield anywhere has no kink.
+/// Fraction of the way from the entry to the peak on which soil that was left at a depth, m, presses along its elastic
+/// line. Above one half it decreases to zero: soil that yields nowhere has no kink.
 fn elastic_part(pressure: &Pressure, radius: f64, arc: &Arc, left: f64) -> f64 {
     if !(left > 0.0) {
         return 0.0;
     }
     let (recoil, slope) = (pressure.at(left, 0.0).0 / pressure.elastic, pressure.exponent / left);
     let depth = recoil * (1.0 + (recoil * slope).min(1.0)) / radius;
-    let (sine, cosine) = (reach(arc.sinkage / radius), 1.0 - arc.sinkage / radius);
+    let (sine, cosine) = (entry_sine(arc.sinkage / radius), 1.0 - arc.sinkage / radius);
     let angle = 2.0 * depth / (sine + (sine * sine - 2.0 * cosine * depth).max(0.0).sqrt());
     let part = angle / (arc.entry - arc.peak);
     part.min(1.0 - part).max(0.0)
 }
 
-/// The sine of the angle at which a circle of radius 1 that is so deep in enters.
-fn reach(depth: f64) -> f64 {
+/// Sine of the entry angle of a circle of radius 1 at this depth.
+fn entry_sine(depth: f64) -> f64 {
     (depth * (2.0 - depth)).max(0.0).sqrt()
 }

@@ -1,56 +1,61 @@
-//! How a wheel presses the soil along its way, which stays where it is: nodes keep where its surface is, from which all
-//! pressure is gone. The rim finds it there in whichever direction it rolls, stands or slides, in front and behind by
-//! the same rule: soil yields where it is pressed on, and recoils by p/k_e where the rim draws back.
+//! Pressing of the soil along the way of a wheel. Nodes that stay in place store the depth of the relaxed surface,
+//! where all pressure is gone.
+//!
+//! The rim finds this surface in whichever direction it rolls, stands or slides, in front and behind by the same rule:
+//! soil yields where it is pressed further, and recoils by p/k_e where the rim withdraws.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Strip, Wheel, reach};
+use super::{Strip, Wheel, entry_sine};
 use crate::{
     engine::soil::{
         lanes::{Lanes, arcsine, at_least, floor, select_above, sin_cos},
         law::{Depths, Law},
         patch::Patch,
-        rim::STRIPS,
-        ring::Between,
+        rim::STRIP_COUNT,
+        ring::NodePairs,
     },
     soil::Pressure,
 };
 
-/// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
-const NODES_A_RADIUS: f64 = 32.0;
-pub(super) const WAY: usize = 128;
-/// Going on by less than this in a substep, m, is none: what stands and trembles has the soil pressed in each substep.
-const ROLLS: f64 = 1e-6;
-/// All places of the quadrature in front of the peak are farther from it than this part of the angle to the entry: half
-/// of 0.134, where half of that angle has not come to yield.
-const NEAREST: f64 = 0.065;
+/// Number of nodes along the way for each radius, and in all: the wheel is over at most half of them.
+const NODES_PER_RADIUS: f64 = 32.0;
+pub(super) const WAY_NODES: usize = 128;
+/// Smallest advance in a substep that counts as rolling, m: below a wheel that stands and trembles, the soil is pressed
+/// in each substep.
+const MIN_ADVANCE: f64 = 1e-6;
+/// Lower limit of the distance of the quadrature's front places from the peak, as a fraction of the angle from the peak
+/// to the entry: half of 0.134, where half of that angle does not yield yet.
+const MIN_PEAK_DISTANCE: f64 = 0.065;
 
-/// How far a wheel has rolled, as parts of the length of its contact.
+/// Rolled distance of a wheel, as a fraction of the length of its contact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Travel {
-    /// 1 where it has rolled forwards by all of that, -1 backwards, 0 where it was let down.
+    /// 1 where it has rolled forwards by that length, -1 backwards, 0 where it was let down.
     rolled: f64,
-    /// How much of that it has taken back since, as what it pressed ahead lets go: what rolls on again takes back this
-    /// first, so that a wheel that trembles is where it was.
+    /// Part of it that was taken back since, while the soil pressed ahead unloads. A wheel that rolls on takes this
+    /// back first, so that a wheel that trembles keeps its position.
     back: f64,
-    /// How many recoils it has skidded back before.
+    /// Distance that it skidded back before, in recoils.
     skidded: f64,
 }
 
-/// What skids back without turning lets go of what it pressed in so many recoils: one for what is ahead, and one for
-/// what comes to bear behind.
-const SKIDS: f64 = 2.0;
+/// Distance, in recoils, over which a wheel that skids back without turning unloads the soil that it pressed: one
+/// recoil for the soil ahead, and one for the soil that becomes loaded behind.
+const SKID_RECOILS: f64 = 2.0;
 
 impl Travel {
-    /// Where it is: the peak is as far ahead, and the exit as far behind.
-    pub(super) fn now(self) -> f64 {
+    /// The rolled fraction, from -1 to 1: the peak is as far ahead, and the exit as far behind.
+    pub(super) fn fraction(self) -> f64 {
         self.rolled - self.back.copysign(self.rolled)
     }
 
-    /// Comes on by so much, m, of which the rim turns by a part. What turns back has its peak below it as soon as what
-    /// it pressed ahead has let go, after the `recoil`. What skids back without turning first lets all of that go
-    /// ([`SKIDS`]): a peak that moved with each tremble of a braked wheel would press soil on and on.
-    pub(super) fn go(self, [way, turns]: [f64; 2], length: f64, recoil: impl Fn() -> f64) -> Self {
+    /// Advances by a distance, m, with the fraction `turns` of it as rotation of the rim.
+    ///
+    /// A wheel that turns back has its peak below it as soon as the soil that it pressed ahead has unloaded, after the
+    /// `recoil`, m. A wheel that skids back without turning unloads all of that soil first ([`SKID_RECOILS`]): a peak
+    /// that moved with each tremble of a braked wheel would press soil without end.
+    pub(super) fn advance(self, [way, turns]: [f64; 2], length: f64, recoil: impl Fn() -> f64) -> Self {
         let Self { rolled, back, skidded } = self;
         let onwards = if rolled < 0.0 { -way } else { way };
         if onwards >= 0.0 && back + skidded == 0.0 || rolled == 0.0 {
@@ -58,16 +63,16 @@ impl Travel {
         }
         let recoil = recoil();
         let parts = onwards / recoil;
-        let skids = (-parts * (1.0 - turns)).clamp(0.0, SKIDS - skidded);
+        let skids = (-parts * (1.0 - turns)).clamp(0.0, SKID_RECOILS - skidded);
         let (back, skidded) = (back - parts - skids, skidded + skids);
         let size = rolled.abs();
-        // What rolls on takes back the skid last.
+        // A wheel that rolls on takes back its skid last.
         let (back, skidded) =
             if back < 0.0 { (0.0f64.min(back + skidded), (back + skidded).max(0.0)) } else { (back, skidded) };
         if (0.0..size).contains(&back) {
             return Self { rolled, back, skidded };
         }
-        // All is taken back, or let go: the rest of the way is rolled.
+        // Everything is taken back or unloaded: the rest of the distance is rolled.
         let part = recoil / length;
         let rolls = if back < 0.0 { size - back * part } else { (size - back) * part };
         Self { rolled: (rolls * rolled.signum()).clamp(-1.0, 1.0), back: 0.0, skidded: 0.0 }
@@ -75,126 +80,126 @@ impl Travel {
 }
 
 impl Wheel {
-    /// Comes on along the way. Presses its nodes where a strip was before, unless it rolls on and all that is in front
-    /// of its peak goes deeper: there soil yields, and need not know more than how deep it is.
-    pub(super) fn turn_up(&mut self, law: &Law, yields: bool) {
+    /// Advances along the way. Presses the nodes where a strip was before, except while it rolls on and everything in
+    /// front of its peak goes deeper: there soil yields, and its present depth suffices.
+    pub(super) fn advance_way(&mut self, law: &Law, yields: bool) {
         let travelled = self.came * self.radius;
-        for strip in 0..STRIPS {
+        for strip in 0..STRIP_COUNT {
             let Some(Strip { arc, sinkage, .. }) = self.strips[strip] else { continue };
-            let (sunk, slope) = (self.state.sunk[strip], arc.peak + NEAREST * (arc.entry - arc.peak));
+            let (sunk, slope) = (self.state.sunk[strip], arc.peak + MIN_PEAK_DISTANCE * (arc.entry - arc.peak));
             let ahead = travelled * arc.sign;
-            let goes_deeper = ahead > ROLLS && sinkage + ahead * slope >= sunk;
+            let goes_deeper = ahead > MIN_ADVANCE && sinkage + ahead * slope >= sunk;
             if self.state.unpressed[strip] && !goes_deeper {
                 self.press_way(law, strip, sunk);
             }
             (self.state.sunk[strip], self.state.unpressed[strip]) = (sinkage, yields);
         }
-        let (way, count) = (self.state.way + self.came * NODES_A_RADIUS, WAY as f64);
+        let (way, count) = (self.state.way + self.came * NODES_PER_RADIUS, WAY_NODES as f64);
         self.state.way = way - (way / count).floor() * count;
         (self.state.centre, self.came) = (Some(self.centre), 0.0);
     }
 
-    /// How far a wheel that is so deep turns back until what it pressed ahead has let go, m: that recoils by p/k_e, and
-    /// the rim rises from it as steeply as it goes down there.
-    pub(super) fn recoil(&self, patch: &Patch, sunk: f64) -> f64 {
+    /// Distance that a wheel at this sinkage turns back until the soil that it pressed ahead has unloaded, m. That soil
+    /// recoils by p/k_e, and the rim rises from it as steeply as it descends there.
+    pub(super) fn recoil_distance(&self, patch: &Patch, sunk: f64) -> f64 {
         let Pressure { elastic, .. } = patch.law.pressure;
-        (patch.law.pressure.at(sunk, 0.0).0 / (elastic * reach(sunk / self.radius))).max(ROLLS)
+        (patch.law.pressure.at(sunk, 0.0).0 / (elastic * entry_sine(sunk / self.radius))).max(MIN_ADVANCE)
     }
 
-    /// Where the surface of soil is so many radii ahead of where the centre was, m; 0 where it is new. Between nodes it
-    /// is as round as the rim: straight lines between them would be off by more than pressed soil gives way.
+    /// Depth of the relaxed surface of soil at this many radii ahead of the last centre, m; 0 where it is new. Between
+    /// nodes it is curved like the rim: straight lines between nodes would be off by more than pressed soil yields.
     #[inline(always)]
-    pub(super) fn surface(&self, strip: usize, ahead: Lanes) -> Lanes {
-        let place = ahead * NODES_A_RADIUS + self.state.way;
+    pub(super) fn surface_depth(&self, strip: usize, ahead: Lanes) -> Lanes {
+        let place = ahead * NODES_PER_RADIUS + self.state.way;
         let below = floor(place);
-        let [one, other] = Between::new::<WAY>(below).of(&self.state.surface[strip]);
-        // How deep the rim would be at its bottom if it were as deep as the nodes there.
+        let [one, other] = NodePairs::new::<WAY_NODES>(below).values(&self.state.surface[strip]);
+        // Depth of the rim at its bottom if it were as deep as these nodes.
         let part = place - below;
-        let rise = |way: Lanes| self.rise(ahead + way * (1.0 / NODES_A_RADIUS));
+        let rise = |way: Lanes| self.rim_height(ahead + way * (1.0 / NODES_PER_RADIUS));
         let (low, high) = (one + rise(-part), other + rise(Lanes::ONE - part));
-        let surface = low + (high - low) * part - self.rise(ahead);
+        let surface = low + (high - low) * part - self.rim_height(ahead);
         select_above(one.fast_min(other), Lanes::ZERO, surface, Lanes::ZERO)
     }
 
-    /// The same of places so many radii ahead of the centre, as a depth that counts for the pressure, which is by so
-    /// much less than that of the places.
+    /// Depth of the relaxed surface below places at this many radii ahead of the centre, as a depth that counts for the
+    /// pressure: `lower` is the difference of both depths, m.
     #[inline(always)]
     pub(super) fn surface_below(&self, law: &Law, strip: usize, depths: &Depths, ahead: Lanes, lower: Lanes) -> Lanes {
         let ahead = ahead + self.came;
-        let surface = self.surface(strip, ahead) - lower;
+        let surface = self.surface_depth(strip, ahead) - lower;
         if !self.state.unpressed[strip] {
             return surface;
         }
-        // As the wheel was in the middle of the last substep.
-        let deepest = Lanes::splat(self.state.sunk[strip]) - self.rise(ahead) - lower;
-        surface.fast_max(law.surface(depths, deepest))
+        // The wheel at the midpoint of the last substep.
+        let deepest = Lanes::splat(self.state.sunk[strip]) - self.rim_height(ahead) - lower;
+        surface.fast_max(law.relaxed_surface(depths, deepest))
     }
 
-    /// How much higher the rim is so many radii ahead of its bottom, m.
-    pub(super) fn rise(&self, ahead: Lanes) -> Lanes {
-        rise(ahead) * self.radius
+    /// Height of the rim at this many radii ahead of its bottom, m.
+    pub(super) fn rim_height(&self, ahead: Lanes) -> Lanes {
+        circle_height(ahead) * self.radius
     }
 
-    /// Presses the nodes of the way that are below a strip that is so deep, m, and forgets the others.
+    /// Presses the nodes of the way below a strip with this sinkage, m, and clears the others.
     pub(super) fn press_way(&mut self, law: &Law, strip: usize, sinkage: f64) {
         self.state.unpressed[strip] = false;
         let (radius, way) = (self.radius, self.state.way);
         let (nodes, live) = (&mut self.state.surface[strip], &mut self.state.pressed[strip]);
-        let Some(Strip { arc, left, .. }) = self.strips[strip] else { return live.clear(nodes) };
-        // As far ahead as behind.
-        let reach = reach((arc.sinkage / radius).min(1.0)) * NODES_A_RADIUS;
+        let Some(Strip { arc, left, .. }) = self.strips[strip] else { return live.clear_nodes(nodes) };
+        // The same distance ahead and behind.
+        let reach = entry_sine((arc.sinkage / radius).min(1.0)) * NODES_PER_RADIUS;
         let (first, last) = ((way - reach).ceil(), (way + reach).floor());
         let behind = (arc.entry - arc.peak) / (arc.peak - arc.exit).max(f64::MIN_POSITIVE);
         let lowest = (1.0 - arc.sinkage / radius).max(-1.0);
-        live.visit([first, last], nodes, |_, nodes, numbers, inside| {
-            let ahead = (numbers - way) * (1.0 / NODES_A_RADIUS);
-            let depth = at_least(Lanes::splat(sinkage) - rise(ahead) * radius, left);
-            // Where the same stress is in front of the peak.
+        live.update_nodes([first, last], nodes, |_, nodes, numbers, inside| {
+            let ahead = (numbers - way) * (1.0 / NODES_PER_RADIUS);
+            let depth = at_least(Lanes::splat(sinkage) - circle_height(ahead) * radius, left);
+            // The angle in front of the peak that has the same stress.
             let angle = arcsine(ahead) * arc.sign;
             let same = Lanes::splat(arc.entry) - at_least(angle - arc.exit, 0.0) * behind;
             let [_, cosine] = sin_cos(same.fast_min(Lanes::splat(arc.entry)));
             let other = at_least((cosine - lowest) * radius, 0.0) + left;
             let counts = select_above(Lanes::splat(arc.peak), angle, other, depth);
-            let stress = law.plastic(at_least(counts, f64::MIN_POSITIVE));
+            let stress = law.yield_pressure(at_least(counts, f64::MIN_POSITIVE));
             let pressed = at_least(depth - stress * (1.0 / law.pressure.elastic), left);
             *nodes = (Lanes::new(*nodes).fast_max(pressed) * inside).to_array();
         });
     }
 }
 
-/// How much higher a circle of radius 1 is so far from its bottom.
-fn rise(ahead: Lanes) -> Lanes {
+/// Height of a circle of radius 1 at this distance from its bottom.
+fn circle_height(ahead: Lanes) -> Lanes {
     Lanes::ONE - at_least(Lanes::ONE - ahead * ahead, 0.0).sqrt()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SKIDS, Travel};
+    use super::{SKID_RECOILS, Travel};
 
-    /// A wheel that trembles is where it was; one that turns back has its peak below it after the recoil, where it
-    /// skids after two more.
+    /// A wheel that trembles keeps its position. One that turns back has its peak below it after the recoil; one that
+    /// skids, after two more.
     #[test]
     fn what_trembles_has_its_peak_where_it_was() {
         let (length, recoil) = (0.1, 1e-4);
-        let go = |travel: Travel, way: f64, turns: f64| travel.go([way, turns], length, || recoil);
+        let go = |travel: Travel, way: f64, turns: f64| travel.advance([way, turns], length, || recoil);
         for sign in [1.0, -1.0] {
             let rolled = go(Travel::default(), 0.05 * sign, 1.0);
-            assert!((rolled.now() - 0.5 * sign).abs() < 1e-12, "{rolled:?}");
+            assert!((rolled.fraction() - 0.5 * sign).abs() < 1e-12, "{rolled:?}");
             for turns in [0.0, 0.3, 1.0] {
                 let mut trembles = rolled;
                 for _ in 0..1000 {
                     trembles = go(go(trembles, -4e-5 * sign, turns), 4e-5 * sign, turns);
                 }
-                assert!((trembles.now() - rolled.now()).abs() < 1e-12, "{trembles:?}");
+                assert!((trembles.fraction() - rolled.fraction()).abs() < 1e-12, "{trembles:?}");
             }
-            assert!(go(rolled, -0.5 * recoil * sign, 1.0).now().abs() < 1e-12);
-            assert_eq!(go(rolled, -SKIDS * recoil * sign, 0.0).now(), rolled.now());
-            assert!(go(rolled, -(SKIDS + 0.5) * recoil * sign, 0.0).now().abs() < 1e-12);
-            // What is left of the way is rolled.
+            assert!(go(rolled, -0.5 * recoil * sign, 1.0).fraction().abs() < 1e-12);
+            assert_eq!(go(rolled, -SKID_RECOILS * recoil * sign, 0.0).fraction(), rolled.fraction());
+            assert!(go(rolled, -(SKID_RECOILS + 0.5) * recoil * sign, 0.0).fraction().abs() < 1e-12);
+            // The rest of the distance is rolled.
             let back = go(rolled, -(0.5 * recoil + 0.03) * sign, 1.0);
-            assert!((back.now() + 0.3 * sign).abs() < 1e-12, "{back:?}");
+            assert!((back.fraction() + 0.3 * sign).abs() < 1e-12, "{back:?}");
             let on = go(go(rolled, -2e-5 * sign, 1.0), (2e-5 + 0.02) * sign, 1.0);
-            assert!((on.now() - 0.7 * sign).abs() < 1e-12, "{on:?}");
+            assert!((on.fraction() - 0.7 * sign).abs() < 1e-12, "{on:?}");
         }
     }
 }

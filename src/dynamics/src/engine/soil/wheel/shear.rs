@@ -1,35 +1,35 @@
-//! How the rim of a wheel shears soil: what its nodes remember, and how far they have slid since.
+//! Shear of soil by the rim of a wheel: the state of its nodes, and their slides since the last update.
 
 use serde::{Deserialize, Serialize};
 
-use super::{BEARS, Strip, Wheel, ahead_first};
+use super::{Strip, UNLIMITED_STRENGTHS, Wheel, ahead_first};
 use crate::{
     engine::{
         algebra::spatial::Spatial,
         equations::damping::Vector6,
         soil::{
             lanes::{LANES, Lanes, at_least, floor, largest, least, select_above},
-            law::{Law, Mobilised, slide_on},
-            patch::{Found, Patch},
-            rim::STRIPS,
-            ring::Between,
+            law::{Law, Mobilised, mobilised_after},
+            patch::{Patch, SoilForces},
+            rim::STRIP_COUNT,
+            ring::NodePairs,
         },
     },
     soil::Arc,
 };
 
-/// Nodes around the rim: between them shear stress is linear, which at a degree is right to 1e-3 of it on the stiffest
-/// soils.
-const NODES: usize = 360;
-pub(super) const GROUPS: usize = NODES / LANES;
-const STEP: f64 = std::f64::consts::TAU / NODES as f64;
-/// Nodes of the rim are sheared when the wheel has turned by this, rad, or the rim has slid by this part of the shear
-/// modulus: what a node has slid in between is the same law's, straight on.
-const TURNS: f64 = 0.5 * STEP;
-const SLIDES: f64 = 0.05;
+/// Number of nodes around the rim. Shear stress is linear between them: with nodes at each degree its error is 1e-3 on
+/// the stiffest soils.
+const RIM_NODES: usize = 360;
+pub(super) const NODE_GROUPS: usize = RIM_NODES / LANES;
+const NODE_ANGLE: f64 = std::f64::consts::TAU / RIM_NODES as f64;
+/// The nodes of the rim are updated when the wheel has turned by this angle, rad, or the rim has slid by this fraction
+/// of the shear modulus. In between, the slide of a node follows the same law, straight on.
+const MAX_TURN: f64 = 0.5 * NODE_ANGLE;
+const MAX_SLIDE: f64 = 0.05;
 
-/// How far the nodes of a strip have slid since they were sheared, m: along the rim all of them by the same, and those
-/// at 0 and 90 degrees by more; and so across.
+/// Slides of the nodes of a strip since their last update, m. Along the rim: a common part (`turns`), and the
+/// additional ones at 0 and 90 degrees (`along`). Across the rim likewise: `aside` and `across`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Slide {
     turns: f64,
@@ -39,9 +39,9 @@ pub(super) struct Slide {
 }
 
 impl Slide {
-    /// Of nodes at angles with these cosines and sines.
+    /// Slides of nodes at angles with these cosines and sines, m: along and across.
     #[inline(always)]
-    fn at(&self, [cosine, sine]: [Lanes; 2]) -> [Lanes; 2] {
+    fn at_nodes(&self, [cosine, sine]: [Lanes; 2]) -> [Lanes; 2] {
         let Self { turns, along, aside, across } = *self;
         [cosine * along[0] + sine * along[1] + turns, cosine * across[0] + sine * across[1] + aside]
     }
@@ -56,10 +56,10 @@ impl Slide {
 }
 
 impl Wheel {
-    /// The mobilised part of the strength at angles: between two nodes, or between one and where soil that is not
-    /// sheared comes in.
+    /// Mobilised fractions at angles: interpolated between two nodes, or between a node and the entry, where soil is
+    /// unsheared.
     #[inline(always)]
-    pub(super) fn mobilised(
+    pub(super) fn mobilised_at(
         &self,
         per_modulus: f64,
         strip: usize,
@@ -67,14 +67,14 @@ impl Wheel {
         angle: Lanes,
         [sine, cosine]: [Lanes; 2],
     ) -> Mobilised {
-        let place = (angle - self.turned) * (1.0 / STEP);
+        let place = (angle - self.turned) * (1.0 / NODE_ANGLE);
         let below = floor(place);
         let part = place - below;
         let ahead = angle * arc.sign;
-        // How much the node behind and the one ahead count: where one of them is out of the soil, and at the entry soil
-        // that is not sheared.
+        // Weights of the node behind and of the one ahead: one of them may be out of the soil, and at the entry soil is
+        // unsheared.
         let [near, far] = if arc.sign > 0.0 { [Lanes::ONE - part, part] } else { [part, Lanes::ONE - part] };
-        let (low, high) = (ahead - far * STEP, ahead + near * STEP);
+        let (low, high) = (ahead - far * NODE_ANGLE, ahead + near * NODE_ANGLE);
         let [near, far] = if largest(high) > arc.entry || least(low) < arc.exit {
             let (entry, exit) = (Lanes::splat(arc.entry), Lanes::splat(arc.exit));
             let fades = (entry - ahead) / at_least(entry - low, f64::MIN_POSITIVE);
@@ -84,20 +84,20 @@ impl Wheel {
             [near, far]
         };
         let shares = if arc.sign > 0.0 { [near, far] } else { [far, near] };
-        let nodes = Between::new::<NODES>(below);
-        let before = nodes.mix(&self.state.rims[strip], shares);
-        // From the first node, which is here.
+        let nodes = NodePairs::new::<RIM_NODES>(below);
+        let before = nodes.interpolate(&self.state.rims[strip], shares);
+        // Cosines and sines of the angles from the first node.
         let [c, s] = self.first;
         let from_first = [cosine * c + sine * s, sine * c - cosine * s];
-        // In half a substep from where it was left.
+        // The state was stored half a substep ago, at these angles.
         let earlier = angle + self.state.half_turn;
-        self.slid_on(strip, arc, before, earlier, from_first, per_modulus)
+        self.mobilised_now(strip, arc, before, earlier, from_first, per_modulus)
     }
 
-    /// What is mobilised at angles, with these cosines and sines from the first node, now that a strip has slid on.
-    /// What has come in since then has done so for a part of the way.
+    /// Mobilised fractions at angles, with these cosines and sines from the first node, after the slides of a strip
+    /// since its last update. Soil that entered since then has slid for a part of that time.
     #[inline(always)]
-    fn slid_on(
+    fn mobilised_now(
         &self,
         strip: usize,
         arc: &Arc,
@@ -109,21 +109,21 @@ impl Wheel {
         let turned = (self.state.turned * arc.sign).max(f64::MIN_POSITIVE);
         let part = (Lanes::splat(arc.entry) - angle * arc.sign).fast_max(Lanes::ZERO);
         let part = select_above(Lanes::splat(turned), part, part * (1.0 / turned), Lanes::ONE);
-        let slide = self.state.slides[strip].at(from_first).map(|slide| slide * part);
-        slide_on(before, slide, per_modulus, Lanes::ONE).mobilised
+        let slide = self.state.slides[strip].at_nodes(from_first).map(|slide| slide * part);
+        mobilised_after(before, slide, per_modulus, Lanes::ONE).mobilised
     }
 
-    /// Takes down how the rim slides in a substep with this mean twist. Where that goes back on the way since its nodes
-    /// were sheared, these are sheared first: soil remembers a turn.
-    pub(super) fn slide(&mut self, patch: &Patch, mean: &Spatial, h: f64) {
+    /// Adds the slides of the rim in a substep with this mean twist. If they reverse the slides since the last update,
+    /// the nodes are updated first, because soil remembers a reversal.
+    pub(super) fn add_slides(&mut self, patch: &Patch, mean: &Spatial, h: f64) {
         let reach = self.radius + patch.law.grousers;
         let turns = mean.angular().dot(self.axle);
         let ([x, z], mut fastest, mut onwards) = (self.spokes, 0.0f64, 0.0);
         let across = [mean.angular().dot(z) * reach, -mean.angular().dot(x) * reach];
-        let mut slides = [Slide::default(); STRIPS];
+        let mut slides = [Slide::default(); STRIP_COUNT];
         for (strip, own) in slides.iter_mut().enumerate() {
             let Some(Strip { arc, .. }) = self.strips[strip] else { continue };
-            let velocity = mean.at(self.centre + self.axle * self.offset(strip) - patch.point);
+            let velocity = mean.at(self.centre + self.axle * self.strip_offset(strip) - patch.point);
             let (ahead, down, aside) = (velocity.dot(self.forward), velocity.dot(self.down), velocity.dot(self.axle));
             *own = Slide {
                 turns: -h * reach * turns,
@@ -131,7 +131,7 @@ impl Wheel {
                 aside: h * aside,
                 across: across.map(|speed| h * speed),
             };
-            // At the lowest point, and how much more at the ends at most.
+            // Slide at the lowest point, and upper bound of its difference at the ends.
             let aslant = (arc.sinkage / self.radius).min(2.0) * ahead.abs() + down.abs();
             let sideways = aside.abs() + across[0].abs() + across[1].abs();
             fastest = fastest.max((ahead - reach * turns).abs() + aslant + sideways);
@@ -141,23 +141,30 @@ impl Wheel {
             onwards += bottom + down * way.dot(self.down) + aside * before.aside;
         }
         if onwards < 0.0 {
-            self.shear_rims(&patch.law);
+            self.update_all_nodes(&patch.law);
         }
         (self.state.turned, self.state.half_turn) = (self.state.turned + h * turns, 0.5 * h * turns);
         self.state.slid += h * fastest;
         self.state.slides.iter_mut().zip(&slides).for_each(|(sum, own)| sum.add(own));
-        if self.state.turned.abs() >= TURNS || self.state.slid >= SLIDES * patch.law.soil.shear_modulus {
-            self.shear_rims(&patch.law);
+        if self.state.turned.abs() >= MAX_TURN || self.state.slid >= MAX_SLIDE * patch.law.soil.shear_modulus {
+            self.update_all_nodes(&patch.law);
         }
     }
 
-    /// Takes down on what strength soil bears. What comes in, which is this part of all of it, bears on what there is.
-    pub(super) fn bear(&mut self, patch: &Patch, twists: [&Vector6; 2], found: &Found, [h, renewed]: [f64; 2]) {
+    /// Updates the strength on which soil bears. The fraction `renewed` of the soil is new and bears on all the
+    /// strength there is.
+    pub(super) fn update_bearing(
+        &mut self,
+        patch: &Patch,
+        twists: [&Vector6; 2],
+        found: &SoilForces,
+        [h, renewed]: [f64; 2],
+    ) {
         if found.slides {
-            self.state.bears = BEARS;
+            self.state.bears = UNLIMITED_STRENGTHS;
             return;
         }
-        let after = patch.rim.bears(&patch.law, twists, h);
+        let after = patch.rim.bearing_strengths(&patch.law, twists, h);
         for (strip, after) in after.iter().enumerate() {
             let Some(Strip { arc, .. }) = self.strips[strip] else { continue };
             for (bears, &after) in self.state.bears[strip].iter_mut().zip(after) {
@@ -169,27 +176,28 @@ impl Wheel {
         }
     }
 
-    pub(super) fn shear_rims(&mut self, law: &Law) {
-        (0..STRIPS).for_each(|strip| self.shear_rim(law, strip));
+    /// Updates the nodes of all strips.
+    pub(super) fn update_all_nodes(&mut self, law: &Law) {
+        (0..STRIP_COUNT).for_each(|strip| self.update_nodes_of(law, strip));
         (self.state.turned, self.state.slid) = (0.0, 0.0);
     }
 
-    /// Shears the soil at each node in it as far as it has slid.
-    pub(super) fn shear_rim(&mut self, law: &Law, strip: usize) {
+    /// Updates the mobilised fractions at each node in the soil with its slide.
+    pub(super) fn update_nodes_of(&mut self, law: &Law, strip: usize) {
         let mut rim = std::mem::take(&mut self.state.rims[strip]);
         let mut live = self.state.sheared[strip];
         match self.strips[strip] {
-            None => live.clear(&mut rim),
+            None => live.clear_nodes(&mut rim),
             Some(Strip { arc, .. }) => {
-                // The nodes from the one end to the other.
-                let [low, high] = arc.ends().map(|angle| (angle - self.turned) * (1.0 / STEP));
+                // Nodes from one end of the arc to the other.
+                let [low, high] = arc.ends().map(|angle| (angle - self.turned) * (1.0 / NODE_ANGLE));
                 let (first, per) = (low.ceil(), 1.0 / law.soil.shear_modulus);
-                let last = high.floor().min(first + (NODES - LANES) as f64);
-                live.visit([first, last], &mut rim, |group, parts, numbers, inside| {
+                let last = high.floor().min(first + (RIM_NODES - LANES) as f64);
+                live.update_nodes([first, last], &mut rim, |group, parts, numbers, inside| {
                     let [x, y, most] = parts.map(Lanes::new);
-                    // It has come half a substep farther.
-                    let angle = numbers * STEP + (self.turned - self.state.half_turn);
-                    let [x, y, most] = self.slid_on(strip, &arc, [x, y, most], angle, self.circle[group], per);
+                    // The wheel has advanced by half a substep since.
+                    let angle = numbers * NODE_ANGLE + (self.turned - self.state.half_turn);
+                    let [x, y, most] = self.mobilised_now(strip, &arc, [x, y, most], angle, self.circle[group], per);
                     *parts = [(x * inside).to_array(), (y * inside).to_array(), (most * inside).to_array()];
                 });
             }
@@ -199,8 +207,8 @@ impl Wheel {
     }
 }
 
-/// Cosines and sines of the angles of two nodes.
-pub(super) fn circle(group: usize) -> [Lanes; 2] {
-    let angles: [f64; LANES] = std::array::from_fn(|lane| (group * LANES + lane) as f64 * STEP);
+/// Cosines and sines of the angles of two nodes from the first.
+pub(super) fn node_directions(group: usize) -> [Lanes; 2] {
+    let angles: [f64; LANES] = std::array::from_fn(|lane| (group * LANES + lane) as f64 * NODE_ANGLE);
     [angles.map(libm::cos), angles.map(libm::sin)].map(Lanes::new)
 }
