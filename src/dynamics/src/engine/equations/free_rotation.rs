@@ -8,7 +8,7 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
 
-use crate::engine::algebra::{gauss_legendre::STAGES, spatial::rotation_by};
+use crate::engine::algebra::{gauss_legendre::STAGE_WEIGHTS, spatial::rotation_by};
 
 /// Largest number of rounds of the fixed point for the stages. Each leaves the fraction h w of the error: at 1 ms and
 /// 10 rad/s seven reach rounding.
@@ -76,7 +76,7 @@ fn momentum_after(principal: DVec3, l: DVec3, h: f64) -> Option<DVec3> {
     for _ in 0..MAX_ROUNDS {
         let mut change = 0.0f64;
         for stage in 0..2 {
-            let [a, b] = STAGES[stage];
+            let [a, b] = STAGE_WEIGHTS[stage];
             let new = rate(l + (rates[0] * a + rates[1] * b) * h);
             change = change.max((new - rates[stage]).abs().max_element());
             rates[stage] = new;

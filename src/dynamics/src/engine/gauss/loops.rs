@@ -1,16 +1,19 @@
-//! Loops in free motion: what the joints that close them exert at each stage of Gauss's method, and how they are closed
-//! at the end of a step.
+//! Loops in free motion: efforts of the joints that close them at each stage of Gauss's method, and the closure at the
+//! end of a step.
 //!
 //! ```text
-//! M a = tau - b + Jᵀ (e + x),   J a + J' v + R x = 0      at each stage
-//! q' ← q' - M⁻¹ Jᵀ A⁻¹ g(q'),   v' ← v' - M⁻¹ Jᵀ A⁻¹ J v'  at the end of the step, A = J M⁻¹ Jᵀ
+//! M a = tau - b + Jᵀ (e + x), J a + J' v + R x = 0 at each stage
+//! q' ← q' - M⁻¹ Jᵀ A⁻¹ g(q'), v' ← v' - M⁻¹ Jᵀ A⁻¹ J v' at the end of the step, A = J M⁻¹ Jᵀ
 //! ```
 //!
-//! e is what springs and dampers of these joints exert. A row that holds has R = 0; that of a rotor has the reciprocal
-//! of its inertia, so its effort is the inertia times the acceleration of its axis. The stages are those of the
-//! equations of motion whose constraints are differentiated twice, so the step keeps its order; what it then lacks in
-//! place and velocity, of the order of its error, is taken out (Hairer and Wanner 1996, VII.2). So it does not show to
-//! the order of the method which joint of a ring was cut.
+//! e are the efforts of springs and dampers of these joints, x those of the constraints. A row that holds has R = 0.
+//! The row of a rotor has the reciprocal of its inertia, so its effort is the inertia times the acceleration of its
+//! axis.
+//!
+//! The stages are those of the equations of motion whose constraints are differentiated twice, so the step keeps its
+//! order. The remaining errors of position and velocity, which are of the order of the step's error, are then removed
+//! by a projection (Hairer and Wanner 1996, VII.2). So, to the order of the method, the result does not depend on which
+//! joint of a ring was cut.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -30,24 +33,25 @@ use crate::engine::{
     },
 };
 
-/// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but
-/// rounding; after one of the midpoint scheme, which closes loops in the middle of steps, three do.
+/// Largest number of rounds that close a loop at the end of a step. After a step of this method the first round only
+/// removes rounding; after one of the midpoint scheme, which closes loops in the middle of steps, three rounds are
+/// needed.
 const MAX_ROUNDS: usize = 5;
-/// What is nearer than this, m or rad, and what opens more slowly, m/s or rad/s, is closed by the round that finds it:
-/// a round leaves the part h w of it, w the rate at which joints turn.
+/// Error, m or rad, and opening rate, m/s or rad/s, up to which the round that finds them closes the loop. A round
+/// leaves the fraction h w of an error, with w the rate at which joints turn.
 const CLOSED_TOLERANCE: f64 = 1e-11;
 
-/// The joints that close the loops of a tree, and their rows where the tree was looked at last. Kept from step to step
-/// for its memory only.
+/// Joints that close the loops of a tree, and their rows at its last evaluated pose. Kept from step to step for its
+/// memory only.
 #[derive(Debug, Default)]
 pub(crate) struct LoopConstraints {
-    /// Whether the last step was made here.
+    /// True if the last step was made by Gauss's method.
     pub(crate) used: bool,
     loop_joints: Vec<LoopJoint>,
-    /// Of each, the links of the tree on either side; `None` for what nothing moves.
+    /// For each joint, the links of the tree on either side; `None` for a side that does not move.
     links: Vec<[Option<usize>; 2]>,
     rows: Vec<Row>,
-    /// J and that whitened, [`LANES`] rows at a time: a column for each degree of freedom.
+    /// J and its whitened form, [`LANES`] rows at a time: a column for each degree of freedom.
     columns: Vec<[f64; LANES]>,
     whitened: Vec<[f64; LANES]>,
     /// Memory for [`Tree::whiten_all`].
@@ -55,33 +59,37 @@ pub(crate) struct LoopConstraints {
     system: System,
     change: Vec<f64>,
     w: Vec<f64>,
-    /// What was exerted at each stage.
+    /// Rows with their efforts at each stage.
     stages: [Vec<Row>; 2],
 }
 
-/// A row of a closure.
+/// A row of a loop joint.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     loop_joint: usize,
     kind: RowKind,
     direction: Direction,
-    /// Where its force acts.
+    /// Point where its force acts, m.
     anchor: DVec3,
-    /// How far it is off, m or rad, and the rate of its coordinate, of an axis.
+    /// Error, m or rad, and the rate of its coordinate if it is an axis, m/s or rad/s.
     error: f64,
     rate: f64,
-    /// What it resists with beside all else: nothing of it, a rotor's reciprocal inertia, or nothing at all if that is
-    /// infinite.
+    /// Compliance R of the row: 0 if it holds, the reciprocal inertia of a rotor, and infinite without a rotor, in
+    /// which case it exerts no constraint effort. 1/kg or 1/(kg m²).
     compliance: f64,
-    /// What springs and dampers exert, and all of it.
+    /// Effort of springs and dampers, and the total effort, N or N m.
     given: f64,
     effort: f64,
 }
 
 impl LoopConstraints {
-    /// Takes the joints of an island of one tree. False if one of them has another law than to hold, a spring, a damper
-    /// and a rotor, by the rows that it has in this step.
-    pub(crate) fn begin(&mut self, parts: &IslandParts, mut row_kinds: impl Iterator<Item = Option<RowKind>>) -> bool {
+    /// Takes the joints of an island of one tree. Returns false if the rows of this step have any laws other than
+    /// holding, springs, dampers and rotors.
+    pub(crate) fn take_joints(
+        &mut self,
+        parts: &IslandParts,
+        mut row_kinds: impl Iterator<Item = Option<RowKind>>,
+    ) -> bool {
         self.used = false;
         self.loop_joints.clear();
         self.links.clear();
@@ -97,14 +105,14 @@ impl LoopConstraints {
         true
     }
 
-    /// Whether there are none.
+    /// True if there are no loop joints.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.loop_joints.is_empty()
     }
 
-    /// Sets the rows where the links of the tree are, and how they move.
-    fn update(&mut self, tree: &Tree, gravity: DVec3) {
+    /// Updates the rows to the present poses and velocities of the links.
+    fn update_rows(&mut self, tree: &Tree, gravity: DVec3) {
         self.rows.clear();
         for (index, (loop_joint, links)) in self.loop_joints.iter_mut().zip(&self.links).enumerate() {
             let fixed = [loop_joint.place.parent, loop_joint.place.child];
@@ -133,7 +141,7 @@ impl LoopConstraints {
         self.set_columns(tree);
     }
 
-    /// The Jacobian of the rows.
+    /// Computes the Jacobian of the rows.
     fn set_columns(&mut self, tree: &Tree) {
         let freedom = tree.topology.freedom;
         self.columns.clear();
@@ -159,21 +167,21 @@ impl LoopConstraints {
         }
     }
 
-    /// Adds what springs and dampers exert on the degrees of freedom of the tree.
-    fn add_given(&self, efforts: &mut [f64]) {
+    /// Adds the efforts of springs and dampers to those of the tree's degrees of freedom.
+    fn add_passive_efforts(&self, efforts: &mut [f64]) {
         for (number, row) in self.rows.iter().enumerate().filter(|(_, row)| row.given != 0.0) {
             let columns = &self.columns[number / LANES * efforts.len()..];
             efforts.iter_mut().zip(columns).for_each(|(effort, column)| *effort += column[number % LANES] * row.given);
         }
     }
 
-    /// The velocity of a row where the degrees of freedom have these.
-    fn velocity(&self, number: usize, v: &[f64]) -> f64 {
+    /// Velocity of a row at the velocities `v` of the degrees of freedom.
+    fn row_velocity(&self, number: usize, v: &[f64]) -> f64 {
         let columns = &self.columns[number / LANES * v.len()..];
         v.iter().zip(columns).map(|(v, column)| v * column[number % LANES]).sum()
     }
 
-    /// Whitens the rows, and factors the system of those for which this holds.
+    /// Whitens the rows, and factors the system of the rows selected by `takes_part`.
     fn factorise(&mut self, tree: &Tree, takes_part: impl Fn(&Row) -> bool) {
         let freedom = tree.topology.freedom;
         self.whitened.clone_from(&self.columns);
@@ -189,9 +197,9 @@ impl LoopConstraints {
         });
     }
 
-    /// The efforts that change the velocities of the rows by these, in `system`, and in `change` by how much the
-    /// degrees of freedom change.
-    fn solve(&mut self, tree: &mut Tree, velocity: impl Fn(&Self, usize) -> f64) {
+    /// Solves for the efforts that change the velocities of the rows by the given ones. The efforts are in `system`,
+    /// and the resulting velocity changes of the degrees of freedom in `change`.
+    fn solve_efforts(&mut self, tree: &mut Tree, velocity: impl Fn(&Self, usize) -> f64) {
         let (freedom, mut system) = (tree.topology.freedom, std::mem::take(&mut self.system));
         system.solve(|row| velocity(self, row));
         self.w.clear();
@@ -205,18 +213,19 @@ impl LoopConstraints {
         self.system = system;
     }
 
-    /// Adds to an acceleration what keeps the loops closed, after the tree's mass matrix was factored.
-    fn constrain(&mut self, tree: &mut Tree, a: &mut [f64]) {
+    /// Adds the constraint accelerations that keep the loops closed to `a`. The tree's mass matrix must be factored.
+    fn add_constraint_accelerations(&mut self, tree: &mut Tree, a: &mut [f64]) {
         self.factorise(tree, |row| row.compliance.is_finite());
-        self.solve(tree, |own, row| -own.velocity(row, a) - own.rows[row].direction.drift);
+        self.solve_efforts(tree, |own, row| -own.row_velocity(row, a) - own.rows[row].direction.drift);
         a.iter_mut().zip(&self.change).for_each(|(a, change)| *a += change);
         for (row, x) in self.rows.iter_mut().zip(self.system.solution()) {
             row.effort = row.given + x;
         }
     }
 
-    /// The rows of a stage, each with its wrench about the origin of the tree, on the links of either side.
-    fn push(&self, stage: usize, tree: &mut Tree) {
+    /// Adds the wrenches of the rows of a stage, about the origin of the tree, to the external forces on the links of
+    /// either side.
+    fn apply_efforts(&self, stage: usize, tree: &mut Tree) {
         for row in &self.stages[stage] {
             let wrench = row.wrench(row.effort, tree.work.origin);
             for (link, sign) in self.links[row.loop_joint].into_iter().zip([-1.0, 1.0]) {
@@ -227,8 +236,8 @@ impl LoopConstraints {
         }
     }
 
-    /// The power of springs and rotors at a stage, W.
-    fn power(&self, stage: usize) -> f64 {
+    /// Power of springs and rotors at a stage, W.
+    fn stage_power(&self, stage: usize) -> f64 {
         let power = |row: &Row| match row.kind {
             RowKind::Axis(axis, _) => {
                 let damping = self.loop_joints[row.loop_joint].axes[axis].map_or(0.0, |law| law.damping);
@@ -239,7 +248,7 @@ impl LoopConstraints {
         self.stages[stage].iter().map(power).sum()
     }
 
-    /// Gives the joints of the island, which these are, what they exerted: the means of the stages.
+    /// Stores the efforts, means of both stages, in the island's joints. `own` has the indices of these joints.
     pub(crate) fn write_back(&self, own: &[usize], loop_joints: &mut [LoopJoint], scheme: &Scheme) {
         for row in self.stages.iter().flatten() {
             let (loop_joint, mean) = (&mut loop_joints[own[row.loop_joint]], 0.5 * row.effort);
@@ -250,12 +259,12 @@ impl LoopConstraints {
 }
 
 impl Row {
-    /// One that exerts nothing yet.
+    /// A row without efforts.
     fn new(loop_joint: usize, kind: RowKind, direction: Direction, anchor: DVec3) -> Self {
         Self { loop_joint, kind, direction, anchor, error: 0.0, rate: 0.0, compliance: 0.0, given: 0.0, effort: 0.0 }
     }
 
-    /// Its wrench on the child's side about a point, where it exerts this much.
+    /// Wrench on the child's side about a point, at this effort.
     fn wrench(&self, effort: f64, origin: DVec3) -> Spatial {
         let force = self.direction.force(effort);
         Spatial::new(force.angular() + (self.anchor - origin).cross(force.linear()), force.linear())
@@ -263,33 +272,33 @@ impl Row {
 }
 
 impl Tree {
-    /// Sets the rows of loops where the links are, and adds what their springs and dampers exert.
+    /// Updates the rows of loops to the present links, and adds the efforts of their springs and dampers.
     pub(super) fn update_loop_rows(&self, loops: &mut LoopConstraints, gravity: DVec3, efforts: &mut [f64]) {
         if !loops.is_empty() {
-            loops.update(self, gravity);
-            loops.add_given(efforts);
+            loops.update_rows(self, gravity);
+            loops.add_passive_efforts(efforts);
         }
     }
 
-    /// Adds to an acceleration what keeps the loops closed at a stage.
+    /// Adds the constraint accelerations that keep the loops closed at a stage to `a`.
     pub(super) fn constrain_loops(&mut self, loops: &mut LoopConstraints, stage: usize, a: &mut [f64]) {
         if !loops.is_empty() {
-            loops.constrain(self, a);
+            loops.add_constraint_accelerations(self, a);
             loops.stages[stage].clone_from(&loops.rows);
         }
     }
 
-    /// Pushes the links with what the loops exerted at a stage. Returns the power of their springs and rotors.
+    /// Applies the loop efforts of a stage to the links. Returns the power of their springs and rotors, W.
     pub(super) fn apply_loop_forces(&mut self, loops: &LoopConstraints, stage: usize) -> f64 {
         if loops.is_empty() {
             return 0.0;
         }
-        loops.push(stage, self);
-        loops.power(stage)
+        loops.apply_efforts(stage, self);
+        loops.stage_power(stage)
     }
 
-    /// Closes the loops at the end of a step, in the metric of the last stage. False if that does not succeed: near a
-    /// dead point, say.
+    /// Closes the loops at the end of a step, in the metric of the last stage. Returns false if that fails, for example
+    /// near a dead point.
     pub(super) fn close_loops(&mut self, loops: &mut LoopConstraints, memory: &mut Stage, gravity: DVec3) -> bool {
         if loops.is_empty() {
             return true;
@@ -299,20 +308,20 @@ impl Tree {
         for _ in 0..MAX_ROUNDS {
             self.work.bias_velocity.copy_from_slice(&self.state.v);
             self.set_motion();
-            loops.update(self, gravity);
+            loops.update_rows(self, gravity);
             loops.factorise(self, |row| matches!(row.kind, RowKind::Hold(_)));
             let v = std::mem::take(&mut self.state.v);
             let velocity = |loops: &LoopConstraints, row: usize| match loops.rows[row].kind {
-                RowKind::Hold(_) => -loops.velocity(row, &v),
+                RowKind::Hold(_) => -loops.row_velocity(row, &v),
                 RowKind::Axis(..) => 0.0,
             };
             let opens = (0..loops.rows.len()).map(|row| velocity(loops, row).abs()).fold(0.0, f64::max);
             let open = loops.rows.iter().map(|row| row.error.abs()).fold(0.0, f64::max);
-            loops.solve(self, velocity);
+            loops.solve_efforts(self, velocity);
             self.state.v = v;
             let changes = self.state.v.iter_mut().zip(&mut self.state.last_dv).zip(&loops.change);
             changes.for_each(|((v, last), change)| (*v, *last) = (*v + change, *last + change));
-            loops.solve(self, |loops, row| -loops.rows[row].error);
+            loops.solve_efforts(self, |loops, row| -loops.rows[row].error);
             self.drift_at(&loops.change, 1.0);
             closed = open.max(opens) <= CLOSED_TOLERANCE;
             if closed {

@@ -8,10 +8,10 @@
 //! x' = G - sum_j (q_j · f) p_j,    q_j orthonormal, from the df by Gram and Schmidt; p_j the same combinations of the dG
 //! ```
 //!
-//! For a linear G this is the method of generalised minimal residuals. A plain round leaves the part r = (h w)²/12 of
-//! the error of a motion at w rad/s, a mixed round about (√(1 + r) - 1)/(√(1 + r) + 1). The transverse waves of a rope
-//! of many links under tension have r of about 1 at 4 ms: plain rounds diverge there, mixed rounds reduce the error by
-//! 6 each.
+//! For a linear G this is the generalised minimal residual method (GMRES). A plain round leaves the fraction r = (h
+//! w)²/12 of the error of a motion at w rad/s, a mixed round about (√(1 + r) - 1)/(√(1 + r) + 1). The transverse waves
+//! of a rope of many links under tension have r of about 1 at 4 ms: plain rounds diverge there, mixed rounds reduce the
+//! error by 6 each.
 
 use std::mem;
 
@@ -23,36 +23,38 @@ use crate::engine::state::{
     workspace::{Mixing, Stage},
 };
 
-/// The stages are found when a round changes no velocity by more than this share of the largest: what it leaves is a
-/// tenth of that or less. Measured with ropes of 100 links at 1 and 4 ms, energy errs by the same with 1e-10, which
-/// costs half as many rounds again.
+/// The stages are found when a round changes no velocity by more than this fraction of the largest: the remaining
+/// change is a tenth of that or less. With ropes of 100 links at 1 and 4 ms, the measured energy error is the same with
+/// 1e-10, which costs half as many rounds again.
 const STAGE_TOLERANCE: f64 = 1e-6;
-/// Rounds at most. Three do for a rope of 100 hinges at 1 ms, seven at 4 ms.
+/// Largest number of rounds. Three suffice for a rope of 100 hinges at 1 ms, seven at 4 ms.
 const MAX_ROUNDS: usize = 30;
-/// After so many rounds the residual must have fallen to this share of the first, otherwise the stages are given up.
+/// Number of rounds after which the residual must have fallen to this fraction of the first; otherwise the stages are
+/// given up.
 const TRIAL_ROUNDS: usize = 8;
 const TRIAL_REDUCTION: f64 = 0.25;
-/// Number of differences that are kept. Those of earlier rounds describe G where it is no longer evaluated.
-const DEPTH: usize = 6;
-/// A difference of which the others leave less than this share is taken as a combination of them.
+/// Number of differences that are kept. Those of earlier rounds describe G far from where it is evaluated now.
+const MAX_DIFFERENCES: usize = 6;
+/// Smallest fraction of a difference that must be independent of the others. Below it, the difference counts as a
+/// combination of them.
 const INDEPENDENT_FRACTION: f64 = 1e-6;
 
 impl Mixing {
-    /// Begins the rounds of a step.
-    fn begin(&mut self) {
-        self.pairs.resize_with(DEPTH, Default::default);
+    /// Starts the rounds of a step.
+    fn start_rounds(&mut self) {
+        self.pairs.resize_with(MAX_DIFFERENCES, Default::default);
         self.residual.clear();
         (self.count, self.next) = (0, 0);
     }
 
-    /// Begins a round: keeps x.
-    fn begin_round(&mut self, stages: &[Stage; 2]) {
+    /// Starts a round: stores x.
+    fn start_round(&mut self, stages: &[Stage; 2]) {
         self.x.clear();
         self.x.extend(stages.iter().flat_map(|stage| &stage.a));
     }
 
     /// Ends a round: replaces G(x) in the stages by the x of the next round.
-    fn mix(&mut self, stages: &mut [Stage; 2]) {
+    fn set_next_iterate(&mut self, stages: &mut [Stage; 2]) {
         let is_first = self.residual.is_empty();
         self.residual.resize(self.x.len(), 0.0);
         self.image.resize(self.x.len(), 0.0);
@@ -66,29 +68,29 @@ impl Mixing {
             (*residual, *image) = (g - x, *g);
         }
         if is_first || !self.orthonormalise(&mut q, &mut p) {
-            // Subtracting it changes nothing.
+            // A zero vector changes nothing.
             q.fill(0.0);
         }
         self.pairs[self.next] = [q, p];
-        self.count = DEPTH.min(self.count + 1);
-        self.next = (self.next + 1) % DEPTH;
+        self.count = MAX_DIFFERENCES.min(self.count + 1);
+        self.next = (self.next + 1) % MAX_DIFFERENCES;
         let freedom = stages[0].a.len();
         for [q, p] in &self.pairs[..self.count] {
             let share = dot(q, &self.residual);
             let (first, second) = p.split_at(freedom);
-            subtract(&mut stages[0].a, share, first);
-            subtract(&mut stages[1].a, share, second);
+            subtract_multiple(&mut stages[0].a, share, first);
+            subtract_multiple(&mut stages[1].a, share, second);
         }
     }
 
-    /// Makes a difference orthogonal to the pairs that stay. False if nothing is left of it.
+    /// Makes a difference orthogonal to the other pairs, and of unit length. Returns false if nothing is left of it.
     fn orthonormalise(&mut self, q: &mut [f64], p: &mut [f64]) -> bool {
         let whole = dot(q, q);
         let stays = |pair: &usize| *pair != self.next;
         for [own, image] in (0..self.count).filter(stays).map(|pair| &self.pairs[pair]) {
             let share = dot(own, q);
-            subtract(q, share, own);
-            subtract(p, share, image);
+            subtract_multiple(q, share, own);
+            subtract_multiple(p, share, image);
         }
         let left = dot(q, q);
         if !(left > INDEPENDENT_FRACTION * INDEPENDENT_FRACTION * whole) {
@@ -104,7 +106,7 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(a, b)| a * b).sum()
 }
 
-fn subtract(from: &mut [f64], share: f64, what: &[f64]) {
+fn subtract_multiple(from: &mut [f64], share: f64, what: &[f64]) {
     from.iter_mut().zip(what).for_each(|(entry, other)| *entry -= share * other);
 }
 
@@ -118,10 +120,10 @@ impl Tree {
         gravity: DVec3,
     ) -> bool {
         let mut mixing = mem::take(&mut self.work.long.mixing);
-        mixing.begin();
+        mixing.start_rounds();
         let (mut first, mut found) = (f64::INFINITY, false);
         for round in 0..MAX_ROUNDS {
-            mixing.begin_round(stages);
+            mixing.start_round(stages);
             #[cfg(test)]
             {
                 mixing.rounds = round + 1;
@@ -133,7 +135,7 @@ impl Tree {
                 break;
             }
             first = if round == 0 { change } else { first };
-            mixing.mix(stages);
+            mixing.set_next_iterate(stages);
         }
         self.work.long.mixing = mixing;
         found

@@ -8,13 +8,13 @@
 //! ```
 //!
 //! **Takes** a tree without contacts, its loop joints, and the start of a substep. **Gives** its state, loads and
-//! reactions at the end; or false, and the midpoint scheme, which is stable for any stiffness, makes the substep.
-//! **Does not know** islands, impulses or step checks.
+//! reactions at the end, or reports that the stages were not found. Then the midpoint scheme, which is stable for any
+//! stiffness, makes the substep. **Does not know** islands, impulses or step checks.
 //!
-//! The method is symmetric in time, so energy oscillates and does not drift. The stages are a fixed point, found from
-//! the acceleration at the midpoint. Where nothing is stiff, a round leaves the fraction (h w)²/12 or h d/(4 m) of the
-//! error. Rounds of long trees, whose waves are stiffer, are mixed ([`mixing`]). Loops are closed at the stages and at
-//! the end ([`loops`]).
+//! The method is symmetric in time, so energy oscillates and does not drift. The stages are a fixed point. The
+//! iteration starts from the acceleration at the midpoint. If nothing is stiff, a round leaves the fraction (h w)²/12
+//! or h d/(4 m) of the error (w: angular frequency, d: damping, m: mass). Rounds of long trees, whose waves are
+//! stiffer, are mixed ([`mixing`]). Loops are closed at the stages and at the end ([`loops`]).
 
 pub(crate) mod loops;
 pub(crate) mod mixing;
@@ -28,7 +28,7 @@ use self::loops::LoopConstraints;
 use crate::{
     engine::{
         algebra::{
-            gauss_legendre::{END, FAR, STAGES},
+            gauss_legendre::{A_21, END_WEIGHTS, STAGE_WEIGHTS},
             spatial::{Spatial, rotation_by},
         },
         state::{
@@ -39,13 +39,13 @@ use crate::{
     state::rotation_vector,
 };
 
-/// The stages are found when a round changes no velocity by more than this fraction of the largest. It is lost in a
-/// step at most, usually a fraction h w of it: 1e-9 of the energy in a minute of steps of 1 ms.
+/// The stages are found when a round changes no velocity by more than this fraction of the largest. A step loses at
+/// most this fraction of the energy, usually h w times that: 1e-9 of the energy in a minute of steps of 1 ms.
 const STAGE_TOLERANCE: f64 = 1e-10;
-/// The tolerance with loops, near rounding, so that it does not show where they were cut. Stages that only reach the
-/// tolerance above are accepted too.
+/// The same tolerance with loops, near rounding, so that the choice of the joint that was cut does not show. Stages
+/// that only reach [`STAGE_TOLERANCE`] are accepted, too.
 const STAGE_TOLERANCE_IN_LOOPS: f64 = 1e-14;
-/// The change by the next round must be this many times smaller still, because what is left adds up over all steps.
+/// Factor by which the next round's change must be smaller still, because the rest of the error adds up over all steps.
 const STAGE_SAFETY: f64 = 1e3;
 /// Largest number of rounds. Two or three suffice at 1 ms, twice as many at 10 ms; more mean that something is stiff.
 const MAX_ROUNDS: usize = 10;
@@ -60,14 +60,18 @@ impl Turn {
     }
 }
 
-/// Change of a quantity in a substep of `h` seconds, from its rates at the stages.
-fn add<T: std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>>([a, b]: [f64; 2], h: f64, rates: [T; 2]) -> T {
+/// Change of a quantity in a substep of `h` seconds: the rates at both stages, weighted with `[a, b]`.
+fn weighted_change<T: std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>>(
+    [a, b]: [f64; 2],
+    h: f64,
+    rates: [T; 2],
+) -> T {
     let [first, second] = rates;
     first * (h * a) + second * (h * b)
 }
 
 impl Tree {
-    /// Whether its free motion is smooth: no motor follows a target, no joint has dry friction, and no external wrench
+    /// True if its free motion is smooth: no motor follows a target, no joint has dry friction, and no external wrench
     /// acts.
     pub(crate) fn is_smooth(&self) -> bool {
         self.topology.links.len() > 1
@@ -76,7 +80,7 @@ impl Tree {
             && self.topology.laws.iter().all(|law| law.friction == 0.0)
     }
 
-    /// Whether every motor exerts a constant effort, far from its largest rate and power.
+    /// True if every motor exerts a constant effort, far from its largest rate and power.
     fn motors_are_steady(&self) -> bool {
         let state = &self.state;
         let mut motors = state.motors.iter().zip(&state.v).zip(&self.topology.laws);
@@ -90,26 +94,24 @@ impl Tree {
     /// are not found; everything is then as before.
     pub(crate) fn step_gauss(&mut self, loops: &mut LoopConstraints, h: f64, gravity: DVec3) -> bool {
         let (mut stages, middle) = (mem::take(&mut self.work.stages), self.work.origin);
-        self.begin_stages(&mut stages, loops, h);
+        self.guess_stages(&mut stages, loops, h);
         let mut found = self.find_stages(&mut stages, loops, h, gravity);
         if found {
             self.set_mean_loads(&mut stages, loops, h, gravity);
             self.set_velocities(&mut stages, h);
-            self.set_positions(&stages, END, h);
+            self.set_positions(&stages, END_WEIGHTS, h);
             let (state, v) = (&mut self.state, &self.work.substep_start.v);
             for (dof, now) in state.v.iter_mut().enumerate() {
-                state.last_dv[dof] = add(END, h, [stages[0].a[dof], stages[1].a[dof]]);
+                state.last_dv[dof] = weighted_change(END_WEIGHTS, h, [stages[0].a[dof], stages[1].a[dof]]);
                 *now = v[dof] + state.last_dv[dof];
             }
-            // A change that is NaN is larger than none, so finiteness is checked here.
-            // No change is larger than one that is no number.
+            // The comparison of changes does not catch NaN, so finiteness is checked here.
             found =
                 self.is_finite_state() && self.motors_are_steady() && self.close_loops(loops, &mut stages[0], gravity);
         }
         (self.work.stages, self.work.origin) = (stages, middle);
         if !found {
-            // The stages overwrote mass matrix and bias.
-            // The stages have left their mass matrix and bias.
+            // The stages have overwritten mass matrix and bias.
             self.restore_start();
             self.predict(h);
             self.assemble(gravity);
@@ -118,10 +120,10 @@ impl Tree {
         found
     }
 
-    /// First guess of the stages: the acceleration at the midpoint, changing as since the last substep; with loops that
-    /// of the last substep.
-    fn begin_stages(&self, stages: &mut [Stage; 2], loops: &LoopConstraints, h: f64) {
-        let (topology, work, spread) = (&self.topology, &self.work, FAR - 0.25);
+    /// Initial guess of the stages: the acceleration at the midpoint, changing as since the last substep; with loops,
+    /// that of the last substep.
+    fn guess_stages(&self, stages: &mut [Stage; 2], loops: &LoopConstraints, h: f64) {
+        let (topology, work, spread) = (&self.topology, &self.work, A_21 - 0.25);
         for (stage, side) in stages.iter_mut().zip([-spread, spread]) {
             let now = if loops.is_empty() { &work.dv_free } else { &work.substep_start.last_dv };
             let changes = now.iter().zip(&work.substep_start.last_dv);
@@ -136,6 +138,7 @@ impl Tree {
         }
     }
 
+    /// Iterates the stages to their fixed point. Returns false if they are not found.
     fn find_stages(&mut self, stages: &mut [Stage; 2], loops: &mut LoopConstraints, h: f64, gravity: DVec3) -> bool {
         if self.topology.is_long() && loops.is_empty() {
             return self.find_stages_by_mixing(stages, loops, h, gravity);
@@ -149,7 +152,7 @@ impl Tree {
         for _ in 0..rounds {
             let change;
             [change, size] = self.evaluate_stages(stages, loops, h, gravity);
-            // Each round leaves the same share of the error, so the last two tell how much the next would change.
+            // Each round leaves the same fraction of the error, so the last two rounds predict the change of the next.
             let next =
                 if loops.is_empty() && last.is_finite() { STAGE_SAFETY * change * (change / last) } else { change };
             if change.min(next) <= found * size {
@@ -175,31 +178,32 @@ impl Tree {
         let mut change = 0.0f64;
         for which in 0..2 {
             self.set_velocities(stages, h);
-            self.set_positions(stages, STAGES[which], h);
-            change = change.max(h * self.accelerate(stages, which, loops, gravity));
+            self.set_positions(stages, STAGE_WEIGHTS[which], h);
+            change = change.max(h * self.compute_acceleration(stages, which, loops, gravity));
         }
         [change, stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()))]
     }
 
-    /// The velocities of both stages from their accelerations, and the rates of rotation vectors.
+    /// Sets the velocities of both stages from their accelerations, and the rates of their rotation vectors.
     fn set_velocities(&self, stages: &mut [Stage; 2], h: f64) {
         let [one, two] = stages;
         for (dof, v) in self.work.substep_start.v.iter().enumerate() {
             let a = [one.a[dof], two.a[dof]];
-            (one.v[dof], two.v[dof]) = (v + add(STAGES[0], h, a), v + add(STAGES[1], h, a));
+            (one.v[dof], two.v[dof]) =
+                (v + weighted_change(STAGE_WEIGHTS[0], h, a), v + weighted_change(STAGE_WEIGHTS[1], h, a));
         }
         for number in 0..=self.topology.balls.len() {
             let Some((dof, side)) = self.rotation_dof(number) else { continue };
             let rates = [one.turns[number].rate, two.turns[number].rate];
-            for (stage, weights) in [&mut *one, &mut *two].into_iter().zip(STAGES) {
-                stage.turns[number].vector = add(weights, h, rates);
+            for (stage, weights) in [&mut *one, &mut *two].into_iter().zip(STAGE_WEIGHTS) {
+                stage.turns[number].vector = weighted_change(weights, h, rates);
                 stage.turns[number].set_rate(DVec3::from_slice(&stage.v[dof..]), side);
             }
         }
     }
 
-    /// First degree of freedom of a rotation, and its side: number 0 is the root, if it floats, then come the ball
-    /// joints.
+    /// First degree of freedom of a rotation, and its side ([`Turn`]). Number 0 is the root, if it floats; then come
+    /// the ball joints.
     fn rotation_dof(&self, number: usize) -> Option<(usize, f64)> {
         match number.checked_sub(1) {
             None => self.is_floating().then_some((3, 1.0)),
@@ -207,19 +211,20 @@ impl Tree {
         }
     }
 
-    /// Sets the coordinates from the start and the stages with these weights.
+    /// Sets the coordinates to those at the start plus the rates at the stages with these weights.
     fn set_positions(&mut self, stages: &[Stage; 2], weights: [f64; 2], h: f64) {
         let ([one, two], state, kept) = (stages, &mut self.state, &self.work.substep_start);
-        let turn = |number: usize| rotation_by(add(weights, h, [one.turns[number].rate, two.turns[number].rate]));
+        let turn =
+            |number: usize| rotation_by(weighted_change(weights, h, [one.turns[number].rate, two.turns[number].rate]));
         let mut first = 0;
         if self.topology.links[0].joint == LinkJoint::Free {
             let rates = [DVec3::from_slice(&one.v), DVec3::from_slice(&two.v)];
-            state.root_position = kept.root_position + add(weights, h, rates);
+            state.root_position = kept.root_position + weighted_change(weights, h, rates);
             state.root_rotation = (turn(0) * kept.root_rotation).normalized();
             first = 6;
         }
         for dof in first..state.q.len() {
-            state.q[dof] = kept.q[dof] + add(weights, h, [one.v[dof], two.v[dof]]);
+            state.q[dof] = kept.q[dof] + weighted_change(weights, h, [one.v[dof], two.v[dof]]);
         }
         for (number, (ball, kept)) in self.topology.balls.iter().zip(&kept.balls).enumerate() {
             let turned = ball.turned(*kept, turn(1 + number));
@@ -228,8 +233,9 @@ impl Tree {
         }
     }
 
-    /// Computes the acceleration at a stage, at whose coordinates the tree is. Returns its largest change.
-    fn accelerate(
+    /// Computes the acceleration at a stage; the tree has the coordinates of that stage. Returns the largest change of
+    /// it.
+    fn compute_acceleration(
         &mut self,
         stages: &mut [Stage; 2],
         which: usize,
@@ -242,7 +248,7 @@ impl Tree {
         self.set_motion();
         let is_long = self.topology.is_long();
         if is_long {
-            // It comes with the solution.
+            // The bias is part of the solution for long trees.
             self.work.bias.fill(0.0);
         } else {
             self.set_mass_and_bias(gravity);
@@ -275,13 +281,13 @@ impl Tree {
         mem::swap(&mut stage.origin, &mut work.origin);
     }
 
-    /// Loads and reactions: the mean of those at the stages, each of which balances.
+    /// Sets loads and reactions to the means of those at the stages, each of which is in balance.
     fn set_mean_loads(&mut self, stages: &mut [Stage; 2], loops: &LoopConstraints, h: f64, gravity: DVec3) {
         self.work.substep_work = 0.0;
         self.work.imbalance = 0.0;
         self.work.substep_loads.fill([0.0; 3]);
         self.work.substep_reactions.fill(Spatial::ZERO);
-        for (which, (stage, share)) in stages.iter_mut().zip(END).enumerate() {
+        for (which, (stage, share)) in stages.iter_mut().zip(END_WEIGHTS).enumerate() {
             self.swap_stage(stage);
             if self.topology.is_long() {
                 self.work.bias_velocity.copy_from_slice(&stage.v);

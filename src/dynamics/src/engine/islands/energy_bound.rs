@@ -1,9 +1,9 @@
-//! Energy bound: how much energy an island may gain that nothing gave, in a substep and in all.
+//! Energy bound: limits of the energy that an island may gain from nothing, in a substep and in total.
 //!
-//! The energy of smooth motion oscillates: what some steps gain others lose. Removing each gain would brake the motion.
-//! But where the scheme errs to one side, as with light links that turn by thousands of radians a second, small gains
-//! in all substeps add up. So gains are allowed until a tree has accumulated more than a motion oscillates by. A loss
-//! reduces the accumulated gain, not below zero.
+//! The energy of smooth motion oscillates: gains in some steps are losses in others. Removing each gain would brake the
+//! motion. But where the error of the scheme has one sign, as with light links that turn by thousands of radians a
+//! second, small gains in all substeps add up. So gains are allowed until the accumulated gain of a tree exceeds the
+//! oscillation of a smooth motion. A loss reduces the accumulated gain, not below zero.
 
 use crate::engine::{scheme::Scheme, state::tree::Tree};
 
@@ -12,25 +12,26 @@ use crate::engine::{scheme::Scheme, state::tree::Tree};
 const MAX_ACCUMULATED_GAIN: f64 = 8e-4;
 /// Time constant of that largest kinetic energy, s: longer than an oscillating mechanism stands still.
 const ENERGY_MEMORY: f64 = 10.0;
-/// Speed below which motion is invisible, m/s. Corrected couplings and stops give such speeds; they are no reason to
-/// slow an island down.
+/// Speed below which motion is invisible, m/s. Corrections of couplings and stops cause such speeds, and must not slow
+/// an island down.
 const NEGLIGIBLE_SPEED: f64 = 1e-3;
 
-/// Allowed gain of an island of robots in a substep: a fraction of its kinetic energy, and one of all its energy for
-/// rounding.
+/// Allowed gain of an island of robots in a substep: as a fraction of its kinetic energy, and for rounding as a
+/// fraction of all its energy.
 const ALLOWED_GAIN_FRACTION: f64 = 1e-4;
 const ROUNDING_FRACTION: f64 = 1e-9;
-/// Joint rotation in a substep above which no gain is allowed, rad, because only errors of the scheme are left. Gauss's
-/// method may turn twice as far ([`crate::engine::stepping::step_validation`]).
+/// Joint rotation in a substep above which no gain is allowed, rad, because any gain is then an error of the scheme.
+/// Gauss's method may turn twice as far ([`crate::engine::stepping::step_validation`]).
 const MAX_TURN: f64 = 0.1;
 const MAX_FREE_TURN: f64 = 0.2;
 
-/// Allowed gain of an island in a substep of `h` seconds by errors of the scheme and by rounding, J.
+/// Allowed gain of an island in a substep of `h` seconds by errors of the scheme and by rounding, J. `[touches,
+/// closes]` are true if the island has contacts, and if it has loop joints.
 ///
-/// Where something touches, it is a fixed fraction of the kinetic energy. Otherwise the fraction may be the cube of 1.5
-/// times the joint rotation, in a loop of 3 times: smooth motion oscillates that much, and halving only the steps that
-/// gain would make it drift. Gauss's method oscillates by the fourth power, of which a step makes a fraction of the
-/// fifth ([`crate::engine::gauss`]). [`bound_accumulated_gain`] bounds the sum over all substeps.
+/// With contacts, it is a fixed fraction of the kinetic energy. Without, the fraction may be the cube of 1.5 times the
+/// joint rotation, in a loop of 3 times: smooth motion oscillates that much, and halving only the steps that gain would
+/// make it drift. Gauss's method oscillates by the fourth power, of which a step makes a fraction of the fifth
+/// ([`crate::engine::gauss`]). [`bound_accumulated_gain`] bounds the sum over all substeps.
 pub(crate) fn allowed_gain<'a>(
     trees: impl Iterator<Item = &'a Tree> + Clone,
     [touches, closes]: [bool; 2],
@@ -52,8 +53,9 @@ pub(crate) fn allowed_gain<'a>(
     part * kinetic + ROUNDING_FRACTION * whole
 }
 
-/// Adds the gain of an accepted substep to the accumulated gains of an island's trees, and removes the excess. Trees
-/// that touch exchange energy, so each is charged by its share of the kinetic energy.
+/// Adds the gain of an accepted substep to the accumulated gains of an island's trees. Removes the excess by slowing
+/// all its trees down. Trees in contact exchange energy, so each takes the part of the gain that corresponds to its
+/// kinetic energy.
 pub(crate) fn bound_accumulated_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme: &Scheme) {
     let own = || island.iter().map(|&tree| &trees[tree]);
     let kinetic: f64 = own().map(|tree| tree.work.kinetic).sum();
@@ -61,7 +63,7 @@ pub(crate) fn bound_accumulated_gain(island: &[usize], gain: f64, trees: &mut [T
         return;
     }
     let whole: f64 = own().map(|tree| tree.work.energy.abs()).sum();
-    // Energy that is mostly gain was not there to be rounded.
+    // A large gain is new energy, which has no rounding error from before.
     let whole = if gain > 0.5 * kinetic { (whole - gain).max(0.0) } else { whole };
     let rounding = scheme.time_fraction * ROUNDING_FRACTION * whole;
     let gain = if gain > 0.0 { (gain - rounding).max(0.0) } else { gain };

@@ -1,5 +1,5 @@
-//! Fallback limits: what the last attempt at a substep is clamped to. Speeds are clamped to the permitted maximum,
-//! energy to what the island had and was given.
+//! Fallback limits of the last attempt at a substep. Speeds are clamped to the permitted maximum, and the energy to the
+//! initial energy plus the work input.
 
 use super::island::Island;
 use crate::engine::{constraints::IslandParts, scheme::Scheme};
@@ -8,9 +8,10 @@ use crate::engine::{constraints::IslandParts, scheme::Scheme};
 const SPEED_MARGIN: f64 = 0.99;
 
 impl Island {
-    /// Measures the overspeed of the island. An attempt with overspeed is repeated in parts. If it is accepted
-    /// unconverged, the island stays at its initial position, and all its velocities are scaled so that nothing is too
-    /// fast, neither as it became nor at the same joint rates where it stays.
+    /// Computes the overspeed of the island. An attempt with overspeed is repeated in parts. If it is accepted
+    /// unconverged, the island stays at its initial position. All its velocities are then scaled so that nothing
+    /// exceeds the permitted speed, neither at the end of the substep nor with the same joint rates at the initial
+    /// position.
     pub(crate) fn limit_speeds(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         let fastest = |parts: &IslandParts| parts.trees.iter().map(|tree| tree.overspeed()).fold(0.0, f64::max);
         self.outcome.overspeed = fastest(parts);
@@ -29,8 +30,8 @@ impl Island {
         }
     }
 
-    /// Slows the island down until it has the energy that it had and was given. If heights and springs alone hold more,
-    /// it stays where it was, at rest.
+    /// Slows the island down until it has its initial energy plus the work input. If potential energy alone exceeds
+    /// that, it stays at its initial position, at rest.
     pub(crate) fn remove_energy(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         self.outcome.energy_removed = self.outcome.energy_error;
         let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();

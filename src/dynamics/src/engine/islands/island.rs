@@ -27,17 +27,19 @@ use crate::{
 /// Largest number of solves of an island when motors reach or leave their limits, or an impact changes the bias. Motors
 /// that still change afterwards start the next step in their present mode.
 const MAX_PASSES: usize = 4;
-/// The same with motors of bounded power. In the second half, motors only reach this limit and never leave it.
+/// The same number with motors of bounded power. In the second half of the solves, motors may reach this limit but not
+/// leave it.
 const MAX_PASSES_WITH_POWER_LIMITS: usize = 12;
-/// The same for islands on soil, which yields or holds.
+/// The same number for islands on soil, which switches between yielding and holding.
 const MAX_PASSES_ON_SOIL: usize = 10;
-/// Marks trees that nothing moves in [`Islands::slots`], and free bodies in flight in [`Islands::number`].
+/// Markers in [`Islands::slots`] for trees that do not move, and in [`Islands::number`] for free bodies in flight.
 const NO_ISLAND: usize = usize::MAX;
 const FREE_BODY: usize = usize::MAX - 1;
 
 /// One island of this substep, with the buffers to solve it.
 #[derive(Debug, Default)]
 pub(crate) struct Island {
+    /// Indices of its trees, contacts and loop joints in the world.
     trees: Vec<usize>,
     contacts: Vec<usize>,
     loop_joints: Vec<usize>,
@@ -58,7 +60,7 @@ pub(crate) struct Islands {
     slots: Vec<usize>,
     /// Island of each tree.
     number: Vec<usize>,
-    /// Whether each tree has contacts or loop joints.
+    /// True for each tree with contacts or loop joints.
     constrained: Vec<bool>,
     islands: Vec<Island>,
     count: usize,
@@ -68,9 +70,15 @@ pub(crate) struct Islands {
 }
 
 impl Islands {
-    /// Groups the trees that contacts and loop joints couple. Trees that nothing moves, that sleep, or that are in free
-    /// flight are in no island.
-    pub(crate) fn find(&mut self, trees: &[Tree], contacts: &[Contact], loop_joints: &[LoopJoint], scheme: &Scheme) {
+    /// Groups the trees that contacts and loop joints couple. Fixed and sleeping trees and those in free flight are in
+    /// no island.
+    pub(crate) fn group_trees(
+        &mut self,
+        trees: &[Tree],
+        contacts: &[Contact],
+        loop_joints: &[LoopJoint],
+        scheme: &Scheme,
+    ) {
         let moves = |side: LinkAddress| trees[side.tree].topology.leaf[side.link].is_some();
         self.mark_constrained(trees.len(), contacts, loop_joints);
         self.parent.clear();
@@ -131,7 +139,7 @@ impl Islands {
         }
     }
 
-    /// Whether a tree is a single body in free flight.
+    /// True if a tree is a single body in free flight.
     pub(crate) fn is_free_body(&self, tree: usize) -> bool {
         self.number[tree] == FREE_BODY
     }
@@ -155,7 +163,7 @@ impl Islands {
         tree
     }
 
-    /// Whether nothing prevents Gauss's method for a tree, before that is tried.
+    /// True if a tree qualifies for Gauss's method before the step is tried.
     pub(crate) fn may_use_gauss(&self, tree: usize, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
         let island = self.islands[..self.count].get(self.number[tree]);
         island.is_some_and(|island| {
@@ -221,17 +229,17 @@ impl Islands {
     }
 
     /// The islands of this substep.
-    pub(crate) fn all_mut(&mut self) -> &mut [Island] {
+    pub(crate) fn islands_mut(&mut self) -> &mut [Island] {
         &mut self.islands[..self.count]
     }
 
     /// The islands of this step.
-    pub(crate) fn all(&self) -> &[Island] {
+    pub(crate) fn islands(&self) -> &[Island] {
         &self.islands[..self.count]
     }
 }
 
-/// Whether a tree with these contacts may be integrated by Gauss's method, as far as they and its joints tell.
+/// True if a tree with these contacts qualifies for Gauss's method, as far as the contacts and its joints tell.
 fn allows_gauss<'a>(tree: &Tree, mut contacts: impl Iterator<Item = &'a Contact>, scheme: &Scheme) -> bool {
     scheme.integrator == Integrator::Gauss && contacts.all(|contact| contact.deferred) && tree.is_smooth()
 }
@@ -241,8 +249,8 @@ fn first_of_each_pair(contacts: &[Contact]) -> impl Iterator<Item = &Contact> {
     contacts.chunk_by(|one, other| one.key == other.key).map(|pair| &pair[0])
 }
 
-/// An empty list in the memory of another, whose references may have another lifetime. The standard library collects in
-/// place where the elements have one size.
+/// An empty list that reuses the allocation of another, whose references may have another lifetime. The standard
+/// library collects in place if the elements have the same size.
 fn reuse_allocation<A, B>(mut list: Vec<A>) -> Vec<B> {
     list.clear();
     list.into_iter().filter_map(|_| None).collect()
@@ -265,17 +273,14 @@ impl Island {
         self.constraints.assemble(parts, scheme, false);
     }
 
-    /// Solves for the impulses, again where a motor reaches or leaves its limit or an impact changes the bias.
-    ///
-    /// Reads the constraint problem. Writes its impulses and the outcome; of each tree the velocity changes, motor
-    /// efforts, and motors at their limits.
+    /// Solves for the impulses; repeatedly if a motor reaches or leaves its limit, or an impact changes the bias.
     pub(crate) fn solve(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         self.outcome = IslandOutcome::UNSOLVED;
-        let mut budget = WorkBudget::begin(parts, scheme, &self.constraints.problem);
+        let mut budget = WorkBudget::start_attempt(parts, scheme, &self.constraints.problem);
         if !self.step_by_gauss(parts, scheme) {
             self.solve_in_passes(parts, scheme, &mut budget);
         }
-        budget.end(parts);
+        budget.store_cost(parts);
     }
 
     fn solve_in_passes(&mut self, parts: &mut IslandParts, scheme: &Scheme, budget: &mut WorkBudget) {
@@ -314,20 +319,20 @@ impl Island {
         }
     }
 
-    /// Whether the work budget allows to repeat the substep in two halves.
+    /// True if the work budget allows to repeat the substep in two halves.
     pub(crate) fn can_split(&self, parts: &IslandParts, scheme: &Scheme) -> bool {
         parts.trees.iter().all(|tree| scheme.can_split(tree))
     }
 
-    /// Makes the substep by Gauss's method if only loop joints constrain the island and nothing in it is stiff. False
-    /// if the midpoint scheme has to make it.
+    /// Makes the substep by Gauss's method if only loop joints constrain the island and nothing in it is stiff. Returns
+    /// false if the midpoint scheme has to make it.
     fn step_by_gauss(&mut self, parts: &mut IslandParts, scheme: &Scheme) -> bool {
         self.loops.used = false;
         let own = parts.own_contacts.iter().map(|&contact| &parts.contacts[contact]);
         if !matches!(&*parts.trees, [tree] if allows_gauss(tree, own, scheme)) {
             return false;
         }
-        let smooth = self.loops.begin(parts, self.constraints.row_kinds());
+        let smooth = self.loops.take_joints(parts, self.constraints.row_kinds());
         let [tree] = &mut *parts.trees else { return false };
         tree.work.is_complete = smooth && tree.step_gauss(&mut self.loops, scheme.h, scheme.gravity);
         if tree.work.is_complete {
@@ -351,7 +356,7 @@ impl Island {
             }
             tree.update_kinematics(scheme.gravity);
         }
-        self.separate(parts, scheme);
+        self.separate_overlaps(parts, scheme);
         self.limit_speeds(parts, scheme);
         self.update_energy_error(parts);
         if self.options.accept_unconverged && self.outcome.energy_error > self.accepted_gain(parts, scheme) {
@@ -363,19 +368,21 @@ impl Island {
         }
     }
 
-    /// Energy error that is accepted in the last attempt at a substep, J.
+    /// Energy error that the last attempt at a substep may have, J.
     fn accepted_gain(&self, parts: &IslandParts, scheme: &Scheme) -> f64 {
         let ties = [!parts.own_contacts.is_empty(), !parts.own_loop_joints.is_empty()];
         let unseen = if self.outcome.solve.converged { negligible_energy(trees(parts)) } else { 0.0 };
         scheme.time_fraction * self.allowed_gain(trees(parts), ties, scheme) + unseen
     }
 
+    /// Sums up the energy errors of its trees, J.
     pub(crate) fn update_energy_error(&mut self, parts: &IslandParts) {
         self.outcome.energy_error = parts.trees.iter().map(|tree| tree.energy_error()).sum();
     }
 
-    /// Allowed energy error of a substep ([`energy_bound::allowed_gain`]), J. Single bodies gain nothing where their
-    /// contacts are solved and no soil is involved, so they have no bound.
+    /// Allowed energy error of a substep ([`energy_bound::allowed_gain`]), J. `ties` are true if it has contacts, and
+    /// if it has loop joints. Single bodies have no bound if their contacts are solved and no soil is involved, because
+    /// they gain nothing then.
     pub(crate) fn allowed_gain<'a>(
         &self,
         trees: impl Iterator<Item = &'a Tree> + Clone,
@@ -389,12 +396,13 @@ impl Island {
         energy_bound::allowed_gain(trees, ties, converged, scheme.h)
     }
 
-    /// Whether the island touches soil. Soil may ask for smaller steps of single bodies too.
+    /// True if the island touches soil, which can require smaller steps of single bodies, too.
     pub(crate) fn touches_soil(&self) -> bool {
         self.constraints.has_soil()
     }
 
-    /// Applies the impulses to every tree. False if the island has to be solved again; that is then prepared.
+    /// Applies the impulses to every tree. Returns false if the island has to be solved again, which is then prepared.
+    /// `[pass, passes]` are the number of this solve and the largest number of solves.
     fn apply_impulses(&self, parts: &mut IslandParts, scheme: &Scheme, [pass, passes]: [usize; 2]) -> bool {
         let (mut settled, touches) = (true, !parts.own_contacts.is_empty());
         for tree in parts.trees.iter_mut() {
@@ -402,7 +410,7 @@ impl Island {
             let problem = &self.constraints.problem;
             let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
             let alone = whitened.is_empty() && !tree.work.has_damping;
-            // Each search for the bias begins with a round that may lead away from it. Further passes are for motors
+            // Each iteration of the bias starts with a round that may lead away from it. Further passes are for motors
             // only.
             if alone && pass <= MAX_PASSES {
                 tree.iterate_bias(scheme.h, scheme.gravity);
@@ -466,17 +474,17 @@ impl Island {
         }
     }
 
-    /// Work spent on it in this step, in sweeps.
+    /// Work used for it in this step, in sweeps.
     pub(crate) fn used_work(&self, trees: &[Tree]) -> f64 {
         self.trees.iter().map(|&tree| trees[tree].work.used_work).fold(0.0, f64::max)
     }
 
-    /// Whether one of its trees was hit.
+    /// True if one of its trees had an impact.
     pub(crate) fn has_impact(&self, trees: &[Tree]) -> bool {
         self.trees.iter().any(|&tree| trees[tree].work.impact)
     }
 
-    /// Whether it has contacts, and whether it has loop joints.
+    /// True if it has contacts, and if it has loop joints.
     pub(crate) fn couplings(&self) -> [bool; 2] {
         [!self.contacts.is_empty(), !self.loop_joints.is_empty()]
     }

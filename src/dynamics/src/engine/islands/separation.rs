@@ -1,10 +1,10 @@
 //! Separation of overlaps: pseudo-velocities that move shapes out of each other. No point of a body moves faster than a
 //! limit, and stops, loops, couplings and other contacts hold.
 //!
-//! It is used where the sweeps of [`crate::engine::solvers::position_correction`] are not enough. The pseudo-velocities
-//! u are the least-squares solution for the speeds t that the rows of overlaps ask for: u + R l = t with the compliance
-//! R, while all other rows hold. Rest is always a solution. Shapes that joints, couplings or other contacts hold
-//! together stay where they are.
+//! It is used when the sweeps of [`crate::engine::solvers::position_correction`] are not enough. The pseudo-velocities
+//! u are the least-squares solution for the target speeds t of the rows of overlaps: u + R l = t with the compliance R,
+//! while all other rows hold. Rest is always a solution. Shapes that joints, couplings or other contacts hold together
+//! stay in place.
 //!
 //! A contact near a hinge opens by the fraction kappa of what the farthest point of the door moves. That bounds t, and
 //! for small kappa hardly anything is asked for (as kappa⁴): to turn a door by a hand's breadth is no way out of an
@@ -31,29 +31,29 @@ use crate::engine::{
     state::tree::Tree,
 };
 
-/// The sweeps swing something if a point moves farther than this in a step, m, and faster than this multiple of the
-/// largest speed asked for.
+/// Motion of a point in a step, m, above which the sweeps' result swings a body, if it also exceeds the largest target
+/// speed by the second factor.
 const SWING_DISTANCE: f64 = 1e-4;
 const SWING_RATIO: f64 = 10.0;
 /// Compliance of an overlap, as a fraction of its diagonal entry of A. It is small, so that free bodies are hardly
 /// slowed down, and opposite overlaps have one solution, half way between them.
 const OVERLAP_COMPLIANCE: f64 = 0.1;
-/// An overlap shallower than this fraction of the deepest one holds as other contacts do, so that nothing is pushed
+/// Fraction of the deepest overlap below which an overlap is held as other contacts are, so that nothing is pushed
 /// deeper into another shape.
 const SHALLOW_FRACTION: f64 = 0.1;
-/// The fraction kappa at which the speed asked for is halved.
+/// Fraction kappa at which the target speed is halved.
 const HALF_SPEED_OPENING: f64 = 0.05;
 /// Largest cost, in sweeps over its rows.
 const MAX_WORK: f64 = 200.0;
-/// Largest motion of a point in a step where joints close loops, m. It opens a loop by its square over the size of the
-/// loop, 1e-7 m, which is closed again to 1e-10 m. The second is the largest rotation, rad: stops are left along
+/// Largest motion of a point in a step where joints close loops, m, and largest rotation, rad. The motion opens a loop
+/// by its square over the size of the loop, 1e-7 m, which is closed again to 1e-10 m. The rotation leaves stops along
 /// tangents by its square.
 const MAX_MOVE_IN_LOOPS: f64 = 2e-4;
 const MAX_TURN: f64 = 0.02;
-/// A stop nearer than this, rad or m, has a row.
+/// Distance of a stop below which it has a row, rad or m.
 const STOP_MARGIN: f64 = 1e-6;
 
-/// The problem of the rows of overlaps and of what holds them, and the buffers to solve it.
+/// Constraint problem of the rows of overlaps and of the rows that hold, and the buffers to solve it.
 #[derive(Debug, Default)]
 pub(crate) struct Separation {
     problem: Problem,
@@ -64,13 +64,13 @@ pub(crate) struct Separation {
 }
 
 impl Island {
-    /// Removes a part of the penetration, after the substep has come to its end.
-    pub(crate) fn separate(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
+    /// Removes a part of the penetration, at the end of the substep.
+    pub(crate) fn separate_overlaps(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         let (problem, correction) = (&self.constraints.problem, &mut self.solver.correction);
         if !problem.correct_positions(correction, scheme) {
             return;
         }
-        // Contacts beyond the margin are unknown.
+        // Contacts beyond the search margin are unknown.
         let farthest = if parts.own_loop_joints.is_empty() { SEARCH_MARGIN } else { MAX_MOVE_IN_LOOPS };
         let limit = scheme.correction_speed.min(farthest / scheme.h);
         let review = correction.review(problem, scheme);
@@ -127,10 +127,10 @@ fn set_pseudo_velocities(parts: &mut IslandParts, whitened: &[f64]) -> [f64; 2] 
         tree.set_pseudo(&whitened[base..]);
         tree.fastest_point()
     });
-    each.fold([0.0; 2], larger)
+    each.fold([0.0; 2], component_max)
 }
 
-fn larger(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+fn component_max(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
     [one[0].max(other[0]), one[1].max(other[1])]
 }
 
@@ -174,7 +174,7 @@ impl Separation {
     }
 }
 
-/// Adds a row that moves at `target` at least or, if `low` is unbounded, at exactly that speed.
+/// Adds a row whose speed is at least `target`; exactly `target` if `low` is unbounded.
 fn add_row(problem: &mut Problem, columns: &[(f64, u32)], low: f64, target: f64, compliance: f64) {
     let start = problem.columns.len();
     problem.columns.extend(columns.iter().map(|&(y, _)| [y, 0.0, 0.0, 0.0]));
@@ -217,8 +217,8 @@ impl Tree {
     fn fastest_point(&mut self) -> [f64; 2] {
         let (topology, work) = (&self.topology, &mut self.work);
         if let (true, Some(&[x, y, z, a, b, c])) = (topology.links.len() == 1, work.pseudo.first_chunk::<6>()) {
-            let turn = length([a, b, c]);
-            return [length([x, y, z]) + turn * topology.reach[0], turn];
+            let turn = norm_of([a, b, c]);
+            return [norm_of([x, y, z]) + turn * topology.reach[0], turn];
         }
         let origin = work.links[0].middle;
         let mut fastest = [0.0; 2];
@@ -231,13 +231,13 @@ impl Tree {
             if link.body.is_some() {
                 let speed = motion.at(work.links[index].middle - origin).norm();
                 let turn = motion.angular().norm();
-                fastest = larger(fastest, [speed + turn * topology.reach[index], turn]);
+                fastest = component_max(fastest, [speed + turn * topology.reach[index], turn]);
             }
         }
         fastest
     }
 
-    /// The fraction of the pseudo-velocities that moves no axis beyond a stop in `h` seconds.
+    /// Largest fraction of the pseudo-velocities, 0 to 1, that moves no axis beyond a stop in `h` seconds.
     fn fraction_to_stops(&self, h: f64) -> f64 {
         let mut share = 1.0f64;
         let mut keep = |gap: f64, rate: f64| {
@@ -273,7 +273,7 @@ impl Tree {
 }
 
 impl Ball {
-    /// Distances to the stops that it comes near in `h` seconds at the rates of its tree, rad, and the rates of
+    /// Distances to the stops that the joint approaches in `h` seconds at the rates of its tree, rad, and the rates of
     /// separation, rad/s.
     fn stops_at(&self, turn: DQuat, rates: &[f64], h: f64) -> impl Iterator<Item = (f64, f64)> {
         let rates = DVec3::from_slice(&rates[self.dof..]) * self.sign;
@@ -282,6 +282,6 @@ impl Ball {
     }
 }
 
-fn length(vector: [f64; 3]) -> f64 {
+fn norm_of(vector: [f64; 3]) -> f64 {
     DVec3::from_array(vector).norm()
 }

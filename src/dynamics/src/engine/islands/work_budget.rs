@@ -1,4 +1,4 @@
-//! Work budget: what draws from the budget of a step, and how it is counted.
+//! Work budget: the costs of a step, how they are counted, and their limits.
 //!
 //! The unit is a sweep over the constraints of an island. Everything else counts by its multiplications: Newton
 //! iterations, eliminations of the homotopy, and the setup of an attempt (collision, equations of motion, rows). No
@@ -10,15 +10,16 @@
 //!           + passes after the first * (ROW_SETUP_SWEEPS + sweeps)
 //! ```
 //!
-//! The solves of an attempt may use half of the share of the remaining work that corresponds to its length. The other
-//! half is for attempts that may have to replace it. However short an attempt, its solves may use a twelfth of the
-//! unreserved work: where many things bounce, most attempts are short.
+//! The fair share of an attempt is the fraction of the remaining work that corresponds to its length. Its solves may
+//! use half of that. The other half is for attempts that may have to replace it. However short an attempt, its solves
+//! may use a twelfth of the unreserved work: where many things bounce, most attempts are short.
 //!
-//! When a step is divided, half of the share of the later parts is reserved while the earlier ones are made. They
-//! cannot use it, however often they are repeated; what they leave is there for the later parts. An island is no longer
-//! halved, and its impacts are no longer separate events, when the unreserved work is too small for two more attempts.
-//! When it is too small for a pass, the last pass counts. The budget is exceeded by one attempt per open level of
-//! division at most, about ten.
+//! When a step is divided, half of the fair share of the later parts is reserved during the earlier ones. These cannot
+//! use it, however often they are repeated; what they leave unused is available to the later parts.
+//!
+//! An island is no longer halved, and its impacts are no longer separate events, when the unreserved work does not
+//! cover two more attempts. When it does not cover a pass, the last pass is accepted. The budget is exceeded by at most
+//! one attempt for each open level of division, about ten.
 
 use crate::engine::{constraints::IslandParts, scheme::Scheme, solvers::problem::Problem, state::tree::Tree};
 
@@ -28,21 +29,21 @@ const ROW_SETUP_SWEEPS: f64 = 10.0;
 /// multiplications.
 const MULTIPLICATIONS_PER_LINK: f64 = 1500.0;
 const MULTIPLICATIONS_PER_CONTACT: f64 = 1500.0;
-/// Largest setup cost of an attempt, in sweeps, so that a robot of many links with few constraints may be divided as
-/// often as one with many.
+/// Largest setup cost of an attempt, in sweeps. It allows a robot of many links with few constraints to be divided as
+/// often as one with many constraints.
 const MAX_SETUP_SWEEPS: f64 = 20.0;
-/// Sweeps that every attempt may make while there is work: enough for an easy problem.
+/// Number of sweeps that every attempt may make while there is work: enough for an easy problem.
 const MIN_SWEEPS: f64 = 8.0;
 /// Least cost of an attempt with a full setup, in sweeps.
 const MIN_ATTEMPT_WORK: f64 = MAX_SETUP_SWEEPS + MIN_SWEEPS;
-/// Attempts that an impact takes: flights to it, the blow, what follows.
+/// Number of attempts that an impact takes: motion up to it, the impact itself, and what follows.
 const ATTEMPTS_PER_IMPACT: f64 = 6.0;
-/// Work that the passes of every attempt may use while there is work, in sweeps: four easy ones.
+/// Work that the passes of every attempt may use while there is work, in sweeps: four easy passes.
 const MIN_PASS_WORK: f64 = 100.0;
-/// Fraction of the share of its length that the solves of an attempt may use, and that is reserved for a later part.
+/// Fractions of the fair share of a part: what the solves of an attempt may use, and what is reserved for a later part.
 const ATTEMPT_FRACTION: f64 = 0.5;
 const RESERVED_FRACTION: f64 = 0.5;
-/// Fraction of all remaining work that a blow may use, and an attempt however short: a step may have many.
+/// Fraction of all remaining work that an impact may use, and any attempt however short: a step may have many.
 const MIN_FRACTION: f64 = 1.0 / 12.0;
 
 /// Work of an attempt at a substep of an island, in sweeps.
@@ -60,11 +61,11 @@ pub(crate) struct WorkBudget {
 
 impl WorkBudget {
     /// Starts an attempt at an island whose rows are set up.
-    pub(crate) fn begin(parts: &IslandParts, scheme: &Scheme, problem: &Problem) -> Self {
+    pub(crate) fn start_attempt(parts: &IslandParts, scheme: &Scheme, problem: &Problem) -> Self {
         let before = parts.trees.iter().map(|tree| tree.work.used_work).fold(0.0, f64::max);
         let left = (scheme.budget - before).max(0.0);
         let own = parts.trees.iter().map(|tree| tree.remaining_work(scheme.budget)).fold(left, f64::min);
-        // A blow takes no time, so no share corresponds to its length.
+        // An impact takes no time, so it has no fair share.
         let falls_to_it = if scheme.is_impact_instant {
             MIN_FRACTION * left
         } else {
@@ -76,7 +77,7 @@ impl WorkBudget {
             MULTIPLICATIONS_PER_LINK * links as f64 + MULTIPLICATIONS_PER_CONTACT * parts.own_contacts.len() as f64;
         Self {
             before,
-            // Without rows there is no sweep to compare with, so the largest setup cost counts.
+            // Without rows there is no sweep to compare with, so the largest setup cost is used.
             spent: MAX_SETUP_SWEEPS.min(ROW_SETUP_SWEEPS + beside / problem.sweep_cost()),
             sweeps: share.min(own).max(MIN_SWEEPS.min(left)),
             passes: (2.0 * share).max(MIN_PASS_WORK).min(own),
@@ -96,7 +97,7 @@ impl WorkBudget {
         self.swept
     }
 
-    /// Whether the budget allows another pass.
+    /// True if the budget allows another pass.
     pub(crate) fn can_retry(&self) -> bool {
         self.spent + ROW_SETUP_SWEEPS < self.passes
     }
@@ -107,25 +108,25 @@ impl WorkBudget {
     }
 
     /// Stores the cost of the attempt in its trees.
-    pub(crate) fn end(&self, parts: &mut IslandParts) {
+    pub(crate) fn store_cost(&self, parts: &mut IslandParts) {
         parts.trees.iter_mut().for_each(|tree| tree.work.used_work = self.before + self.spent);
     }
 }
 
-/// Work that the separation of overlaps may use after the solves, up to `most`, in sweeps.
+/// Largest work for the separation of overlaps after the solves, in sweeps, at most `most`.
 pub(crate) fn separation_work(parts: &IslandParts, scheme: &Scheme, most: f64) -> f64 {
     let own = parts.trees.iter().map(|tree| tree.remaining_work(scheme.budget)).fold(scheme.budget, f64::min);
     most.min(MIN_FRACTION * own)
 }
 
 impl Scheme {
-    /// Whether the budget allows to repeat a substep of this tree in two halves.
+    /// True if the budget allows to repeat a substep of this tree in two halves.
     pub(crate) fn can_split(&self, tree: &Tree) -> bool {
         let falls_to_it = (self.budget - tree.work.used_work) * self.budget_fraction;
         falls_to_it.min(tree.remaining_work(self.budget)) >= 2.0 * MIN_ATTEMPT_WORK
     }
 
-    /// Whether the budget allows an impact of this tree as an event of its own.
+    /// True if the budget allows an impact of this tree as a separate event.
     pub(crate) fn can_split_at_impact(&self, tree: &Tree) -> bool {
         tree.remaining_work(self.budget) >= ATTEMPTS_PER_IMPACT * MIN_ATTEMPT_WORK
     }
@@ -137,7 +138,7 @@ impl Tree {
         (budget - self.work.used_work - self.work.reserved_work).max(0.0)
     }
 
-    /// Reserves work for later parts, which correspond to the fraction `share` of it.
+    /// Reserves work for later parts, whose fair share is the fraction `share` of the remaining work.
     pub(crate) fn reserve_work(&mut self, budget: f64, share: f64) {
         let reserved_work = self.work.reserved_work + RESERVED_FRACTION * share * self.remaining_work(budget);
         self.work.reserved_stack.push(std::mem::replace(&mut self.work.reserved_work, reserved_work));
@@ -156,12 +157,13 @@ mod tests {
     use super::*;
 
     const BUDGET: f64 = 6000.0;
-    /// Parts as short as a joint that turns fast may want, with the halvings that guards may want of each.
+    /// Levels of division that a fast joint may need, together with the halvings that step checks may need in each
+    /// part.
     const HALVINGS: u32 = 11;
 
-    /// Attempts that are all rejected and cost all they may, some of them `least` however short they are: that at a
-    /// part of a step, to which `fair` falls of all that is left, and those at its halves. Returns the least part of
-    /// what fell to the second halves that was there when they began.
+    /// Simulates attempts that are all rejected and cost as much as they may, some of them `least` however short: at a
+    /// part of a step with the fair share `fair`, and then at its halves. Returns the smallest available fraction of
+    /// the fair share of a second half when it started.
     fn attempt(tree: &mut Tree, fair: f64, halvings: u32, least: f64) -> f64 {
         let (left, own) = ((BUDGET - tree.work.used_work).max(0.0), tree.remaining_work(BUDGET));
         // Its passes may cost twice what its solves may.
@@ -179,9 +181,9 @@ mod tests {
         there.min(first).min(second)
     }
 
-    /// Where every attempt is rejected and costs all it may, each part still starts with half of what fell to its
-    /// length, but for an attempt that is open when nothing is left for it, and all together cost nearly all of the
-    /// work and no more. Before anything was reserved, some had a ninth.
+    /// Even if every attempt is rejected and costs as much as it may, each part starts with half of its fair share,
+    /// except for an attempt that is open when nothing is left. All together use nearly all of the work, and no more.
+    /// Before work was reserved, some parts had a ninth.
     #[test]
     fn no_part_starts_with_less_than_its_share() {
         for least in [0.0, MIN_PASS_WORK] {
@@ -193,7 +195,7 @@ mod tests {
         }
     }
 
-    /// What the first half does not spend is there for the second.
+    /// Work that the first half does not use is available to the second.
     #[test]
     fn unspent_work_carries_over() {
         let mut tree = Tree::default();

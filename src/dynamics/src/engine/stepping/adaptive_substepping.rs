@@ -69,7 +69,7 @@ pub(crate) struct RetryGroups {
 
 impl RetryGroups {
     /// Groups the trees that move.
-    pub(crate) fn find(&mut self, trees: &[Tree], collider: &Collider, loop_joints: &[LoopJoint]) {
+    pub(crate) fn group_trees(&mut self, trees: &[Tree], collider: &Collider, loop_joints: &[LoopJoint]) {
         self.parent.clear();
         self.parent.extend(0..trees.len());
         self.pending.clear();
@@ -155,7 +155,7 @@ impl RetryGroups {
         collider: &Collider,
         scheme: &Scheme,
     ) {
-        for island in islands.all() {
+        for island in islands.islands() {
             let first = island.trees()[0];
             if !island.options.accept_unconverged
                 && !self.rejects(first)
@@ -173,7 +173,7 @@ impl Dynamics {
         self.set_substep(substep);
         self.predict();
         let mut groups = std::mem::take(&mut self.groups);
-        groups.find(&self.trees, &self.collider, &self.loop_joints);
+        groups.group_trees(&self.trees, &self.collider, &self.loop_joints);
         self.defer_to_impact(&groups, substep);
         let is_free =
             |tree: usize| self.islands.may_use_gauss(tree, &self.trees, &self.collider.contacts, &self.scheme);
@@ -187,7 +187,7 @@ impl Dynamics {
         self.solve_islands(&groups, last);
         let far =
             |&tree: &usize| self.checks.required_halvings(tree, self.trees[tree].work.is_complete) > substep.halvings;
-        for island in self.islands.all_mut() {
+        for island in self.islands.islands_mut() {
             island.outcome.rotation_too_large = island.trees().iter().any(far);
             island.outcome.budget_exhausted |= island.outcome.rotation_too_large;
         }
@@ -207,7 +207,7 @@ impl Dynamics {
             self.set_substep(substep);
             // The islands of its last part may be only some of them.
             // Those of its last part may be some of them only.
-            self.islands.find(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
+            self.islands.group_trees(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
         }
     }
 

@@ -275,7 +275,7 @@ impl Dynamics {
             self.set_substep(Substep { h: flight, ..next });
             self.predict();
             let mut groups = std::mem::take(&mut self.groups);
-            groups.find(&self.trees, &self.collider, &self.loop_joints);
+            groups.group_trees(&self.trees, &self.collider, &self.loop_joints);
             self.defer_to_impact(&groups, Substep { h: flight, ..next });
             self.solve_islands(&groups, false);
             self.groups = groups;
@@ -300,7 +300,7 @@ impl Dynamics {
             self.set_substep(Substep { h: BLOW_DURATION, ..next });
             self.predict();
             let mut groups = std::mem::take(&mut self.groups);
-            groups.find(&self.trees, &self.collider, &self.loop_joints);
+            groups.group_trees(&self.trees, &self.collider, &self.loop_joints);
             let strikes = self.select_blow(most);
             if strikes {
                 self.solve_islands(&groups, true);

@@ -36,7 +36,7 @@ impl Dynamics {
             return;
         }
         let islands = std::mem::take(&mut self.islands);
-        islands.all().iter().for_each(|island| self.fall_asleep_together(island.trees()));
+        islands.islands().iter().for_each(|island| self.fall_asleep_together(island.trees()));
         (0..self.trees.len())
             .filter(|&tree| islands.is_free_body(tree))
             .for_each(|tree| self.fall_asleep_together(&[tree]));

@@ -118,14 +118,14 @@ impl Dynamics {
         for loop_joint in &mut self.loop_joints {
             loop_joint.set_place(&self.trees);
         }
-        self.islands.find(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
+        self.islands.group_trees(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
     }
 
     /// Makes the substep count for all trees that are not rejected: warm starts, energy, loads, contacts and events.
     pub(crate) fn commit_substep(&mut self, groups: &RetryGroups, depth: u32) {
         let share = self.scheme.time_fraction;
         let accepted = |island: &&Island| !groups.rejects(island.trees()[0]);
-        for island in self.islands.all().iter().filter(accepted) {
+        for island in self.islands.islands().iter().filter(accepted) {
             let Collider { contacts, soil, .. } = &mut self.collider;
             island.write_back(contacts, soil, &mut self.loop_joints, &self.scheme);
             energy_bound::bound_accumulated_gain(
@@ -152,7 +152,7 @@ impl Dynamics {
         self.add_contacts(groups, depth);
         let counts = |tree: usize| !groups.rejects(tree);
         let contacts = &self.collider.contacts;
-        self.checks.after_substep(self.islands.all().iter().filter(accepted), &self.trees, contacts, counts);
+        self.checks.after_substep(self.islands.islands().iter().filter(accepted), &self.trees, contacts, counts);
     }
 
     /// Runs `work` on every tree that is awake, on all threads.
