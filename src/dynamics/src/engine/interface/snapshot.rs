@@ -108,7 +108,7 @@ impl Dynamics {
             (loop_joint.motors, loop_joint.coordinates) = (saved.motors, saved.coordinates);
             (loop_joint.power_means, loop_joint.impulses) = (saved.power_means, saved.impulses);
         }
-        self.checks.restore(saved.check_memory);
+        self.checks.restore_memory(saved.check_memory);
         self.loop_joints.iter_mut().for_each(|loop_joint| loop_joint.set_place(&self.trees));
         for (wrench, [force, torque]) in self.wrenches.iter_mut().zip(saved.wrenches) {
             *wrench = Wrench { force, torque };

@@ -1,10 +1,9 @@
-//! Adaptive substepping: a substep that fails a check is repeated in halves, and these in halves again, while the rest
-//! of the world waits. Where something bounces, the step is divided at the impact
-//! ([`crate::engine::stepping::impacts`]).
+//! Adaptive substepping: a substep that fails a check is repeated in halves, and these again in halves, while the rest
+//! of the world is suspended. A step with a bounce is divided at the impact ([`crate::engine::stepping::impacts`]).
 //!
-//! What is repeated together is a group: trees whose bounding boxes meet, or that loop joints connect. Whatever a tree
-//! might touch in its substeps is in its group, so nothing else has to go back. A group in which a joint turns fast is
-//! divided at once.
+//! A group is the unit of repetition: trees whose bounding boxes overlap, or that loop joints connect. Everything that
+//! a tree might touch in its substeps is in its group, so nothing else has to be restored. A group in which a joint
+//! turns fast is divided at once.
 
 use super::{step_validation::StepChecks, world::Dynamics};
 use crate::engine::{
@@ -27,7 +26,7 @@ pub(crate) struct Substep {
     /// Number of halvings, and of impacts that divided the step before.
     pub(crate) halvings: u32,
     pub(crate) impact_count: u32,
-    /// True if it ends where something is about to bounce, and nothing bounces before.
+    /// True if it ends at an impact, and no impact occurs before.
     pub(crate) ends_at_impact: bool,
 }
 
@@ -42,7 +41,7 @@ impl Substep {
         [first, Self { left: self.left - first.h, ..first }]
     }
 
-    /// Fraction of the remaining work that corresponds to its length.
+    /// Fair share of the remaining work: its length over the rest of the step.
     fn budget_fraction(self) -> f64 {
         (self.h / self.left).min(1.0)
     }
@@ -58,12 +57,12 @@ impl Substep {
 pub(crate) struct RetryGroups {
     /// Union-find over the trees.
     parent: Vec<usize>,
-    /// Of each root, what its group has to repeat.
+    /// For each root, the repetition that its group needs.
     pending: Vec<Pending>,
-    /// Of each root, the number of trees in its group, and whether it has loop joints.
+    /// For each root, the number of trees in its group, and whether it has loop joints.
     size: Vec<usize>,
     has_loops: Vec<bool>,
-    /// Of each root, the most work spent on a tree of its group, in sweeps.
+    /// For each root, the largest work used for a tree of its group, in sweeps.
     used_work: Vec<f64>,
 }
 
@@ -77,11 +76,11 @@ impl RetryGroups {
         let ties = loop_joints.iter().map(|loop_joint| (loop_joint.a.tree, loop_joint.b.tree));
         for (a, b) in collider.near_tree_pairs().chain(ties) {
             if trees[a].is_awake() && trees[b].is_awake() {
-                let (a, b) = (self.root(a), self.root(b));
+                let (a, b) = (self.find_root(a), self.find_root(b));
                 self.parent[a.max(b)] = a.min(b);
             }
         }
-        (0..trees.len()).for_each(|tree| self.parent[tree] = self.root(tree));
+        (0..trees.len()).for_each(|tree| self.parent[tree] = self.find_root(tree));
         self.size.clear();
         self.size.resize(trees.len(), 0);
         self.parent.iter().for_each(|&root| self.size[root] += 1);
@@ -94,7 +93,8 @@ impl RetryGroups {
         }
     }
 
-    /// Trees that are repeated together share their work: an attempt at one island is an attempt at all of them.
+    /// Sets the used work of the trees of each rejected group to the largest among them: an attempt at one island is an
+    /// attempt at all of them.
     fn share_used_work(&mut self, trees: &mut [Tree]) {
         self.used_work.clear();
         self.used_work.resize(trees.len(), 0.0);
@@ -103,13 +103,13 @@ impl RetryGroups {
             *spent = spent.max(tree.work.used_work);
         }
         for index in 0..trees.len() {
-            if self.rejects(index) && trees[index].is_awake() {
+            if self.is_rejected(index) && trees[index].is_awake() {
                 trees[index].work.used_work = self.used_work[self.parent[index]];
             }
         }
     }
 
-    fn root(&mut self, mut tree: usize) -> usize {
+    fn find_root(&mut self, mut tree: usize) -> usize {
         while self.parent[tree] != tree {
             self.parent[tree] = self.parent[self.parent[tree]];
             tree = self.parent[tree];
@@ -123,22 +123,22 @@ impl RetryGroups {
     }
 
     /// Number of trees of a group.
-    pub(crate) fn size(&self, group: usize) -> usize {
+    pub(crate) fn group_size(&self, group: usize) -> usize {
         self.size[group]
     }
 
-    /// Whether a group has loop joints.
+    /// True if a group has loop joints.
     pub(crate) fn has_loops(&self, group: usize) -> bool {
         self.has_loops[group]
     }
 
     /// Marks a group for repetition.
-    pub(crate) fn reject(&mut self, group: usize, pending: Pending) {
+    pub(crate) fn reject_group(&mut self, group: usize, pending: Pending) {
         self.pending[group] = pending;
     }
 
-    /// Whether a tree is repeated.
-    pub(crate) fn rejects(&self, tree: usize) -> bool {
+    /// True if the group of a tree is rejected.
+    pub(crate) fn is_rejected(&self, tree: usize) -> bool {
         self.pending[self.parent[tree]] != Pending::Nothing
     }
 
@@ -158,17 +158,17 @@ impl RetryGroups {
         for island in islands.islands() {
             let first = island.trees()[0];
             if !island.options.accept_unconverged
-                && !self.rejects(first)
+                && !self.is_rejected(first)
                 && checks.rejects_island(island, trees, &collider.contacts, scheme)
             {
-                self.reject(self.group_of(first), Pending::TwoHalves);
+                self.reject_group(self.group_of(first), Pending::TwoHalves);
             }
         }
     }
 }
 
 impl Dynamics {
-    /// Makes a substep with everything that does not wait. What is rejected is repeated in parts.
+    /// Makes a substep with all trees that are not suspended. Rejected groups are repeated in parts.
     pub(crate) fn advance_substep(&mut self, substep: Substep) {
         self.set_substep(substep);
         self.predict();
@@ -182,7 +182,7 @@ impl Dynamics {
         let turning = turning.filter(|&tree| self.checks.required_halvings(tree, is_free(tree)) > substep.halvings);
         let turning = turning.filter(|&tree| self.trees[tree].is_awake());
         let turning = turning.filter(|&tree| self.scheme.can_split(&self.trees[tree]));
-        turning.for_each(|tree| groups.reject(groups.group_of(tree), Pending::TwoHalves));
+        turning.for_each(|tree| groups.reject_group(groups.group_of(tree), Pending::TwoHalves));
         let last = substep.halvings >= self.checks.max_required_halvings() + MAX_HALVINGS;
         self.solve_islands(&groups, last);
         let far =
@@ -205,13 +205,12 @@ impl Dynamics {
         if divided {
             self.repeat_rejected(substep);
             self.set_substep(substep);
-            // The islands of its last part may be only some of them.
-            // Those of its last part may be some of them only.
+            // The islands of the last part may be only some of them.
             self.islands.group_trees(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
         }
     }
 
-    /// Makes the first part of the rest of a step. Work is reserved for what follows, if anything does.
+    /// Makes the first part of the rest of a step. Work is reserved for the following parts, if there are any.
     pub(crate) fn advance_with_reserve(&mut self, substep: Substep) {
         if substep.h >= substep.left {
             return self.advance_substep(substep);
@@ -221,11 +220,11 @@ impl Dynamics {
         self.release_work();
     }
 
-    /// Repeats what was rejected: all that is halved together, and each group with an impact alone, because impacts
-    /// have their own times.
+    /// Repeats the rejected groups: all groups to be halved together, and each group with an impact alone, because
+    /// impacts have their own times.
     fn repeat_rejected(&mut self, substep: Substep) {
         let depth = substep.refinement_level();
-        if self.resume(depth, |pending| pending == Pending::TwoHalves) {
+        if self.resume_trees(depth, |pending| pending == Pending::TwoHalves) {
             self.scale_impulses(0.5);
             let [first, second] = substep.halves();
             self.reserve_work(0.5);
@@ -238,33 +237,33 @@ impl Dynamics {
         for group in 0..self.trees.len() {
             if let Pending::Impact { after, group: own } = self.trees[group].work.pending
                 && own == group
-                && self.resume(depth, |pending| pending == Pending::Impact { after, group })
+                && self.resume_trees(depth, |pending| pending == Pending::Impact { after, group })
             {
                 self.step_through_impact(substep, after);
                 self.suspend_moving(depth);
             }
         }
-        self.resume(depth, |pending| pending == Pending::Nothing);
+        self.resume_trees(depth, |pending| pending == Pending::Nothing);
     }
 
-    /// Restores the start of the substep for what was rejected, and suspends all trees.
+    /// Restores the start of the substep for the rejected groups, and suspends all trees.
     fn restore_rejected(&mut self, groups: &RetryGroups, depth: u32) {
         for (index, tree) in self.trees.iter_mut().enumerate().filter(|(_, tree)| tree.is_awake()) {
             tree.work.suspended_level = Some(depth);
             tree.work.pending = groups.pending[groups.group_of(index)];
-            if groups.rejects(index) {
+            if groups.is_rejected(index) {
                 tree.restore_start();
             }
         }
     }
 
-    /// Suspends all trees that move.
+    /// Suspends all awake trees.
     fn suspend_moving(&mut self, depth: u32) {
         self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.work.suspended_level = Some(depth));
     }
 
-    /// Resumes some of the suspended trees. False if there are none.
-    fn resume(&mut self, depth: u32, which: impl Fn(Pending) -> bool) -> bool {
+    /// Resumes the suspended trees selected by `which`. Returns false if there are none.
+    fn resume_trees(&mut self, depth: u32, which: impl Fn(Pending) -> bool) -> bool {
         let waiting = self.trees.iter_mut().filter(|tree| tree.work.suspended_level == Some(depth));
         let mut any = false;
         for tree in waiting.filter(|tree| which(tree.work.pending)) {
@@ -300,13 +299,13 @@ impl Dynamics {
         }
     }
 
-    /// Reserves work of all moving trees for what follows, which corresponds to the fraction `share` of it.
+    /// Reserves work of all awake trees for later parts, whose fair share is the fraction `share`.
     pub(super) fn reserve_work(&mut self, share: f64) {
         let budget = self.scheme.budget;
         self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.reserve_work(budget, share));
     }
 
-    /// Releases the last reservation.
+    /// Releases the last reservation of all awake trees.
     pub(super) fn release_work(&mut self) {
         self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(Tree::release_work);
     }

@@ -1,24 +1,26 @@
-//! Impacts: what bounces turns at the surface, at the time when it gets there.
+//! Impacts: bodies bounce at the surface, at the time when they reach it.
 //!
-//! Rigid surfaces with restitution that approach faster than [`BOUNCE_SPEED`] are deferred: they take no part in a
-//! substep. Where they would cross within it, their group repeats the substep in three parts: the flight to the first
-//! impact, the blow, and the rest of the substep, in which there may be more impacts.
+//! Contacts of rigid surfaces with restitution that approach faster than [`BOUNCE_SPEED`] are deferred: a substep
+//! ignores them. If they would cross within the substep, their group repeats it in three parts: the motion to the first
+//! impact, the impact, and the rest of the substep, in which there may be more impacts.
 //!
 //! ```text
-//! gap(q(t)) = 0        q(t): along the attempt at the whole substep, then along flights of length t themselves
-//! M (v' - v) = Jᵀ p    u_n' = -e u_n where a surface bounces, u_n' >= 0 where another touches; Coulomb's law for the tangents
+//! gap(q(t)) = 0 q(t): along the attempt at the whole substep, then along motions of length t themselves
+//! M (v' - v) = Jᵀ p u_n' = -e u_n where a surface bounces, u_n' >= 0 where another touches; Coulomb's law for the
+//! tangents
 //! ```
 //!
-//! The blow is the scheme's own substep, so short ([`BLOW_DURATION`]) that forces have no effect. All contact laws hold
-//! in it, its impulses count in the means of the step, and its energy is balanced like any other. Slower contacts, and
-//! impacts beyond the number that a step may have, are left to the scheme, which solves for contacts over the substep
-//! as a whole.
+//! The impact is a substep of the scheme itself, so short ([`BLOW_DURATION`]) that forces have no effect. All contact
+//! laws hold in it, its impulses count in the means of the step, and its energy is balanced like any other. Slower
+//! contacts, and impacts beyond the permitted number in a step, are left to the scheme, which solves for contacts over
+//! the substep as a whole.
 //!
 //! **Several at the same instant.** By the law `sequential` the pair that approaches fastest bounces alone, then the
-//! next, until none approaches. A shock passes through touching bodies as if they were a hair apart, as in Newton's
+//! next, until none approaches. A shock passes through touching bodies as if they were slightly apart, as in Newton's
 //! cradle. Pairs that approach equally fast bounce together, so symmetry is kept and the order of bodies does not
-//! matter. The contact points of one pair are one blow. Each blow keeps momentum and gains no energy, so their sequence
-//! does too. By the law `newton` all pairs are solved at once. Contacts without restitution hold in every blow.
+//! matter. All contact points of a pair bounce together. Each such blow keeps momentum and gains no energy, so their
+//! sequence does too. By the law `newton` all pairs are solved at once. Contacts without restitution hold in every
+//! blow.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -36,34 +38,34 @@ use crate::{
     },
 };
 
-/// How long a blow takes, s: weight adds 1e-11 m/s in it, and what comes at 100 m/s moves on by 1e-10 m.
+/// Duration of a blow, s: gravity adds 1e-11 m/s in it, and a body at 100 m/s moves by 1e-10 m.
 const BLOW_DURATION: f64 = 1e-12;
-/// An impact has been found to this, s: what comes at 1 m/s is then nearer to the surface than rounding at some hundred
-/// metres.
+/// Error allowed for the time of an impact, s: a body at 1 m/s is then nearer to the surface than the rounding of
+/// coordinates of some hundred metres.
 const TIME_TOLERANCE: f64 = 1e-13;
-/// An impact so near to the end of a step, as a share of it, is left to the next.
+/// Distance of an impact from the end of a substep, as a fraction of it, within which it is left to the next substep.
 const END_FRACTION: f64 = 1e-9;
-/// Largest number of iterations that locate an impact in time. Three suffice as a rule; bisection alone takes 50.
+/// Largest number of iterations that locate an impact in time. Usually three suffice; bisection alone takes 50.
 const MAX_LOCATE_ITERATIONS: usize = 60;
-/// Largest number of iterations for the length of a flight whose motion has no closed form. Each iteration squares the
-/// error.
+/// Largest number of iterations for the duration of a motion without a closed form. Each iteration squares the error.
 const MAX_FLIGHT_ITERATIONS: usize = 4;
-/// Impacts and blows that a group may have in a step: at most so many, so many for each of its trees in all, and so
-/// many in any case. The rest of the step is then made as a whole.
+/// Limits of the number of impacts and blows of a group in a step: an upper limit, a limit that falls with the number
+/// of its trees (this number over the number of trees), and a lower limit. After that, the rest of the step is made as
+/// a whole.
 const MAX_IMPACTS: usize = 64;
 const IMPACTS_TIMES_TREES: usize = 600;
 const MIN_IMPACTS: usize = 8;
-/// Pairs that approach by less than this part more slowly than the fastest bounce with it: the error of blows that were
-/// solved before.
+/// Relative difference to the fastest approach speed within which pairs bounce together: the error of blows solved
+/// before.
 const SIMULTANEOUS_FRACTION: f64 = 1e-6;
 
-/// What the search for impacts needs.
+/// State of the search for impacts.
 #[derive(Debug)]
 pub(crate) struct Impacts {
     law: ImpactLaw,
-    /// Of each tree, whether it touches something that it does not bounce off.
+    /// For each tree, true if it touches something that it does not bounce off.
     supported: Vec<bool>,
-    /// The group and the key of each pair of shapes that may meet in this substep.
+    /// Group and key of each pair of shapes that may meet in this substep.
     candidates: Vec<(usize, u64)>,
 }
 
@@ -79,14 +81,14 @@ fn max_impacts(trees: usize) -> usize {
 }
 
 impl RetryGroups {
-    /// The group of a contact that moves.
+    /// Group of a contact; `None` if neither side is awake.
     fn group_of_contact(&self, contact: &Contact, trees: &[Tree]) -> Option<usize> {
         contact.sides().map(|side| side.tree).find(|&tree| trees[tree].is_awake()).map(|tree| self.group_of(tree))
     }
 }
 
-/// Whether a side of a contact moves in this substep.
-fn moves(contact: &Contact, trees: &[Tree]) -> bool {
+/// True if a side of a contact moves in this substep.
+fn involves_awake(contact: &Contact, trees: &[Tree]) -> bool {
     contact.sides().any(|side| trees[side.tree].is_awake())
 }
 
@@ -104,9 +106,9 @@ fn approach_speed(contact: &Contact, trees: &[Tree]) -> f64 {
     -contact.normal.dot(relative)
 }
 
-/// Whether the contact is left to an impact. Its surfaces approach fast enough to bounce, now or after single bodies
-/// have fallen through the gap; or they separate so fast that nothing brings them back within the substep; or they turn
-/// back before they meet.
+/// True if the contact is left to an impact. Then its surfaces approach fast enough to bounce, now or after single
+/// bodies have fallen through the gap; or they separate so fast that nothing brings them back within the substep; or
+/// they turn back before they meet.
 fn leaves_to_impact(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
     let speed = approach_speed(contact, trees);
     let falls = |side: LinkAddress| trees[side.tree].is_single_body();
@@ -122,8 +124,8 @@ fn leaves_to_impact(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -
 }
 
 impl Dynamics {
-    /// Defers the contacts that are going to bounce, and records which pairs may meet within this substep. After the
-    /// prediction.
+    /// Defers the contacts that are going to bounce, and records the pairs that may meet within this substep. To be
+    /// called after the prediction.
     pub(crate) fn defer_to_impact(&mut self, groups: &RetryGroups, substep: Substep) {
         self.impacts.candidates.clear();
         if !self.collider.contacts.iter().chain(&self.collider.old).any(Contact::bounces) {
@@ -132,7 +134,7 @@ impl Dynamics {
         let (trees, h, gravity) = (&self.trees, substep.h, self.scheme.gravity.norm());
         let flying = |contact: &Contact| {
             let group = groups.group_of_contact(contact, trees).filter(|_| contact.bounces())?;
-            let spent = trees[group].work.impact_count >= max_impacts(groups.size(group))
+            let spent = trees[group].work.impact_count >= max_impacts(groups.group_size(group))
                 || !self.scheme.can_split_at_impact(&trees[group]);
             (!spent && !groups.has_loops(group)).then_some(group)
         };
@@ -147,15 +149,14 @@ impl Dynamics {
         }
         for contact in self.collider.contacts.iter_mut().filter(|contact| contact.deferred) {
             let speed = approach_speed(contact, trees);
-            // A supported body does not surely gain speed.
+            // A supported body may not gain speed.
             contact.deferred = speed.abs() > BOUNCE_SPEED || !contact.sides().any(|side| supported[side.tree]);
             let way = 0.5 * h * (speed.max(1.5 * speed) + gravity * h);
             if contact.deferred && contact.gap < way {
                 candidates.extend(flying(contact).map(|group| (group, contact.key)));
             }
         }
-        // A body that is through before the midpoint may not be in sight there.
-        // What is through before the middle of the step may not be in sight there.
+        // A pair that meets before the midpoint may be out of the search's sight there.
         for contact in &self.collider.old {
             let Some(group) = flying(contact) else { continue };
             let speed = approach_speed(contact, trees);
@@ -167,7 +168,7 @@ impl Dynamics {
         candidates.dedup();
     }
 
-    /// Rejects the groups with an impact within the substep just made.
+    /// Rejects the groups with an impact within the last attempt at the substep.
     pub(crate) fn find_impacts(&mut self, groups: &mut RetryGroups, substep: Substep) {
         if substep.ends_at_impact {
             return;
@@ -175,9 +176,9 @@ impl Dynamics {
         let candidates = std::mem::take(&mut self.impacts.candidates);
         for own in candidates.chunk_by(|one, other| one.0 == other.0) {
             let group = own[0].0;
-            if !groups.rejects(group) {
+            if !groups.is_rejected(group) {
                 let after = self.locate_impact(groups, own, substep.h);
-                groups.reject(group, Pending::Impact { after, group });
+                groups.reject_group(group, Pending::Impact { after, group });
             }
         }
         self.impacts.candidates = candidates;
@@ -201,7 +202,7 @@ impl Dynamics {
                     self.trees[tree].update_kinematics(self.scheme.gravity);
                 }
             }
-            let ahead = self.first_arrival(candidates, h);
+            let ahead = self.first_contact_time(candidates, h);
             let next = t + ahead;
             if ahead.abs() <= TIME_TOLERANCE || next <= 0.0 {
                 return next.clamp(0.0, h);
@@ -219,14 +220,14 @@ impl Dynamics {
         t
     }
 
-    /// The earliest of their arrivals, s.
-    fn first_arrival(&mut self, candidates: &[(usize, u64)], h: f64) -> f64 {
+    /// Time until the first of these pairs touches, s.
+    fn first_contact_time(&mut self, candidates: &[(usize, u64)], h: f64) -> f64 {
         let (collider, trees) = (&mut self.collider, &self.trees);
         let arrivals = candidates.iter().map(|&(_, key)| collider.time_to_contact(key, trees, h, 0.5 * BOUNCE_SPEED));
         arrivals.fold(f64::INFINITY, f64::min)
     }
 
-    /// Makes a substep with the one group that does not wait, in which something bounces after `after` seconds.
+    /// Makes a substep with the one group that is not suspended, in which something bounces after `after` seconds.
     pub(crate) fn step_through_impact(&mut self, substep: Substep, after: f64) {
         let next = Substep { impact_count: substep.impact_count + 1, ..substep };
         if after >= substep.h * (1.0 - END_FRACTION) {
@@ -236,7 +237,6 @@ impl Dynamics {
         self.reserve_work(1.0 - after / substep.h);
         if after > BLOW_DURATION {
             self.scale_impulses(after / last);
-            // The middle of the blow is the time of the impact.
             // The middle of the blow is the time of the impact.
             (flight, last) = (self.refine_flight(next, after, substep.h) - 0.5 * BLOW_DURATION, after);
         }
@@ -262,12 +262,12 @@ impl Dynamics {
         self.scale_impulses(substep.h / last);
     }
 
-    /// The length of the flight to an impact that was found along the path of a longer one. Free fall takes the same
-    /// path. Where joints and contacts hold, flights are made until one ends at the impact.
+    /// Duration of the motion to an impact that was found along the path of a longer substep, s. Free fall takes the
+    /// same path. Where joints and contacts hold, motions are repeated until one ends at the impact.
     fn refine_flight(&mut self, next: Substep, mut flight: f64, most: f64) -> f64 {
         let held =
             |tree: &Tree| tree.is_awake() && (tree.topology.links.len() > 1 || !tree.work.external_wrenches.is_empty());
-        let holds = |contact: &Contact| !contact.deferred && moves(contact, &self.trees);
+        let holds = |contact: &Contact| !contact.deferred && involves_awake(contact, &self.trees);
         if flight >= most || !self.trees.iter().any(held) && !self.collider.contacts.iter().any(holds) {
             return flight;
         }
@@ -280,7 +280,7 @@ impl Dynamics {
             self.solve_islands(&groups, false);
             self.groups = groups;
             let candidates = std::mem::take(&mut self.impacts.candidates);
-            let ahead = self.first_arrival(&candidates, flight);
+            let ahead = self.first_contact_time(&candidates, flight);
             self.impacts.candidates = candidates;
             self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(Tree::restore_start);
             if !ahead.is_finite() || ahead.abs() <= TIME_TOLERANCE {
@@ -317,22 +317,21 @@ impl Dynamics {
             }
         }
         (self.scheme.is_impact_instant, self.scheme.correction) = (false, correction);
-        // The impulses of a blow are no warm start, and what was hit may go anywhere.
-        // Nothing that follows starts from the impulses of a blow, and what was hit may go anywhere.
+        // The impulses of a blow are no warm start, and bodies may go anywhere after it.
         let trees = &self.trees;
-        let struck = self.collider.contacts.iter_mut().filter(|contact| moves(contact, trees));
+        let struck = self.collider.contacts.iter_mut().filter(|contact| involves_awake(contact, trees));
         struck.for_each(|contact| contact.scale_impulses(0.0));
         self.collider.find_contacts(&self.trees, self.model.timestep);
         seconds
     }
 
-    /// Defers what takes no part in the next blow of the group that does not wait. False if nothing strikes. After the
-    /// largest number of impacts, or without work for more, everything that strikes does so at once.
+    /// Defers the contacts that take no part in the next blow of the group that is not suspended. Returns false if
+    /// nothing strikes. After the largest number of impacts, or without work for more, all pairs strike at once.
     fn select_blow(&mut self, most: usize) -> bool {
         let (trees, law) = (&self.trees, self.impacts.law);
         let has_arrived = |contact: &Contact| contact.gap < CONTACT_MARGIN && contact.surface.stiffness.is_infinite();
         let speed = |contact: &Contact| {
-            let may_strike = contact.bounces() && has_arrived(contact) && moves(contact, trees);
+            let may_strike = contact.bounces() && has_arrived(contact) && involves_awake(contact, trees);
             if may_strike { approach_speed(contact, trees) } else { 0.0 }
         };
         let fastest = self.collider.contacts.iter().map(speed).fold(0.0, f64::max);
@@ -340,7 +339,9 @@ impl Dynamics {
         let is_spent = trees.iter().any(|tree| tree.is_awake() && has_had_its_share(tree));
         let slowest = if is_spent || law == ImpactLaw::Newton { 0.0 } else { (1.0 - SIMULTANEOUS_FRACTION) * fastest };
         let contacts = &mut self.collider.contacts;
-        for pair in contacts.chunk_by_mut(|one, other| one.key == other.key).filter(|pair| moves(&pair[0], trees)) {
+        for pair in
+            contacts.chunk_by_mut(|one, other| one.key == other.key).filter(|pair| involves_awake(&pair[0], trees))
+        {
             let strikes = pair.iter().map(speed).fold(0.0, f64::max) >= slowest;
             for contact in pair {
                 contact.deferred = !has_arrived(contact) || contact.bounces() && !strikes;
@@ -351,7 +352,7 @@ impl Dynamics {
 }
 
 impl Tree {
-    /// Records the velocity changes of the substep just made.
+    /// Records the velocity changes of the last attempt.
     fn record_path(&mut self) {
         let mut along = std::mem::take(&mut self.work.attempt_dv);
         along.clear();
@@ -366,8 +367,8 @@ impl Tree {
         self.work.attempt_dv = along;
     }
 
-    /// Moves to the position `t` seconds after the start of a substep of `h` seconds, as the scheme would in a substep
-    /// of that length with the same forces.
+    /// Moves to the position `t` seconds after the start of a substep of `h` seconds, as the scheme would move in a
+    /// substep of that length with the same forces.
     fn move_along_path(&mut self, t: f64, h: f64) {
         self.restore_position();
         self.state.v.clone_from(&self.work.substep_start.v);
@@ -378,8 +379,8 @@ impl Tree {
         self.drift(0.5 * t);
     }
 
-    /// Ends a blow, or restores the start where there was none. Laws of coordinates, and the velocity from which the
-    /// next bias is extrapolated, continue as before unless the tree was hit.
+    /// Ends a blow, or restores the start if nothing struck. Unless the tree was hit, the warm starts of its rows, and
+    /// the velocity change from which the next bias is extrapolated, stay as before.
     fn end_blow(&mut self, strikes: bool, gravity: DVec3) {
         self.work.impact_count += 1;
         if !strikes {

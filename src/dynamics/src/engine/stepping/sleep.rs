@@ -1,23 +1,25 @@
-//! Sleep: single bodies that have come to rest together stay as they are until something touches them. Their contacts
-//! and forces stay unchanged, so all readings do too.
+//! Sleep: single bodies that have come to rest together stay in place until something touches them. Their contacts and
+//! forces stay unchanged, and so do all readings.
 
 use simpartner_model::Norm;
 
 use super::world::Dynamics;
 use crate::engine::state::tree::Tree;
 
-/// A body is at rest below this speed, m/s and rad/s (the defaults of ODE's autoDisableFlag), for this time, s.
+/// Speed, m/s and rad/s, below which a body is at rest (the defaults of ODE's autoDisableFlag), and time at rest after
+/// which it falls asleep, s.
 const REST_SPEED: f64 = 0.01;
 const REST_TIME: f64 = 0.5;
-/// Rest speed of small bodies over their size, 1/s.
+/// Rest speed of small bodies divided by their size, 1/s.
 const REST_SPEED_PER_SIZE: f64 = 0.1;
 
-/// Speed below which a tree is at rest whose smallest shape has this size, m/s.
+/// Speed below which a tree is at rest, m/s, if its smallest shape has this size, m.
 pub(crate) fn rest_speed(size: f64) -> f64 {
     REST_SPEED.min(REST_SPEED_PER_SIZE * size)
 }
 
 impl Tree {
+    /// True if all its links are slower than `speed`, m/s, and [`REST_SPEED`], rad/s.
     fn is_at_rest(&self, speed: f64) -> bool {
         let work = &self.work;
         let still = |link: usize| {
@@ -30,7 +32,7 @@ impl Tree {
 }
 
 impl Dynamics {
-    /// Lets islands fall asleep whose trees have all been at rest long enough.
+    /// Puts islands to sleep whose trees have all been at rest long enough.
     pub(crate) fn fall_asleep(&mut self) {
         if self.model.sleepers.iter().all(Option::is_none) {
             return;
@@ -62,7 +64,7 @@ impl Dynamics {
         }
     }
 
-    /// Wakes what sleeps and is touched by, or joined to, something awake, and all that it leans on.
+    /// Wakes sleeping bodies that awake ones touch or are joined to, and in turn all bodies that support them.
     pub(crate) fn wake_touched(&mut self) {
         if !self.collider.sees_sleepers {
             return;

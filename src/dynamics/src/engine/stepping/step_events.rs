@@ -1,4 +1,4 @@
-//! Events of a step: what was out of the ordinary in it, for the log and for whoever watches.
+//! Events of a step: unusual conditions, for the log and for observers.
 
 use simpartner_model::{BodyId, FreeAxis, Norm};
 
@@ -21,9 +21,9 @@ use crate::{
     },
 };
 
-/// An alarm that rounding can turn on and off is reported again only after it has been quiet for this time, s.
+/// Time without an alarm after which it is reported again, s: rounding can turn some alarms on and off.
 const EPISODE_QUIET_S: f64 = 1.0;
-/// Shapes that do not separate are reported after this time, s. Those of a pile may hold each other for some steps.
+/// Time after which shapes that do not separate are reported, s. Shapes in a pile can hold each other for some steps.
 const UNSEPARATED_DELAY_S: f64 = 0.1;
 
 impl StepChecks {
@@ -36,7 +36,7 @@ impl StepChecks {
         }
         let [one, other] = bodies.map(|body| self.name(body));
         let text =
-            format!("'{one}' sank {depth:.4} m into '{other}' before it could be held: the step is made in parts");
+            format!("'{one}' sank {depth:.4} m into '{other}' before the contact could hold it: the step is divided");
         let bodies = bodies.into_iter().flatten().collect();
         self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: depth });
     }
@@ -51,12 +51,13 @@ impl StepChecks {
         }
     }
 
+    /// Name of a body; `None` is the ground.
     pub(super) fn name(&self, body: Option<BodyId>) -> &str {
         body.map_or("the ground", |body| self.names[body.index()].as_str())
     }
 
-    /// Reports islands without a solution or with a state that is not finite, and trees whose forces do not balance in
-    /// a substep that `counts`.
+    /// Reports islands without a solution or with a state that is not finite, and trees whose forces are out of
+    /// balance. `counts` tells which trees take part in the substep.
     pub(crate) fn after_substep<'a>(
         &mut self,
         islands: impl Iterator<Item = &'a Island> + Clone,
@@ -78,17 +79,17 @@ impl StepChecks {
             let text = match guard {
                 Guard::Divergence => {
                     let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
-                    format!("body '{first}' and what it touches came to no finite state")
+                    format!("body '{first}' and the bodies coupled to it reached no finite state")
                 }
                 _ => {
                     let (count, spent) = (bodies.len(), island.used_work(trees));
                     let cut = if outcome.budget_exhausted {
-                        ", all that the step may cost: it is divided no further"
+                        ", the whole budget of the step: it is divided no further"
                     } else {
                         ""
                     };
                     format!(
-                        "contacts of {count} bodies are solved to {value:.1e} m/s, with the work of {spent:.0} sweeps{cut}"
+                        "contacts of {count} bodies have a residual of {value:.1e} m/s after {spent:.0} sweeps of work{cut}"
                     )
                 }
             };
@@ -107,12 +108,12 @@ impl StepChecks {
             }
             let bodies: Vec<BodyId> = tree.topology.links.iter().filter_map(|link| link.body).collect();
             let value = tree.work.imbalance;
-            let text = format!("reactions and efforts of {} bodies differ by a share of {value:.1e}", bodies.len());
+            let text = format!("reactions and efforts of {} bodies are out of balance by {value:.1e}", bodies.len());
             self.notices.push(Notice { guard: Guard::Imbalance, bodies, text, value });
         }
     }
 
-    /// Reports shapes of an island that do not separate, after they have not for a while.
+    /// Reports shapes of an island that have not separated for [`UNSEPARATED_DELAY_S`].
     fn report_unseparated(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact]) {
         let Some((depth, contact)) = island.outcome.unseparated.map(|(depth, index)| (depth, &contacts[index])) else {
             return;
@@ -127,13 +128,13 @@ impl StepChecks {
             let bodies = bodies_of_contact(trees, contact);
             let [one, other] = bodies.map(|body| self.name(body));
             let text =
-                format!("'{one}' is {depth:.2e} m deep in '{other}', and what holds them lets them part no farther");
+                format!("'{one}' is {depth:.2e} m deep in '{other}', and their constraints let them part no farther");
             let bodies = bodies.into_iter().flatten().collect();
             self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: depth });
         }
     }
 
-    /// Reports that an island was slowed down.
+    /// Reports that an island was slowed down to limit its energy or speed.
     fn report_slowed(&mut self, island: &Island, trees: &[Tree]) {
         for (guard, key, value) in [
             (Guard::Energy, episode::ISLAND_ENERGY, island.outcome.energy_removed),
@@ -143,10 +144,10 @@ impl StepChecks {
                 let bodies = bodies_of_island(island, trees);
                 let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
                 let why = match guard {
-                    Guard::Energy => format!("{value:.3e} J came from nowhere"),
-                    _ => format!("{value:.3e} times as fast as anything may be"),
+                    Guard::Energy => format!("{value:.3e} J of energy came from nowhere"),
+                    _ => format!("the fastest has {value:.3e} times the permitted speed"),
                 };
-                let text = format!("body '{first}' and what it touches are slowed down: {why}");
+                let text = format!("body '{first}' and the bodies coupled to it are slowed down: {why}");
                 self.notices.push(Notice { guard, bodies, text, value });
             }
         }
@@ -171,7 +172,6 @@ impl StepChecks {
         self.memory.raised_alarms.clone_from(&self.active_alarms);
         self.check_energy(trees);
         // Events that end a run come first.
-        // What ends a run comes first.
         self.notices.sort_by_key(|notice| notice.guard != Guard::Divergence);
     }
 
@@ -188,6 +188,7 @@ impl StepChecks {
         }
     }
 
+    /// Reports bodies that are faster than the limit.
     fn check_speeds(&mut self, trees: &[Tree], bodies: &[BodyAddress]) {
         let limit = self.settings.max_speed_m_per_s;
         if !trees.iter().any(|tree| tree.work.largest_squares[0] > limit * limit) {
@@ -203,6 +204,7 @@ impl StepChecks {
         }
     }
 
+    /// Reports rigid contacts that are deeper than the limit.
     fn check_penetration(&mut self, trees: &[Tree], contacts: &[Contact]) {
         let deepest = -self.settings.max_penetration_m;
         for contact in
@@ -219,6 +221,7 @@ impl StepChecks {
         }
     }
 
+    /// Reports motors that are at a limit.
     fn check_motors(&mut self, trees: &[Tree], loop_joints: &[LoopJoint]) {
         for place in 0..self.jointed_trees.len() {
             let index = self.jointed_trees[place];
@@ -226,15 +229,13 @@ impl StepChecks {
             let Some((dof, limit)) = tree.motor_at_limit().filter(|_| tree.is_awake()) else { continue };
             if self.begins_episode((episode::MOTOR, index)) {
                 let is_moved = |link: &&Link| (link.dof..link.dof + link.joint.freedom()).contains(&dof);
-                // A link between two coordinates of a joint is no body; the body comes after it.
-                // A link between two coordinates of a joint is no body; that one stands behind it.
+                // A link between two coordinates of a joint has no body; the body is on a later link.
                 let moved = tree.topology.links.iter().skip_while(|link| !is_moved(link)).find_map(|link| link.body);
                 self.report_motor_limit(moved, limit, &tree.topology.laws[dof]);
             }
         }
         for (index, loop_joint) in loop_joints.iter().enumerate() {
             // A sleeping joint has the limit with which it fell asleep; a snapshot does not hold it.
-            // What sleeps has the limit that it fell asleep with, of which a snapshot says nothing.
             let sleeps = trees[loop_joint.a.tree].state.asleep || trees[loop_joint.b.tree].state.asleep;
             let Some((axis, limit)) = loop_joint.motor_limit.filter(|_| !sleeps) else { continue };
             if let Some(law) = &loop_joint.axes[axis]
@@ -255,6 +256,7 @@ impl StepChecks {
         self.notices.push(Notice { guard: Guard::Motor, bodies: moved.into_iter().collect(), text, value });
     }
 
+    /// Reports loop joints whose error exceeds the limit.
     fn check_joints(&mut self, trees: &[Tree], loop_joints: &[LoopJoint]) {
         for (index, loop_joint) in loop_joints.iter().enumerate() {
             let error = loop_joint.error();
@@ -262,30 +264,31 @@ impl StepChecks {
                 let body = |side: LinkAddress| trees[side.tree].topology.links[side.link].body;
                 let bodies: Vec<BodyId> = [body(loop_joint.b), body(loop_joint.a)].into_iter().flatten().collect();
                 let name = bodies.first().map_or("", |body| self.names[body.index()].as_str());
-                let text = format!("the joint that ties '{name}' into a loop is open by {error:.2e} m");
+                let text = format!("the loop joint of '{name}' is open by {error:.2e} m");
                 self.notices.push(Notice { guard: Guard::JointError, bodies, text, value: error });
             }
         }
     }
 
-    /// The energy of links and springs may grow by the work of motors and by springs and rotors of loop joints; by
-    /// nothing else.
+    /// Reports an energy gain of the world. The energy of links and springs may grow only by the work of motors and by
+    /// springs and rotors of loop joints.
     fn check_energy(&mut self, trees: &[Tree]) {
         let add = |[energy, given]: [f64; 2], tree: &Tree| [energy + tree.work.energy, given + tree.work.step_work];
         let [energy, given] = trees.iter().fold([0.0; 2], add);
         let gain = energy - self.energy - given;
         if gain > self.settings.max_energy_gain_j && self.begins_episode((episode::WORLD_ENERGY, 0)) {
-            let text = format!("the world gained {gain:.3} J in a step that no motor gave");
+            let text = format!("the world gained {gain:.3} J in a step that no motor supplied");
             self.notices.push(Notice { guard: Guard::Energy, bodies: Vec::new(), text, value: gain });
         }
     }
 
-    /// Whether an alarm is the first of its episode. An episode lasts until it has been quiet for a while.
+    /// Starts or extends an episode. Returns true if it is new: an episode lasts until it has been quiet for a while.
     fn begins_episode(&mut self, key: Episode) -> bool {
         self.memory.episodes.insert(key, EPISODE_QUIET_S).is_none()
     }
 
-    /// Records that an alarm holds in this step. True if it has to be reported: it did not hold in the step before.
+    /// Records an alarm of this step. Returns true if it has to be reported, because it did not hold in the step
+    /// before.
     fn is_new_alarm(&mut self, alarm: Alarm) -> bool {
         self.active_alarms.push(alarm);
         let raised_alarms = &mut self.memory.raised_alarms;
@@ -294,13 +297,13 @@ impl StepChecks {
         true
     }
 }
-/// The bodies of a contact, the moving one first; `None` is the ground.
+/// Bodies of a contact, the moving one first; `None` is the ground.
 pub(super) fn bodies_of_contact(trees: &[Tree], contact: &Contact) -> [Option<BodyId>; 2] {
     let body = |side: LinkAddress| trees[side.tree].topology.links[side.link].body;
     [body(contact.b), contact.a.and_then(body)]
 }
 
-/// The bodies of an island.
+/// Bodies of an island.
 fn bodies_of_island(island: &Island, trees: &[Tree]) -> Vec<BodyId> {
     let links = island.trees().iter().flat_map(|&tree| &trees[tree].topology.links);
     links.filter_map(|link| link.body).collect()

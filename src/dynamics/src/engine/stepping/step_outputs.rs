@@ -1,4 +1,4 @@
-//! Step outputs: what can be read after a step. Poses and twists are those at its end, forces are means over it.
+//! Step outputs: readable results of a step. Poses and twists are those at its end; forces are means over it.
 
 use bevy_math::DVec3;
 use simpartner_model::BodyId;
@@ -28,14 +28,14 @@ impl Dynamics {
         }
     }
 
-    /// Adds the pressing contacts of a substep to the list and to the wrenches of bodies, torques about centres of
-    /// mass. Contacts of sleeping bodies are added once a step.
+    /// Adds the pressing contacts of a substep to the list and to the wrenches of bodies, whose torques are about the
+    /// centres of mass. Contacts of sleeping bodies are added once a step.
     pub(crate) fn add_contacts(&mut self, groups: &RetryGroups, depth: u32) {
         let rate = self.scheme.time_fraction / self.scheme.h;
         let trees = &self.trees;
         let counts = |side: LinkAddress| {
             let tree = &trees[side.tree];
-            tree.is_awake() && !groups.rejects(side.tree) || tree.state.asleep && depth == 0
+            tree.is_awake() && !groups.is_rejected(side.tree) || tree.state.asleep && depth == 0
         };
         let counts = |contact: &&Contact| counts(contact.b) || contact.a.is_some_and(counts);
         let pressing = self.collider.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO);

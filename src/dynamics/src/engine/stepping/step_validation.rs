@@ -1,4 +1,4 @@
-//! Step validation: divides steps in which a joint turns fast, and rejects substeps that went wrong.
+//! Step validation: divides steps in which a joint turns fast, and rejects substeps that fail a check.
 
 use simpartner_model::{BodyId, Mechanism};
 
@@ -16,25 +16,26 @@ use crate::{
 /// A substep is divided when a joint turns by more than this multiple of the permitted angle. It is above 1, so that
 /// rates near the limit do not change the number of parts from step to step.
 const SPLIT_HYSTERESIS: f64 = 2.0;
-/// Depth at which a contact may first press, m; less between small shapes ([`Contact::depth_fraction`]). Deeper
-/// contacts ask for smaller substeps. A body that moves straight at a surface is stopped at it; one that turns towards
-/// it fast, or slides over an edge, may come deeper. Islands of single bodies use the permitted penetration instead,
-/// because their heaps would cost many times as much.
+/// Largest penetration at which a contact may first press, m; less between small shapes ([`Contact::depth_fraction`]).
+/// Deeper contacts require smaller substeps.
+///
+/// A body that moves straight towards a surface is stopped at it; one that turns towards it fast, or slides over an
+/// edge, may penetrate deeper. Islands of single bodies use the permitted penetration instead, because their heaps
+/// would cost many times as much.
 const MAX_IMPACT_DEPTH: f64 = 1e-3;
-/// Fraction of the negligible energy that a loop may gain in a substep. At rest it gains what rounding leaves of
+/// Fraction of the negligible energy that a loop may gain in a substep. At rest it gains energy by the rounding of
 /// velocities.
 const NEGLIGIBLE_FRACTION_IN_LOOPS: f64 = 1e-9;
 /// Largest number of halvings for a fast joint. With more than a hundred parts, a runaway joint would only stop the
 /// simulation.
 const MAX_TURN_HALVINGS: u32 = 7;
-/// Halvings that Gauss's method saves ([`crate::engine::gauss`]). At a joint rotation of g rad the midpoint scheme errs
-/// by the fraction g²/24, Gauss's method by g⁴/4320, a thousandth of that at twice the g. Saving more would let energy
-/// drift, because parts of different lengths follow each other.
+/// Number of halvings that Gauss's method saves ([`crate::engine::gauss`]). At a joint rotation of g rad the error of
+/// the midpoint scheme is the fraction g²/24, that of Gauss's method g⁴/4320, which is a thousandth of the former at
+/// twice the g. Saving more would let energy drift, because parts of different lengths follow each other.
 const HALVINGS_SPARED_BY_GAUSS: u32 = 1;
 
-/// A substep longer than this fraction of the timestep is halved if the stages of a long tree are not found. Waves too
-/// fast for the whole step are often not too fast for a quarter; what is stiffer is left to the midpoint scheme at
-/// once.
+/// Fraction of the timestep above which a substep is halved if the stages of a long tree are not found. Waves too fast
+/// for the whole step are often not too fast for a quarter; stiffer trees are left to the midpoint scheme at once.
 const MIN_TIME_FRACTION_FOR_STAGES: f64 = 0.25;
 
 /// The step checks and the events of the present step.
@@ -44,11 +45,11 @@ pub(crate) struct StepChecks {
     pub(super) jointed_trees: Vec<usize>,
     pub(super) settings: DynamicsSettings,
     pub(super) memory: CheckMemory,
-    /// Alarms that hold in this step, in the order in which they were found.
+    /// Alarms of this step, in the order in which they were found.
     pub(super) active_alarms: Vec<Alarm>,
     /// Energy of the world before the step, J.
     pub(super) energy: f64,
-    /// Of each tree: its fastest joint rate, rad/s, and the body it moves; and the number of halvings that this
+    /// Fastest joint rate of each tree, rad/s, and the body that the joint moves; and the number of halvings that it
     /// requires.
     pub(super) turning: Vec<(f64, Option<BodyId>)>,
     pub(super) halvings: Vec<u32>,
@@ -78,7 +79,7 @@ impl StepChecks {
         &self.memory
     }
 
-    pub(crate) fn restore(&mut self, memory: CheckMemory) {
+    pub(crate) fn restore_memory(&mut self, memory: CheckMemory) {
         self.memory = memory;
         self.notices.clear();
     }
@@ -88,14 +89,14 @@ impl StepChecks {
         self.halvings[tree].saturating_sub(if is_free { HALVINGS_SPARED_BY_GAUSS } else { 0 })
     }
 
-    /// The largest of these numbers.
+    /// Largest number of halvings that any tree requires.
     pub(crate) fn max_required_halvings(&self) -> u32 {
         self.halvings.iter().fold(0, |most, &depth| most.max(depth))
     }
 
-    /// Determines the number of halvings of the `least` substeps of the coming step, for each tree. Where a joint turns
-    /// far in a substep, its axis at the midpoint stands for others. Trees without contacts are also halved for the
-    /// rotation of their root, because friction does not hide what the scheme gains.
+    /// Determines for each tree the number of halvings of the `least` substeps of the coming step: a joint that turns
+    /// far in a substep is badly represented by its axis at the midpoint. Trees without contacts are also halved for
+    /// the rotation of their root, because no friction hides the energy that the scheme gains.
     pub(crate) fn begin_step(&mut self, trees: &[Tree], contacts: &[Contact], timestep: f64, least: usize) {
         self.notices.clear();
         self.memory.episodes.retain(|_, quiet| {
@@ -129,10 +130,10 @@ impl StepChecks {
         let count = least << self.max_required_halvings();
         if count != self.memory.substeps && (count != least || self.memory.substeps != 0) {
             let text = if count == least {
-                "steps are whole again".to_owned()
+                "steps are no longer divided".to_owned()
             } else {
                 let name = self.name(where_from);
-                format!("'{name}' turns at {fastest:.1} rad/s: steps are made in up to {count} parts")
+                format!("'{name}' turns at {fastest:.1} rad/s: steps are divided into up to {count} parts")
             };
             let bodies = where_from.into_iter().collect();
             self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: count as f64 });
@@ -140,9 +141,9 @@ impl StepChecks {
         self.memory.substeps = if count == least { 0 } else { count };
     }
 
-    /// Whether a substep of an island must be repeated at half its length. Reasons: its contacts have no solution, or
+    /// True if a substep of an island must be repeated at half its length. Reasons: its contacts have no solution, or
     /// pressed too deep; something became too fast; the stages of a long tree were not found; a linkage gained energy;
-    /// or an impact set its joints turning too fast.
+    /// or an impact made its joints turn too fast.
     pub(crate) fn rejects_island(
         &mut self,
         island: &Island,
@@ -165,6 +166,7 @@ impl StepChecks {
         self.rejects_linkage(island, trees, scheme)
     }
 
+    /// Largest penetration at which a contact of the island may first press, m.
     fn allowed_depth(&self, island: &Island, trees: &[Tree]) -> f64 {
         if has_single_bodies_only(island, trees) {
             self.settings.max_penetration_m.max(MAX_IMPACT_DEPTH)
@@ -173,13 +175,14 @@ impl StepChecks {
         }
     }
 
+    /// True if an island with joints gained too much energy, or an impact made its joints turn too fast.
     fn rejects_linkage(&self, island: &Island, trees: &[Tree], scheme: &Scheme) -> bool {
         if has_single_bodies_only(island, trees) && !island.touches_soil() {
             return false;
         }
         let own = || island.trees().iter().map(|&tree| &trees[tree]);
         let fastest = own().map(|tree| tree.work.fastest_joint.0).fold(0.0, f64::max);
-        // What lies on its points and rocks gains and loses by turns; what a loop gains it keeps.
+        // A body that rocks on its contact points gains and loses energy alternately; a loop keeps its gain.
         let substep = if let [true, false] = island.couplings() { 1.0 } else { NEGLIGIBLE_FRACTION_IN_LOOPS };
         let unseen = substep * scheme.time_fraction * negligible_energy(own());
         let gains = island.outcome.energy_error > island.allowed_gain(own(), island.couplings(), scheme) + unseen;
@@ -187,7 +190,7 @@ impl StepChecks {
     }
 }
 
-/// Whether there are only single bodies in an island.
+/// True if an island has only single bodies.
 fn has_single_bodies_only(island: &Island, trees: &[Tree]) -> bool {
     island.trees().iter().all(|&tree| trees[tree].topology.links.len() == 1)
 }

@@ -43,9 +43,9 @@ pub(crate) struct Dynamics {
     pub(crate) pool: Option<rayon::ThreadPool>,
 }
 
-/// What stays fixed after the world is built, beside the topology of trees and the shapes of the collider.
+/// Constants of a world, in addition to the topology of trees and the shapes of the collider.
 pub(crate) struct Model {
-    /// Timestep, s, and least number of substeps.
+    /// Timestep, s, and smallest number of substeps.
     pub(crate) timestep: f64,
     pub(crate) substeps: usize,
     /// For each tree that may sleep, the speed below which it is at rest, m/s.
@@ -53,7 +53,7 @@ pub(crate) struct Model {
     /// Addresses of the bodies and joints of the mechanism.
     pub(crate) bodies: Vec<BodyAddress>,
     pub(crate) joints: Vec<JointAddress>,
-    /// Trees of several links that nothing can move.
+    /// Trees of several links that cannot move.
     pub(crate) static_structures: Vec<usize>,
 }
 
@@ -77,8 +77,8 @@ impl Dynamics {
         self.checks.after_step(&self.trees, &self.collider.contacts, &self.loop_joints, &self.model.bodies);
     }
 
-    /// Second to fourth phase of every island that is not rejected: equations of motion and rows, impulses, state at
-    /// the end. The `last` attempt is accepted unconverged, and so is one whose budget does not allow halves.
+    /// Second to fourth phase for every island that is not rejected: equations of motion and rows, impulses, and the
+    /// state at the end. The `last` attempt is accepted unconverged; so is one whose budget does not allow halves.
     pub(crate) fn solve_islands(&mut self, groups: &RetryGroups, last: bool) {
         let (scheme, contacts, loop_joints) = (&self.scheme, &self.collider.contacts, &self.loop_joints);
         let soil_patches = &self.collider.soil;
@@ -89,7 +89,7 @@ impl Dynamics {
             loop_joints,
             self.pool.as_ref(),
             |island, parts| {
-                if !groups.rejects(island.trees()[0]) {
+                if !groups.is_rejected(island.trees()[0]) {
                     island.assemble(parts, scheme);
                     island.solve(parts, scheme);
                     island.options.accept_unconverged = last || !island.can_split(parts, scheme);
@@ -98,7 +98,7 @@ impl Dynamics {
             },
         );
         let Self { islands, trees, scheme, .. } = self;
-        let flies = |index: usize| islands.is_free_body(index) && !groups.rejects(index);
+        let flies = |index: usize| islands.is_free_body(index) && !groups.is_rejected(index);
         let fly = |tree: &mut Tree| tree.step_free_flight(scheme.h, scheme.gravity);
         match &self.pool {
             Some(pool) => pool.install(|| {
@@ -109,7 +109,8 @@ impl Dynamics {
         }
     }
 
-    /// First phase: drifts to the midpoint, finds contacts there, wakes what they touch, and groups trees to islands.
+    /// First phase: drifts to the midpoint, finds contacts there, wakes bodies in contact with awake ones, and groups
+    /// trees to islands.
     pub(crate) fn predict(&mut self) {
         let Scheme { h, lookahead, .. } = self.scheme;
         self.for_each_tree(|tree| tree.predict(h));
@@ -121,10 +122,13 @@ impl Dynamics {
         self.islands.group_trees(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
     }
 
-    /// Makes the substep count for all trees that are not rejected: warm starts, energy, loads, contacts and events.
+    /// Commits the substep for all trees that are not rejected: warm starts, energy, loads, contacts and events.
+    /// `depth` is the level of refinement of the substep.
+    ///
+    /// [`energy_bound::bound_accumulated_gain`] may reduce the velocities of these trees.
     pub(crate) fn commit_substep(&mut self, groups: &RetryGroups, depth: u32) {
         let share = self.scheme.time_fraction;
-        let accepted = |island: &&Island| !groups.rejects(island.trees()[0]);
+        let accepted = |island: &&Island| !groups.is_rejected(island.trees()[0]);
         for island in self.islands.islands().iter().filter(accepted) {
             let Collider { contacts, soil, .. } = &mut self.collider;
             island.write_back(contacts, soil, &mut self.loop_joints, &self.scheme);
@@ -135,7 +139,7 @@ impl Dynamics {
                 &self.scheme,
             );
         }
-        for (index, tree) in self.trees.iter_mut().enumerate().filter(|(index, _)| !groups.rejects(*index)) {
+        for (index, tree) in self.trees.iter_mut().enumerate().filter(|(index, _)| !groups.is_rejected(*index)) {
             if self.islands.is_free_body(index) {
                 energy_bound::bound_accumulated_gain(
                     &[0],
@@ -150,7 +154,7 @@ impl Dynamics {
             self.collider.commit_soil_patches(index);
         }
         self.add_contacts(groups, depth);
-        let counts = |tree: usize| !groups.rejects(tree);
+        let counts = |tree: usize| !groups.is_rejected(tree);
         let contacts = &self.collider.contacts;
         self.checks.after_substep(self.islands.islands().iter().filter(accepted), &self.trees, contacts, counts);
     }
