@@ -6,7 +6,7 @@
 //!
 //! Rows are those of the contact point at the midpoint, but laws hold for its velocity at the end. A body that tips or
 //! rolls has another contact point then. The difference is extrapolated from step to step ([`change_to_end`]), so
-//! lasting contacts are of second order and neither take nor give energy.
+//! lasting contacts are of second order and neither remove nor supply energy.
 
 use std::ops::Range;
 
@@ -25,28 +25,29 @@ use crate::engine::{
     state::addresses::LinkAddress,
 };
 
-/// Slowest approach that bounces, m/s: the speed after a fall of 0.13 mm. Without it a body at rest would hop on
-/// rounding.
+/// Slowest approach that bounces, m/s: the speed after a fall of 0.13 mm. Without it a body at rest would bounce on
+/// rounding errors.
 pub(crate) const BOUNCE_SPEED: f64 = 0.05;
-/// A surface nearer than this has arrived, m. Gaps of points of one face that are zero up to rounding then ask for the
-/// same. Taken as they are, they contradict each other by rounding over h, and no impulses can satisfy all.
+/// Distance within which a surface counts as arrived, m. All points of a face whose gaps are zero up to rounding then
+/// have the same target. With their exact gaps, their targets would contradict each other by rounding over h, and no
+/// impulses could satisfy all.
 pub(crate) const CONTACT_MARGIN: f64 = 1e-6;
 /// Additional gap of a surface that comes to rest, m. It rests at the edge of [`CONTACT_MARGIN`], as near as the
 /// solver's tolerance allows. Without this allowance it would hover and bear nothing.
 const HOVER_DISTANCE: f64 = 1e-9;
-/// A contact rolls if its surfaces rotate on each other and its point moves along both faster than this, m/s. Settling
-/// contacts share their load to the end.
+/// Speed above which a contact rolls, m/s: of its surfaces by their relative rotation, and of its point along both
+/// surfaces. Settling contacts share their load to the end.
 const ROLLING_SPEED: f64 = 1e-3;
 /// Creep of a rolling surface at full braking, as a fraction of its rolling speed. Steel wheels on rails creep by some
 /// 1e-3 (Carter 1926). Without creep, wheels whose axles are parallel up to the accuracy of joints, 1e-8 rad, brake
 /// each other as much as they can. Bodies without joints roll without creep.
 const ROLLING_CREEP: f64 = 2e-6;
-/// Largest compliance by creep, as a fraction of that of the bodies themselves; it holds for contacts that bore hardly
-/// anything and for a sudden load.
-const MOST_CREEP: f64 = 1e-3;
-/// Contacts of two shapes belong to one face if the cosine of the angle between their normals is above this. A box of
-/// 10 cm that lies on its face within [`CONTACT_MARGIN`] is tilted by 1e-5 rad.
-const ONE_FACE: f64 = 1.0 - 1e-9;
+/// Largest compliance by creep, as a fraction of that of the bodies themselves. It takes effect for contacts that bore
+/// hardly anything and for a sudden load.
+const MAX_CREEP_FRACTION: f64 = 1e-3;
+/// Smallest cosine of the angle between the normals of contacts that belong to one face. A box of 10 cm that lies on
+/// its face within [`CONTACT_MARGIN`] is tilted by 1e-5 rad.
+const SAME_FACE_COS: f64 = 1.0 - 1e-9;
 
 impl Constraints {
     /// Adds a contact, with its rolling and torsional resistance.
@@ -62,13 +63,13 @@ impl Constraints {
         let start = self.problem.columns.len();
         let sides = [contact.a, Some(contact.b)];
         let (mut free, mut before) = self.add_columns(parts, sides, contact.point, &Directions::along(directions));
-        // Friction brakes what surfaces move past each other, not bodies: a belt moves beside its own.
+        // Friction resists the relative motion of surfaces, not of bodies: a belt moves relative to its own body.
         for c in 1..3 {
             let speed = surface.motion.dot(directions[c]);
             (free[c], before[c]) = (free[c] + speed, before[c] + speed);
         }
         let normal = if is_compliant(surface) { 1.0 / (scheme.h * rigidity(surface, scheme.h)) } else { 0.0 };
-        // A blow is over before anything creeps.
+        // An impact is over before anything creeps.
         let [slip, rolling] = match scheme.is_impact_instant {
             true => [0.0; 2],
             false if self.problem.only_free_bodies => [surface.slip / scheme.h, 0.0],
@@ -76,7 +77,7 @@ impl Constraints {
         };
         let own = self.problem.own_matrix(start);
         let creep = |own: f64, friction: f64| {
-            let rolls = if rolling > 0.0 { (friction * rolling).min(MOST_CREEP * own) } else { 0.0 };
+            let rolls = if rolling > 0.0 { (friction * rolling).min(MAX_CREEP_FRACTION * own) } else { 0.0 };
             friction * friction * slip + rolls
         };
         let compliance = [normal, creep(own[3], first), creep(own[5], second)];
@@ -86,15 +87,15 @@ impl Constraints {
         block.impulse = contact.warm_start_impulse();
         (block.cone.slip, block.undistributed_change) = (contact.slip, contact.undistributed_change);
         if is_compliant(surface) {
-            press(&mut block, contact, scheme);
+            set_compliant_bias(&mut block, contact, scheme);
         } else {
-            // A link is on its arc in the middle of the step, a free body on the tangent: surfaces that go around
-            // together and touch at both ends of the step are an eighth of h^2 times their difference in acceleration
-            // apart there, or in each other.
+            // At the midpoint, a link is on its arc, but a free body on the tangent. Surfaces that rotate together and
+            // touch at both ends of the step are then apart or overlap by an eighth of h² times their difference in
+            // acceleration.
             let change = change_to_end(&block, contact, scheme);
             block.gap -= 0.25 * scheme.h * contact.normal.dot(change);
             block.position = PositionRule::PushedOut;
-            stop_or_bounce(&mut block, contact, scheme, change);
+            set_rigid_bias(&mut block, contact, scheme, change);
             if !again && is_impact(&block, scheme) {
                 for side in sides.into_iter().flatten() {
                     if let Some(tree) = parts.tree_mut(side) {
@@ -111,8 +112,8 @@ impl Constraints {
     }
 
     /// Lets the points of a face arrive together. The gaps of two rigid faces that lie on each other differ by rounding
-    /// and small tilts. If that separated points that have arrived from others, the first would bear alone, and a face
-    /// on one point turns about it.
+    /// and small tilts. If only some of the points had arrived, they would bear alone, and a face on one point turns
+    /// about it.
     pub(super) fn equalize_gaps(&mut self, contacts: &[Contact], scheme: &Scheme) {
         let mut first = 0;
         while first < self.sources.len() {
@@ -132,36 +133,36 @@ impl Constraints {
         }
     }
 
-    /// The same for the contacts of two shapes, which are these blocks.
+    /// Equalizes the gaps of the contacts of two shapes, which are the blocks of this range.
     fn equalize_face(&mut self, range: Range<usize>, contacts: &[Contact], scheme: &Scheme) {
         for place in range.clone() {
-            let Some((contact, room)) = self.waiting(place, contacts) else { continue };
+            let Some((contact, room)) = self.approaching_contact(place, contacts) else { continue };
             let gap = self.problem.blocks[place].gap;
             let mut lead = gap;
             for other in range.clone() {
                 let Source::Contact(index) = self.sources[other] else { continue };
                 let nearer = self.problem.blocks[other].gap;
-                if nearer < lead && contacts[index].normal.dot(contact.normal) > ONE_FACE {
+                if nearer < lead && contacts[index].normal.dot(contact.normal) > SAME_FACE_COS {
                     lead = nearer;
                 }
             }
             if gap - lead < CONTACT_MARGIN {
-                self.problem.blocks[place].bias[0] -= (room - self::room(lead)) / scheme.lookahead;
+                self.problem.blocks[place].bias[0] -= (room - self::remaining_distance(lead)) / scheme.lookahead;
             }
         }
     }
 
-    /// Whether a contact has not arrived and does not bounce, and its remaining distance, m.
-    fn waiting<'a>(&self, place: usize, contacts: &'a [Contact]) -> Option<(&'a Contact, f64)> {
+    /// A contact that has not arrived and does not bounce, with its remaining distance, m; `None` for others.
+    fn approaching_contact<'a>(&self, place: usize, contacts: &'a [Contact]) -> Option<(&'a Contact, f64)> {
         let Source::Contact(index) = self.sources[place] else { return None };
         let block = &self.problem.blocks[place];
-        let room = room(block.gap);
+        let room = remaining_distance(block.gap);
         let waits = room > 0.0 && block.plastic_bias_change == 0.0 && !is_compliant(&contacts[index].surface);
         waits.then(|| (&contacts[index], room))
     }
 
-    /// Adds the work that compliant surfaces gave back to the work input of the trees, J. Work they took is negative,
-    /// and the part of their dampers is lost. Moving surfaces give the work of their drive.
+    /// Adds the work that compliant surfaces return to the work input of the trees, J. Work that they absorb is
+    /// negative, and the part of their dampers is lost. Moving surfaces add the work of their drive.
     pub(crate) fn add_surface_work(&self, parts: &mut IslandParts, h: f64) {
         self.add_soil_work(parts, h);
         for (source, block) in self.blocks() {
@@ -181,8 +182,8 @@ impl Constraints {
         }
     }
 
-    /// Depth at which a rigid contact first pressed, m, and its index: the deepest relative to the size of its shapes.
-    /// Contacts press from the midpoint on; until then the surfaces approach as before.
+    /// Penetration at which a rigid contact first pressed, m, and its index: the deepest relative to the size of its
+    /// shapes. Contacts press from the midpoint on; until then the surfaces approach as before.
     pub(crate) fn deepest_penetration(&self, contacts: &[Contact], h: f64) -> Option<(f64, usize)> {
         let (mut deepest, mut most) = (None, 0.0);
         for (source, block) in self.blocks() {
@@ -200,6 +201,7 @@ impl Constraints {
     }
 }
 
+/// True if the surface has a finite stiffness.
 fn is_compliant(surface: &Surface) -> bool {
     surface.stiffness.is_finite()
 }
@@ -209,18 +211,18 @@ fn rigidity(surface: &Surface, h: f64) -> f64 {
     h * surface.stiffness + surface.damping
 }
 
-/// Whether the surfaces would cross before the middle of the next step.
+/// True if the surfaces would cross before the midpoint of the next step.
 fn is_closing(block: &Block, scheme: &Scheme) -> bool {
-    room(block.gap) + scheme.lookahead * block.free[0] < 0.0
+    remaining_distance(block.gap) + scheme.lookahead * block.free[0] < 0.0
 }
 
-/// Distance to the arrival of the surfaces, m.
-fn room(gap: f64) -> f64 {
+/// Distance until the surfaces arrive, m; 0 if they have.
+fn remaining_distance(gap: f64) -> f64 {
     let beyond = gap - CONTACT_MARGIN;
     if beyond > HOVER_DISTANCE { beyond } else { 0.0 }
 }
 
-/// Whether it is an impact: faster than weight makes a surface approach in two steps.
+/// True for an impact: the approach is faster than gravity can cause in two steps.
 fn is_impact(block: &Block, scheme: &Scheme) -> bool {
     let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.norm() * scheme.h;
     is_closing(block, scheme) && block.before[0] < -speed
@@ -240,7 +242,8 @@ fn creep_of_rolling(parts: &IslandParts, contact: &Contact, scheme: &Scheme) -> 
         side.and_then(of).unwrap_or(Spatial::ZERO)
     };
     let (a, b) = (motion(contact.a), motion(Some(contact.b)));
-    // What is carried along moves with both, and would seem to roll by as much as it moves on in half a step.
+    // A contact that both bodies carry along moves with both, and would seem to roll by its displacement in half a
+    // step.
     let turns = contact.normal.cross(b.angular() - a.angular()) * contact.size;
     if turns.length_squared() < ROLLING_SPEED * ROLLING_SPEED {
         return 0.0;
@@ -250,10 +253,10 @@ fn creep_of_rolling(parts: &IslandParts, contact: &Contact, scheme: &Scheme) -> 
     if speed > ROLLING_SPEED { ROLLING_CREEP * speed / load } else { 0.0 }
 }
 
-/// Velocity change at the contact from the midpoint to the end because the contact itself moves, m/s. It changed from
-/// `rate` to `before` between the last midpoint and this one, and continues. A change above the bounce speed belongs to
-/// another contact. One below the solver's tolerance is no motion: extrapolated, it would excite itself from step to
-/// step.
+/// Velocity change at the contact from the midpoint to the end due to the motion of the contact itself, m/s. Between
+/// the last midpoint and this one it was `before` - `rate`; it is extrapolated. A change above the bounce speed belongs
+/// to another contact. A change below the solver's tolerance is no motion: extrapolating it would make it grow from
+/// step to step.
 fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     if contact.contact_duration == 0.0 || scheme.is_impact_instant {
         return DVec3::ZERO;
@@ -263,8 +266,8 @@ fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     if (STICKING_SPEED..BOUNCE_SPEED).contains(&change.norm()) { change } else { DVec3::ZERO }
 }
 
-/// Adds that change to the velocity that the laws ask for.
-fn move_on(block: &mut Block, contact: &Contact, change: DVec3) {
+/// Adds this change to the target velocity of the laws.
+fn add_velocity_change(block: &mut Block, contact: &Contact, change: DVec3) {
     let [first, second] = contact.surface.friction;
     let rows = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
     for (bias, row) in block.bias.iter_mut().zip(rows) {
@@ -272,8 +275,9 @@ fn move_on(block: &mut Block, contact: &Contact, change: DVec3) {
     }
 }
 
-fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
-    let room = room(contact.gap);
+/// Sets the bias of a compliant contact.
+fn set_compliant_bias(block: &mut Block, contact: &Contact, scheme: &Scheme) {
+    let room = remaining_distance(contact.gap);
     block.bias[0] += if contact.gap < 0.0 {
         contact.surface.stiffness * contact.gap / rigidity(&contact.surface, scheme.h)
     } else {
@@ -281,12 +285,14 @@ fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     };
 }
 
-/// Newton's law of impact for the velocity at the start of the step. That is the instant of the impact, unless a step
-/// has too many. Otherwise the surface must not be crossed before the next midpoint. An approach that forces slow down
-/// within the step below the bounce speed does not bounce.
-fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
+/// Sets the bias of a rigid contact: Newton's law of impact for the velocity at the start of the step, or no crossing
+/// before the next midpoint.
+///
+/// The start of the step is the instant of the impact, unless a step has too many impacts. An approach that forces slow
+/// down below the bounce speed within the step does not bounce.
+fn set_rigid_bias(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
-    let room = room(block.gap) / scheme.lookahead;
+    let room = remaining_distance(block.gap) / scheme.lookahead;
     let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
     if restitution > 0.0 && is_fast && is_closing(block, scheme) {
         block.bias[0] += restitution * approach;
@@ -294,5 +300,5 @@ fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme, change:
         return;
     }
     block.bias[0] += room;
-    move_on(block, contact, change);
+    add_velocity_change(block, contact, change);
 }

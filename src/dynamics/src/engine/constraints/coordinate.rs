@@ -1,5 +1,6 @@
-//! Stops and dry friction of the axes of trees: rows of single coordinates, or of the three of a ball joint. What else
-//! is on such an axis is in its tree's mass matrix (`motion`).
+//! Stops and dry friction of the axes of trees: rows of single coordinates, or of the three coordinates of a ball
+//! joint. Motors, springs and damping of such an axis are in its tree's mass matrix
+//! ([`crate::engine::equations::midpoint`]).
 
 use bevy_math::DVec3;
 
@@ -12,7 +13,7 @@ use crate::engine::{
 };
 
 impl Constraints {
-    /// Adds those of single coordinates of a tree, which is number `slot` of its island.
+    /// Adds the rows of single coordinates of a tree, which has the index `slot` in its island.
     pub(super) fn add_coordinates(&mut self, tree: &Tree, slot: usize, scheme: &Scheme) {
         for dof in 0..tree.topology.freedom {
             let (q, free, before) = (tree.state.q[dof], tree.work.v_free[dof], tree.state.v[dof]);
@@ -61,12 +62,12 @@ impl Constraints {
 }
 
 impl AxisRow {
-    /// What its impulse obeys.
+    /// Law of its impulse.
     pub(super) fn interval(&self) -> Law {
         Law::Interval { low: self.low, high: self.high }
     }
 
-    /// A stop that was passed is left again.
+    /// Position correction of the row: a stop that was passed is left again.
     pub(super) fn position_rule(&self) -> PositionRule {
         if self.law.is_stop() { PositionRule::PushedOut } else { PositionRule::Ignored }
     }

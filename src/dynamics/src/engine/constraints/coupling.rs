@@ -1,5 +1,5 @@
-//! A coupling of two coordinates of a tree: v_f - ratio v_l = 0, and what they are off by is taken out over some steps.
-//! The coordinates are linear in the velocities, so a coupling that is kept stays kept to rounding.
+//! Couplings of two coordinates of a tree: v_f - ratio v_l = 0. Position errors are removed over several steps. The
+//! constraint is linear in the velocities, so a coupling without error stays exact to rounding.
 
 use super::{Constraints, IslandParts, Source, rows::to_index};
 use crate::engine::{
@@ -9,7 +9,7 @@ use crate::engine::{
 };
 
 impl Constraints {
-    /// Adds those of a tree, which is number `slot` of its island.
+    /// Adds the couplings of a tree, which has the index `slot` in its island.
     pub(super) fn add_couplings(&mut self, tree: &Tree, slot: usize, scheme: &Scheme) {
         for (number, coupling) in tree.topology.couplings.iter().enumerate() {
             let &Coupling { leader, follower, ratio, offset } = coupling;
@@ -27,12 +27,12 @@ impl Constraints {
             let most = scheme.correction_speed;
             block.bias[0] += (scheme.correction * error / scheme.h).clamp(-most, most);
             block.position = PositionRule::Held;
-            block.impulse[0] = tree.state.row_impulses[follower][COUPLED];
+            block.impulse[0] = tree.state.row_impulses[follower][COUPLING_ROW];
             self.push_block(Source::Coupling { tree: slot, number }, block);
         }
     }
 
-    /// Adds the work of what takes out errors to what came into the trees, J; a coupling that is kept does none.
+    /// Adds the work of the error corrections to the work input of the trees, J. A coupling without error does no work.
     pub(crate) fn add_coupling_work(&self, parts: &mut IslandParts) {
         for (source, block) in self.blocks() {
             let Source::Coupling { tree, .. } = source else { continue };
@@ -43,13 +43,13 @@ impl Constraints {
 }
 
 impl Tree {
-    /// Takes down what a coupling exerts on its two coordinates.
-    pub(super) fn take_coupling(&mut self, number: usize, impulse: f64) {
+    /// Stores the impulse of a coupling for both of its coordinates.
+    pub(super) fn store_coupling_impulse(&mut self, number: usize, impulse: f64) {
         let Coupling { leader, follower, ratio, .. } = self.topology.couplings[number];
-        self.state.row_impulses[follower][COUPLED] += impulse;
-        self.state.row_impulses[leader][COUPLED] -= ratio * impulse;
+        self.state.row_impulses[follower][COUPLING_ROW] += impulse;
+        self.state.row_impulses[leader][COUPLING_ROW] -= ratio * impulse;
     }
 }
 
-/// Where the impulses of couplings stand among those of a coordinate's rows.
-const COUPLED: usize = 3;
+/// Index of the impulse of couplings among the rows of a coordinate.
+const COUPLING_ROW: usize = 3;

@@ -1,5 +1,5 @@
-//! Loop joints: joints that close a loop of links. Their frames, relative motion and loads. What holds them together
-//! are rows of the constraint problem, not missing coordinates.
+//! Loop joints: joints that close a loop of links. Their frames, relative motion and loads. Rows of the constraint
+//! problem hold them together, instead of missing coordinates.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -49,16 +49,16 @@ pub(crate) struct LoopJoint {
     /// Load as mean over the step, and reported load: that of the last step in which the joint was awake.
     pub(crate) load: LoopLoad,
     pub(crate) reported_load: LoopLoad,
-    /// Mean rate in the last substep of each motor at its largest power, otherwise 0.
+    /// Mean rate in the last substep of each motor at its largest power, rad/s or m/s; 0 for other motors.
     pub(crate) power_means: [f64; 3],
     /// The axis whose motor was at a limit in the last substep, and which limit.
     pub(crate) motor_limit: Option<(usize, MotorLimit)>,
 }
 
-/// What a joint transmits to its child.
+/// Load that a joint transmits to its child, in N and N m.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct LoopLoad {
-    /// Of each axis: motor, stops, and the sum of spring, damping, dry friction and rotor.
+    /// Efforts of each axis: of the motor, of stops, and of spring, damping, dry friction and rotor together.
     pub(crate) effort: [f64; 3],
     pub(crate) stop: [f64; 3],
     pub(crate) passive: [f64; 3],
@@ -91,10 +91,12 @@ pub(crate) struct Direction {
     pub(crate) drift: f64,
 }
 
-/// Which row of a loop joint.
+/// Kind of a row of a loop joint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowKind {
+    /// Holds a constrained direction, by its number.
     Hold(usize),
+    /// A law of a free axis, by the index of the axis.
     Axis(usize, AxisLaw),
 }
 
@@ -127,14 +129,14 @@ impl Motion {
     }
 
     /// Translation along a direction that rotates with the angular velocity `spin`.
-    fn along(&self, vector: DVec3, spin: DVec3) -> Direction {
+    fn translation_along(&self, vector: DVec3, spin: DVec3) -> Direction {
         let (velocity, drift) = self.relative();
         let drift = vector.dot(drift.linear()) + spin.cross(vector).dot(velocity.linear());
         Direction { vector, angular: false, drift }
     }
 
     /// Rotation about a direction whose rate of change is `change`.
-    fn about(&self, vector: DVec3, change: DVec3) -> Direction {
+    fn rotation_about(&self, vector: DVec3, change: DVec3) -> Direction {
         let (velocity, drift) = self.relative();
         Direction { vector, angular: true, drift: vector.dot(drift.angular()) + change.dot(velocity.angular()) }
     }
@@ -149,7 +151,7 @@ impl Direction {
 }
 
 impl LoopJoint {
-    /// Adds the effort of a row, a fraction of the step's mean.
+    /// Adds the effort of a row to the load. `effort` is already weighted with the fraction of the step.
     pub(crate) fn add_load(&mut self, kind: RowKind, direction: &Direction, effort: f64) {
         let force = direction.force(effort);
         let along = self.place.parent.rotation.inverse() * force.angular();
@@ -169,7 +171,7 @@ impl LoopJoint {
         }
     }
 
-    /// The unit of a coordinate, if it is free.
+    /// A coordinate of the joint; `None` if it is not free.
     fn coordinate(&self, index: usize) -> Option<Coordinate> {
         self.kind.coordinate(index).filter(|_| self.axes[index].is_some())
     }
@@ -179,19 +181,19 @@ impl LoopJoint {
         self.coordinate(index).filter(|coordinate| coordinate.linear).map(|coordinate| coordinate.axis)
     }
 
-    /// Whether it holds the offset along an axis of the parent's frame.
+    /// True if it holds the offset along an axis of the parent's frame.
     fn holds_offset(&self, axis: usize) -> bool {
         (0..3).all(|index| self.sliding_axis(index) != Some(axis))
     }
 
     /// Opening of the joint, m.
-    pub(crate) fn error(&self) -> f64 {
+    pub(crate) fn opening(&self) -> f64 {
         let (offset, _) = self.place.relative();
         (0..3).filter(|&axis| self.holds_offset(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
     }
 
-    /// Sets the motor of a free axis. True if that changes anything.
-    pub(crate) fn drive(&mut self, axis: usize, motor: Servo) -> bool {
+    /// Sets the motor of a free axis. Returns true if that changes anything.
+    pub(crate) fn set_motor(&mut self, axis: usize, motor: Servo) -> bool {
         let Some(law) = &self.axes[axis] else { return false };
         let motor = Servo { max_effort: motor.max_effort.min(law.max_effort), ..motor };
         let changes = self.motors[axis] != motor;
@@ -202,18 +204,18 @@ impl LoopJoint {
     }
 
     /// Updates its two frames and its coordinates.
-    pub(crate) fn set_place(&mut self, trees: &[Tree]) {
+    pub(crate) fn update_frames(&mut self, trees: &[Tree]) {
         let place = |side: LinkAddress, frame: &Pose| trees[side.tree].work.links[side.link].pose().then(frame);
-        self.move_to(JointFrames { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) });
+        self.set_frames(JointFrames { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) });
     }
 
-    /// The same for given frames.
-    pub(crate) fn move_to(&mut self, place: JointFrames) {
+    /// Updates its coordinates for given frames.
+    pub(crate) fn set_frames(&mut self, place: JointFrames) {
         self.place = place;
         let (offset, turn) = self.place.relative();
         self.coordinates = match self.kind {
             JointKind::Ball => rotation_vector(turn).to_array(),
-            _ => self.angles(turn),
+            _ => self.axis_angles(turn),
         };
         for index in 0..3 {
             if let Some(axis) = self.sliding_axis(index) {
@@ -223,7 +225,7 @@ impl LoopJoint {
     }
 
     /// The axes of rotation, in order. A rotational coordinate has the number of its axis.
-    fn turning(&self) -> [Option<usize>; 3] {
+    fn rotation_axes(&self) -> [Option<usize>; 3] {
         let turns = |axis| self.coordinate(axis).is_some_and(|coordinate| !coordinate.linear);
         let mut turning = (0..3).filter(|&axis| turns(axis));
         [turning.next(), turning.next(), turning.next()]
@@ -235,7 +237,7 @@ impl LoopJoint {
         let [a, b] = sides.map(|side| {
             let Some((tree, link)) = side else { return [Spatial::ZERO; 2] };
             let (link, lever) = (&tree.work.links[link], anchor - tree.work.origin);
-            // The links' accelerations are those of bodies that gravity holds back.
+            // The links' accelerations are relative to free fall.
             let fall = Spatial::new(DVec3::ZERO, gravity);
             [link.velocity.shifted(lever), link.acceleration.shifted(lever) + fall]
         });
@@ -243,13 +245,13 @@ impl LoopJoint {
     }
 
     /// The angles of its axes, each as near to the last as whole turns allow.
-    fn angles(&self, turn: DQuat) -> [f64; 3] {
+    fn axis_angles(&self, turn: DQuat) -> [f64; 3] {
         use std::f64::consts::TAU;
         let mut angles = [0.0; 3];
-        match self.turning() {
+        match self.rotation_axes() {
             [Some(axis), None, _] => angles[axis] = 2.0 * libm::atan2(turn.to_array()[axis], turn.w),
             [Some(first), Some(second), None] => {
-                // turn = R(first) R(second): the second axis is only turned by the first, and the other way round.
+                // turn = R(first) R(second): only the first rotation turns the second axis, and vice versa.
                 let (one, two) = (DVec3::AXES[first], DVec3::AXES[second]);
                 let third = one.cross(two);
                 let (forth, back) = (turn * two, turn.inverse() * one);
@@ -277,20 +279,20 @@ impl LoopJoint {
     pub(crate) fn errors_at(&self, place: JointFrames) -> [f64; HELD_ROWS] {
         let still = Motion { velocity: [Spatial::ZERO; 2], acceleration: [Spatial::ZERO; 2] };
         let moved = Self { place, ..self.clone() };
-        moved.held(&still).map(|held| held.map_or(0.0, |(_, error)| error))
+        moved.held_directions(&still).map(|held| held.map_or(0.0, |(_, error)| error))
     }
 
     /// Constrained directions of the joint, as row numbers, with the error of each, m or rad.
-    pub(crate) fn held(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
+    pub(crate) fn held_directions(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
         let (offset, turn) = self.place.relative();
         let units = self.parent_axes();
         let spin = motion.velocity.map(|velocity| velocity.angular());
         let mut held = [None; HELD_ROWS];
         for k in (0..3).filter(|&axis| self.holds_offset(axis)) {
-            held[k] = Some((motion.along(units[k], spin[0]), offset[k]));
+            held[k] = Some((motion.translation_along(units[k], spin[0]), offset[k]));
         }
-        let hold_turn = |k: usize, error: f64| Some((motion.about(units[k], spin[0].cross(units[k])), error));
-        match self.turning() {
+        let hold_turn = |k: usize, error: f64| Some((motion.rotation_about(units[k], spin[0].cross(units[k])), error));
+        match self.rotation_axes() {
             [None, ..] => {
                 let error = DVec3::new(turn.x, turn.y, turn.z) * (2.0 * turn.w.signum());
                 (0..3).for_each(|k| held[3 + k] = hold_turn(k, error[k]));
@@ -303,41 +305,42 @@ impl LoopJoint {
                 // The first axis is the parent's, the second the child's; they stay at right angles.
                 let (one, two) = (units[first], self.place.child.rotation * DVec3::AXES[second]);
                 let change = spin[0].cross(one).cross(two) + one.cross(spin[1].cross(two));
-                held[3] = Some((motion.about(one.cross(two), change), -one.dot(two)));
+                held[3] = Some((motion.rotation_about(one.cross(two), change), -one.dot(two)));
             }
             [Some(_), Some(_), Some(_)] => {}
         }
         held
     }
 
-    /// The directions of its free coordinates, by their numbers. The velocity in each is the rate of that coordinate
-    /// alone, and an effort there acts on it alone. For a ball joint they are the parent's axes.
-    pub(crate) fn free(&self, motion: &Motion) -> [Option<Direction>; 3] {
+    /// Directions of its free coordinates, by their numbers. The velocity in each direction is the rate of that
+    /// coordinate alone, and an effort in it acts on that coordinate alone. For a ball joint they are the parent's
+    /// axes.
+    pub(crate) fn free_directions(&self, motion: &Motion) -> [Option<Direction>; 3] {
         let [parent, child] = [self.place.parent.rotation, self.place.child.rotation];
         let spin = motion.velocity[0].angular();
         if self.kind == JointKind::Ball {
             return DVec3::AXES.map(|axis| Some(self.along_parent(motion, axis)));
         }
-        let along = |axis: usize| motion.along(parent * DVec3::AXES[axis], spin);
+        let along = |axis: usize| motion.translation_along(parent * DVec3::AXES[axis], spin);
         let mut free = [0, 1, 2].map(|index| self.sliding_axis(index).map(along));
-        // The first axis is the parent's, the last the child's, one between them at right angles to both.
-        let numbers = self.turning();
+        // The first axis is the parent's, the last one the child's; one in between is orthogonal to both.
+        let numbers = self.rotation_axes();
         let of = |frame: DQuat, number: Option<usize>| number.map_or(DVec3::ZERO, |axis| frame * DVec3::AXES[axis]);
         let first = of(parent, numbers[0]);
         let (axes, duals) = match numbers {
             [_, None, _] => ([first, DVec3::ZERO, DVec3::ZERO], [first, DVec3::ZERO, DVec3::ZERO]),
             [_, _, None] => {
                 let last = of(child, numbers[1]);
-                ([first, last, DVec3::ZERO], duals(first, last, first.cross(last)))
+                ([first, last, DVec3::ZERO], dual_basis(first, last, first.cross(last)))
             }
             _ => {
                 let last = of(child, numbers[2]);
                 let middle = last.cross(first).normalized_or_zero();
-                ([first, middle, last], duals(first, middle, last))
+                ([first, middle, last], dual_basis(first, middle, last))
             }
         };
         let (velocity, drift) = motion.relative();
-        // Each axis is carried by the parent and turned by the axes before it.
+        // The parent and the axes before it rotate each axis.
         let (mut carrier, mut drift) = (spin, drift.angular());
         for (axis, dual) in axes.iter().zip(duals) {
             let rate = dual.dot(velocity.angular());
@@ -351,7 +354,7 @@ impl LoopJoint {
         free
     }
 
-    /// The coordinates that its motors see.
+    /// Coordinates that its motors follow.
     pub(crate) fn motor_coordinates(&self) -> [f64; 3] {
         match self.kind {
             JointKind::Ball => ball_joint::motor_coordinates(&self.motors, self.place.relative().1),
@@ -359,26 +362,26 @@ impl LoopJoint {
         }
     }
 
-    /// The stops of a ball joint that are near, at the rates at the start of a step and, without impulses, at its end.
+    /// Rows of the stops near a ball joint, from its rates at the start of a step and, without impulses, at its end.
     pub(crate) fn ball_stops(&self, before: [f64; 3], free: [f64; 3], h: f64) -> [Option<StopRow>; 3] {
         self.stops.rows(self.place.relative().1, DVec3::from_array(before), DVec3::from_array(free), h)
     }
 
-    /// A rotation about a direction that the parent carries, given in the joint's frame there.
+    /// Rotation about a direction that is fixed in the parent, given in the parent's frame of the joint.
     pub(crate) fn along_parent(&self, motion: &Motion, direction: DVec3) -> Direction {
         let vector = self.place.parent.rotation * direction;
-        motion.about(vector, motion.velocity[0].angular().cross(vector))
+        motion.rotation_about(vector, motion.velocity[0].angular().cross(vector))
     }
 
-    /// The joint's axes as the parent carries them.
+    /// Axes of the joint that are fixed in the parent, in the world.
     fn parent_axes(&self) -> [DVec3; 3] {
         DVec3::AXES.map(|axis| self.place.parent.rotation * axis)
     }
 
-    /// The rates of its axes.
+    /// Rates of its axes, rad/s or m/s.
     pub(crate) fn rates(&self, motion: &Motion) -> [f64; 3] {
         let (velocity, _) = motion.relative();
-        self.free(motion).map(|direction| {
+        self.free_directions(motion).map(|direction| {
             direction.map_or(0.0, |Direction { vector, angular, .. }| {
                 vector.dot(if angular { velocity.angular() } else { velocity.linear() })
             })
@@ -386,9 +389,9 @@ impl LoopJoint {
     }
 }
 
-/// The dual vectors of three vectors: along each only one of the three has a component, which is one. At right angles
-/// they are the vectors themselves; for three vectors in a plane there are none.
-pub(crate) fn duals(a: DVec3, b: DVec3, c: DVec3) -> [DVec3; 3] {
+/// Dual basis of three vectors: each dual vector has the product one with its own vector, and zero with the other two.
+/// For orthonormal vectors it is the vectors themselves; for three vectors in a plane it is zero.
+pub(crate) fn dual_basis(a: DVec3, b: DVec3, c: DVec3) -> [DVec3; 3] {
     let volume = a.dot(b.cross(c));
     let scale = if volume.abs() > 1e-9 { 1.0 / volume } else { 0.0 };
     [b.cross(c) * scale, c.cross(a) * scale, a.cross(b) * scale]

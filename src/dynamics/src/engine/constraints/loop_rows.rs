@@ -1,10 +1,11 @@
-//! The rows of joints that close loops: what they hold together, and the laws of the axes that they leave free.
+//! Rows of joints that close loops: the directions that they hold, and the laws of the axes that they leave free.
 //!
-//! A row's direction is taken at the middle of the step, but laws speak of the velocities at its start and its end.
-//! Half a step before and after, the direction's own velocity differs by half a step's drift ([`Direction::drift`]), so
-//! links that move on curves stay together to second order in the timestep, and rotors feel the acceleration that they
-//! have. What is missing then is looked up at the middle of the next step, and solved for again, so that loops are
-//! closed at the middle of every step: that makes the scheme the same backwards in time, and no energy leaks.
+//! A row's direction is that at the midpoint, but laws hold for the velocities at the start and the end. There the
+//! velocity in that direction differs by half a step's drift ([`Direction::drift`]). With this term, links that move on
+//! curves stay together to second order in the timestep, and rotors feel their actual acceleration.
+//!
+//! The remaining opening is evaluated at the midpoint of the next step, and the problem is solved again with it, so
+//! that loops are closed at the midpoint of every step. This makes the scheme symmetric in time, and no energy leaks.
 
 use std::ops::Index;
 
@@ -26,31 +27,33 @@ use crate::engine::{
     state::addresses::LinkAddress,
 };
 
-/// Part of a loop's error that is taken out in a step (Baumgarte 1972): it falls to a hundredth in 20 steps, and a
+/// Fraction of a loop's error that is removed in a step (Baumgarte 1972). The error falls to a hundredth in 20 steps. A
 /// fifth is far from 2, where the correction itself would oscillate with growing amplitude.
 const LOOP_CORRECTION: f64 = 0.2;
 
-/// Speed with which a loop may open beside that, m/s: 1e-10 m in a step of 1 ms, which the next takes out.
+/// Opening speed of a loop that is tolerated in addition, m/s: 1e-10 m in a step of 1 ms, which the next step removes.
 const CLOSED_TOLERANCE: f64 = 1e-8;
 
-/// What a row of a closure is.
+/// A row of a loop joint.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoopRow {
+    /// Index of the loop joint in the world.
     pub(super) loop_joint: usize,
-    /// Its place among those of the island.
+    /// Its index within the island.
     pub(super) place: usize,
     pub(super) kind: RowKind,
     pub(super) direction: Direction,
 }
 
-/// The rows of an island's closures, and the last row that was worked out.
+/// Rows of an island's loop joints, and the last computed row.
 #[derive(Debug, Default)]
 pub(super) struct LoopRows {
     rows: Vec<LoopRow>,
     last: Row,
 }
 
-/// A row as it was worked out: its columns, its velocities at the end of the step without impulses and at the start.
+/// A computed row: its columns, and its velocities at the end of the step without impulses and at the start, m/s or
+/// rad/s.
 #[derive(Debug, Default)]
 struct Row {
     columns: Vec<[f64; 4]>,
@@ -74,15 +77,16 @@ impl Index<usize> for LoopRows {
 }
 
 impl Constraints {
+    /// Adds the rows of a loop joint, which has the index `place` in its island.
     pub(super) fn add_loop_joint(&mut self, parts: &IslandParts, place: usize, scheme: &Scheme) {
         let index = parts.own_loop_joints[place];
         let (loop_joint, h) = (&parts.loop_joints[index], scheme.h);
         let sides = [loop_joint.a, loop_joint.b].map(|side| parts.tree(side).map(|tree| (tree, side.link)));
         let motion = loop_joint.motion(sides, scheme.gravity);
         let closing = self.closing[place];
-        for (number, held) in loop_joint.held(&motion).into_iter().enumerate() {
+        for (number, held) in loop_joint.held_directions(&motion).into_iter().enumerate() {
             let Some((direction, error)) = held else { continue };
-            self.set_last_row(parts, loop_joint, &direction, h);
+            self.compute_row(parts, loop_joint, &direction, h);
             let law = Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
             let mut block = self.loop_block(law, 1.0, 0.0);
             let most = scheme.correction_speed;
@@ -94,9 +98,9 @@ impl Constraints {
         }
         let (motor_coordinates, power_means) = (loop_joint.motor_coordinates(), self.power_means[place]);
         let mut rates = [[0.0; 3]; 2];
-        for (axis, direction) in loop_joint.free(&motion).into_iter().enumerate() {
+        for (axis, direction) in loop_joint.free_directions(&motion).into_iter().enumerate() {
             let (Some(direction), Some(law)) = (direction, &loop_joint.axes[axis]) else { continue };
-            self.set_last_row(parts, loop_joint, &direction, h);
+            self.compute_row(parts, loop_joint, &direction, h);
             let (q, motor) = (loop_joint.coordinates[axis], &loop_joint.motors[axis]);
             let Row { free, before, .. } = self.loop_rows.last;
             [rates[0][axis], rates[1][axis]] = [before, free];
@@ -109,12 +113,13 @@ impl Constraints {
         }
         for stop in loop_joint.ball_stops(rates[0], rates[1], h).into_iter().flatten() {
             let direction = loop_joint.along_parent(&motion, stop.direction);
-            self.set_last_row(parts, loop_joint, &direction, h);
+            self.compute_row(parts, loop_joint, &direction, h);
             self.add_axis_row(loop_joint, [index, place], stop.axis, &direction, &stop.row);
         }
     }
 
-    /// Adds a row of a law of an axis in the direction of the row that was worked out last.
+    /// Adds a row of a law of an axis in the direction of the last computed row. `[index, place]` are the joint's
+    /// indices in the world and in its island.
     fn add_axis_row(
         &mut self,
         loop_joint: &LoopJoint,
@@ -132,8 +137,8 @@ impl Constraints {
         self.push_loop_row(LoopRow { loop_joint: index, place, kind, direction }, block);
     }
 
-    /// Whether no motor of a closure gives more than its largest power. If one does, its row is another when the rows
-    /// are assembled again. Where it `grows`, what is at its largest power stays there.
+    /// True if no motor of a loop joint exceeds its largest power. A motor that does gets another row in the next
+    /// assembly. With `grows`, motors at their largest power stay there.
     pub(crate) fn power_limits_consistent(&mut self, parts: &IslandParts, h: f64, grows: bool) -> bool {
         let mut keeps = true;
         for (source, block) in self.sources.iter().zip(&self.problem.blocks) {
@@ -159,7 +164,7 @@ impl Constraints {
         keeps
     }
 
-    /// Which bound the motor of a row was at.
+    /// The limit that the motor of a row is at, with its axis.
     pub(super) fn motor_limit(
         &self,
         row: &LoopRow,
@@ -182,11 +187,11 @@ impl Constraints {
         Some((axis, limit))
     }
 
-    /// Whether the loops are closed at the middle of the next step, too, but for what was open at that of this one. If
-    /// not, the rows get what is missing.
+    /// True if the loops are closed at the midpoint of the next step as well, up to the opening at the present
+    /// midpoint. Otherwise the rows are corrected by the missing velocities.
     pub(crate) fn loops_closed(&mut self, parts: &mut IslandParts, scheme: &Scheme) -> bool {
         let h = scheme.h;
-        // A loop joint is between links of a tree that has joints, or one of it and a fixed body.
+        // A loop joint connects links of a tree that has joints, or such a link and a fixed body.
         if !parts.own_loop_joints.is_empty() {
             let linkages = parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1);
             linkages.for_each(|tree| tree.predict_links(h));
@@ -202,7 +207,7 @@ impl Constraints {
             let after = loop_joint.errors_at(JointFrames { parent: ahead[0], child: ahead[1] });
             let before = loop_joint.errors_at(loop_joint.place.clone());
             for (closing, (after, before)) in self.closing[place].iter_mut().zip(after.into_iter().zip(before)) {
-                let missing = (after - left_of(before, scheme.correction_speed * h)) / h;
+                let missing = (after - remaining_error(before, scheme.correction_speed * h)) / h;
                 *closing += missing;
                 closes &= missing.abs() <= CLOSED_TOLERANCE;
             }
@@ -222,8 +227,8 @@ impl Constraints {
         Some(loop_joint.errors_at(JointFrames { parent, child })[number])
     }
 
-    /// Works out the row of a direction between the two sides of a closure.
-    fn set_last_row(&mut self, parts: &IslandParts, loop_joint: &LoopJoint, direction: &Direction, h: f64) {
+    /// Computes the row of a direction between the two sides of a loop joint.
+    fn compute_row(&mut self, parts: &IslandParts, loop_joint: &LoopJoint, direction: &Direction, h: f64) {
         let vectors = [direction.vector, DVec3::ZERO, DVec3::ZERO];
         let directions = Directions { vectors, angular: direction.angular };
         // Either both sides are links of one tree, or one is a second fixed body (`Graph::spanning_forest`), whose own
@@ -242,7 +247,7 @@ impl Constraints {
         (row.free, row.before) = (free[0] + drifted, before[0] - drifted);
     }
 
-    /// A block of the row that was worked out last, the other way round if `sign` is -1.
+    /// A block of the last computed row, with the opposite direction if `sign` is -1.
     fn loop_block(&mut self, law: Law, sign: f64, compliance: f64) -> Block {
         let (problem, row) = (&mut self.problem, &self.loop_rows.last);
         let start = problem.columns.len();
@@ -257,7 +262,7 @@ impl Constraints {
         self.loop_rows.rows.push(row);
     }
 
-    /// What the motors, springs and rotors of closures gave to the links, J. What dampers and friction took is lost.
+    /// Work of the motors, springs and rotors of loop joints on the links, J. The work of dampers and friction is lost.
     fn loop_work(&self, loop_joints: &[LoopJoint], h: f64) -> f64 {
         let work = |(source, block): (Source, &Block)| {
             let Source::LoopJoint(row) = source else { return 0.0 };
@@ -278,9 +283,9 @@ impl Constraints {
         self.blocks().map(work).sum()
     }
 
-    /// Adds that work to what the motors of the closures' trees gave.
+    /// Adds this work to the work input of a tree.
     pub(crate) fn add_loop_work(&self, parts: &mut IslandParts, h: f64) {
-        // Any tree of the island that has joints can keep the account of all its closures.
+        // Any tree of the island that has joints can account for all its loop joints.
         let Some(&loop_joint) = parts.own_loop_joints.first() else { return };
         let LoopJoint { a, b, .. } = parts.loop_joints[loop_joint];
         let keeper = if parts.tree(a).is_some() { a } else { b };
@@ -291,7 +296,7 @@ impl Constraints {
     }
 }
 
-/// What is left of a loop's error after a step that takes out no more than `most` of it.
-fn left_of(error: f64, most: f64) -> f64 {
+/// Remaining error of a loop after a step that removes at most `most` of it.
+fn remaining_error(error: f64, most: f64) -> f64 {
     if LOOP_CORRECTION * error.abs() <= most { (1.0 - LOOP_CORRECTION) * error } else { error - most.copysign(error) }
 }

@@ -50,7 +50,7 @@ use crate::engine::{
     },
 };
 
-/// What a block stands for.
+/// Origin of a block of the constraint problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// A contact, by its index.
@@ -74,24 +74,26 @@ enum Source {
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
     pub(crate) problem: Problem,
-    /// What each block of the problem stands for.
+    /// Origin of each block of the problem.
     sources: Vec<Source>,
-    /// The solution before the last assembly: of each block its source, impulse and slip.
+    /// Solution before the last assembly: origin, impulse and slip of each block.
     previous: Vec<(Source, [f64; 3], f64)>,
     loop_rows: LoopRows,
     soil: SoilContacts,
-    /// First degree of freedom of a ball joint, and the direction of a stop, along the axes of its tree.
+    /// For each stop of a ball joint: the first degree of freedom of the joint, and the direction of the stop along the
+    /// axes of its tree.
     ball_stops: Vec<(usize, DVec3)>,
-    /// Of each loop joint, the velocities in its held directions that close it at the middle of the next step.
+    /// For each loop joint, the velocities in its held directions that close it at the midpoint of the next step, m/s
+    /// or rad/s.
     closing: Vec<[f64; HELD_ROWS]>,
-    /// Of each loop joint, the mean rates at which its motors are at their largest power, otherwise 0.
+    /// For each loop joint, the mean rates of its motors at their largest power, rad/s or m/s; 0 for other motors.
     power_means: Vec<[f64; 3]>,
     scratch: Vec<[f64; 4]>,
-    /// Memory for [`Tree::whiten_all`].
+    /// Buffer for [`Tree::whiten_all`].
     forces: Vec<[Spatial; LANES]>,
 }
 
-/// The parts of an island.
+/// The parts of an island: its trees, contacts and loop joints.
 pub(crate) struct IslandParts<'a, 'b> {
     pub(crate) trees: &'a mut [&'b mut Tree],
     /// For each tree of the world, its index in its island, and the number of that island.
@@ -102,31 +104,31 @@ pub(crate) struct IslandParts<'a, 'b> {
     pub(crate) contacts: &'a [Contact],
     /// The soil patches of all shapes.
     pub(crate) soil_patches: &'a SoilPatches,
-    /// Contacts of this island; loop joints likewise.
+    /// Indices of this island's contacts. `own_loop_joints` has those of its loop joints.
     pub(crate) own_contacts: &'a [usize],
     pub(crate) loop_joints: &'a [LoopJoint],
     pub(crate) own_loop_joints: &'a [usize],
 }
 
 impl IslandParts<'_, '_> {
-    /// The tree of a side in this island; `None` if nothing moves that side. It may then stand on a tree of another
-    /// island.
+    /// The tree of a side; `None` if the side does not move in this island. A fixed side may belong to a tree of
+    /// another island.
     #[inline]
     pub(crate) fn tree(&self, side: LinkAddress) -> Option<&Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
         self.trees.get(slot).map(|tree| &**tree)
     }
 
-    /// The tree of a side in this island, mutable.
+    /// The tree of a side, mutable; `None` if the side does not move in this island.
     #[inline]
     fn tree_mut(&mut self, side: LinkAddress) -> Option<&mut Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
         self.trees.get_mut(slot).map(|tree| &mut **tree)
     }
 
-    /// Adds a force on a link, about a point, to those that the joint reactions must balance.
+    /// Adds a wrench on a link, whose moment is about `point`, to the external forces for the joint reactions.
     #[inline]
-    fn push(&mut self, side: LinkAddress, force: Spatial, point: DVec3) {
+    fn add_external_force(&mut self, side: LinkAddress, force: Spatial, point: DVec3) {
         let Some(tree) = self.tree_mut(side) else { return };
         let lever = point - tree.work.origin;
         tree.work.links[side.link].external +=
@@ -183,7 +185,7 @@ impl Constraints {
         self.problem.blocks.push(block);
     }
 
-    /// Of each block its kind if it is a row of a loop joint.
+    /// For each block, its kind if it is a row of a loop joint.
     pub(crate) fn row_kinds(&self) -> impl Iterator<Item = Option<RowKind>> {
         self.sources.iter().map(|source| match source {
             Source::LoopJoint(row) => Some(self.loop_rows[*row].kind),
@@ -205,13 +207,13 @@ impl Constraints {
         self.problem.blocks.clear();
     }
 
-    /// Every block with what it stands for.
+    /// Every block with its origin.
     fn blocks(&self) -> impl Iterator<Item = (Source, &Block)> {
         self.sources.iter().copied().zip(&self.problem.blocks)
     }
 
-    /// Gives the trees the forces on their links and the impulses of their stops and dry friction, for reactions and
-    /// the next step.
+    /// Stores the forces on links for the joint reactions, and the impulses of stops and dry friction for the warm
+    /// start of the next step.
     pub(crate) fn apply_contact_forces(&self, parts: &mut IslandParts, h: f64) {
         // Single bodies have no joints, and no stops.
         if self.problem.only_free_bodies {
@@ -233,17 +235,17 @@ impl Constraints {
                         Source::Contact(_) => Spatial::new(DVec3::ZERO, contact.impulse_of(l) * rate),
                         _ => Spatial::new(rolling::angular_impulse(source, contact, l) * rate, DVec3::ZERO),
                     };
-                    parts.push(contact.b, force, contact.point);
+                    parts.add_external_force(contact.b, force, contact.point);
                     if let Some(a) = contact.a {
-                        parts.push(a, -force, contact.point);
+                        parts.add_external_force(a, -force, contact.point);
                     }
                 }
                 Source::LoopJoint(row) => {
                     let row = &self.loop_rows[row];
                     let loop_joint = &loop_joints[row.loop_joint];
                     let (force, anchor) = (row.direction.force(l[0] * rate), loop_joint.place.child.translation);
-                    parts.push(loop_joint.b, force, anchor);
-                    parts.push(loop_joint.a, -force, anchor);
+                    parts.add_external_force(loop_joint.b, force, anchor);
+                    parts.add_external_force(loop_joint.a, -force, anchor);
                 }
                 Source::Coordinate { tree, dof, law } => parts.trees[tree].state.row_impulses[dof][law] = l[0],
                 Source::BallStop { tree, row, .. } => {
@@ -252,10 +254,10 @@ impl Constraints {
                         parts.trees[tree].state.row_impulses[dof + axis][0] += l[0] * direction[axis];
                     }
                 }
-                Source::Coupling { tree, number } => parts.trees[tree].take_coupling(number, l[0]),
+                Source::Coupling { tree, number } => parts.trees[tree].store_coupling_impulse(number, l[0]),
             }
         }
-        self.push_by_soil(parts);
+        self.apply_soil_forces(parts);
     }
 
     /// Stores impulses in contacts and loop joints: the warm start of the next step, and the reported loads.
@@ -277,8 +279,8 @@ impl Constraints {
                     let u = self.problem.velocity(block);
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contact.rate = contact.velocity_of(after);
-                    // All points of a face that stays, or those that bear nothing would ask for another motion than
-                    // their neighbours.
+                    // All points of a face that stays in contact count. Otherwise points that bear nothing would
+                    // require another motion than their neighbours.
                     let stays = l[0] > 0.0 || u[0] * scheme.lookahead < CONTACT_MARGIN;
                     contact.contact_duration = if stays && !scheme.is_impact_instant { scheme.h } else { 0.0 };
                 }

@@ -1,5 +1,5 @@
-//! The resistance of a contact to rolling, two rows about its tangents, and to turning about its normal, one row:
-//! moments of at most a length times the normal force.
+//! Rolling and torsional resistance of a contact: two rows about its tangents, and one about its normal. Their moments
+//! are at most a length times the normal force.
 
 use bevy_math::DVec3;
 
@@ -7,7 +7,7 @@ use super::{Constraints, IslandParts, Source, rows::Directions};
 use crate::engine::{collision::Contact, solvers::problem::Law};
 
 impl Constraints {
-    /// Adds what a contact has of both; `normal` is the place of its own block.
+    /// Adds both resistances of a contact. `normal` is the index of the contact's own block.
     pub(super) fn add_rolling(&mut self, parts: &IslandParts, index: usize, normal: usize) {
         let contact = &parts.contacts[index];
         if !(contact.surface.rolling > 0.0 || contact.surface.torsion > 0.0) {
@@ -30,7 +30,7 @@ impl Constraints {
     }
 }
 
-/// The world angular impulse on the second side of a solution.
+/// Angular impulse on the second side in world axes, N m s, of a solution `l`.
 pub(super) fn angular_impulse(source: Source, contact: &Contact, l: [f64; 3]) -> DVec3 {
     if let Source::Torsion(_) = source { contact.normal * l[0] } else { contact.rolling_impulse_of(l) }
 }

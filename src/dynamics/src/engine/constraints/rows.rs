@@ -1,5 +1,5 @@
-//! The rows of blocks: how fast two links part along given directions, or turn relative to each other about them, in
-//! terms of the unknowns of their island.
+//! Rows of blocks: the relative velocity of two links along given directions, or their relative angular velocity about
+//! them, as a linear function of the unknowns of their island.
 
 use std::ops::Range;
 
@@ -9,19 +9,20 @@ use simpartner_model::Norm;
 use super::{Constraints, IslandParts};
 use crate::engine::state::{addresses::LinkAddress, tree::Tree};
 
-/// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an
-/// error of some 1e-16 for each operation on the way there.
-const ROUNDING: f64 = 1e-10;
+/// Size of a row relative to its terms below which it is only rounding: each operation on the way there has an error of
+/// some 1e-16.
+const ROUNDING_RATIO: f64 = 1e-10;
 
-/// Whether a row is nothing but rounding, by its square and the sum of the squares of its terms.
+/// True if a row is only rounding. `row` is the square of the row, `terms` the sum of the squares of its terms.
 pub(crate) fn is_rounding(row: f64, terms: f64) -> bool {
-    row < ROUNDING * ROUNDING * terms
+    row < ROUNDING_RATIO * ROUNDING_RATIO * terms
 }
 
-/// Velocities of three rows: without impulses, and at the start of the step.
+/// Velocities of three rows: at the end of the step without impulses, and at its start, m/s or rad/s.
 pub(super) type Velocities = ([f64; 3], [f64; 3]);
 
-/// Three directions, along which points are looked at, or about which links turn.
+/// Three directions, for velocities of a point along them, or angular velocities about them. Their lengths scale the
+/// rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Directions {
     pub(super) vectors: [DVec3; 3],
@@ -38,7 +39,7 @@ impl Directions {
     }
 }
 
-/// How large rows are, and the terms that they are sums of, squared.
+/// Squares of the sizes of rows, and of the terms that they are sums of.
 #[derive(Default)]
 struct RowSize {
     rows: [f64; 3],
@@ -46,7 +47,7 @@ struct RowSize {
 }
 
 impl RowSize {
-    /// Counts the terms of a link's degrees of freedom in.
+    /// Adds the terms of a link's degrees of freedom.
     fn add_terms(&mut self, tree: &Tree, dofs: &[u32], point: DVec3, directions: &Directions) {
         let reach = (point - tree.work.origin).norm();
         for &dof in dofs {
@@ -59,22 +60,22 @@ impl RowSize {
         }
     }
 
-    /// Counts columns of the rows in.
+    /// Adds the columns of the rows.
     fn add_columns(&mut self, columns: &[[f64; 4]]) {
         for column in columns {
             (0..3).for_each(|c| self.rows[c] += column[c] * column[c]);
         }
     }
 
-    /// The rows that are zero but for rounding: what could be pushed there is held by its joints already.
-    fn held(&self) -> impl Iterator<Item = usize> {
+    /// Rows that are zero up to rounding: joints already hold the links in their directions.
+    fn redundant_rows(&self) -> impl Iterator<Item = usize> {
         (0..3).filter(|&c| is_rounding(self.rows[c], self.terms[c]))
     }
 }
 
 impl Constraints {
-    /// Appends the whitened Jacobian of (link `b`) - (link `a`) at a point; `None` is the ground. Within its caller:
-    /// three vectors that go through memory are waited for.
+    /// Appends the whitened Jacobian of link `b` minus link `a` at a point; `None` is the ground. Inlined, because
+    /// passing three vectors through memory would cost waiting time.
     #[inline(always)]
     pub(super) fn add_columns(
         &mut self,
@@ -93,7 +94,7 @@ impl Constraints {
         let begin = self.problem.columns.len();
         let (mut size, mut floats) = (RowSize::default(), false);
         for (side, sign) in [a, b].into_iter().zip([-1.0, 1.0]) {
-            // A side that nothing moves belongs to no island; its columns would be empty.
+            // A fixed side belongs to no island; its columns would be empty.
             let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
             if tree.is_decoupled() {
                 floats = true;
@@ -103,9 +104,9 @@ impl Constraints {
             let Some(chain) = tree.chain_of(side.link) else { continue };
             let columns = &mut self.problem.columns;
             let start = columns.len();
-            jacobian(tree, chain.clone(), point, directions, sign, columns);
+            add_jacobian(tree, chain.clone(), point, directions, sign, columns);
             let (dofs, base) = (&tree.topology.chain[chain.clone()], to_index(tree.work.base));
-            // Where a root floats, its link can move along any direction.
+            // The links of a floating tree can move in any direction.
             if floats || tree.is_floating() {
                 floats = true;
             } else {
@@ -117,14 +118,14 @@ impl Constraints {
             add_velocities([&mut free, &mut before], columns, dofs, [&tree.work.v_free, &tree.state.v]);
             tree.whiten_chain(chain.start, columns);
         }
-        for c in size.held().filter(|_| !floats) {
+        for c in size.redundant_rows().filter(|_| !floats) {
             self.problem.columns[begin..].iter_mut().for_each(|column| column[c] = 0.0);
             (free[c], before[c]) = (0.0, 0.0);
         }
         ([free[0], free[1], free[2]], [before[0], before[1], before[2]])
     }
 
-    /// The columns of a single body, and the velocities along the rows.
+    /// Appends the columns of a single body, and adds its velocities along the rows.
     fn add_columns_of_body(
         &mut self,
         tree: &Tree,
@@ -133,7 +134,7 @@ impl Constraints {
         sign: f64,
         [free, before]: [&mut [f64; 4]; 2],
     ) {
-        let mut columns = root_columns(&wrenches(tree, point, directions, sign));
+        let mut columns = root_columns(&unit_wrenches(tree, point, directions, sign));
         let base = to_index(tree.work.base);
         let rates = [&tree.work.v_free, &tree.state.v].map(|v| v.first_chunk::<6>());
         if let [Some(v_free), Some(v)] = rates {
@@ -149,7 +150,8 @@ impl Constraints {
         self.problem.index.extend_from_slice(&[base, base + 1, base + 2, base + 3, base + 4, base + 5]);
     }
 
-    /// The same for links of one tree: columns over the whole tree. A link that is `None` does not move.
+    /// Appends the whitened Jacobian between two links of one tree: columns over the whole tree. `None` is a fixed
+    /// link.
     pub(super) fn add_columns_within(
         &mut self,
         tree: &Tree,
@@ -165,7 +167,7 @@ impl Constraints {
         for (link, sign) in links.into_iter().zip([-1.0, 1.0]) {
             let Some(chain) = link.and_then(|link| tree.chain_of(link)) else { continue };
             self.scratch.clear();
-            jacobian(tree, chain.clone(), point, directions, sign, &mut self.scratch);
+            add_jacobian(tree, chain.clone(), point, directions, sign, &mut self.scratch);
             let dofs = &tree.topology.chain[chain];
             size.add_terms(tree, dofs, point, directions);
             for (column, &dof) in self.scratch.iter().zip(dofs) {
@@ -173,7 +175,7 @@ impl Constraints {
             }
         }
         size.add_columns(&columns[start..]);
-        for c in size.held() {
+        for c in size.redundant_rows() {
             columns[start..].iter_mut().for_each(|column| column[c] = 0.0);
         }
         for dof in 0..tree.topology.freedom {
@@ -188,7 +190,8 @@ impl Constraints {
         (free, before)
     }
 
-    /// Appends the whitened row over the degrees of freedom of a tree that end with `dof`, with these entries.
+    /// Appends the whitened row with these entries for the last degrees of freedom of the chain that ends with `dof`;
+    /// all before are zero.
     pub(super) fn add_coordinate(&mut self, tree: &Tree, dof: usize, entries: &[f64]) {
         let (start, row, depth) = (self.problem.columns.len(), tree.topology.row[dof], tree.topology.depth[dof]);
         let first = depth + 1 - entries.len();
@@ -200,7 +203,7 @@ impl Constraints {
     }
 }
 
-/// Adds the velocities along rows over these degrees of freedom, which move at the rates `v`, either of two.
+/// Adds the velocities along rows over these degrees of freedom to two sums, for both of the rates `v`.
 #[inline]
 fn add_velocities([sum, other]: [&mut [f64; 4]; 2], columns: &[[f64; 4]], dofs: &[u32], v: [&[f64]; 2]) {
     let (mut own, mut second) = (*sum, *other);
@@ -214,14 +217,19 @@ fn add_velocities([sum, other]: [&mut [f64; 4]; 2], columns: &[[f64; 4]], dofs: 
     (*sum, *other) = (own, second);
 }
 
-/// Forces and moments about the origin of a tree for which the point, or the link, moves by a unit along the three
-/// directions.
-fn wrenches(tree: &Tree, point: DVec3, &Directions { vectors, angular }: &Directions, sign: f64) -> [[DVec3; 3]; 2] {
+/// Unit wrenches about the origin of a tree, `[forces, moments]`: their products with a twist are the velocities of the
+/// point, or of the link, in the three directions.
+fn unit_wrenches(
+    tree: &Tree,
+    point: DVec3,
+    &Directions { vectors, angular }: &Directions,
+    sign: f64,
+) -> [[DVec3; 3]; 2] {
     let (lever, vectors) = (point - tree.work.origin, vectors.map(|vector| vector * sign));
     if angular { [[DVec3::ZERO; 3], vectors] } else { [vectors, vectors.map(|direction| lever.cross(direction))] }
 }
 
-/// The rows of these over the degrees of freedom of a free root, whose axes are unit vectors.
+/// Rows of these wrenches over the degrees of freedom of a free root, whose axes are unit vectors.
 fn root_columns(&[[a, b, c], [u, v, w]]: &[[DVec3; 3]; 2]) -> [[f64; 4]; 6] {
     [
         [a.x, b.x, c.x, 0.0],
@@ -233,8 +241,8 @@ fn root_columns(&[[a, b, c], [u, v, w]]: &[[DVec3; 3]; 2]) -> [[f64; 4]; 6] {
     ]
 }
 
-/// The rows of the three directions over a chain of degrees of freedom, for the point's or the link's angular velocity.
-fn jacobian(
+/// Appends the rows of the three directions over a chain of degrees of freedom.
+fn add_jacobian(
     tree: &Tree,
     chain: Range<usize>,
     point: DVec3,
@@ -242,7 +250,7 @@ fn jacobian(
     sign: f64,
     out: &mut Vec<[f64; 4]>,
 ) {
-    let wrenches @ [forces, moments] = wrenches(tree, point, directions, sign);
+    let wrenches @ [forces, moments] = unit_wrenches(tree, point, directions, sign);
     let mut dofs = &tree.topology.chain[chain];
     if tree.is_floating() {
         out.extend_from_slice(&root_columns(&wrenches));
@@ -255,6 +263,7 @@ fn jacobian(
     }));
 }
 
+/// Index of an unknown, as the problem stores it.
 pub(super) fn to_index(place: usize) -> u32 {
     u32::try_from(place).expect("an island has fewer unknowns than a u32 counts")
 }

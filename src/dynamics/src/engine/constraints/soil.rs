@@ -1,8 +1,8 @@
-//! Soil under a shape: what its wrench over the substep adds to the equations of motion.
+//! Soil under a shape: contribution of its wrench to the equations of motion of a substep.
 //!
-//! The wrench depends on the velocity at the end of the substep. Near a guess it is linear in that, and goes into the
-//! mass matrix ([`crate::engine::equations::damping`]): nothing bounds it, so the solvers have nothing to find. Where
-//! the soil turns out to answer otherwise at the velocity that was found, that is the next guess.
+//! The wrench depends on the velocity at the end of the substep. Near a guess it is linear in that velocity, and goes
+//! into the mass matrix ([`crate::engine::equations::damping`]): it has no bounds, so the solvers have nothing to
+//! decide. If the soil responds differently at the velocity found, that velocity is the next guess.
 
 use std::ops::Range;
 
@@ -16,61 +16,64 @@ use crate::engine::{
     soil::{SoilForces, SoilPatches, SoilResponse},
 };
 
-/// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it:
-/// over a step that is an error of second order already.
-const NEAR: f64 = 1e-4;
-/// How soil answers is found anew in the next step if the wrench was off by more than this part: half of what would
-/// have this step solved again.
-const KEPT: f64 = 0.5 * NEAR;
+/// Relative difference between the wrench at the velocity found and the assumed one up to which a guess is accepted:
+/// over a step it is an error of second order already.
+const WRENCH_TOLERANCE: f64 = 1e-4;
+/// Relative error of the wrench above which the response is computed anew in the next step: half of the error that has
+/// this step solved again.
+const STORE_TOLERANCE: f64 = 0.5 * WRENCH_TOLERANCE;
 
-/// Part of what soil may give that a search for its brake aims at: anything less will do.
-const PAYS: f64 = 0.5;
-/// A brake that is expected in the next substep has soil take this part of what its wrench would do along the way: at
-/// less, every other substep would have to be solved again.
-const TAKES: f64 = 0.02;
-/// A brake grows by no more than this in a pass, as a part of itself and of what it would take at the same speed.
-const FASTER: f64 = 100.0;
+/// Fraction of the energy that soil may give which the search for its brake aims at: any smaller energy is acceptable.
+const TARGET_ENERGY_FRACTION: f64 = 0.5;
+/// Fraction of the work of the wrench along the motion that the expected brake of the next substep absorbs. With less,
+/// every other substep would have to be solved again.
+const EXPECTED_BRAKE_FRACTION: f64 = 0.02;
+/// Largest growth of a brake in a pass, in multiples of the sum of the brake and the drag that would be needed at the
+/// same speed.
+const MAX_BRAKE_GROWTH: f64 = 100.0;
 
-/// A contact with soil in this substep. Six numbers are about its patch's point.
+/// A contact with soil in this substep. Twists and wrenches are six numbers about its patch's point.
 #[derive(Debug, Clone)]
 struct SoilContact {
     contact: usize,
     soil_patch: usize,
-    /// What moves its link, as a range of the tree's chains.
+    /// Degrees of freedom that move its link, as a range of the tree's chains.
     chain: Range<usize>,
     answer: SoilResponse,
-    /// Whether the guess is another one than that of the answer; and whether this was as good as to be kept.
+    /// True if the guess has changed since the response was computed; and if the response is good enough to be stored.
     is_new: bool,
     is_good: bool,
-    /// By how much the answer was seen to be off in this pass, for each unit of velocity from the guess, N s/m.
+    /// Measured error of the response in this pass, for each unit of velocity from the guess, N s/m.
     seen: Option<f64>,
-    /// The twist at the start, as guessed for the end, and as found; and the wrench that this means.
+    /// Twists: at the start, the guess for the end, and the one found for the end. Then the wrench that follows from
+    /// it.
     before: Vector6,
     guess: Vector6,
     after: Vector6,
     wrench: Vector6,
-    /// The motions that it may brake ([`Patch::limited_motions`]), and how.
+    /// Motions that it may brake ([`Patch::limited_motions`]), and their brakes.
     motions: [MotionSubspace; 2],
     brakes: [Brake; 2],
 }
 
-/// What soil holds back of its wrench, in proportion to the mean velocity, so that it gives no more than it holds.
+/// Brake: a part of the soil's wrench that is withheld in proportion to the mean velocity, so that soil gives no more
+/// energy than it holds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Brake {
-    /// Force for a velocity, N s/m, and the same of the pass before, with one over the speed then, s/m.
+    /// Force for a unit velocity, N s/m, and the same of the pass before, with the inverse of the speed then, s/m.
     drag: f64,
     last: Option<[f64; 2]>,
 }
 
 impl Brake {
-    /// Brakes more where soil did more work than it may, J, at a mean velocity of this length in a substep of h
-    /// seconds.
+    /// Increases the brake if the soil did more `work` than it may give, J, at a mean velocity of the length `speed` in
+    /// a substep of h seconds.
     ///
-    /// The brake k slows a shape to the speed 1/y, which is that of something with a mass and a damper if y = y_1 + c
-    /// (k - k_1), where c follows from the last two passes. With F the force along the way without the brake, soil does
-    /// the work h (F y - k)/y², which shall be W.
-    fn grow(&mut self, work: f64, gives: f64, speed: f64, h: f64) {
-        let (power, slow) = (PAYS * gives / h, 1.0 / speed);
+    /// The brake k slows a shape to the speed 1/y. With mass and damping, y = y_1 + c (k - k_1), where c follows from
+    /// the last two passes. With F the force along the motion without the brake, soil does the work h (F y - k)/y²,
+    /// which shall be W.
+    fn increase(&mut self, work: f64, gives: f64, speed: f64, h: f64) {
+        let (power, slow) = (TARGET_ENERGY_FRACTION * gives / h, 1.0 / speed);
         let force = work / (h * speed) + self.drag * speed;
         let yields = self.last.map_or(0.0, |[drag, before]| ((slow - before) / (self.drag - drag)).max(0.0));
         // power c² d² - b d - a = 0 for d = k - k_1.
@@ -78,42 +81,43 @@ impl Brake {
         let b = force * yields - 1.0 - 2.0 * power * slow * yields;
         let more = 2.0 * a / ((b * b + 4.0 * power * yields * yields * a).sqrt() - b);
         self.last = Some([self.drag, slow]);
-        self.drag += more.min(FASTER * (self.drag + a));
+        self.drag += more.min(MAX_BRAKE_GROWTH * (self.drag + a));
     }
 
-    /// What brakes as much in the next substep if all goes on as in this one, in which soil did this work with that
-    /// force.
+    /// Brake that is expected for the next substep if the motion continues as in this one, in which soil did this work
+    /// with this force.
     fn expected(&self, work: f64, gives: f64, [force, speed]: [f64; 2], h: f64) -> f64 {
-        let more = ((work - PAYS * gives) / (h * speed) + TAKES * force) / speed;
+        let more = ((work - TARGET_ENERGY_FRACTION * gives) / (h * speed) + EXPECTED_BRAKE_FRACTION * force) / speed;
         if speed > 0.0 { (self.drag + more).max(0.0) } else { 0.0 }
     }
 }
 
 impl SoilContact {
-    /// Force and moment, of a patch of this size.
+    /// Force, N, and moment, N m, for a patch of this size, m.
     fn force(&self, size: f64) -> (DVec3, DVec3) {
         let [x, y, z, u, v, w] = self.wrench;
         (DVec3::new(x, y, z), DVec3::new(u, v, w) * size)
     }
 
-    /// The work of the soil on the shape's motions with this wrench, J: of all of it, and of pressure on the second.
-    fn works(&self, wrench: &Vector6, h: f64) -> [f64; 2] {
+    /// Work of the soil on the shape's two motions with this wrench, J: of the whole wrench, and of pressure.
+    fn work_on_motions(&self, wrench: &Vector6, h: f64) -> [f64; 2] {
         let [x, y, z] = self.answer.found.pressed.to_array();
         let [all, along] = self.motions.map(|motion| motion.of(&self.mean()));
         let pressed = dot(&along, &[x, y, z, 0.0, 0.0, 0.0]) - self.brakes[1].drag * dot(&along, &along);
         [h * dot(&all, wrench), h * pressed]
     }
 
-    /// The mean twist.
+    /// Mean twist of the substep.
     fn mean(&self) -> Vector6 {
         mean(&self.before, &self.after)
     }
 
-    /// What may brake each motion in the next substep: nothing that has more than enough to give.
+    /// Brakes of both motions for the next substep, N s/m: zero for a motion to which soil can give more than enough
+    /// energy.
     fn next_drag(&self, works: [f64; 2], h: f64) -> [f64; 2] {
         let (mean, SoilForces { gives, .. }) = (self.mean(), self.answer.found);
         [0, 1].map(|k| {
-            if self.brakes[k].drag == 0.0 && works[k] <= PAYS * gives[k] {
+            if self.brakes[k].drag == 0.0 && works[k] <= TARGET_ENERGY_FRACTION * gives[k] {
                 return 0.0;
             }
             let lengths = [&self.wrench, &mean].map(|six| length(&self.motions[k].of(six)));
@@ -123,11 +127,11 @@ impl SoilContact {
 }
 
 impl Constraints {
-    /// Puts what soil does to the trees into their equations of motion; `again` with the guesses that were found.
+    /// Adds the responses of soil to the equations of motion of the trees; `again` with the new guesses.
     pub(crate) fn update_soil(&mut self, parts: &mut IslandParts, scheme: &Scheme, again: bool) {
         let soil = &mut self.soil;
         if !again {
-            soil.find(parts, scheme.h);
+            soil.find_contacts(parts, scheme.h);
         }
         if soil.contacts.is_empty() {
             return;
@@ -158,8 +162,8 @@ impl Constraints {
         }
     }
 
-    /// Whether soil presses as was assumed; otherwise what was found is the next guess. Where something else does not
-    /// `stand`, the search begins anew from there.
+    /// True if the soil responds as assumed. Otherwise the twists found are the next guesses. If something else has
+    /// changed (not `stands`), the search starts anew from there.
     pub(crate) fn soil_converged(&mut self, parts: &IslandParts, scheme: &Scheme, stands: bool) -> bool {
         let SoilContacts { contacts, searches } = &mut self.soil;
         let mut settles = true;
@@ -171,9 +175,9 @@ impl Constraints {
             });
             let change = std::array::from_fn(|k| contact.after[k] - contact.guess[k]);
             contact.wrench = contact.answer.response.wrench_at(&change);
-            // Nearly all steps end as near to the guess as this.
-            let is_near = contact.answer.trust.error(length(&change)) <= NEAR * length(&contact.wrench);
-            let (works, mean) = (contact.works(&contact.wrench, scheme.h), contact.mean());
+            // Nearly all steps end this close to the guess.
+            let is_near = contact.answer.trust.error(length(&change)) <= WRENCH_TOLERANCE * length(&contact.wrench);
+            let (works, mean) = (contact.work_on_motions(&contact.wrench, scheme.h), contact.mean());
             let pays = |works: [f64; 2], gives: [f64; 2]| works[0] <= gives[0] && works[1] <= gives[1];
             contact.seen = None;
             if is_near && pays(works, contact.answer.found.gives) {
@@ -188,11 +192,11 @@ impl Constraints {
                 *search = Search::default();
             }
             contact.answer.found = found;
-            let works = contact.works(&found.wrench, scheme.h);
+            let works = contact.work_on_motions(&found.wrench, scheme.h);
             if !pays(works, found.gives) {
                 for (k, brake) in contact.brakes.iter_mut().enumerate() {
                     if works[k] > found.gives[k] {
-                        brake.grow(works[k], found.gives[k], length(&contact.motions[k].of(&mean)), scheme.h);
+                        brake.increase(works[k], found.gives[k], length(&contact.motions[k].of(&mean)), scheme.h);
                     }
                 }
                 (contact.guess, contact.is_new, settles) = (contact.after, true, false);
@@ -206,42 +210,42 @@ impl Constraints {
             }
             let change = length(&change);
             contact.seen = (change > 0.0).then(|| off.sqrt() / change);
-            contact.is_good = off <= KEPT * KEPT * whole;
-            if !(off <= NEAR * NEAR * whole) {
+            contact.is_good = off <= STORE_TOLERANCE * STORE_TOLERANCE * whole;
+            if !(off <= WRENCH_TOLERANCE * WRENCH_TOLERANCE * whole) {
                 settles = false;
-                contact.guess = search.next(patch.up, contact.guess, contact.after);
+                contact.guess = search.next_guess(patch.up, contact.guess, contact.after);
                 contact.is_new = true;
             }
         }
         settles
     }
 
-    /// What soil did to the links, for [`Constraints::apply_contact_forces`].
-    pub(super) fn push_by_soil(&self, parts: &mut IslandParts) {
+    /// Applies the wrenches of soil to the links, for [`Constraints::apply_contact_forces`].
+    pub(super) fn apply_soil_forces(&self, parts: &mut IslandParts) {
         for soil in &self.soil.contacts {
             let patch = parts.soil_patches.patch(soil.soil_patch);
             let ((force, moment), point) = (soil.force(patch.size), patch.point);
-            parts.push(parts.contacts[soil.contact].b, Spatial::new(moment, force), point);
+            parts.add_external_force(parts.contacts[soil.contact].b, Spatial::new(moment, force), point);
         }
     }
 
-    /// Whether anything is in soil.
+    /// True if anything is in soil.
     pub(crate) fn has_soil(&self) -> bool {
         !self.soil.contacts.is_empty()
     }
 
-    /// Adds the work of soil to what came into the trees, J: it takes, and gives back no more than it held when the
-    /// substep began. What is more comes from nowhere.
+    /// Adds the work of soil to the work input of the trees, J. Soil takes energy, and gives back at most what it held
+    /// at the start of the substep; any more is an error.
     pub(super) fn add_soil_work(&self, parts: &mut IslandParts, h: f64) {
         for soil in &self.soil.contacts {
-            let work = soil.works(&soil.wrench, h)[0].min(soil.answer.found.gives[0]);
+            let work = soil.work_on_motions(&soil.wrench, h)[0].min(soil.answer.found.gives[0]);
             if let Some(tree) = parts.tree_mut(parts.contacts[soil.contact].b) {
                 tree.work.substep_work += work;
             }
         }
     }
 
-    /// Gives contacts their impulses, and lets the soil go on.
+    /// Stores the impulses of soil in its contacts, and advances the state of the soil.
     pub(super) fn write_back_soil(&self, contacts: &mut [Contact], soil_patches: &mut SoilPatches, scheme: &Scheme) {
         for soil in &self.soil.contacts {
             let (contact, patch) = (&mut contacts[soil.contact], soil_patches.patch(soil.soil_patch));
@@ -249,7 +253,7 @@ impl Constraints {
             // A contact's moment is about its own point.
             let spin = moment + (patch.point - contact.point).cross(force);
             (contact.impulse, contact.spin_impulse) = (force * scheme.h, spin * scheme.h);
-            let works = soil.works(&soil.wrench, scheme.h);
+            let works = soil.work_on_motions(&soil.wrench, scheme.h);
             soil_patches.advance(
                 soil.soil_patch,
                 [&soil.before, &soil.after],
@@ -262,19 +266,19 @@ impl Constraints {
     }
 }
 
-/// The search for the twist at the end: Newton's method, kept between a guess at which soil pushes too much and one at
-/// which it pushes too little. Pressed soil lets go within a hair, and Newton's method alone jumps from one side of
-/// that to the other.
+/// Search for the twist at the end: Newton's method, bracketed between a guess at which soil pushes too much and one at
+/// which it pushes too little. Pressed soil lets go within a tiny distance, where Newton's method alone would jump from
+/// side to side.
 #[derive(Debug, Clone, Copy, Default)]
 struct Search {
-    /// Guesses at which the shape rises more slowly than it will, and faster.
+    /// Guesses at which the shape rises more slowly than the solution, and faster.
     slower: Option<Vector6>,
     faster: Option<Vector6>,
 }
 
 impl Search {
-    /// The guess after one that led to a twist.
-    fn next(&mut self, up: DVec3, guess: Vector6, found: Vector6) -> Vector6 {
+    /// The next guess, after one that led to the twist `found`.
+    fn next_guess(&mut self, up: DVec3, guess: Vector6, found: Vector6) -> Vector6 {
         let rise = |six: &Vector6| up.dot(DVec3::new(six[0], six[1], six[2]));
         if rise(&found) > rise(&guess) {
             self.slower = Some(guess)
@@ -302,7 +306,7 @@ fn length(six: &Vector6) -> f64 {
     dot(six, six).sqrt()
 }
 
-/// The contacts of an island with soil.
+/// Contacts of an island with soil.
 #[derive(Debug, Default)]
 pub(super) struct SoilContacts {
     contacts: Vec<SoilContact>,
@@ -310,9 +314,9 @@ pub(super) struct SoilContacts {
 }
 
 impl SoilContacts {
-    /// Finds them, how they move, to the end of the substep as in the last one, for a first guess, and how soil answers
-    /// that.
-    fn find(&mut self, parts: &IslandParts, h: f64) {
+    /// Finds the contacts, their initial guesses (the change of twist of the last substep), and the responses of the
+    /// soil to these.
+    fn find_contacts(&mut self, parts: &IslandParts, h: f64) {
         let Self { contacts, searches } = self;
         contacts.clear();
         for &index in parts.own_contacts {
@@ -327,7 +331,7 @@ impl SoilContacts {
             let (mut brakes, motions) = ([Brake::default(); 2], patch.limited_motions());
             for (k, motion) in motions.iter().enumerate() {
                 if patch.drag[k] > 0.0 {
-                    // It holds nothing back that is not there.
+                    // A brake cannot withhold more than the force there is.
                     let [force, speed] =
                         [&answer.response.wrench, &mean(&before, &guess)].map(|six| length(&motion.of(six)));
                     brakes[k].drag = patch.drag[k].min(force / speed.max(f64::MIN_POSITIVE));

@@ -119,15 +119,15 @@ impl LoopConstraints {
             let [parent, child] = [0, 1].map(|side| {
                 links[side].map_or(fixed[side], |link| tree.work.links[link].pose().then(&loop_joint.frames[side]))
             });
-            loop_joint.move_to(JointFrames { parent, child });
+            loop_joint.set_frames(JointFrames { parent, child });
             let motion = loop_joint.motion(links.map(|link| link.map(|link| (tree, link))), gravity);
             let row = |kind, direction| Row::new(index, kind, direction, loop_joint.place.child.translation);
-            for (number, held) in loop_joint.held(&motion).into_iter().enumerate() {
+            for (number, held) in loop_joint.held_directions(&motion).into_iter().enumerate() {
                 let Some((direction, error)) = held else { continue };
                 self.rows.push(Row { error, ..row(RowKind::Hold(number), direction) });
             }
             let rates = loop_joint.rates(&motion);
-            for (axis, direction) in loop_joint.free(&motion).into_iter().enumerate() {
+            for (axis, direction) in loop_joint.free_directions(&motion).into_iter().enumerate() {
                 let (Some(direction), Some(law)) = (direction, &loop_joint.axes[axis]) else { continue };
                 if law.stiffness == 0.0 && law.damping == 0.0 && law.armature == 0.0 {
                     continue;

@@ -1,4 +1,4 @@
-//! From the model to trees, shapes and closures.
+//! Builds trees, shapes and loop joints from the model.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{
@@ -10,7 +10,7 @@ use crate::{
     BuildError, MassProperties, Servo,
     engine::{
         collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline},
-        constraints::loop_joint::{JointFrames, LoopJoint, LoopLoad, ROWS, duals},
+        constraints::loop_joint::{JointFrames, LoopJoint, LoopLoad, ROWS, dual_basis},
         joints::ball_joint::{self, Ball},
         state::{
             addresses::{BodyAddress, JointAddress},
@@ -22,10 +22,10 @@ use crate::{
     shape,
 };
 
-/// Radius of the ball that a particle is taken for, metres: what no moment of inertia is smaller than.
+/// Radius of the ball that a particle is taken for, m: it gives the smallest moments of inertia.
 const PARTICLE_RADIUS: f64 = 1e-4;
 
-/// A world as this engine has it.
+/// A built world.
 pub(crate) struct Built {
     pub(crate) trees: Vec<Tree>,
     pub(crate) collider: Collider,
@@ -65,7 +65,7 @@ pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
     for tree in &mut trees {
         tree.update_kinematics(mechanism.gravity);
     }
-    loop_joints.iter_mut().for_each(|loop_joint| loop_joint.set_place(&trees));
+    loop_joints.iter_mut().for_each(|loop_joint| loop_joint.update_frames(&trees));
     Ok(Built { trees, collider, loop_joints, bodies, joints })
 }
 
@@ -78,7 +78,7 @@ struct Builder<'a> {
     loop_joints: Vec<LoopJoint>,
 }
 
-/// One axis of a joint on its way into a tree.
+/// One axis of a joint, to be added to a tree as a link.
 struct Step {
     inner: usize,
     joint: LinkJoint,
@@ -93,7 +93,7 @@ impl Builder<'_> {
         let mut poses = Vec::new();
         let root = self.mechanism.body(span.root);
         let joint = if root.fixed { LinkJoint::Weld } else { LinkJoint::Free };
-        let (link, pose, frame) = self.link(span.root, None, joint);
+        let (link, pose, frame) = self.body_link(span.root, None, joint);
         self.bodies[span.root.index()] = BodyAddress::new(number, tree.push(link), frame);
         poses.push(pose);
         tree.state.root_position = pose.translation;
@@ -112,8 +112,8 @@ impl Builder<'_> {
         self.trees.push(tree);
     }
 
-    /// The link of a body, its frame along the principal axes; that frame's world pose, and `link_from_body`.
-    fn link(&self, id: BodyId, parent: Option<usize>, joint: LinkJoint) -> (Link, Pose, Pose) {
+    /// The link of a body with its frame along the principal axes; the world pose of that frame; and `link_from_body`.
+    fn body_link(&self, id: BodyId, parent: Option<usize>, joint: LinkJoint) -> (Link, Pose, Pose) {
         let (body, mass) = (self.mechanism.body(id), &self.masses[id.index()]);
         let (principal, turn) = principal_axes(&mass.tensor);
         let frame = Pose { translation: mass.centre_of_mass, rotation: turn };
@@ -134,14 +134,13 @@ impl Builder<'_> {
         (link, body.pose.then(&frame), frame.inverse())
     }
 
-    /// A joint becomes one link, or a chain of them over links without mass. Walked backwards it is the same chain from
-    /// the other end, with all signs turned round.
+    /// Adds a joint as one link, or as a chain of links that are massless except for the last. A joint walked
+    /// backwards, from the child to the parent, is the same chain from the other end, with opposite signs.
     fn add_joint(&mut self, number: usize, tree: &mut Tree, poses: &mut Vec<Pose>, edge: TreeEdge) {
         let joint = self.mechanism.joint(edge.joint);
         let backwards = joint.child == edge.inner;
         let sign = if backwards { -1.0 } else { 1.0 };
-        // Links are described where all coordinates are zero: there the outer body's frame of the joint meets the inner
-        // one's.
+        // Links are described at zero coordinates: there the joint's frames in the outer and the inner body coincide.
         let [parent, child] = joint.frames();
         let (own, other) = if backwards { (child, parent) } else { (parent, child) };
         let joint = &Joint { anchor: own.translation, frame: own.rotation, ..joint.clone() };
@@ -155,24 +154,24 @@ impl Builder<'_> {
         if !ball {
             for &(index, coordinate) in free.iter().rev().skip(1).rev() {
                 let pose = Pose { translation: joint.anchor, rotation: joint.frame };
-                let step = step(poses, inner, joint, Some(coordinate));
-                inner = push(tree, poses, massless(), step, joint, pose);
+                let step = joint_step(poses, inner, joint, Some(coordinate));
+                inner = add_link(tree, poses, massless_link(), step, joint, pose);
                 dofs[index] = Some(tree.topology.links[inner].dof);
             }
         }
-        let (mut link, initial_pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
+        let (mut link, initial_pose, frame) = self.body_link(edge.outer, None, LinkJoint::Weld);
         let pose = own.then(&other.inverse()).then(&initial_pose);
         if backwards && free.iter().any(|(_, coordinate)| coordinate.linear) {
             // The outer link slides away from the joint's origin.
             let child = self.bodies[edge.inner.index()].link;
             link.origin = Some((child, poses[child].inverse().point(joint.anchor)));
         }
-        let mut last = step(poses, inner, joint, free.last().map(|(_, coordinate)| *coordinate));
+        let mut last = joint_step(poses, inner, joint, free.last().map(|(_, coordinate)| *coordinate));
         if ball {
             last.joint = LinkJoint::Spherical { number: tree.topology.balls.len(), backwards };
             tree.topology.balls.push(Ball { dof: tree.topology.freedom, sign, stops: ball_joint::Stops::new(joint) });
         }
-        let outer = push(tree, poses, link, last, joint, pose);
+        let outer = add_link(tree, poses, link, last, joint, pose);
         poses[outer] = initial_pose;
         self.bodies[edge.outer.index()] = BodyAddress::new(number, outer, frame);
         let dof = tree.topology.links[outer].dof;
@@ -185,7 +184,8 @@ impl Builder<'_> {
         self.set_laws(tree, self.mechanism.joint(edge.joint), edge.joint, sign);
     }
 
-    /// Stops, losses and initial rates of a joint's axes: each has what its two bodies' velocities differ by along it.
+    /// Sets the laws, initial positions and initial rates of a joint's axes. An initial rate that is not given follows
+    /// from the relative velocity of the two bodies.
     fn set_laws(&self, tree: &mut Tree, joint: &Joint, id: JointId, sign: f64) {
         let (parent, child) = (self.mechanism.body(joint.parent), self.mechanism.body(joint.child));
         let turning = child.angular_velocity - parent.angular_velocity;
@@ -199,7 +199,7 @@ impl Builder<'_> {
         let duals = rate_directions(joint);
         for (index, coordinate) in joint.free_coordinates() {
             let (Some(dof), Axis::Free(free)) = (dofs[index], joint.axes[index]) else { continue };
-            tree.topology.laws[dof] = law(joint, &free, sign);
+            tree.topology.laws[dof] = axis_law(joint, &free, sign);
             let motion = if coordinate.linear { sliding } else { turning };
             let rate = free.initial_rate.unwrap_or_else(|| motion.dot(duals[index]));
             let start = if joint.kind.has_axes() { free.initial_position } else { 0.0 };
@@ -207,7 +207,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Ties the coordinates of trees that are coupled, each counted as its tree does.
+    /// Adds the couplings of coordinates, with the signs of their trees.
     fn add_couplings(&mut self) -> Result<(), BuildError> {
         for coupling in &self.mechanism.couplings {
             let place = |JointAxis { joint, axis }: JointAxis| match self.joints[joint.index()] {
@@ -256,7 +256,7 @@ impl Builder<'_> {
             b: ends[1].0.side(),
             frames,
             kind: joint.kind,
-            axes: joint.axes.map(|axis| axis.free().map(|free| law(joint, free, 1.0))),
+            axes: joint.axes.map(|axis| axis.free().map(|free| axis_law(joint, free, 1.0))),
             stops: ball_joint::Stops::new(joint),
             motors: [Servo::OFF; 3],
             place: JointFrames { parent: carried[0], child: carried[1] },
@@ -269,7 +269,7 @@ impl Builder<'_> {
         });
     }
 
-    /// All colliding shapes, in the order of their trees; bodies that a joint connects never meet.
+    /// Collider of all colliding shapes, in the order of their trees. Bodies that a joint connects never collide.
     fn collider(&self) -> Result<Collider, BuildError> {
         let mut geoms = Vec::new();
         for (id, body) in self.mechanism.bodies() {
@@ -280,7 +280,7 @@ impl Builder<'_> {
             for (number, part) in simple_parts(placed).into_iter().enumerate() {
                 let (shape, _) = shape::collider_shape(&part).map_err(refuse)?;
                 let at = place.frame.then(&part.pose);
-                let (outline, at) = (outline(&part.shape, &shape), (at.translation, at.rotation));
+                let (outline, at) = (shape_outline(&part.shape, &shape), (at.translation, at.rotation));
                 let mut geom = Geom::new(place.side(), id, outline, shape, at, *body.material_of_part(number));
                 (geom.frame, geom.moves, geom.filter) = (place.frame.rotation, moves, body.filter);
                 geoms.push(geom);
@@ -305,23 +305,23 @@ impl Builder<'_> {
     }
 }
 
-/// The directions along which the relative velocity of a joint's bodies has the rate of each coordinate alone, at
-/// step 0.
+/// Directions in which the relative velocity of a joint's bodies has the rate of each coordinate alone, at step 0.
 fn rate_directions(joint: &Joint) -> [DVec3; 3] {
     let mut directions = joint.initial_directions();
     let turning: Vec<usize> =
         joint.free_coordinates().filter(|(_, coordinate)| !coordinate.linear).map(|(index, _)| index).collect();
     let axes: Vec<DVec3> = turning.iter().map(|&index| directions[index]).collect();
     let duals = match axes[..] {
-        [first, second] => duals(first, second, first.cross(second)),
-        [first, second, third] => duals(first, second, third),
+        [first, second] => dual_basis(first, second, first.cross(second)),
+        [first, second, third] => dual_basis(first, second, third),
         _ => return directions,
     };
     turning.into_iter().zip(duals).for_each(|(index, dual)| directions[index] = dual);
     directions
 }
 
-fn massless() -> Link {
+/// A link without mass and body.
+fn massless_link() -> Link {
     Link {
         parent: None,
         joint: LinkJoint::Weld,
@@ -337,8 +337,8 @@ fn massless() -> Link {
     }
 }
 
-/// The motion of one coordinate as seen from the inner link; without one, none.
-fn step(poses: &[Pose], inner: usize, joint: &Joint, coordinate: Option<Coordinate>) -> Step {
+/// Motion of one coordinate relative to the inner link; a weld without a coordinate.
+fn joint_step(poses: &[Pose], inner: usize, joint: &Joint, coordinate: Option<Coordinate>) -> Step {
     let pose = &poses[inner];
     let motion = match coordinate {
         None => LinkJoint::Weld,
@@ -350,7 +350,8 @@ fn step(poses: &[Pose], inner: usize, joint: &Joint, coordinate: Option<Coordina
     Step { inner, joint: motion, anchor_in_inner: pose.inverse().point(joint.anchor) }
 }
 
-fn push(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &Joint, pose: Pose) -> usize {
+/// Adds a link with this pose at step 0, which a step of a joint moves. Returns its index.
+fn add_link(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &Joint, pose: Pose) -> usize {
     let inner = poses[step.inner].rotation.inverse();
     let (turn, half_turn) = match step.joint {
         LinkJoint::Spherical { .. } => (joint.frame.inverse() * pose.rotation, inner * joint.frame),
@@ -373,9 +374,9 @@ fn push(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &
     })
 }
 
-/// The law of an axis where it is counted the other way round if `sign` is -1. The stops of a ball joint are not those
-/// of single axes.
-fn law(joint: &Joint, axis: &FreeAxis, sign: f64) -> FreeAxis {
+/// Law of an axis, with the opposite sign of its coordinate if `sign` is -1. The stops of a ball joint are not those of
+/// single axes.
+fn axis_law(joint: &Joint, axis: &FreeAxis, sign: f64) -> FreeAxis {
     let (lower, upper) = match joint.kind {
         JointKind::Ball => (f64::NEG_INFINITY, f64::INFINITY),
         _ if sign < 0.0 => (-axis.upper, -axis.lower),
@@ -384,7 +385,7 @@ fn law(joint: &Joint, axis: &FreeAxis, sign: f64) -> FreeAxis {
     FreeAxis { lower, upper, spring_position: sign * axis.spring_position, ..*axis }
 }
 
-/// Principal moments and `body_from_principal`; a tensor that is diagonal already keeps the body's axes.
+/// Principal moments and `body_from_principal`. If the tensor is already diagonal, the body's axes are kept.
 fn principal_axes(tensor: &DMat3) -> (DVec3, DQuat) {
     let diagonal = DVec3::new(tensor.x_axis.x, tensor.y_axis.y, tensor.z_axis.z);
     let off = tensor.x_axis.y.abs().max(tensor.x_axis.z.abs()).max(tensor.y_axis.z.abs());
@@ -401,7 +402,7 @@ fn principal_axes(tensor: &DMat3) -> (DVec3, DQuat) {
     (moments, DQuat::from_mat3(&rotation).normalized())
 }
 
-/// The shapes a placed shape is made of.
+/// Simple shapes that a placed shape consists of.
 fn simple_parts(placed: &Placed) -> Vec<Placed> {
     match &placed.shape {
         Shape::Compound { parts } => {
@@ -411,7 +412,8 @@ fn simple_parts(placed: &Placed) -> Vec<Placed> {
     }
 }
 
-fn outline(shape: &Shape, collider: &SharedShape) -> Outline {
+/// Geometry of a shape for contacts.
+fn shape_outline(shape: &Shape, collider: &SharedShape) -> Outline {
     match shape {
         Shape::Box { size } => Outline::Box(*size * 0.5),
         Shape::Sphere { radius } => Outline::Ball(*radius),

@@ -4,28 +4,31 @@ use bevy_math::DVec3;
 
 use crate::{Servo, Wrench, state::RUNAWAY_SPEED};
 
-/// Largest number of a command. There the next double is an eighth away, and products of some of them are finite.
+/// Largest absolute value in a command. There the next double is an eighth away, and products of several such numbers
+/// are finite.
 const MAX_NUMBER: f64 = 1e15;
 
-/// Clamps a number; NaN becomes zero.
+/// Clamps a number to `most` and -`most`; NaN becomes zero.
 fn bounded(number: f64, most: f64) -> f64 {
     if number.is_nan() { 0.0 } else { number.clamp(-most, most) }
 }
 
-/// A point or direction of a command.
+/// Clamps a point or direction of a command.
 pub(crate) fn bounded_vector(vector: DVec3) -> DVec3 {
     DVec3::from(vector.to_array().map(|number| bounded(number, MAX_NUMBER)))
 }
 
-/// The velocity of a surface: at most the permitted speed.
+/// Clamps the velocity of a surface to the permitted speed.
 pub(crate) fn bounded_velocity(velocity: DVec3) -> DVec3 {
     DVec3::from(velocity.to_array().map(|number| bounded(number, RUNAWAY_SPEED)))
 }
 
+/// Clamps a wrench.
 pub(crate) fn bounded_wrench(Wrench { force, torque }: Wrench) -> Wrench {
     Wrench { force: bounded_vector(force), torque: bounded_vector(torque) }
 }
 
+/// Clamps the numbers of a motor command.
 pub(crate) fn bounded_servo(servo: Servo) -> Servo {
     let Servo { position, rate, stiffness, damping, max_effort } = servo;
     let [position, rate, stiffness, damping, max_effort] =

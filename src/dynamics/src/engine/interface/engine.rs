@@ -69,16 +69,16 @@ impl Dynamics {
             impacts: Impacts::new(settings.dynamics.impact_law),
             checks: StepChecks::new(mechanism, &settings.dynamics, &built.trees),
             wrenches: vec![Wrench::default(); mechanism.bodies.len()],
-            // The copies of the lists are contiguous, which makes many trees faster to read; as built they are
+            // Copied lists are contiguous in memory, which makes many trees faster to read; as built they are
             // scattered.
             trees: built.trees.clone(),
             collider: built.collider,
             loop_joints: built.loop_joints,
             contacts: Vec::new(),
             pushed: Vec::new(),
-            pool: threads(settings.dynamics.threads),
+            pool: thread_pool(settings.dynamics.threads),
         };
-        // Fast bodies are seen from the first step on.
+        // Fast bodies are found from the first step on.
         engine.collider.find_contacts(&engine.trees, timestep.seconds());
         Ok(engine)
     }
@@ -112,7 +112,7 @@ impl Engine for Dynamics {
             }
             JointAddress::LoopJoint(loop_joint) => {
                 let loop_joint = &mut self.loop_joints[loop_joint];
-                if loop_joint.drive(axis, motor) {
+                if loop_joint.set_motor(axis, motor) {
                     self.trees[loop_joint.a.tree].wake();
                     self.trees[loop_joint.b.tree].wake();
                 }
@@ -190,7 +190,7 @@ impl Engine for Dynamics {
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
-        self.load(snapshot)
+        self.restore_snapshot(snapshot)
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -205,12 +205,12 @@ impl Engine for Dynamics {
 }
 
 /// Fraction of a penetration that is removed in a substep (ODE's default of its error reduction parameter): nine tenths
-/// are gone after ten of them.
+/// are removed after ten substeps.
 const CORRECTION: f64 = 0.2;
 
-/// The threads to share islands between, including the present one; `None` for one thread. If the system gives no more
-/// threads, the same work is done on one.
-fn threads(count: usize) -> Option<rayon::ThreadPool> {
+/// Pool of threads to share islands between, including the present one; `None` for one thread. If the system does not
+/// provide more threads, the same work is done on one.
+fn thread_pool(count: usize) -> Option<rayon::ThreadPool> {
     if count < 2 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What callers of the engine use between steps.
+//! Interface of the engine between steps.
 //!
 //! **Takes** a mechanism, commands, snapshots and edits of the world. **Gives** a built world ([`build`]), its
 //! equations for inspection ([`probe`]), its state as bytes ([`snapshot`]), bodies moved to a new pose ([`set_pose`]),

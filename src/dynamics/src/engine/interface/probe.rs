@@ -1,4 +1,4 @@
-//! A world looked at before its first step, with the shapes and queries of the steps themselves.
+//! Inspection of a world before its first step, with the shapes and queries of the steps themselves.
 
 use bevy_math::DVec3;
 use simpartner_model::{BodyId, JointId, Mechanism};
@@ -16,28 +16,28 @@ use crate::{
     },
 };
 
-/// A world as it stands at step 0.
+/// A world at step 0.
 pub struct Probe {
     trees: Vec<Tree>,
     collider: Collider,
     places: Vec<BodyAddress>,
     joints: Vec<JointAddress>,
     gravity: DVec3,
-    /// Whether joints close loops, or couplings tie coordinates: then the equations of the trees are not all of them.
+    /// True if joints close loops, or couplings tie coordinates: then the equations of the trees are incomplete.
     is_tied: bool,
 }
 
 /// The equations of motion M dv/dt = f of a world at step 0, without contacts, stops, dry friction and motors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Equations {
-    /// What each degree of freedom is: the coordinate (0 to 2) of a joint. `None` for those of a body that floats,
+    /// Meaning of each degree of freedom: the coordinate (0 to 2) of a joint. `None` for those of a floating body,
     /// which has six (velocity of its centre of mass, angular velocity, world axes), and of a ball joint, which has
     /// three (axes of the parent's principal frame).
     pub freedoms: Vec<Option<(JointId, usize)>>,
-    /// The mass matrix, rotors included, a row for each; kg, kg m, kg m².
+    /// Mass matrix, rotors included, row by row; kg, kg m, kg m².
     pub mass: Vec<Vec<f64>>,
-    /// The acceleration of each, rad/s² or m/s², under gravity, springs and viscous damping; of a floating body, that
-    /// of its centre of mass.
+    /// Acceleration of each degree of freedom under gravity, springs and viscous damping, rad/s² or m/s²; for a
+    /// floating body, that of its centre of mass.
     pub acceleration: Vec<f64>,
 }
 
@@ -52,7 +52,7 @@ impl Probe {
         Ok(Self { trees, collider, places: bodies, joints, gravity: mechanism.gravity, is_tied })
     }
 
-    /// The equations of motion. `None` where a loop or a coupling adds equations that are not those of the trees.
+    /// Equations of motion; `None` if a loop or a coupling adds equations to those of the trees.
     pub fn equations(&mut self) -> Option<Equations> {
         if self.is_tied {
             return None;
@@ -89,7 +89,7 @@ impl Probe {
         Some(all)
     }
 
-    /// Where bodies touch or overlap, as far as they collide at all. No forces act yet.
+    /// Contact points where colliding bodies touch or overlap. No forces act yet.
     pub fn contacts(&mut self) -> Vec<ContactPoint> {
         let trees = &self.trees;
         let body = |side: LinkAddress| trees[side.tree].topology.links[side.link].body;
@@ -103,13 +103,14 @@ impl Probe {
         self.collider.initial_contacts(trees).iter().map(point).collect()
     }
 
-    /// How far a body could go in a direction, a unit vector, before it met something that no joint connects it with;
-    /// `None` if nothing is in its way within `range` metres. Measured along the lines from the middles of its shapes.
+    /// Distance, m, that a body can move in a direction, a unit vector, before it meets a body that no joint connects
+    /// with it; `None` if nothing is in its way within `range`, m. It is measured along rays from the centres of its
+    /// shapes.
     pub fn clearance(&self, body: BodyId, direction: DVec3, range: f64) -> Option<f64> {
         self.collider.free_distance(&self.trees, body, direction, range)
     }
 
-    /// How far the terrain is above the centre of mass of a body, metres; `None` if that is not below it.
+    /// Height of the terrain above the centre of mass of a body, m; `None` if that is not below the terrain.
     pub fn depth_in_terrain(&self, body: BodyId) -> Option<f64> {
         let place = &self.places[body.index()];
         self.collider.terrain_above(self.trees[place.tree].work.links[place.link].position)
@@ -117,7 +118,7 @@ impl Probe {
 }
 
 impl Tree {
-    /// The entry of the mass matrix for a degree of freedom and an ancestor of it or itself, after
+    /// Entry of the mass matrix for a degree of freedom and an ancestor of it or itself, after
     /// [`Tree::set_mass_and_bias`].
     fn mass_entry(&self, dof: usize, ancestor: usize) -> f64 {
         let (topology, work) = (&self.topology, &self.work);
@@ -126,7 +127,7 @@ impl Tree {
         work.axis[ancestor].dot(momentum) + rotor
     }
 
-    /// How its degrees of freedom accelerate under gravity, springs and damping. Leaves the inertias of the links.
+    /// Accelerations of its degrees of freedom under gravity, springs and damping. It leaves the inertias of the links.
     fn free_acceleration(&mut self, gravity: DVec3) -> Vec<f64> {
         self.work.bias_velocity.copy_from_slice(&self.state.v);
         self.set_motion();

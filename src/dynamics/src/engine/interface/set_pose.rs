@@ -1,17 +1,17 @@
-//! A body is given another pose and twist between two steps. It is no motion: nothing pushes it there, and no energy is
+//! Sets the pose and twist of a body between two steps. This is no motion: no force moves the body, and no energy is
 //! accounted for.
 //!
-//! Everything that joints tie to it moves along as one rigid piece, velocities included. Then the difference to the
+//! All bodies that joints connect to it move along as one rigid piece, velocities included. Then the difference to the
 //! requested twist is added as a rigid motion, so joint coordinates and their rates stay as they are:
 //!
 //! ```text
-//! T = X' X⁻¹                                    from the old pose of the body to the new one
-//! w_root' = w' + R (w_root - w)                 w, v: angular velocity, and velocity of the centre of mass; R: the rotation of T
+//! T = X' X⁻¹ from the old pose of the body to the new one
+//! w_root' = w' + R (w_root - w) w, v: angular velocity, and velocity of the centre of mass; R: the rotation of T
 //! v_root' = v' + R (v_root - v) + (w' - R w) x (c_root' - c')
 //! ```
 //!
-//! Warm starts would belong to another place, so they are dropped: contacts with their impulses, impulses of stops and
-//! loop joints, the last velocity change. What it touched wakes up, because it may have leaned there.
+//! Warm starts belong to the old pose, so they are dropped: contacts with their impulses, impulses of stops and loop
+//! joints, the last velocity change. Bodies that it touched wake up, because it may have supported them.
 
 use bevy_math::DVec3;
 use simpartner_model::{BodyId, Norm, Pose};
@@ -39,13 +39,14 @@ impl Tree {
 }
 
 impl Dynamics {
-    /// Why a body cannot be given another pose, if it cannot.
+    /// Reason why the pose of a body cannot be set; `None` if it can.
     pub(crate) fn pose_override_obstacle(&self, body: BodyId) -> Option<&'static str> {
         let place = &self.model.bodies[body.index()];
         (!self.trees[place.tree].is_floating()).then_some("it is static, or joints tie it to something that is")
     }
 
-    /// Gives a floating body, and what is tied to it, this pose, velocity of its centre of mass, and angular velocity.
+    /// Sets the pose of a floating body, the velocity of its centre of mass, m/s, and its angular velocity, rad/s. The
+    /// bodies connected to it move along.
     pub(crate) fn set_state(&mut self, body: BodyId, pose: &Pose, linear: DVec3, angular: DVec3) {
         let place = self.model.bodies[body.index()];
         let tree = &mut self.trees[place.tree];
@@ -70,16 +71,16 @@ impl Dynamics {
         self.update_loop_joints_of(place.tree);
     }
 
-    /// Notes where the joints are that close loops with a tree.
+    /// Updates the frames of the loop joints of a tree.
     fn update_loop_joints_of(&mut self, tree: usize) {
         for loop_joint in
             self.loop_joints.iter_mut().filter(|loop_joint| loop_joint.a.tree == tree || loop_joint.b.tree == tree)
         {
-            loop_joint.set_place(&self.trees);
+            loop_joint.update_frames(&self.trees);
         }
     }
 
-    /// Removes contacts and warm starts of loop joints of a tree, and wakes what it touched.
+    /// Removes the contacts of a tree and the warm starts of its loop joints, and wakes what it touched.
     fn forget_neighbours(&mut self, tree: usize) {
         let touches = |contact: &Contact| contact.sides().any(|side| side.tree == tree);
         for side in self.collider.contacts.iter().filter(|contact| touches(contact)).flat_map(Contact::sides) {

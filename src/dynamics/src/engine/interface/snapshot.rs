@@ -1,4 +1,4 @@
-//! The state as bytes: everything that a step starts from, and everything reported of the last one.
+//! The state as bytes: everything that a step starts from, and everything reported for the last one.
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
@@ -17,21 +17,24 @@ use crate::{
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Saved {
+    /// Length of the last substep, s.
     pub(crate) h: f64,
     pub(crate) trees: Vec<State>,
     pub(crate) contacts: Vec<Contact>,
-    /// Velocity of the surface of each shape.
+    /// Surface velocity of each shape, in its body's axes, m/s.
     pub(crate) surfaces: Vec<DVec3>,
     pub(crate) soil: SavedSoil,
     pub(crate) loop_joints: Vec<SavedLoopJoint>,
     pub(crate) check_memory: CheckMemory,
-    /// Contact force and torque of each body.
+    /// Contact force, N, and torque, N m, on each body.
     pub(crate) wrenches: Vec<[DVec3; 2]>,
+    /// Load of each joint.
     pub(crate) loads: Vec<LoopLoad>,
+    /// Reported contact points.
     pub(crate) points: Vec<SavedPoint>,
 }
 
-/// Indices of the bodies; point, normal, force and torque; gap.
+/// A reported contact point: indices of the bodies; `[point, normal, force, torque]`; gap, m.
 pub(crate) type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
 
 #[derive(Serialize, Deserialize)]
@@ -43,11 +46,12 @@ pub(crate) struct SavedLoopJoint {
 }
 
 impl Dynamics {
+    /// The state as a snapshot.
     pub(crate) fn snapshot_bytes(&self) -> Snapshot {
         Snapshot(postcard::to_stdvec(&self.state_to_save()).expect("plain numbers always serialise"))
     }
 
-    /// The state.
+    /// The state to be saved.
     pub(crate) fn state_to_save(&self) -> Saved {
         let loads = (0..self.model.joints.len()).map(|joint| {
             let joint = self.joint_state(joint);
@@ -76,7 +80,11 @@ impl Dynamics {
         }
     }
 
-    pub(crate) fn load(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+    /// Restores a snapshot of this world.
+    ///
+    /// # Errors
+    /// If the bytes cannot be read, or belong to another world.
+    pub(crate) fn restore_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
         let saved: Saved = postcard::from_bytes(&snapshot.0).map_err(|error| SnapshotError(error.to_string()))?;
         let mut states = saved.trees.iter().zip(&self.trees);
         let fits = saved.trees.len() == self.trees.len()
@@ -93,7 +101,7 @@ impl Dynamics {
         Ok(())
     }
 
-    /// Continues from a state of this world.
+    /// Restores a state of this world.
     pub(crate) fn restore_state(&mut self, saved: Saved) {
         for (tree, state) in self.trees.iter_mut().zip(saved.trees) {
             tree.state = state;
@@ -109,7 +117,7 @@ impl Dynamics {
             (loop_joint.power_means, loop_joint.impulses) = (saved.power_means, saved.impulses);
         }
         self.checks.restore_memory(saved.check_memory);
-        self.loop_joints.iter_mut().for_each(|loop_joint| loop_joint.set_place(&self.trees));
+        self.loop_joints.iter_mut().for_each(|loop_joint| loop_joint.update_frames(&self.trees));
         for (wrench, [force, torque]) in self.wrenches.iter_mut().zip(saved.wrenches) {
             *wrench = Wrench { force, torque };
         }

@@ -2,7 +2,7 @@
 //! the last bit.
 //!
 //! Trees, shapes, loop joints, bodies and joints have other indices in the new world but the same order, so contacts
-//! stay sorted by their keys. What leaned on something that is gone wakes up.
+//! stay sorted by their keys. Bodies that touched a removed one wake up.
 
 use simpartner_model::BodyId;
 
@@ -12,7 +12,7 @@ use crate::{
     engine::{collision::NewShapeIndices, state::addresses::JointAddress, stepping::world::Dynamics},
 };
 
-/// For everything in the old world its index in the new one; `None` if it is gone.
+/// New index of everything in the old world; `None` for removed things.
 struct NewIndices {
     trees: Vec<Option<usize>>,
     bodies: Vec<Option<usize>>,
@@ -23,7 +23,7 @@ struct NewIndices {
 
 impl NewIndices {
     fn new(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Self {
-        let trees = trees(old, new, kept);
+        let trees = kept_trees(old, new, kept);
         let mut bodies = vec![None; old.model.bodies.len()];
         for (number, before) in kept.bodies.iter().enumerate() {
             let before = before.filter(|before| trees[old.model.bodies[before.index()].tree].is_some());
@@ -44,8 +44,8 @@ impl NewIndices {
     }
 }
 
-/// For each old tree the new one with the same bodies at the same links, if there is one.
-fn trees(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Vec<Option<usize>> {
+/// For each old tree, the index of the new one with the same bodies at the same links; `None` if there is none.
+fn kept_trees(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Vec<Option<usize>> {
     let mut found = vec![None; old.trees.len()];
     for (number, tree) in new.trees.iter().enumerate() {
         let links = &tree.topology.links;
@@ -62,7 +62,7 @@ fn trees(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Vec<Option<usize>> {
 }
 
 impl Dynamics {
-    /// Continues from the state of another world, as far as this one has it.
+    /// Takes the state of another world, as far as this one has the same trees.
     pub(crate) fn take_state_of(&mut self, old: &Self, kept: &Kept) {
         let numbers = NewIndices::new(old, self, kept);
         let mut state = self.state_to_save();
@@ -81,6 +81,7 @@ fn move_entries<T>(new: &mut [T], old: Vec<T>, numbers: &[Option<usize>]) {
 }
 
 impl Saved {
+    /// Takes the state of an old world.
     fn migrate(&mut self, old: Self, numbers: &NewIndices) {
         let NewIndices { trees, bodies, joints, loop_joints, shapes } = numbers;
         self.h = old.h;
@@ -93,8 +94,7 @@ impl Saved {
         self.check_memory = old.check_memory.renumbered(bodies, trees, loop_joints);
         let mut is_kept = vec![false; self.trees.len()];
         trees.iter().flatten().for_each(|&tree| is_kept[tree] = true);
-        // Contacts of new trees, and the old ones.
-        // Those that the newcomers begin with, and those that there were.
+        // The new trees keep the contacts with which they start; the old contacts follow.
         self.contacts.retain(|contact| !contact.sides().all(|side| is_kept[side.tree]));
         for contact in &old.contacts {
             match contact.renumbered(trees, shapes) {

@@ -259,7 +259,7 @@ impl StepChecks {
     /// Reports loop joints whose error exceeds the limit.
     fn check_joints(&mut self, trees: &[Tree], loop_joints: &[LoopJoint]) {
         for (index, loop_joint) in loop_joints.iter().enumerate() {
-            let error = loop_joint.error();
+            let error = loop_joint.opening();
             if error > self.settings.max_joint_error_m && self.is_new_alarm((alarm::LOOP_JOINT, index, 0)) {
                 let body = |side: LinkAddress| trees[side.tree].topology.links[side.link].body;
                 let bodies: Vec<BodyId> = [body(loop_joint.b), body(loop_joint.a)].into_iter().flatten().collect();

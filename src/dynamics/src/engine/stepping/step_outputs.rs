@@ -60,7 +60,7 @@ impl Dynamics {
     pub(crate) fn update_loop_joints(&mut self) {
         let sleeps = |side: LinkAddress| self.trees[side.tree].state.asleep;
         for loop_joint in &mut self.loop_joints {
-            loop_joint.set_place(&self.trees);
+            loop_joint.update_frames(&self.trees);
             if !sleeps(loop_joint.a) && !sleeps(loop_joint.b) {
                 loop_joint.reported_load = loop_joint.load;
             }

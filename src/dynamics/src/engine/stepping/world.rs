@@ -117,7 +117,7 @@ impl Dynamics {
         self.collider.find_contacts(&self.trees, lookahead);
         self.wake_touched();
         for loop_joint in &mut self.loop_joints {
-            loop_joint.set_place(&self.trees);
+            loop_joint.update_frames(&self.trees);
         }
         self.islands.group_trees(&self.trees, &self.collider.contacts, &self.loop_joints, &self.scheme);
     }
