@@ -102,7 +102,7 @@ impl SoilContact {
     /// Work of the soil on the shape's two motions with this wrench, J: of the whole wrench, and of pressure.
     fn work_on_motions(&self, wrench: &Vector6, h: f64) -> [f64; 2] {
         let [x, y, z] = self.answer.found.pressed.to_array();
-        let [all, along] = self.motions.map(|motion| motion.of(&self.mean()));
+        let [all, along] = self.motions.map(|motion| motion.project(&self.mean()));
         let pressed = dot(&along, &[x, y, z, 0.0, 0.0, 0.0]) - self.brakes[1].drag * dot(&along, &along);
         [h * dot(&all, wrench), h * pressed]
     }
@@ -120,7 +120,7 @@ impl SoilContact {
             if self.brakes[k].drag == 0.0 && works[k] <= TARGET_ENERGY_FRACTION * gives[k] {
                 return 0.0;
             }
-            let lengths = [&self.wrench, &mean].map(|six| length(&self.motions[k].of(six)));
+            let lengths = [&self.wrench, &mean].map(|six| length(&self.motions[k].project(six)));
             self.brakes[k].expected(works[k], gives[k], lengths, h)
         })
     }
@@ -145,7 +145,7 @@ impl Constraints {
             if std::mem::take(&mut contact.is_new) {
                 contact.answer = patch.compute_response(&contact.before, &contact.guess, scheme.h, true);
                 for (brake, motion) in contact.brakes.iter().zip(&contact.motions) {
-                    contact.answer.response.drag(brake.drag, motion, [&contact.before, &contact.guess]);
+                    contact.answer.response.add_drag(brake.drag, motion, [&contact.before, &contact.guess]);
                 }
             }
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
@@ -185,7 +185,7 @@ impl Constraints {
             }
             let mut found = patch.compute_forces(&contact.before, &contact.after, scheme.h);
             for (brake, motion) in contact.brakes.iter().zip(&contact.motions) {
-                let moves = motion.of(&mean);
+                let moves = motion.project(&mean);
                 found.wrench = std::array::from_fn(|row| found.wrench[row] - brake.drag * moves[row]);
             }
             if !stands {
@@ -196,7 +196,7 @@ impl Constraints {
             if !pays(works, found.gives) {
                 for (k, brake) in contact.brakes.iter_mut().enumerate() {
                     if works[k] > found.gives[k] {
-                        brake.increase(works[k], found.gives[k], length(&contact.motions[k].of(&mean)), scheme.h);
+                        brake.increase(works[k], found.gives[k], length(&contact.motions[k].project(&mean)), scheme.h);
                     }
                 }
                 (contact.guess, contact.is_new, settles) = (contact.after, true, false);
@@ -333,9 +333,9 @@ impl SoilContacts {
                 if patch.drag[k] > 0.0 {
                     // A brake cannot withhold more than the force there is.
                     let [force, speed] =
-                        [&answer.response.wrench, &mean(&before, &guess)].map(|six| length(&motion.of(six)));
+                        [&answer.response.wrench, &mean(&before, &guess)].map(|six| length(&motion.project(six)));
                     brakes[k].drag = patch.drag[k].min(force / speed.max(f64::MIN_POSITIVE));
-                    answer.response.drag(brakes[k].drag, motion, [&before, &guess]);
+                    answer.response.add_drag(brakes[k].drag, motion, [&before, &guess]);
                 }
             }
             contacts.push(SoilContact {

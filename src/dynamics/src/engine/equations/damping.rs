@@ -18,15 +18,16 @@ use crate::engine::{
     state::tree::Tree,
 };
 
-/// A force and a moment over a length, or a velocity and an angular velocity times that length.
+/// Six numbers: a force, N, and a moment over a length, N; or a velocity, m/s, and an angular velocity times that
+/// length, m/s.
 pub(crate) type Vector6 = [f64; 6];
 
-/// A wrench that falls with the velocity.
+/// A wrench that decreases linearly with the velocity.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DampedWrench {
     /// The wrench at the guess.
     pub(crate) wrench: Vector6,
-    /// Its decrease for each unit of velocity; positive semidefinite.
+    /// Decrease of the wrench for each unit of velocity, K; positive semidefinite.
     pub(crate) matrix: Symmetric,
 }
 
@@ -37,9 +38,9 @@ impl DampedWrench {
         std::array::from_fn(|row| self.wrench[row] - less[row])
     }
 
-    /// Adds a drag on a motion: force per unit of the mean of two velocities, the second of which is the guess.
-    pub(crate) fn drag(&mut self, drag: f64, motion: &MotionSubspace, [before, after]: [&Vector6; 2]) {
-        let mean = motion.of(&std::array::from_fn(|row| 0.5 * (before[row] + after[row])));
+    /// Adds a drag on a motion: force per unit of the mean of two velocities, N s/m. The second velocity is the guess.
+    pub(crate) fn add_drag(&mut self, drag: f64, motion: &MotionSubspace, [before, after]: [&Vector6; 2]) {
+        let mean = motion.project(&std::array::from_fn(|row| 0.5 * (before[row] + after[row])));
         self.wrench = std::array::from_fn(|row| self.wrench[row] - drag * mean[row]);
         let [first, second] = match *motion {
             MotionSubspace::All => [DMat3::IDENTITY; 2],
@@ -62,8 +63,8 @@ pub(crate) enum MotionSubspace {
 }
 
 impl MotionSubspace {
-    /// The part of a twist in it.
-    pub(crate) fn of(&self, six: &Vector6) -> Vector6 {
+    /// Part of a twist in this subspace.
+    pub(crate) fn project(&self, six: &Vector6) -> Vector6 {
         let &[x, y, z, ..] = six;
         match *self {
             Self::All => *six,
@@ -76,12 +77,12 @@ impl MotionSubspace {
     }
 }
 
-/// A symmetric matrix of six rows, as blocks of force by velocity, moment by velocity, and moment by angular velocity.
+/// A symmetric matrix of six rows, as blocks: force by velocity, moment by velocity, and moment by angular velocity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Symmetric([DMat3; 3]);
 
 impl Symmetric {
-    /// From its entries on the diagonal and below.
+    /// A matrix from its entries on the diagonal and below.
     pub(crate) fn new([[a, ..], [b, c, ..], [d, e, f, ..], fourth, fifth, sixth]: &[Vector6; 6]) -> Self {
         let ([g, h, i, j, ..], [k, l, m, n, o, _], [p, q, r, s, t, u]) = (fourth, fifth, sixth);
         let columns = |entries: [&f64; 9]| DMat3::from_cols_array(&entries.map(|&entry| entry));
@@ -92,13 +93,14 @@ impl Symmetric {
         ])
     }
 
-    /// In the frame in which the axes of this one are these columns.
-    pub(crate) fn turned(&self, axes: &DMat3) -> Self {
+    /// This matrix in the frame in which its axes are these columns.
+    pub(crate) fn rotated(&self, axes: &DMat3) -> Self {
         let back = axes.transpose();
         let [first, both, second] = &self.0;
         Self([*axes * *first * back, *axes * *both * back, *axes * *second * back])
     }
 
+    /// Product with six numbers.
     fn times(&self, &[x, y, z, u, v, w]: &Vector6) -> Vector6 {
         let [first, both, second] = &self.0;
         let (velocity, spin) = (DVec3::new(x, y, z), DVec3::new(u, v, w));
@@ -109,7 +111,7 @@ impl Symmetric {
 }
 
 impl Tree {
-    /// Nothing resists any more.
+    /// Removes all damping.
     pub(crate) fn clear_damping(&mut self) {
         if std::mem::take(&mut self.work.has_damping) {
             self.work.damping.fill(0.0);
@@ -127,8 +129,8 @@ impl Tree {
         Some(row..row + self.topology.depth[leaf] + 1)
     }
 
-    /// The velocity at a point and the angular velocity times a length of the link at the end of a chain, where its
-    /// degrees of freedom have these velocities.
+    /// Velocity of a point of the link at the end of a chain, and its angular velocity times a length, if its degrees
+    /// of freedom have the velocities `v`.
     pub(crate) fn twist_at(
         &self,
         chain: Range<usize>,
@@ -148,7 +150,7 @@ impl Tree {
         [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
-    /// Adds what resists the link at the end of a chain, for velocities at a point and angular velocities times a
+    /// Adds the damping of the link at the end of a chain, for velocities at a point and angular velocities times a
     /// length. At the start of the substep they differ by `change` from the guess.
     pub(crate) fn add_damping(
         &mut self,
@@ -178,19 +180,19 @@ impl Tree {
         let (rows, chain) = (&topology.rows[chain.clone()], &topology.chain[chain]);
         for k in 0..free {
             let (force, effort) = if k < 3 {
-                (resistance.along(k), wrench.linear()[k])
+                (resistance.wrench_along(k), wrench.linear()[k])
             } else {
-                (resistance.about(k - 3), wrench.angular()[k - 3])
+                (resistance.wrench_about(k - 3), wrench.angular()[k - 3])
             };
             work.damping_effort[chain[k] as usize] += effort;
-            add_root(&mut work.damping[rows[k] as usize..][..=k], force);
+            add_root_components(&mut work.damping[rows[k] as usize..][..=k], force);
         }
         for k in free..chain.len() {
             let axis = work.axis[chain[k] as usize];
             work.damping_effort[chain[k] as usize] += axis.dot(wrench);
             let force = resistance.times(axis);
             let (root, joints) = work.damping[rows[k] as usize..][..=k].split_at_mut(free);
-            add_root(root, force);
+            add_root_components(root, force);
             for (entry, &other) in joints.iter_mut().zip(&chain[free..]) {
                 *entry += work.axis[other as usize].dot(force);
             }
@@ -198,46 +200,49 @@ impl Tree {
     }
 }
 
-/// Adds what a wrench does along the axes of a free root, or the first of them.
+/// Adds the components of a wrench along the axes of a free root, or along the first of them.
 #[inline(always)]
-fn add_root(row: &mut [f64], wrench: Spatial) {
+fn add_root_components(row: &mut [f64], wrench: Spatial) {
     let (linear, angular) = (wrench.linear(), wrench.angular());
     let along = [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z];
     row.iter_mut().zip(&along).for_each(|(entry, along)| *entry += along);
 }
 
-/// How much less force and moment about the origin of a tree there is for each unit of velocity there and of angular
-/// velocity, times h: force for velocity, force for angular velocity, moment for angular velocity.
+/// Decrease of force and moment about the origin of a tree for each unit of velocity there and of angular velocity,
+/// times h: force by velocity, force by angular velocity, moment by angular velocity.
 struct Resistance([DMat3; 3]);
 
 impl Resistance {
-    /// Of a response at a place from there, with a moment over a length.
+    /// The resistance of a response at a point with this `lever` from the origin, with moments over the length `size`.
     fn new(response: &DampedWrench, lever: DVec3, size: f64, h: f64) -> Self {
         let Symmetric([first, both, second]) = &response.matrix;
         let (first, second) = (*first * h, *second * (size * size * h));
         let both = both.transpose() * (size * h);
-        // Turning about an axis through the origin moves the place along this.
+        // Velocity of the point by a rotation about each axis through the origin.
         let turns = DMat3::from_cols(DVec3::X.cross(lever), DVec3::Y.cross(lever), DVec3::Z.cross(lever));
         let force = first * turns + both;
         Self([first, force, turns.transpose() * force + both.transpose() * turns + second])
     }
 
-    /// The same as an inertia about that origin: what resists velocities at the end of a substep stands beside what
-    /// resists their change.
+    /// This resistance as an inertia about that origin: resistance to velocities at the end of a substep adds to
+    /// resistance to their change.
     fn inertia(&self) -> ArticulatedInertia {
         let [linear, force, angular] = self.0;
         ArticulatedInertia { angular, coupling: force.transpose(), linear }
     }
 
-    /// The wrench for a unit of velocity along an axis of the world, and for a unit of angular velocity about it.
-    fn along(&self, axis: usize) -> Spatial {
+    /// Wrench for a unit of velocity along an axis of the world. [`Self::wrench_about`] is that for a unit of angular
+    /// velocity.
+    fn wrench_along(&self, axis: usize) -> Spatial {
         Spatial::new(self.0[1].row(axis), self.0[0].col(axis))
     }
 
-    fn about(&self, axis: usize) -> Spatial {
+    /// Wrench for a unit of angular velocity about an axis of the world.
+    fn wrench_about(&self, axis: usize) -> Spatial {
         Spatial::new(self.0[2].col(axis), self.0[1].col(axis))
     }
 
+    /// Wrench for a motion.
     fn times(&self, motion: Spatial) -> Spatial {
         let [first, force, moment] = &self.0;
         let turns = DVec3::new(

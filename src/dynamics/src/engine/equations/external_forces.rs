@@ -1,5 +1,5 @@
-//! External wrenches on links, as of a thruster, wind or hand. They act during the next step at a point that moves with
-//! the link, and are part of the bias b of the equations of motion, like weight.
+//! External wrenches on links, for example of a thruster, wind or a hand. They act during the next step at a point that
+//! moves with the link, and are part of the bias b of the equations of motion, like gravity.
 
 use bevy_math::DVec3;
 
@@ -18,13 +18,13 @@ impl Tree {
         }
     }
 
-    /// Sums the external wrenches on each link about the common point, at the present poses.
+    /// Sums up the external wrenches on each link about the common point, at the present poses.
     pub(crate) fn sum_external_wrenches(&mut self) {
         let (external_wrenches, links, origin) = (&self.work.external_wrenches, &self.work.links, self.work.origin);
         let placed = &mut self.work.link_wrenches;
         placed.clear();
         for push in external_wrenches {
-            let force = push.about(&links[push.link], origin);
+            let force = push.spatial_force(&links[push.link], origin);
             match placed.iter_mut().find(|(link, _)| *link == push.link) {
                 Some((_, sum)) => *sum += force,
                 None => placed.push((push.link, force)),
@@ -46,7 +46,7 @@ impl Tree {
         let mean = |dof: usize| state.v[dof] + 0.5 * (work.dv_free[dof] + work.dv_impulse[dof]);
         let mut power = 0.0;
         for push in &work.external_wrenches {
-            let wrench = push.about(&work.links[push.link], work.origin);
+            let wrench = push.spatial_force(&work.links[push.link], work.origin);
             let mut link = Some(push.link);
             while let Some(index) = link {
                 let joint = &topology.links[index];

@@ -1,9 +1,9 @@
-//! Single bodies, the most frequent trees of a heap: simpler code with the same bits.
+//! Single bodies, the most frequent trees of a heap: simpler code with bit-identical results.
 //!
 //! Their axes are constant unit vectors, their only coordinates are their pose, and about the centre of mass
 //! translation and rotation are independent. A single body without contacts, joints and external wrenches has no
-//! constraints: weight moves it and it rotates freely ([`free_rotation`](super::free_rotation)). It needs neither
-//! island nor mass matrix, and its substep cannot fail ([`Tree::is_free_flight`]).
+//! constraints: gravity accelerates it and it rotates freely ([`free_rotation`](super::free_rotation)). It needs
+//! neither island nor mass matrix, and its substep cannot fail ([`Tree::is_free_flight`]).
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -17,27 +17,27 @@ use crate::{
 };
 
 /// First angular degree of freedom.
-const ANGULAR: usize = 3;
-/// A body in free flight is this many times slower than the runaway limits, and gains no more than that by falling in a
-/// substep.
+const FIRST_ANGULAR: usize = 3;
+/// Ratio of the runaway limits to the largest speeds of a body in free flight, and to the largest speed that it gains
+/// by falling in a substep.
 const RUNAWAY_MARGIN: f64 = 10.0;
 /// Largest coordinate of a body in free flight, m: far from overflow.
 const MAX_COORDINATE: f64 = 1e12;
 
 impl Tree {
-    /// Pose at the present state, and twist extrapolated to the midpoint.
+    /// Sets the pose of the present state, and the twist extrapolated to the midpoint.
     pub(crate) fn set_single_body_motion(&mut self) {
         let (link, state, work) = (&self.topology.links[0], &self.state, &mut self.work);
         work.origin = state.root_position;
-        work.links[0].place(link.joint, link, None, state, &[]);
+        work.links[0].set_pose(link.joint, link, None, state, &[]);
         work.links[0].velocity = Self::root_motion(&state.v) + Self::root_motion(&state.last_dv) * 0.5;
         if !work.external_wrenches.is_empty() {
             self.sum_external_wrenches();
         }
     }
 
-    /// Whether a single body without external wrenches is so slow that it cannot run away in a substep of `h` seconds.
-    /// A free rotation speeds up at most as far as its energy lets it about its lightest axis.
+    /// True if a single body without external wrenches is so slow that it cannot run away in a substep of `h` seconds.
+    /// A free rotation speeds up at most until all its energy is about its lightest axis.
     pub(crate) fn is_free_flight(&self, h: f64, gravity: DVec3) -> bool {
         if !self.is_single_body() || !self.work.external_wrenches.is_empty() {
             return false;
@@ -55,7 +55,7 @@ impl Tree {
     /// Makes the whole substep after [`Tree::predict`] for a body in free flight.
     pub(crate) fn step_free_flight(&mut self, h: f64, gravity: DVec3) {
         let link = &self.topology.links[0];
-        // The effort less the bias, which is the weight, over the pivots of the mass matrix.
+        // The effort minus the bias, which is gravity, over the pivots of the mass matrix.
         let dv = (DVec3::ZERO + gravity * link.mass) * h * (1.0 / link.mass);
         let (state, work) = (&mut self.state, &mut self.work);
         (work.impact, work.is_complete, work.substep_work) = (false, true, 0.0);
@@ -71,7 +71,7 @@ impl Tree {
         let (link, state, work) = (&self.topology.links[0], &self.state, &mut self.work);
         work.origin = state.root_position;
         let own: &mut LinkWork = &mut work.links[0];
-        own.place(link.joint, link, None, state, &[]);
+        own.set_pose(link.joint, link, None, state, &[]);
         own.velocity = Self::root_motion(&state.v);
         let spin = own.matrix.transpose() * own.velocity.angular();
         let (speed, turn) = (own.velocity.linear().length_squared(), own.velocity.angular().length_squared());
@@ -86,16 +86,16 @@ impl Tree {
         let starts = self.angular_rows();
         let Work { mass, factor, pivot, root_pivot, bias, dv_free, .. } = &mut self.work;
         let mut dv: [f64; 6] = std::array::from_fn(|dof| h * (0.0 - bias[dof]));
-        pivot[..ANGULAR].fill(1.0 / mass[0]);
+        pivot[..FIRST_ANGULAR].fill(1.0 / mass[0]);
         let mut m: [[f64; 3]; 3] =
             std::array::from_fn(|row| std::array::from_fn(|k| if k <= row { mass[starts[row] + k] } else { 0.0 }));
         for row in (0..3).rev() {
-            pivot[ANGULAR + row] = 1.0 / m[row][row];
+            pivot[FIRST_ANGULAR + row] = 1.0 / m[row][row];
             for k in (0..row).rev() {
-                let part = m[row][k] * pivot[ANGULAR + row];
+                let part = m[row][k] * pivot[FIRST_ANGULAR + row];
                 (0..=k).for_each(|j| m[k][j] -= part * m[row][j]);
                 factor[starts[row] + k] = part;
-                dv[ANGULAR + k] -= part * dv[ANGULAR + row];
+                dv[FIRST_ANGULAR + k] -= part * dv[FIRST_ANGULAR + row];
             }
         }
         root_pivot.iter_mut().zip(&*pivot).for_each(|(root, pivot)| *root = pivot.sqrt());
@@ -117,7 +117,7 @@ impl Tree {
 
     /// Start of the angular entries in the packed angular rows of a free root.
     fn angular_rows(&self) -> [usize; 3] {
-        [3, 4, 5].map(|dof| self.topology.row[dof] + ANGULAR)
+        [3, 4, 5].map(|dof| self.topology.row[dof] + FIRST_ANGULAR)
     }
 
     /// Energy gained in the last substep beyond its work input, J.

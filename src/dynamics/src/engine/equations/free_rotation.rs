@@ -10,8 +10,8 @@ use simpartner_model::Norm;
 
 use crate::engine::algebra::{gauss_legendre::STAGE_WEIGHTS, spatial::rotation_by};
 
-/// Largest number of rounds of the fixed point for the stages. Each leaves the fraction h w of the error: at 1 ms and
-/// 10 rad/s seven reach rounding.
+/// Largest number of rounds of the fixed point for the stages. Each round leaves the fraction h w of the error: at 1 ms
+/// and 10 rad/s seven reach rounding.
 const MAX_ROUNDS: usize = 16;
 /// The rounds end when one changes no stage by more than this fraction: four times the spacing of doubles.
 const STAGE_TOLERANCE: f64 = 1e-15;
@@ -22,7 +22,7 @@ const STAGE_TOLERANCE: f64 = 1e-15;
 const MAX_TURN: f64 = 0.5;
 const MAX_PARTS: f64 = 64.0;
 
-/// Rotation, rad, below which the first order suffices: the second is its square, below rounding.
+/// Rotation, rad, below which the first order suffices: the second order is its square, below rounding.
 const SMALL_TURN: f64 = 1e-9;
 
 /// Orientation and angular velocity, world axes, after `h` seconds, for these principal moments of inertia.
@@ -37,7 +37,7 @@ pub(crate) fn rotate_freely(principal: DVec3, rotation: DQuat, velocity: DVec3, 
     (0..parts as usize).fold((rotation, velocity), part)
 }
 
-/// The same in one part.
+/// Orientation and angular velocity after one part of the step.
 fn rotate_freely_once(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
     let w = rotate(rotation.inverse(), velocity);
     let l = principal * w;
@@ -82,7 +82,7 @@ fn momentum_after(principal: DVec3, l: DVec3, h: f64) -> Option<DVec3> {
             rates[stage] = new;
         }
         if change * h <= STAGE_TOLERANCE * l.abs().max_element() {
-            // What overflows changes by no number.
+            // An overflow has a NaN change.
             return Some(l + (rates[0] + rates[1]) * (0.5 * h)).filter(|l| l.is_finite());
         }
     }
@@ -106,7 +106,7 @@ fn rotation_vector(principal: DVec3, w: DVec3, h: f64) -> DVec3 {
 mod tests {
     use super::*;
 
-    /// What hardly turns does as by the whole method, but for rounding.
+    /// A body that hardly turns moves as by the whole method, up to rounding.
     #[test]
     fn what_hardly_turns_turns_as_all_else() {
         let (principal, rotation) =

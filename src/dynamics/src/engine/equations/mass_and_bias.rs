@@ -1,5 +1,5 @@
-//! The equations of motion of a tree, M(q) dv/dt + b(q, v) = tau: composite rigid bodies for M, recursive Newton-Euler
-//! for b and for the joint reactions (Featherstone 2008, chapters 5, 6 and 8).
+//! Equations of motion of a tree, M(q) dv/dt + b(q, v) = tau: composite rigid bodies for M, recursive Newton-Euler for
+//! b and for the joint reactions (Featherstone 2008, chapters 5, 6 and 8).
 
 use bevy_math::DVec3;
 use simpartner_model::FreeAxis;
@@ -12,13 +12,13 @@ use crate::engine::{
     },
 };
 
-/// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass
-/// matrix) does not explain.
+/// Relative difference between reactions and efforts that rounding (1e-16 times the condition of a mass matrix) does
+/// not explain.
 pub(crate) const MAX_IMBALANCE: f64 = 1e-6;
 
 impl Tree {
-    /// Where the links are at the present coordinates, their axes, and how they move at the velocity
-    /// `work.bias_velocity`: all that is needed to see what they touch.
+    /// Computes the links at the present coordinates, their axes, and their velocities at `work.bias_velocity`:
+    /// everything that the contact search needs.
     pub(crate) fn set_motion(&mut self) {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         work.origin = state.root_position;
@@ -36,9 +36,9 @@ impl Tree {
         self.sum_external_wrenches();
     }
 
-    /// The equations of motion there, after [`Tree::set_motion`], in one pass from the root outwards and one back: link
-    /// inertias, the mass matrix by the composite-rigid-body algorithm, and the bias by recursive Newton-Euler without
-    /// acceleration. Leaves in `work.force` what each link's joint transmits for the bias.
+    /// Computes the equations of motion after [`Tree::set_motion`], in one pass from the root outwards and one back:
+    /// link inertias, the mass matrix by the composite-rigid-body algorithm, and the bias by recursive Newton-Euler
+    /// without acceleration. Afterwards each link's `force` is the wrench that its joint transmits for the bias.
     pub(crate) fn set_mass_and_bias(&mut self, gravity: DVec3) {
         // A single body keeps its angular momentum while it drifts.
         let single = self.is_single_body();
@@ -65,12 +65,12 @@ impl Tree {
             let (before, rest) = links.split_at_mut(index);
             let own = &rest[0];
             match link.joint {
-                LinkJoint::Revolute(_) => rows.set(link.dof, own),
+                LinkJoint::Revolute(_) => rows.set_dof(link.dof, own),
                 LinkJoint::Free => {
-                    project(link, own.force, axes, rows.bias);
+                    set_components(link, own.force, axes, rows.bias);
                     rows.set_root(own);
                 }
-                joint => (link.dof..link.dof + joint.freedom()).for_each(|dof| rows.set(dof, own)),
+                joint => (link.dof..link.dof + joint.freedom()).for_each(|dof| rows.set_dof(dof, own)),
             }
             if let Some(parent) = link.parent {
                 before[parent].force += own.force;
@@ -79,33 +79,33 @@ impl Tree {
         }
     }
 
-    /// The bias alone, at another velocity than [`Tree::set_motion`] took, which the links then have.
+    /// Computes the bias alone at another velocity than [`Tree::set_motion`], and the velocities of the links at it.
     pub(crate) fn set_bias(&mut self, gravity: DVec3) {
         let single = self.is_single_body();
         let (topology, work) = (&self.topology, &mut self.work);
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = work.links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
-            own.velocity = moving(link, parent, &work.axis, &work.bias_velocity);
+            own.velocity = link_velocity(link, parent, &work.axis, &work.bias_velocity);
             own.set_bias_force(link.joint, link, parent, (&work.axis, &work.bias_velocity), gravity, single);
         }
         self.subtract_external_wrenches();
         let (topology, work) = (&self.topology, &mut self.work);
         for (index, link) in topology.links.iter().enumerate().rev() {
             let force = work.links[index].force;
-            project(link, force, &work.axis, &mut work.bias);
+            set_components(link, force, &work.axis, &mut work.bias);
             if let Some(parent) = link.parent {
                 work.links[parent].force += force;
             }
         }
     }
 
-    /// Adds to `work.force`, which holds what the joints transmit for the bias, what they transmit for an acceleration,
-    /// less the external forces: the equations are linear in both. Each joint's reaction is `told` with that of the
-    /// substep.
+    /// Adds the wrenches that joints transmit for an acceleration, minus the external forces, to the `force` of the
+    /// links, which have those for the bias: the equations are linear in both. `told` receives each joint's reaction
+    /// with a reference to that of the substep.
     ///
-    /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads.
-    /// `work.imbalance` is by how much they do not, where that may be more than [`MAX_IMBALANCE`].
+    /// The component of a joint's wrench along an axis must equal the efforts there, `loads`. `work.imbalance` is the
+    /// largest relative difference, if that may be more than [`MAX_IMBALANCE`].
     pub(crate) fn add_to_forces(
         &mut self,
         acceleration: &[f64],
@@ -122,7 +122,7 @@ impl Tree {
             own.acceleration = match (parent, link.joint) {
                 (None, LinkJoint::Free) => Self::root_motion(acceleration),
                 (None, _) => Spatial::ZERO,
-                (Some(parent), _) => parent.acceleration + relative(link.joint, link.dof, axes, acceleration),
+                (Some(parent), _) => parent.acceleration + relative_motion(link.joint, link.dof, axes, acceleration),
             };
             own.external = own.inertia.times(own.acceleration) - own.external;
         }
@@ -130,7 +130,7 @@ impl Tree {
         let mut compare = |dof: usize, force: Spatial| {
             let (axis, [motor, stop, passive]) = (axes[dof], loads[dof]);
             let off = (axis.dot(force) - (motor + stop + passive)).abs();
-            // A share of something larger than 1.
+            // The size is larger than 1, so the relative difference is smaller.
             if !(off <= MAX_IMBALANCE) {
                 let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + force.linear().abs().element_sum();
                 most = if off <= most * size { most } else { off / size };
@@ -154,9 +154,9 @@ impl Tree {
     }
 }
 
-/// The motion of a link relative to its parent.
+/// Velocity of a link relative to its parent.
 #[inline(always)]
-fn relative(joint: LinkJoint, dof: usize, axes: &[Spatial], v: &[f64]) -> Spatial {
+fn relative_motion(joint: LinkJoint, dof: usize, axes: &[Spatial], v: &[f64]) -> Spatial {
     let along = |dof: usize| axes[dof] * v[dof];
     match joint {
         LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => along(dof),
@@ -165,19 +165,19 @@ fn relative(joint: LinkJoint, dof: usize, axes: &[Spatial], v: &[f64]) -> Spatia
     }
 }
 
-/// The velocity of a link, from that of the one it hangs on.
+/// Velocity of a link, from that of its parent.
 #[inline(always)]
-fn moving(link: &Link, parent: Option<&LinkWork>, axes: &[Spatial], v: &[f64]) -> Spatial {
+fn link_velocity(link: &Link, parent: Option<&LinkWork>, axes: &[Spatial], v: &[f64]) -> Spatial {
     match (parent, link.joint) {
         (None, LinkJoint::Free) => Tree::root_motion(v),
         (None, _) => Spatial::ZERO,
-        (Some(parent), _) => parent.velocity + relative(link.joint, link.dof, axes, v),
+        (Some(parent), _) => parent.velocity + relative_motion(link.joint, link.dof, axes, v),
     }
 }
 
-/// The components along a link's degrees of freedom of its force, which holds those of all links beyond.
+/// Sets the components of a link's force along its degrees of freedom. The force includes those of all links beyond.
 #[inline(always)]
-fn project(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
+fn set_components(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
     match link.joint {
         LinkJoint::Free => {
             out[..3].copy_from_slice(force.linear().as_ref());
@@ -190,7 +190,7 @@ fn project(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
 }
 
 impl LinkWork {
-    /// Its part of the bias at its velocity: its acceleration under gravity and none of its joint, and the force on it.
+    /// Sets its acceleration under gravity without acceleration of its joint, at its velocity, and the force on it.
     #[inline(always)]
     fn set_bias_force(
         &mut self,
@@ -208,7 +208,9 @@ impl LinkWork {
                 Spatial::new(DVec3::ZERO, -gravity - velocity.angular().cross(velocity.linear()))
             }
             (None, _) => Spatial::new(DVec3::ZERO, -gravity),
-            (Some(parent), _) => parent.acceleration + parent.velocity.cross_motion(relative(joint, link.dof, axes, v)),
+            (Some(parent), _) => {
+                parent.acceleration + parent.velocity.cross_motion(relative_motion(joint, link.dof, axes, v))
+            }
         };
         self.acceleration = acceleration;
         self.force = if single {
@@ -219,9 +221,9 @@ impl LinkWork {
     }
 }
 
-/// The bias and the rows of the mass matrix. Slices over the degrees of freedom have one length, which is checked once.
+/// Bias and rows of the mass matrix. Slices over the degrees of freedom have the same length, which is checked once.
 struct Rows<'a> {
-    /// Whether there are no rows of the mass matrix, as of long trees.
+    /// True if there are no rows of the mass matrix, for long trees.
     is_long: bool,
     free: usize,
     axes: &'a [Spatial],
@@ -249,7 +251,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Sets those of a free root, from the inertia of all.
+    /// Sets the rows of a free root, from the composite inertia of all links.
     fn set_root(&mut self, own: &LinkWork) {
         if self.is_long {
             return;
@@ -260,9 +262,9 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Sets those of a degree of freedom, from the force and the inertia of all that it moves.
+    /// Sets bias and row of a degree of freedom, from the force and the inertia of all links that it moves.
     #[inline(always)]
-    fn set(&mut self, dof: usize, own: &LinkWork) {
+    fn set_dof(&mut self, dof: usize, own: &LinkWork) {
         let axis = self.axes[dof];
         self.bias[dof] = axis.dot(own.force);
         if self.is_long {

@@ -1,5 +1,5 @@
-//! The factor of a tree's mass matrix, M = Lᵀ D L without fill-in (Featherstone 2005; 2008, chapter 6), and what is
-//! solved with it: changes of velocity, and the columns of constraints, which it whitens.
+//! Factor of a tree's mass matrix, M = Lᵀ Dg L without fill-in (Featherstone 2005; 2008, chapter 6), and solutions with
+//! it: velocity changes, and whitened columns of constraints.
 
 pub(crate) mod long;
 
@@ -10,16 +10,16 @@ use crate::engine::{
     state::tree::{LANES, LinkJoint, Topology, Tree},
 };
 
-/// Degrees of freedom of a free root, the first of them that turns it, and the first group of entries of each of its
-/// rows.
-const ROOT: usize = 6;
-const TURN: usize = 3;
-const FIRST: [usize; ROOT] = [0, 1, 2, 3, 4, 6];
+/// Number of degrees of freedom of a free root, the first of them that is a rotation, and the first group of entries of
+/// each of its rows.
+const ROOT_DOFS: usize = 6;
+const FIRST_ANGULAR: usize = 3;
+const ROOT_ROW_GROUPS: [usize; ROOT_DOFS] = [0, 1, 2, 3, 4, 6];
 
 impl Tree {
-    /// Factors M, or M plus a diagonal and what else resists, as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no
-    /// fill-in. Each ancestor's row is updated over contiguous memory, in whole groups: what lies behind its diagonal
-    /// is never read.
+    /// Factors M, or M plus a diagonal and damping, as Lᵀ Dg L, and replaces x by L⁻ᵀ x on the way. There is no
+    /// fill-in. Each ancestor's row is updated over contiguous memory, in whole groups: entries after its diagonal are
+    /// never read.
     pub(crate) fn factorise(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
         if self.topology.is_long() {
             return self.factorise_long(diagonal, x);
@@ -32,7 +32,7 @@ impl Tree {
         let free = topology.links[0].joint == LinkJoint::Free;
         let first = topology.free_axes();
         let (chains, numbers) = (&topology.chain[..], &topology.rows[..]);
-        // Slices of one length are checked once.
+        // Slices of the same length need only one bounds check.
         let freedom = topology.freedom;
         let (starts, depths, x) = (&topology.row[..freedom], &topology.depth[..freedom], &mut x[..freedom]);
         let (pivots, roots) = (&mut work.pivot[..freedom], &mut work.root_pivot[..freedom]);
@@ -44,9 +44,9 @@ impl Tree {
         let groups = work.factor.as_chunks_mut::<LANES>().0;
         for dof in (first..freedom).rev() {
             let (start, depth) = (starts[dof], depths[dof]);
-            // All ancestors' rows stand before this one.
+            // The rows of all ancestors come before this one.
             let (above, row) = groups.split_at_mut(start / LANES);
-            let pivot = reciprocal(row[depth / LANES][depth % LANES] + pivots[dof], masses[start + depth]);
+            let pivot = pivot_reciprocal(row[depth / LANES][depth % LANES] + pivots[dof], masses[start + depth]);
             pivots[dof] = pivot;
             if depth == first {
                 continue;
@@ -57,10 +57,11 @@ impl Tree {
                 let factor = row[k / LANES][k % LANES] * pivot;
                 let entries = &mut above[rows[k] as usize / LANES..];
                 match k / LANES {
-                    0 => subtract::<1>(entries, factor, row),
-                    1 => subtract::<2>(entries, factor, row),
-                    2 => subtract::<3>(entries, factor, row),
-                    last => (0..=last).for_each(|group| subtract::<1>(&mut entries[group..], factor, &row[group..])),
+                    0 => subtract_multiple::<1>(entries, factor, row),
+                    1 => subtract_multiple::<2>(entries, factor, row),
+                    2 => subtract_multiple::<3>(entries, factor, row),
+                    last => (0..=last)
+                        .for_each(|group| subtract_multiple::<1>(&mut entries[group..], factor, &row[group..])),
                 }
                 row[k / LANES][k % LANES] = factor;
                 x[chain[k] as usize] -= factor * value;
@@ -85,7 +86,7 @@ impl Tree {
         self.solve_rest(x);
     }
 
-    /// x ← L⁻¹ D⁻¹ x.
+    /// x ← L⁻¹ Dg⁻¹ x.
     #[inline]
     fn solve_rest(&mut self, x: &mut [f64]) {
         for (x, pivot) in x.iter_mut().zip(&self.work.pivot) {
@@ -118,10 +119,10 @@ impl Tree {
             return self.solve_lower_long(x);
         }
         let (topology, factor) = (&self.topology, &self.work.factor[..]);
-        let (mut root, mut first) = ([0.0; ROOT], 0);
-        if let Some(x) = x.first_chunk_mut().filter(|_| topology.free_axes() == ROOT && topology.links.len() > 1) {
+        let (mut root, mut first) = ([0.0; ROOT_DOFS], 0);
+        if let Some(x) = x.first_chunk_mut().filter(|_| topology.free_axes() == ROOT_DOFS && topology.links.len() > 1) {
             solve_root(factor, x);
-            (root, first) = (*x, ROOT);
+            (root, first) = (*x, ROOT_DOFS);
         }
         let rows = topology.row[first..].iter().zip(&topology.depth[first..]);
         for (dof, (&start, &depth)) in (first..x.len()).zip(rows) {
@@ -129,10 +130,10 @@ impl Tree {
             let (solved, own) = x.split_at_mut(dof);
             let mut sum = own[0];
             let mut from = 0;
-            if let (ROOT, Some(l)) = (first, row.first_chunk::<ROOT>()) {
+            if let (ROOT_DOFS, Some(l)) = (first, row.first_chunk::<ROOT_DOFS>()) {
                 let x = &root;
                 sum -= l[0] * x[0] + l[1] * x[1] + l[2] * x[2] + l[3] * x[3] + l[4] * x[4] + l[5] * x[5];
-                from = ROOT;
+                from = ROOT_DOFS;
             }
             for (&ancestor, l) in chain[from..].iter().zip(&row[from..]) {
                 sum -= l * solved[ancestor as usize];
@@ -141,33 +142,33 @@ impl Tree {
         }
     }
 
-    /// y ← D^(-1/2) L⁻ᵀ y for columns that live on the chain that starts at `start`: they stay on it.
+    /// y ← Dg^(-1/2) L⁻ᵀ y for columns over the chain that starts at `start`; they stay on it.
     pub(crate) fn whiten_chain(&self, start: usize, columns: &mut [[f64; LANES]]) {
         if self.topology.is_long() {
             return self.whiten_chain_long(start, columns);
         }
         let (topology, factor) = (&self.topology, &self.work.factor[..]);
         let numbers = &topology.rows[start..start + columns.len()];
-        let (mut root, mut first) = ([f64x4::ZERO; ROOT], 0);
-        if let Some(columns) = columns.first_chunk::<ROOT>().filter(|_| topology.free_axes() == ROOT) {
-            (root, first) = (columns.map(f64x4::new), ROOT);
+        let (mut root, mut first) = ([f64x4::ZERO; ROOT_DOFS], 0);
+        if let Some(columns) = columns.first_chunk::<ROOT_DOFS>().filter(|_| topology.free_axes() == ROOT_DOFS) {
+            (root, first) = (columns.map(f64x4::new), ROOT_DOFS);
         }
         for k in (first..columns.len()).rev() {
             let (before, own) = columns.split_at_mut(k);
             let (own, row) = (f64x4::new(own[0]), &factor[numbers[k] as usize..][..k]);
-            if let Some(row) = row.first_chunk::<ROOT>().filter(|_| first == ROOT) {
-                (0..ROOT).for_each(|j| root[j] -= own * row[j]);
+            if let Some(row) = row.first_chunk::<ROOT_DOFS>().filter(|_| first == ROOT_DOFS) {
+                (0..ROOT_DOFS).for_each(|j| root[j] -= own * row[j]);
             }
             for (column, l) in before[first..].iter_mut().zip(&row[first..]) {
                 *column = (f64x4::new(*column) - own * *l).to_array();
             }
         }
-        if let (ROOT, Some(rows)) = (first, factor.first_chunk::<32>()) {
-            for k in (0..ROOT).rev() {
+        if let (ROOT_DOFS, Some(rows)) = (first, factor.first_chunk::<32>()) {
+            for k in (0..ROOT_DOFS).rev() {
                 let own = root[k];
-                (0..k).for_each(|j| root[j] -= own * rows[LANES * FIRST[k] + j]);
+                (0..k).for_each(|j| root[j] -= own * rows[LANES * ROOT_ROW_GROUPS[k] + j]);
             }
-            columns[..ROOT].copy_from_slice(&root.map(f64x4::to_array));
+            columns[..ROOT_DOFS].copy_from_slice(&root.map(f64x4::to_array));
         }
         let chain = &topology.chain[start..start + columns.len()];
         for (column, &dof) in columns.iter_mut().zip(chain) {
@@ -175,23 +176,23 @@ impl Tree {
         }
     }
 
-    /// The same for all columns of a single body, whose linear and angular motions have nothing to do with each other.
-    pub(crate) fn whiten_body(&self, columns: &mut [[f64; LANES]; ROOT]) {
+    /// y ← Dg^(-1/2) L⁻ᵀ y for all columns of a single body, whose linear and angular motions are independent.
+    pub(crate) fn whiten_body(&self, columns: &mut [[f64; LANES]; ROOT_DOFS]) {
         let (Some(rows), Some(roots)) =
-            (self.work.factor.first_chunk::<32>(), self.work.root_pivot.first_chunk::<ROOT>())
+            (self.work.factor.first_chunk::<32>(), self.work.root_pivot.first_chunk::<ROOT_DOFS>())
         else {
             return;
         };
-        for k in (0..ROOT).rev() {
+        for k in (0..ROOT_DOFS).rev() {
             let own = columns[k];
-            for j in TURN..k {
-                (0..LANES).for_each(|c| columns[j][c] -= rows[LANES * FIRST[k] + j] * own[c]);
+            for j in FIRST_ANGULAR..k {
+                (0..LANES).for_each(|c| columns[j][c] -= rows[LANES * ROOT_ROW_GROUPS[k] + j] * own[c]);
             }
             columns[k] = own.map(|entry| entry * roots[k]);
         }
     }
 
-    /// y ← D^(-1/2) L⁻ᵀ y for columns over the whole tree. `memory` is for its use alone.
+    /// y ← Dg^(-1/2) L⁻ᵀ y for columns over the whole tree. `memory` is a scratch buffer.
     pub(crate) fn whiten_all(&self, columns: &mut [[f64; LANES]], memory: &mut Vec<[Spatial; LANES]>) {
         if self.topology.is_long() {
             return self.whiten_all_long(columns, memory);
@@ -212,13 +213,13 @@ impl Tree {
         }
     }
 
-    /// Whether it is a single body in no soil, whose mass matrix about its own centre of mass couples nothing that
-    /// moves it with what turns it.
+    /// True if it is a single body that is not in soil. Its mass matrix about its centre of mass does not couple
+    /// translation and rotation.
     pub(crate) fn is_decoupled(&self) -> bool {
         self.is_single_body() && !self.work.has_damping
     }
 
-    /// The change of velocity that whitened impulses bring: L⁻¹ D^(-1/2) w.
+    /// Velocity change by whitened impulses: L⁻¹ Dg^(-1/2) w.
     pub(crate) fn velocity_of(&mut self, whitened: &[f64], out: &mut [f64]) {
         for ((out, w), root) in out.iter_mut().zip(whitened).zip(&self.work.root_pivot) {
             *out = w * root;
@@ -227,15 +228,15 @@ impl Tree {
     }
 }
 
-/// The rows of a free root, after all others.
+/// Factors the rows of a free root, after all others.
 fn factorise_root(topology: &Topology, groups: &mut [[f64; LANES]], pivots: &mut [f64], x: &mut [f64]) {
     let (Some((rows, below)), Some((x, values))) = (groups.split_first_chunk_mut(), x.split_first_chunk_mut()) else {
         return;
     };
-    let mut root = Root::new(rows, x);
-    // A row that hangs on a free root begins with what ties it to all of that.
-    let starts = topology.row[ROOT..].iter().map(|start| start / LANES - rows.len());
-    for ((start, pivot), value) in starts.zip(&pivots[ROOT..]).zip(values).rev() {
+    let mut root = RootRows::new(rows, x);
+    // The row of a degree of freedom on a free root begins with its coupling to the root.
+    let starts = topology.row[ROOT_DOFS..].iter().map(|start| start / LANES - rows.len());
+    for ((start, pivot), value) in starts.zip(&pivots[ROOT_DOFS..]).zip(values).rev() {
         root.eliminate(&mut below[start..], *pivot, *value);
     }
     if let Some(pivots) = pivots.first_chunk_mut() {
@@ -243,30 +244,30 @@ fn factorise_root(topology: &Topology, groups: &mut [[f64; LANES]], pivots: &mut
     }
 }
 
-/// The part of [`Tree::solve_lower`] that is a free root's.
-fn solve_root(factor: &[f64], x: &mut [f64; ROOT]) {
+/// Part of [`Tree::solve_lower`] for a free root.
+fn solve_root(factor: &[f64], x: &mut [f64; ROOT_DOFS]) {
     let Some(rows) = factor.first_chunk::<32>() else { return };
-    for dof in 0..ROOT {
-        let row = &rows[LANES * FIRST[dof]..][..dof];
+    for dof in 0..ROOT_DOFS {
+        let row = &rows[LANES * ROOT_ROW_GROUPS[dof]..][..dof];
         x[dof] -= row.iter().zip(&*x).map(|(l, x)| l * x).sum::<f64>();
     }
 }
 
-/// What is left of an inertia is nothing but rounding below this part of it: the errors of the terms that it is the
-/// rest of, some 1e-16 each.
-const ROUNDING: f64 = 1e-14;
+/// Fraction of an inertia below which its remainder is only rounding: each term of the difference has an error of some
+/// 1e-16.
+const ROUNDING_RATIO: f64 = 1e-14;
 
-/// The reciprocal of what inertia is left of a degree of freedom where all after it move freely, of this `whole`. Where
-/// that is nothing but rounding, as of a speck between two hinges in one line, no number would tell how it moves: it
-/// keeps its rate, and what hangs on it moves along.
+/// Reciprocal of the inertia `left` for a degree of freedom if all after it move freely, of this `whole` inertia. If it
+/// is only rounding, as for a tiny link between two hinges on one line, it is zero: the motion is undetermined, so the
+/// degree of freedom keeps its rate, and the links on it move along.
 #[inline(always)]
-fn reciprocal(left: f64, whole: f64) -> f64 {
-    if left <= ROUNDING * whole { 0.0 } else { 1.0 / left }
+fn pivot_reciprocal(left: f64, whole: f64) -> f64 {
+    if left <= ROUNDING_RATIO * whole { 0.0 } else { 1.0 / left }
 }
 
 /// Subtracts a multiple of `own` from `entries`, both of at least `N` groups.
 #[inline(always)]
-fn subtract<const N: usize>(entries: &mut [[f64; LANES]], factor: f64, own: &[[f64; LANES]]) {
+fn subtract_multiple<const N: usize>(entries: &mut [[f64; LANES]], factor: f64, own: &[[f64; LANES]]) {
     for (entries, own) in entries[..N].iter_mut().zip(&own[..N]) {
         for lane in 0..LANES {
             entries[lane] -= factor * own[lane];
@@ -274,30 +275,30 @@ fn subtract<const N: usize>(entries: &mut [[f64; LANES]], factor: f64, own: &[[f
     }
 }
 
-/// The rows of a free root while they are factored, two entries at a time, and its part of x.
-struct Root {
+/// Rows of a free root while they are factored, two entries at a time, and the root's part of x.
+struct RootRows {
     rows: [f64x2; 12],
     x: [f64x2; 3],
 }
 
-/// Which row each two entries belong to, and which of it they are.
-const PAIRS: [(usize, usize); 12] =
+/// Row of each pair of entries, and index of the pair in that row.
+const PAIR_POSITIONS: [(usize, usize); 12] =
     [(0, 0), (1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2), (5, 0), (5, 1), (5, 2)];
 
-impl Root {
+impl RootRows {
     #[inline(always)]
-    fn new(rows: &[[f64; LANES]; 8], x: &[f64; ROOT]) -> Self {
+    fn new(rows: &[[f64; LANES]; 8], x: &[f64; ROOT_DOFS]) -> Self {
         let two = |row: usize, pair: usize| {
-            let group = &rows[FIRST[row] + pair / 2];
+            let group = &rows[ROOT_ROW_GROUPS[row] + pair / 2];
             f64x2::new([group[2 * pair % LANES], group[2 * pair % LANES + 1]])
         };
         Self {
-            rows: PAIRS.map(|(row, pair)| two(row, pair)),
+            rows: PAIR_POSITIONS.map(|(row, pair)| two(row, pair)),
             x: [0, 1, 2].map(|pair| f64x2::new([x[2 * pair], x[2 * pair + 1]])),
         }
     }
 
-    /// Takes off what a row below takes from them, of this pivot and this entry of x; the row becomes one of L, and x
+    /// Subtracts the contribution of a row below with this pivot and this entry of x. The row becomes one of L, and x
     /// one of L⁻ᵀ x.
     #[inline(always)]
     fn eliminate(&mut self, row: &mut [[f64; LANES]], pivot: f64, value: f64) {
@@ -307,7 +308,7 @@ impl Root {
         let [[g, h], [i, j], [k, l]] = factors.map(f64x2::to_array);
         (*a, *b, *c, *d, *e, *f) = (g, h, i, j, k, l);
         let each = [g, h, i, j, k, l].map(f64x2::splat);
-        for (entries, (row, pair)) in self.rows.iter_mut().zip(PAIRS) {
+        for (entries, (row, pair)) in self.rows.iter_mut().zip(PAIR_POSITIONS) {
             *entries -= each[row] * own[pair];
         }
         for (x, factors) in self.x.iter_mut().zip(factors) {
@@ -315,23 +316,29 @@ impl Root {
         }
     }
 
-    /// Factors the rows, to whose diagonal this is added, after all others. Returns the reciprocals of the pivots; x
-    /// becomes L⁻ᵀ x.
+    /// Factors the rows with this addition to their diagonal, after all others. Returns the reciprocals of the pivots;
+    /// x becomes L⁻ᵀ x.
     #[inline(always)]
-    fn factorise(self, diagonal: &[f64; ROOT], rows: &mut [[f64; LANES]; 8], x: &mut [f64; ROOT]) -> [f64; ROOT] {
-        let (mut pivots, mut m) = ([0.0; ROOT], [[0.0; ROOT]; ROOT]);
-        for (entries, (row, pair)) in self.rows.iter().zip(PAIRS) {
+    fn factorise(
+        self,
+        diagonal: &[f64; ROOT_DOFS],
+        rows: &mut [[f64; LANES]; 8],
+        x: &mut [f64; ROOT_DOFS],
+    ) -> [f64; ROOT_DOFS] {
+        let (mut pivots, mut m) = ([0.0; ROOT_DOFS], [[0.0; ROOT_DOFS]; ROOT_DOFS]);
+        for (entries, (row, pair)) in self.rows.iter().zip(PAIR_POSITIONS) {
             m[row][2 * pair..][..2].copy_from_slice(entries.as_array());
         }
         for (x, own) in x.as_chunks_mut::<2>().0.iter_mut().zip(self.x) {
             *x = own.to_array();
         }
-        for row in (0..ROOT).rev() {
-            pivots[row] = reciprocal(m[row][row] + diagonal[row], rows[FIRST[row] + row / LANES][row % LANES]);
+        for row in (0..ROOT_DOFS).rev() {
+            pivots[row] =
+                pivot_reciprocal(m[row][row] + diagonal[row], rows[ROOT_ROW_GROUPS[row] + row / LANES][row % LANES]);
             for k in (0..row).rev() {
                 let factor = m[row][k] * pivots[row];
                 (0..=k).for_each(|j| m[k][j] -= factor * m[row][j]);
-                rows[FIRST[row] + k / LANES][k % LANES] = factor;
+                rows[ROOT_ROW_GROUPS[row] + k / LANES][k % LANES] = factor;
                 x[k] -= factor * x[row];
             }
         }

@@ -9,8 +9,8 @@
 //! Because q' = q + h (v + v')/2, constant acceleration is exact, and q and v belong to the same instant. The midpoints
 //! follow semi-implicit Euler, so implicit motors and contacts are as robust as there. The scheme is of second order
 //! for smooth motion. The bias b is taken at (v + v')/2, which makes the scheme symmetric in time. That is a fixed
-//! point, found from the velocity extrapolated to the midpoint, v + dv_last/2; among constraints the extrapolated one
-//! is kept where it is near enough.
+//! point; the iteration starts from the velocity extrapolated to the midpoint, v + last_dv/2. With constraints, the
+//! extrapolated velocity is kept if it is accurate enough.
 
 use bevy_math::DVec3;
 
@@ -23,19 +23,19 @@ use crate::{
     state::{RUNAWAY_DISTANCE, RUNAWAY_SPEED, RUNAWAY_SPIN},
 };
 
-/// Largest number of rounds in which the bias of a tree without impulses finds its mean velocity. Each leaves the
+/// Largest number of rounds that find the mean velocity for the bias of a tree without impulses. Each round leaves the
 /// fraction h w of the error, where w is the rate at which joints turn: 5 rounds suffice at 1 ms, 9 at 10 ms and 10
 /// rad/s.
 const MAX_BIAS_ROUNDS: usize = 12;
-/// The rounds end when one changes no velocity by more than this fraction of the largest: 1e-6 of it at worst over the
-/// 6e5 steps of ten minutes at 1 ms.
+/// The rounds end when one changes no velocity by more than this fraction of the largest: an error of at most 1e-6 of
+/// it over the 6e5 steps of ten minutes at 1 ms.
 const BIAS_TOLERANCE: f64 = 1e-12;
-/// Constraints have to be solved again for another bias. That is done where the old one would give or take more than
-/// this fraction of the kinetic energy in a step: a thousandth in a minute of steps of 1 ms.
+/// Fraction of the kinetic energy that a bias may give or remove in a step before the constraints are solved again with
+/// a new bias: a thousandth in a minute of steps of 1 ms.
 const BIAS_POWER_TOLERANCE: f64 = 1e-8;
 
-/// Joint rotation in a step, rad, below which an extrapolated bias is good enough for a tree with contacts: it errs by
-/// the cube, 1e-6 of the kinetic energy, less than friction takes. The check costs 7 % of a robot's step.
+/// Joint rotation in a step, rad, below which an extrapolated bias is accurate enough for a tree with contacts: its
+/// error is the cube, 1e-6 of the kinetic energy, less than friction dissipates. The check costs 7 % of a robot's step.
 const SMALL_JOINT_TURN: f64 = 0.01;
 
 impl Tree {
@@ -70,7 +70,7 @@ impl Tree {
         self.clear_damping();
     }
 
-    /// Records the bias and the link forces of it.
+    /// Records the bias and its link forces.
     fn record_bias(&mut self) {
         let work = &mut self.work;
         work.first_bias.clone_from(&work.bias);
@@ -78,7 +78,7 @@ impl Tree {
         work.first_force.extend(work.links.iter().map(|link| link.force));
     }
 
-    /// After an impact the bias is the mean of those at the velocities before and after. That keeps momentum to second
+    /// Sets the bias after an impact: the mean of those at the velocities before and after. It keeps momentum to second
     /// order.
     pub(crate) fn average_bias(&mut self, gravity: DVec3) {
         self.work.bias_velocity.copy_from_slice(&self.state.v);
@@ -98,8 +98,8 @@ impl Tree {
         }
     }
 
-    /// Takes the bias at the mean of the velocities before and after the substep, without impulses. The bias itself
-    /// changes that mean: a fixed point, found from the velocity change of the last substep.
+    /// Iterates the bias of a tree without impulses at the mean of the velocities before and after the substep. The
+    /// bias itself changes that mean: a fixed point, found from the velocity change of the last substep.
     pub(crate) fn iterate_bias(&mut self, h: f64, gravity: DVec3) {
         if !self.topology.has_velocity_bias {
             return;
@@ -113,10 +113,8 @@ impl Tree {
             }
             self.solve(&mut change);
             let largest = max_abs(&change);
-            // Rounds that do not converge have reached rounding. If the first round would change more than there is,
-            // the body turns too far in the substep for any round to converge. What does not come nearer any more has
-            // come as near as it does. Where the first round would change more than there is, the body turns too far in
-            // the step for any round to come nearer.
+            // Rounds that no longer converge have reached rounding. If the first round changes the velocities by more
+            // than their size, the body turns too far in the substep for any round to converge.
             if !(largest < last.min(max_abs(&self.work.bias_velocity))) {
                 self.revert_bias();
                 break;
@@ -134,20 +132,20 @@ impl Tree {
         self.work.scratch = change;
     }
 
-    /// Whether the velocities at the end are small enough to evaluate a bias, which grows with their squares.
+    /// True if the velocities at the end are small enough to evaluate a bias, which grows with their squares.
     pub(crate) fn end_is_finite(&self) -> bool {
         let changes = self.work.dv_free.iter().zip(&self.work.dv_impulse);
         let mut ends = self.state.v.iter().zip(changes).map(|(v, (free, impulse))| v + free + impulse);
         ends.all(|v| v.abs() <= RUNAWAY_SPIN)
     }
 
-    /// Whether its joints turn so little in a substep that the extrapolated bias is good enough with contacts.
+    /// True if its joints turn so little in a substep that the extrapolated bias is accurate enough with contacts.
     pub(crate) fn is_slowly_turning(&self, h: f64) -> bool {
         self.work.fastest_joint.0 * h < SMALL_JOINT_TURN
     }
 
-    /// Takes the bias at the mean velocity among constraints, once. False if nothing has to be solved again for it;
-    /// then the old one stays.
+    /// Evaluates the bias of a constrained tree once at the mean velocity. Returns false if the difference does not
+    /// require another solve; the old bias then stays.
     pub(crate) fn update_mean_bias(&mut self, h: f64, gravity: DVec3) -> bool {
         if !self.topology.has_velocity_bias {
             return false;
@@ -163,7 +161,7 @@ impl Tree {
         counts
     }
 
-    /// Takes the recorded bias again.
+    /// Restores the recorded bias.
     fn revert_bias(&mut self) {
         let work = &mut self.work;
         std::mem::swap(&mut work.bias, &mut work.first_bias);
@@ -172,7 +170,7 @@ impl Tree {
         }
     }
 
-    /// Takes the bias at the mean of the velocities before and after the substep, and records the previous one.
+    /// Evaluates the bias at the mean of the velocities before and after the substep, and records the previous one.
     fn set_bias_at_mean(&mut self, gravity: DVec3) {
         self.record_bias();
         let (work, v) = (&mut self.work, &self.state.v);
@@ -192,7 +190,7 @@ impl Tree {
         let mut damping = std::mem::take(&mut self.work.scratch);
         let mut dv = std::mem::take(&mut self.work.dv_free);
         let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
-        // Slices of one length need one bounds check.
+        // Slices of the same length need only one bounds check.
         let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
         let (q, v, motors) = (&state.q[..freedom], &state.v[..freedom], &state.motors[..freedom]);
         let (sides, means) = (&state.saturation[..freedom], &state.power_means[..freedom]);
@@ -223,8 +221,8 @@ impl Tree {
         self.work.scratch = damping;
     }
 
-    /// Applies the whitened impulses of its island and reads the motors' efforts. False if another set of motors is at
-    /// its limit than was assumed ([`Tree::update_motor`]).
+    /// Applies the whitened impulses of its island and computes the motors' efforts. Returns false if other motors are
+    /// at their limits than was assumed ([`Tree::update_motor`]).
     pub(crate) fn apply_impulses(&mut self, whitened: &[f64], h: f64, grows: bool) -> bool {
         let mut dv = std::mem::take(&mut self.work.dv_impulse);
         if whitened.is_empty() {
@@ -255,11 +253,11 @@ impl Tree {
         self.work.reserved_stack.clear();
     }
 
-    /// Computes the efforts of motors, stops and the rest of each axis, and the work of motors. Before
+    /// Computes the efforts of motors, stops and the rest of each axis, and the work of motors. To be called before
     /// [`Tree::set_reactions`].
     pub(crate) fn set_loads(&mut self, h: f64) {
         let (state, work, rate) = (&self.state, &mut self.work, 1.0 / h);
-        // Nothing is exerted along the axes of a free root.
+        // No effort acts along the axes of a free root.
         let (joints, mut power) = (self.topology.free_axes()..self.topology.freedom, 0.0);
         let loads = &mut work.substep_loads[joints.clone()];
         let (q, v, laws) = (&state.q[joints.clone()], &state.v[joints.clone()], &self.topology.laws[joints.clone()]);
@@ -277,7 +275,7 @@ impl Tree {
         work.substep_work = h * power;
     }
 
-    /// Adds the loads of an accepted substep, the fraction `share` of the step's means.
+    /// Adds the loads of an accepted substep to the means of the step, with the weight `share`.
     pub(crate) fn add_loads(&mut self, share: f64) {
         let work = &mut self.work;
         work.step_work += work.substep_work;
@@ -285,7 +283,7 @@ impl Tree {
         if self.topology.links.len() == 1 {
             return;
         }
-        // Those of a whole step are its means.
+        // The loads of a whole step are its means.
         if share == 1.0 {
             std::mem::swap(&mut work.loads, &mut work.substep_loads);
             std::mem::swap(&mut work.reactions, &mut work.substep_reactions);
@@ -306,7 +304,6 @@ impl Tree {
         start.v.clone_from(&state.v);
         start.last_dv.clone_from(&state.last_dv);
         // A single body has no joint coordinates and motors.
-        // A single body has no coordinates and motors.
         if self.topology.links.len() > 1 {
             start.q.clone_from(&state.q);
             start.saturation.clone_from(&state.saturation);
@@ -349,8 +346,8 @@ impl Tree {
         self.work.energy = self.work.energy_at_start;
     }
 
-    /// Whether all numbers of the state are finite and all rates below the runaway limit. Beyond it, the state means
-    /// nothing any more.
+    /// True if all numbers of the state are finite and all rates below the runaway limit. Beyond it, the state has no
+    /// meaning.
     pub(crate) fn is_finite_state(&self) -> bool {
         let state = &self.state;
         let slow = state.v.iter().all(|rate| rate.abs() <= RUNAWAY_SPIN);
@@ -359,9 +356,10 @@ impl Tree {
             && state.root_rotation.is_finite()
     }
 
-    /// Whether certainly none of its bodies has run away, so that none has to be checked.
+    /// True if certainly none of its bodies has run away, so that none has to be checked.
     pub(crate) fn is_within_bounds(&self) -> bool {
-        // At half of the distance no body's origin, which is beside its centre of mass, is beyond all of it.
+        // With the centre of mass within half of the distance, no body's origin, which is beside it, is beyond the
+        // whole.
         let limits = [RUNAWAY_SPEED, RUNAWAY_SPIN, 0.5 * RUNAWAY_DISTANCE].map(|limit| limit * limit);
         let within = self.work.largest_squares.iter().zip(limits).all(|(square, limit)| *square <= limit);
         within && self.work.energy.is_finite()
@@ -373,7 +371,7 @@ impl Tree {
         (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN).max(max_abs(&self.state.v) / RUNAWAY_SPIN)
     }
 
-    /// Restores the position at the start of the substep but keeps the velocity. No work was done then.
+    /// Restores the position at the start of the substep but keeps the velocity. The work input becomes zero.
     pub(crate) fn restore_position_without_work(&mut self) {
         self.restore_position();
         self.work.substep_work = 0.0;
@@ -411,10 +409,11 @@ impl Tree {
         self.drift(0.5 * h);
     }
 
-    /// Computes the wrench that each joint transmits from parent to link, moments about the joint's origin. It is
-    /// Newton-Euler at the midpoint with the step's own bias, acceleration and contact forces (`external`), so its
-    /// component along an axis equals the efforts there to rounding. After [`Tree::set_loads`], with which it is
-    /// compared, and before [`Tree::finish`].
+    /// Computes the wrench that each joint transmits from parent to link, with moments about the joint's origin.
+    ///
+    /// It is Newton-Euler at the midpoint with the step's own bias, acceleration and contact forces (`external`), so
+    /// its component along an axis equals the efforts there to rounding. To be called after [`Tree::set_loads`], with
+    /// which it is compared, and before [`Tree::finish`].
     pub(crate) fn set_reactions(&mut self, h: f64) {
         let mut acceleration = std::mem::take(&mut self.work.scratch);
         let loads = std::mem::take(&mut self.work.substep_loads);
@@ -427,7 +426,7 @@ impl Tree {
         (self.work.scratch, self.work.substep_loads) = (acceleration, loads);
     }
 
-    /// Computes the reactions of a static structure: its weight, and the `external` forces on its links.
+    /// Computes the reactions of a static structure to its weight and the `external` forces on its links.
     pub(crate) fn set_static_reactions(&mut self, gravity: DVec3) {
         let origin = self.work.origin;
         for (joint, link) in self.topology.links.iter().zip(&mut self.work.links) {

@@ -16,10 +16,11 @@ use crate::{
 /// limit does not change sides from pass to pass.
 const SATURATION_MARGIN: f64 = 1e-12;
 
-/// A motor at the largest rate misses it by no more than this fraction; exact motors miss their target by 1e-8 of it.
+/// Relative difference to the largest rate within which a motor counts as at that rate. Exact motors miss their target
+/// by 1e-8 of it.
 pub(crate) const ON_TARGET: f64 = 1e-6;
 
-/// The limit that holds a motor back.
+/// The limit that a motor has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MotorLimit {
     Effort,
@@ -41,7 +42,7 @@ impl Tree {
         (self.topology.free_axes()..self.topology.freedom).find_map(|dof| Some((dof, limit(dof)?)))
     }
 
-    /// Sets the motor of a degree of freedom; a new one wakes the tree.
+    /// Sets the motor of a degree of freedom. A changed motor wakes the tree.
     pub(crate) fn set_motor(&mut self, dof: usize, motor: Servo) {
         let motor = Servo { max_effort: motor.max_effort.min(self.topology.laws[dof].max_effort), ..motor };
         if self.state.motors[dof] == motor {
@@ -55,11 +56,12 @@ impl Tree {
         self.wake();
     }
 
-    /// Reads the efforts of all motors if all follow their laws below all limits, as was assumed. False otherwise.
+    /// Computes the efforts of all motors if all follow their laws below all limits, as was assumed. Returns false
+    /// otherwise.
     pub(crate) fn read_unsaturated_motors(&mut self, h: f64) -> bool {
         let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
         let mut efforts = std::mem::take(&mut self.work.effort);
-        // Slices of one length are checked once.
+        // Slices of the same length need only one bounds check.
         let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
         let (v, motors, sides) = (&state.v[..freedom], &state.motors[..freedom], &state.saturation[..freedom]);
         let (means, coordinates) = (&state.power_means[..freedom], &self.motor_coordinates()[..freedom]);
@@ -80,8 +82,9 @@ impl Tree {
         follow
     }
 
-    /// Reads what a motor exerted, and assumes what it does next. False if that is something else than was assumed.
-    /// Where `grows`, what is at its largest power stays there: that is never exceeded, whatever the rate.
+    /// Computes the effort of a motor, and its limit for the next solve. Returns false if that differs from the limit
+    /// assumed. With `grows`, a motor at its largest power stays there: that power is never exceeded, whatever the
+    /// rate.
     pub(crate) fn update_motor(&mut self, dof: usize, h: f64, grows: bool) -> bool {
         let (motor, law) = (&self.state.motors[dof], &self.topology.laws[dof]);
         let (side, power_mean) = (self.state.saturation[dof], self.state.power_means[dof]);
@@ -91,7 +94,7 @@ impl Tree {
         }
         let (v, dv) = (self.state.v[dof], self.work.dv_free[dof] + self.work.dv_impulse[dof]);
         let (mean, wanted) = (v + 0.5 * dv, axis_laws::motor_effort(motor, law, self.motor_coordinate(dof), v + dv, h));
-        // What was exerted is what was assumed, which is within the limits once the assumption holds.
+        // The effort is the assumed one, which is within the limits once the assumption holds.
         let exerted = match (side, power_mean) {
             (0, 0.0) => wanted,
             (side, 0.0) => f64::from(side) * motor.max_effort,
@@ -103,7 +106,7 @@ impl Tree {
         if power_mean != 0.0 || exceeds {
             let next = match self.choose_bound(dof, [mean, wanted], h) {
                 (_, 0.0) if grows && power_mean != 0.0 => (0, power_mean),
-                // Other axes and contacts say otherwise.
+                // Other axes and contacts require another limit.
                 (_, 0.0) if exceeds => (0, mean),
                 next => next,
             };
@@ -115,18 +118,18 @@ impl Tree {
         }
         let bound = largest * (1.0 + SATURATION_MARGIN);
         let beyond = i8::from(wanted > bound) - i8::from(wanted < -bound);
-        // From one limit to the other it goes over the free law, which has the last word on either.
+        // A motor goes from one limit to the other over its free law, which decides about both.
         self.state.saturation[dof] = if side == -beyond { 0 } else { beyond };
         self.state.saturation[dof] == side
     }
 
-    /// Which bound holds a motor of bounded power, as far as its axis alone says: the side of its largest effort, or
-    /// the mean rate at which it gives its largest power. Efforts fall with the rate, the rate grows with the effort,
-    /// so the least of those is right at which the laws would meet.
+    /// The limit that applies to a motor of bounded power, judged by its axis alone: the side of its largest effort, or
+    /// the mean rate at which it gives its largest power. Efforts fall with the rate, and the rate grows with the
+    /// effort. So the right limit is the one with the smallest effort where the laws would intersect.
     fn choose_bound(&mut self, dof: usize, [mean, wanted]: [f64; 2], h: f64) -> (i8, f64) {
         let gain = self.effort_gain(dof, h);
         let (motor, law, effort) = (&self.state.motors[dof], &self.topology.laws[dof], self.work.effort[dof]);
-        // At the end of the step the rate changes by twice as much as in the mean.
+        // The rate at the end of the step changes by twice the change of the mean.
         let slope = 2.0 * gain * (motor.damping + h * motor.stiffness);
         let free = (wanted + slope * effort) / (1.0 + slope);
         let power_mean = axis_laws::mean_at_power(law.max_power, mean, effort, gain, free.signum());
@@ -153,7 +156,7 @@ impl Tree {
         unit.fill(0.0);
         unit[dof] = 1.0;
         self.solve(&mut unit);
-        // The factor holds what the motor was assumed to do, which is taken out of it; rounding may leave nothing.
+        // The factor contains the assumed motor, which is subtracted; rounding may leave nothing.
         let mobility = unit[dof];
         self.work.scratch = unit;
         0.5 * h * mobility / (1.0 - h * slope * mobility).max(f64::EPSILON)
@@ -161,7 +164,7 @@ impl Tree {
 }
 
 impl Tree {
-    /// Computes [`Tree::motor_coordinate`] at the midpoint.
+    /// Computes [`Tree::motor_coordinates`] at the midpoint.
     pub(crate) fn set_motor_coordinates(&mut self) {
         if self.topology.balls.is_empty() {
             return;
@@ -179,12 +182,12 @@ impl Tree {
         }
     }
 
-    /// The coordinates that the motors of all degrees of freedom see.
+    /// Coordinates that the motors of all degrees of freedom follow.
     pub(crate) fn motor_coordinates(&self) -> &[f64] {
         if self.topology.balls.is_empty() { &self.state.q } else { &self.work.motor_coordinates }
     }
 
-    /// The coordinate that the motor of a degree of freedom sees; for a ball joint its target less the remaining
+    /// Coordinate that the motor of a degree of freedom follows; for a ball joint, its target minus the remaining
     /// rotation.
     pub(crate) fn motor_coordinate(&self, dof: usize) -> f64 {
         self.motor_coordinates()[dof]

@@ -21,18 +21,18 @@ impl Tree {
         if self.is_single_body() {
             self.drift_single(h);
         } else {
-            integrate(&self.topology, &mut self.state, None, h);
+            integrate_coordinates(&self.topology, &mut self.state, None, h);
         }
     }
 
     /// Moves for `h` seconds at the pseudo-velocity that separates overlaps.
     pub(crate) fn drift_pseudo(&mut self, h: f64) {
-        integrate(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
+        integrate_coordinates(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
     }
 
     /// Moves for `h` seconds at the velocities `v`.
     pub(crate) fn drift_at(&mut self, v: &[f64], h: f64) {
-        integrate(&self.topology, &mut self.state, Some(v), h);
+        integrate_coordinates(&self.topology, &mut self.state, Some(v), h);
     }
 
     /// A single body rotates freely in the half substep. The kick then has no gyroscopic term.
@@ -51,7 +51,7 @@ impl Tree {
 }
 
 /// Adds `h` times the velocities, or `other` instead of them, to the coordinates.
-fn integrate(topology: &Topology, state: &mut State, other: Option<&[f64]>, h: f64) {
+fn integrate_coordinates(topology: &Topology, state: &mut State, other: Option<&[f64]>, h: f64) {
     let State { root_position, root_rotation, q, balls, v, .. } = state;
     let v = other.unwrap_or(v);
     let mut first = 0;

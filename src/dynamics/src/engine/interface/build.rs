@@ -94,7 +94,7 @@ impl Builder<'_> {
         let root = self.mechanism.body(span.root);
         let joint = if root.fixed { LinkJoint::Weld } else { LinkJoint::Free };
         let (link, pose, frame) = self.body_link(span.root, None, joint);
-        self.bodies[span.root.index()] = BodyAddress::new(number, tree.push(link), frame);
+        self.bodies[span.root.index()] = BodyAddress::new(number, tree.push_link(link), frame);
         poses.push(pose);
         tree.state.root_position = pose.translation;
         tree.state.root_rotation = pose.rotation;
@@ -363,7 +363,7 @@ fn add_link(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, join
     };
     let anchor = pose.inverse().point(joint.anchor);
     poses.push(pose);
-    tree.push(Link {
+    tree.push_link(Link {
         parent: Some(step.inner),
         joint: step.joint,
         anchor_in_parent: step.anchor_in_inner,

@@ -383,7 +383,7 @@ impl Rim {
 
     /// A matrix in the world's frame, from the entries on the diagonal and below of one in the wheel's frame.
     pub(super) fn to_world(&self, matrix: &[Vector6; 6]) -> Symmetric {
-        Symmetric::new(matrix).turned(&self.axes)
+        Symmetric::new(matrix).rotated(&self.axes)
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct LinkAddress {
     pub(crate) link: usize,
 }
 
-/// Where a body of the model is.
+/// Address of a body of the model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyAddress {
     pub(crate) tree: usize,
@@ -31,11 +31,11 @@ impl BodyAddress {
     }
 }
 
-/// Where a joint of the model is.
+/// Address of a joint of the model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum JointAddress {
-    /// Links of a tree. `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was
-    /// built from child to parent.
+    /// Links of a tree. `link` is the last of them, whose joint carries the reaction. `dofs` are the degrees of freedom
+    /// of the joint's coordinates. `sign` is -1 if the tree was built from child to parent.
     Tree { tree: usize, link: usize, dofs: [Option<usize>; 3], sign: f64 },
     /// A loop joint.
     LoopJoint(usize),

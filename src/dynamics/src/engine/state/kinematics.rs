@@ -1,4 +1,4 @@
-//! Where the links of a tree are and how they move: forward kinematics, root outwards.
+//! Forward kinematics: poses and velocities of the links of a tree, from the root outwards.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{BodyId, Norm, Pose};
@@ -11,7 +11,7 @@ use super::{
 use crate::{BodyState, engine::algebra::spatial::Spatial};
 
 impl LinkJoint {
-    /// How fast it turns at the rates `v`, of which its own come first, rad/s.
+    /// Angular rate of the joint at the rates `v`, of which its own come first, rad/s.
     #[inline(always)]
     fn turning_rate(self, v: &[f64]) -> f64 {
         match self {
@@ -23,23 +23,24 @@ impl LinkJoint {
 }
 
 impl LinkWork {
-    /// Its pose.
+    /// Pose in the world.
     #[inline(always)]
     pub(crate) fn pose(&self) -> Pose {
         Pose { translation: self.position, rotation: self.rotation }
     }
 
-    /// The squares of the speed of its centre of mass, of how fast it turns, and of how far it is from the origin.
+    /// Squares of the speed of its centre of mass, of its angular speed, and of the distance of its centre of mass from
+    /// the world's origin.
     #[inline(always)]
     fn squares(&self, origin: DVec3) -> [f64; 3] {
         let speed = self.velocity.at(self.position - origin);
         [speed.length_squared(), self.velocity.angular().length_squared(), self.position.length_squared()]
     }
 
-    /// The pose, from that of the parent; `turns` are those of [`State::set_half_angles`]. The joint stands for that of
-    /// the link.
+    /// Sets the pose from that of the parent. `joint` is that of the link; `turns` are those of
+    /// [`State::set_half_angles`].
     #[inline(always)]
-    pub(crate) fn place(
+    pub(crate) fn set_pose(
         &mut self,
         joint: LinkJoint,
         link: &Link,
@@ -74,14 +75,14 @@ impl LinkWork {
         self.matrix = matrix;
     }
 
-    /// The frame, `world_from_joint`, along whose axes the rates of its ball joint are counted.
+    /// The frame `world_from_joint` along whose axes the rates of its ball joint are counted.
     #[inline(always)]
     fn ball_frame(&self, link: &Link, parent: &Self, backwards: bool) -> DQuat {
         if backwards { self.rotation * link.turn.inverse() } else { parent.rotation * link.half_turn }
     }
 
-    /// Sets the spatial axes of its joint about `origin`, at the present pose, and returns how it moves along them at
-    /// the rates `v`.
+    /// Sets the spatial axes of its joint about `origin`, at the present pose. Returns its motion along them at the
+    /// rates `v`.
     #[inline(always)]
     pub(crate) fn set_axes(
         &self,
@@ -122,7 +123,7 @@ impl LinkWork {
         }
     }
 
-    /// The spatial velocity about `origin`, for the rates `v`.
+    /// Sets the spatial velocity about `origin` for the rates `v`.
     #[inline(always)]
     fn set_velocity(&mut self, joint: LinkJoint, link: &Link, parent: Option<&Self>, origin: DVec3, v: &[f64]) {
         let Some(parent) = parent else {
@@ -144,10 +145,10 @@ impl LinkWork {
         };
     }
 
-    /// Its pose and its velocity about the root. Returns how fast its joint turns, rad/s. Most joints are hinges: where
-    /// the joint is known to be one, it is not asked again at each turn.
+    /// Sets its pose, and its velocity about the root. Returns the angular rate of its joint, rad/s. Most joints are
+    /// hinges: for a `joint` known to be one, the compiler removes the other cases.
     #[inline(always)]
-    fn extrapolate(
+    fn set_pose_and_velocity(
         &mut self,
         joint: LinkJoint,
         link: &Link,
@@ -155,12 +156,12 @@ impl LinkWork {
         state: &State,
         turns: &[(f64, f64)],
     ) -> f64 {
-        self.place(joint, link, parent, state, turns);
+        self.set_pose(joint, link, parent, state, turns);
         self.set_velocity(joint, link, parent, state.root_position, &state.v);
         joint.turning_rate(&state.v[link.dof..])
     }
 
-    /// Its pose, the axes of its joint, and its velocity at the rates `v`.
+    /// Sets its pose, the axes of its joint, and its velocity at the rates `v`.
     #[inline(always)]
     pub(crate) fn set_motion(
         &mut self,
@@ -171,7 +172,7 @@ impl LinkWork {
         turns: &[(f64, f64)],
         (axes, v): (&mut [Spatial], &[f64]),
     ) {
-        self.place(joint, link, parent, state, turns);
+        self.set_pose(joint, link, parent, state, turns);
         let relative = self.set_axes(joint, link, parent, state.root_position, axes, v);
         self.velocity = match parent {
             Some(parent) => parent.velocity + relative,
@@ -181,8 +182,8 @@ impl LinkWork {
 }
 
 impl State {
-    /// Sets sine and cosine of half of each coordinate: apart from all else, which would be put aside for each call.
-    /// Few coordinates turn nothing.
+    /// Sets sine and cosine of half of each coordinate. In a loop of its own, because each call would force other
+    /// values out of registers. Few coordinates are not angles.
     pub(crate) fn set_half_angles(&self, turns: &mut [(f64, f64)], free: usize) {
         for (turn, q) in turns[free..].iter_mut().zip(&self.q[free..]) {
             *turn = libm::sincos(0.5 * q);
@@ -191,20 +192,21 @@ impl State {
 }
 
 impl Tree {
-    /// The velocity of a point of a link, where the links are.
+    /// Velocity of a point of a link at the present pose, m/s.
     #[inline]
     pub(crate) fn velocity_at(&self, link: usize, point: DVec3) -> DVec3 {
         self.work.links[link].velocity.at(point - self.work.origin)
     }
 
-    /// The motion of a link, with the velocity of that point of it.
+    /// Twist of a link, with the velocity of this point of it.
     #[inline]
     pub(crate) fn motion_at(&self, link: usize, point: DVec3) -> Spatial {
         let angular = self.work.links[link].velocity.angular();
         Spatial::new(angular, self.velocity_at(link, point))
     }
 
-    /// Looks where the links are at the middle of the next step of the same length: `work.ahead`. After the impulses.
+    /// Computes the links at the midpoint of the next step of the same length, `work.ahead`. To be called after the
+    /// impulses are applied.
     pub(crate) fn predict_links(&mut self, h: f64) {
         let mut ahead = std::mem::take(&mut self.work.ahead);
         let mut v = std::mem::take(&mut self.work.scratch);
@@ -217,25 +219,32 @@ impl Tree {
         self.state.set_half_angles(&mut self.work.turns, self.topology.free_axes());
         for (index, link) in self.topology.links.iter().enumerate() {
             let (before, rest) = ahead.split_at_mut(index);
-            rest[0].place(link.joint, link, link.parent.map(|parent| &before[parent]), &self.state, &self.work.turns);
+            rest[0].set_pose(
+                link.joint,
+                link,
+                link.parent.map(|parent| &before[parent]),
+                &self.state,
+                &self.work.turns,
+            );
         }
         self.restore_position();
         self.drift(0.5 * h);
         (self.work.ahead, self.work.scratch) = (ahead, v);
     }
 
-    /// The largest rate of its joints, and of a root that floats, rad/s, and the body that turns so fast.
+    /// Largest rate of its joints and of a floating root, rad/s, and the body that turns that fast.
     pub(crate) fn fastest_joint_rate(&self) -> (f64, Option<BodyId>) {
         let spin = if self.is_floating() { Self::root_motion(&self.state.v).angular().norm() } else { 0.0 };
         if spin > self.work.fastest_joint.0 { (spin, self.topology.links[0].body) } else { self.work.fastest_joint }
     }
 
-    /// Notes where the links are, at the middle of a step.
+    /// Records the positions of the links at the midpoint of a step.
     pub(crate) fn record_midpoint(&mut self) {
         self.work.links.iter_mut().for_each(|link| link.middle = link.position);
     }
 
-    /// Everything that is read of the present state: poses, velocities about the root, kinetic and whole energy, J.
+    /// Updates everything that is read from the present state: poses, velocities about the root, kinetic and total
+    /// energy, J.
     pub(crate) fn update_kinematics(&mut self, gravity: DVec3) {
         if self.is_single_body() {
             return self.update_single_body(gravity);
@@ -251,8 +260,8 @@ impl Tree {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
             let rate = match link.joint {
-                hinge @ LinkJoint::Revolute(_) => own.extrapolate(hinge, link, parent, state, turns),
-                other => own.extrapolate(other, link, parent, state, turns),
+                hinge @ LinkJoint::Revolute(_) => own.set_pose_and_velocity(hinge, link, parent, state, turns),
+                other => own.set_pose_and_velocity(other, link, parent, state, turns),
             };
             let spin = own.matrix.transpose() * own.velocity.angular();
             let squares = own.squares(origin);
@@ -274,7 +283,7 @@ impl Tree {
     }
 }
 
-/// Where a body is and how it moves.
+/// Pose and twist of a body.
 pub(crate) fn read_body(tree: &Tree, place: &BodyAddress) -> BodyState {
     let link = &tree.work.links[place.link];
     // Most bodies have their origin in their centre of mass.

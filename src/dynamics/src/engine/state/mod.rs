@@ -1,8 +1,8 @@
 //! Kinematic trees: structure, coordinates, workspace, and forward kinematics.
 //!
 //! **Takes** links and joints. **Gives** a [`tree::Tree`]: its fixed structure ([`topology`]), the state that a
-//! snapshot holds ([`tree::State`]), the buffers of a step ([`tree::Work`]), and poses and velocities of its links
-//! ([`kinematics`]). **Does not know** forces, contacts or time integration.
+//! snapshot holds ([`tree::State`]), the workspace of a step ([`workspace::Work`]), and poses and velocities of its
+//! links ([`kinematics`]). **Does not know** forces, contacts or time integration.
 
 pub(crate) mod addresses;
 pub(crate) mod kinematics;

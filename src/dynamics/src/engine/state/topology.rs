@@ -1,14 +1,14 @@
-//! The structure of a kinematic tree, which no step changes: links, packed rows, laws of axes, couplings.
+//! Structure of a kinematic tree, which no step changes: links, packed rows, laws of axes, couplings.
 
 use simpartner_model::FreeAxis;
 
 use super::tree::{Link, LinkJoint};
 use crate::engine::joints::ball_joint::Ball;
 
-/// A tree is long if the mean square of the lengths of its chains exceeds this: from a chain of 20 hinges or of seven
-/// ball joints on. Measured for chains in free motion: at 45 both factors cost the same, at 140 the articulated-body
-/// one costs two thirds of packed rows. Chains of robots with legs and arms have 70 to 110, and the constraints of
-/// their contacts use packed rows too.
+/// Mean square of the lengths of a tree's chains above which it is long: from a chain of 20 hinges or of seven ball
+/// joints on. Measured for chains in free motion: at 45 both factors cost the same, at 140 the articulated-body one
+/// costs two thirds of packed rows. Chains of robots with legs and arms have 70 to 110, and the constraints of their
+/// contacts use packed rows, too.
 const MEAN_SQUARE_CHAIN: usize = 140;
 
 /// Largest ratio of masses in a tree that articulated-body inertias factor. The inertia of a light link is the
@@ -47,7 +47,7 @@ pub(crate) struct Topology {
     pub(crate) rows: Vec<u32>,
     /// Largest distance of a point of the shapes of each link from its centre of mass, m.
     pub(crate) reach: Vec<f64>,
-    /// Sum of the squares of the lengths of these chains.
+    /// Sum of the squares of the lengths of all chains.
     pub(crate) squares: usize,
     /// The link whose joint has each degree of freedom.
     pub(crate) mover: Vec<usize>,
@@ -60,15 +60,15 @@ pub(crate) struct Topology {
     pub(crate) has_rows: bool,
     /// True if the power of any motor is bounded.
     pub(crate) has_powers: bool,
-    /// The ball joints.
+    /// Ball joints of the tree.
     pub(crate) balls: Vec<Ball>,
-    /// Whether the bias depends on the velocity: where a joint turns, or moves on a root that turns.
+    /// True if the bias depends on the velocity: a joint turns, or moves on a root that turns.
     pub(crate) has_velocity_bias: bool,
 }
 
 impl Topology {
-    /// Adds the mass of the newest link, kg, to the link whose joint moves it. A link welded to a fixed root counts
-    /// nowhere.
+    /// Adds the mass of the newest link, kg, to the link whose joint moves it. The mass of a link welded to a fixed
+    /// root is not counted.
     pub(crate) fn add_mass(&mut self, mass: f64) {
         self.mass += mass;
         self.rigid_masses.push(0.0);
@@ -88,7 +88,7 @@ impl Topology {
         if self.links[0].joint == LinkJoint::Free { 6 } else { 0 }
     }
 
-    /// Whether its mass matrix is factored by articulated-body inertias instead of packed rows.
+    /// True if its mass matrix is factored by articulated-body inertias instead of packed rows.
     #[inline]
     pub(crate) fn is_long(&self) -> bool {
         self.squares > MEAN_SQUARE_CHAIN * self.freedom

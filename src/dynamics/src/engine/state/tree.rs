@@ -1,9 +1,9 @@
 //! One kinematic tree in reduced coordinates: its links and its state.
 //!
 //! A tree has a free root with six degrees of freedom (world linear velocity of its centre of mass, world angular
-//! velocity) or hangs on a body that nothing moves. The frame of each link is at its centre of mass along its principal
-//! axes. A joint with several axes is a chain of hinges and sliders over massless links. A ball joint has three degrees
-//! of freedom: the relative angular velocity along the joint's axes as the model's parent carries them
+//! velocity) or is attached to a fixed body. The frame of each link is at its centre of mass along its principal axes.
+//! A joint with several axes is a chain of hinges and sliders over massless links. A ball joint has three degrees of
+//! freedom: the relative angular velocity along the joint's axes that are fixed in the model's parent
 //! ([`ball_joint`](crate::engine::joints::ball_joint)).
 //!
 //! Degrees of freedom are numbered from the root outwards, so the ancestors of each form a chain. Matrices over a tree
@@ -32,19 +32,19 @@ const FREE_AXES: [Spatial; 6] = [
     Spatial::new(DVec3::Z, DVec3::ZERO),
 ];
 
-/// How a link can move relative to its parent.
+/// Motion of a link relative to its parent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum LinkJoint {
     /// A floating root.
     Free,
-    /// Fixed; as a root, a body that nothing moves.
+    /// Fixed; as a root, a fixed body.
     Weld,
     /// Rotation about an axis in the parent's frame.
     Revolute(DVec3),
     /// Translation along an axis in the parent's frame.
     Prismatic(DVec3),
-    /// Any rotation. `number` is its index among the tree's ball joints. Its axes are carried by the link itself if the
-    /// tree was built `backwards`, from the model's child; otherwise by the parent link.
+    /// Any rotation. `number` is its index among the tree's ball joints. Its axes are fixed in the link itself if the
+    /// tree was built `backwards`, from the model's child; otherwise in the parent link.
     Spherical { number: usize, backwards: bool },
 }
 
@@ -67,44 +67,46 @@ pub(crate) struct Link {
     pub(crate) joint: LinkJoint,
     /// Its first degree of freedom.
     pub(crate) dof: usize,
-    /// Origin of the joint in the parent's frame and in its own.
+    /// Origin of the joint in the parent's frame and in its own frame, m.
     pub(crate) anchor_in_parent: DVec3,
     pub(crate) anchor: DVec3,
-    /// `parent_from_link` at coordinate zero, and that after a turn by pi about its own axis. For a hinge,
+    /// `parent_from_link` at coordinate zero, and the same after a rotation by pi about its own axis. For a hinge,
     /// `parent_from_link` is the first times the cosine of half its angle plus the second times the sine. For a ball
     /// joint: `joint_from_link` and `parent_from_joint`.
     pub(crate) turn: DQuat,
     pub(crate) half_turn: DQuat,
+    /// Mass, kg.
     pub(crate) mass: f64,
     /// Principal moments of inertia, kg m².
     pub(crate) principal: DVec3,
     /// Its body; `None` for a link between two hinges or sliders of one joint.
     pub(crate) body: Option<BodyId>,
-    /// The link that carries the joint's origin, the model's child, and the point there. The moment of the reaction is
-    /// about it. `None` for `anchor`, which this link carries itself.
+    /// The link that carries the joint's origin (the model's child), and that point in its frame, m. The moment of the
+    /// reaction is about it. `None` if this link carries the origin itself, at `anchor`.
     pub(crate) origin: Option<(usize, DVec3)>,
 }
 
-/// What a snapshot holds of a tree.
+/// State of a tree, as a snapshot holds it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) root_position: DVec3,
     pub(crate) root_rotation: DQuat,
-    /// Joint coordinates; rotation vectors for ball joints. Those of the free root are not used.
+    /// Joint coordinates, rad or m; rotation vectors for ball joints. Those of the free root are not used.
     pub(crate) q: Vec<f64>,
-    /// Rotation of each ball joint: the joint's frame as the link carries it, in that as its parent link carries it.
+    /// Rotation of each ball joint, from the joint's frame fixed in the link to that fixed in its parent link.
     pub(crate) balls: Vec<DQuat>,
+    /// Velocities of the degrees of freedom, m/s or rad/s.
     pub(crate) v: Vec<f64>,
-    /// Velocity change in the last substep, zero after an impact.
+    /// Velocity change in the last substep; zero after an impact.
     pub(crate) last_dv: Vec<f64>,
     pub(crate) motors: Vec<Servo>,
-    /// -1 or 1 for a motor at its limit.
+    /// -1 or 1 for a motor at its largest effort in that direction, otherwise 0.
     pub(crate) saturation: Vec<i8>,
-    /// Mean rate in the last substep of each motor at its largest power, otherwise 0
+    /// Mean rate in the last substep of each motor at its largest power; 0 for other motors
     /// ([`motor_at_power`](crate::engine::joints::axis_laws::motor_at_power)).
     pub(crate) power_means: Vec<f64>,
     /// Impulses of lower stop, upper stop, dry friction and couplings in the last substep. For the stops of a ball
-    /// joint: components of one vector, in place of lower stops.
+    /// joint, components of one vector take the place of the lower stops.
     pub(crate) row_impulses: Vec<[f64; 4]>,
     /// Accumulated energy gain, and largest recent kinetic energy, J
     /// ([`energy_bound`](crate::engine::islands::energy_bound)).
@@ -122,7 +124,7 @@ impl State {
         self.rest = 0.0;
     }
 
-    /// Whether it is a state of the same tree.
+    /// True if it has the same size as another state, so that both can belong to the same tree.
     pub(crate) fn fits(&self, other: &Self) -> bool {
         let counts = |state: &Self| {
             let State { q, balls, v, last_dv, motors, saturation, power_means, row_impulses, .. } = state;
@@ -143,7 +145,7 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Adds a link and returns its index; `link.dof` is set here.
-    pub(crate) fn push(&mut self, mut link: Link) -> usize {
+    pub(crate) fn push_link(&mut self, mut link: Link) -> usize {
         let topology = &mut self.topology;
         let index = topology.links.len();
         link.dof = topology.freedom;
@@ -177,11 +179,12 @@ impl Tree {
         topology.links.push(link);
         let free = topology.links[0].joint == LinkJoint::Free;
         topology.has_velocity_bias = topology.links.len() > 1 && (free || topology.links.iter().any(turns));
-        self.resize();
+        self.resize_buffers();
         index
     }
 
-    pub(crate) fn resize(&mut self) {
+    /// Sizes state and workspace according to the topology.
+    pub(crate) fn resize_buffers(&mut self) {
         let (freedom, links, entries) = (self.topology.freedom, self.topology.links.len(), self.topology.entries());
         let (state, work) = (&mut self.state, &mut self.work);
         for numbers in [&mut state.q, &mut state.v, &mut state.last_dv, &mut state.power_means] {
@@ -222,30 +225,30 @@ impl Tree {
         work.pseudo_twists.resize(links, Spatial::ZERO);
     }
 
-    /// Whether its root floats.
+    /// True if its root floats.
     #[inline]
     pub(crate) fn is_floating(&self) -> bool {
         self.topology.links[0].joint == LinkJoint::Free
     }
 
-    /// Whether it is a single floating body.
+    /// True if it is a single floating body.
     #[inline]
     pub(crate) fn is_single_body(&self) -> bool {
         self.topology.links.len() == 1 && self.is_floating()
     }
 
-    /// Whether it has several links and nothing can move it.
+    /// True if it has several links and cannot move.
     pub(crate) fn is_static_structure(&self) -> bool {
         self.topology.freedom == 0 && self.topology.links.len() > 1
     }
 
-    /// False for a tree that nothing moves, that sleeps, or that is suspended.
+    /// False for a tree that is fixed, asleep or suspended.
     #[inline]
     pub(crate) fn is_awake(&self) -> bool {
         self.topology.freedom > 0 && !self.state.asleep && !self.is_suspended()
     }
 
-    /// Whether it waits at the end of a substep that others repeat.
+    /// True if it is suspended at the end of a substep that others repeat.
     #[inline]
     pub(crate) fn is_suspended(&self) -> bool {
         self.work.suspended_level.is_some()
@@ -256,7 +259,7 @@ impl Tree {
         self.state.wake();
     }
 
-    /// The twist of a free root.
+    /// Twist of a free root with these velocities.
     #[inline]
     pub(crate) fn root_motion(v: &[f64]) -> Spatial {
         Spatial::new(DVec3::new(v[3], v[4], v[5]), DVec3::new(v[0], v[1], v[2]))

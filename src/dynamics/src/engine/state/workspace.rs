@@ -1,4 +1,4 @@
-//! What a step computes on the way: the workspace of a tree and of its links. No snapshot holds any of it.
+//! Intermediate results of a step: the workspace of a tree and of its links. No snapshot holds any of it.
 //!
 //! The phases of a step fill it one after the other. It is here, not with the phases, because a tree owns it and keeps
 //! its memory.
@@ -18,131 +18,158 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(crate) struct LinkWork {
-    /// Pose, and world position of the joint's origin.
+    /// Pose in the world, m, and world position of the joint's origin, m.
     pub(crate) position: DVec3,
     pub(crate) rotation: DQuat,
     pub(crate) matrix: DMat3,
     pub(crate) anchor: DVec3,
-    /// Position at the midpoint of the substep.
+    /// Position at the midpoint of the substep, m.
     pub(crate) middle: DVec3,
+    /// Twist, and acceleration; spatial quantities are about the tree's `origin`.
     pub(crate) velocity: Spatial,
     pub(crate) acceleration: Spatial,
+    /// Wrench that its joint transmits for the bias; after the reactions, for the whole motion.
     pub(crate) force: Spatial,
-    /// Contact forces about the common point, for the reactions.
+    /// External forces, of contacts and loop joints, for the reactions.
     pub(crate) external: Spatial,
+    /// Inertia of the link, and of the link with all links that it carries.
     pub(crate) inertia: SpatialInertia,
     pub(crate) composite: SpatialInertia,
 }
 
-/// Workspace of a tree.
+/// Workspace of a tree. Its fields are grouped by the phase of a substep that writes them
+/// ([the table of phases](crate::engine)); `scratch` belongs to every phase.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
-    /// The common point of all spatial quantities: the root at the midpoint.
+    // Written by predict, at the start and at the midpoint of the substep. `origin`, `links` and `turns` are updated
+    // again by finish, to the state at the end. All later phases read these fields.
+    /// State at the start of the substep, from which a rejected substep is restored.
+    pub(crate) substep_start: State,
+    /// Energy at the start of the substep, J.
+    pub(crate) energy_at_start: f64,
+    /// The common point of all spatial quantities, m: the root at the last update of poses.
     pub(crate) origin: DVec3,
     pub(crate) links: Vec<LinkWork>,
-    /// The links at the midpoint of the next substep.
-    pub(crate) ahead: Vec<LinkWork>,
     /// Sine and cosine of half of each coordinate at the last update of poses.
     pub(crate) turns: Vec<(f64, f64)>,
-    /// Spatial axis of each degree of freedom.
+    /// Spatial axis of each degree of freedom, about `origin`.
     pub(crate) axis: Vec<Spatial>,
-    /// The mass matrix and its factor in packed rows; `long` takes their place in a long tree.
+    /// The velocity at which the bias is evaluated; after an impact the second of two. Solve updates it.
+    pub(crate) bias_velocity: Vec<f64>,
+    /// Sum of the external wrenches on each link about `origin`. Assemble reads it.
+    pub(crate) link_wrenches: Vec<(usize, Spatial)>,
+
+    // Written by assemble, at the midpoint. Solve reads these fields, and computes them anew where the bias, soil or a
+    // motor's limit changes.
+    /// First of its unknowns in its island.
+    pub(crate) base: usize,
+    /// Mass matrix and its factor in packed rows; `long` takes their place in a long tree.
     pub(crate) mass: Vec<f64>,
     pub(crate) factor: Vec<f64>,
     pub(crate) long: LongTree,
-    /// Reciprocals of the pivots, and their square roots.
+    /// Reciprocals of the pivots Dg, and their square roots.
     pub(crate) pivot: Vec<f64>,
     pub(crate) root_pivot: Vec<f64>,
+    /// Bias b, N or N m.
     pub(crate) bias: Vec<f64>,
-    /// The velocity at which the bias was evaluated; after an impact the second of two.
-    pub(crate) bias_velocity: Vec<f64>,
-    /// Bias and link forces at the velocity before an impact.
-    pub(crate) first_bias: Vec<f64>,
-    pub(crate) first_force: Vec<Spatial>,
-    /// Velocity change without impulses; that of the impulses is `dv_impulse`.
-    pub(crate) dv_free: Vec<f64>,
-    /// Whether [`damping`](crate::engine::equations::damping) adds to the mass matrix beside motors: h Jᵀ K J in packed
-    /// rows, and the effort at the initial velocity.
+    /// True if [`damping`](crate::engine::equations::damping) adds to the mass matrix in addition to motors: `damping`
+    /// is h Jᵀ K J in packed rows, and `damping_effort` the effort at the initial velocity.
     pub(crate) has_damping: bool,
     pub(crate) damping: Vec<f64>,
     pub(crate) damping_effort: Vec<f64>,
-    pub(crate) dv_impulse: Vec<f64>,
-    pub(crate) v_free: Vec<f64>,
-    pub(crate) effort: Vec<f64>,
-    /// Coordinates that motors see at the midpoint, where the tree has ball joints
+    /// Coordinates that motors follow, where the tree has ball joints
     /// ([`ball_joint`](crate::engine::joints::ball_joint)).
     pub(crate) motor_coordinates: Vec<f64>,
-    /// Pseudo-velocities that separate overlaps.
-    pub(crate) pseudo: Vec<f64>,
-    /// Twists of the links at these, about the root at the midpoint.
-    pub(crate) pseudo_twists: Vec<Spatial>,
-    pub(crate) scratch: Vec<f64>,
+    /// Velocity change without impulses, and the velocity at the end without impulses, v_free.
+    pub(crate) dv_free: Vec<f64>,
+    pub(crate) v_free: Vec<f64>,
+    /// True if a contact is an impact: `last_dv` is then zero at the end. Finish reads it, too.
     pub(crate) impact: bool,
-    /// Whether [`Tree::step_gauss`](super::tree::Tree::step_gauss) or
+
+    // Written by solve. Finish reads these fields, except for the buffers of the bias, of Gauss's method and of loops,
+    // which only solve uses.
+    /// Velocity change by the impulses.
+    pub(crate) dv_impulse: Vec<f64>,
+    /// Efforts of the motors, N or N m.
+    pub(crate) effort: Vec<f64>,
+    /// True if [`Tree::step_gauss`](super::tree::Tree::step_gauss) or
     /// [`Tree::step_free_flight`](super::tree::Tree::step_free_flight) has made the whole substep.
     pub(crate) is_complete: bool,
+    /// Bias and link forces before they were evaluated anew at the mean velocity, or after an impact.
+    pub(crate) first_bias: Vec<f64>,
+    pub(crate) first_force: Vec<Spatial>,
+    /// Stages of Gauss's method, and the loads at a stage, which the link forces there must balance
+    /// ([`gauss`](crate::engine::gauss)).
     pub(crate) stages: [Stage; 2],
-    /// Means over the step: effort of motor, stops and the rest for each degree of freedom; reaction of each joint,
+    pub(crate) stage_loads: Vec<[f64; 3]>,
+    /// Links at the midpoint of the next substep, to close loops there.
+    pub(crate) ahead: Vec<LinkWork>,
+
+    // Written by finish, or by solve where it makes the whole substep. The step checks read these fields, and the
+    // commit adds loads and work to the means of the step.
+    /// Loads of the substep: effort of motor, stops and the rest for each degree of freedom; reaction of each joint,
     /// moment about its anchor.
-    pub(crate) loads: Vec<[f64; 3]>,
-    pub(crate) reactions: Vec<Spatial>,
-    /// The same for the last substep alone.
     pub(crate) substep_loads: Vec<[f64; 3]>,
     pub(crate) substep_reactions: Vec<Spatial>,
-    /// Loads at a stage of Gauss's method, which the link forces there must balance ([`gauss`](crate::engine::gauss)).
-    pub(crate) stage_loads: Vec<[f64; 3]>,
     /// Largest relative difference between the reaction along an axis and the efforts there.
     pub(crate) imbalance: f64,
-    /// Energy input of the step and of the last substep, and the energy after it, J. Inputs are the work of motors and
-    /// external wrenches, of springs and rotors of loop joints, of compliant surfaces, and of the separation of
-    /// overlaps.
-    pub(crate) step_work: f64,
+    /// Energy input of the substep, J: the work of motors and external wrenches, of springs and rotors of loop joints,
+    /// of compliant surfaces, and of the separation of overlaps.
     pub(crate) substep_work: f64,
+    /// Pseudo-velocities that separate overlaps, and the twists of the links at these about the root at the midpoint.
+    pub(crate) pseudo: Vec<f64>,
+    pub(crate) pseudo_twists: Vec<Spatial>,
+    /// Kinetic energy, and energy of the tree, J.
+    pub(crate) kinetic: f64,
     pub(crate) energy: f64,
     /// Largest rate of its turning joints, rad/s, and the body that the joint moves.
     pub(crate) fastest_joint: (f64, Option<BodyId>),
     /// Squares of the largest speed of a centre of mass, m²/s², of the largest angular speed, rad²/s², and of the
     /// largest distance from the origin, m².
     pub(crate) largest_squares: [f64; 3],
-    /// Kinetic energy, J.
-    pub(crate) kinetic: f64,
-    /// State at the start of the last substep.
-    pub(crate) substep_start: State,
-    pub(crate) energy_at_start: f64,
-    /// External wrenches on its links in this step.
-    pub(crate) external_wrenches: Vec<ExternalWrench>,
-    /// Their sum on each link about the common point.
-    pub(crate) link_wrenches: Vec<(usize, Spatial)>,
-    /// Work spent on it in this step, in sweeps over its island's constraints.
+
+    // Written between the substeps of a step ([`stepping`](crate::engine::stepping)), and reset at its start.
+    /// Means over the step, written by the commit of its substeps: loads and reactions as in `substep_loads` and
+    /// `substep_reactions`. They are the reported loads.
+    pub(crate) loads: Vec<[f64; 3]>,
+    pub(crate) reactions: Vec<Spatial>,
+    /// Energy input of the step, J.
+    pub(crate) step_work: f64,
+    /// Work used for it in this step, in sweeps over its island's constraints.
     pub(crate) used_work: f64,
     /// Work reserved for later parts of the step, and the values before each open division
     /// ([`work_budget`](crate::engine::islands::work_budget)).
     pub(crate) reserved_work: f64,
     pub(crate) reserved_stack: Vec<f64>,
-    /// First of its unknowns in its island.
-    pub(crate) base: usize,
-    /// Refinement level at which it waits, and what it has to repeat.
+    /// Refinement level at which it is suspended, and the repetition that it needs.
     pub(crate) suspended_level: Option<u32>,
     pub(crate) pending: Pending,
     /// Number of parts of this step made by impacts.
     pub(crate) impact_count: usize,
-    /// Velocity change in the last attempt at a substep, which defines its path.
+    /// Velocity change in the last attempt at a substep, which defines its path to an impact.
     pub(crate) attempt_dv: Vec<f64>,
+
+    // Written by callers of the engine between steps, read by predict and finish, cleared after the step.
+    /// External wrenches on its links in this step.
+    pub(crate) external_wrenches: Vec<ExternalWrench>,
+
+    /// Scratch numbers, one for each degree of freedom.
+    pub(crate) scratch: Vec<f64>,
 }
 
-/// What has to be repeated of a substep.
+/// Repetition of a substep that a group of trees needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) enum Pending {
     #[default]
     Nothing,
-    /// Both halves.
+    /// In two halves.
     TwoHalves,
-    /// All of it, with an impact after `after` seconds, in this group.
+    /// As a whole, with an impact after `after` seconds, in this group.
     Impact { after: f64, group: usize },
 }
 
 impl LinkWork {
-    /// World position of its joint's origin, which one of the tree's links carries.
+    /// World position of its joint's origin, which one of the tree's links carries, m.
     #[inline(always)]
     pub(crate) fn joint_origin(&self, joint: &Link, links: &[Self]) -> DVec3 {
         match joint.origin {
@@ -163,6 +190,7 @@ impl LinkWork {
 /// A stage of Gauss's method.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stage {
+    /// Velocities and accelerations at the stage.
     pub(crate) v: Vec<f64>,
     pub(crate) a: Vec<f64>,
     /// Efforts of springs and dampers.
@@ -182,17 +210,18 @@ pub(crate) struct Turn {
     pub(crate) rate: DVec3,
 }
 
-/// The factor of the mass matrix of a long tree, and the buffers to find it and to solve with it.
+/// Factor of the mass matrix of a long tree, and the buffers to compute it and to solve with it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LongTree {
     /// A row for each degree of freedom.
     pub(crate) rows: Vec<LongRow>,
-    /// Of each link the inertia, with everything that moves freely beyond it, and its force, about its joint's origin.
+    /// For each link, the inertia, with everything that moves freely beyond it, and its force, about its joint's
+    /// origin.
     pub(crate) inertias: Vec<ArticulatedInertia>,
     pub(crate) forces: Vec<Spatial>,
     /// Accelerations of links, or forces at degrees of freedom, while they are computed.
     pub(crate) motions: Vec<Spatial>,
-    /// The rounds in which the stages of free motion are found.
+    /// Buffers of the rounds that find the stages of free motion.
     pub(crate) mixing: Mixing,
     /// Damping of links, about the common point ([`damping`](crate::engine::equations::damping)).
     pub(crate) resistances: Vec<(usize, ArticulatedInertia)>,
@@ -201,23 +230,23 @@ pub(crate) struct LongTree {
 /// One row of the factor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LongRow {
-    /// The axis s and the quotient g, about the joint's origin.
+    /// Axis s and quotient g = U / d ([`long`](crate::engine::equations::mass_factor::long)), about the joint's origin.
     pub(crate) axis: Spatial,
-    pub(crate) time_fraction: Spatial,
-    /// The preceding degree of freedom on its chain; itself if there is none.
+    pub(crate) gain: Spatial,
+    /// Preceding degree of freedom on its chain; itself if there is none.
     pub(crate) parent: usize,
-    /// From the joint's origin of that to its own, m.
+    /// Vector from the joint's origin of `parent` to its own, m.
     pub(crate) lever: DVec3,
 }
 
-/// Buffers of the rounds. x is the accelerations of both stages.
+/// Buffers of the rounds that mix stages. x are the accelerations of both stages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Mixing {
     pub(crate) x: Vec<f64>,
     /// The residual and G of the last round.
     pub(crate) residual: Vec<f64>,
     pub(crate) image: Vec<f64>,
-    /// Pairs q, p, of which `count` are kept; number `next` is replaced next.
+    /// Pairs q, p, of which `count` are valid; `next` is the index of the pair to be replaced next.
     pub(crate) pairs: Vec<[Vec<f64>; 2]>,
     pub(crate) count: usize,
     pub(crate) next: usize,
@@ -230,14 +259,14 @@ pub(crate) struct Mixing {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExternalWrench {
     pub(crate) link: usize,
-    /// In the link's frame, m.
+    /// Point of application in the link's frame, m.
     pub(crate) point: DVec3,
     pub(crate) wrench: Wrench,
 }
 
 impl ExternalWrench {
-    /// Its moment about a point, and its force, where its link is.
-    pub(crate) fn about(&self, link: &LinkWork, origin: DVec3) -> Spatial {
+    /// Spatial force about a point, at the present pose of its link.
+    pub(crate) fn spatial_force(&self, link: &LinkWork, origin: DVec3) -> Spatial {
         let Wrench { force, torque } = self.wrench;
         let lever = link.position + link.matrix * self.point - origin;
         Spatial::new(torque + lever.cross(force), force)

@@ -1,22 +1,22 @@
-//! The factor of a long tree's mass matrix, whose cost is linear in the number of links.
+//! Factor of a long tree's mass matrix, whose cost is linear in the number of links.
 //!
 //! The packed rows of [`super`] hold an entry for each ancestor of each degree of freedom: for a chain of n links n² of
-//! them, which cost n³ to factor. The same M = Lᵀ D L follows from articulated-body inertias (Featherstone 2008, 7.3;
+//! them, which cost n³ to factor. The same M = Lᵀ Dg L follows from articulated-body inertias (Featherstone 2008, 7.3;
 //! Rodriguez, Jain and Kreutz-Delgado 1991), from the leaves to the root:
 //!
 //! ```text
-//! U_i = I_i s_i,   d_i = s_i · U_i + (rotor and damping),   g_i = U_i / d_i
+//! U_i = I_i s_i, d_i = s_i · U_i + (rotor and damping), g_i = U_i / d_i
 //! I_parent += I_i - U_i g_iᵀ
-//! u = L⁻ᵀ x:  u_i = x_i - s_i · p_i,   p_parent += p_i + g_i u_i      from the leaves to the root
-//! a = L⁻¹ w:  a_i = w_i - g_i · A_parent,   A_i = A_parent + s_i a_i   from the root to the leaves
+//! u = L⁻ᵀ x: u_i = x_i - s_i · p_i, p_parent += p_i + g_i u_i from the leaves to the root
+//! a = L⁻¹ w: a_i = w_i - g_i · A_parent, A_i = A_parent + s_i a_i from the root to the leaves
 //! ```
 //!
-//! Inertias and axes are about the joint's own origin, in world axes: far from the common point of the tree the inertia
-//! of a small link would be the difference of large numbers.
+//! Inertias and axes are about the joint's own origin, in world axes: far from the common point of the tree, the
+//! inertia of a small link would be the difference of large numbers.
 
 use bevy_math::DVec3;
 
-use super::{LANES, reciprocal};
+use super::{LANES, pivot_reciprocal};
 use crate::engine::{
     algebra::spatial::{Spatial, SpatialInertia},
     state::{
@@ -25,7 +25,7 @@ use crate::engine::{
     },
 };
 
-/// What a force about a point is about another, from which the point is at `lever`.
+/// A spatial force about another point, from which its own point is at `lever`.
 #[inline(always)]
 fn force_shifted(force: Spatial, lever: DVec3) -> Spatial {
     Spatial::new(force.angular() + lever.cross(force.linear()), force.linear())
@@ -43,8 +43,8 @@ impl Tree {
         self.eliminate(diagonal, x);
     }
 
-    /// x ← M⁻¹ (x - b) of a long tree, from efforts to accelerations, where [`Tree::set_motion`] has it and at the
-    /// velocity that that took. Nothing pushes it.
+    /// x ← M⁻¹ (x - b) of a long tree, from efforts to accelerations, at the pose and velocity of [`Tree::set_motion`],
+    /// without external wrenches.
     pub(crate) fn accelerate_long(&mut self, gravity: DVec3, x: &mut [f64]) {
         self.begin_long();
         self.set_bias_forces(gravity);
@@ -81,8 +81,8 @@ impl Tree {
         }
     }
 
-    /// The forces that move the links as gravity and their velocities do while no joint accelerates (Featherstone 2008,
-    /// 5.3).
+    /// Sets the forces that move the links as gravity and their velocities do while no joint accelerates (Featherstone
+    /// 2008, 5.3).
     fn set_bias_forces(&mut self, gravity: DVec3) {
         let (topology, work) = (&self.topology, &mut self.work);
         let LongTree { inertias, forces, motions, .. } = &mut work.long;
@@ -109,8 +109,8 @@ impl Tree {
         }
     }
 
-    /// Factors the matrix from the leaves to the root, and takes x to L⁻ᵀ (x - what the forces of the links are along
-    /// the axes).
+    /// Factors the matrix from the leaves to the root, and replaces x by L⁻ᵀ (x - f), with the components f of the
+    /// links' forces along the axes.
     fn eliminate(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
         let (topology, work) = (&self.topology, &mut self.work);
         let LongTree { rows, inertias, forces, .. } = &mut work.long;
@@ -124,12 +124,12 @@ impl Tree {
                 };
                 let rotor = topology.laws[dof].armature;
                 let left = row.axis.dot(response) + rotor + diagonal.map_or(0.0, |more| more[dof]);
-                let pivot = reciprocal(left, inertia.size_along(row.axis) + rotor);
-                row.time_fraction = response * pivot;
-                inertia.subtract(response, row.time_fraction);
+                let pivot = pivot_reciprocal(left, inertia.size_along(row.axis) + rotor);
+                row.gain = response * pivot;
+                inertia.subtract(response, row.gain);
                 (work.pivot[dof], work.root_pivot[dof]) = (pivot, pivot.sqrt());
                 x[dof] -= row.axis.dot(force);
-                force += row.time_fraction * x[dof];
+                force += row.gain * x[dof];
             }
             if let Some(parent) = link.parent {
                 let lever = work.links[index].anchor - work.links[parent].anchor;
@@ -146,7 +146,7 @@ impl Tree {
         for (dof, row) in rows.iter().enumerate().rev() {
             x[dof] -= row.axis.dot(forces[dof]);
             if row.parent < dof {
-                let force = forces[dof] + row.time_fraction * x[dof];
+                let force = forces[dof] + row.gain * x[dof];
                 forces[row.parent] += force_shifted(force, row.lever);
             }
         }
@@ -157,7 +157,7 @@ impl Tree {
         let LongTree { rows, motions, .. } = &mut self.work.long;
         for (dof, row) in rows.iter().enumerate() {
             let mut motion = if row.parent < dof { motions[row.parent].shifted(row.lever) } else { Spatial::ZERO };
-            x[dof] -= row.time_fraction.dot(motion);
+            x[dof] -= row.gain.dot(motion);
             motion += row.axis * x[dof];
             motions[dof] = motion;
         }
@@ -170,7 +170,7 @@ impl Tree {
             let (row, root) = (&self.work.long.rows[dof as usize], self.work.root_pivot[dof as usize]);
             for (entry, force) in column.iter_mut().zip(&mut forces) {
                 *entry -= row.axis.dot(*force);
-                *force = force_shifted(*force + row.time_fraction * *entry, row.lever);
+                *force = force_shifted(*force + row.gain * *entry, row.lever);
                 *entry *= root;
             }
         }
@@ -185,7 +185,7 @@ impl Tree {
                 let (entry, force) = (&mut columns[dof][lane], forces[dof][lane]);
                 *entry -= row.axis.dot(force);
                 if row.parent < dof {
-                    forces[row.parent][lane] += force_shifted(force + row.time_fraction * *entry, row.lever);
+                    forces[row.parent][lane] += force_shifted(force + row.gain * *entry, row.lever);
                 }
                 *entry *= root;
             }
@@ -210,10 +210,10 @@ pub(crate) mod tests {
     const GRAVITY: DVec3 = DVec3::new(0.3, -9.81, 0.2);
 
     impl Tree {
-        /// Has it factored as a long tree, or as a short one.
+        /// Forces the factor of a long tree, or that of a short one.
         pub(crate) fn force_factor(&mut self, long: bool) {
             self.topology.squares = if long { usize::MAX } else { 0 };
-            self.resize();
+            self.resize_buffers();
         }
     }
 
