@@ -1,4 +1,4 @@
-//! The parameters of a substep, read by all floors above.
+//! Parameters of a substep, which all modules above read.
 
 use bevy_math::DVec3;
 
@@ -7,14 +7,15 @@ use crate::Integrator;
 /// Parameters of a substep.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scheme {
-    /// Length, s.
+    /// Length of the substep, s.
     pub(crate) h: f64,
-    /// Its fraction of the timestep.
+    /// Length as a fraction of the timestep.
     pub(crate) time_fraction: f64,
-    /// From the midpoint of the substep to that of the next, s.
+    /// Time from the midpoint of the substep to that of the next one, s.
     pub(crate) lookahead: f64,
     /// True for the instant of an impact, which takes no time.
     pub(crate) is_impact_instant: bool,
+    /// Gravity, world axes, m/s².
     pub(crate) gravity: DVec3,
     /// Fraction of a position error that is removed in a step.
     pub(crate) correction: f64,
@@ -22,8 +23,8 @@ pub(crate) struct Scheme {
     pub(crate) correction_speed: f64,
     /// Penetration that is left uncorrected, m.
     pub(crate) surface_layer: f64,
-    /// Work budget of an island in a step, in sweeps; and the fraction of its rest that corresponds to the length of
-    /// the substep.
+    /// Work budget of an island in a step, in sweeps; and the fair share of the substep: the fraction of the remaining
+    /// work that corresponds to its length.
     pub(crate) budget: f64,
     pub(crate) budget_fraction: f64,
     /// The integrator of free motion.

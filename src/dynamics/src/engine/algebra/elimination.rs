@@ -1,37 +1,37 @@
-//! Linear systems over unknowns that come in groups, each coupled to few others: Gaussian elimination group by group.
+//! Linear systems over groups of unknowns, each coupled to few others: Gaussian elimination group by group.
 //!
-//! The groups are the trees of an island; what couples two of them is a contact or a loop joint. Eliminating a group
-//! couples all its neighbours, so those with the fewest go first (minimum degree, Tinney and Walker 1967). A chain of n
-//! bodies then costs n times what one does, where dense elimination would cost n³ times. Within a group rows are
-//! exchanged for the largest pivot.
+//! The groups are the trees of an island; a contact or a loop joint couples two of them. Eliminating a group couples
+//! all its neighbours, so groups with the fewest neighbours go first (minimum degree, Tinney and Walker 1967). A chain
+//! of n bodies then costs n times as much as one body, where dense elimination would cost n³ times as much. Within a
+//! group, rows are exchanged for the largest pivot.
 
 mod dense;
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use dense::{LEAST_PIVOT, factorise, solve_factorised, substitute, subtract_product, subtract_times};
+use dense::{MIN_PIVOT, factorise, solve_factorised, substitute, subtract_product, subtract_times};
 
 pub(crate) use dense::{BODY_DOFS, dot};
 
-/// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over
-/// each of the groups eliminated later, and their rows over it.
+/// Equations of an eliminated group, as consecutive dense blocks: its own square, its rows over each of the groups
+/// eliminated later, and their rows over it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Front {
     start: usize,
-    /// Unknowns of the group, and of all later ones it is coupled to.
+    /// Number of unknowns of the group, and of all later groups that it is coupled to.
     size: usize,
     width: usize,
-    /// First of what [`Elimination::targets`] says of it.
+    /// Start of its entries in [`Elimination::targets`].
     targets: usize,
 }
 
 impl Front {
-    /// Its rows over a later group, whose unknowns come after `at` of others.
+    /// Start of its rows over a later group, whose unknowns come after `at` of others.
     fn rows(&self, at: u32) -> usize {
         self.start + self.size * (self.size + at as usize)
     }
 
-    /// The rows of that group over it.
+    /// Start of the rows of that group over it.
     fn columns(&self, at: u32) -> usize {
         self.rows(at) + self.size * self.width
     }
@@ -41,35 +41,35 @@ impl Front {
     }
 }
 
-/// A system of equations, with its memory.
+/// A system of equations, with its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Elimination {
     /// First unknown of each group, and the end of the last.
     starts: Vec<usize>,
-    /// Of each group, those it is coupled to; once they are ordered, only those that come later, in order, with the
-    /// places of their unknowns in its front.
+    /// Groups that each group is coupled to. Once the groups are ordered, only the later ones, in order, with the
+    /// positions of their unknowns in the group's front.
     neighbours: Vec<Vec<(u32, u32)>>,
     order: Vec<u32>,
-    /// Numbers of neighbours that groups have or had, and the groups, while they are ordered.
+    /// Queue of present and past numbers of neighbours with their groups, used while the groups are ordered.
     queue: BinaryHeap<Reverse<(usize, u32)>>,
-    /// Of each group, its place in the order.
+    /// Position of each group in the order.
     place: Vec<u32>,
-    /// Of each group; their blocks stand in the order of elimination.
+    /// Front of each group. Their blocks are stored in the order of elimination.
     fronts: Vec<Front>,
-    /// Of each pair of later neighbours of a group, the place of the second in the front of the first.
+    /// For each pair of later neighbours of a group, the position of the second in the front of the first.
     targets: Vec<u32>,
-    /// The coefficients.
+    /// Coefficients of all fronts.
     pub(crate) entries: Vec<f64>,
     merged: Vec<(u32, u32)>,
     pivots: Vec<usize>,
 }
 
-/// Not in the order yet.
-const NOWHERE: u32 = u32::MAX;
+/// Marker of a group that is not in the order yet.
+const UNORDERED: u32 = u32::MAX;
 
 impl Elimination {
-    /// Begins anew with groups that start at these unknowns, the last being their end.
-    pub(crate) fn begin(&mut self, starts: &[usize]) {
+    /// Starts a system of groups whose first unknowns are `starts`; the last entry is the end of the last group.
+    pub(crate) fn start(&mut self, starts: &[usize]) {
         self.starts.clear();
         self.starts.extend_from_slice(starts);
         let count = starts.len() - 1;
@@ -80,7 +80,7 @@ impl Elimination {
     }
 
     /// Couples two groups.
-    pub(crate) fn couple(&mut self, a: usize, b: usize) {
+    pub(crate) fn couple_groups(&mut self, a: usize, b: usize) {
         if a != b {
             for (one, other) in [(a, b), (b, a)] {
                 let other = (to_u32(other), 0);
@@ -91,18 +91,18 @@ impl Elimination {
         }
     }
 
-    /// Finds the order of the groups. Returns how many multiplications the elimination needs.
-    pub(crate) fn order(&mut self) -> f64 {
+    /// Orders the groups. Returns the number of multiplications of an elimination.
+    pub(crate) fn order_groups(&mut self) -> f64 {
         let count = self.starts.len() - 1;
         self.order.clear();
         self.place.clear();
-        self.place.resize(count, NOWHERE);
+        self.place.resize(count, UNORDERED);
         let mut neighbours = std::mem::take(&mut self.neighbours);
         self.queue.clear();
         self.queue.extend((0..count).map(|group| Reverse((neighbours[group].len(), to_u32(group)))));
         while let Some(Reverse((degree, group))) = self.queue.pop() {
             let next = group as usize;
-            if self.place[next] != NOWHERE || degree != neighbours[next].len() {
+            if self.place[next] != UNORDERED || degree != neighbours[next].len() {
                 continue;
             }
             self.place[next] = to_u32(self.order.len());
@@ -110,7 +110,7 @@ impl Elimination {
             let own = std::mem::take(&mut neighbours[next]);
             for &(number, _) in &own {
                 let other = &mut neighbours[number as usize];
-                unite(other, &own, [group, number], &mut self.merged);
+                merge_sorted(other, &own, [group, number], &mut self.merged);
                 self.queue.push(Reverse((other.len(), number)));
             }
             neighbours[next] = own;
@@ -121,7 +121,7 @@ impl Elimination {
         cost
     }
 
-    /// Gives each group its front. Returns how many multiplications the elimination needs.
+    /// Lays out the fronts of the groups. Returns the number of multiplications of an elimination.
     fn lay_out(&mut self) -> f64 {
         let (mut start, mut cost) = (0, 0.0);
         self.fronts.clear();
@@ -144,7 +144,7 @@ impl Elimination {
         cost
     }
 
-    /// Finds where the products of an elimination go: a group's later neighbours are coupled to each other.
+    /// Finds the positions of the products of an elimination: it couples the later neighbours of a group to each other.
     fn find_targets(&mut self) {
         self.targets.clear();
         for (own, front) in self.neighbours.iter().zip(&mut self.fronts) {
@@ -159,7 +159,7 @@ impl Elimination {
         }
     }
 
-    /// Whether two groups are the same or coupled, by themselves or by what is eliminated before them.
+    /// True if two groups are the same or coupled, by themselves or by the elimination of others before them.
     pub(crate) fn couples(&self, [a, b]: [usize; 2]) -> bool {
         let (first, second) = if self.place[a] < self.place[b] { (a, b) } else { (b, a) };
         a == b || self.neighbours[first].iter().any(|&(other, _)| other == to_u32(second))
@@ -175,8 +175,8 @@ impl Elimination {
         }
     }
 
-    /// Where the coefficients of the equations of group `of` in the unknowns of group `by` begin, which are coupled or
-    /// the same: row by row.
+    /// Start of the coefficients of group `of`'s equations in the unknowns of group `by`, row by row. The groups must
+    /// be coupled or the same.
     pub(crate) fn block(&self, of: usize, by: usize) -> usize {
         let at = |first: usize, second: usize| {
             let second = to_u32(second);
@@ -192,14 +192,15 @@ impl Elimination {
         }
     }
 
-    /// Solves for the right side, which the solution replaces. False if the matrix is singular or not finite.
+    /// Solves for the right-hand side, which the solution replaces. Returns false if the matrix is singular or not
+    /// finite.
     pub(crate) fn solve(&mut self, right: &mut [f64]) -> bool {
         for place in 0..self.order.len() {
             let group = self.order[place] as usize;
-            if !self.reduce(group, right) {
+            if !self.solve_group(group, right) {
                 return false;
             }
-            self.update(group, right);
+            self.eliminate_from_later(group, right);
         }
         for &group in self.order.iter().rev() {
             let (front, first) = (self.fronts[group as usize], self.starts[group as usize]);
@@ -212,7 +213,7 @@ impl Elimination {
     }
 
     /// Solves the equations of a group for its own unknowns, in terms of the later ones.
-    fn reduce(&mut self, group: usize, right: &mut [f64]) -> bool {
+    fn solve_group(&mut self, group: usize, right: &mut [f64]) -> bool {
         let front @ Front { start, size, .. } = self.fronts[group];
         let (own, rows) = self.entries[start..front.columns(0)].split_at_mut(size * size);
         if !factorise(own, size, &mut self.pivots) {
@@ -229,8 +230,8 @@ impl Elimination {
         true
     }
 
-    /// Takes a group's unknowns out of the equations of the later ones.
-    fn update(&mut self, group: usize, right: &mut [f64]) {
+    /// Eliminates a group's unknowns from the equations of the later ones.
+    fn eliminate_from_later(&mut self, group: usize, right: &mut [f64]) {
         let front @ Front { size: n, .. } = self.fronts[group];
         let (own, later) = self.entries.split_at_mut(front.end());
         let neighbours = &self.neighbours[group];
@@ -253,8 +254,8 @@ impl Elimination {
     }
 }
 
-/// Gaussian elimination with partial pivoting; the solution replaces the last column. False if it is singular or
-/// not finite.
+/// Gaussian elimination with partial pivoting; the solution replaces the last column. Returns false if the matrix is
+/// singular or not finite.
 pub(crate) fn eliminate(matrix: &mut [f64], count: usize) -> bool {
     let width = count + 1;
     for c in 0..count {
@@ -264,7 +265,7 @@ pub(crate) fn eliminate(matrix: &mut [f64], count: usize) -> bool {
                 pivot = r;
             }
         }
-        if !(matrix[pivot * width + c].abs() > LEAST_PIVOT) {
+        if !(matrix[pivot * width + c].abs() > MIN_PIVOT) {
             return false;
         }
         if pivot != c {
@@ -294,8 +295,8 @@ pub(crate) fn eliminate(matrix: &mut [f64], count: usize) -> bool {
     (0..count).all(|r| matrix[r * width + count].is_finite())
 }
 
-/// Adds the members of a sorted list to another, and takes two out.
-fn unite(list: &mut Vec<(u32, u32)>, others: &[(u32, u32)], out: [u32; 2], memory: &mut Vec<(u32, u32)>) {
+/// Merges a sorted list into another, without the two groups `out`.
+fn merge_sorted(list: &mut Vec<(u32, u32)>, others: &[(u32, u32)], out: [u32; 2], memory: &mut Vec<(u32, u32)>) {
     memory.clear();
     let (mut one, mut two) = (list.iter().copied().peekable(), others.iter().copied().peekable());
     loop {
@@ -313,7 +314,7 @@ fn unite(list: &mut Vec<(u32, u32)>, others: &[(u32, u32)], out: [u32; 2], memor
             memory.push(next);
         }
     }
-    // A copy, since lists that change places have no bound to what they grow.
+    // The list is copied, because swapped lists would grow without bound.
     list.clone_from(memory);
 }
 
@@ -338,11 +339,11 @@ mod tests {
             let count = 1 + (next() * 12.0) as usize;
             let mut starts = vec![0];
             (0..count).for_each(|group| starts.push(starts[group] + 1 + (next() * 7.0) as usize));
-            elimination.begin(&starts);
+            elimination.start(&starts);
             let pairs = (0..count).flat_map(|a| (0..a).map(move |b| (a, b)));
             let mut pairs: Vec<(usize, usize)> = pairs.filter(|_| next() < 0.3).collect();
-            pairs.iter().for_each(|&(a, b)| elimination.couple(a, b));
-            elimination.order();
+            pairs.iter().for_each(|&(a, b)| elimination.couple_groups(a, b));
+            elimination.order_groups();
             elimination.clear();
             let unknowns = starts[count];
             let mut matrix: Vec<f64> = (0..unknowns * unknowns).map(|k| f64::from(k % (unknowns + 1) == 0)).collect();
@@ -368,9 +369,9 @@ mod tests {
             }
         }
         let mut chain = |count: usize| {
-            elimination.begin(&(0..=count).map(|group| 6 * group).collect::<Vec<_>>());
-            (1..count).for_each(|group| elimination.couple(group - 1, group));
-            elimination.order()
+            elimination.start(&(0..=count).map(|group| 6 * group).collect::<Vec<_>>());
+            (1..count).for_each(|group| elimination.couple_groups(group - 1, group));
+            elimination.order_groups()
         };
         let (short, long) = (chain(100), chain(1000));
         assert!(long < 10.1 * short && short > 0.0, "{short} {long}");

@@ -1,4 +1,4 @@
-//! Algebra that knows no mechanics of its own: spatial vectors and small linear systems.
+//! Algebra without mechanics of its own: spatial vectors and small linear systems.
 //!
 //! **Takes** vectors, matrices and right-hand sides. **Gives** spatial motions, forces and inertias ([`spatial`]), a
 //! sparse block elimination ([`elimination`]) and the solution of semidefinite systems ([`semidefinite`]). **Does not

@@ -1,15 +1,15 @@
-//! Symmetric equations of which some may follow from others, as where several rows of joints hold one thing: of all
-//! solutions the smallest, by the sum of squares.
+//! Symmetric positive semidefinite equations, some of which may follow from others, as when several rows of joints hold
+//! the same motion. The solution is the one with the smallest sum of squares.
 //!
-//! Cholesky's factor is taken by the row of which the largest share is left, P A Pᵀ = L D Lᵀ (Higham 2002, 10.3). The
-//! rows that are left over are combinations C of those before; with y, which solves those alone, the smallest solution
-//! is x_N = (1 + C Cᵀ)⁻¹ C y, x_B = y - Cᵀ x_N.
+//! Cholesky's factor is computed with pivoting: next is the row with the largest remaining fraction, P A Pᵀ = L D Lᵀ
+//! (Higham 2002, 10.3). The remaining dependent rows are combinations C of those before. With y, which solves the
+//! independent rows alone, the smallest solution is x_N = (1 + C Cᵀ)⁻¹ C y, x_B = y - Cᵀ x_N.
 
 use super::elimination::eliminate;
 
-/// A row follows from others if no more than this share of it is left without them: between rounding, some 1e-16 for
-/// each operation, and what is held by links that stand at 1e-4 rad from a dead point.
-const RANK: f64 = 1e-10;
+/// Remaining fraction of a row below which it follows from others. It lies between rounding, some 1e-16 for each
+/// operation, and the fraction left by links that are 1e-4 rad from a dead point.
+const MIN_INDEPENDENT_FRACTION: f64 = 1e-10;
 
 /// The equations. Kept from step to step for its memory only.
 #[derive(Debug, Default)]
@@ -17,20 +17,21 @@ pub(crate) struct System {
     count: usize,
     /// The matrix, then its factor.
     entries: Vec<f64>,
-    /// Its diagonal as it was.
+    /// Diagonal of the matrix.
     diagonal: Vec<f64>,
-    /// The rows in the order of elimination; those behind `rank` follow from those before.
+    /// Rows in the order of elimination. Rows after the first `rank` follow from those before.
     order: Vec<usize>,
     rank: usize,
-    /// C, a row of `rank` entries for each that follows from others and is not zero, which come first of them.
+    /// C, with a row of `rank` entries for each row that follows from others and is not zero. These come first among
+    /// the dependent rows.
     combinations: Vec<f64>,
-    /// 1 + C Cᵀ, and beside it a right side.
+    /// 1 + C Cᵀ, with a right-hand side as the last column.
     gram: Vec<f64>,
     x: Vec<f64>,
 }
 
 impl System {
-    /// Sets the matrix, of which the entries are asked for whose column is not behind their row, and factors it.
+    /// Sets the matrix, whose entries on the diagonal and below are given by `entry`, and factors it.
     pub(crate) fn set(&mut self, count: usize, entry: impl Fn(usize, usize) -> f64) {
         let Self { entries, order, diagonal, .. } = self;
         entries.clear();
@@ -44,19 +45,19 @@ impl System {
         diagonal.clear();
         diagonal.extend((0..count).map(|row| entries[row * count + row]));
         (self.count, self.rank) = (count, 0);
-        while self.rank < count && self.eliminate() {
+        while self.rank < count && self.eliminate_row() {
             self.rank += 1;
         }
-        self.combine();
+        self.find_combinations();
     }
 
-    /// Eliminates the row of which the largest share is left. False if none has any.
-    fn eliminate(&mut self) -> bool {
+    /// Eliminates the row with the largest remaining fraction. Returns false if none has enough left.
+    fn eliminate_row(&mut self) -> bool {
         let (n, rank) = (self.count, self.rank);
         let left = |row: usize| self.entries[row * n + row] / self.diagonal[row].max(f64::MIN_POSITIVE);
         let rest = (rank..n).map(|place| (left(self.order[place]), place));
         let largest = rest.reduce(|a, b| if b.0 > a.0 { b } else { a });
-        let Some((_, place)) = largest.filter(|(share, _)| *share > RANK) else { return false };
+        let Some((_, place)) = largest.filter(|(share, _)| *share > MIN_INDEPENDENT_FRACTION) else { return false };
         self.order.swap(rank, place);
         let pivot = self.order[rank];
         let reciprocal = 1.0 / self.entries[pivot * n + pivot];
@@ -70,8 +71,8 @@ impl System {
         true
     }
 
-    /// The rows that follow from others as combinations of those.
-    fn combine(&mut self) {
+    /// Computes the dependent rows as combinations of the independent ones.
+    fn find_combinations(&mut self) {
         let Self { count, entries, diagonal, order, rank, combinations, .. } = self;
         let (n, rank) = (*count, *rank);
         combinations.clear();
@@ -88,7 +89,7 @@ impl System {
         }
     }
 
-    /// Solves for this right side.
+    /// Solves for this right-hand side.
     pub(crate) fn solve(&mut self, right: impl Fn(usize) -> f64) {
         let Self { count, entries, order, rank, x, .. } = self;
         let (n, order) = (*count, &order[..*rank]);
@@ -105,12 +106,12 @@ impl System {
             x[pivot] = x[pivot] / entries[pivot * n + pivot] - known;
         }
         if !self.combinations.is_empty() {
-            self.share();
+            self.minimise_norm();
         }
     }
 
-    /// Goes on to the smallest solution.
-    fn share(&mut self) {
+    /// Replaces the solution by the smallest one.
+    fn minimise_norm(&mut self) {
         let Self { order, rank, combinations, gram, x, .. } = self;
         let (independent, dependent) = order.split_at(*rank);
         let rows = combinations.chunks_exact(*rank);
@@ -131,7 +132,7 @@ impl System {
         }
     }
 
-    /// The solution that was found last.
+    /// The last solution.
     pub(crate) fn solution(&self) -> &[f64] {
         &self.x
     }
@@ -142,8 +143,8 @@ mod tests {
     use super::*;
     use simpartner_model::random::Stream;
 
-    /// Rows at random, some of which are combinations of others, twice, or zero. The equations hold, and nothing can be
-    /// added to the solution that they do not see: it is a combination of the rows of the matrix.
+    /// Random rows, some of which are combinations of others, duplicates, or zero. The equations hold, and the solution
+    /// is a combination of the rows of the matrix, so it is the smallest.
     #[test]
     fn equations_that_follow_from_others_have_the_smallest_solution() {
         let mut random = Stream::from_number(1);
@@ -163,7 +164,7 @@ mod tests {
             let dot = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
             let matrix = |row: usize, column: usize| dot(&rows[row], &rows[column]);
             let wanted: Vec<f64> = (0..width).map(|_| random.between(-1.0, 1.0)).collect();
-            // A right side that has a solution, which is a combination of the matrix's rows itself.
+            // A right-hand side with a solution that is itself a combination of the matrix's rows.
             let combination: Vec<f64> = rows.iter().map(|row| dot(row, &wanted)).collect();
             let smallest: Vec<f64> =
                 (0..count).map(|row| (0..count).map(|k| matrix(row, k) * combination[k]).sum()).collect();

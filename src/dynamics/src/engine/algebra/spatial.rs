@@ -7,8 +7,8 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use wide::f64x2;
 
 /// A spatial motion (angular velocity, velocity of the material point at the common point) or a spatial force (moment
-/// about the common point, force). Each coordinate of both stands in one register of two, the angular one first: what
-/// is done to the one part is done to the other at once.
+/// about the common point, force). The angular and the linear coordinate along each axis share a register of two, the
+/// angular one first, so operations act on both at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Spatial {
     x: f64x2,
@@ -16,12 +16,12 @@ pub(crate) struct Spatial {
     z: f64x2,
 }
 
-/// Takes the sign of the second of two.
+/// Changes the sign of the second of two numbers by exclusive or.
 const MINUS_SECOND: f64x2 = f64x2::new([0.0, -0.0]);
 
-/// The first of `one` and the second of `other`.
+/// First number of `one` and second of `other`.
 #[inline(always)]
-fn blend(one: f64x2, other: f64x2) -> f64x2 {
+fn first_and_second(one: f64x2, other: f64x2) -> f64x2 {
     f64x2::new([one.to_array()[0], other.to_array()[1]])
 }
 
@@ -37,49 +37,53 @@ impl Spatial {
         }
     }
 
-    /// The angular part.
+    /// Angular part.
     #[inline(always)]
     pub(crate) fn angular(&self) -> DVec3 {
         DVec3::new(self.x.as_array()[0], self.y.as_array()[0], self.z.as_array()[0])
     }
 
-    /// The linear part.
+    /// Linear part.
     #[inline(always)]
     pub(crate) fn linear(&self) -> DVec3 {
         DVec3::new(self.x.as_array()[1], self.y.as_array()[1], self.z.as_array()[1])
     }
 
-    /// The power of a force on a motion.
+    /// Power of a force on a motion, W.
     #[inline(always)]
     pub(crate) fn dot(self, other: Self) -> f64 {
         let [angular, linear] = (self.x * other.x + self.y * other.y + self.z * other.z).to_array();
         angular + linear
     }
 
-    /// The cross products of a vector with both parts.
+    /// Cross products of a vector with both parts.
     #[inline(always)]
     fn crossed_by(self, v: DVec3) -> Self {
         let (x, y, z) = (f64x2::splat(v.x), f64x2::splat(v.y), f64x2::splat(v.z));
         Self { x: y * self.z - self.y * z, y: z * self.x - self.z * x, z: x * self.y - self.x * y }
     }
 
-    /// The cross products of both parts with a vector.
+    /// Cross products of both parts with a vector.
     #[inline(always)]
     fn cross(self, v: DVec3) -> Self {
         let (x, y, z) = (f64x2::splat(v.x), f64x2::splat(v.y), f64x2::splat(v.z));
         Self { x: self.y * z - y * self.z, y: self.z * x - z * self.x, z: self.x * y - x * self.y }
     }
 
-    /// The linear part in place of the angular one, and the other way round.
+    /// This vector with its linear and its angular part exchanged.
     #[inline(always)]
     fn swapped(self) -> Self {
         Self::new(self.linear(), self.angular())
     }
 
-    /// Its angular part with the linear one of another.
+    /// Its angular part with the linear part of another.
     #[inline(always)]
     fn with_linear_of(self, other: Self) -> Self {
-        Self { x: blend(self.x, other.x), y: blend(self.y, other.y), z: blend(self.z, other.z) }
+        Self {
+            x: first_and_second(self.x, other.x),
+            y: first_and_second(self.y, other.y),
+            z: first_and_second(self.z, other.z),
+        }
     }
 
     /// Rate of change of a motion vector that is fixed in a body moving with `self`: angular x angular, angular x
@@ -98,7 +102,7 @@ impl Spatial {
         (turned + self.cross(force.linear()).swapped()).with_linear_of(turned)
     }
 
-    /// The same motion about the point at `lever` from the common point.
+    /// This motion about the point at `lever` from the common point.
     #[inline]
     pub(crate) fn shifted(self, lever: DVec3) -> Self {
         Self::new(self.angular(), self.at(lever))
@@ -151,8 +155,8 @@ impl Mul<f64> for Spatial {
     }
 }
 
-/// A spatial inertia about the common point: mass, first moment m c, second moment. Each moment about an axis stands
-/// beside the mass: what turns about the axis, and what moves along it.
+/// A spatial inertia about the common point: mass, first moment m c, second moment. Each second moment about an axis
+/// shares a register with the mass: rotation about the axis, and translation along it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SpatialInertia {
     xx: f64x2,
@@ -164,7 +168,7 @@ pub(crate) struct SpatialInertia {
     moment: DVec3,
 }
 
-/// Adds to the first of two.
+/// Adds to the first of two numbers.
 #[inline(always)]
 fn add_first(pair: f64x2, more: f64) -> f64x2 {
     let [first, second] = pair.to_array();
@@ -172,8 +176,8 @@ fn add_first(pair: f64x2, more: f64) -> f64x2 {
 }
 
 impl SpatialInertia {
-    /// Of a body whose centre of mass is at `centre` from the common point and whose principal axes are the columns of
-    /// `rotation`: R diag(principal) Rᵀ about its centre.
+    /// Inertia of a body whose centre of mass is at `centre` from the common point and whose principal axes are the
+    /// columns of `rotation`: R diag(principal) Rᵀ about its centre.
     #[inline]
     pub(crate) fn new(mass: f64, principal: DVec3, centre: DVec3, rotation: &DMat3) -> Self {
         let (a, b, c) = (rotation.x_axis, rotation.y_axis, rotation.z_axis);
@@ -193,7 +197,7 @@ impl SpatialInertia {
         }
     }
 
-    /// The matrix of it, rows and columns in the order of a free root: linear, then angular.
+    /// Its matrix, with rows and columns in the order of a free root: linear, then angular.
     pub(crate) fn matrix(&self) -> [[f64; 6]; 6] {
         let ([xx, m], [yy, _], [zz, _]) = (self.xx.to_array(), self.yy.to_array(), self.zz.to_array());
         let (c, xy, xz, yz) = (self.moment, self.xy, self.xz, self.yz);
@@ -207,7 +211,7 @@ impl SpatialInertia {
         ]
     }
 
-    /// The same as an articulated-body inertia of a link whose joints do not move.
+    /// This inertia as the articulated-body inertia of a link whose joints do not move.
     #[inline(always)]
     pub(crate) fn articulated(&self) -> ArticulatedInertia {
         let ([xx, m], [yy, _], [zz, _]) = (self.xx.to_array(), self.yy.to_array(), self.zz.to_array());
@@ -219,7 +223,7 @@ impl SpatialInertia {
         }
     }
 
-    /// The momentum of a motion: second angular + moment x linear, mass linear - moment x angular.
+    /// Momentum of a motion: second angular + moment x linear, mass linear - moment x angular.
     #[inline(always)]
     pub(crate) fn times(&self, motion: Spatial) -> Spatial {
         let Spatial { x, y, z } = motion.crossed_by(self.moment).swapped();
@@ -250,7 +254,7 @@ impl AddAssign for SpatialInertia {
     }
 }
 
-/// An articulated-body inertia about some point: the inertia that a link shows while joints beyond it move freely
+/// An articulated-body inertia about some point: the apparent inertia of a link while joints beyond it move freely
 /// (Featherstone 2008, 7.1). Moment = `angular` w + `coupling` v and force = `coupling`ᵀ w + `linear` v, for an
 /// acceleration of angular part w and linear part v at the point.
 #[derive(Debug, Clone, Copy, Default)]
@@ -261,27 +265,27 @@ pub(crate) struct ArticulatedInertia {
 }
 
 impl ArticulatedInertia {
-    /// The force that gives this acceleration.
+    /// Force for this acceleration.
     #[inline(always)]
     pub(crate) fn times(&self, motion: Spatial) -> Spatial {
         let (w, v) = (motion.angular(), motion.linear());
         Spatial::new(self.angular * w + self.coupling * v, self.coupling.mul_transpose_vec3(w) + self.linear * v)
     }
 
-    /// The force that gives this angular acceleration about the point.
+    /// Force for this angular acceleration about the point.
     #[inline(always)]
     pub(crate) fn times_turn(&self, turn: DVec3) -> Spatial {
         Spatial::new(self.angular * turn, self.coupling.mul_transpose_vec3(turn))
     }
 
-    /// The size of the numbers that the inertia along an axis is the rest of.
+    /// Size of the terms whose difference is the inertia along an axis.
     #[inline(always)]
     pub(crate) fn size_along(&self, axis: Spatial) -> f64 {
         let trace = |m: &DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
         trace(&self.angular) * axis.angular().length_squared() + trace(&self.linear) * axis.linear().length_squared()
     }
 
-    /// Subtracts a symmetric matrix of rank 1, `force` `share`ᵀ, where the two are parallel.
+    /// Subtracts a symmetric matrix of rank 1, `force` `share`ᵀ, whose factors are parallel.
     #[inline(always)]
     pub(crate) fn subtract(&mut self, force: Spatial, share: Spatial) {
         let ([moment, force], [turn, shift]) = ([force.angular(), force.linear()], [share.angular(), share.linear()]);
@@ -291,7 +295,7 @@ impl ArticulatedInertia {
         self.linear -= outer(force, shift);
     }
 
-    /// The same inertia about another point, from which the present one is at `lever`.
+    /// This inertia about another point, from which the present one is at `lever`.
     #[inline(always)]
     pub(crate) fn shifted(&self, lever: DVec3) -> Self {
         let cross = |m: &DMat3| DMat3::from_cols(lever.cross(m.x_axis), lever.cross(m.y_axis), lever.cross(m.z_axis));
@@ -310,7 +314,7 @@ impl AddAssign for ArticulatedInertia {
     }
 }
 
-/// The rotation by a rotation vector (axis times angle, rad). libm gives the same bits on every platform.
+/// Rotation by a rotation vector (axis times angle, rad). libm gives the same bits on every platform.
 pub(crate) fn rotation_by(vector: DVec3) -> DQuat {
     let square = vector.length_squared();
     if square > 1e-8 {

@@ -2,8 +2,8 @@
 //! end of a step.
 //!
 //! ```text
-//! M a = tau - b + Jᵀ (e + x), J a + J' v + R x = 0 at each stage
-//! q' ← q' - M⁻¹ Jᵀ A⁻¹ g(q'), v' ← v' - M⁻¹ Jᵀ A⁻¹ J v' at the end of the step, A = J M⁻¹ Jᵀ
+//! M a = tau - b + Jᵀ (e + x),   J a + J' v + R x = 0      at each stage
+//! q' ← q' - M⁻¹ Jᵀ A⁻¹ g(q'),   v' ← v' - M⁻¹ Jᵀ A⁻¹ J v'  at the end of the step, A = J M⁻¹ Jᵀ
 //! ```
 //!
 //! e are the efforts of springs and dampers of these joints, x those of the constraints. A row that holds has R = 0.

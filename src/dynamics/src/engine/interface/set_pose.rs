@@ -5,8 +5,8 @@
 //! requested twist is added as a rigid motion, so joint coordinates and their rates stay as they are:
 //!
 //! ```text
-//! T = X' X⁻¹ from the old pose of the body to the new one
-//! w_root' = w' + R (w_root - w) w, v: angular velocity, and velocity of the centre of mass; R: the rotation of T
+//! T = X' X⁻¹                      from the old pose of the body to the new one; R: the rotation of T
+//! w_root' = w' + R (w_root - w)   w, v: angular velocity, and velocity of the centre of mass
 //! v_root' = v' + R (v_root - v) + (w' - R w) x (c_root' - c')
 //! ```
 //!

@@ -73,7 +73,7 @@ impl Island {
         // Contacts beyond the search margin are unknown.
         let farthest = if parts.own_loop_joints.is_empty() { SEARCH_MARGIN } else { MAX_MOVE_IN_LOOPS };
         let limit = scheme.correction_speed.min(farthest / scheme.h);
-        let review = correction.review(problem, scheme);
+        let review = correction.check_targets(problem, scheme);
         let [mut fastest, mut turn] = set_pseudo_velocities(parts, &correction.w);
         let swings = fastest * scheme.h > SWING_DISTANCE && fastest > SWING_RATIO * review.max_target;
         let constrained = review.insufficient || swings || fastest > limit;

@@ -9,17 +9,17 @@ use simpartner_model::FreeAxis;
 
 use crate::Servo;
 
-/// Distance to a stop, rad or m, that the axis may come below in the substep to get a row. Any length far above
-/// rounding does: a stop that is not reached has no impulse.
+/// Distance to a stop, rad or m, below which an axis that can come that near in the substep gets a row. Any length far
+/// above rounding works: a stop that is not reached has no impulse.
 const STOP_MARGIN: f64 = 1e-3;
 
-/// Relative excess over the largest power from which a motor counts as beyond it: above rounding.
+/// Relative excess over the largest power from which a motor counts as exceeding it: above rounding.
 const POWER_MARGIN: f64 = 1e-9;
-/// Relative change of a mean rate that counts as none. A tangent at such a mean is below the largest power by its
+/// Relative change of a mean rate that counts as no change. A tangent at such a mean is below the largest power by its
 /// square.
-const MEAN_FOUND: f64 = 1e-4;
+const MEAN_TOLERANCE: f64 = 1e-4;
 
-/// What a row of an axis stands for.
+/// Law that a row of an axis stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AxisLaw {
     LowerStop,
@@ -41,6 +41,7 @@ impl AxisLaw {
 pub(crate) struct AxisRow {
     pub(crate) law: AxisLaw,
     pub(crate) sign: f64,
+    /// Distance to a stop, rad or m.
     pub(crate) gap: f64,
     pub(crate) offset: f64,
     pub(crate) compliance: f64,
@@ -55,12 +56,12 @@ pub(crate) struct LinearEffort {
     pub(crate) slope: f64,
 }
 
-/// Whether a gap that closes at `rate` could be nearly closed before the middle of the step after this one.
+/// True if a gap that closes at `rate` could be nearly closed before the midpoint of the next step.
 pub(crate) fn is_near(gap: f64, rate: f64, h: f64) -> bool {
     gap + 2.0 * h * rate.min(0.0) < STOP_MARGIN
 }
 
-/// The rows of the stops that are near at the rate `free` without impulses, and of dry friction.
+/// Rows of the stops that are near at the rate `free` without impulses, and of dry friction.
 pub(crate) fn stops_and_friction(law: &FreeAxis, q: f64, free: f64, h: f64) -> [Option<AxisRow>; 3] {
     let stop = |law, gap: f64, sign: f64| {
         let row = AxisRow { law, sign, gap, offset: gap.max(0.0) / h, compliance: 0.0, low: 0.0, high: f64::INFINITY };
@@ -90,8 +91,8 @@ pub(crate) fn motor(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> Li
     LinearEffort { at_start: motor_effort(motor, law, q, v, h), slope: motor.damping + h * motor.stiffness }
 }
 
-/// What a motor without a largest effort exerts when its axis has the rate `v` at the end of the step: slope times what
-/// `v` differs by from the rate that it asks for, which is no larger than the axis allows.
+/// Effort of a motor without a largest effort, if its axis has the rate `v` at the end of the step: its slope times the
+/// difference to the target rate, which is no larger than the axis allows.
 pub(crate) fn motor_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> f64 {
     let (slope, stretch) = (motor.damping + h * motor.stiffness, motor.position - q);
     let asked = motor.stiffness * stretch + motor.damping * motor.rate;
@@ -101,23 +102,23 @@ pub(crate) fn motor_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64
     motor.stiffness * (stretch - h * v) + motor.damping * (motor.rate - v)
 }
 
-/// What a motor exerts that is bounded, at the rate `v` at the end of the step.
+/// Effort of a motor within its largest effort, at the rate `v` at the end of the step.
 pub(crate) fn bounded_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> f64 {
     motor_effort(motor, law, q, v, h).clamp(-motor.max_effort, motor.max_effort)
 }
 
-/// A motor at its largest power P, where its axis had the rate `v` at the start of the step. Its work in the step is
-/// its effort times the way h w at the mean rate w, so the effort is P / w. That is convex: its tangent at the rate
-/// `mean` is never above it, therefore no step exceeds P, and Newton's method, which goes on from where the last
-/// tangent led, finds w.
+/// Effort of a motor at its largest power P, whose axis had the rate `v` at the start of the step. Its work in the step
+/// is its effort times the distance h w at the mean rate w, so the effort is P / w. That is convex, so its tangent at
+/// the rate `mean` is never above it. Therefore no step exceeds P, and Newton's method, which continues from the result
+/// of the last tangent, finds w.
 pub(crate) fn motor_at_power(max_power: f64, mean: f64, v: f64) -> LinearEffort {
     let effort = max_power / mean;
     LinearEffort { at_start: effort * (2.0 - v / mean), slope: 0.5 * effort / mean }
 }
 
-/// The mean rate at which a motor gives the power P, from the rate `mean` that the effort `effort` came to, where one
-/// unit of effort changes it by `gain`: w = mean + gain (P / w - effort). The motor drives to the side that `side` is
-/// the sign of.
+/// Mean rate at which a motor gives the power P. The effort `effort` led to the rate `mean`, and one unit of effort
+/// changes it by `gain`: w = mean + gain (P / w - effort). `side` is the sign of the direction in which the motor
+/// drives.
 pub(crate) fn mean_at_power(max_power: f64, mean: f64, effort: f64, gain: f64, side: f64) -> f64 {
     let product = 4.0 * gain * max_power;
     let without = side * (mean - gain * effort);
@@ -128,12 +129,12 @@ pub(crate) fn mean_at_power(max_power: f64, mean: f64, effort: f64, gain: f64, s
 impl LinearEffort {
     pub(crate) const NONE: Self = Self { at_start: 0.0, slope: 0.0 };
 
-    /// Where the rate has changed by `dv` over the step.
+    /// Effort after the rate has changed by `dv` over the step.
     pub(crate) fn after(self, dv: f64) -> f64 {
         self.at_start - self.slope * dv
     }
 
-    /// The row that exerts it, where the axis had the rate `v` at the start of the step. `None` if it exerts nothing.
+    /// Row of this effort, for an axis with the rate `v` at the start of the step. `None` if it exerts nothing.
     fn row(self, law: AxisLaw, v: f64, bound: f64, h: f64) -> Option<AxisRow> {
         let row = AxisRow {
             law,
@@ -148,7 +149,7 @@ impl LinearEffort {
     }
 }
 
-/// The row of a motor; `power_mean` is the mean rate of [`motor_at_power`] if it is at its largest power, otherwise 0.
+/// Row of a motor. `power_mean` is the mean rate of [`motor_at_power`] if it is at its largest power, otherwise 0.
 pub(crate) fn motor_row(servo: &Servo, law: &FreeAxis, q: f64, v: f64, power_mean: f64, h: f64) -> Option<AxisRow> {
     if !servo.is_on() {
         return None;
@@ -159,17 +160,17 @@ pub(crate) fn motor_row(servo: &Servo, law: &FreeAxis, q: f64, v: f64, power_mea
     effort.row(AxisLaw::Motor, v, bound, h)
 }
 
-/// Whether a motor that would exert `effort` at the mean rate `mean` of a step gives more than its largest power.
+/// True if a motor with this effort exceeds its largest power at the mean rate `mean` of a step.
 pub(crate) fn exceeds_power(law: &FreeAxis, effort: f64, mean: f64) -> bool {
     effort * mean > law.max_power * (1.0 + POWER_MARGIN)
 }
 
-/// Whether a tangent at one mean rate is good where another was found.
+/// True if a tangent at the mean rate `one` is accurate enough at the mean rate `other`.
 pub(crate) fn same_mean(one: f64, other: f64) -> bool {
-    (one - other).abs() < MEAN_FOUND * other.abs()
+    (one - other).abs() < MEAN_TOLERANCE * other.abs()
 }
 
-/// The row of spring, damper and rotor; the rotor's momentum is `armature` times the rate.
+/// Row of spring, damper and rotor; the rotor's momentum is `armature` times the rate.
 pub(crate) fn passive_row(law: &FreeAxis, q: f64, v: f64, h: f64) -> Option<AxisRow> {
     let LinearEffort { at_start, slope } = spring_and_damper(law, q, v, h);
     let all = LinearEffort { at_start, slope: slope + law.armature / h };

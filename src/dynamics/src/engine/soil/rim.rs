@@ -6,11 +6,11 @@
 //! in c, s and 1:
 //!
 //! ```text
-//! along the rim ( c, -s, 0, p s, p c, -k) k: radius at which soil is sheared over the radius
-//! across ( 0, 0, 1, k c, -k s, 0)
-//! presses (-s, -c, 0, p c, -p s, 0) over the vertical part of the face
-//! rises ( 0, u', u", u" c - p u', -u" s, 0) u', u": the ground's normal along d and a; turning about the axle sinks
-//! nothing
+//! along the rim     ( c, -s, 0,  p s,  p c, -k)      k: radius at which soil is sheared over the radius
+//! across            ( 0,  0, 1,  k c, -k s,  0)
+//! presses           (-s, -c, 0,  p c, -p s,  0)      over the vertical part of the face
+//! rises             ( 0, u', u", u" c - p u', -u" s, 0)     u', u": the ground's normal along d and a;
+//!                                                    turning about the axle sinks nothing
 //! ```
 //!
 //! So sums of forces and stiffnesses times 1, c, s and their products are sufficient.

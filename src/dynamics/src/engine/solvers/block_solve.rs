@@ -1,7 +1,7 @@
-//! The local solve of one block: the impulse that satisfies its law while all other impulses stay as they are.
+//! Local solve of one block: the impulse that satisfies its law while all other impulses stay unchanged.
 
 use super::{
-    cone::{Mode, SHIFT},
+    cone::{DIAGONAL_SHIFT, Mode},
     problem::{Block, Law, Problem},
 };
 
@@ -79,7 +79,7 @@ fn solve_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
         return ([0.0; 2], false);
     }
     // If the body can turn about one axis only, the two rows are equal up to rounding.
-    let shift = SHIFT * (a[0] + a[3]);
+    let shift = DIAGONAL_SHIFT * (a[0] + a[3]);
     // A disc of one row has an empty second row. Rows about an axis that cannot move are empty too.
     let at = |s: f64| {
         let diagonal = |a: f64| if a > 0.0 { a + (shift + s) } else { 1.0 };
@@ -113,7 +113,8 @@ mod tests {
     use super::*;
     use crate::engine::solvers::solver::Solver;
 
-    /// Two held rows over two unknowns, of these columns and velocities without impulses; both begin with this impulse.
+    /// Two held rows over two unknowns, with these columns and velocities without impulses; both start with this
+    /// impulse.
     fn two_rows(columns: [[f64; 2]; 2], bias: [f64; 2], impulse: f64) -> Problem {
         let mut problem = Problem::default();
         problem.clear([2].into_iter());
@@ -129,12 +130,12 @@ mod tests {
     }
 
     /// A contact of a limp arm on the ground, whose normal impulse pushes it sideways as much as it lifts it: its law
-    /// has another solution with the same velocity without an impulse. A visit goes there; while it obeys its law it is
-    /// left where it is.
+    /// has another solution with the same velocity without an impulse. A local solve goes to that solution; while the
+    /// contact obeys its law, its impulse stays unchanged.
     #[test]
     fn a_contact_that_obeys_its_law_is_kept_though_it_has_another_solution() {
         let (normal, u) = (0.0116_f64, [0.0_f64, -0.007_132_7, -0.087_533_16]);
-        // It brakes as much as it may, against its sliding.
+        // The largest friction, against its sliding.
         let speed = u[1].hypot(u[2]);
         let l = [normal, -normal * u[1] / speed, -normal * u[2] / speed];
         let a = [3.836_538, 2.006_855, -3.948_803, 3.378_970, -1.617_918, 6.085_345];
@@ -169,8 +170,8 @@ mod tests {
         problem.block(Law::Cone, 0, [0.0; 3], [0.0; 3], [0.0; 3])
     }
 
-    /// A row of 1000 kg that is 1e-7 m/s off moves one of 1 g, visited before it, by 1e-4 m/s. Where work ends there,
-    /// that is not solved.
+    /// A row of 1000 kg with an error of 1e-7 m/s moves one of 1 g, solved before it, by 1e-4 m/s. If the work ends
+    /// there, the problem is not solved.
     #[test]
     fn a_light_row_that_a_heavy_one_moved_last_is_not_solved() {
         let mut problem = two_rows([[30.0, 0.0], [0.03, 0.01]], [0.0, -1e-7], 0.0);
@@ -181,7 +182,7 @@ mod tests {
     }
 
     /// Impulses of 5e13 N s, as an unsolved substep may leave them, on two rows across each other, which one sweep each
-    /// solves: nothing of their rounding is left in what the impulses sum up to.
+    /// solves: nothing of their rounding remains in the sum of the impulses.
     #[test]
     fn impulses_that_were_far_too_large_leave_no_rounding_behind() {
         let mut problem = two_rows([[0.6, 0.7], [0.7, -0.6]], [-1.0, -1.0], 5e13);

@@ -7,13 +7,13 @@
 //! Friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone. An
 //! elliptic cone (two coefficients) is exact with the rule of maximum dissipation.
 
-/// Relative shift of the diagonal of A, and least pivot. An A that is singular up to rounding then has factors that
-/// rounding does not determine.
-pub(crate) const SHIFT: f64 = 1e-12;
+/// Relative shift of the diagonal of A, and smallest pivot: otherwise rounding would determine the factors of an A that
+/// is singular up to rounding.
+pub(crate) const DIAGONAL_SHIFT: f64 = 1e-12;
 /// Tangential rows below this fraction of the normal one are rounding: the contact is frictionless.
 const NO_FRICTION: f64 = 1e-14;
-/// Least eigenvalue of the Schur complement, as a fraction of the mean of both.
-const LEAST_EIGENVALUE: f64 = 1e-13;
+/// Smallest eigenvalue of the Schur complement, as a fraction of the mean of both.
+const MIN_EIGENVALUE: f64 = 1e-13;
 /// Largest number of steps of the search for the slip. Newton's method needs two or three; bisection reaches rounding
 /// in 60.
 const SEARCH_STEPS: usize = 60;
@@ -36,7 +36,7 @@ pub(crate) struct Cone {
     /// A: nn, n1, n2, 11, 12, 22.
     pub(crate) a: [f64; 6],
     /// A = L D Lᵀ: entries 10, 20 and 21 of L, and the reciprocals of D. Substitution gives an impulse even for a
-    /// singular A; it holds what can be held.
+    /// singular A; it holds whatever motion can be held.
     factor: [f64; 6],
     /// Eigenvalues of the Schur complement A_tt - A_tn A_nt / A_nn, the larger first, and cosine and sine of the first
     /// eigenvector. Zero before the first sliding solve.
@@ -47,28 +47,28 @@ pub(crate) struct Cone {
     coupling: [f64; 2],
     pub(crate) friction: bool,
     pub(crate) mode: Mode,
-    /// |u_t| / |l_t| of the last sliding solution, 1/kg, where the next search starts.
+    /// Slip s = |u_t| / |l_t| of the last sliding solution, 1/kg, where the next search starts.
     pub(crate) slip: f64,
 }
 
 impl Cone {
     #[inline]
     pub(crate) fn new(mut a: [f64; 6]) -> Self {
-        a[0] *= 1.0 + SHIFT;
+        a[0] *= 1.0 + DIAGONAL_SHIFT;
         let friction = a[3] + a[5] > NO_FRICTION * a[0];
         if !friction {
             return Self { a, ..Self::default() };
         }
-        let shift = SHIFT * (a[3] + a[5]);
+        let shift = DIAGONAL_SHIFT * (a[3] + a[5]);
         a[3] += shift;
         a[5] += shift;
         let [nn, n1, n2, m11, m12, m22] = a;
-        // A body that can move along one line only has an A of rank 1; both other pivots are then rounding.
+        // For a body that can move along one line only, A has rank 1; both other pivots are then rounding.
         let (l10, l20) = (n1 / nn, n2 / nn);
-        let first = (m11 - n1 * l10).max(SHIFT * (m11 + m22));
+        let first = (m11 - n1 * l10).max(DIAGONAL_SHIFT * (m11 + m22));
         let rest = m12 - n2 * l10;
         let l21 = rest / first;
-        let second = (m22 - n2 * l20 - rest * l21).max(SHIFT * (m11 + m22));
+        let second = (m22 - n2 * l20 - rest * l21).max(DIAGONAL_SHIFT * (m11 + m22));
         Self { a, factor: [l10, l20, l21, 1.0 / nn, 1.0 / first, 1.0 / second], friction, ..Self::default() }
     }
 
@@ -84,7 +84,7 @@ impl Cone {
             let length = (x * x + y * y).sqrt();
             (cosine, sine) = (x / length, y / length);
         }
-        let least = LEAST_EIGENVALUE * mean;
+        let least = MIN_EIGENVALUE * mean;
         self.eigenvalues = [(mean + radius).max(least), (mean - radius).max(least)];
         (self.cosine, self.sine) = (cosine, sine);
         self.coupling = [cosine * n1 + sine * n2, -sine * n1 + cosine * n2];
@@ -106,8 +106,8 @@ impl Cone {
         ]
     }
 
-    /// -A⁻¹ b.
-    fn sticking(&self, b: [f64; 3]) -> [f64; 3] {
+    /// The sticking solution, -A⁻¹ b.
+    fn sticking_solution(&self, b: [f64; 3]) -> [f64; 3] {
         let [l10, l20, l21, d0, d1, d2] = self.factor;
         let first = b[1] - l10 * b[0];
         let z = d2 * (b[2] - l20 * b[0] - l21 * first);
@@ -125,12 +125,12 @@ impl Cone {
         if !self.friction {
             return [-b[0] / self.a[0], 0.0, 0.0];
         }
-        let l = self.sticking(b);
+        let l = self.sticking_solution(b);
         if l[0] >= 0.0 && l[1] * l[1] + l[2] * l[2] <= l[0] * l[0] {
             return l;
         }
         self.mode = Mode::Slip;
-        self.sliding(b)
+        self.sliding_solution(b)
     }
 
     /// Violation of the contact law by an impulse and the velocity `u` with it, m/s (the residual of Alart and Curnier
@@ -157,7 +157,7 @@ impl Cone {
     /// The sliding solution: u_n = 0 and u_t = -s l_t with s > 0, that is (A~ + s) l_t = -beta. The excess |l_t(s)| -
     /// l_n(s) is positive at 0 and negative at infinity, so there is a root. phi = l_n / |l_t| - 1 is nearly linear in
     /// s, so Newton's method, bracketed, needs two or three steps.
-    fn sliding(&mut self, b: [f64; 3]) -> [f64; 3] {
+    fn sliding_solution(&mut self, b: [f64; 3]) -> [f64; 3] {
         if self.eigenvalues[0] == 0.0 {
             self.prepare_sliding();
         }
@@ -217,7 +217,7 @@ pub(crate) fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
     [x * share, y * share]
 }
 
-/// Derivatives of the nearest point of a disc ([`on_disc`]) by the point and by the radius.
+/// Derivatives of the nearest point of a disc ([`on_disc`]) with respect to the point and to the radius.
 pub(crate) fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
     let square = x * x + y * y;
     if square <= radius * radius {
@@ -268,7 +268,7 @@ mod tests {
         assert!(seen.iter().all(|&count| count > 1000), "{seen:?}");
     }
 
-    /// Where a body can move along one line only, A has rank 1 but for rounding. What holds it holds it there.
+    /// For a body that can move along one line only, A has rank 1 up to rounding. The impulse holds the body there.
     #[test]
     fn a_matrix_of_rank_one_is_held_where_it_can_be() {
         let mut stream = Stream::from_number(11);
@@ -281,7 +281,7 @@ mod tests {
             let b = row.map(|entry| entry * speed);
             let l = cone.solve(b);
             let al = cone.times(l);
-            // The shift is a part of 1e-12 of A, and what is held moves at 200 m/s.
+            // The shift is 1e-12 of A, and the speeds are up to 200 m/s.
             let left = (0..3).map(|c| (al[c] + b[c]).abs()).fold(0.0, f64::max);
             assert!(cone.mode != Mode::Stick || left < 1e-8, "{left} {l:?} {:?}", cone.mode);
             assert!((al[0] + b[0]).abs() < 1e-8 || l[0] == 0.0, "{l:?}");

@@ -6,13 +6,13 @@ mod extrapolation;
 pub(crate) use self::extrapolation::Extrapolation;
 use super::{problem::Problem, solver_tolerance::TOLERANCE};
 
-/// Sweeps before Newton's method starts, at least. They bring the impulses near the solution and show the rate of
-/// convergence.
+/// Smallest number of sweeps before Newton's method starts. They bring the impulses near the solution and show the rate
+/// of convergence.
 const MIN_SWEEPS: usize = 4;
 /// Typical number of iterations of Newton's method, for the comparison of costs.
 const TYPICAL_NEWTON_ITERATIONS: f64 = 10.0;
-/// Multiplications of a sweep: for each column of a block, and for each local solve, which has divisions and square
-/// roots.
+/// Number of multiplications of a sweep: for each column of a block, and for each local solve, which has divisions and
+/// square roots.
 const MULTIPLICATIONS_PER_COLUMN: usize = 8;
 const MULTIPLICATIONS_PER_BLOCK: usize = 100;
 /// Velocity change of a sweep, m/s, above which w is summed up anew: its rounding would exceed a hundredth of the
@@ -44,7 +44,7 @@ impl Problem {
         let cost = self.sweep_cost();
         let most = self.newton_cost() / cost;
         let mut moved = 0.0;
-        // Of the last sweeps, oldest first.
+        // Residuals of the last sweeps, oldest first.
         let mut residuals = [f64::INFINITY; MIN_SWEEPS];
         loop {
             *work -= cost;
@@ -112,7 +112,7 @@ impl Problem {
         largest
     }
 
-    /// Whether all velocities are finite. The largest change of a sweep does not show it, because `max` ignores NaN.
+    /// True if all velocities are finite. The largest change of a sweep does not show it, because `max` ignores NaN.
     pub(crate) fn is_finite(&self) -> bool {
         self.w.iter().all(|w| w.is_finite())
     }

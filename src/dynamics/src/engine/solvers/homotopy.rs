@@ -1,5 +1,5 @@
 //! A homotopy (continuation) solver for problems on which Gauss-Seidel and Newton's method do not converge. It smooths
-//! the law ([`smooth`]) until there is one solution, near a known point. It then follows that solution by a
+//! the law ([`smooth`]) so much that there is one solution, near a known point. It then follows that solution by a
 //! predictor-corrector method while the smoothing nu goes to zero.
 //!
 //! The solutions (v, ln nu) form a curve that may turn back: a wheel about to slide has three solutions for some nu. A
@@ -17,8 +17,8 @@ mod smooth;
 use self::{linear::Linear, smooth::Equations};
 use super::problem::Problem;
 
-/// A curve takes some hundred eliminations, and a few never end. With less than a third of the usual number it is not
-/// started.
+/// Numbers of eliminations. A curve takes some hundred, and a few never end. With fewer than the first number
+/// available, a third of the usual, it is not started.
 const MIN_ELIMINATIONS: f64 = 30.0;
 const MAX_ELIMINATIONS: f64 = 1000.0;
 /// The first nu as a multiple of the fastest velocity without impulses: ten times outweighs every row's own velocity.
@@ -27,16 +27,16 @@ const FIRST_NU: f64 = 10.0;
 const LAST_NU: f64 = 1e-10;
 /// A point is on the curve when its equations hold to this fraction of nu, or to rounding.
 const CURVE_TOLERANCE: f64 = 1e-7;
-const ROUNDING: f64 = 1e-15;
-/// Longest and first step, and shortest, in ln nu and as a multiple of the largest impulse: nu falls by up to a factor
-/// of e.
+const ROUNDING_TOLERANCE: f64 = 1e-15;
+/// Longest and first step, and shortest step, in ln nu and as a multiple of the largest impulse: nu falls by up to a
+/// factor of e.
 const MAX_STEP: f64 = 1.0;
 const MIN_STEP: f64 = 1e-10;
 /// Largest number of corrections of a step. Newton's method doubles the digits in each; a step that needs more was too
 /// long.
 const MAX_CORRECTIONS: usize = 8;
-/// A correction longer than this fraction of the step may lead to another branch of solutions. So may a turn whose
-/// cosine is smaller than the second.
+/// Largest correction as a fraction of the step, and smallest cosine of the turn of the tangent: beyond these, another
+/// branch of solutions may have been reached.
 const MAX_CORRECTION: f64 = 0.5;
 const MIN_COSINE: f64 = 0.5;
 
@@ -80,7 +80,7 @@ impl Homotopy {
     /// Follows the curve to its end, or as far as `most` eliminations lead.
     fn follow_curve(&mut self, problem: &Problem, most: usize, used: &mut usize) -> Option<()> {
         let n = self.equations.count;
-        // All four, because they change places.
+        // All four, because they are swapped.
         for coordinates in [&mut self.at, &mut self.tangent, &mut self.ahead, &mut self.tangent_ahead] {
             coordinates.clear();
             coordinates.resize(n + 1, 0.0);
@@ -88,7 +88,7 @@ impl Homotopy {
         self.equations.start(FIRST_NU, &mut self.ahead)?;
         // Across a tangent along ln nu the corrector keeps nu.
         self.tangent[n] = -1.0;
-        self.correct(problem, 1.0, f64::INFINITY, most.min(8 * MAX_CORRECTIONS), used)?;
+        self.correct_point(problem, 1.0, f64::INFINITY, most.min(8 * MAX_CORRECTIONS), used)?;
         self.find_tangent(problem, used)?;
         self.accept_point();
         let mut length = MAX_STEP;
@@ -98,7 +98,7 @@ impl Homotopy {
             for (k, (x, t)) in self.ahead.iter_mut().zip(&self.tangent).enumerate() {
                 *x += length * t * if k < n { scale } else { 1.0 };
             }
-            let corrections = self.correct(problem, scale, length, MAX_CORRECTIONS, used);
+            let corrections = self.correct_point(problem, scale, length, MAX_CORRECTIONS, used);
             let turn = corrections.and_then(|_| self.find_tangent(problem, used));
             let (Some(corrections), Some(MIN_COSINE..)) = (corrections, turn) else {
                 length /= 3.0;
@@ -134,7 +134,7 @@ impl Homotopy {
         self.equations.evaluate(problem, &self.ahead);
         self.right.clear();
         self.right.resize(self.equations.count, 0.0);
-        self.eliminate(problem, self.scale(&self.ahead), 1.0, used)?;
+        self.solve_linear(problem, self.scale(&self.ahead), 1.0, used)?;
         let length = self.solution.iter().map(|t| t * t).sum::<f64>().sqrt();
         self.tangent_ahead.clear();
         self.tangent_ahead.extend(self.solution.iter().map(|t| t / length));
@@ -143,13 +143,21 @@ impl Homotopy {
 
     /// The corrector: Newton's method across the tangent, for the point ahead. Returns the number of corrections;
     /// `None` if it does not reach the curve nearby.
-    fn correct(&mut self, problem: &Problem, scale: f64, length: f64, most: usize, used: &mut usize) -> Option<usize> {
+    fn correct_point(
+        &mut self,
+        problem: &Problem,
+        scale: f64,
+        length: f64,
+        most: usize,
+        used: &mut usize,
+    ) -> Option<usize> {
         let n = self.equations.count;
         let mut last = f64::INFINITY;
         for correction in 0..most {
             self.equations.evaluate(problem, &self.ahead);
             let off = self.equations.value.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-            if correction > 0 && off < CURVE_TOLERANCE * libm::exp(self.ahead[n]) + ROUNDING * scale.max(1.0) {
+            if correction > 0 && off < CURVE_TOLERANCE * libm::exp(self.ahead[n]) + ROUNDING_TOLERANCE * scale.max(1.0)
+            {
                 return Some(correction);
             }
             if length.is_finite() && !(off <= last) {
@@ -158,7 +166,7 @@ impl Homotopy {
             last = off;
             self.right.clear();
             self.right.extend(self.equations.value.iter().map(|value| -value));
-            self.eliminate(problem, scale, 0.0, used)?;
+            self.solve_linear(problem, scale, 0.0, used)?;
             if !(self.solution.iter().map(|c| c * c).sum::<f64>().sqrt() < MAX_CORRECTION * length) {
                 return None;
             }
@@ -171,7 +179,7 @@ impl Homotopy {
 
     /// Solves for the change that adds the right-hand side to the value of the equations and leads `along` the tangent,
     /// in terms of `scale`.
-    fn eliminate(&mut self, problem: &Problem, scale: f64, along: f64, used: &mut usize) -> Option<()> {
+    fn solve_linear(&mut self, problem: &Problem, scale: f64, along: f64, used: &mut usize) -> Option<()> {
         *used += 1;
         let Self { equations, linear, right, tangent, solution, .. } = self;
         linear.solve(problem, equations, right, (tangent, along), scale, solution)
@@ -186,7 +194,7 @@ mod tests {
     use crate::engine::solvers::problem::{Block, Law};
 
     const UNKNOWNS: usize = 7;
-    /// More than any of these takes.
+    /// More than any of these problems takes.
     const WORK: f64 = 1e9;
 
     /// Adds a block of random rows, its tangents as rough as `rough`.
@@ -212,11 +220,11 @@ mod tests {
         problem.block(law, start, [0.0; 3], bias, bias)
     }
 
-    /// The law of a block, from its impulse and the velocity that all impulses give it.
+    /// True if a block obeys its law, from its impulse and the velocity that all impulses give it.
     fn obeys(problem: &Problem, place: usize, near: f64) -> bool {
         let block = &problem.blocks[place];
         let (l, u) = (block.impulse, problem.velocity(block));
-        // Within a disc, as far against the motion as it goes.
+        // Within a disc, at its bound against the motion.
         let brakes = |l: [f64; 2], u: [f64; 2], radius: f64| {
             l[0].hypot(l[1]) <= radius + near
                 && (l[0] * u[0] + l[1] * u[1] + radius * u[0].hypot(u[1])).abs() <= near * (1.0 + radius)
@@ -237,11 +245,11 @@ mod tests {
         }
     }
 
-    /// Four contacts as rough as they come, two of them with resistance to rolling and to turning, a stop, dry friction
-    /// and a loop's row: 19 rows on seven unknowns, so that every problem has many solutions in its impulses. The rows
-    /// that bound a motion on one side or both are fewer than the unknowns, so one exists in each. What the last
-    /// smoothing of 1e-10 m/s leaves is less than 2e-8 m/s, the more the nearer rows are to depending on each other (of
-    /// 20,000 such problems, six are above 1e-8, and one is not solved, which its residual says).
+    /// Four contacts with any friction, two of them with resistance to rolling and to turning, a stop, dry friction and
+    /// a loop's row: 19 rows on seven unknowns, so that every problem has many solutions in its impulses. The rows that
+    /// bound a motion on one side or both are fewer than the unknowns, so each has a solution. The error of the last
+    /// smoothing of 1e-10 m/s is less than 2e-8 m/s, and larger the nearer rows are to depending on each other. (Of
+    /// 20,000 such problems, six are above 1e-8, and one is not solved, which its residual shows.)
     #[test]
     fn the_curve_ends_at_a_solution_of_every_law() {
         let mut stream = Stream::from_number(3);

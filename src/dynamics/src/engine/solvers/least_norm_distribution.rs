@@ -1,33 +1,33 @@
-//! Least-norm load distribution: how rigid contacts share a load that statics leave to them. Examples are four feet,
-//! the two rims of a wheel, or a box on its corners.
+//! Least-norm load distribution: how rigid contacts share a load that statics leave undetermined. Examples are four
+//! feet, the two rims of a wheel, or a box on its corners.
 //!
 //! The contact laws determine the motion, and with it the whitened sum w of the impulses. Of all impulses with the same
 //! w that satisfy the laws, the ones with the least sum of squares are taken. These are the forces of equally stiff
 //! springs, along the surface as across it, in the limit of infinite stiffness. Where the contacts lie in a plane, this
 //! is the least-squares solution for the normal forces. Timestep, order of bodies and history have no influence.
 //!
-//! | contact | what is distributed |
+//! | contact | distributed impulses |
 //! |---|---|
 //! | rigid, sticks | normal and tangential impulse, within its cone |
 //! | rigid, slides | the normal impulse; friction follows it at the edge of the cone |
 //! | rigid with slip | the normal impulse; friction follows its creep, and at the edge of the cone the normal impulse |
 //!
 //! Open contacts have no impulse. Stops, couplings and loop joints keep theirs. Rolling resistance follows the normal
-//! impulse where it is at its bound. A step with restitution is left as the solver found it.
+//! impulse where it is at its bound. A step with restitution keeps the solver's impulses.
 //!
-//! **What else decides.** Where joints stand between the contacts, statics leave nothing open that a spring, damper or
-//! motor decides. Motors of given velocity yield by 1e-8 rad/s for each newton metre and share loads as dampers do;
-//! motors that hold a position are springs (`crate::motor`). To have a load shared by physical stiffness, model it:
-//! soft tyres (a material's stiffness), sprung legs, or motors that hold a position. A rigid surface more than 1e-6 m
-//! above its support bears nothing. Tangential forces of contacts with independent normals stay as the solver found
-//! them.
+//! **Other influences.** With joints between the contacts, springs, dampers and motors determine the distribution, and
+//! statics leave nothing undetermined. Motors of given velocity yield by 1e-8 rad/s for each newton metre and share
+//! loads as dampers do; motors that hold a position are springs (`crate::motor`). To have a load shared by physical
+//! stiffness, model it: soft tyres (a material's stiffness), sprung legs, or motors that hold a position. A rigid
+//! surface more than 1e-6 m above its support bears nothing. Tangential forces of contacts with independent normals
+//! keep the solver's values.
 //!
 //! **Method.** With S = diag(1, m, m) and m the coefficient of friction, the impulses are those nearest to zero in the
 //! norm |S l|. They follow from a vector z over the unknowns of the island, l = P(S⁻² Yᵀ z), where P is the projection
 //! on the cone in that norm. The equations sum of Y l = (previous sum) are the gradient of a convex function of z.
 //! Newton's method solves them, in one step where no bound is met.
 //!
-//! **Friction that moves.** If bodies turn while they slide, friction that follows the normal impulses to other places
+//! **Friction that moves.** If bodies turn while they slide, friction that follows the normal impulses to other points
 //! is another force. The problem is then solved again from there ([`Distribution::FrictionChanged`]), a few times at
 //! most. The next step, which starts where this one ends, does the rest.
 
@@ -41,40 +41,39 @@ use crate::engine::algebra::elimination::dot;
 /// Islands with more contacts keep the solver's distribution, because each iteration costs as much as one of Newton's
 /// method. Heaps of dozens of bodies have many ways to rest anyway.
 pub(crate) const MAX_CONTACTS: usize = 64;
-/// A normal depends on those before it if its independent part is less than this fraction of it, squared. A wheel on a
-/// sprung leg has nine tenths of its own. Feet of one body, and rims of a wheel whose normals differ by less than 0.3
-/// rad, have a tenth or less.
+/// Independent fraction of a normal, squared, below which the normal depends on those before it. A wheel on a sprung
+/// leg has nine tenths. Feet of one body, and rims of a wheel whose normals differ by less than 0.3 rad, have a tenth
+/// or less.
 const INDEPENDENT_FRACTION: f64 = 0.1;
 /// Speed of separation or sliding below which a contact is closed, or sticks, m/s: ten times the solver's tolerance.
 pub(crate) const STICKING_SPEED: f64 = 1e-8;
-/// Shift of the diagonal, as a fraction of its largest entry, so that what no contact moves stays where it is.
+/// Shift of the diagonal, as a fraction of its largest entry, so that unknowns that no contact moves stay zero.
 const DIAGONAL_SHIFT: f64 = 1e-12;
-/// The equations are solved to this fraction of the velocities that the impulses cause, or at least to the second, m/s,
-/// below the solver's tolerance. If the second is not reached within this number of iterations, the impulses stay
-/// unchanged.
+/// Tolerance of the equations, as a fraction of the velocities that the impulses cause; and the alternative one, m/s,
+/// below the solver's tolerance. If neither is reached within this number of iterations, the impulses stay unchanged.
 const RELATIVE_TOLERANCE: f64 = 1e-11;
 const ABSOLUTE_TOLERANCE: f64 = 1e-10;
 const MAX_ITERATIONS: usize = 20;
-/// Relative rounding of the function that is minimised.
+/// Relative rounding of the minimised function.
 const RELATIVE_ROUNDING: f64 = 1e-14;
 /// Largest number of halvings of a step.
 const MAX_HALVINGS: usize = 8;
-/// While something slides, loads are kept if none is off by more than this fraction of the largest. Otherwise the moved
-/// friction and the solver's rounding would answer each other in every step.
+/// Largest change of a load, as a fraction of the largest load, for which loads are kept while something slides.
+/// Otherwise the moved friction and the solver's rounding would respond to each other in every step.
 const SETTLED_FRACTION: f64 = 1e-6;
 /// Velocity change from which moved friction counts, m/s: the solver's tolerance.
 const FRICTION_CHANGE: f64 = 1e-9;
 
-/// The rows of a contact whose impulses are distributed.
+/// Rows of a contact whose impulses are distributed.
 #[derive(Debug, Clone, Copy, Default)]
 enum DistributedRows {
     #[default]
     All,
-    /// The normal one; friction follows it.
+    /// The normal row; friction follows it.
     NormalOnly,
 }
 
-/// A contact that takes part.
+/// A contact that takes part in the distribution.
 #[derive(Debug, Clone, Copy, Default)]
 struct Support {
     /// Its index among the blocks.
@@ -91,7 +90,7 @@ struct Support {
 /// Result of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Distribution {
-    /// Statics leave nothing open: the impulses follow from the motion.
+    /// Statics determine everything: the impulses follow from the motion.
     Determined,
     /// The motion is unchanged.
     Unchanged,
@@ -113,14 +112,14 @@ pub(crate) struct LeastNormDistribution {
     defect: Vec<f64>,
     step: Vec<f64>,
     trial: Vec<f64>,
-    /// The normal of one contact over all unknowns, and the Cholesky factor of the products of normals, row by row.
+    /// Normal of one contact over all unknowns, and Cholesky factor of the products of normals, row by row.
     spread: Vec<f64>,
     products: Vec<f64>,
 }
 
 impl LeastNormDistribution {
-    /// Distributes the loads of a solved problem, if statics leave any open. Its cost, in multiplications, is taken
-    /// from `work`.
+    /// Distributes the loads of a solved problem, if statics leave any undetermined. Its cost, in multiplications, is
+    /// subtracted from `work`.
     pub(crate) fn distribute(&mut self, problem: &mut Problem, work: &mut f64) -> Distribution {
         self.find_supports(problem);
         if self.supports.len() < 2 || self.supports.len() > MAX_CONTACTS || !self.is_indeterminate(problem) {
@@ -148,7 +147,7 @@ impl LeastNormDistribution {
         }
     }
 
-    /// Whether normals depend on each other.
+    /// True if normals depend on each other.
     fn is_indeterminate(&mut self, problem: &Problem) -> bool {
         self.spread.clear();
         self.spread.resize(problem.w.len(), 0.0);
@@ -175,6 +174,7 @@ impl LeastNormDistribution {
         false
     }
 
+    /// Sets the impulses to be distributed, and their whitened sum.
     fn set_target(&mut self, problem: &Problem) {
         for support in &mut self.supports {
             let l = problem.blocks[support.block].impulse;
@@ -188,7 +188,7 @@ impl LeastNormDistribution {
         }
     }
 
-    /// Finds z and the impulses. False if they were not found and have to stay unchanged.
+    /// Finds z and the impulses. Returns false if they were not found and have to stay unchanged.
     fn solve(&mut self, problem: &Problem, work: &mut f64) -> bool {
         let cost = self.begin(problem);
         let size = self.largest_velocity(problem, &self.target);
@@ -210,7 +210,7 @@ impl LeastNormDistribution {
             self.matrix.solve(&mut self.step);
             (value, linear) = self.take_step(problem, value);
             let last = std::mem::replace(&mut residual, self.largest_velocity(problem, &self.defect));
-            // Rounding ends the iteration where nothing is gained any more.
+            // Without further progress, rounding ends the iteration.
             if residual <= RELATIVE_TOLERANCE * size || residual < ABSOLUTE_TOLERANCE && residual >= 0.5 * last {
                 break;
             }
@@ -250,8 +250,8 @@ impl LeastNormDistribution {
         each.fold(0.0, f64::max)
     }
 
-    /// Takes as much of the step as makes the minimised function less than `value`. Returns the function there, and
-    /// whether all slopes stayed constant.
+    /// Takes the largest tried part of the step that makes the minimised function less than `value`. Returns the
+    /// function there, and whether all slopes stayed constant.
     fn take_step(&mut self, problem: &Problem, value: f64) -> (f64, bool) {
         let (mut length, mut found) = (1.0, (0.0, false));
         for _ in 0..MAX_HALVINGS {
@@ -286,7 +286,7 @@ impl LeastNormDistribution {
         (value, linear)
     }
 
-    /// Whether the contacts already have these impulses, up to a fraction of the largest load.
+    /// True if the contacts already have these impulses, up to a fraction of the largest load.
     fn is_settled(&self, problem: &Problem) -> bool {
         let (mut largest, mut change) = (0.0f64, 0.0f64);
         for support in &self.supports {
@@ -300,9 +300,9 @@ impl LeastNormDistribution {
         change <= SETTLED_FRACTION * largest
     }
 
-    /// Gives the contacts their impulses.
+    /// Stores the impulses in the contacts, with the friction that follows them.
     fn apply_impulses(&mut self, problem: &mut Problem) -> Distribution {
-        // From here on the buffer holds what moved friction adds.
+        // From here on, the buffer holds the contribution of moved friction.
         self.defect.fill(0.0);
         for support in &mut self.supports {
             let block = &problem.blocks[support.block];
@@ -396,7 +396,7 @@ impl Support {
     }
 }
 
-/// Whether a contact carries a load that another could carry, or could carry one.
+/// True if a contact carries a load that another could carry, or could carry one.
 pub(crate) fn can_carry_load(problem: &Problem, block: &Block) -> bool {
     rows_of(problem, block).is_some()
 }
@@ -435,7 +435,7 @@ fn friction_at(problem: &Problem, block: &Block, normal: f64) -> [f64; 2] {
         (false, true) => [-u[1] * normal / speed, -u[2] * normal / speed],
         (false, false) => [0.0; 2],
     };
-    // With slip it yields before the edge.
+    // With slip, it yields before the edge.
     let creep =
         [1, 2].map(|row| if block.compliance[row] > 0.0 { -u[row] / block.compliance[row] } else { f64::INFINITY });
     if creep[0].hypot(creep[1]) < normal { creep } else { edge }

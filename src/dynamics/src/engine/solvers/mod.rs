@@ -2,11 +2,11 @@
 //!
 //! **Takes** a [`problem::Problem`]: blocks of up to three whitened rows, each with one law. **Gives** an impulse for
 //! each block that satisfies its law, the residual, the work spent ([`solver::SolveOutcome`]), and pseudo-velocities
-//! that reduce penetration ([`position_correction`]). **Does not know** what a row stands for: no tree, joint, contact
+//! that reduce penetration ([`position_correction`]). **Does not know** the meaning of a row: no tree, joint, contact
 //! or soil.
 //!
-//! [`solver`] is the place to start. Block Gauss-Seidel ([`gauss_seidel`], [`block_solve`], [`cone`]) comes first,
-//! Newton's method ([`newton`]) finishes, and a homotopy ([`homotopy`]) takes over where neither converges.
+//! Start reading at [`solver`]. Block Gauss-Seidel ([`gauss_seidel`], [`block_solve`], [`cone`]) comes first, Newton's
+//! method ([`newton`]) finishes, and a homotopy ([`homotopy`]) takes over where neither converges.
 //! [`least_norm_distribution`] then picks the impulses of least norm among those with the same effect.
 //! [`solver_tolerance`] says when a block counts as solved.
 

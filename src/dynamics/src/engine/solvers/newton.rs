@@ -1,5 +1,5 @@
-//! A proximal semismooth Newton method (compare Acary, Brémond and Huber 2018). A few steps solve what Gauss-Seidel
-//! approaches slowly or never.
+//! A proximal semismooth Newton method (compare Acary, Brémond and Huber 2018). In a few steps it solves problems that
+//! Gauss-Seidel approaches slowly or never.
 //!
 //! A proximal step gives every row an elastic resistance r to a change of its impulse from its previous value l_k: the
 //! law holds for u + R l + r (l - l_k). Each block's impulse then follows from its own velocity, l = l(u), with the
@@ -14,18 +14,17 @@
 //! Newton's method solves them. A line search ends its step where f does no more work along it: at the minimum of a
 //! potential, if there is one.
 //!
-//! If r is small beside the diagonal of A, a few proximal steps lead to r (l - l_k) = 0, the exact law. If r is large,
-//! the equations are smooth. So r falls while Newton's method converges in a few iterations. If it does not, r rises,
-//! and for one proximal step friction is bounded by the normal impulses before the step (Tresca friction). Then there
-//! is a convex potential, and Newton's method cannot fail.
+//! If r is small compared with the diagonal of A, a few proximal steps lead to r (l - l_k) = 0, the exact law. If r is
+//! large, the equations are smooth. So r is decreased while Newton's method converges in a few iterations. If it does
+//! not converge, r is increased, and for one proximal step friction is bounded by the normal impulses before the step
+//! (Tresca friction). Then there is a convex potential, and Newton's method cannot fail.
 //!
 //! These steps are for problems on which [`primal_dual`] fails: few with dozens of contacts, most with hundreds.
 //!
-//! **Cost.** Of the problems of six blocks or more that 100 boxes pose as they fall on a heap, a fourth comes here,
-//! with some 40 iterations each: three fourths of this method's multiplications. In those examined, the impulses drift
-//! at a constant velocity of 1e-8 to 1e-5 m/s while r falls, until something slides. Measured without gain:
-//! over-relaxed impulses (1.3 to 1.9 times), [`primal_dual`] tried again after each step, and biases that a motion of
-//! the bodies can follow.
+//! **Cost.** Of the problems of six blocks or more in a fall of 100 boxes on a heap, a fourth comes here, with some 40
+//! iterations each: three fourths of this method's multiplications. In those examined, the impulses drift at a constant
+//! velocity of 1e-8 to 1e-5 m/s while r falls, until something slides. Measured without gain: over-relaxed impulses
+//! (1.3 to 1.9 times), retries of [`primal_dual`] after each step, and biases that a motion of the bodies can follow.
 
 mod assembly;
 mod primal_dual;
@@ -43,16 +42,15 @@ use super::{
 };
 use crate::engine::algebra::elimination::{BODY_DOFS, Elimination};
 
-/// The resistance r as a fraction of the diagonal of A: largest first value, least, and most. The least is the square
-/// root of rounding; smaller ones let rounding into the solution.
+/// Resistance r as a fraction of the diagonal of A: largest first value, minimum, and maximum. The minimum is the
+/// square root of rounding; smaller values let rounding into the solution.
 const FIRST_RESISTANCE: f64 = 0.1;
 const MIN_RESISTANCE: f64 = 1e-8;
 const MAX_RESISTANCE: f64 = 1.0;
 /// Factor on r after an easy proximal step, and after a failed one. A faster decrease fails more often.
 const RESISTANCE_DECREASE: f64 = 0.3;
 const RESISTANCE_INCREASE: f64 = 10.0;
-/// Newton iterations of an easy proximal step, and number after which a step has failed. Few of those that go on are
-/// solved after all.
+/// Newton iterations of an easy proximal step, and number after which a step has failed: few would be solved later.
 const EASY_ITERATIONS: usize = 3;
 const MAX_ITERATIONS: usize = 7;
 /// Growth of the tolerance from one proximal step to the next.
@@ -71,7 +69,7 @@ struct TreeColumns {
     tree: usize,
     from: usize,
     to: usize,
-    /// Whether these are all unknowns of a free body, in order.
+    /// True if these are all unknowns of a free body, in order.
     is_free_body: bool,
 }
 
@@ -83,19 +81,19 @@ struct BlockIterate {
     centre: [f64; 3],
     resistance: [f64; 3],
     inverse_stiffness: [f64; 3],
-    /// Impulse at the present velocity without bounds, how it falls along the Newton step, and the velocity change of
-    /// that step.
+    /// Unbounded impulse at the present velocity, its decrease along the Newton step, and the velocity change of that
+    /// step.
     trial: [f64; 3],
     fall: [f64; 3],
     du: [f64; 3],
     /// Velocity; only used where impulses and velocities are solved for together.
     u: [f64; 3],
-    /// The bounded impulse, and how it falls with the velocity: - dl/du. The impulse of a disc also grows with a normal
+    /// Bounded impulse, and its decrease with the velocity, - dl/du. The impulse of a disc also grows with a normal
     /// one.
     l: [f64; 3],
     slope: [[f64; 3]; 3],
     by_normal: [f64; 3],
-    /// Whether its impulse has changed with a velocity so far.
+    /// True if its impulse has depended on a velocity so far.
     was_active: bool,
 }
 
@@ -133,7 +131,7 @@ pub(crate) struct Newton {
 #[derive(Debug, Clone, Copy)]
 struct ProximalStep {
     iterations: usize,
-    /// Largest residual velocity, and largest velocity that the resistance makes up for, m/s or rad/s.
+    /// Largest residual velocity, and largest velocity that the resistance compensates, m/s or rad/s.
     residual: f64,
     change: f64,
 }
@@ -145,8 +143,8 @@ impl ProximalStep {
 }
 
 impl Newton {
-    /// Improves the impulses until the laws hold to the given tolerances, within `work`, from which its cost is taken,
-    /// in multiplications. Impulses may leave their bounds by the remaining violation.
+    /// Improves the impulses until the laws hold to the given tolerances, within `work` in multiplications, from which
+    /// the cost is subtracted. Impulses may exceed their bounds by the remaining violation.
     pub(crate) fn solve(&mut self, problem: &mut Problem, tolerances: SolverTolerance, work: &mut f64) {
         let side = |(tree, columns): (usize, Range<usize>)| {
             let (first, end) = (problem.starts[tree], problem.starts[tree + 1]);
@@ -166,7 +164,7 @@ impl Newton {
         self.points.extend(problem.blocks.iter().map(point));
         self.free_body.clear();
         self.free_body.extend(self.points.iter().map(|point| FreeBodyBlock::new(&point.sides, problem)));
-        self.cost = self.couple(problem);
+        self.cost = self.couple_trees(problem);
         if !self.solve_primal_dual(problem, tolerances, work) {
             self.solve_in_steps(problem, tolerances, work);
         }
@@ -214,7 +212,7 @@ impl Newton {
                 // The next step has the same resistance as this one.
                 Friction::Tresca => self.friction = Friction::Coulomb,
                 Friction::Coulomb if step.is_within(tolerance) => break,
-                // Nearly solved, and rounding keeps it from more.
+                // Nearly solved, and rounding prevents more.
                 Friction::Coulomb
                     if share == MIN_RESISTANCE && step.change > 0.5 * last && step.is_within(10.0 * tolerance) =>
                 {
@@ -237,23 +235,23 @@ impl Newton {
         let is_apart = |point: &BlockIterate| !elimination.couples(point.sides.map(|side| side.tree));
         if points.iter().any(|point| point.is_active() && is_apart(point)) {
             points.iter_mut().for_each(|point| point.was_active |= point.is_active());
-            self.cost = self.couple(problem);
+            self.cost = self.couple_trees(problem);
         }
     }
 
     /// Finds the coupled trees and the order of elimination. Returns the cost of an iteration, in multiplications.
-    fn couple(&mut self, problem: &Problem) -> f64 {
-        self.elimination.begin(&problem.starts);
+    fn couple_trees(&mut self, problem: &Problem) -> f64 {
+        self.elimination.start(&problem.starts);
         let mut cost = 0.0;
         for (point, [a, b]) in self.points.iter().map(|point| (point, &point.sides)) {
             if point.was_active && b.from < b.to {
-                self.elimination.couple(a.tree, b.tree);
+                self.elimination.couple_groups(a.tree, b.tree);
             }
             let columns = (b.to - a.from) as f64;
             cost += columns * (3.0 * columns + 12.0) + 200.0;
         }
         self.free_body.iter_mut().for_each(FreeBodyBlock::forget_places);
-        cost + self.elimination.order()
+        cost + self.elimination.order_groups()
     }
 
     /// Sets the resistance of every row to a fraction of the diagonal.
@@ -291,7 +289,7 @@ impl Newton {
             self.evaluate(problem);
             // After a partial step the equations are far from solved.
             if whole || iterations == MAX_ITERATIONS {
-                let (residual, change) = self.measure(problem);
+                let (residual, change) = self.residual_and_change(problem);
                 if residual < (INEXACTNESS * change).max(0.25 * tolerance) || iterations == MAX_ITERATIONS {
                     return Some(ProximalStep { iterations, residual, change });
                 }
@@ -330,7 +328,7 @@ impl Newton {
         }
     }
 
-    /// The bound of the friction of a block; `None` if it is the normal impulse from its own velocity.
+    /// Bound of the friction of a block; `None` if it is the normal impulse from its own velocity.
     fn bound(&self, index: usize, block: &Block) -> Option<f64> {
         match (block.law, self.friction) {
             (Law::Cone, Friction::Coulomb) => None,
@@ -343,8 +341,8 @@ impl Newton {
         }
     }
 
-    /// Largest residual velocity, and largest velocity that the resistance makes up for.
-    fn measure(&self, problem: &Problem) -> (f64, f64) {
+    /// Largest residual velocity, and largest velocity that the resistance compensates.
+    fn residual_and_change(&self, problem: &Problem) -> (f64, f64) {
         let (mut residual, mut change) = (0.0f64, 0.0f64);
         for (point, block) in self.points.iter().zip(&problem.blocks) {
             let u = problem.velocity_from(block, &self.defect);
@@ -356,7 +354,7 @@ impl Newton {
         (residual, change)
     }
 
-    /// Finds the Newton step. False if the equations are singular.
+    /// Finds the Newton step. Returns false if the equations are singular.
     fn find_step(&mut self, problem: &Problem) -> bool {
         self.couple_active_blocks(problem);
         self.elimination.clear();
@@ -370,13 +368,13 @@ impl Newton {
             if free_body.is_any() {
                 self.elimination.add_free_body(free_body, &point.sides, &point.slope);
             } else {
-                self.elimination.add(problem, &point.sides, &point.sides, &point.slope);
+                self.elimination.add_block(problem, &point.sides, &point.sides, &point.slope);
             }
             if let Law::Disc { normal, .. } = block.law
                 && point.by_normal != [0.0; 3]
             {
                 let slope = point.by_normal.map(|along| [along, 0.0, 0.0]);
-                self.elimination.add(problem, &point.sides, &self.points[normal].sides, &slope);
+                self.elimination.add_block(problem, &point.sides, &self.points[normal].sides, &slope);
             }
         }
         self.step.clear();
@@ -387,7 +385,7 @@ impl Newton {
         solved
     }
 
-    /// The fraction of the step to take: as far as f does work along it.
+    /// Fraction of the step to take: as far as f does work along it.
     fn line_search(&mut self, problem: &Problem) -> f64 {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             point.du = problem.velocity_from(block, &self.step);
@@ -494,7 +492,7 @@ impl BlockIterate {
         }
     }
 
-    /// Whether its impulse changes with any velocity.
+    /// True if its impulse depends on any velocity.
     fn is_active(&self) -> bool {
         self.slope != [[0.0; 3]; 3] || self.by_normal != [0.0; 3]
     }

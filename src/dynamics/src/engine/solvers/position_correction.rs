@@ -1,6 +1,6 @@
-//! Position correction: pseudo-velocities that reduce penetration and are then forgotten.
+//! Position correction: temporary pseudo-velocities that reduce penetration.
 //!
-//! A few sweeps find them for shallow penetration. If these move a body far, or leave important rows unsolved,
+//! For shallow penetration, a few sweeps find them. If these move a body far, or leave important rows unsolved,
 //! [`crate::engine::islands::separation`] finds them with more care.
 
 use super::problem::{Block, Law, PositionRule, Problem};
@@ -8,17 +8,17 @@ use crate::engine::scheme::Scheme;
 
 /// Number of sweeps. They need not converge: later steps remove the rest.
 const SWEEPS: usize = 20;
-/// Remaining error in a step that is left to later steps. For contacts, metres: a tenth of the depth from which shapes
-/// are separated with more care. For stops, where yielding would be seen, and for loops and couplings, which would ask
-/// for velocities in the next step, metres or radians.
+/// Remaining error in a step that is left to later steps. For contacts, m: a tenth of the depth from which shapes are
+/// separated with more care. For stops, where yielding would be visible, and for loops and couplings, which would cause
+/// velocities in the next step, m or rad.
 const CONTACT_TOLERANCE: f64 = 1e-5;
 const STOP_TOLERANCE: f64 = 1e-6;
 const LOOP_TOLERANCE: f64 = 1e-10;
 /// Depth from which shapes that sweeps do not separate need more care, m.
 const DEEP_PENETRATION: f64 = 1e-4;
 /// Depth, m, from which unseparated shapes are reported: ten times the uncorrected layer by default. Shapes are
-/// unseparated if they open slower than this fraction of the speed asked for. At a fifth of the depth in a step, such
-/// an overlap would last for hundreds of steps.
+/// unseparated if they open slower than this fraction of the target speed: at a fifth of the depth in a step, such an
+/// overlap would last for hundreds of steps.
 const REPORTED_DEPTH: f64 = 1e-5;
 const MIN_OPENING_FRACTION: f64 = 0.01;
 
@@ -30,35 +30,36 @@ pub(crate) struct PositionCorrection {
     pub(crate) columns: Vec<(f64, u32)>,
 }
 
-/// The first row of a block.
+/// The first row of a block, which is corrected.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) block: usize,
-    /// Speed asked for, m/s or rad/s.
+    /// Target speed, m/s or rad/s.
     pub(crate) target: f64,
     /// Its diagonal entry of A.
     pub(crate) own: f64,
+    /// True if it holds: its speed is exactly the target.
     pub(crate) held: bool,
-    /// Whether it is a stop of an axis.
+    /// True if it is a stop of an axis.
     pub(crate) is_stop: bool,
     /// End of its columns.
     pub(crate) end: usize,
     impulse: f64,
 }
 
-/// How well the pseudo-velocities do what the rows ask for.
+/// Quality of the pseudo-velocities.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Review {
-    /// Largest speed asked for, m/s or rad/s.
+    /// Largest target speed, m/s or rad/s.
     pub(crate) max_target: f64,
-    /// Whether held rows have too large errors, or deep shapes do not separate.
+    /// True if held rows have too large errors, or deep shapes do not separate.
     pub(crate) insufficient: bool,
 }
 
 impl Problem {
-    /// Finds pseudo-velocities for the following drift that remove a part of the penetration. They touch normals, stops
-    /// and held rows. They never change velocities, so they add no kinetic energy and do not disturb friction. False if
-    /// nothing penetrates.
+    /// Finds pseudo-velocities for the following drift that remove a part of the penetration. They affect normals,
+    /// stops and held rows. They never change velocities, so they add no kinetic energy and do not disturb friction.
+    /// Returns false if nothing penetrates.
     pub(crate) fn correct_positions(&self, correction: &mut PositionCorrection, scheme: &Scheme) -> bool {
         let counts = |block: &Block| block.position != PositionRule::Ignored;
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
@@ -75,7 +76,7 @@ impl Problem {
                 -self.velocity(block)[0].max(0.0)
             }
         };
-        // The rows are copied one after the other, because reading the blocks themselves would take longer than all the
+        // The rows are copied one after the other, because reading them from the blocks would take longer than all the
         // rest.
         rows.clear();
         columns.clear();
@@ -115,8 +116,8 @@ impl PositionCorrection {
         self.rows.iter().zip(starts).map(|(row, start)| (row, &self.columns[start..row.end]))
     }
 
-    /// How well the pseudo-velocities do what the rows ask for.
-    pub(crate) fn review(&self, problem: &Problem, scheme: &Scheme) -> Review {
+    /// Checks the pseudo-velocities against the targets of the rows.
+    pub(crate) fn check_targets(&self, problem: &Problem, scheme: &Scheme) -> Review {
         let mut review = Review::default();
         for (row, columns) in self.rows() {
             let u = self.velocity_along(columns);

@@ -1,10 +1,10 @@
-//! The constraint problem of one island in whitened coordinates: all that the solvers see.
-//! [`crate::engine::constraints`] builds it and alone knows what a block stands for.
+//! The constraint problem of one island in whitened coordinates, the only input of the solvers.
+//! [`crate::engine::constraints`] builds it and alone knows the meaning of each block.
 //!
-//! The letters are those of the engine's table of notation ([`crate::engine`]). Of a block, J is its Jacobian, Y the
-//! same whitened ([`Problem::columns`]), and A = Yᵀ Y + R its own matrix with the compliance R. Its impulse is l, its
-//! velocity without impulses b ([`Block::bias`]), and its velocity u = b + Yᵀ w, where w ([`Problem::w`]) is the sum of
-//! Y l over all blocks.
+//! The letters are those of the engine's table of notation ([`crate::engine`]). J is the Jacobian of a block, Y its
+//! whitened form ([`Problem::columns`]), and A = Yᵀ Y + R the block's own matrix with the compliance R. Its impulse is
+//! l, its velocity without impulses b ([`Block::bias`]), and its velocity u = b + Yᵀ w, where w ([`Problem::w`]) is the
+//! sum of Y l over all blocks.
 //!
 //! No matrix over all contacts is formed. A local solve costs the length of the block's columns, whatever the number of
 //! contacts, and memory is linear. A block has up to three rows and one law that relates its impulse and velocity.
@@ -40,14 +40,16 @@ pub(crate) enum PositionRule {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block {
     pub(crate) law: Law,
-    /// Its columns in [`Problem::columns`].
+    /// Start and number of its columns in [`Problem::columns`].
     pub(crate) start: usize,
     pub(crate) length: usize,
+    /// Its own matrix A, with the state of the local solve.
     pub(crate) cone: Cone,
-    /// Velocity without impulses, with what restitution, gap or target add, m/s or rad/s.
+    /// Bias b: velocity without impulses, with the additions of restitution, gap or target, m/s or rad/s.
     pub(crate) bias: [f64; 3],
+    /// Impulse l, N s or N m s.
     pub(crate) impulse: [f64; 3],
-    /// Compliance of each row: u + R l takes the place of u.
+    /// Compliance R of each row, 1/kg or 1/(kg m²): u + R l takes the place of u.
     pub(crate) compliance: [f64; 3],
     /// Velocity without impulses, m/s or rad/s.
     pub(crate) free: [f64; 3],
@@ -55,10 +57,11 @@ pub(crate) struct Block {
     pub(crate) before: [f64; 3],
     /// The larger coefficient of friction of a contact.
     pub(crate) friction: f64,
-    /// Bound of the velocity change by sweeps since its load was distributed, m/s.
+    /// Upper bound of the velocity change by sweeps since its load was distributed, m/s.
     pub(crate) undistributed_change: f64,
-    /// Added to the normal bias, it removes restitution, m/s.
+    /// Addition to the normal bias that removes restitution, m/s.
     pub(crate) plastic_bias_change: f64,
+    /// Gap, m, or distance to a stop, rad or m.
     pub(crate) gap: f64,
     pub(crate) position: PositionRule,
 }
@@ -67,6 +70,7 @@ pub(crate) struct Block {
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
     pub(crate) blocks: Vec<Block>,
+    /// Columns Y of all blocks, one after the other.
     pub(crate) columns: Vec<[f64; 4]>,
     /// The unknown of each column entry.
     pub(crate) index: Vec<u32>,
@@ -74,7 +78,7 @@ pub(crate) struct Problem {
     pub(crate) w: Vec<f64>,
     /// First unknown of each tree, and the end of the last.
     pub(crate) starts: Vec<usize>,
-    /// Whether all its trees are single bodies.
+    /// True if all its trees are single bodies.
     pub(crate) only_free_bodies: bool,
     /// Residual of nearly the same problem earlier in the substep, m/s; zero if there was none.
     pub(crate) previous_residual: f64,
@@ -179,7 +183,7 @@ impl Problem {
         }
     }
 
-    /// The one or two trees that a block couples, and its columns over each.
+    /// The one or two trees that a block couples, and the range of its columns over each.
     pub(crate) fn sides(&self, block: &Block) -> [(usize, Range<usize>); 2] {
         let end = block.start + block.length;
         let tree = |k: usize| self.starts.partition_point(|&start| start <= self.index[k] as usize) - 1;
@@ -193,7 +197,7 @@ impl Problem {
         [(first, block.start..middle), (if middle < end { tree(middle) } else { first }, middle..end)]
     }
 
-    /// The largest impulse of a block whose law is a disc, N s or N m s.
+    /// Largest impulse of a block whose law is a disc, N s or N m s; 0 for other blocks.
     #[inline]
     pub(crate) fn disc_radius(&self, law: Law) -> f64 {
         if let Law::Disc { normal, radius, .. } = law { radius * self.blocks[normal].impulse[0] } else { 0.0 }

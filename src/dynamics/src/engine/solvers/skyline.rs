@@ -2,7 +2,7 @@
 //! stored from its first entry to the diagonal, and Cholesky's factor fills no more.
 //!
 //! Within a tree, rows are the unknowns from the last to the first. Leaves come before the root, so branches stay
-//! apart, as in the factors of the mass matrix ([`crate::engine::equations::mass_and_bias`]). Trees that touch are
+//! separate, as in the factors of the mass matrix ([`crate::engine::equations::mass_and_bias`]). Trees that touch are
 //! ordered near each other (Cuthill and McKee 1969). Rows are then short where each tree touches only its neighbours,
 //! whatever the order of the bodies in the world.
 
@@ -12,16 +12,16 @@ use crate::engine::algebra::elimination::dot;
 /// The matrix, then its factor, with the reciprocals of the diagonal.
 #[derive(Debug, Default)]
 pub(crate) struct Skyline {
-    /// The row of each unknown.
+    /// Row of each unknown.
     rows: Vec<usize>,
-    /// Of each row its first column, and where column zero would be.
+    /// First column of each row, and the position in `entries` where its column zero would be.
     first: Vec<usize>,
     zero: Vec<usize>,
     entries: Vec<f64>,
-    /// Sorted pairs of trees that a block couples, and where those of each tree begin.
+    /// Sorted pairs of trees that a block couples, and start of the pairs of each tree.
     ties: Vec<(usize, usize)>,
     starts: Vec<usize>,
-    /// The trees in the order of their rows.
+    /// Trees in the order of their rows.
     order: Vec<usize>,
     is_placed: Vec<bool>,
     /// A right-hand side, row by row.
@@ -29,8 +29,8 @@ pub(crate) struct Skyline {
 }
 
 impl Skyline {
-    /// Starts anew with the unknowns of a problem, coupled by `blocks`, and lays out the entries. Returns the cost of a
-    /// factorisation, in multiplications.
+    /// Starts a system over the unknowns of a problem, coupled by `blocks`, and lays out the entries. Returns the cost
+    /// of a factorisation, in multiplications.
     pub(crate) fn begin<'a>(&mut self, problem: &'a Problem, blocks: impl Iterator<Item = &'a Block> + Clone) -> f64 {
         self.ties.clear();
         for block in blocks.clone() {
@@ -62,7 +62,7 @@ impl Skyline {
         self.lay_out()
     }
 
-    /// Orders the trees: of each connected set from one at its border inwards.
+    /// Orders the trees: each connected set from one at its border inwards.
     fn order_trees(&mut self, count: usize) {
         self.ties.sort_unstable();
         self.ties.dedup();
@@ -74,16 +74,16 @@ impl Skyline {
         for tree in 0..count {
             if !self.is_placed[tree] {
                 let begin = self.order.len();
-                self.walk(tree);
+                self.order_connected(tree);
                 let farthest = self.order[self.order.len() - 1];
                 self.order.drain(begin..).for_each(|tree| self.is_placed[tree] = false);
-                self.walk(farthest);
+                self.order_connected(farthest);
             }
         }
     }
 
-    /// Places a tree and all connected ones: ring after ring, in each those with the fewest neighbours first.
-    fn walk(&mut self, tree: usize) {
+    /// Orders a tree and all connected ones: ring after ring, in each those with the fewest neighbours first.
+    fn order_connected(&mut self, tree: usize) {
         let mut next = self.order.len();
         self.order.push(tree);
         self.is_placed[tree] = true;
@@ -99,11 +99,12 @@ impl Skyline {
         }
     }
 
+    /// Lays out the entries. Returns the cost of a factorisation, in multiplications.
     fn lay_out(&mut self) -> f64 {
         let (mut count, mut cost) = (0, 0.0);
         self.zero.clear();
         for (row, &first) in self.first.iter().enumerate() {
-            // The rows before have an entry each, at least.
+            // Each row before has at least one entry.
             self.zero.push(count - first);
             let length = row + 1 - first;
             count += length;
@@ -145,7 +146,7 @@ impl Skyline {
                 rest[0] = (rest[0] - dot(&before[from - first..], other)) * other[column - from];
             }
             let (before, rest) = own.split_at_mut(row - first);
-            // Rounding may take more than there is, never more than was added.
+            // Rounding may remove more than there is, but never more than the shift.
             rest[0] = 1.0 / (rest[0] - dot(before, before) + shift).max(shift).sqrt();
         }
     }

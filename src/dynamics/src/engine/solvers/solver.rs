@@ -26,9 +26,9 @@ const REDISTRIBUTION_THRESHOLD: f64 = 10.0 * TOLERANCE;
 const MAX_REDISTRIBUTIONS: usize = 3;
 /// Largest ratio of one such change to the one before. Above it, distribution and sliding do not converge.
 const REDISTRIBUTION_CONTRACTION: f64 = 0.5;
-/// Residual above which the impulses are discarded, m/s: nothing collides as fast.
+/// Residual above which the impulses are discarded, m/s: no collision is as fast.
 const DIVERGED_RESIDUAL: f64 = 1e4;
-/// Sweeps of the fallback without friction. They need not converge.
+/// Number of sweeps of the fallback without friction. They need not converge.
 const FRICTIONLESS_SWEEPS: usize = 20;
 
 /// Saved impulses of all blocks, with mode, slip and friction flag of their cones, and the sum w.
@@ -54,7 +54,7 @@ impl SavedImpulses {
     }
 }
 
-/// Impulse of a block and its velocity afterwards, without what restitution and gaps add.
+/// Impulse of a block and its velocity afterwards, without the additions of restitution and gaps.
 pub(crate) type Solution = ([f64; 3], [f64; 3]);
 
 /// Buffers of all methods. They grow to the size of the largest problem so far.
@@ -81,7 +81,7 @@ pub(crate) struct SolveOutcome {
     pub(crate) sweeps: f64,
     /// Residual, m/s or rad/s: the largest velocity change of the last sweep, or the violation of the laws.
     pub(crate) residual: f64,
-    /// Bound of the velocity change by all sweeps, m/s or rad/s; infinite if other methods were used.
+    /// Upper bound of the velocity change by all sweeps, m/s or rad/s; infinite if other methods were used.
     pub(crate) velocity_change: f64,
     pub(crate) converged: bool,
 }
@@ -113,7 +113,7 @@ impl Problem {
     }
 
     /// Velocity error by the rounding of the impulses alone, m/s. Contacts that press a body from opposite sides allow
-    /// any pressure. An unsolved substep can leave so large impulses that the changes of a sweep are lost in their
+    /// any pressure. An unsolved substep can leave impulses so large that the changes of a sweep are lost in their
     /// rounding.
     fn rounding_error(&self) -> f64 {
         let largest = self.blocks.iter().flat_map(|block| {
@@ -123,8 +123,8 @@ impl Problem {
         f64::EPSILON * largest.fold(0.0, |most: f64, velocity| most.max(velocity.abs()))
     }
 
-    /// Distributes the loads of contacts that statics leave open. If friction moves with them, the problem is solved
-    /// again.
+    /// Distributes the loads of contacts that statics leave undetermined. If friction moves with them, the problem is
+    /// solved again.
     fn distribute_loads(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: SolveOutcome) -> SolveOutcome {
         let undistributed_change = self.change_since_distribution(outcome.velocity_change);
         let keeps = undistributed_change < REDISTRIBUTION_THRESHOLD;
@@ -143,8 +143,8 @@ impl Problem {
                 break;
             }
             let shared = solver.distribution.distribute(self, work);
-            // Velocities must belong to these very impulses, because the effort of a stiff motor shows the smallest
-            // difference.
+            // Velocities must be those of exactly these impulses, because the effort of a stiff motor shows the
+            // smallest difference.
             self.sum_impulses();
             if shared == Distribution::Determined {
                 self.blocks
@@ -166,19 +166,19 @@ impl Problem {
         SolveOutcome { sweeps: sweeps + (whole - *work) / self.sweep_cost(), ..outcome }
     }
 
-    /// Bound of the velocity change since loads were distributed, m/s, with a change by `now` in this step.
+    /// Upper bound of the velocity change since loads were distributed, m/s, with a change by `now` in this step.
     fn change_since_distribution(&self, now: f64) -> f64 {
         let blocks = self.blocks.iter().enumerate().filter(|&(place, _)| !self.is_inactive_contact(place));
         blocks.fold(now, |most, (_, block)| most.max(block.undistributed_change + now))
     }
 
-    /// Whether all pressing contacts have the impulses of the last distribution.
+    /// True if all pressing contacts have the impulses of the last distribution.
     pub(crate) fn was_distributed(&self) -> bool {
         let mut carry = self.blocks.iter().filter(|block| block.law == Law::Cone && block.impulse[0] > 0.0).peekable();
         carry.peek().is_some() && carry.all(|block| block.undistributed_change == 0.0)
     }
 
-    /// Whether a block is a contact that neither carries a load nor could.
+    /// True if a block is a contact that neither carries a load nor could.
     fn is_inactive_contact(&self, place: usize) -> bool {
         let block = &self.blocks[place];
         block.law == Law::Cone && block.impulse[0] == 0.0 && !least_norm_distribution::can_carry_load(self, block)
@@ -264,6 +264,7 @@ impl Problem {
         outcome
     }
 
+    /// Blends the solutions with restitution and without it.
     fn blend_with_plastic(
         &mut self,
         solver: &mut Solver,
@@ -307,6 +308,7 @@ impl Problem {
         }
     }
 
+    /// Work of the impulses of a solution, J.
     fn work(&self, solution: &[Solution]) -> f64 {
         let pairs = solution.iter().zip(&self.blocks);
         pairs.map(|((l, u), block)| 0.5 * (dot(*l, block.before) + dot(*l, *u))).sum()
@@ -349,8 +351,8 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A contact whose velocity is no number: the first sweep shows it, and no work is spent on it. Its neighbour,
-    /// which could be solved, tells nothing of it.
+    /// A contact with a NaN or infinite velocity: the first sweep shows it, and no work is spent on it. Its neighbour,
+    /// which could be solved, does not show it.
     #[test]
     fn a_problem_that_is_not_finite_ends_at_once() {
         for bias in [f64::NAN, f64::NEG_INFINITY] {
@@ -368,8 +370,9 @@ mod tests {
         }
     }
 
-    /// A body of 1 kg comes at 1 m/s at one of two supports that face each other, and an unsolved substep left them
-    /// pressing on each other with 1e17 N s, where the next larger number is 16 more: the solve begins anew.
+    /// A body of 1 kg moves at 1 m/s towards one of two supports that face each other. An unsolved substep left them
+    /// pressing on each other with 1e17 N s, where the next larger number is 16 more: the solve starts from zero
+    /// impulses.
     #[test]
     fn impulses_whose_rounding_hides_what_is_missing_are_forgotten() {
         let mut problem = Problem::default();
@@ -386,8 +389,8 @@ mod tests {
         assert!(problem.blocks.iter().all(|block| block.impulse[0] < 10.0), "{:?}", problem.blocks);
     }
 
-    /// A body of 1 kg that two supports without friction hold against 1 N s, and a third that is closed or open: with
-    /// impulses and what has changed since they were shared as of the step before.
+    /// A body of 1 kg that two supports without friction hold against 1 N s, and a third support that is closed or
+    /// open. `before` has the impulses and undistributed changes of the step before.
     fn held_by_three(before: [([f64; 3], f64); 3], third_is_closed: bool) -> (Problem, SolveOutcome) {
         let mut problem = Problem::default();
         problem.clear([1].into_iter());
@@ -403,8 +406,8 @@ mod tests {
         (problem, outcome)
     }
 
-    /// Two supports of two bodies of 1 kg leave nothing open: what is not shared is solved no more exactly in the next
-    /// step.
+    /// Two supports of two bodies of 1 kg are statically determined: without load distribution, the next step is not
+    /// solved more exactly.
     #[test]
     fn what_statics_leave_nothing_open_of_is_not_solved_to_more_digits() {
         let mut problem = Problem::default();
@@ -427,8 +430,8 @@ mod tests {
         );
     }
 
-    /// Loads stay as they were shared while nothing changes, though a contact beside is open; when that closes it takes
-    /// its part, though no sweep changes anything.
+    /// Loads stay as distributed while nothing changes, though an open contact is beside them. When that closes, it
+    /// takes its part, though no sweep changes anything.
     #[test]
     fn loads_are_shared_anew_when_a_contact_closes_and_not_before() {
         let after = |problem: &Problem| -> [_; 3] {

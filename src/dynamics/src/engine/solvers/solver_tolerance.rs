@@ -1,4 +1,4 @@
-//! Solver tolerance: how small the residual must be.
+//! Solver tolerance: residuals at which the solvers stop.
 //!
 //! Bodies at rest, grips and robots are solved far below any sensor reading. A heap of free bodies in motion is solved
 //! to a fraction of its sliding speed.
@@ -15,22 +15,22 @@ pub(crate) const TOLERANCE: f64 = 1e-9;
 /// starts so near its solution that one sweep is usually enough. Problems without load distribution do not need it.
 const NEWTON_TOLERANCE: f64 = 1e-2 * TOLERANCE;
 /// Factor on [`TOLERANCE`] in the step after loads were distributed. A distribution also stops motion below the
-/// tolerance. Left at the usual tolerance, that motion would return, and a stack or grip would alternate between the
-/// two from step to step.
+/// tolerance. With the usual tolerance that motion would return, and a stack or grip would alternate between both from
+/// step to step.
 const AFTER_DISTRIBUTION: f64 = 0.1;
 /// Residual that is accepted if no method reaches the tolerance, m/s: 1e-9 m over a step of 1 ms.
 const ACCEPTED_RESIDUAL: f64 = 1e-6;
-/// A heap of free bodies with more contacts than [`MIN_HEAP_CONTACTS`] is solved to this fraction of its sliding speed.
-/// The same fraction of its friction power is then wrong.
+/// Number of contacts above which a heap of free bodies is solved to this fraction of its sliding speed. The same
+/// fraction of its friction power is then wrong.
 const MIN_HEAP_CONTACTS: usize = 16;
 const SLIDING_FRACTION: f64 = 1e-4;
 /// Largest tolerance for a heap in motion, m/s: 1e-8 m over a step of 1 ms. That is a hundredth of the penetration left
 /// uncorrected, and far below what the step does to a chaotic motion.
 const MAX_TOLERANCE_IN_MOTION: f64 = 1e-5;
-/// Factors on the tolerance of a heap in motion. The first: Newton's method stops there if it comes no nearer. The
-/// second: its proximal steps may end there, below what is accepted, so that the sweep after them stays accepted. The
-/// third: any method is accepted there, 1e-6 m over a step of 1 ms, in the one step of hundreds that no method solves
-/// sooner.
+/// Factors on the tolerance of a heap in motion. The first: Newton's method stops there if it makes no more progress.
+/// The second: its proximal steps may end there, below the accepted residual, so that the result stays accepted after
+/// the sweep that follows. The third: any method is accepted there, 1e-6 m over a step of 1 ms, in the one step of
+/// hundreds that no method solves sooner.
 const NEWTON_FALLBACK_IN_MOTION: f64 = 5.0;
 const PROXIMAL_IN_MOTION: f64 = 40.0;
 const ACCEPTED_IN_MOTION: f64 = 100.0;
@@ -40,23 +40,24 @@ const ACCEPTED_IN_MOTION: f64 = 100.0;
 pub(crate) struct SolverTolerance {
     /// Sweeps stop here.
     pub(crate) sweeps: f64,
-    /// Newton's method starts only above `sweeps` and stops here; below `newton_fallback` it may stop if it comes no
-    /// nearer.
+    /// Newton's method starts only above `sweeps` and stops here. Below `newton_fallback` it may stop if it makes no
+    /// more progress.
     pub(crate) newton: f64,
     pub(crate) newton_fallback: f64,
-    /// Proximal steps may stop here if many of them come no nearer.
+    /// Proximal steps may stop here if many of them make no progress.
     pub(crate) proximal: f64,
     /// Any method is accepted below this.
     pub(crate) accepted: f64,
 }
 
 impl SolverTolerance {
-    /// For bodies at rest, joints, or few contacts.
+    /// Tolerances for bodies at rest, joints, or few contacts.
     pub(crate) fn at_rest(sweeps: f64, newton: f64) -> Self {
         Self { sweeps, newton, newton_fallback: STICKING_SPEED, proximal: newton, accepted: ACCEPTED_RESIDUAL }
     }
 
-    /// For a heap in motion. `left` is the residual of nearly the same problem before, which is not improved on.
+    /// Tolerances for a heap in motion. `left` is the residual of nearly the same problem before; the tolerance is not
+    /// below it.
     fn in_motion(tolerance: f64, left: f64) -> Self {
         let proximal = PROXIMAL_IN_MOTION * tolerance;
         let least = tolerance.max(left.min(proximal));
@@ -101,8 +102,8 @@ mod tests {
     use super::*;
     use crate::engine::solvers::problem::Block;
 
-    /// Bodies of 1 kg in a row, so many contacts and each with the next, whose surfaces slide at 0.01 m/s: only a heap
-    /// is solved less exactly for that, and none that is at rest or has a joint.
+    /// Bodies of 1 kg in a row, with this number of contacts, whose surfaces slide at 0.01 m/s: only a heap is solved
+    /// less exactly for that, and none that is at rest or has a joint.
     #[test]
     fn only_heaps_in_motion_are_solved_less_exactly() {
         let tolerances = |contacts: usize, only_free_bodies: bool, sliding: f64| {

@@ -5,9 +5,9 @@
 //! impact, the impact, and the rest of the substep, in which there may be more impacts.
 //!
 //! ```text
-//! gap(q(t)) = 0 q(t): along the attempt at the whole substep, then along motions of length t themselves
-//! M (v' - v) = Jᵀ p u_n' = -e u_n where a surface bounces, u_n' >= 0 where another touches; Coulomb's law for the
-//! tangents
+//! gap(q(t)) = 0        q(t): along the attempt at the whole substep, then along motions of length t themselves
+//! M (v' - v) = Jᵀ p    u_n' = -e u_n where a surface bounces, u_n' >= 0 where another touches;
+//!                      Coulomb's law for the tangents
 //! ```
 //!
 //! The impact is a substep of the scheme itself, so short ([`BLOW_DURATION`]) that forces have no effect. All contact

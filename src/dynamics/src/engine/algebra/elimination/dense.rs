@@ -1,19 +1,19 @@
-//! Factors and products of dense blocks. Those of two loose bodies have loops of a length that the compiler knows.
+//! Factors and products of dense blocks. Blocks of two free bodies have loops of constant length.
 
-/// Unknowns of a loose body, of which heaps are made: loops over so many are laid out straight.
+/// Number of unknowns of a free body, of which heaps are made: loops of this length are unrolled.
 pub(crate) const BODY_DOFS: usize = 6;
-/// A pivot that is not larger is none.
-pub(super) const LEAST_PIVOT: f64 = 1e-300;
-/// The block of two loose bodies.
+/// Absolute value below which a pivot counts as zero.
+pub(super) const MIN_PIVOT: f64 = 1e-300;
+/// The block of two free bodies.
 type FreeBodyBlock = [[f64; BODY_DOFS]; BODY_DOFS];
 
-/// Factorises a square matrix in place, with exchange of rows for the largest pivot: the lower factor, whose diagonal
-/// is one, and the upper one with the reciprocals of its diagonal. `pivots` takes which rows changed places. False if
-/// the matrix is singular.
+/// Factorises a square matrix in place, with exchange of rows for the largest pivot. The lower factor has the diagonal
+/// one; the upper one has the reciprocals of its diagonal. `pivots` receives the exchanged rows. Returns false if the
+/// matrix is singular.
 pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -> bool {
     pivots.clear();
-    if let Some(matrix) = loose_mut(matrix, n) {
-        return factorise_loose(matrix, pivots);
+    if let Some(matrix) = free_block_mut(matrix, n) {
+        return factorise_free(matrix, pivots);
     }
     for c in 0..n {
         let rest = &mut matrix[c * n..];
@@ -23,7 +23,7 @@ pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -
                 (pivot, largest) = (r, row[c].abs());
             }
         }
-        if !(largest > LEAST_PIVOT) {
+        if !(largest > MIN_PIVOT) {
             return false;
         }
         pivots.push(c + pivot);
@@ -44,7 +44,7 @@ pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -
     true
 }
 
-fn factorise_loose(matrix: &mut FreeBodyBlock, pivots: &mut Vec<usize>) -> bool {
+fn factorise_free(matrix: &mut FreeBodyBlock, pivots: &mut Vec<usize>) -> bool {
     eliminate_column::<0>(matrix, pivots)
         && eliminate_column::<1>(matrix, pivots)
         && eliminate_column::<2>(matrix, pivots)
@@ -53,8 +53,8 @@ fn factorise_loose(matrix: &mut FreeBodyBlock, pivots: &mut Vec<usize>) -> bool 
         && eliminate_column::<5>(matrix, pivots)
 }
 
-/// One column, whose number the compiler knows: what it writes alone and what it reads in pairs then are not the same
-/// entries.
+/// Eliminates one column. Its number is a constant, so that the compiler keeps entries written singly apart from those
+/// read in pairs.
 #[inline(always)]
 fn eliminate_column<const C: usize>(matrix: &mut FreeBodyBlock, pivots: &mut Vec<usize>) -> bool {
     let mut pivot = C;
@@ -63,7 +63,7 @@ fn eliminate_column<const C: usize>(matrix: &mut FreeBodyBlock, pivots: &mut Vec
             pivot = r;
         }
     }
-    if !(matrix[pivot][C].abs() > LEAST_PIVOT) {
+    if !(matrix[pivot][C].abs() > MIN_PIVOT) {
         return false;
     }
     pivots.push(pivot);
@@ -79,12 +79,12 @@ fn eliminate_column<const C: usize>(matrix: &mut FreeBodyBlock, pivots: &mut Vec
     true
 }
 
-/// Solves for one column by a factorised matrix.
+/// Solves for one column with a factorised matrix.
 pub(super) fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64]) {
     let n = pivots.len();
     pivots.iter().enumerate().for_each(|(row, &pivot)| x.swap(row, pivot));
-    if let (Some(factors), Some(x)) = (loose(factors, n), x.first_chunk_mut::<BODY_DOFS>()) {
-        return solve_loose(factors, x);
+    if let (Some(factors), Some(x)) = (free_block(factors, n), x.first_chunk_mut::<BODY_DOFS>()) {
+        return solve_free(factors, x);
     }
     for (r, row) in factors.chunks_exact(n).enumerate() {
         x[r] -= dot(&row[..r], x);
@@ -94,7 +94,7 @@ pub(super) fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64])
     }
 }
 
-fn solve_loose(factors: &FreeBodyBlock, x: &mut [f64; BODY_DOFS]) {
+fn solve_free(factors: &FreeBodyBlock, x: &mut [f64; BODY_DOFS]) {
     for r in 1..BODY_DOFS {
         x[r] -= dot(&factors[r][..r], &x[..]);
     }
@@ -103,11 +103,10 @@ fn solve_loose(factors: &FreeBodyBlock, x: &mut [f64; BODY_DOFS]) {
     }
 }
 
-/// Subtracts the product of a block of so many rows and columns and the column that stands at `from` from what stands
-/// at `to`.
+/// Subtracts the product of a block with `[rows, columns]` and the column at `from` from the column at `to`.
 pub(super) fn subtract_times(x: &mut [f64], to: usize, block: &[f64], from: usize, [rows, columns]: [usize; 2]) {
     if rows == BODY_DOFS
-        && let (Some(block), Some(&by)) = (loose(block, columns), x[from..].first_chunk::<BODY_DOFS>())
+        && let (Some(block), Some(&by)) = (free_block(block, columns), x[from..].first_chunk::<BODY_DOFS>())
         && let Some(target) = x[to..].first_chunk_mut::<BODY_DOFS>()
     {
         return (0..BODY_DOFS).for_each(|r| target[r] -= dot(&block[r], &by));
@@ -117,20 +116,20 @@ pub(super) fn subtract_times(x: &mut [f64], to: usize, block: &[f64], from: usiz
     }
 }
 
-/// The sum of the products of two lists, as far as both go.
+/// Scalar product of two lists, up to the length of the shorter one.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Solves for the columns of a block of so many rows and columns by a factorised matrix.
+/// Solves for the columns of an n by m block with a factorised matrix.
 pub(super) fn substitute(factors: &[f64], pivots: &[usize], block: &mut [f64], [n, m]: [usize; 2]) {
     for (row, &pivot) in pivots.iter().enumerate().filter(|(row, pivot)| row != *pivot) {
         (0..m).for_each(|c| block.swap(row * m + c, pivot * m + c));
     }
-    if let (BODY_DOFS, Some(block)) = (n, loose_mut(block, m))
-        && let Some(factors) = loose(factors, n)
+    if let (BODY_DOFS, Some(block)) = (n, free_block_mut(block, m))
+        && let Some(factors) = free_block(factors, n)
     {
-        return substitute_loose(factors, block);
+        return substitute_free(factors, block);
     }
     for r in 1..n {
         let (above, own) = block.split_at_mut(r * m);
@@ -149,7 +148,7 @@ pub(super) fn substitute(factors: &[f64], pivots: &[usize], block: &mut [f64], [
     }
 }
 
-fn substitute_loose(factors: &FreeBodyBlock, block: &mut FreeBodyBlock) {
+fn substitute_free(factors: &FreeBodyBlock, block: &mut FreeBodyBlock) {
     for r in 1..BODY_DOFS {
         let mut row = block[r];
         for k in 0..r {
@@ -166,11 +165,11 @@ fn substitute_loose(factors: &FreeBodyBlock, block: &mut FreeBodyBlock) {
     }
 }
 
-/// Subtracts the product of two blocks from a third: so many rows, summands and columns.
+/// Subtracts the product of two blocks from a third: `[rows, inner, columns]`.
 pub(super) fn subtract_product(target: &mut [f64], left: &[f64], right: &[f64], [rows, inner, columns]: [usize; 3]) {
     if rows == BODY_DOFS
-        && let (Some(left), Some(right)) = (loose(left, inner), loose(right, columns))
-        && let Some(target) = loose_mut(target, columns)
+        && let (Some(left), Some(right)) = (free_block(left, inner), free_block(right, columns))
+        && let Some(target) = free_block_mut(target, columns)
     {
         for (target, left) in target.iter_mut().zip(left) {
             let mut row = *target;
@@ -188,11 +187,11 @@ pub(super) fn subtract_product(target: &mut [f64], left: &[f64], right: &[f64], 
     }
 }
 
-/// A block as that of two loose bodies, if its rows are as long.
-fn loose(block: &[f64], columns: usize) -> Option<&FreeBodyBlock> {
+/// A block as one of two free bodies, if its rows have that length.
+fn free_block(block: &[f64], columns: usize) -> Option<&FreeBodyBlock> {
     block.as_chunks().0.first_chunk().filter(|_| columns == BODY_DOFS)
 }
 
-fn loose_mut(block: &mut [f64], columns: usize) -> Option<&mut FreeBodyBlock> {
+fn free_block_mut(block: &mut [f64], columns: usize) -> Option<&mut FreeBodyBlock> {
     block.as_chunks_mut().0.first_chunk_mut().filter(|_| columns == BODY_DOFS)
 }

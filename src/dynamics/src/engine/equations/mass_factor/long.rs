@@ -5,10 +5,10 @@
 //! Rodriguez, Jain and Kreutz-Delgado 1991), from the leaves to the root:
 //!
 //! ```text
-//! U_i = I_i s_i, d_i = s_i · U_i + (rotor and damping), g_i = U_i / d_i
+//! U_i = I_i s_i,   d_i = s_i · U_i + (rotor and damping),   g_i = U_i / d_i
 //! I_parent += I_i - U_i g_iᵀ
-//! u = L⁻ᵀ x: u_i = x_i - s_i · p_i, p_parent += p_i + g_i u_i from the leaves to the root
-//! a = L⁻¹ w: a_i = w_i - g_i · A_parent, A_i = A_parent + s_i a_i from the root to the leaves
+//! u = L⁻ᵀ x:  u_i = x_i - s_i · p_i,   p_parent += p_i + g_i u_i      from the leaves to the root
+//! a = L⁻¹ w:  a_i = w_i - g_i · A_parent,   A_i = A_parent + s_i a_i   from the root to the leaves
 //! ```
 //!
 //! Inertias and axes are about the joint's own origin, in world axes: far from the common point of the tree, the

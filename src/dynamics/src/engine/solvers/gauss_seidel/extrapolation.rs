@@ -6,10 +6,10 @@
 
 use crate::engine::solvers::problem::Problem;
 
-/// Two quotients belong to one series if they differ by less than this fraction of one minus the quotient. The rest of
-/// the series is then known to the same accuracy.
+/// Largest difference between two quotients of one series, as a fraction of one minus the quotient. The rest of the
+/// series is then known to the same accuracy.
 const QUOTIENT_TOLERANCE: f64 = 0.1;
-/// Largest quotient that is extrapolated. Closer to 1 the sum is unknown.
+/// Largest quotient that is extrapolated. Closer to 1, the sum is too uncertain.
 const MAX_QUOTIENT: f64 = 0.9999;
 
 /// Impulses and sums before the last sweep.
@@ -49,9 +49,9 @@ mod tests {
     use super::*;
     use crate::engine::solvers::problem::Law;
 
-    /// Two rows of 1 kg, held, along directions at an angle whose cosine is 0.9: sweeps leave 0.81 of what is lacking.
-    /// After three of them the sum of the series is the solution, but for rounding; of changes that are no series
-    /// nothing is added up.
+    /// Two held rows of 1 kg along directions at an angle whose cosine is 0.9: a sweep leaves 0.81 of the error. After
+    /// three sweeps the sum of the series is the solution, up to rounding. Changes that form no series are not
+    /// extrapolated.
     #[test]
     fn the_sum_of_a_series_is_the_solution() {
         let cosine = 0.9f64;

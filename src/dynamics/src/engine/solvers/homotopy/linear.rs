@@ -9,15 +9,15 @@
 //! and one more equation leads along the tangent of the curve. The first gives x in terms of dw, y and, for a disc, of
 //! its normal row, which comes before it. What remains are as many equations as the bodies have unknowns, and one: far
 //! fewer than rows where contacts are many. Where a contact sticks, by_v is no more than the shift of its diagonal, so
-//! that dw is found to some six digits; the next correction brings the rest.
+//! that dw is accurate to some six digits; the next correction brings the rest.
 
 use nalgebra::{Matrix3, Matrix3x6};
 
 use super::smooth::{Equations, Part, Slope};
 use crate::engine::{algebra::elimination::eliminate, solvers::problem::Problem};
 
-/// How the v of a block follows: constant - by_u Yᵀ dw - by_nu y, and for a disc - by_normal times what Yᵀ dw takes
-/// from its normal row.
+/// Response of a block: v = constant - by_u Yᵀ dw - by_nu y, and for a disc also - by_normal x_n, with the change x_n
+/// of v of its normal row by Yᵀ dw.
 #[derive(Debug, Clone, Copy, Default)]
 struct Response {
     constant: [f64; 3],
@@ -30,23 +30,24 @@ struct Response {
 #[derive(Debug, Default)]
 pub(super) struct Linear {
     responses: Vec<Response>,
-    /// Of one block, the columns that move it, and how much less v it has for each.
+    /// For one block, the columns that move it, and the decrease of its v with each.
     falls: Vec<(usize, [f64; 3])>,
-    /// Over (dw, y), with the right side as the last column.
+    /// Matrix over (dw, y), with the right-hand side as the last column.
     system: Vec<f64>,
     dw: Vec<f64>,
 }
 
 impl Linear {
-    /// What a solution costs, in multiplications.
+    /// Cost of a solution, in multiplications.
     pub(super) fn cost(problem: &Problem) -> f64 {
         let unknowns = (problem.w.len() + 1) as f64;
         let block = |length: usize| (length * (3 * length + 30) + 300) as f64;
         unknowns * unknowns * (unknowns / 3.0 + 1.0) + problem.blocks.iter().map(|b| block(b.length)).sum::<f64>()
     }
 
-    /// Solves for the change (x, y) that changes the value of the equations by `right`, and leads `along` the tangent
-    /// where x is in terms of `scale`, as it is in the solution. `None` if there is none.
+    /// Solves for the change (x, y) that changes the value of the equations by `right`, and advances by `along` in the
+    /// direction of the tangent. x is in units of `scale`, in the tangent and in the solution. `None` if there is no
+    /// solution.
     pub(super) fn solve(
         &mut self,
         problem: &Problem,
@@ -58,7 +59,7 @@ impl Linear {
     ) -> Option<()> {
         let (unknowns, count) = (problem.w.len(), equations.count);
         let width = unknowns + 2;
-        self.respond(equations, right)?;
+        self.find_responses(equations, right)?;
         self.system.clear();
         self.system.resize((unknowns + 1) * width, 0.0);
         (0..unknowns).for_each(|k| self.system[k * (width + 1)] = 1.0);
@@ -85,15 +86,15 @@ impl Linear {
         }
         self.dw.clear();
         self.dw.extend((0..unknowns).map(|row| self.system[row * width + unknowns + 1]));
-        self.write(problem, equations, self.system[unknowns * width + unknowns + 1], scale, solution);
+        self.write_solution(problem, equations, self.system[unknowns * width + unknowns + 1], scale, solution);
         Some(())
     }
 
     /// Solves the equations of each block for its own v. `None` if they have no solution.
-    fn respond(&mut self, equations: &Equations, right: &[f64]) -> Option<()> {
+    fn find_responses(&mut self, equations: &Equations, right: &[f64]) -> Option<()> {
         self.responses.clear();
         for part in &equations.parts {
-            let mut response = Response::of(part, right)?;
+            let mut response = Response::from_part(part, right)?;
             if let Some(normal) = part.normal().filter(|_| response.by_normal != [0.0; 3]) {
                 let of = &self.responses[normal];
                 for c in 0..3 {
@@ -107,7 +108,7 @@ impl Linear {
     }
 
     /// Writes (x, y), y being the change of ln nu.
-    fn write(&self, problem: &Problem, equations: &Equations, y: f64, scale: f64, solution: &mut Vec<f64>) {
+    fn write_solution(&self, problem: &Problem, equations: &Equations, y: f64, scale: f64, solution: &mut Vec<f64>) {
         solution.clear();
         for (part, response) in equations.parts.iter().zip(&self.responses) {
             let du = problem.velocity_from(&problem.blocks[part.block], &self.dw);
@@ -126,8 +127,8 @@ impl Linear {
 }
 
 impl Response {
-    /// How the v of a block follows if that of a normal row stays.
-    fn of(part: &Part, right: &[f64]) -> Option<Self> {
+    /// Response of a block's v if v of its normal row stays unchanged.
+    fn from_part(part: &Part, right: &[f64]) -> Option<Self> {
         let Slope { by_v, by_u, by_nu, by_normal } = &part.slope;
         let rows = 0..part.count;
         let matrix = Matrix3::from_fn(|r, c| if rows.contains(&r) { by_v[r][c] } else { f64::from(r == c) });
@@ -144,7 +145,7 @@ impl Response {
         Some(Self { constant: column(0), by_nu: column(1), by_normal: column(2), by_u })
     }
 
-    /// Finds how much less v the block has for each unknown, its own first and then those of a disc's normal row.
+    /// Finds the decrease of the block's v with each unknown, its own first and then those of a disc's normal row.
     fn find_falls(
         &self,
         problem: &Problem,

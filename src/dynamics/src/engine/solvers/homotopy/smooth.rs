@@ -16,38 +16,38 @@
 
 use crate::engine::solvers::problem::{Law, Problem};
 
-/// Added to the diagonal of every row, relative: keeps impulses bounded where contacts press against each other. It
-/// changes a velocity by this part, far below the accepted residual.
-const SHIFT: f64 = 1e-10;
+/// Relative addition to the diagonal of every row, which keeps impulses bounded where contacts press against each
+/// other. It changes a velocity by this fraction, far below the accepted residual.
+const DIAGONAL_SHIFT: f64 = 1e-10;
 
-/// What the impulse of a block is projected on.
+/// Convex set on which the impulse of a block is projected.
 #[derive(Debug, Clone, Copy)]
 enum Set {
     /// The unit cone.
     Cone,
     /// An interval, in terms of velocity.
     Interval(f64, f64),
-    /// A disc: the part of the normal impulse, and radius over that.
+    /// A disc: the part of its normal impulse, and the radius over that impulse.
     Disc(usize, f64),
 }
 
-/// A block's rows, and what the equations are there.
+/// A block's rows, and the equations there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub(super) block: usize,
-    /// The first of its rows, and how many they are.
+    /// Its first row, and number of rows.
     pub(super) row: usize,
     pub(super) count: usize,
     set: Set,
     pub(super) rho: f64,
-    /// Added to the diagonal of A rho: its compliance.
+    /// Addition to the diagonal of A rho: its compliance.
     own: [f64; 3],
     bias: [f64; 3],
     pub(super) slope: Slope,
 }
 
-/// How the value of a block's equations changes: by its v, by its u with v as it is, by ln nu, and by v of the normal
-/// row of a disc.
+/// Derivatives of the value of a block's equations: with respect to its v, to its u at constant v, to ln nu, and to v
+/// of the normal row of a disc.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slope {
     pub(super) by_v: [[f64; 3]; 3],
@@ -56,23 +56,23 @@ pub(super) struct Slope {
     pub(super) by_normal: [f64; 3],
 }
 
-/// The equations.
+/// The smoothed equations of all blocks.
 #[derive(Debug, Default)]
 pub(super) struct Equations {
     pub(super) parts: Vec<Part>,
-    /// The part of each block, if anything moves it.
+    /// Part of each block; `None` if the block cannot move.
     of_block: Vec<Option<usize>>,
-    /// How many rows there are.
+    /// Number of rows.
     pub(super) count: usize,
     /// The fastest velocity without impulses, m/s.
     fastest: f64,
-    /// What the impulses add up to.
+    /// Whitened sum of the impulses.
     w: Vec<f64>,
-    /// Zero on the curve.
+    /// Value of the equations: zero on the curve.
     pub(super) value: Vec<f64>,
 }
 
-/// A smoothed projection: value, derivatives by its argument, by nu, and by the radius of a disc.
+/// A smoothed projection: value, and derivatives with respect to its argument, to nu, and to the radius of a disc.
 #[derive(Debug, Clone, Copy, Default)]
 struct Projection {
     value: [f64; 3],
@@ -82,7 +82,7 @@ struct Projection {
 }
 
 impl Equations {
-    /// Takes the equations of a problem.
+    /// Sets the equations of a problem.
     pub(super) fn set(&mut self, problem: &Problem) {
         let Self { parts, of_block, count, .. } = self;
         parts.clear();
@@ -119,8 +119,8 @@ impl Equations {
         self.fastest = parts.iter().flat_map(|part| part.bias).fold(0.0f64, |most, u| most.max(u.abs()));
     }
 
-    /// Goes from zero to about where the solution is for a nu `far` times the fastest velocity. `None` if nothing
-    /// moves.
+    /// Sets the start, zero on entry, to about the solution for a nu `far` times the fastest velocity. `None` if
+    /// nothing moves.
     pub(super) fn start(&self, far: f64, at: &mut [f64]) -> Option<()> {
         if !(self.fastest > 0.0 && self.fastest.is_finite()) {
             return None;
@@ -132,15 +132,15 @@ impl Equations {
         Some(())
     }
 
-    /// Value and slopes at (v, ln nu).
+    /// Evaluates value and slopes at (v, ln nu).
     pub(super) fn evaluate(&mut self, problem: &Problem, at: &[f64]) {
-        self.evaluate_with(problem, at, SHIFT);
+        self.evaluate_with(problem, at, DIAGONAL_SHIFT);
     }
 
     fn evaluate_with(&mut self, problem: &Problem, at: &[f64], shift: f64) {
         let nu = libm::exp(at[self.count]);
         let (own, fastest) = (shift + nu / self.fastest, self.fastest);
-        self.add_up(problem, at);
+        self.sum_impulses(problem, at);
         self.value.clear();
         for index in 0..self.parts.len() {
             let normal =
@@ -157,8 +157,8 @@ impl Equations {
         }
     }
 
-    /// What the impulses add up to.
-    fn add_up(&mut self, problem: &Problem, at: &[f64]) {
+    /// Computes the whitened sum of the impulses.
+    fn sum_impulses(&mut self, problem: &Problem, at: &[f64]) {
         self.w.clear();
         self.w.resize(problem.w.len(), 0.0);
         for part in &self.parts {
@@ -173,10 +173,10 @@ impl Equations {
 
     /// The residual of the law without any smoothing, m/s or rad/s.
     pub(super) fn residual(&mut self, problem: &Problem, at: &mut [f64]) -> f64 {
-        // So small that its square is zero, but no divisor is.
+        // Its square is zero, but no divisor is.
         at[self.count] = libm::log(1e-200);
         self.evaluate_with(problem, at, 0.0);
-        // The largest of them ignores NaN.
+        // The maximum ignores NaN.
         let finite = self.value.iter().all(|value| value.is_finite());
         if finite { self.value.iter().fold(0.0, |most, value| value.abs().max(most)) } else { f64::INFINITY }
     }
@@ -199,15 +199,15 @@ impl Equations {
 }
 
 impl Part {
-    /// The part whose normal impulse bounds that of this one, if it is a disc.
+    /// The part whose normal impulse bounds this one, if it is a disc.
     pub(super) fn normal(&self) -> Option<usize> {
         if let Set::Disc(normal, _) = self.set { Some(normal) } else { None }
     }
 
-    /// Value of the equations at its v and u, and their slope. `own` is what u grows by with v, and `by_ln_nu` what
-    /// that grows by with ln nu; `normal` is v of a disc's normal row.
+    /// Sets the slope of the equations at its v and u, and returns their value. `own` is the derivative of u with
+    /// respect to v, and `by_ln_nu` that of `own` with respect to ln nu; `normal` is v of a disc's normal row.
     fn set_slope(&mut self, v: [f64; 3], u: [f64; 3], own: [f64; 3], normal: f64, nu: f64, by_ln_nu: f64) -> [f64; 3] {
-        // The normal velocity that the cone is given has the speed of sliding added.
+        // The cone gets the normal velocity plus the speed of sliding.
         let speed = (u[1] * u[1] + u[2] * u[2] + nu * nu).sqrt();
         let (along, by_nu, lifted) = match self.set {
             Set::Cone => ([u[1] / speed, u[2] / speed], nu / speed - 1.0, speed - nu),
@@ -235,9 +235,9 @@ impl Set {
     /// The smoothed projection of x; `normal` is v of a disc's normal row.
     fn project(self, x: [f64; 3], normal: f64, nu: f64) -> Projection {
         match self {
-            Self::Cone => onto_cone(x, nu),
+            Self::Cone => project_on_cone(x, nu),
             Self::Interval(low, high) => {
-                let ((p, d, q), (r, e, s)) = (positive(x[0] - low, nu), positive(x[0] - high, nu));
+                let ((p, d, q), (r, e, s)) = (positive_part(x[0] - low, nu), positive_part(x[0] - high, nu));
                 let mut projection = Projection::default();
                 (projection.value[0], projection.by_argument[0][0], projection.by_nu[0]) = match (low, high) {
                     (f64::NEG_INFINITY, f64::INFINITY) => (x[0], 1.0, 0.0),
@@ -247,22 +247,24 @@ impl Set {
                 };
                 projection
             }
-            Self::Disc(_, share) => onto_disc(x, share * normal, nu),
+            Self::Disc(_, share) => project_on_disc(x, share * normal, nu),
         }
     }
 }
 
-/// The smoothed positive part of a number, and its derivatives by the number and by nu.
-fn positive(x: f64, nu: f64) -> (f64, f64, f64) {
+/// Smoothed positive part of a number, and its derivatives with respect to the number and to nu.
+fn positive_part(x: f64, nu: f64) -> (f64, f64, f64) {
     let root = x.hypot(2.0 * nu);
     let value = if x >= 0.0 { 0.5 * (x + root) } else { 2.0 * nu * nu / (root - x) };
     (value, value / root, 2.0 * nu / root)
 }
 
-fn onto_cone([n, x, y]: [f64; 3], nu: f64) -> Projection {
+/// Smoothed projection on the unit cone.
+fn project_on_cone([n, x, y]: [f64; 3], nu: f64) -> Projection {
     let length = x.hypot(y);
     let e = if length > 0.0 { [x / length, y / length] } else { [1.0, 0.0] };
-    let ((low, low_slope, low_nu), (high, high_slope, high_nu)) = (positive(n - length, nu), positive(n + length, nu));
+    let ((low, low_slope, low_nu), (high, high_slope, high_nu)) =
+        (positive_part(n - length, nu), positive_part(n + length, nu));
     let (mean, half) = (0.5 * (low_slope + high_slope), 0.5 * (high_slope - low_slope));
     let across = if length > 0.0 { 0.5 * (high - low) / length } else { mean };
     let rest = mean - across;
@@ -279,14 +281,14 @@ fn onto_cone([n, x, y]: [f64; 3], nu: f64) -> Projection {
     }
 }
 
-/// x r / max(r, |x|), the greater of the two being smoothed.
-fn onto_disc([x, y, _]: [f64; 3], radius: f64, nu: f64) -> Projection {
+/// Smoothed projection on a disc: x r / max(r, |x|), with the maximum smoothed.
+fn project_on_disc([x, y, _]: [f64; 3], radius: f64, nu: f64) -> Projection {
     let r = radius.max(0.0);
     let length = (x * x + y * y + nu * nu).sqrt();
-    let (over, slope, by_nu) = positive(length - r, nu);
+    let (over, slope, by_nu) = positive_part(length - r, nu);
     let greater = r + over;
     let (share, fall) = (r / greater, r / (greater * greater));
-    // The greater one grows by `slope` with the length, by the rest with the radius.
+    // The maximum grows by `slope` with the length, and by the rest with the radius.
     let by = |at: f64, along: f64, own: f64| own - at * fall * slope * along / length;
     let by_radius = if radius > 0.0 { 1.0 / greater - fall * (1.0 - slope) } else { 0.0 };
     let widened = fall * (by_nu + slope * nu / length);

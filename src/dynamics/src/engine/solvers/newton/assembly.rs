@@ -7,9 +7,9 @@ use crate::engine::{
 };
 
 impl Elimination {
-    /// Adds the derivatives of the sums over the trees of one block by the velocities of another, or of the same. The
-    /// impulse falls by `slope` with the other's velocity.
-    pub(super) fn add(
+    /// Adds the derivatives of the sums over the trees of one block with respect to the velocities of another block, or
+    /// of itself. The impulse decreases by `slope` with the other's velocity.
+    pub(super) fn add_block(
         &mut self,
         problem: &Problem,
         sides: &[TreeColumns; 2],
@@ -19,17 +19,17 @@ impl Elimination {
         for of in sides.iter().filter(|side| side.from < side.to) {
             for by in others.iter().filter(|side| side.from < side.to) {
                 let block = self.block(of.tree, by.tree);
-                add_any(&mut self.entries[block..], problem, [of, by], slope);
+                add_tree_products(&mut self.entries[block..], problem, [of, by], slope);
             }
         }
     }
 
-    /// Positions of the products of each side with each in the coefficients.
+    /// Positions of the products of both sides with both in the coefficients.
     fn places(&self, [a, b]: &[TreeColumns; 2]) -> [[usize; 2]; 2] {
         [a, b].map(|of| [a, b].map(|by| self.block(of.tree, by.tree)))
     }
 
-    /// The same for a block on free bodies only, by its own velocity.
+    /// Adds the derivatives of a block on free bodies only with respect to its own velocity.
     pub(super) fn add_free_body(
         &mut self,
         free_body: &mut FreeBodyBlock,
@@ -39,7 +39,7 @@ impl Elimination {
         let places = *free_body.places.get_or_insert_with(|| self.places(sides));
         let rows = &free_body.rows[..free_body.count];
         for (of, places) in rows.iter().zip(places) {
-            let weighted = weighted(of, slope);
+            let weighted = weighted_rows(of, slope);
             for (by, place) in rows.iter().zip(places) {
                 add_products(&mut self.entries[place..], &weighted, by);
             }
@@ -60,7 +60,7 @@ pub(super) struct FreeBodyBlock {
 }
 
 impl FreeBodyBlock {
-    /// Empty if one of the sides is another tree.
+    /// Columns of a block; empty if one of its sides is a tree other than a free body.
     pub(super) fn new(sides: &[TreeColumns; 2], problem: &Problem) -> Self {
         let mut free_body = Self::default();
         for side in sides.iter().filter(|side| side.from < side.to) {
@@ -85,7 +85,7 @@ impl FreeBodyBlock {
     }
 }
 
-/// Adds the products of the columns of two free bodies, the first of them weighted.
+/// Adds the products of the columns of two free bodies, the first of which are weighted.
 fn add_products(entries: &mut [f64], of: &Rows, by: &Rows) {
     for (i, row) in entries[..BODY_DOFS * BODY_DOFS].chunks_exact_mut(BODY_DOFS).enumerate() {
         for k in 0..BODY_DOFS {
@@ -95,7 +95,7 @@ fn add_products(entries: &mut [f64], of: &Rows, by: &Rows) {
 }
 
 /// The columns of a free body, weighted by the slope.
-fn weighted(rows: &Rows, slope: &[[f64; 3]; 3]) -> Rows {
+fn weighted_rows(rows: &Rows, slope: &[[f64; 3]; 3]) -> Rows {
     let mut weighted = Rows::default();
     for c in 0..3 {
         for k in 0..BODY_DOFS {
@@ -105,8 +105,8 @@ fn weighted(rows: &Rows, slope: &[[f64; 3]; 3]) -> Rows {
     weighted
 }
 
-/// The same for any trees.
-fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&TreeColumns; 2], slope: &[[f64; 3]; 3]) {
+/// Adds the weighted products of the columns of any two trees.
+fn add_tree_products(entries: &mut [f64], problem: &Problem, [of, by]: [&TreeColumns; 2], slope: &[[f64; 3]; 3]) {
     let columns = |side: &TreeColumns| {
         let TreeColumns { from, to, .. } = *side;
         problem.columns[from..to].iter().zip(&problem.index[from..to])
@@ -123,14 +123,14 @@ fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&TreeColumns; 2], 
     }
 }
 
-/// Position of an unknown among those of its tree in the order of elimination. The last of a linkage come first:
-/// different branches are coupled only through what carries both, so eliminating outermost first fills in little, and
-/// its zeros are skipped.
+/// Position of an unknown among those of its tree in the order of elimination. The last unknowns of a linkage come
+/// first: different branches are coupled only through the links that carry both, so eliminating outermost first fills
+/// in little, and its zeros are skipped.
 fn place(index: usize, [first, end]: [usize; 2]) -> usize {
     if end - first == BODY_DOFS { index - first } else { end - 1 - index }
 }
 
-/// Brings the unknowns of all trees, which start at `starts`, to the order of elimination, or back.
+/// Reorders the unknowns of all trees, which start at `starts`, to the order of elimination, or back.
 pub(super) fn reorder(x: &mut [f64], starts: &[usize]) {
     for ends in starts.windows(2).filter(|ends| ends[1] - ends[0] != BODY_DOFS) {
         x[ends[0]..ends[1]].reverse();

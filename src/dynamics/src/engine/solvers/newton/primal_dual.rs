@@ -1,6 +1,6 @@
-//! A primal-dual active-set Newton method: impulses and velocities are solved for together, from where the sweeps
-//! ended. Where it converges, five to ten iterations do what proximal steps need thirty for. Nothing guarantees
-//! convergence, so it is given up where it does not.
+//! A primal-dual active-set Newton method: impulses and velocities are solved for together, from the result of the
+//! sweeps. If it converges, five to ten iterations replace thirty of the proximal steps. Convergence is not guaranteed,
+//! so it is abandoned otherwise.
 //!
 //! Each block's mode follows from its impulse and velocity together, as in a local solve: z = l - v / a, with v = u + R
 //! l and the block's own a, lies in the cone or not (Alart and Curnier 1991). A mode is a linear law. Open: l = 0.
@@ -8,14 +8,13 @@
 //! Stadler and Wohlmuth 2008).
 //!
 //! A small resistance r to the change of an impulse in an iteration makes the law solvable where contacts are
-//! redundant. It is such a fraction of the diagonal of A as the residual is of the largest velocity caused by an
-//! impulse. Far from the solution, undetermined impulses stay where they are; near it, Newton's method has its full
-//! speed.
+//! redundant. As a fraction of the diagonal of A, it is the residual divided by the largest velocity caused by an
+//! impulse. Far from the solution, undetermined impulses stay unchanged; near it, Newton's method has its full speed.
 //!
 //! **Contacts that contradict each other.** Rigid wheels whose axles are parallel up to 1e-9 rad, or four corners of a
-//! face that has turned by as much, cannot all stick. The motion by which they miss that cannot be resisted: iterations
-//! leave it as it is, and only add impulses across it until something slides. If it is slower than [`STICKING_SPEED`],
-//! it counts as rest.
+//! face that has turned by as much, cannot all stick. The remaining motion cannot be resisted: iterations leave it
+//! unchanged, and only add impulses across it until something slides. If it is slower than [`STICKING_SPEED`], it
+//! counts as rest.
 
 use super::{BlockIterate, Newton, on_disc};
 use crate::engine::solvers::{
@@ -24,24 +23,25 @@ use crate::engine::solvers::{
     solver_tolerance::SolverTolerance,
 };
 
-/// The resistance r as a fraction of the diagonal of A: most, least, and least where iterations gain nothing. A smaller
-/// one lets rounding in, a larger one slows the end.
+/// Resistance r as a fraction of the diagonal of A: maximum, minimum, and minimum after iterations without progress.
+/// Smaller values let rounding in; larger ones slow the end.
 const MAX_RESISTANCE: f64 = 1e-2;
 const MIN_RESISTANCE: f64 = 1e-6;
 const MIN_RESISTANCE_STALLED: f64 = 1e-8;
-/// Ratio of successive residuals of an iteration that gains little, and of one that gains nothing. The motions that
-/// remain are resisted by less than 1e-8 of the diagonal of A, as by stiff motors between two contacts.
+/// Ratio of successive residuals of an iteration with little progress, and of one without any. The remaining motions
+/// are resisted by less than 1e-8 of the diagonal of A, as by stiff motors between two contacts.
 const SLOW_CONTRACTION: f64 = 0.5;
 const STALLED_CONTRACTION: f64 = 0.99;
 /// Largest number of iterations, and of those that do not halve the best residual: the residual grows a few times on
 /// the way to the solution.
 const MAX_ITERATIONS: usize = 25;
-const MAX_LAPSES: usize = 8;
+const MAX_SLOW_ITERATIONS: usize = 8;
 /// Largest number of sweeps after an iteration near the solution of a heap in motion. Only few contacts are then
 /// unsolved, iterations move them between modes, and a sweep costs a tenth of an iteration.
 const FINAL_SWEEPS: usize = 4;
 
-/// Radius of a disc now, at unchanged velocity, and how it falls with the velocity of its normal row.
+/// Radius of a disc now, its radius with the linear law at unchanged velocity, and its decrease with the velocity of
+/// its normal row.
 #[derive(Debug, Clone, Copy, Default)]
 struct DiscRadius {
     now: f64,
@@ -70,9 +70,9 @@ impl BestIterate {
 }
 
 impl Newton {
-    /// Solves a problem from its present impulses. An iterate that comes near and then no nearer is accepted: at rest
-    /// below motion, in a heap in motion below what shows. False if it does not converge or `work` runs out; the best
-    /// iterate is then kept.
+    /// Solves a problem from its present impulses. An iterate that comes near the solution and then makes no progress
+    /// is accepted: at rest below motion, in a heap in motion below what is visible. Returns false if it does not
+    /// converge or `work` runs out; the best iterate is then kept.
     pub(super) fn solve_primal_dual(
         &mut self,
         problem: &mut Problem,
@@ -87,14 +87,14 @@ impl Newton {
         self.best.residual < tolerances.newton_fallback
     }
 
-    /// Whether the iterations converge. The best iterate is recorded.
+    /// Iterates. Returns true on convergence. The best iterate is recorded.
     fn iterate_primal_dual(&mut self, problem: &mut Problem, to: &SolverTolerance, work: &mut f64) -> bool {
         self.load_impulses(problem);
         let made = |(point, block): (&BlockIterate, &Block)| point.centre[0].abs() * block.cone.a[0];
         let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
         self.best.scale = scale;
         self.best.record(f64::INFINITY, &self.points, &self.w);
-        let (mut least, mut slow, mut lapses) = (MIN_RESISTANCE, 0, 0);
+        let (mut least, mut slow, mut slow_iterations) = (MIN_RESISTANCE, 0, 0);
         self.set_resistance(problem, MAX_RESISTANCE);
         let (mut residual, mut last) = (self.linearise(problem), f64::INFINITY);
         for _ in 0..=MAX_ITERATIONS {
@@ -106,12 +106,12 @@ impl Newton {
             if slow > 1 {
                 least = (0.1 * least).max(MIN_RESISTANCE_STALLED);
             }
-            lapses += usize::from(!(residual < 0.5 * self.best.residual));
+            slow_iterations += usize::from(!(residual < 0.5 * self.best.residual));
             if residual < self.best.residual {
                 self.best.record(residual, &self.points, &self.w);
             }
             last = residual;
-            if lapses > MAX_LAPSES || self.cost > *work {
+            if slow_iterations > MAX_SLOW_ITERATIONS || self.cost > *work {
                 return false;
             }
             *work -= self.cost;
@@ -133,7 +133,8 @@ impl Newton {
         false
     }
 
-    /// Whether sweeps from the present impulses solve the problem. The impulses are then those after the sweeps.
+    /// Sweeps from the present impulses. Returns true if that solves the problem; the impulses are then those after the
+    /// sweeps.
     fn is_solved_by_sweeps(&mut self, problem: &mut Problem, tolerance: f64, work: &mut f64) -> bool {
         self.write_back(problem);
         let solves = |_| {
@@ -203,8 +204,8 @@ impl Newton {
 }
 
 impl BlockIterate {
-    /// Finds the linear law of its mode: the impulse at the present velocity, and how it falls with that. Returns the
-    /// violation of the law by the present impulse, m/s.
+    /// Finds the linear law of its mode: the impulse at the present velocity, and its decrease with the velocity.
+    /// Returns the violation of the law by the present impulse, m/s.
     fn linearise(&mut self, block: &Block, radius: DiscRadius) -> f64 {
         (self.l, self.slope, self.by_normal) = ([0.0; 3], [[0.0; 3]; 3], [0.0; 3]);
         if !(self.inverse_stiffness[0] > 0.0) {
@@ -217,7 +218,7 @@ impl BlockIterate {
                 let z = l[0] - v[0] / a[0];
                 let next = z.clamp(low, high);
                 if z == next {
-                    self.hold(0)
+                    self.hold_row(0)
                 } else {
                     self.l[0] = next
                 }
@@ -228,7 +229,7 @@ impl BlockIterate {
                 if z <= 0.0 {
                     return l[0].abs().max(l[1].abs()).max(l[2].abs()) * a[0];
                 }
-                self.hold(0);
+                self.hold_row(0);
                 if !block.cone.friction {
                     return v[0].abs();
                 }
@@ -247,13 +248,13 @@ impl BlockIterate {
     }
 
     /// Holds a row: v + r (l - l_k) = 0.
-    fn hold(&mut self, row: usize) {
+    fn hold_row(&mut self, row: usize) {
         self.l[row] = (self.resistance[row] * self.centre[row] - self.u[row]) * self.inverse_stiffness[row];
         self.slope[row][row] = self.inverse_stiffness[row];
     }
 
     /// Finds the linear law of two rows within a disc; `v` is their velocity and `own` their diagonal of A. Returns the
-    /// violation, m/s, and how the impulse falls with the velocity of the disc's normal row.
+    /// violation, m/s, and the decrease of the impulse with the velocity of the disc's normal row.
     fn bound_by_disc(&mut self, [i, k]: [usize; 2], v: [f64; 2], own: f64, radius: DiscRadius) -> (f64, [f64; 2]) {
         let l = [self.centre[i], self.centre[k]];
         let z = [l[0] - v[0] / own, l[1] - v[1] / own];
@@ -261,8 +262,8 @@ impl BlockIterate {
         let next = on_disc(z, now);
         let violation = (l[0] - next[0]).abs().max((l[1] - next[1]).abs()) * own;
         if length <= now {
-            self.hold(i);
-            self.hold(k);
+            self.hold_row(i);
+            self.hold_row(k);
             return (violation, [0.0; 2]);
         }
         // The impulse across d follows the turn of d: l_e = (z_e of the new l and v) now / |z|, solved for l_e.
@@ -283,9 +284,9 @@ impl BlockIterate {
 mod tests {
     use super::*;
 
-    /// A body of 1 kg that two rows hold which contradict each other by 6e-9 m/s: less than what counts as motion, so
-    /// that is rest, and the load stays shared about as it was. By 6e-7 m/s they do not come to rest, and one pulls
-    /// against the other.
+    /// A body of 1 kg is held by two rows that contradict each other by 6e-9 m/s. That is less than what counts as
+    /// motion, so it is rest, and the load stays shared about as it was. Rows that differ by 6e-7 m/s do not come to
+    /// rest, and one pulls against the other.
     #[test]
     fn what_contradicts_itself_by_less_than_motion_is_left_at_rest() {
         for (apart, rests) in [(6e-9, true), (6e-7, false)] {
