@@ -1,15 +1,15 @@
-//! Dynamics of robot mechanisms behind one trait: [`build`] makes an [`Engine`] from a [`Mechanism`], and
+//! Simulation of robot mechanisms behind one trait: [`build`] makes an [`Engine`] from a [`Mechanism`], and
 //! [`Engine::step`] advances it.
 //!
-//! There are two engines ([`EngineKind`]): articulated dynamics of our own, with robots in reduced coordinates and
-//! exact Coulomb friction, and, with the feature `rapier`, [rapier](https://rapier.rs). The equations of the first
-//! stand in `src/engine/mod.rs`, its symbols and sources in `src/engine/NOTATION.md`. Callers need not know which
-//! engine they have, and no engine knows of devices, file formats, clocks or sockets. Frames: world axes, right-handed,
-//! y up. Units: SI, radians.
+//! Two engines exist ([`EngineKind`]): SimPartner's articulated dynamics, with robots in reduced coordinates and exact
+//! Coulomb friction, and, with the feature `rapier`, [rapier](https://rapier.rs). The equations of the first are in
+//! `src/engine/mod.rs`, its symbols and sources in `src/engine/NOTATION.md`. Callers need not distinguish the engines,
+//! and no engine depends on devices, file formats, clocks or sockets. Frames: world axes, right-handed, y up. Units:
+//! SI, radians.
 //!
 //! # Example
 //!
-//! A ball of 2 kg falls for a second onto a plane, and lies there with its weight.
+//! A ball of 2 kg falls onto a plane. After 1 s it rests there, and the contact force equals its weight.
 //!
 //! ```
 //! use bevy_math::DVec3;
@@ -69,10 +69,10 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
 use thiserror::Error;
 
-/// Builds the engine that `settings` asks for, at step 0 of the world.
+/// Builds the engine selected by `settings`, at step 0 of the world.
 ///
 /// # Errors
-/// When the engine cannot represent something in the world; the message names it and its place in the file.
+/// If the engine cannot represent an element of the world. The message names the element and its place in the file.
 pub fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> Result<Box<dyn Engine>, BuildError> {
     match settings.engine {
         EngineKind::Dynamics => Ok(Box::new(engine::Dynamics::build(mechanism, timestep, settings)?)),
@@ -88,15 +88,15 @@ pub fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> 
     }
 }
 
-/// An engine that has a world.
+/// A simulated world.
 ///
-/// All reading methods answer for the state after the last [`step`](Engine::step), or for the world as built. Contact
+/// All reading methods return the state after the last [`step`](Engine::step), or that of the world as built. Contact
 /// wrenches and motor efforts are those of the last step, zero before the first.
 pub trait Engine: Send {
-    /// Name, version and features, for the log: a run can only be repeated with the same.
+    /// Name, version and features, for the log: only the same ones repeat a run bit for bit.
     fn identity(&self) -> EngineIdentity;
 
-    /// Advances the world by one timestep. [`notices`](Engine::notices) says what was out of the ordinary in it.
+    /// Advances the world by one timestep. [`notices`](Engine::notices) lists its exceptional events.
     fn step(&mut self);
 
     /// Pose, twist and contact wrench of a body.
@@ -105,134 +105,134 @@ pub trait Engine: Send {
     /// Anchor, coordinates and efforts of a joint.
     fn joint(&self, joint: JointId) -> JointState;
 
-    /// Sets the motor of one coordinate (0 to 2) of a joint. It stays until it is set again. A locked one ignores it.
-    /// No number of a command, here and below, counts as larger than 1e15, and no surface moves faster than 1e5 m/s.
+    /// Sets the motor of one coordinate (0 to 2) of a joint, until it is set again. A locked coordinate ignores it.
+    /// Here and below, numbers of commands are limited to 1e15, and speeds of surfaces to 1e5 m/s.
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor);
 
-    /// Whether a motor can drive a coordinate (0 to 2) of a joint that moves in it.
+    /// Whether a motor can drive this free coordinate (0 to 2) of a joint.
     fn can_drive(&self, _joint: JointId, _axis: usize) -> bool {
         true
     }
 
-    /// Moves the surface of a body at this velocity, in the body's axes, until it is set again. False if the engine has
-    /// no such surfaces.
+    /// Sets the velocity of a body's surface, m/s in the body's axes, until it is set again. False if the engine has no
+    /// moving surfaces.
     fn set_surface_velocity(&mut self, _body: BodyId, _velocity: DVec3) -> bool {
         false
     }
 
-    /// Pushes a body during the next step: a force at a point of it, which is given in its own frame, and a torque;
-    /// world axes. Several pushes add up. What nothing moves ignores them.
+    /// Applies an external wrench to a body during the next step: a force at `point`, which is given in the body's
+    /// frame, and a torque; both in world axes. Several wrenches add up. Fixed bodies ignore them.
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench);
 
-    /// Why [`place`](Engine::place) cannot put this body elsewhere, if it cannot.
+    /// Why [`place`](Engine::place) cannot move this body; `None` if it can.
     fn obstacle_to_placing(&self, _body: BodyId) -> Option<&'static str> {
         Some("this engine moves bodies by forces alone; use physics.engine = \"dynamics\"")
     }
 
-    /// Puts a body elsewhere between two steps: `world_from_body`, velocity of its centre of mass in m/s and angular
-    /// velocity in rad/s, world axes. All that joints tie to it comes along as one rigid piece; joint coordinates and
-    /// their rates stay as they are. It is no motion: nothing in between is touched, no energy counts as gained, and
-    /// contacts and all that the last step left to start the next from are forgotten. Ignored where there is an
+    /// Sets the pose of a body between two steps: `world_from_body`, velocity of its centre of mass in m/s and angular
+    /// velocity in rad/s, world axes. All bodies connected to it by joints move with it as one rigid body; joint
+    /// coordinates and their rates do not change. The move is not a motion: it touches nothing on its way and gains no
+    /// energy. Contacts and all starting values from the last step are discarded. Ignored where there is an
     /// [obstacle](Engine::obstacle_to_placing).
     fn place(&mut self, _body: BodyId, _pose: &Pose, _linear_velocity: DVec3, _angular_velocity: DVec3) {}
 
-    /// What rays meet in the present state. It stays as it is whatever the engine does next, so rays can be cast at it
-    /// beside the steps.
+    /// The shapes of the present state, for rays. The scene does not change with later steps, so rays can be cast in
+    /// parallel with the steps.
     fn ray_scene(&self) -> Arc<RayScene>;
 
-    /// The distance in metres from the ray's origin to the first thing in its way, if there is one within its range.
+    /// The distance from the ray's origin to the nearest surface, m; `None` if there is none within the range.
     fn cast_ray(&self, ray: &Ray) -> Option<f64> {
         self.ray_scene().cast(ray)
     }
 
-    /// Where bodies touched in the last step, in an order that repeats.
+    /// The contact points of the last step, in a reproducible order.
     fn contacts(&self) -> &[ContactPoint];
 
-    /// What soil does to a body that rolls on it as a cylinder; `None` for one that does not.
+    /// The soil's effect on a body that rolls on it as a cylinder; `None` for any other body.
     fn soil(&self, _body: BodyId) -> Option<SoilReading> {
         None
     }
 
-    /// Where a ground of the world, by its number in the mechanism, is soil that was pressed; empty on firm ground, and
-    /// from an engine that has no soil.
+    /// The pressed cells of a soil ground, which is given by its index in the mechanism. Empty on firm ground, and from
+    /// an engine without soil.
     fn ruts(&self, _ground: usize) -> Vec<Rut> {
         Vec::new()
     }
 
-    /// Adds the tiles of ruts that have become deeper since they were last taken, on all grounds, as many as `into` has
-    /// room for without growing; the first time all there are. What is taken is no part of the state, and nothing is
-    /// remembered for it before it is asked for.
+    /// Appends the rut tiles that have become deeper since the last call, on all grounds, up to the free capacity of
+    /// `into`. The first call returns all tiles. The record of changes is not part of the state, and starts with the
+    /// first call.
     fn take_changed_ruts(&mut self, _into: &mut Vec<RutTile>) -> RutChanges {
         RutChanges::default()
     }
 
-    /// Where energy is, and what came in with the last step; `None` from an engine that keeps no account of it.
+    /// The energy of the world, and the energy supplied in the last step; `None` from an engine without energy balance.
     fn energy(&self) -> Option<EnergyBalance> {
         None
     }
 
-    /// What the last step cost, of what touches the part of the world that cost most, in the unit of
-    /// [`DynamicsSettings::max_sweeps`]; `None` from an engine that has no budget of work.
+    /// The cost of the last step's most expensive island, in the unit of [`DynamicsSettings::max_sweeps`]; `None` from
+    /// an engine without a work budget.
     fn work(&self) -> Option<f64> {
         None
     }
 
-    /// What was out of the ordinary in the last step; empty when all is well.
+    /// The exceptional events of the last step; empty if there were none.
     fn notices(&self) -> &[Notice];
 
-    /// The whole state, from which [`restore`](Engine::restore) goes on bit for bit.
+    /// The complete state. After [`restore`](Engine::restore), steps are bit-identical to those of this engine.
     fn snapshot(&self) -> Snapshot;
 
-    /// Takes up a snapshot of the same world, engine and version.
+    /// Restores a snapshot of the same world, engine and version.
     ///
     /// # Errors
-    /// When the bytes are not such a snapshot; the state is then unchanged.
+    /// If the bytes are not such a snapshot. The state is then unchanged.
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError>;
 
-    /// Goes on from the state of another world: whatever is in both goes on as it would have gone on there, and what is
-    /// new begins as the model has it. False, and nothing is done, if this engine cannot, or the other is not of its
-    /// kind.
+    /// Takes over the state of another world: elements in both worlds keep their state, and new elements start as in
+    /// the model. Returns false and changes nothing if this engine cannot do so, or if the other engine is of another
+    /// type.
     fn carry_over(&mut self, _from: &dyn Engine, _kept: &Kept) -> bool {
         false
     }
 
-    /// The engine as its own type, for an engine that can be [carried over](Engine::carry_over).
+    /// The engine as its concrete type, for an engine that supports [`carry_over`](Engine::carry_over).
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 }
 
-/// What of a world was in the one before it: for each body and each joint which one it was there. Both worlds have them
-/// in the same order.
+/// The elements that a world shares with the world before it: for each body and each joint, its id there. Both worlds
+/// have the shared elements in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// For each body.
+    /// For each body of the new world, its id in the old world; `None` if new.
     pub bodies: Vec<Option<BodyId>>,
-    /// For each joint.
+    /// For each joint of the new world, its id in the old world; `None` if new.
     pub joints: Vec<Option<JointId>>,
 }
 
-/// Which engine it is.
+/// Identity of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineIdentity {
     /// Name, such as `rapier`.
     pub name: &'static str,
     /// Version.
     pub version: &'static str,
-    /// Features it was built with that bear on its results.
+    /// The features of its build that affect results.
     pub features: &'static str,
 }
 
 /// A ray.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ray {
-    /// Where it starts, world frame, metres.
+    /// Origin, world frame, m.
     pub origin: DVec3,
     /// Unit direction, world frame.
     pub direction: DVec3,
-    /// How far it reaches, metres.
+    /// Largest distance, m.
     pub range: f64,
-    /// A body it passes through: the one the sensor sits on.
+    /// A body that the ray ignores: the one with the sensor.
     pub ignore: Option<BodyId>,
 }
 
@@ -242,67 +242,68 @@ impl fmt::Display for EngineIdentity {
     }
 }
 
-/// Something out of the ordinary in a step.
+/// An exceptional event of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
-    /// What saw it.
+    /// The check that reported it.
     pub guard: Guard,
-    /// The bodies concerned, the one it is about first.
+    /// The bodies concerned, the most affected first.
     pub bodies: Vec<BodyId>,
-    /// What happened, with its figure in words.
+    /// Description, including the value.
     pub text: String,
-    /// The figure, in the unit that the guard states.
+    /// Value, in the unit stated at the guard.
     pub value: f64,
 }
 
-/// What watches over a step.
+/// The checks of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// A body was in no finite state, or ran away (m/s, rad/s). The engine has contained it; the state stays finite,
-    /// but means nothing any more.
+    /// A body's state is not finite, or beyond the largest meaningful speed or distance (m/s, rad/s, m). The engine
+    /// keeps the state finite, but the state is no longer meaningful.
     Divergence,
-    /// From this step on, it is made in so many parts.
+    /// From this step on, steps are divided into this number of parts.
     Substeps,
-    /// The contact solver stopped short of its tolerance; the residual in m/s.
+    /// The contact solver did not reach its tolerance; residual in m/s.
     Unconverged,
-    /// A body went beyond the largest speed that is thought right, m/s, or would have become so many times faster than
-    /// anything may be.
+    /// A body exceeds the speed limit of the settings, m/s; or would exceed the permitted growth of speed by this
+    /// factor.
     Speed,
-    /// A motor reached the largest effort or rate that its axis allows; N m or N, rad/s or m/s.
+    /// A motor reached the largest effort or rate of its axis; N m or N, rad/s or m/s.
     Motor,
-    /// A joint that closes a loop came apart by more than is thought right, m.
+    /// A loop joint is open by more than the limit of the settings, m.
     JointError,
-    /// Two bodies sank into each other deeper than is thought right, or overlap and are not let part; the depth in m.
+    /// Two bodies penetrate deeper than the limit of the settings, or overlap and cannot separate; depth in m.
     Penetration,
-    /// The reaction of a joint along its axis is not what its motor, stops and losses exert: a fault of the engine. The
-    /// difference as a share of the forces in the joint.
+    /// The reaction of a joint along its axis differs from the sum of motor, stop and passive efforts: an error in the
+    /// engine. The difference relative to the forces in the joint.
     Imbalance,
-    /// The world gained more energy in a step than its motors gave, or would have if it had not been slowed down, J.
+    /// The world gained more energy in a step than its motors supplied, or would have gained it had it not been slowed
+    /// down, J.
     Energy,
 }
 
-/// The bytes of a whole engine state. Only the engine that made it reads it.
+/// The bytes of a complete engine state. Only the engine that wrote it can read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot(Vec<u8>);
 
 impl Snapshot {
-    /// The bytes, to be kept or hashed.
+    /// The bytes, for storage or hashing.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// Bytes that are no snapshot of this engine and world.
+/// The error of bytes that are not a snapshot of this engine and world.
 #[derive(Debug, Error)]
 #[error("not a snapshot of this engine and world: {0}")]
 pub struct SnapshotError(String);
 
-/// A world the engine cannot represent.
+/// The error of a world that the engine cannot represent.
 #[derive(Debug, Error)]
 #[error("{place}: {what}")]
 pub struct BuildError {
     /// `file:line:column` of the element.
     pub place: String,
-    /// What is wrong and what to do.
+    /// The error, and its remedy.
     pub what: String,
 }

@@ -1,4 +1,4 @@
-//! Where the mass of a body is: as the file says, or spread evenly over its shape.
+//! Mass distribution of bodies: as given in the file, or uniform over the shape.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,15 @@ pub struct MassProperties {
 }
 
 impl MassProperties {
-    /// Of a body that nothing moves.
+    /// Mass properties of a fixed body.
     pub const ZERO: Self = Self { mass: 0.0, centre_of_mass: DVec3::ZERO, tensor: DMat3::ZERO };
 }
 
-/// The mass properties of a body: those of its file, else those of its shape filled evenly with its mass, else those of
-/// a particle (no inertia).
+/// The mass properties of a body: those of the file, else of its shape with uniform density, else of a particle without
+/// inertia.
 ///
 /// # Errors
-/// A sentence that says why the shape has no volume to spread the mass over.
+/// The reason why the shape has no volume.
 pub fn mass_properties(body: &Body) -> Result<MassProperties, String> {
     if let Some(given) = body.inertia {
         return Ok(MassProperties { mass: body.mass, centre_of_mass: given.centre_of_mass, tensor: given.tensor });
@@ -44,11 +44,10 @@ pub fn mass_properties(body: &Body) -> Result<MassProperties, String> {
     })
 }
 
-/// Gives each body that moves and has no inertia of its own the one that follows from its shape, for readers that ask
-/// no shape.
+/// Gives each moving body without inertia the inertia of its shape, for readers that ignore shapes.
 ///
 /// # Errors
-/// The first body whose shape has no volume to spread the mass over.
+/// The first body whose shape has no volume.
 pub fn give_inertias(mechanism: &mut Mechanism) -> Result<(), BuildError> {
     for body in mechanism.bodies.iter_mut().filter(|body| !body.fixed && body.inertia.is_none()) {
         let mass = mass_properties(body).map_err(|what| BuildError { place: body.source.clone(), what })?;
@@ -57,15 +56,15 @@ pub fn give_inertias(mechanism: &mut Mechanism) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The volume of a shape, m³; of what it is made of, where its parts overlap.
+/// The volume of a shape, m³: the sum over its parts, even if they overlap.
 ///
 /// # Errors
-/// A sentence that says why it has none.
+/// The reason why the shape has no volume.
 pub fn volume(placed: &Placed) -> Result<f64, String> {
     filled(placed).map(|mass| mass.mass())
 }
 
-/// The mass of a shape that is filled with 1 kg/m³.
+/// The mass properties of a shape with a density of 1 kg/m³.
 fn filled(placed: &Placed) -> Result<ParryMass, String> {
     if !is_closed(&placed.shape) {
         return Err(
@@ -74,7 +73,7 @@ fn filled(placed: &Placed) -> Result<ParryMass, String> {
                 .into(),
         );
     }
-    // Parry's own compound takes no meshes.
+    // Parry's compound does not support meshes.
     let spread: ParryMass = match &placed.shape {
         Shape::Compound { parts } => {
             let parts: Result<Vec<_>, String> = parts.iter().map(one_filled).collect();
@@ -93,22 +92,22 @@ fn one_filled(placed: &Placed) -> Result<ParryMass, String> {
     Ok(shape.mass_properties(1.0).transform_by(&pose))
 }
 
-/// Whether the meshes in a shape have no boundary: each edge is walked as often one way as the other. Points in one
-/// place are one point, as they come from programs that write each triangle by itself.
+/// Whether the meshes in a shape have no boundary: each edge occurs equally often in both directions. Vertices at the
+/// same position count as one vertex, as some programs write each triangle separately.
 fn is_closed(shape: &Shape) -> bool {
     let (vertices, triangles) = match shape {
         Shape::TriangleMesh { vertices, triangles } => (vertices, triangles),
         Shape::Compound { parts } => return parts.iter().all(|part| is_closed(&part.shape)),
         _ => return true,
     };
-    // Zeros of either sign are one place.
+    // Zeros of either sign are the same position.
     let place = |index: u32| (vertices[index as usize] + DVec3::ZERO).to_array().map(f64::to_bits);
     let mut balance: HashMap<_, i64> = HashMap::new();
     for triangle in triangles {
         for (from, to) in [(0, 1), (1, 2), (2, 0)] {
             let (from, to) = (place(triangle[from]), place(triangle[to]));
             let (edge, sense) = if from <= to { ((from, to), 1) } else { ((to, from), -1) };
-            // An edge that has no length has no sense either.
+            // An edge without length has no direction.
             *balance.entry(edge).or_default() += if from == to { 0 } else { sense };
         }
     }

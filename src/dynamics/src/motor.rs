@@ -1,86 +1,86 @@
-//! What drives an axis of a joint.
+//! Motors of joint axes.
 
 use serde::{Deserialize, Serialize};
 
-/// The gains of motors that have none of their own, as an engine can solve for them.
+/// The gains of motors without gains of their own, chosen for the solver of each engine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gains {
-    /// Of a velocity motor, N m s/rad or N s/m.
+    /// Gain of a velocity motor, N m s/rad or N s/m.
     velocity: f64,
-    /// Of a motor that holds a position, N m/rad or N/m.
+    /// Stiffness of a position motor, N m/rad or N/m.
     stiffness: f64,
-    /// Damping of the same motor, N m s/rad or N s/m.
+    /// Damping of a position motor, N m s/rad or N s/m.
     damping: f64,
 }
 
 impl Gains {
-    /// A velocity motor below its limit is on target but for 1e-8 rad/s for each newton metre. Its effort is the gain
-    /// times a difference of rates, so rounding of rates of 10 rad/s shows in it as 1e-7 N m; a larger gain would show
-    /// more. A motor that holds a position is the spring and damper that the format promises of a PositionController:
-    /// it gives by 1e-5 rad for each newton metre, as legs do that share a load evenly, and a disturbance dies out
+    /// Gains of articulated dynamics. A velocity motor below its limit misses its target by 1e-8 rad/s per N m. Its
+    /// effort is the gain times a difference of rates, so rounding of rates of 10 rad/s appears in it as 1e-7 N m; a
+    /// larger gain would amplify it further. A position motor is the spring and damper of the format's
+    /// PositionController: it yields by 1e-5 rad per N m, so that legs share a load evenly, and disturbances decay
     /// within 10 ms.
     pub(super) const EXACT: Self = Self { velocity: 1e8, stiffness: 1e5, damping: 1e3 };
 
-    /// As large as rapier's solver still converges with in its default number of sweeps on a robot that stands on four
-    /// wheels with all its motors holding; larger ones hold more stiffly, but then the effort read back is not the
-    /// effort applied (10 times the gain: off by 11 N m in a knee that carries 2).
+    /// The largest gains with which rapier's solver converges in its default number of sweeps for a robot on four
+    /// wheels with all its motors holding. Larger gains hold more stiffly, but the effort read then differs from the
+    /// effort applied: with 10 times the gain by 11 N m in a knee with a load of 2 N m.
     #[cfg(feature = "rapier")]
     pub(super) const RAPIER: Self = Self { velocity: 1e4, stiffness: 1e5, damping: 1e3 };
 }
 
-/// The rate that a motor of given effort asks for, rad/s or m/s: more than any axis allows
-/// ([`simpartner_model::FreeAxis::max_rate`]), so that it stays at its effort until its axis has that rate.
+/// Target rate of a motor with given effort, rad/s or m/s: more than any axis allows
+/// ([`simpartner_model::FreeAxis::max_rate`]), so that the motor exerts its effort at every rate of the axis.
 const UNREACHABLE_RATE: f64 = 1e12;
 
-/// What drives an axis of a joint.
+/// A motor of a joint axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Motor {
-    /// Nothing.
+    /// No motor.
     Off,
-    /// Brings the axis to a rate as far as `max_effort` allows.
+    /// Drives the axis at a rate, within `max_effort`.
     Velocity {
-        /// Rate wanted, rad/s or m/s.
+        /// Target rate, rad/s or m/s.
         target: f64,
         /// Largest effort, N m or N, at least 0.
         max_effort: f64,
     },
-    /// Holds the axis at a coordinate as far as `max_effort` allows.
+    /// Holds the axis at a coordinate, within `max_effort`.
     Position {
-        /// Coordinate wanted, rad or m.
+        /// Target coordinate, rad or m.
         target: f64,
         /// Largest effort, N m or N, at least 0.
         max_effort: f64,
     },
-    /// Exerts an effort, N m or N, whatever the axis does below its largest rate.
+    /// Exerts a given effort, N m or N, at every rate below the largest rate of the axis.
     Effort(f64),
-    /// A drive with gains of its own.
+    /// A servo with gains of its own.
     Servo(Servo),
 }
 
-/// The law that every motor follows: effort = stiffness (position - q) + damping (rate - q'), taken at the end of the
-/// step, which is stable whatever the gains, and bounded by the largest effort.
+/// The common law of all motors: effort = stiffness (position - q) + damping (rate - q'), limited to the largest
+/// effort. It is evaluated at the end of the step, which is stable for all gains.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Servo {
-    /// Coordinate wanted, rad or m.
+    /// Target coordinate, rad or m.
     pub position: f64,
-    /// Rate wanted, rad/s or m/s.
+    /// Target rate, rad/s or m/s.
     pub rate: f64,
-    /// N m/rad or N/m, at least 0.
+    /// Stiffness, N m/rad or N/m, at least 0.
     pub stiffness: f64,
-    /// N m s/rad or N s/m, at least 0.
+    /// Damping, N m s/rad or N s/m, at least 0.
     pub damping: f64,
     /// Largest effort, N m or N, at least 0.
     pub max_effort: f64,
 }
 
 impl Motor {
-    /// What it would exert at this coordinate and rate if there were no limit.
+    /// The effort at this coordinate and rate without its limit, N m or N.
     pub fn unlimited_effort(self, position: f64, rate: f64) -> f64 {
         let law = self.servo(Gains::EXACT);
         law.stiffness * (law.position - position) + law.damping * (law.rate - rate)
     }
 
-    /// The same motor with at most this effort, N m or N.
+    /// The same motor with its effort limited further, N m or N.
     pub fn limited(self, limit: f64) -> Self {
         match self {
             Self::Off => self,
@@ -112,22 +112,22 @@ impl Motor {
 }
 
 impl Servo {
-    /// Nothing.
+    /// The law of an absent motor.
     pub const OFF: Self = Self { position: 0.0, rate: 0.0, stiffness: 0.0, damping: 0.0, max_effort: 0.0 };
 
-    /// Whether it can exert anything.
+    /// Whether the motor can exert an effort.
     pub fn is_on(&self) -> bool {
         self.max_effort > 0.0 && (self.stiffness > 0.0 || self.damping > 0.0)
     }
 
-    /// The limit that this law is at while its axis is slower than its motors drive it: 1 for the upper, -1 for the
-    /// lower, 0 if that depends.
+    /// The effort limit that applies at every rate up to the largest rate of the axis: 1 upper, -1 lower, 0 if it
+    /// depends on the rate.
     pub(super) fn certain_side(&self) -> i8 {
         let unreachable = self.stiffness == 0.0 && self.damping > 0.0 && self.rate.abs() >= UNREACHABLE_RATE;
         if unreachable { self.rate.signum() as i8 } else { 0 }
     }
 
-    /// The same law where the axis is counted the other way round if `sign` is -1.
+    /// The law for the reversed axis if `sign` is -1.
     pub(super) fn signed(self, sign: f64) -> Self {
         Self { position: sign * self.position, rate: sign * self.rate, ..self }
     }

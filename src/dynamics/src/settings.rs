@@ -1,16 +1,16 @@
-//! How finely and how softly the engine works.
+//! Settings of the engines: accuracy, softness of contacts, limits that report events.
 
-/// The engines to choose from.
+/// The available engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineKind {
-    /// Articulated dynamics of our own.
+    /// SimPartner's articulated dynamics.
     Dynamics,
     /// Dimforge's rapier.
     Rapier,
 }
 
 impl EngineKind {
-    /// The engine of this name, in properties.toml.
+    /// The engine with this name in properties.toml.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "dynamics" => Some(Self::Dynamics),
@@ -20,18 +20,18 @@ impl EngineKind {
     }
 }
 
-/// How articulated dynamics moves what touches nothing.
+/// The integrator of trees without contact in articulated dynamics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrator {
-    /// Gauss's method of two stages, of fourth order, for linkages that nothing constrains, drives or rubs; the
-    /// midpoint scheme for all others.
+    /// Gauss's two-stage method of fourth order for trees without constraints, motors and friction; the midpoint scheme
+    /// for all others.
     Gauss,
-    /// The midpoint scheme, of second order, for everything.
+    /// The midpoint scheme of second order for all trees.
     Midpoint,
 }
 
 impl Integrator {
-    /// The scheme of this name, in properties.toml.
+    /// The integrator with this name in properties.toml.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "gauss" => Some(Self::Gauss),
@@ -41,18 +41,18 @@ impl Integrator {
     }
 }
 
-/// How bounces that happen at the same instant are solved in articulated dynamics.
+/// The law of simultaneous impacts in articulated dynamics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImpactLaw {
-    /// Pair after pair, the fastest approach first, until nothing approaches: bodies that touch pass a shock on, as
-    /// those of Newton's cradle do.
+    /// Pair by pair, the fastest approach first, until none approaches: bodies in contact pass an impact on, as in
+    /// Newton's cradle.
     Sequential,
-    /// All at once: each pair that approaches leaves at once with its restitution times its own speed of approach.
+    /// All pairs at once: each approaching pair separates with its restitution times its own approach speed.
     Newton,
 }
 
 impl ImpactLaw {
-    /// The law of this name, in properties.toml.
+    /// The law with this name in properties.toml.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "sequential" => Some(Self::Sequential),
@@ -62,63 +62,63 @@ impl ImpactLaw {
     }
 }
 
-/// Settings of the physics that are not part of the world.
+/// Physics settings that are not part of the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Which engine.
+    /// The engine.
     pub engine: EngineKind,
-    /// Solver substeps in a timestep, at least 1.
+    /// Number of substeps in a timestep, at least 1.
     pub substeps: usize,
-    /// Largest speed at which penetrating bodies are pushed apart, m/s (ODE's contactMaxCorrectingVel). Articulated
-    /// dynamics moves no point of a body faster for that.
+    /// Largest speed that separates penetrating bodies, m/s (ODE's contactMaxCorrectingVel). In articulated dynamics it
+    /// bounds the speed of every point of a body.
     pub contact_max_correcting_velocity_m_per_s: f64,
-    /// True lets objects at rest fall asleep until something touches them (ODE's autoDisableFlag). Robots never do.
+    /// Whether objects at rest sleep until touched (ODE's autoDisableFlag). Robots never sleep.
     pub auto_disable: bool,
-    /// What only articulated dynamics of our own needs.
+    /// Settings of articulated dynamics.
     pub dynamics: DynamicsSettings,
-    /// What only rapier needs.
+    /// Settings of rapier.
     pub rapier: RapierSettings,
 }
 
-/// Settings of articulated dynamics of our own.
+/// Settings of articulated dynamics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DynamicsSettings {
-    /// How what touches nothing moves.
+    /// The integrator of trees without contact.
     pub integrator: Integrator,
-    /// How bounces at the same instant are solved.
+    /// The law of simultaneous impacts.
     pub impact_law: ImpactLaw,
-    /// Work of a step at most, at least 1: what so many sweeps over the constraints of an island cost. All methods of
-    /// the solver and all repetitions of a step draw from it, and what these cost beside their solves. At its end the
-    /// best solution so far is taken, and the rest of the step is made in few parts.
+    /// Work budget of a step, at least 1, in sweeps over the constraints of an island. All solvers, all repetitions of
+    /// a step and their setup draw from it. When it is used up, the best solution so far is taken, and the rest of the
+    /// step is divided into few parts.
     pub max_sweeps: usize,
-    /// Depth to which bodies may sink into each other without being pushed apart, m (ODE's contactSurfaceLayer).
+    /// Penetration depth that is not corrected, m (ODE's contactSurfaceLayer).
     pub contact_surface_layer_m: f64,
-    /// Threads that islands are shared between, at least 1. The results are the same for any number.
+    /// Number of threads that solve islands, at least 1. Results do not depend on it.
     pub threads: usize,
-    /// Angle that a joint may turn by in a substep, rad: where one turns by more than twice that, the step is divided.
-    /// What moves freely, to fourth order, may turn twice as far.
+    /// Permitted rotation of a joint in a substep, rad; the step is divided where a joint turns by more than twice
+    /// that. Trees that Gauss's method moves may turn twice as far.
     pub turn_per_substep_rad: f64,
-    /// A body faster than this gets an event, m/s.
+    /// Speed of a body above which an event is reported, m/s.
     pub max_speed_m_per_s: f64,
-    /// Rigid bodies deeper in each other than this get an event, m.
+    /// Penetration of rigid bodies above which an event is reported, m.
     pub max_penetration_m: f64,
-    /// A joint that closes a loop and is open by more than this gets an event, m.
+    /// Opening of a loop joint above which an event is reported, m.
     pub max_joint_error_m: f64,
-    /// A step in which the world gains more energy than this, beside what its motors give, gets an event, J.
+    /// Gain of energy in a step, in excess of the energy supplied by motors, above which an event is reported, J.
     pub max_energy_gain_j: f64,
 }
 
 /// Settings of rapier.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RapierSettings {
-    /// Sweeps over all constraints in a substep, at least 1. Stiff motors need tens of them; they are cheap beside the
-    /// rest.
+    /// Number of sweeps over all constraints in a substep, at least 1. Stiff motors need tens of sweeps; their cost is
+    /// small compared with the rest of the step.
     pub solver_iterations: usize,
-    /// Stiffness of contacts as the natural frequency of the spring that pushes bodies apart, Hz.
+    /// Stiffness of contacts, as the natural frequency of the contact spring, Hz.
     pub contact_frequency_hz: f64,
-    /// Damping ratio of that spring; above 1 it does not swing.
+    /// Damping ratio of the contact spring; above 1 there is no oscillation.
     pub contact_damping_ratio: f64,
-    /// Depth to which bodies may sink into each other without being pushed apart, m.
+    /// Penetration depth that is not corrected, m.
     pub contact_surface_layer_m: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The model's shapes as parry's.
+//! Conversion of the model's shapes to parry's.
 
 use bevy_math::DVec3;
 use simpartner_model::{GroundMesh, Heightfield, Placed, Pose, Shape, quickhull};
@@ -14,27 +14,27 @@ use super::parry::{
     utils::Array2,
 };
 
-/// Part of the volume that a convex part has at least: a cell of the grid is 4e-6 of a cube.
+/// Smallest volume of a convex part relative to the whole; a cell of the grid is 4e-6 of a cube.
 const LEAST_PART: f64 = 1e-6;
 
-/// A shape that rays are cast at, apart from any world.
+/// A single shape for ray casts, outside any world.
 pub struct RayTarget {
     shape: SharedShape,
     pose: ParryPose,
 }
 
 impl RayTarget {
-    /// A shape in a frame.
+    /// Converts a shape.
     ///
     /// # Errors
-    /// A sentence that says why no ray can be cast at it.
+    /// The reason why rays cannot be cast at it.
     pub fn new(placed: &Placed) -> Result<Self, String> {
         let (shape, pose) = collider_shape(placed)?;
         Ok(Self { shape, pose })
     }
 
-    /// Where a ray from `origin` along a unit vector meets the surface first, within or from without: the distance, m,
-    /// and the surface's unit normal there, on the side that the ray goes to. `None` beyond `range`.
+    /// The first intersection of a ray from `origin` along a unit vector with the surface, from outside or inside:
+    /// distance, m, and the surface's unit normal, on the side that the ray enters. `None` beyond `range`.
     pub fn meet(&self, origin: DVec3, direction: DVec3, range: f64) -> Option<(f64, DVec3)> {
         let hit = self.shape.cast_ray_and_get_normal(&self.pose, &Ray::new(origin, direction), range, false)?;
         let normal = if hit.normal.dot(direction) < 0.0 { -hit.normal } else { hit.normal };
@@ -42,15 +42,15 @@ impl RayTarget {
     }
 }
 
-/// A rigid transform in parry's type.
+/// Converts a rigid transform.
 pub(super) fn pose(pose: &Pose) -> ParryPose {
     ParryPose::from_parts(pose.translation, pose.rotation)
 }
 
-/// The shape, and where it sits in its body.
+/// The shape, and `body_from_shape`.
 ///
 /// # Errors
-/// A sentence that says why parry cannot take it.
+/// The reason why parry cannot represent it.
 pub(super) fn collider_shape(placed: &Placed) -> Result<(SharedShape, ParryPose), String> {
     let shape = match &placed.shape {
         Shape::Compound { parts } => {
@@ -96,17 +96,17 @@ pub fn hull_surface(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
     hull_of_many(points).or_else(|| try_convex_hull(points).ok())
 }
 
-/// From so many points on parry's hull takes longer than ours: 0.2 s.
+/// Number of points from which parry's hull takes longer than the model's [`quickhull`]: 0.2 s.
 const MANY: usize = 20_000;
 
-/// The hull of so many points that parry's would take long.
+/// The hull of [`MANY`] or more points; `None` for fewer.
 fn hull_of_many(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
     if points.len() < MANY { None } else { quickhull(points) }
 }
 
-/// Convex shapes that a closed surface of triangles is about made of, each a hull as [`hull_surface`] has it; at most
-/// 64 of them. The surface is cut along planes where it is least convex, on a grid of 64 cells along its longest side
-/// (V-HACD, Mamou and Ghorbel 2009).
+/// Approximate decomposition of a closed surface of triangles into at most 64 convex parts, each a hull as from
+/// [`hull_surface`]. The surface is cut along planes where it is least convex, on a grid of 64 cells along its longest
+/// side (V-HACD, Mamou and Ghorbel 2009).
 pub fn convex_parts(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<(Vec<DVec3>, Vec<[u32; 3]>)> {
     let parameters = VHACDParameters { max_convex_hulls: 64, ..VHACDParameters::default() };
     let mut parts =
@@ -116,16 +116,16 @@ pub fn convex_parts(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<(Vec<DVec
         let corners = triangles.iter().map(|triangle| triangle.map(|index| vertices[index as usize] - *origin));
         corners.map(|[a, b, c]| a.dot(b.cross(c)) / 6.0).sum()
     };
-    // The grid leaves parts without volume where a plane has cut along a surface.
+    // The grid produces parts without volume where a plane cuts along a surface.
     let least = LEAST_PART * parts.iter().map(volume).sum::<f64>();
     parts.retain(|part| volume(part) > least);
     parts
 }
 
-/// Terrain, in its own frame. Parry's rows run along z and its columns along x; the scale is the full extent.
+/// Terrain in its own frame. Parry's rows are along z and its columns along x; its scale is the full extent.
 pub(super) fn heightfield(field: &Heightfield) -> SharedShape {
-    // Parry wants a number everywhere; the cells around a point without one have no surface, so it counts only for the
-    // bounds.
+    // Parry requires a height at every point. Cells around a point without height have no surface, so this height
+    // affects only the bounds.
     let lowest = field.heights.iter().fold(f64::INFINITY, |low, &height| low.min(height));
     let heights = field.heights.iter().map(|&height| if height.is_nan() { lowest } else { height });
     let heights = Array2::new(field.points_z, field.points_x, heights.collect());
@@ -139,10 +139,10 @@ pub(super) fn heightfield(field: &Heightfield) -> SharedShape {
     SharedShape::new(shape)
 }
 
-/// A ground of triangles, in the world's frame: both sides hold.
+/// A two-sided ground of triangles in the world frame.
 ///
 /// # Errors
-/// A sentence that says why parry cannot take it.
+/// The reason why parry cannot represent it.
 pub(super) fn ground_mesh(mesh: &GroundMesh) -> Result<SharedShape, String> {
     let flags = TriMeshFlags::FIX_INTERNAL_EDGES_TWO_SIDED | TriMeshFlags::MERGE_DUPLICATE_VERTICES;
     SharedShape::trimesh_with_flags(mesh.vertices.clone(), mesh.triangles.clone(), flags)

@@ -1,16 +1,16 @@
-//! What can be read of a world after a step.
+//! State of a world after a step.
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, Norm, Pose};
 
-/// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far
-/// from overflow.
+/// Largest meaningful speed of a body, m/s: a hundred times that of any robot or projectile, with a square far from
+/// overflow.
 pub(super) const RUNAWAY_SPEED: f64 = 1e5;
-/// A body that spins faster than this has run away, rad/s: likewise.
+/// Largest meaningful angular speed of a body, rad/s; chosen likewise.
 pub(super) const RUNAWAY_SPIN: f64 = 1e6;
-/// A body farther away than this has run away, m: a hundred times what any vehicle covers in a day, and near it
-/// rounding is still far below a millimetre.
+/// Largest meaningful distance of a body from the origin, m: a hundred times a vehicle's daily distance. Rounding there
+/// is still far below 1 mm.
 pub(super) const RUNAWAY_DISTANCE: f64 = 1e6;
 
 /// The state of a body.
@@ -24,11 +24,11 @@ pub struct BodyState {
     pub angular_velocity: DVec3,
     /// The sum of the contact forces on the body, mean over the step, N.
     pub force: DVec3,
-    /// Their torque about the body's centre of mass, N m.
+    /// The torque of the contact forces about the body's centre of mass, mean over the step, N m.
     pub torque: DVec3,
 }
 
-/// A force, and a torque about a point that goes with its name. World axes, N and N m.
+/// A force, and a torque about a point that the field or function states. World axes, N and N m.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Wrench {
     /// Force, N.
@@ -37,69 +37,69 @@ pub struct Wrench {
     pub torque: DVec3,
 }
 
-/// The energy of a world, J. What friction, dampers, stops and impacts take is lost: `stored` grows by less than
+/// The energy of a world, J. Friction, dampers, stops and impacts dissipate energy: `stored` grows by less than
 /// `given`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EnergyBalance {
-    /// Kinetic energy of bodies and rotors, and what gravity and the springs of joints hold. A spring or a rotor of a
-    /// joint that closes a loop is not in it.
+    /// Kinetic energy of bodies and rotors, and potential energy of gravity and joint springs. Springs and rotors of
+    /// loop joints are not included.
     pub stored: f64,
     /// The kinetic part.
     pub kinetic: f64,
-    /// What motors and pushes gave in the last step, and springs and rotors of joints that close loops.
+    /// The energy supplied in the last step by motors, external wrenches, and springs and rotors of loop joints.
     pub given: f64,
 }
 
-/// A point where two bodies touched in a step; forces are means over it.
+/// A contact point of two bodies in a step; forces are means over the step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContactPoint {
     /// The two bodies; `None` is the ground.
     pub bodies: [Option<BodyId>; 2],
-    /// Where, world frame, metres.
+    /// Position, world frame, m.
     pub point: DVec3,
     /// Unit normal from the first body to the second.
     pub normal: DVec3,
-    /// Distance of the two surfaces, metres, negative for penetration.
+    /// Distance of the two surfaces, m, negative for penetration.
     pub gap: f64,
-    /// What the first exerts on the second at the point: force, and torque of rolling and torsional friction.
+    /// The wrench of the first body on the second at the point: force, and torque of rolling and torsional friction.
     pub wrench: Wrench,
 }
 
 /// The state of a joint. Locked coordinates read zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JointState {
-    /// Where its origin is, which is fixed to the child, metres.
+    /// Position of the joint's origin, which is fixed to the child, world frame, m.
     pub anchor: DVec3,
     /// Its coordinates, rad or m.
     pub position: [f64; 3],
-    /// Their rates, rad/s or m/s.
+    /// The rates of its coordinates, rad/s or m/s.
     pub rate: [f64; 3],
-    /// What the motor of each coordinate exerts on the child about or along its axis, N m or N, mean over the step.
+    /// The motor effort of each coordinate on the child about or along its axis, N m or N, mean over the step.
     pub effort: [f64; 3],
-    /// What else the joint transmits; `None` from an engine that cannot tell.
+    /// The other efforts of the joint; `None` from an engine that does not compute them.
     pub load: Option<JointLoad>,
 }
 
-/// What a joint transmits, means over the step.
+/// The efforts and the reaction of a joint, means over the step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct JointLoad {
-    /// What the stops of each coordinate exert on the child, N m or N.
+    /// Effort of the stops of each coordinate on the child, N m or N.
     pub stop: [f64; 3],
-    /// What spring, damping, dry friction and the rotor's inertia of each coordinate exert on the child, N m or N.
+    /// Effort of spring, damping, dry friction and rotor inertia of each coordinate on the child, N m or N.
     pub passive: [f64; 3],
-    /// All that the parent exerts on the child through the joint, torque about the anchor. Its component along an axis
-    /// is the sum of effort, stop and passive there.
+    /// Wrench of the parent on the child through the joint, torque about the anchor. Its component along an axis is the
+    /// sum of effort, stop and passive there.
     pub reaction: Wrench,
 }
 
 impl JointState {
-    /// A joint at the origin that does nothing.
+    /// A joint at the origin at rest, without efforts.
     pub const ZERO: Self =
         Self { anchor: DVec3::ZERO, position: [0.0; 3], rate: [0.0; 3], effort: [0.0; 3], load: None };
 }
 
 impl BodyState {
-    /// Whether [`complaint`](Self::complaint) has nothing to say.
+    /// Whether the state is finite and within the meaningful limits; [`complaint`](Self::complaint) is then `None`.
     #[inline]
     pub(super) fn is_sound(&self) -> bool {
         let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());
@@ -110,7 +110,7 @@ impl BodyState {
         near && slow && (turn + push).is_finite()
     }
 
-    /// What is wrong with a state that nobody should read, and its figure.
+    /// The defect of a state that is not finite or not meaningful, and its value.
     pub(super) fn complaint(&self) -> Option<(String, f64)> {
         if self.is_sound() {
             return None;
@@ -130,7 +130,7 @@ impl BodyState {
     }
 }
 
-/// Axis times angle of a rotation, the angle from 0 to pi.
+/// Rotation vector: axis times angle, rad, the angle from 0 to pi.
 pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
     let rotation = if rotation.w < 0.0 { -rotation } else { rotation };
     let vector = DVec3::new(rotation.x, rotation.y, rotation.z);
@@ -139,79 +139,80 @@ pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
     if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
 }
 
-/// Side of the cells of soil whose depths are kept, m: a tenth of a rover's wheel.
+/// Side of a soil cell, m: a tenth of the size of a rover's wheel.
 pub const RUT_CELL: f64 = 0.01;
 
-/// A cell of soil that was pressed.
+/// A pressed soil cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rut {
-    /// x and z of its middle in the world, m. On ground steeper than 60 degrees, along two axes of the ground instead.
+    /// World coordinates x and z of its centre, m. On ground steeper than 60 degrees, coordinates along two axes in the
+    /// ground.
     pub place: [f64; 2],
-    /// How deep it was left below the surface that was there at first, along the ground's normal, m; above 0.
+    /// Remaining depth below the original surface, along the ground's normal, m; above 0.
     pub depth: f64,
 }
 
-/// Cells along the side of a tile of ruts.
+/// Number of cells along the side of a rut tile.
 pub const RUT_TILE: usize = 32;
 
-/// A square of cells of soil, some of which were pressed.
+/// A square of soil cells, some of them pressed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RutTile {
-    /// The ground, by its number in the mechanism.
+    /// Index of the ground in the mechanism.
     pub ground: usize,
-    /// Its number along each of the ground's [`rut_axes`]: it begins at so many times the side of a tile, [`RUT_TILE`]
-    /// cells of [`RUT_CELL`].
+    /// Index of the tile along each of the ground's [`rut_axes`]. The tile starts at this index times the side of a
+    /// tile, [`RUT_TILE`] cells of [`RUT_CELL`].
     pub tile: [i32; 2],
-    /// How deep each cell was left, m, as [`Rut::depth`]; 0 where nothing has been. Row by row: the first axis runs
+    /// Remaining depth of each cell, m, as [`Rut::depth`]; 0 where nothing pressed. Row by row: the first axis runs
     /// within a row.
     pub depths: [f32; RUT_TILE * RUT_TILE],
 }
 
-/// What [`Engine::take_changed_ruts`](crate::Engine::take_changed_ruts) has given out.
+/// Result of [`Engine::take_changed_ruts`](crate::Engine::take_changed_ruts).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RutChanges {
-    /// True if these are the first: all tiles there are follow, and those of before mean nothing any more.
+    /// Whether this is a new record: all tiles follow, and the caller must discard earlier ones.
     pub anew: bool,
-    /// True if there was no room for all of them.
+    /// Whether tiles remain because the buffer was full.
     pub more: bool,
 }
 
-/// The axes along which the cells of a ground with this normal are counted: x and z of the world, or, where it is
-/// steeper than 60 degrees, two axes in the ground.
+/// The axes along which the cells of a ground with this normal are numbered: x and z of the world, or two axes in the
+/// ground if it is steeper than 60 degrees.
 pub fn rut_axes(normal: DVec3) -> [DVec3; 2] {
     if normal.y > 0.5 { [DVec3::X, DVec3::Z] } else { ground_axes(normal) }
 }
 
-/// The axes along a ground with this normal: x and z of the world where it is level.
+/// Two axes in a ground with this normal: x and z of the world where the ground is level.
 pub(crate) fn ground_axes(normal: DVec3) -> [DVec3; 2] {
     let across = normal.cross(DVec3::Z);
     let first = if across.length_squared() > 1e-6 { across.normalized() } else { DVec3::X };
     [first, first.cross(normal)]
 }
 
-/// A wheel in soil, and what the soil did to it: means over the last step. Forwards is where it rolls.
+/// State of a wheel in soil and the soil's effect on it, means over the last step. Forwards is the rolling direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SoilReading {
-    /// How deep it is below the surface that was there at first, m.
+    /// Depth of the wheel below the original surface, m.
     pub sinkage: f64,
-    /// 1 - v / (r omega) where it drives, r omega / v - 1 where it brakes; a mean over the length of its contact.
+    /// Slip: 1 - v / (r omega) where it drives, r omega / v - 1 where it brakes; mean over the length of its contact.
     pub slip: f64,
-    /// From where it points to where it goes, rad; positive towards its axle.
+    /// Angle from the wheel's heading to its direction of motion, rad; positive towards its axle.
     pub slip_angle: f64,
-    /// The force of the soil along the ground's normal, forwards and along the axle, N.
+    /// Force of the soil along the ground's normal, N.
     pub normal_force: f64,
-    /// Forwards, N: thrust less resistance.
+    /// Force of the soil forwards, N: thrust minus resistance.
     pub drawbar_pull: f64,
-    /// Along the axle, N.
+    /// Force of the soil along the axle, N.
     pub lateral_force: f64,
-    /// What normal stress takes of the drawbar pull, N: the resistance of soil that is compacted.
+    /// The part of the drawbar pull due to normal stress, N: the resistance of soil compaction.
     pub resistance: f64,
-    /// Against its turning, about the axle, N m.
+    /// Torque of the soil about the axle, against the rotation, N m.
     pub torque: f64,
 }
 
 impl SoilReading {
-    /// This and a share of another one.
+    /// The sum of this reading and `share` times another one.
     pub(crate) fn with(mut self, other: &Self, share: f64) -> Self {
         self.sinkage += share * other.sinkage;
         self.slip += share * other.slip;
