@@ -1,4 +1,4 @@
-//! The scene of an engine's present state.
+//! The ray scene of an engine's present state.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -7,37 +7,37 @@ use simpartner_model::Plane;
 use super::{OnSoil, RayScene, RutDepths, Solid, Surface};
 use crate::parry::{math::Pose, partitioning::BvhWorkspace};
 
-/// A scene that is moved to the present state when rays are cast, not in every step.
+/// A scene that is updated when rays are cast, not in every step.
 pub(crate) struct CurrentScene(RefCell<Current>);
 
 struct Current {
-    /// Copied when it moves while somebody else has it.
+    /// Copied on update if others still hold it.
     scene: Arc<RayScene>,
     workspace: BvhWorkspace,
-    /// True if anything may have moved since.
-    is_old: bool,
+    /// Whether bodies may have moved since the last update.
+    is_outdated: bool,
 }
 
 impl CurrentScene {
-    /// Of these shapes of bodies and these grounds.
+    /// A scene of body shapes and grounds, not yet updated.
     pub(crate) fn new(solids: Vec<Solid>, planes: Vec<OnSoil<Plane>>, surfaces: Vec<OnSoil<Arc<Surface>>>) -> Self {
         let scene = Arc::new(RayScene::new(solids, planes, surfaces));
-        Self(RefCell::new(Current { scene, workspace: BvhWorkspace::default(), is_old: true }))
+        Self(RefCell::new(Current { scene, workspace: BvhWorkspace::default(), is_outdated: true }))
     }
 
-    /// Notes that bodies may have moved.
+    /// Marks the scene as outdated, because bodies may have moved.
     pub(crate) fn outdate(&mut self) {
-        self.0.get_mut().is_old = true;
+        self.0.get_mut().is_outdated = true;
     }
 
-    /// The scene, with the solids at `world_from_shape`, in their order, and soils pressed so deep.
+    /// The updated scene. `poses`: `world_from_shape` of each solid; `ruts`: the depths of each soil.
     pub(crate) fn scene(
         &self,
         poses: impl Iterator<Item = Pose>,
         ruts: impl Iterator<Item = RutDepths>,
     ) -> Arc<RayScene> {
         let mut current = self.0.borrow_mut();
-        if std::mem::take(&mut current.is_old) {
+        if std::mem::take(&mut current.is_outdated) {
             let Current { scene, workspace, .. } = &mut *current;
             let scene = Arc::make_mut(scene);
             scene.update(poses, workspace);

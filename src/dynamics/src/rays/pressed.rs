@@ -1,10 +1,10 @@
-//! Rays against soil that was pressed.
+//! Rays against pressed soil.
 //!
-//! The surface of soil is lowered in each cell of 1 cm by the depth to which the cell was pressed, with upright walls
-//! between cells. A ray that comes down through the surface as it was at first goes on in the rut, from cell to cell
-//! (Amanatides and Woo, 1987), until it is below the floor of its cell, or above that surface again. Planes are lowered
-//! along their normal, terrain along its own upright axis by so much more that the depth is measured along the normal
-//! of each triangle. Ground of triangles is seen as it was, and so is terrain from below.
+//! The surface of soil is lowered in each cell of 1 cm by the cell's depth, with vertical walls between cells. A ray
+//! that enters through the original surface continues in the rut from cell to cell (Amanatides and Woo, 1987), until it
+//! is below the floor of its cell or above the original surface again. Planes are lowered along their normal. Terrain
+//! is lowered along its own vertical axis, by an amount that gives the depth along the normal of each triangle. Ground
+//! of triangles, and terrain seen from below, keep their original surface.
 
 use bevy_math::DVec3;
 use simpartner_model::Plane;
@@ -20,44 +20,44 @@ use crate::{
     state::{ground_axes, rut_axes},
 };
 
-/// How far above a surface that it has left a ray looks for the next, m: more than the rounding of its distance, so
-/// that it does not meet the same place again.
-const CLEAR: f64 = 1e-9;
+/// Distance beyond the point where a ray leaves a rut, from which it is cast again, m: more than the rounding of its
+/// distance, so that it does not find the same point again.
+const RESTART_DISTANCE: f64 = 1e-9;
 
-/// A number that changes evenly along a ray.
+/// A linear function of the distance along a ray.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     start: f64,
-    /// For each metre of the ray.
+    /// Change per metre of the ray.
     rate: f64,
 }
 
-/// The cells of a grid that a ray crosses along one axis.
+/// The sequence of grid cells that a ray crosses along one axis.
 struct Cells {
-    /// In units of cells.
+    /// Position along the axis, in cells.
     line: Line,
     number: i64,
-    /// Where along the ray it comes into the next, m.
+    /// Distance along the ray to the next cell, m.
     next: f64,
 }
 
-/// A part of a ground that is plane, along a ray.
+/// A plane facet of a ground, along a ray.
 struct Facet {
-    /// How far the ray is below the ground as it was at first, along the direction in which it is lowered, m.
+    /// Depth of the ray below the original ground, along the direction of lowering, m.
     below: Line,
-    /// How far the ground is lowered for each metre of depth.
+    /// Lowering of the ground per metre of depth.
     per_depth: f64,
-    /// Where the ray is on the grid of depths, in cells.
+    /// Position of the ray on the grid of depths, in cells.
     place: [Line; 2],
 }
 
-/// How a part of a ray in a rut ends.
+/// The end of a ray's segment in a rut. Values: distance along the ray, m.
 enum End {
-    /// It meets the soil.
+    /// The ray hits the soil.
     Meets(f64),
-    /// It is above the ground, or beside it.
+    /// The ray is above the original ground, or beside it.
     Leaves(f64),
-    /// It is in the rut still.
+    /// The ray is still in the rut.
     Stays,
 }
 
@@ -69,7 +69,7 @@ impl Line {
 
 impl Cells {
     fn new(line: Line, at: f64) -> Self {
-        // Saturates beyond what a number holds, where nothing is pressed.
+        // Saturates beyond the range of the integer type, where nothing is pressed.
         let number = line.at(at).floor() as i64;
         let mut cells = Self { line, number, next: f64::INFINITY };
         cells.find_next();
@@ -82,7 +82,7 @@ impl Cells {
         self.next = if rate == 0.0 { f64::INFINITY } else { (border - start) / rate };
     }
 
-    /// Goes on to the next cell, if that begins by then.
+    /// Advances to the next cell if the ray has reached it at distance `at`.
     fn advance(&mut self, at: f64) {
         if self.next <= at {
             self.number = self.number.saturating_add(if self.line.rate > 0.0 { 1 } else { -1 });
@@ -97,10 +97,10 @@ impl Facet {
         let (height, slope) = (normal.dot(ray.origin) - plane.distance, normal.dot(ray.direction));
         let axes = if normal.y > 0.5 { rut_axes(normal) } else { ground_axes(normal) };
         let (start, rate) = (ray.origin - normal * height, ray.direction - normal * slope);
-        Self { below: Line { start: -height, rate: -slope }, per_depth: 1.0, place: on_grid(axes, start, rate) }
+        Self { below: Line { start: -height, rate: -slope }, per_depth: 1.0, place: to_grid_lines(axes, start, rate) }
     }
 
-    /// A triangle of terrain; the line is the ray in its frame.
+    /// The facet of a terrain triangle. `line`: the ray in the triangle's frame.
     fn of_triangle(triangle: &Triangle, pose: &Pose, ray: &Ray, line: &query::Ray) -> Self {
         let normal = (triangle.b - triangle.a).cross(triangle.c - triangle.a);
         let below =
@@ -108,13 +108,13 @@ impl Facet {
         let up = pose.rotation * DVec3::Y;
         let (start, rate) = (ray.origin + up * below.start, ray.direction + up * below.rate);
         let per_depth = normal.dot(normal).sqrt() / normal.y.abs();
-        Self { below, per_depth, place: on_grid([DVec3::X, DVec3::Z], start, rate) }
+        Self { below, per_depth, place: to_grid_lines([DVec3::X, DVec3::Z], start, rate) }
     }
 
-    /// Follows a ray in ruts over a part of its way.
+    /// Follows the ray through cells between two distances, m.
     fn follow(&self, depths: &RutDepths, [from, to]: [f64; 2]) -> End {
         let Line { start, rate } = self.below;
-        let rises = if rate < 0.0 { -start / rate } else { f64::INFINITY };
+        let leaves_at = if rate < 0.0 { -start / rate } else { f64::INFINITY };
         let mut cells = self.place.map(|line| Cells::new(line, from));
         let mut at = from;
         loop {
@@ -123,12 +123,12 @@ impl Facet {
                 return End::Meets(at);
             }
             let next = cells[0].next.min(cells[1].next).min(to);
-            let meets = if rate > 0.0 { (floor - start) / rate } else { f64::INFINITY };
-            if meets <= next {
-                return End::Meets(meets.max(at));
+            let meets_at = if rate > 0.0 { (floor - start) / rate } else { f64::INFINITY };
+            if meets_at <= next {
+                return End::Meets(meets_at.max(at));
             }
-            if rises <= next {
-                return End::Leaves(rises.max(at));
+            if leaves_at <= next {
+                return End::Leaves(leaves_at.max(at));
             }
             if next >= to {
                 return End::Stays;
@@ -139,28 +139,28 @@ impl Facet {
     }
 }
 
-fn on_grid(axes: [DVec3; 2], start: DVec3, rate: DVec3) -> [Line; 2] {
+fn to_grid_lines(axes: [DVec3; 2], start: DVec3, rate: DVec3) -> [Line; 2] {
     axes.map(|axis| Line { start: axis.dot(start) * (1.0 / CELL), rate: axis.dot(rate) * (1.0 / CELL) })
 }
 
-/// The distance along a ray to a plane of soil, m; 0 from within the soil.
+/// The distance along a ray to a plane of soil, m; 0 from inside the soil.
 pub(super) fn cast_plane(plane: &Plane, depths: &RutDepths, ray: &Ray) -> Option<f64> {
     let distance = distance_to_plane(plane, ray)?;
     let facet = Facet::of_plane(plane, ray);
     match facet.follow(depths, [distance, ray.range]) {
-        End::Meets(at) if at - distance > CLEAR => Some(at),
+        End::Meets(at) if at - distance > RESTART_DISTANCE => Some(at),
         End::Meets(_) => Some(distance),
         End::Leaves(_) | End::Stays => None,
     }
 }
 
-/// The distance along a ray to terrain of soil, if it is at most `limit`.
+/// The distance along a ray to terrain of soil, m; `None` beyond `limit`.
 pub(super) fn cast_terrain(surface: &Surface, depths: &RutDepths, ray: &Ray, limit: f64) -> Option<f64> {
     let Some(field) = surface.terrain() else { return surface.cast(ray, limit) };
     let line = query::Ray::new(ray.origin, ray.direction).inverse_transform_by(surface.pose());
-    let way = Way { field, pose: surface.pose(), ray, line, depths, limit };
-    let mut from = match way.begins_below().then(|| way.follow(0.0)) {
-        Some(End::Leaves(at)) => End::Leaves(at + CLEAR),
+    let terrain_ray = TerrainRay { field, pose: surface.pose(), ray, line, depths, limit };
+    let mut from = match terrain_ray.starts_in_rut().then(|| terrain_ray.follow(0.0)) {
+        Some(End::Leaves(at)) => End::Leaves(at + RESTART_DISTANCE),
         Some(end) => end,
         None => End::Leaves(0.0),
     };
@@ -170,19 +170,19 @@ pub(super) fn cast_terrain(surface: &Surface, depths: &RutDepths, ray: &Ray, lim
             End::Leaves(start) => start,
             End::Stays => return None,
         };
-        let ahead = Ray { origin: ray.origin + ray.direction * start, ..*ray };
-        let hit = start + surface.cast(&ahead, limit - start)?;
-        from = match way.follow(hit) {
-            // From below, or where nothing is pressed.
-            End::Leaves(at) | End::Meets(at) if at - hit <= CLEAR => return Some(hit),
-            End::Leaves(at) => End::Leaves(at + CLEAR),
+        let remaining_ray = Ray { origin: ray.origin + ray.direction * start, ..*ray };
+        let hit = start + surface.cast(&remaining_ray, limit - start)?;
+        from = match terrain_ray.follow(hit) {
+            // The ray comes from below, or nothing is pressed there.
+            End::Leaves(at) | End::Meets(at) if at - hit <= RESTART_DISTANCE => return Some(hit),
+            End::Leaves(at) => End::Leaves(at + RESTART_DISTANCE),
             end => end,
         };
     }
 }
 
 /// A ray over terrain.
-struct Way<'a> {
+struct TerrainRay<'a> {
     field: &'a HeightField,
     pose: &'a Pose,
     ray: &'a Ray,
@@ -192,9 +192,9 @@ struct Way<'a> {
     limit: f64,
 }
 
-impl Way<'_> {
+impl TerrainRay<'_> {
     /// Column and row of the field along the ray, in cells.
-    fn on_field(&self) -> [Line; 2] {
+    fn field_lines(&self) -> [Line; 2] {
         let scale = self.field.scale();
         let along = |start: f64, rate: f64, extent: f64, cells: usize| {
             let cells = cells as f64;
@@ -206,19 +206,19 @@ impl Way<'_> {
         ]
     }
 
-    /// The facet at a cell of the field, on one side of its diagonal.
+    /// The facet of a field cell, on the near or far side of its diagonal.
     fn facet(&self, [column, row]: [i64; 2], far: bool) -> Option<Facet> {
         let last = [self.field.ncols() as i64 - 1, self.field.nrows() as i64 - 1];
-        // A ray that meets the border of the field may be beside it by rounding.
+        // A ray that hits the border of the field may be outside by rounding.
         let [column, row] = [0, 1].map(|axis| [column, row][axis].clamp(0, last[axis]) as usize);
         let (near_side, far_side) = self.field.triangles_at(row, column);
         let triangle = if far { far_side } else { near_side }?;
         Some(Facet::of_triangle(&triangle, self.pose, self.ray, &self.line))
     }
 
-    /// Whether the ray begins in a rut, below the terrain as it was at first and above it as it is.
-    fn begins_below(&self) -> bool {
-        let places = self.on_field().map(|line| line.start);
+    /// Whether the ray starts in a rut: below the original terrain and above its present floor.
+    fn starts_in_rut(&self) -> bool {
+        let places = self.field_lines().map(|line| line.start);
         let inside = |axis: usize, cells: usize| (0.0..=cells as f64).contains(&places[axis]);
         if !inside(0, self.field.ncols()) || !inside(1, self.field.nrows()) {
             return false;
@@ -231,9 +231,9 @@ impl Way<'_> {
         })
     }
 
-    /// Follows the ray in ruts, from triangle to triangle.
+    /// Follows the ray through ruts from triangle to triangle, from a distance on, m.
     fn follow(&self, from: f64) -> End {
-        let lines = self.on_field();
+        let lines = self.field_lines();
         let counts = [self.field.ncols() as f64, self.field.nrows() as f64];
         let mut cells = lines.map(|line| Cells::new(line, from));
         let mut at = from;

@@ -1,4 +1,4 @@
-//! Grounds that have a shape: terrain and triangles.
+//! Grounds of terrain and triangles.
 
 use simpartner_model::Pose;
 
@@ -13,22 +13,22 @@ use crate::{
     shape,
 };
 
-/// Terrain or triangles at their place in the world.
+/// Terrain or triangles with their pose.
 pub(crate) struct Surface {
     shape: SharedShape,
-    /// The extremes of terrain.
+    /// The height extremes of terrain; `None` for triangles.
     relief: Option<Relief>,
     /// `world_from_surface`.
     pose: ParryPose,
 }
 
 impl Surface {
-    /// A ground's shape at `world_from_surface`.
+    /// The shape of a ground at `world_from_surface`.
     pub(crate) fn new(shape: &SharedShape, pose: &Pose) -> Self {
         Self { shape: shape.clone(), relief: shape.as_heightfield().map(Relief::new), pose: shape::pose(pose) }
     }
 
-    /// Its heights, if it is terrain.
+    /// The heights of terrain; `None` for triangles.
     pub(super) fn terrain(&self) -> Option<&HeightField> {
         self.shape.as_heightfield()
     }
@@ -38,7 +38,7 @@ impl Surface {
         &self.pose
     }
 
-    /// The distance along a ray to it, if it is at most `limit`.
+    /// The distance along a ray to the surface, m; `None` beyond `limit`.
     pub(crate) fn cast(&self, ray: &Ray, limit: f64) -> Option<f64> {
         let line = query::Ray::new(ray.origin, ray.direction).inverse_transform_by(&self.pose);
         match (&self.relief, self.shape.as_heightfield()) {

@@ -34,7 +34,7 @@ impl Collider {
             let rotation = link.rotation * geom.turn;
             let origin = link.position + link.matrix * geom.offset + rotation * geom.middle;
             let ray = Ray { origin, direction, range, ignore: None };
-            let distance = self.ray_scene(trees).cast_past(&ray, own)?;
+            let distance = self.ray_scene(trees).cast_ignoring(&ray, own)?;
             let extent = match geom.outline {
                 Outline::Ball(radius) => radius,
                 _ => (rotation.inverse() * direction).abs().dot(geom.half),
