@@ -1,9 +1,8 @@
-//! Joints: a multibody for every tree of the graph, an impulse joint for every joint that closes a loop.
+//! Joints: a multibody for every tree of the graph, an impulse joint for every loop joint.
 //!
-//! A joint with several free coordinates becomes a chain of hinges and sliders over links without mass, because
-//! rapier's links have one or three free angles and only single axes have stops. The chain moves in the first
-//! coordinate, then the second, then the third; where the tree is walked from child to parent it is the same chain
-//! backwards, with all signs turned round.
+//! A joint with several free coordinates becomes a chain of hinges and sliders over massless links, because rapier's
+//! links have one or three free angles, and only single axes have stops. The chain has the first coordinate, then the
+//! second, then the third. Where the tree is traversed from child to parent, the chain and all signs are reversed.
 
 use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
@@ -13,43 +12,43 @@ use simpartner_model::{
 
 use crate::{BodyState, BuildError, Servo, shape};
 
-/// Where the joints of the model are in rapier.
+/// Rapier's joints for the joints of the model.
 #[derive(Default)]
 pub(super) struct Articulation {
-    joints: Vec<Placement>,
+    joints: Vec<RapierJoint>,
     /// For each body, whether it is a link of a multibody.
     pub(super) links: Vec<bool>,
     roots: Vec<(RigidBodyHandle, Option<RobotId>)>,
-    /// The two bodies of every chain. Rapier keeps only direct neighbours from colliding, so these are kept apart by a
-    /// hook.
-    apart: Vec<[RigidBodyHandle; 2]>,
+    /// Body pairs that do not collide: the two bodies of every chain, and the model's own pairs. Rapier itself only
+    /// excludes neighbouring links, so a hook excludes these.
+    excluded_pairs: Vec<[RigidBodyHandle; 2]>,
     /// For each joint its child and its origin in the child's frame.
     origins: Vec<(BodyId, DVec3)>,
 }
 
-/// How one joint of the model is made.
-pub(super) enum Placement {
-    /// Nothing moves.
+/// Rapier's counterpart of one joint of the model.
+pub(super) enum RapierJoint {
+    /// A joint without free coordinates.
     Rigid,
-    /// A hinge, slider or chain of them of a multibody.
-    Tree([Option<AxisPlace>; 3]),
-    /// A ball joint of a multibody; `sign` is -1 if the tree was walked from child to parent.
+    /// A hinge, a slider or a chain of them in a multibody.
+    Tree([Option<RapierAxis>; 3]),
+    /// A ball joint of a multibody; `sign` is -1 if the tree was traversed from child to parent.
     Ball { link: MultibodyJointHandle, sign: f64 },
     /// An impulse joint.
-    Loop { handle: ImpulseJointHandle, axes: [Option<AxisPlace>; 3] },
+    Loop { handle: ImpulseJointHandle, axes: [Option<RapierAxis>; 3] },
 }
 
 /// One axis of a joint in rapier.
 #[derive(Clone, Copy)]
-pub(super) struct AxisPlace {
+pub(super) struct RapierAxis {
     pub(super) handle: JointHandle,
-    /// Which of rapier's six axes of that joint.
+    /// Axis among rapier's six of that joint.
     pub(super) axis: JointAxis,
-    /// -1 if rapier counts the other way round.
+    /// -1 if rapier's direction is reversed, else 1.
     pub(super) sign: f64,
 }
 
-/// One of rapier's two kinds of joint.
+/// A joint of one of rapier's two kinds.
 #[derive(Clone, Copy)]
 pub(super) enum JointHandle {
     Multibody(MultibodyJointHandle),
@@ -57,17 +56,17 @@ pub(super) enum JointHandle {
 }
 
 impl Articulation {
-    /// Inserts all joints. The bodies are there already, `handles` in the order of their ids.
+    /// Inserts all joints. The bodies must be inserted; `handles` in the order of their ids.
     pub(super) fn build(
         world: &mut PhysicsWorld,
         model: &Mechanism,
         handles: &[RigidBodyHandle],
     ) -> Result<Self, BuildError> {
         let mut built = Self {
-            joints: model.joints.iter().map(|_| Placement::Rigid).collect(),
+            joints: model.joints.iter().map(|_| RapierJoint::Rigid).collect(),
             links: vec![false; model.bodies.len()],
             roots: Vec::new(),
-            apart: Vec::new(),
+            excluded_pairs: Vec::new(),
             origins: model
                 .joints
                 .iter()
@@ -77,15 +76,15 @@ impl Articulation {
         for tree in Graph::new(&model.bodies, &model.joints).spanning_forest().trees {
             for edge in &tree.edges {
                 let joint = model.joint(edge.joint);
-                let span = Span {
+                let tree_joint = TreeJoint {
                     joint,
                     inner: handles[edge.inner.index()],
                     outer: handles[edge.outer.index()],
                     backwards: joint.child == edge.inner,
                 };
-                built.joints[edge.joint.index()] = span.insert_links(world)?;
+                built.joints[edge.joint.index()] = tree_joint.insert_links(world)?;
                 if joint.degrees_of_freedom() > 1 {
-                    built.keep_apart(world, [span.inner, span.outer]);
+                    built.exclude_pair(world, [tree_joint.inner, tree_joint.outer]);
                 }
             }
             if !tree.edges.is_empty() {
@@ -105,33 +104,33 @@ impl Articulation {
             }
         }
         for pair in &model.apart {
-            built.keep_apart(world, pair.map(|body| handles[body.index()]));
+            built.exclude_pair(world, pair.map(|body| handles[body.index()]));
         }
         built.set_losses(world, model);
         built.set_velocities(world, model, handles);
         Ok(built)
     }
 
-    /// The joint's placement.
-    pub(super) fn joint(&self, joint: JointId) -> &Placement {
+    /// Rapier's counterpart of a joint.
+    pub(super) fn joint(&self, joint: JointId) -> &RapierJoint {
         &self.joints[joint.index()]
     }
 
-    /// Where the joint's origin is: it is fixed to the child.
+    /// Position of a joint's origin, which is fixed to the child, world frame, m.
     pub(super) fn anchor(&self, joint: JointId, bodies: &[BodyState]) -> DVec3 {
         let (child, origin) = self.origins[joint.index()];
         bodies[child.index()].pose.point(origin)
     }
 
-    /// Where an axis of a joint is; `None` for an axis that does not move or cannot be driven.
-    pub(super) fn place(&self, joint: JointId, axis: usize) -> Option<&AxisPlace> {
+    /// Rapier's axis for an axis of a joint; `None` for an axis that is locked or cannot be driven.
+    pub(super) fn rapier_axis(&self, joint: JointId, axis: usize) -> Option<&RapierAxis> {
         match &self.joints[joint.index()] {
-            Placement::Tree(axes) | Placement::Loop { axes, .. } => axes[axis].as_ref(),
-            Placement::Rigid | Placement::Ball { .. } => None,
+            RapierJoint::Tree(axes) | RapierJoint::Loop { axes, .. } => axes[axis].as_ref(),
+            RapierJoint::Rigid | RapierJoint::Ball { .. } => None,
         }
     }
 
-    /// Says of every robot whether its own bodies collide with each other.
+    /// Sets for every robot whether its own bodies collide with each other.
     pub(super) fn set_self_collision(&self, world: &mut PhysicsWorld, allowed: impl Fn(RobotId) -> bool) {
         for &(root, robot) in &self.roots {
             let Some(link) = world.multibody_joints.rigid_body_link(root).copied() else { continue };
@@ -141,17 +140,17 @@ impl Articulation {
         }
     }
 
-    fn keep_apart(&mut self, world: &mut PhysicsWorld, pair: [RigidBodyHandle; 2]) {
+    fn exclude_pair(&mut self, world: &mut PhysicsWorld, pair: [RigidBodyHandle; 2]) {
         for body in pair {
             for &collider in world.bodies[body].colliders() {
                 world.colliders[collider].set_active_hooks(ActiveHooks::FILTER_CONTACT_PAIRS);
             }
         }
-        self.apart.push(pair);
+        self.excluded_pairs.push(pair);
     }
 
-    /// Sets damping and dry friction of every degree of freedom. Rapier gives each new link a damping nobody asked for,
-    /// so this has to come after the last insertion.
+    /// Sets damping and dry friction of every degree of freedom, after the last insertion: rapier gives each new link a
+    /// default damping.
     fn set_losses(&self, world: &mut PhysicsWorld, model: &Mechanism) {
         for &(root, _) in &self.roots {
             let Some(link) = world.multibody_joints.rigid_body_link(root).copied() else { continue };
@@ -162,7 +161,7 @@ impl Articulation {
         }
         for (id, joint) in model.joints() {
             for (index, axis) in joint.axes.iter().enumerate() {
-                let (Some(axis), Some(place)) = (axis.free(), self.place(id, index)) else { continue };
+                let (Some(axis), Some(place)) = (axis.free(), self.rapier_axis(id, index)) else { continue };
                 let JointHandle::Multibody(handle) = place.handle else { continue };
                 let Some((multibody, link)) = world.multibody_joints.get_mut(handle) else { continue };
                 let Some(dof) = multibody.link(link).map(|link| link.assembly_id()) else { continue };
@@ -172,8 +171,8 @@ impl Articulation {
         }
     }
 
-    /// Starts every multibody with the velocities of the model: the root's as given, each single axis with what its two
-    /// bodies' velocities differ by along it.
+    /// Sets the initial velocity of every multibody: that of the root as given, each single axis by its initial rate,
+    /// else by the velocity difference of its two bodies along it.
     fn set_velocities(&self, world: &mut PhysicsWorld, model: &Mechanism, handles: &[RigidBodyHandle]) {
         for (id, body) in model.bodies() {
             let Some(link) = world.multibody_joints.rigid_body_link(handles[id.index()]).copied() else { continue };
@@ -195,7 +194,7 @@ impl Articulation {
             };
             let sliding = at_anchor(joint.child) - at_anchor(joint.parent);
             for (index, coordinate) in joint.free_coordinates() {
-                let Some(place) = self.place(id, index) else { continue };
+                let Some(place) = self.rapier_axis(id, index) else { continue };
                 let JointHandle::Multibody(handle) = place.handle else { continue };
                 let motion = if coordinate.linear { sliding } else { child.angular_velocity - parent.angular_velocity };
                 let given = joint.axes[index].free().and_then(|axis| axis.initial_rate);
@@ -211,51 +210,51 @@ impl Articulation {
 impl PhysicsHooks for Articulation {
     fn filter_contact_pair(&self, context: &PairFilterContext) -> Option<SolverFlags> {
         let pair = [context.rigid_body1, context.rigid_body2];
-        let apart = self.apart.iter().any(|&[a, b]| pair == [Some(a), Some(b)] || pair == [Some(b), Some(a)]);
+        let apart = self.excluded_pairs.iter().any(|&[a, b]| pair == [Some(a), Some(b)] || pair == [Some(b), Some(a)]);
         (!apart).then_some(SolverFlags::COMPUTE_RIGID_IMPULSES)
     }
 }
 
-/// A joint on its way into a tree.
-struct Span<'a> {
+/// A joint to insert into a tree, between the body nearer to the root and the one farther from it.
+struct TreeJoint<'a> {
     joint: &'a Joint,
     inner: RigidBodyHandle,
     outer: RigidBodyHandle,
     backwards: bool,
 }
 
-impl Span<'_> {
-    fn insert_links(&self, world: &mut PhysicsWorld) -> Result<Placement, BuildError> {
+impl TreeJoint<'_> {
+    fn insert_links(&self, world: &mut PhysicsWorld) -> Result<RapierJoint, BuildError> {
         let sign = if self.backwards { -1.0 } else { 1.0 };
         if self.joint.kind == JointKind::Ball {
-            let ball = generic(world, self.joint.anchor, self.joint.frame, self.inner, self.outer)
+            let ball = joint_between(world, self.joint.anchor, self.joint.frame, self.inner, self.outer)
                 .locked_axes(JointAxesMask::LOCKED_SPHERICAL_AXES);
-            return Ok(Placement::Ball { link: self.insert(world, self.inner, self.outer, ball)?, sign });
+            return Ok(RapierJoint::Ball { link: self.insert_joint(world, self.inner, self.outer, ball)?, sign });
         }
         let mut free: Vec<(usize, Coordinate)> = self.joint.free_coordinates().collect();
         if self.backwards {
             free.reverse();
         }
         let Some(&last) = free.last() else {
-            let rigid = generic(world, self.joint.anchor, self.joint.frame, self.inner, self.outer)
+            let rigid = joint_between(world, self.joint.anchor, self.joint.frame, self.inner, self.outer)
                 .locked_axes(JointAxesMask::LOCKED_FIXED_AXES);
-            self.insert(world, self.inner, self.outer, rigid)?;
-            return Ok(Placement::Rigid);
+            self.insert_joint(world, self.inner, self.outer, rigid)?;
+            return Ok(RapierJoint::Rigid);
         };
         let mut axes = [None; 3];
         let mut inner = self.inner;
         for (index, coordinate) in free {
             let outer = if (index, coordinate) == last { self.outer } else { massless_link(world, self.joint) };
-            let single = self.single(world, index, coordinate, [inner, outer]);
-            let handle = JointHandle::Multibody(self.insert(world, inner, outer, single)?);
-            axes[index] = Some(AxisPlace { handle, axis: single_axis(coordinate), sign });
+            let single = self.single_axis_joint(world, index, coordinate, [inner, outer]);
+            let handle = JointHandle::Multibody(self.insert_joint(world, inner, outer, single)?);
+            axes[index] = Some(RapierAxis { handle, axis: single_axis(coordinate), sign });
             inner = outer;
         }
-        Ok(Placement::Tree(axes))
+        Ok(RapierJoint::Tree(axes))
     }
 
-    /// The joint of one coordinate, turned so that its axis lies along rapier's x.
-    fn single(
+    /// The joint of one coordinate, rotated so that its axis is rapier's x axis.
+    fn single_axis_joint(
         &self,
         world: &PhysicsWorld,
         index: usize,
@@ -265,11 +264,11 @@ impl Span<'_> {
         let frame = self.joint.frame * x_to_axis(coordinate.axis);
         let locked =
             if coordinate.linear { JointAxesMask::LOCKED_PRISMATIC_AXES } else { JointAxesMask::LOCKED_REVOLUTE_AXES };
-        let single = generic(world, self.joint.anchor, frame, inner, outer).locked_axes(locked);
+        let single = joint_between(world, self.joint.anchor, frame, inner, outer).locked_axes(locked);
         with_stops(single, &self.joint.axes[index], single_axis(coordinate), self.backwards)
     }
 
-    fn insert(
+    fn insert_joint(
         &self,
         world: &mut PhysicsWorld,
         inner: RigidBodyHandle,
@@ -283,12 +282,12 @@ impl Span<'_> {
     }
 }
 
-/// Rapier's axis of a single hinge or slider: always its x.
+/// Rapier's axis of a single hinge or slider: always x.
 fn single_axis(coordinate: Coordinate) -> JointAxis {
     if coordinate.linear { JointAxis::LinX } else { JointAxis::AngX }
 }
 
-/// A rotation that takes the x axis to local axis `axis` (0 to 2), by a cyclic exchange of the three.
+/// The cyclic permutation of axes, as a rotation, that maps the x axis to axis `axis` (0 to 2).
 fn x_to_axis(axis: usize) -> DQuat {
     match axis {
         0 => DQuat::IDENTITY,
@@ -297,8 +296,8 @@ fn x_to_axis(axis: usize) -> DQuat {
     }
 }
 
-/// A joint whose frame is `frame` in the world at step 0, for both bodies.
-fn generic(
+/// A joint with the frame `anchor`, `frame` in the world at step 0, in both bodies.
+fn joint_between(
     world: &PhysicsWorld,
     anchor: DVec3,
     frame: DQuat,
@@ -327,15 +326,20 @@ fn with_stops(
     }
 }
 
-/// The link between two hinges or sliders of the same joint. It weighs nothing and meets nothing.
+/// A link between two hinges or sliders of the same joint, without mass and collisions.
 fn massless_link(world: &mut PhysicsWorld, joint: &Joint) -> RigidBodyHandle {
     let pose = shape::pose(&Pose { translation: joint.anchor, rotation: joint.frame });
     world.insert_body(RigidBodyBuilder::dynamic().pose(pose).can_sleep(false).allow_fast_rotation(true))
 }
 
-fn insert_loop(world: &mut PhysicsWorld, joint: &Joint, parent: RigidBodyHandle, child: RigidBodyHandle) -> Placement {
+fn insert_loop(
+    world: &mut PhysicsWorld,
+    joint: &Joint,
+    parent: RigidBodyHandle,
+    child: RigidBodyHandle,
+) -> RapierJoint {
     let mut locked = JointAxesMask::LOCKED_FIXED_AXES;
-    let mut builder = generic(world, joint.anchor, joint.frame, parent, child);
+    let mut builder = joint_between(world, joint.anchor, joint.frame, parent, child);
     for (index, coordinate) in joint.free_coordinates() {
         let axis = loop_axis(coordinate);
         locked.remove(axis.into());
@@ -345,9 +349,9 @@ fn insert_loop(world: &mut PhysicsWorld, joint: &Joint, parent: RigidBodyHandle,
     let mut axes = [None; 3];
     for (index, coordinate) in joint.free_coordinates().filter(|_| joint.kind.has_axes()) {
         let (handle, axis) = (JointHandle::Impulse(handle), loop_axis(coordinate));
-        axes[index] = Some(AxisPlace { handle, axis, sign: 1.0 });
+        axes[index] = Some(RapierAxis { handle, axis, sign: 1.0 });
     }
-    Placement::Loop { handle, axes }
+    RapierJoint::Loop { handle, axes }
 }
 
 /// Rapier's axis of a coordinate of an impulse joint.
@@ -359,8 +363,8 @@ fn loop_axis(coordinate: Coordinate) -> JointAxis {
     }
 }
 
-/// Sets rapier's motor, an implicit spring and damper.
-pub(super) fn drive(world: &mut PhysicsWorld, place: &AxisPlace, servo: &Servo) {
+/// Sets rapier's motor: an implicit spring and damper.
+pub(super) fn drive(world: &mut PhysicsWorld, place: &RapierAxis, servo: &Servo) {
     let Some(joint) = joint_data_mut(world, place.handle) else { return };
     let motor = &mut joint.motors[place.axis as usize];
     motor.model = MotorModel::ForceBased;
@@ -369,13 +373,13 @@ pub(super) fn drive(world: &mut PhysicsWorld, place: &AxisPlace, servo: &Servo) 
     motor.stiffness = servo.stiffness;
     motor.damping = servo.damping;
     motor.max_force = servo.max_effort;
-    // A motor without gains would divide by zero in the solver.
+    // Without gains, rapier's solver would divide by zero.
     joint.motor_axes.set(place.axis.into(), servo.is_on());
 }
 
-/// What the motor of an axis exerts on the child at this coordinate and rate, by the law rapier solves implicitly.
-/// Rapier itself reports no motor effort of a multibody.
-pub(super) fn motor_effort(joint: &GenericJoint, place: &AxisPlace, position: f64, rate: f64) -> f64 {
+/// The motor's effort on the child at this coordinate and rate, N m or N, by the law that rapier solves implicitly.
+/// Rapier itself does not report motor efforts of multibodies.
+pub(super) fn motor_effort(joint: &GenericJoint, place: &RapierAxis, position: f64, rate: f64) -> f64 {
     if !joint.motor_axes.contains(place.axis.into()) {
         return 0.0;
     }

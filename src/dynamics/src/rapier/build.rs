@@ -1,4 +1,4 @@
-//! From the model to rapier's sets.
+//! Construction of rapier's sets from the model.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::{
     shape,
 };
 
-/// Builds all sets; the order of insertion is that of the model, since it is part of what makes a run repeatable.
+/// Builds all sets. The order of insertion is that of the model, as it affects results.
 pub(super) fn build(
     model: &Mechanism,
     timestep: Timestep,
     settings: &Settings,
 ) -> Result<(PhysicsWorld, Fixture, CurrentScene), BuildError> {
-    refuse_what_is_missing(model)?;
+    check_supported(model)?;
     let mut world = PhysicsWorld::new();
     world.gravity = model.gravity;
     world.integration_parameters = parameters(timestep, settings);
@@ -43,7 +43,7 @@ pub(super) fn build(
             Some(placed) => {
                 let (shape, pose) = shape::collider_shape(placed).map_err(refuse)?;
                 solids.push(Solid::new(id, shape.clone(), !body.fixed));
-                let collider = surface(ColliderBuilder::new(shape), &body.material).density(0.0).position(pose);
+                let collider = with_material(ColliderBuilder::new(shape), &body.material).density(0.0).position(pose);
                 let collider = collider.collision_groups(groups(body.filter));
                 Some(world.insert_collider(collider, Some(handle)))
             }
@@ -53,13 +53,13 @@ pub(super) fn build(
         fixture.colliders.push(collider);
         fixture.masses.push(mass);
     }
-    // The first step would do this too, but the kinematics of the links below need the centres of mass now.
+    // The first step would also do this, but the kinematics of links below need the centres of mass.
     for &handle in &fixture.bodies {
         world.bodies[handle].recompute_mass_properties_from_colliders(&world.colliders);
     }
     fixture.articulation = Articulation::build(&mut world, model, &fixture.bodies)?;
     fixture.articulation.set_self_collision(&mut world, |robot: RobotId| model.robot(robot).self_collision);
-    // Soil is refused, so none of it is pressed.
+    // Soil is refused, so there are no ruts.
     let planes = planes.into_iter().map(|ground| OnSoil { ground, soil: None }).collect();
     let surfaces = surfaces.into_iter().map(|ground| OnSoil { ground, soil: None }).collect();
     Ok((world, fixture, CurrentScene::new(solids, planes, surfaces)))
@@ -73,11 +73,11 @@ fn parameters(timestep: Timestep, settings: &Settings) -> IntegrationParameters 
     IntegrationParameters {
         dt: timestep.seconds(),
         contact_softness: softness,
-        // Rapier holds contacts with fixed bodies twice as stiffly; the ratio is kept.
+        // Rapier's contacts with fixed bodies have twice the frequency; the ratio is kept.
         static_contact_softness: SpringCoefficients { natural_frequency: 2.0 * softness.natural_frequency, ..softness },
         normalized_allowed_linear_error: settings.rapier.contact_surface_layer_m,
         normalized_max_corrective_velocity: settings.contact_max_correcting_velocity_m_per_s,
-        // Far above what any robot does, far below where squares overflow.
+        // Far above the speed of any robot, and far below overflow of squares.
         normalized_max_linear_velocity: 1e9,
         num_solver_iterations: settings.substeps,
         num_internal_pgs_iterations: settings.rapier.solver_iterations,
@@ -85,13 +85,13 @@ fn parameters(timestep: Timestep, settings: &Settings) -> IntegrationParameters 
     }
 }
 
-/// The groups of a collider; those of a ground are all.
+/// The collision groups of a collider; a ground has all groups.
 fn groups(CollisionFilter { category, collides_with }: CollisionFilter) -> InteractionGroups {
     let group = |bits: u16| Group::from_bits_truncate(u32::from(bits));
     InteractionGroups::new(group(category), group(collides_with), InteractionTestMode::Or)
 }
 
-/// Inserts the grounds, and returns them as rays meet them.
+/// Inserts the grounds, and returns them for ray casts.
 fn insert_grounds(world: &mut PhysicsWorld, model: &Mechanism) -> Result<(Vec<Plane>, Vec<Arc<Surface>>), BuildError> {
     let (mut planes, mut surfaces) = (Vec::new(), Vec::new());
     for ground in &model.grounds {
@@ -110,7 +110,7 @@ fn insert_grounds(world: &mut PhysicsWorld, model: &Mechanism) -> Result<(Vec<Pl
                 shaped(shape::ground_mesh(mesh).map_err(refuse)?, &Pose::IDENTITY)
             }
         };
-        let collider = surface(collider, ground.material()).collision_groups(groups(CollisionFilter::default()));
+        let collider = with_material(collider, ground.material()).collision_groups(groups(CollisionFilter::default()));
         world.insert_collider(collider, None);
     }
     Ok((planes, surfaces))
@@ -132,10 +132,10 @@ fn rigid_body(body: &Body, mass: &MassProperties, settings: &Settings) -> RigidB
         .allow_fast_rotation(true)
 }
 
-fn surface(builder: ColliderBuilder, material: &Material) -> ColliderBuilder {
+fn with_material(builder: ColliderBuilder, material: &Material) -> ColliderBuilder {
     builder
         .friction(if material.contact_dimensions() == ContactDimensions::Normal { 0.0 } else { material.friction })
-        // Of two rules rapier takes the later one of its list, where the largest comes behind the smallest.
+        // Of two rules rapier applies the later one in its list, in which the largest is after the smallest.
         .friction_combine_rule(match material.friction_rule {
             FrictionRule::Smaller => CoefficientCombineRule::Min,
             FrictionRule::Larger => CoefficientCombineRule::Max,
@@ -144,8 +144,9 @@ fn surface(builder: ColliderBuilder, material: &Material) -> ColliderBuilder {
         .restitution_combine_rule(CoefficientCombineRule::Max)
 }
 
-/// Rapier has one coefficient of friction, rigid surfaces, and neither springs nor rotors in the joints of a tree.
-fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
+/// Refuses models that rapier cannot represent. It has one coefficient of friction, rigid surfaces, and neither springs
+/// nor rotors in joints of trees.
+fn check_supported(model: &Mechanism) -> Result<(), BuildError> {
     let is_moved = |joint: &&Joint| joint.axes.iter().filter_map(Axis::free).any(|axis| axis.initial_position != 0.0);
     if let Some(joint) = model.joints.iter().find(is_moved) {
         let what = "the engine rapier has no initial positions of joints; choose the engine dynamics".into();

@@ -1,4 +1,4 @@
-//! Contact forces in newtons, and rolling friction, which rapier lacks.
+//! Contact forces in newtons, and rolling friction, which rapier does not have.
 
 use bevy_math::DVec3;
 use rapier3d_f64::prelude::{ContactData, ContactManifold, PhysicsWorld, RigidBodyHandle, TrackedContact};
@@ -8,11 +8,11 @@ use simpartner_model::{BodyId, Ground, Mechanism};
 use super::Fixture;
 use crate::{BodyState, ContactPoint, Wrench, mass_properties};
 
-/// The contact wrenches of the last step and what rolling friction needs to remember of it.
+/// The contact wrenches of the last step, and its contacts for rolling friction.
 pub(super) struct Contacts {
     timestep: f64,
     substep: f64,
-    /// Force and torque about the centre of mass of every body.
+    /// Force, N, and torque about the centre of mass, N m, of each body.
     wrenches: Vec<(DVec3, DVec3)>,
     wheels: Vec<Option<Wheel>>,
     rolling_coefficients: Vec<f64>,
@@ -21,7 +21,7 @@ pub(super) struct Contacts {
     points: Vec<ContactPoint>,
 }
 
-/// What a round body is for rolling friction.
+/// The data of a round body for rolling friction.
 #[derive(Clone, Copy)]
 struct Wheel {
     radius: f64,
@@ -29,7 +29,7 @@ struct Wheel {
     rolling_inertia: f64,
 }
 
-/// A contact of the last step on which a round body rolls.
+/// A contact of the last step in which a round body rolls.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct RollingContact {
     body: usize,
@@ -38,7 +38,7 @@ pub(super) struct RollingContact {
     normal_force: f64,
 }
 
-/// A body's share of a manifold: which body, the direction in which the normal pushes it, and the lever of point `i`.
+/// One body of a manifold: its index, `None` for the ground; the sign of the normal that points into it; the manifold.
 struct Side<'a> {
     body: Option<usize>,
     sign: f64,
@@ -46,7 +46,7 @@ struct Side<'a> {
 }
 
 impl Contacts {
-    /// Sized for the model. Forces are impulses over `timestep`; tangential impulses are those of the last of
+    /// Allocates for the model. Forces are impulses divided by `timestep`; tangential impulses are those of the last of
     /// `substeps`.
     pub(super) fn new(model: &Mechanism, timestep: f64, substeps: usize) -> Self {
         let coefficient = |material: &simpartner_model::Material| material.rolling_friction;
@@ -63,27 +63,27 @@ impl Contacts {
         }
     }
 
-    /// Mean force on the body over the last step and torque about its centre of mass.
+    /// Mean contact force on a body in the last step, N, and torque about its centre of mass, N m.
     pub(super) fn wrench(&self, body: usize) -> (DVec3, DVec3) {
         self.wrenches[body]
     }
 
-    /// Where bodies touched in the last step.
+    /// The contact points of the last step.
     pub(super) fn points(&self) -> &[ContactPoint] {
         &self.points
     }
 
-    /// What a snapshot has to keep: rolling friction works with the normal forces of the step before.
+    /// The state for a snapshot: rolling friction uses the normal forces of the last step.
     pub(super) fn rolling(&self) -> &[RollingContact] {
         &self.rolling
     }
 
-    /// Takes it up again.
+    /// Restores that state.
     pub(super) fn set_rolling(&mut self, rolling: Vec<RollingContact>) {
         self.rolling = rolling;
     }
 
-    /// Reads all contacts of the step just made.
+    /// Reads all contacts of the last step.
     pub(super) fn read(&mut self, world: &PhysicsWorld, fixture: &Fixture) {
         self.wrenches.fill((DVec3::ZERO, DVec3::ZERO));
         self.rolling.clear();
@@ -98,16 +98,16 @@ impl Contacts {
                 let linked = |body: Option<usize>| body.is_some_and(|body| fixture.articulation.links[body]);
                 let per_point = linked(first) || linked(second);
                 for side in [Side { body: first, sign: -1.0, manifold }, Side { body: second, sign: 1.0, manifold }] {
-                    self.add(&side, if side.sign < 0.0 { second } else { first }, per_point);
+                    self.add_wrench(&side, if side.sign < 0.0 { second } else { first }, per_point);
                 }
                 let centre = |body: usize| world.bodies[fixture.bodies[body]].center_of_mass();
-                self.list(manifold, [first, second], per_point, centre);
+                self.add_points(manifold, [first, second], per_point, centre);
             }
         }
     }
 
-    /// Lists the points of a manifold.
-    fn list(
+    /// Appends the contact points of a manifold.
+    fn add_points(
         &mut self,
         manifold: &ContactManifold,
         bodies: [Option<usize>; 2],
@@ -121,7 +121,7 @@ impl Contacts {
                 [Some(first), None] => centre(first) + point.data.solver_dp1,
                 [None, None] => continue,
             };
-            let force = self.force(manifold, point, 1.0, per_point);
+            let force = self.point_force(manifold, point, 1.0, per_point);
             self.points.push(ContactPoint {
                 bodies: bodies.map(|body| body.map(BodyId::new)),
                 point: place,
@@ -132,9 +132,9 @@ impl Contacts {
         }
     }
 
-    /// The force of a point on the first (`sign` -1) or second body. The tangential impulse is stored as it acts on the
-    /// first.
-    fn force(
+    /// The force of a point on the first (`sign` -1) or second (`sign` 1) body, N. The tangential impulse is stored as
+    /// it acts on the first.
+    fn point_force(
         &self,
         manifold: &ContactManifold,
         point: &TrackedContact<ContactData>,
@@ -146,15 +146,16 @@ impl Contacts {
             - point.data.warmstart_tangent_world * (sign * share / self.substep)
     }
 
-    /// Adds what a manifold does to one of its bodies. Against a link of a multibody rapier solves friction point by
-    /// point; between loose bodies it solves one friction force a manifold and repeats it in every point.
-    fn add(&mut self, side: &Side, other: Option<usize>, per_point: bool) {
+    /// Adds the wrench of a manifold on one of its bodies. Against a link of a multibody, rapier solves friction for
+    /// each point (`per_point`). Between free bodies, it solves one friction force per manifold, and stores it in every
+    /// point.
+    fn add_wrench(&mut self, side: &Side, other: Option<usize>, per_point: bool) {
         let Some(body) = side.body else { return };
         let normal = side.manifold.data.normal * side.sign;
         let (mut force, mut torque, mut normal_force) = (DVec3::ZERO, DVec3::ZERO, 0.0);
         for point in &side.manifold.points {
             let lever = if side.sign < 0.0 { point.data.solver_dp1 } else { point.data.solver_dp2 };
-            let at_point = self.force(side.manifold, point, side.sign, per_point);
+            let at_point = self.point_force(side.manifold, point, side.sign, per_point);
             force += at_point;
             torque += lever.cross(at_point);
             normal_force += point.data.impulse / self.timestep;
@@ -172,10 +173,15 @@ impl Contacts {
         self.rolling_coefficients[body].max(of_other)
     }
 
-    /// Puts the rolling torque Crr N r on every round body in contact, against its rolling and never enough to turn it
-    /// round within a step. N is the step before's; it does not feed back, so being one step late costs nothing that
-    /// can be measured.
-    pub(super) fn resist_rolling(&self, world: &mut PhysicsWorld, handles: &[RigidBodyHandle], states: &[BodyState]) {
+    /// Applies the rolling torque Crr N r to every round body in contact, against its rolling, and never enough to
+    /// reverse the rolling within a step. N is that of the last step; it does not feed back, so the delay has no
+    /// measurable effect.
+    pub(super) fn apply_rolling_torques(
+        &self,
+        world: &mut PhysicsWorld,
+        handles: &[RigidBodyHandle],
+        states: &[BodyState],
+    ) {
         for contact in &self.rolling {
             let Some(wheel) = self.wheels[contact.body] else { continue };
             let other = contact.other.map_or(DVec3::ZERO, |other| states[other].angular_velocity);
@@ -195,8 +201,8 @@ impl Contacts {
         }
     }
 
-    /// Takes the rolling torques away again; rapier keeps forces until they are reset.
-    pub(super) fn release(&self, world: &mut PhysicsWorld, handles: &[RigidBodyHandle]) {
+    /// Resets the rolling torques, which rapier would apply until then.
+    pub(super) fn reset_rolling_torques(&self, world: &mut PhysicsWorld, handles: &[RigidBodyHandle]) {
         for contact in &self.rolling {
             for body in std::iter::once(contact.body).chain(contact.other) {
                 world.bodies[handles[body]].reset_torques(false);
@@ -209,7 +215,7 @@ impl Wheel {
     fn of(body: &simpartner_model::Body) -> Option<Self> {
         let radius = body.collision_shape()?.shape.rolling_radius()?;
         let tensor = mass_properties(body).ok()?.tensor;
-        // The smallest moment is on the safe side: the torque can then never turn the wheel round.
+        // The smallest moment is conservative: the torque then never reverses the rolling.
         let inertia = tensor.x_axis.x.min(tensor.y_axis.y).min(tensor.z_axis.z);
         Some(Self { radius, rolling_inertia: inertia + body.mass * radius * radius })
     }

@@ -1,18 +1,18 @@
-//! The rapier engine: robots in reduced coordinates, loops closed by impulse joints, loose bodies as they are.
+//! The rapier engine: robots in reduced coordinates, loops closed by impulse joints, free bodies.
 //!
-//! What it does with rapier's traps, each measured by a test of this module or of `tests/it/physics.rs`:
+//! Pitfalls of rapier and their remedies, each tested in this module or in `tests/it/physics.rs`:
 //!
-//! | trap | answer |
+//! | pitfall | remedy |
 //! |---|---|
-//! | a damping of 0.1 N m s/rad on every hinge | overwritten by the file's damping once the tree stands (`articulation`) |
-//! | `linvel` of a link lags one substep; `set_linvel` is ignored | velocities go through generalised coordinates (`state`) |
-//! | a link may not have two free angles | a chain of hinges over massless links (`articulation`) |
-//! | speed caps of 400 m/s and 45 degrees a step | lifted (`build`) |
+//! | a damping of 0.1 N m s/rad on every hinge | overwritten by the file's damping once the tree is complete (`articulation`) |
+//! | `linvel` of a link lags one substep; `set_linvel` is ignored | velocities are read and set in generalised coordinates (`state`, `articulation`) |
+//! | a link cannot have two free angles | a chain of hinges over massless links (`articulation`) |
+//! | speed limits of 400 m/s and 45 degrees a step | raised (`build`) |
 //! | combine rules average | smaller friction, larger restitution (`build`) |
 //! | contact impulses of clusters, of substeps and of two friction models differ in place and meaning | `contacts` |
 //! | forces persist | rolling torques are reset after the step (`contacts`) |
-//! | a body that is not finite is put out of action silently, a link not at all | every body is checked every step (`state`) |
-//! | friction of anisotropic contacts points the wrong way | left, and stated in the README: articulated dynamics of our own will cure it |
+//! | a body that is not finite is disabled silently, a link not at all | every body is checked in every step (`state`) |
+//! | friction of anisotropic contacts has the wrong direction | not remedied, and stated in the README: use the engine dynamics |
 //!
 //! Start at [`Rapier`].
 
@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{motor::Gains, rays::CurrentScene};
 
-/// A world in rapier.
+/// The engine: a world in rapier.
 pub(super) struct Rapier {
     world: PhysicsWorld,
     fixture: Fixture,
@@ -42,12 +42,12 @@ pub(super) struct Rapier {
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
     notices: Vec<Notice>,
-    /// Bodies that are pushed in the next step.
+    /// Bodies with external wrenches in the next step.
     pushed: Vec<BodyId>,
     rays: CurrentScene,
 }
 
-/// What is settled when the world is built and never changes.
+/// The constant data of a world, computed at its construction.
 struct Fixture {
     bodies: Vec<RigidBodyHandle>,
     names: Vec<String>,
@@ -88,10 +88,10 @@ impl Engine for Rapier {
     fn step(&mut self) {
         self.notices.clear();
         self.rays.outdate();
-        self.contacts.resist_rolling(&mut self.world, &self.fixture.bodies, &self.bodies);
+        self.contacts.apply_rolling_torques(&mut self.world, &self.fixture.bodies, &self.bodies);
         self.world.step_with_events(&self.fixture.articulation, &());
-        self.contacts.release(&mut self.world, &self.fixture.bodies);
-        // Rapier keeps forces until they are reset.
+        self.contacts.reset_rolling_torques(&mut self.world, &self.fixture.bodies);
+        // Rapier applies forces until they are reset.
         for body in self.pushed.drain(..) {
             let body = &mut self.world.bodies[self.fixture.bodies[body.index()]];
             body.reset_forces(false);
@@ -110,13 +110,13 @@ impl Engine for Rapier {
     }
 
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
-        if let Some(place) = self.fixture.articulation.place(joint, axis) {
+        if let Some(place) = self.fixture.articulation.rapier_axis(joint, axis) {
             articulation::drive(&mut self.world, place, &motor.servo(Gains::RAPIER));
         }
     }
 
     fn can_drive(&self, joint: JointId, axis: usize) -> bool {
-        self.fixture.articulation.place(joint, axis).is_some()
+        self.fixture.articulation.rapier_axis(joint, axis).is_some()
     }
 
     fn push(&mut self, body: BodyId, point: DVec3, Wrench { force, torque }: Wrench) {

@@ -1,5 +1,5 @@
-//! What can be read after a step. A body that is not finite, or out of all measure, gets a notice and keeps the last
-//! state that was sound.
+//! State after a step. A body with a state that is not finite or not meaningful causes a notice, and keeps its last
+//! valid state.
 
 use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
@@ -7,7 +7,7 @@ use simpartner_model::{Body, BodyId, JointId};
 
 use super::{
     Fixture,
-    articulation::{self, AxisPlace, JointHandle, Placement},
+    articulation::{self, JointHandle, RapierAxis, RapierJoint},
     contacts::Contacts,
 };
 use crate::{BodyState, Guard, JointState, Notice, state::rotation_vector};
@@ -18,7 +18,7 @@ pub(super) fn before_first_step(body: &Body) -> BodyState {
     BodyState { pose, linear_velocity, angular_velocity, force: DVec3::ZERO, torque: DVec3::ZERO }
 }
 
-/// Reads all bodies. Notices are added of bodies that are not sound.
+/// Reads all bodies. Adds a notice for each body with an invalid state.
 pub(super) fn read_bodies(
     world: &PhysicsWorld,
     fixture: &Fixture,
@@ -49,13 +49,13 @@ pub(super) fn read_bodies(
     }
 }
 
-/// A rigid transform in the model's type.
+/// Converts a rigid transform.
 fn model_pose(pose: &Pose) -> simpartner_model::Pose {
     simpartner_model::Pose { translation: pose.translation, rotation: pose.rotation }
 }
 
-/// Velocity of the centre of mass and angular velocity. A link's own `linvel` lags, so it is the Jacobian times the
-/// generalised velocity.
+/// Velocity of the centre of mass and angular velocity. A link's own `linvel` lags one substep, so its velocity is the
+/// Jacobian times the generalised velocity.
 fn twist(world: &PhysicsWorld, handle: RigidBodyHandle) -> (DVec3, DVec3) {
     let body = &world.bodies[handle];
     let link = world.multibody_joints.rigid_body_link(handle);
@@ -77,21 +77,21 @@ pub(super) fn read_joints(world: &PhysicsWorld, fixture: &Fixture, bodies: &[Bod
         let id = JointId::new(index);
         state.anchor = fixture.articulation.anchor(id, bodies);
         match fixture.articulation.joint(id) {
-            Placement::Rigid => {}
-            Placement::Tree(axes) => {
+            RapierJoint::Rigid => {}
+            RapierJoint::Tree(axes) => {
                 for (axis, place) in axes.iter().enumerate() {
                     if let Some(place) = place {
                         read_tree_axis(world, place, axis, state);
                     }
                 }
             }
-            Placement::Ball { link, sign } => read_ball(world, *link, *sign, state),
-            Placement::Loop { handle, axes } => read_loop(world, *handle, axes, bodies, state),
+            RapierJoint::Ball { link, sign } => read_ball(world, *link, *sign, state),
+            RapierJoint::Loop { handle, axes } => read_loop(world, *handle, axes, bodies, state),
         }
     }
 }
 
-fn read_tree_axis(world: &PhysicsWorld, place: &AxisPlace, axis: usize, state: &mut JointState) {
+fn read_tree_axis(world: &PhysicsWorld, place: &RapierAxis, axis: usize, state: &mut JointState) {
     let JointHandle::Multibody(handle) = place.handle else { return };
     let Some((multibody, link)) = world.multibody_joints.get(handle) else { return };
     let Some(link) = multibody.link(link) else { return };
@@ -101,8 +101,8 @@ fn read_tree_axis(world: &PhysicsWorld, place: &AxisPlace, axis: usize, state: &
     state.effort[axis] = place.sign * articulation::motor_effort(&link.joint().data, place, position, rate);
 }
 
-/// A ball joint reads the rotation vector and the angular velocity of the child relative to the parent, along the
-/// joint's axes as the parent carries them.
+/// Reads a ball joint: rotation vector and angular velocity of the child relative to the parent, in joint axes fixed to
+/// the parent.
 fn read_ball(world: &PhysicsWorld, handle: MultibodyJointHandle, sign: f64, state: &mut JointState) {
     let Some((multibody, link)) = world.multibody_joints.get(handle) else { return };
     let Some(link) = multibody.link(link) else { return };
@@ -116,11 +116,11 @@ fn read_ball(world: &PhysicsWorld, handle: MultibodyJointHandle, sign: f64, stat
     state.rate = (rate * sign).to_array();
 }
 
-/// A joint that closes a loop reads its coordinates from the poses of its two bodies.
+/// Reads a loop joint from the poses of its two bodies.
 fn read_loop(
     world: &PhysicsWorld,
     handle: ImpulseJointHandle,
-    axes: &[Option<AxisPlace>; 3],
+    axes: &[Option<RapierAxis>; 3],
     bodies: &[BodyState],
     state: &mut JointState,
 ) {
@@ -134,14 +134,14 @@ fn read_loop(
     let child_frame = child.pose.then(&model_pose(&joint.data.local_frame2));
     let turn = parent_frame.rotation.inverse() * child_frame.rotation;
     let offset = parent_frame.inverse().point(child_frame.translation);
-    // The velocities of both bodies' material points at the joint's origin; bodies say those of their centres of mass.
+    // Velocity of a body's material point at the joint's origin; the body's state has that of the centre of mass.
     let at_origin = |state: &BodyState, handle: RigidBodyHandle| {
         let centre = state.pose.point(world.bodies[handle].local_center_of_mass());
         state.linear_velocity + state.angular_velocity.cross(child_frame.translation - centre)
     };
     let spin = parent_frame.rotation.inverse() * (child.angular_velocity - parent.angular_velocity);
     let slide = parent_frame.rotation.inverse() * (at_origin(child, joint.body2()) - at_origin(parent, joint.body1()));
-    // Rapier's six axes: three offsets, then three angles.
+    // Rapier's six axes: three translations, then three angles.
     let is_free = |axis: usize| axes.iter().flatten().any(|place| place.axis as usize == axis);
     let angles = angles(turn, [3, 4, 5].map(is_free));
     for (index, place) in axes.iter().enumerate() {
@@ -155,8 +155,8 @@ fn read_loop(
     }
 }
 
-/// The angles of a turn about the free ones of three axes: about a single one the whole turn, from -pi to pi; otherwise
-/// the rotation vector.
+/// The angles of a rotation about the free axes: for a single axis its angle from -pi to pi; otherwise the rotation
+/// vector.
 fn angles(turn: DQuat, free: [bool; 3]) -> [f64; 3] {
     let mut axes = (0..3).filter(|&axis| free[axis]);
     match (axes.next(), axes.next()) {

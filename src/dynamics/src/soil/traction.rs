@@ -1,36 +1,36 @@
-//! A driven wheel on soil as design tools for rovers sum it up (RPET, Patel et al. 2004): thrust less resistances.
+//! A driven wheel on soil, as in design tools for rovers (RPET, Patel et al. 2004): thrust minus resistances.
 
 use simpartner_model::Soil;
 
 use super::{bulldozing, shear_strength, thrust, towed_wheel};
 
-/// What a rigid wheel that drives finds in soil that nothing has pressed before.
+/// Sinkage, thrust and resistances of a rigid driven wheel in fresh soil.
 ///
-/// Bekker's towed wheel gives sinkage and resistance of compaction; the wheel touches the soil from where it enters to
-/// its lowest point; over this area Janosi and Hanamoto's thrust acts, and its front pushes soil before it as an
-/// upright face of its width would ([`bulldozing`]). Sinkage by slip, and the vertical part of the shear stress, which
-/// the integral of [`SteadyWheel`](super::SteadyWheel) has, are not in it. Bekker's own bulldozing has Terzaghi's
-/// bearing factors of a deep strip, and is in cohesive sand larger than the load of a small wheel; Hegedus's face is
-/// the one that the engine pushes wheels aside with, too.
+/// Sinkage and compaction resistance are those of Bekker's towed wheel. The contact extends from the entry to the
+/// lowest point; Janosi and Hanamoto's thrust acts on its area. The front pushes soil like a vertical face of the
+/// wheel's width ([`bulldozing`]). Slip sinkage and the vertical part of the shear stress, which the integral of
+/// [`SteadyWheel`](super::SteadyWheel) includes, are neglected. Bekker's own bulldozing uses Terzaghi's bearing factors
+/// of a deep strip; in cohesive sand it exceeds the load of a small wheel. The engine uses Hegedus's face, too, for
+/// wheels that are pushed sideways.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Traction {
-    /// How deep it sinks in, m.
+    /// Sinkage, m.
     pub sinkage: f64,
-    /// Length of the arc that touches soil, m.
+    /// Length of the contact arc, m.
     pub length: f64,
-    /// The largest shear stress under it, Pa.
+    /// Shear strength under the wheel, Pa.
     pub shear_strength: f64,
-    /// H, the horizontal force that shear stress gives at this slip, N.
+    /// Thrust H, the horizontal force of shear stress at this slip, N.
     pub thrust: f64,
-    /// Rc, what it takes to compact the soil, N.
+    /// Compaction resistance Rc, N.
     pub compaction: f64,
-    /// Rb, what it takes to push soil out of the way, N.
+    /// Bulldozing resistance Rb, N.
     pub bulldozing: f64,
 }
 
 impl Traction {
-    /// Of a wheel of this radius and width, m, under a load, N, above 0, at a slip from above 0 to 1, where things fall
-    /// at `gravity`, m/s². `None` if the soil does not carry it before its axle is in the soil.
+    /// Traction of a wheel of radius and width, m, under a load, N, above 0, at a slip from above 0 to 1, under the
+    /// gravity `gravity`, m/s². `None` if the soil cannot carry it before its axle is in the soil.
     pub fn new(soil: &Soil, [radius, width]: [f64; 2], load: f64, slip: f64, gravity: f64) -> Option<Self> {
         let [sinkage, compaction] = towed_wheel(soil, [radius, width], load, gravity);
         if sinkage.is_nan() || sinkage >= radius {
@@ -48,12 +48,12 @@ impl Traction {
         })
     }
 
-    /// Thrust less resistances on level ground, N.
+    /// Drawbar pull on level ground: thrust minus resistances, N.
     pub fn drawbar_pull(&self) -> f64 {
         self.thrust - self.compaction - self.bulldozing
     }
 
-    /// What it takes to turn a wheel of this radius, m: the thrust acts at its rim; N m.
+    /// Driving torque of a wheel of this radius, m: the thrust acts at its rim; N m.
     pub fn torque(&self, radius: f64) -> f64 {
         radius * self.thrust
     }

@@ -1,11 +1,11 @@
-//! The stress under a rigid wheel.
+//! Stress under a rigid wheel.
 
 use simpartner_model::Soil;
 
 use super::{Pressure, bulldozing, shear_strength};
 
-/// Nodes and weights of Gauss and Legendre on [0, 1], 8 points: with the root of the distance to the end as variable,
-/// stresses of any exponent n are integrated to 1e-6 of themselves.
+/// Nodes and weights of Gauss-Legendre quadrature on [0, 1], 8 points. With the square root of the distance to the end
+/// as variable, stresses of any exponent n are integrated to a relative error of 1e-6.
 const GAUSS: [[f64; 2]; 8] = [
     [0.019_855_071_751_231_88, 0.050_614_268_145_188_13],
     [0.101_666_761_293_186_63, 0.111_190_517_226_687_24],
@@ -17,11 +17,11 @@ const GAUSS: [[f64; 2]; 8] = [
     [0.980_144_928_248_768_1, 0.050_614_268_145_188_13],
 ];
 
-/// Where a wheel touches soil: from the entry angle to the exit angle, with the largest stress at the peak; rad from
-/// its lowest point, positive ahead.
+/// Contact arc of a wheel in soil: from the entry angle to the exit angle, with the largest stress at the peak; rad
+/// from its lowest point, positive ahead.
 ///
-/// A wheel that was let down presses as much in front as behind; one that has rolled on has its peak in front and its
-/// exit at the bottom. In between the arc goes over from the one to the other.
+/// A wheel that was set down has as much stress in front as behind. A wheel that has rolled on has its peak in front
+/// and its exit at the bottom. In between, the arc is interpolated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arc {
     radius: f64,
@@ -29,27 +29,27 @@ pub struct Arc {
     pub(crate) entry: f64,
     pub(crate) exit: f64,
     pub(crate) peak: f64,
-    /// -1 for a wheel that goes the other way.
+    /// Direction of travel: 1 forwards, -1 backwards.
     pub(crate) sign: f64,
 }
 
-/// A point of an arc, for integrals over it.
+/// A quadrature point of an arc.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArcPoint {
-    /// rad.
+    /// Angle, rad.
     pub angle: f64,
-    /// What it stands for of the arc, rad.
+    /// Weight: the angle of the arc that the point represents, rad.
     pub span: f64,
-    /// Where the same stress is in front of the peak, rad.
+    /// Angle of equal stress in front of the peak, rad.
     pub same: f64,
-    /// How deep below the surface that is, m.
+    /// Depth below the surface at the angle of equal stress, m.
     pub depth: f64,
 }
 
 impl Arc {
-    /// Of a wheel of this radius that is so deep below the surface it rolls into, m. `travel` is 1 where it has rolled
-    /// at least the length of its contact, -1 where it has rolled backwards, 0 where it was let down; `peak` is the
-    /// place of the largest stress as a part of the entry angle.
+    /// The arc of a wheel of this radius and sinkage below the surface ahead, m. `travel` is 1 once it has rolled the
+    /// length of its contact, -1 if it rolled backwards, 0 where it was set down; `peak` is the angle of the largest
+    /// stress relative to the entry angle.
     pub fn new(radius: f64, sinkage: f64, travel: f64, peak: f64) -> Self {
         let entry = libm::acos((1.0 - sinkage / radius).clamp(-1.0, 1.0));
         let rolled = travel.abs().min(1.0);
@@ -63,22 +63,22 @@ impl Arc {
         }
     }
 
-    /// The angle where it enters the soil, rad.
+    /// The entry angle, rad.
     pub fn entry(&self) -> f64 {
         self.entry
     }
 
-    /// The smallest and the largest angle at which it touches soil, rad.
+    /// The smallest and the largest angle of the contact, rad.
     pub(crate) fn ends(&self) -> [f64; 2] {
         if self.sign > 0.0 { [self.exit, self.entry] } else { [-self.entry, -self.exit] }
     }
 
-    /// The points of a quadrature over it: those behind the peak, and those in front.
+    /// The quadrature points of the arc: first those behind the peak, then those in front.
     pub fn points(&self) -> [ArcPoint; 2 * GAUSS.len()] {
         let (behind, front) = (self.peak - self.exit, self.entry - self.peak);
         let mut points = [ArcPoint { angle: 0.0, span: 0.0, same: 0.0, depth: 0.0 }; 2 * GAUSS.len()];
         for (k, [x, weight]) in GAUSS.into_iter().enumerate() {
-            // The stress falls to nothing at both ends, as some power of the distance.
+            // The stress vanishes at both ends, as a power of the distance.
             let (part, share) = (x * x, 2.0 * x * weight);
             let same = self.entry - part * front;
             let depth = self.radius * (libm::cos(same) - libm::cos(self.entry));
@@ -90,35 +90,35 @@ impl Arc {
     }
 }
 
-/// A wheel that rolls evenly with a given slip.
+/// A wheel that rolls steadily with a given slip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyWheel {
-    /// m.
+    /// Radius, m.
     pub radius: f64,
-    /// m.
+    /// Width, m.
     pub width: f64,
-    /// Radius at which it shears the soil, m: larger than the other where it has grousers.
+    /// Radius at which soil is sheared, m: larger than `radius` for a wheel with grousers.
     pub shear_radius: f64,
-    /// 1 - v / (r omega) where it drives, r omega / v - 1 where it brakes; -1 to 1.
+    /// Slip: 1 - v / (r omega) where it drives, r omega / v - 1 where it brakes; -1 to 1.
     pub slip: f64,
-    /// Angle between where it points and where it goes, rad.
+    /// Angle between the heading and the direction of motion, rad.
     pub slip_angle: f64,
-    /// How things fall, m/s².
+    /// Gravity, m/s².
     pub gravity: f64,
 }
 
-/// What soil does to a wheel.
+/// Forces of soil on a wheel.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WheelForces {
-    /// Upwards, N.
+    /// Force upwards, N.
     pub normal: f64,
-    /// Along, N: what is left of the thrust when soil is compacted.
+    /// Force forwards, N: thrust minus compaction resistance.
     pub drawbar_pull: f64,
-    /// Across, N, against the motion.
+    /// Lateral force, N, against the motion.
     pub lateral: f64,
-    /// Against the turning of the wheel, N m.
+    /// Torque against the rotation of the wheel, N m.
     pub torque: f64,
-    /// The part of the drawbar pull that normal stress takes, N.
+    /// The part of the drawbar pull due to normal stress, N.
     pub resistance: f64,
 }
 
@@ -128,8 +128,7 @@ impl SteadyWheel {
         self.forces_in_rut(soil, sinkage, 0.0)
     }
 
-    /// The forces at a sinkage, m, below the surface that was there at first, where what passed before has left it so
-    /// deep, m.
+    /// The forces at a sinkage below the original surface, m, in a rut of the remaining depth `left`, m.
     pub fn forces_in_rut(&self, soil: &Soil, sinkage: f64, left: f64) -> WheelForces {
         let Self { radius, width, shear_radius, slip, slip_angle, gravity } = *self;
         let pressure = Pressure::new(soil, width, slip, gravity);
@@ -141,7 +140,7 @@ impl SteadyWheel {
             let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
             let stress = pressure.at(depth + left, left).0;
             let (rolled, across) = (arc.entry - angle, libm::sin(arc.entry) - sine);
-            // How far the rim has slid past the soil since it came in: along it, and across.
+            // Shear displacement of the rim since it entered the soil: along the rim, and across it.
             let [along, aside] = if slip < 0.0 {
                 [shear_radius * rolled * (1.0 + slip) - radius * across, radius * rolled * tangent]
             } else {
@@ -164,20 +163,20 @@ impl SteadyWheel {
         forces
     }
 
-    /// The sinkage, m, at which the soil carries a load, N, and the forces there; `None` if it does not before the axle
-    /// is in the soil.
+    /// The sinkage, m, at which the soil carries a load, N, and the forces there; `None` if the axle reaches the soil
+    /// before.
     pub fn under_load(&self, soil: &Soil, load: f64) -> Option<(f64, WheelForces)> {
         self.under_load_in_rut(soil, load, 0.0)
     }
 
-    /// The same where what passed before has left the surface so deep, m. The sinkage counts from the surface that was
-    /// there at first.
+    /// As [`under_load`](Self::under_load), in a rut of the remaining depth `left`, m. The sinkage counts from the
+    /// original surface.
     pub fn under_load_in_rut(&self, soil: &Soil, load: f64, left: f64) -> Option<(f64, WheelForces)> {
         let (mut low, mut high) = (left, left + self.radius);
         if self.forces_in_rut(soil, high, left).normal < load {
             return None;
         }
-        // The middle of the interval, until that is one of its ends.
+        // Bisection until the interval is not divisible in floating point.
         loop {
             let middle = 0.5 * (low + high);
             if !(low < middle && middle < high) {
