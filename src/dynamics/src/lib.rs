@@ -109,7 +109,7 @@ pub trait Engine: Send {
     /// Here and below, numbers of commands are limited to 1e15, and speeds of surfaces to 1e5 m/s.
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor);
 
-    /// Whether a motor can drive this free coordinate (0 to 2) of a joint.
+    /// True if a motor can drive this free coordinate (0 to 2) of a joint.
     fn can_drive(&self, _joint: JointId, _axis: usize) -> bool {
         true
     }

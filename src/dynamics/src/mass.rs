@@ -92,7 +92,7 @@ fn one_filled(placed: &Placed) -> Result<ParryMass, String> {
     Ok(shape.mass_properties(1.0).transform_by(&pose))
 }
 
-/// Whether the meshes in a shape have no boundary: each edge occurs equally often in both directions. Vertices at the
+/// True if the meshes in a shape have no boundary: each edge occurs equally often in both directions. Vertices at the
 /// same position count as one vertex, as some programs write each triangle separately.
 fn is_closed(shape: &Shape) -> bool {
     let (vertices, triangles) = match shape {

@@ -115,7 +115,7 @@ impl Servo {
     /// The law of an absent motor.
     pub const OFF: Self = Self { position: 0.0, rate: 0.0, stiffness: 0.0, damping: 0.0, max_effort: 0.0 };
 
-    /// Whether the motor can exert an effort.
+    /// True if the motor can exert an effort.
     pub fn is_on(&self) -> bool {
         self.max_effort > 0.0 && (self.stiffness > 0.0 || self.damping > 0.0)
     }

@@ -72,7 +72,7 @@ pub struct Settings {
     /// Largest speed that separates penetrating bodies, m/s (ODE's contactMaxCorrectingVel). In articulated dynamics it
     /// bounds the speed of every point of a body.
     pub contact_max_correcting_velocity_m_per_s: f64,
-    /// Whether objects at rest sleep until touched (ODE's autoDisableFlag). Robots never sleep.
+    /// True if objects at rest sleep until touched (ODE's autoDisableFlag). Robots never sleep.
     pub auto_disable: bool,
     /// Settings of articulated dynamics.
     pub dynamics: DynamicsSettings,

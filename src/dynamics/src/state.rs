@@ -99,7 +99,7 @@ impl JointState {
 }
 
 impl BodyState {
-    /// Whether the state is finite and within the meaningful limits; [`complaint`](Self::complaint) is then `None`.
+    /// True if the state is finite and within the meaningful limits; [`complaint`](Self::complaint) is then `None`.
     #[inline]
     pub(super) fn is_sound(&self) -> bool {
         let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());
@@ -171,9 +171,9 @@ pub struct RutTile {
 /// Result of [`Engine::take_changed_ruts`](crate::Engine::take_changed_ruts).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RutChanges {
-    /// Whether this is a new record: all tiles follow, and the caller must discard earlier ones.
+    /// True if this is a new record: all tiles follow, and the caller must discard earlier ones.
     pub anew: bool,
-    /// Whether tiles remain because the buffer was full.
+    /// True if tiles remain because the buffer was full.
     pub more: bool,
 }
 

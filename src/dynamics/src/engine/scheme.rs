@@ -13,7 +13,7 @@ pub(crate) struct Scheme {
     pub(crate) time_fraction: f64,
     /// Time from the midpoint of the substep to that of the next one, s.
     pub(crate) lookahead: f64,
-    /// True for the instant of an impact, which takes no time.
+    /// True for an impact, which has no duration.
     pub(crate) is_impact_instant: bool,
     /// Gravity, world axes, m/s².
     pub(crate) gravity: DVec3,

@@ -14,7 +14,7 @@ struct Current {
     /// Copied on update if others still hold it.
     scene: Arc<RayScene>,
     workspace: BvhWorkspace,
-    /// Whether bodies may have moved since the last update.
+    /// True if bodies may have moved since the last update.
     is_outdated: bool,
 }
 

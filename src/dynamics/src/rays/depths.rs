@@ -33,7 +33,7 @@ fn tile_and_index([u, v]: [i32; 2]) -> ([i32; 2], usize) {
 }
 
 impl RutDepths {
-    /// Whether no cell is pressed.
+    /// True if no cell is pressed.
     pub(crate) fn is_empty(&self) -> bool {
         self.tiles.is_empty()
     }
@@ -73,7 +73,7 @@ impl RutDepths {
         self.tiles.iter().map(|(&tile, depths)| (tile, depths.as_slice()))
     }
 
-    /// Whether all tiles have the right size; false for foreign data.
+    /// True if all tiles have the right size; false for foreign data.
     pub(crate) fn fits(&self) -> bool {
         self.tiles.values().all(|depths| depths.len() == TILE * TILE)
     }

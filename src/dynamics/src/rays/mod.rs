@@ -109,7 +109,7 @@ impl Solid {
         Aabb::new(bounds.mins - margin, bounds.maxs + margin)
     }
 
-    /// Whether the box computed at the pose `boxed` still contains the shape at the pose `now`.
+    /// True if the box computed at the pose `boxed` still contains the shape at the pose `now`.
     fn box_contains(&self, boxed: &Pose, now: &Pose) -> bool {
         let sign = if now.rotation.dot(boxed.rotation) < 0.0 { -1.0 } else { 1.0 };
         let turn = now.rotation * sign - boxed.rotation;

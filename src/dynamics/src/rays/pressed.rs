@@ -216,7 +216,7 @@ impl TerrainRay<'_> {
         Some(Facet::of_triangle(&triangle, self.pose, self.ray, &self.line))
     }
 
-    /// Whether the ray starts in a rut: below the original terrain and above its present floor.
+    /// True if the ray starts in a rut: below the original terrain and above its present floor.
     fn starts_in_rut(&self) -> bool {
         let places = self.field_lines().map(|line| line.start);
         let inside = |axis: usize, cells: usize| (0.0..=cells as f64).contains(&places[axis]);

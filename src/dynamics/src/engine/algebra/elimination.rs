@@ -328,8 +328,8 @@ mod tests {
 
     use super::*;
 
-    /// Systems of up to twelve groups of up to seven unknowns, coupled at random and not symmetric: the solution
-    /// fulfils every equation. A chain costs as many times more as it is longer.
+    /// Systems of up to twelve groups of up to seven unknowns, with random unsymmetric coupling: the solution satisfies
+    /// every equation. The cost of a chain is proportional to its length.
     #[test]
     fn solutions_fulfil_all_equations() {
         let mut stream = Stream::from_number(3);

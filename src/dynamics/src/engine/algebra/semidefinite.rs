@@ -11,7 +11,7 @@ use super::elimination::eliminate;
 /// operation, and the fraction left by links that are 1e-4 rad from a dead point.
 const MIN_INDEPENDENT_FRACTION: f64 = 1e-10;
 
-/// The equations. Kept from step to step for its memory only.
+/// The equations. Kept between steps only to reuse its memory.
 #[derive(Debug, Default)]
 pub(crate) struct System {
     count: usize,

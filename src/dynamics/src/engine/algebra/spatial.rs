@@ -227,11 +227,11 @@ impl SpatialInertia {
     #[inline(always)]
     pub(crate) fn times(&self, motion: Spatial) -> Spatial {
         let Spatial { x, y, z } = motion.crossed_by(self.moment).swapped();
-        // What is taken off is added with its sign turned.
+        // Subtraction adds the negative.
         let levers = Spatial { x: x ^ MINUS_SECOND, y: y ^ MINUS_SECOND, z: z ^ MINUS_SECOND };
         let turn = motion.angular();
         let (x, y, z) = (self.xx * motion.x, self.yy * motion.y, self.zz * motion.z);
-        // Two terms may change places, three may not.
+        // Sums of two terms are commutative in floating point; sums of three are not associative.
         let own = Spatial {
             x: add_first(add_first(x, self.xy * turn.y), self.xz * turn.z),
             y: add_first(add_first(y, self.xy * turn.x), self.yz * turn.z),
@@ -323,7 +323,7 @@ pub(crate) fn rotation_by(vector: DVec3) -> DQuat {
         let v = vector * (sine / angle);
         DQuat::from_xyzw(v.x, v.y, v.z, cosine)
     } else {
-        // The series to the order that f64 resolves here.
+        // The series to the order that double precision resolves here.
         let v = vector * (0.5 - square / 48.0);
         DQuat::from_xyzw(v.x, v.y, v.z, 1.0 - square / 8.0)
     }

@@ -52,7 +52,7 @@ impl Clearances {
     pub(super) fn start_step(&mut self) {
         std::mem::swap(&mut self.known, &mut self.next);
         self.next.clear();
-        // Both grow to the same size, since lists that double in turn have no bound.
+        // Both buffers grow to the same size: buffers that double in turn would grow without bound.
         self.next.reserve_exact(self.known.capacity());
         self.before = 0;
     }

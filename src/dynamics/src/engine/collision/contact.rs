@@ -217,7 +217,7 @@ struct Resistance {
 impl Resistance {
     /// Combines the coefficients of two surfaces.
     fn between(one: &Material, two: &Material) -> Self {
-        // The surface of the higher priority decides alone.
+        // The surface of higher priority determines all properties.
         let (one, two) = match one.priority.cmp(&two.priority) {
             Ordering::Less => (two, two),
             Ordering::Equal => (one, two),

@@ -327,7 +327,7 @@ fn convex_outline(mesh: &TriMesh, mut border: Vec<Side>, normal: DVec3) -> Optio
         let from = outline.last()?.to;
         let next = border[border.binary_search_by_key(&from, |side| side.from).ok()?];
         if next.from == outline[0].from {
-            // Some sides are of another outline: there is a hole.
+            // Some edges belong to another outline: there is a hole.
             return None;
         }
         outline.push(next);
@@ -403,7 +403,7 @@ mod tests {
         // Bent along the line x = 1: two faces.
         let bent = Faces::new(&plate(2, |_, _| true, |i, _| if i == 2 { 0.5 } else { 0.0 }));
         assert_eq!(bent.len(), 2);
-        // All triangles of a saddle lie in planes of their own.
+        // Every triangle of a saddle is in another plane.
         let curved = Faces::new(&plate(2, |_, _| true, |i, j| 0.1 * f64::from(i * j)));
         assert_eq!(curved.len(), 8);
     }

@@ -211,7 +211,7 @@ impl Collider {
     }
 
     /// Finds all contacts at the present poses, looking `h` seconds ahead. Contacts between sleeping and fixed bodies
-    /// stay as they are.
+    /// are not updated.
     pub(crate) fn find_contacts(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();

@@ -32,15 +32,15 @@ pub(crate) const BOUNCE_SPEED: f64 = 0.05;
 /// have the same target. With their exact gaps, their targets would contradict each other by rounding over h, and no
 /// impulses could satisfy all.
 pub(crate) const CONTACT_MARGIN: f64 = 1e-6;
-/// Additional gap of a surface that comes to rest, m. It rests at the edge of [`CONTACT_MARGIN`], as near as the
-/// solver's tolerance allows. Without this allowance it would hover and bear nothing.
+/// Additional gap of a surface that comes to rest, m. It rests at the limit of [`CONTACT_MARGIN`], to the solver's
+/// tolerance. Without this allowance its contact could stay open and carry no load.
 const HOVER_DISTANCE: f64 = 1e-9;
 /// Speed above which a contact rolls, m/s: of its surfaces by their relative rotation, and of its point along both
 /// surfaces. Settling contacts share their load to the end.
 const ROLLING_SPEED: f64 = 1e-3;
 /// Creep of a rolling surface at full braking, as a fraction of its rolling speed. Steel wheels on rails creep by some
 /// 1e-3 (Carter 1926). Without creep, wheels whose axles are parallel up to the accuracy of joints, 1e-8 rad, brake
-/// each other as much as they can. Bodies without joints roll without creep.
+/// each other with full friction. Bodies without joints roll without creep.
 const ROLLING_CREEP: f64 = 2e-6;
 /// Largest compliance by creep, as a fraction of that of the bodies themselves. It takes effect for contacts that bore
 /// hardly anything and for a sudden load.

@@ -22,10 +22,10 @@ use crate::{
 /// Largest number of rows that hold a joint together, and number of rows of the laws of an axis.
 pub(crate) const HELD_ROWS: usize = 6;
 pub(crate) const AXIS_ROWS: usize = 5;
-/// Number of all rows that a joint can have, each with a number of its own.
+/// Number of all possible rows of a joint; each has its own number.
 pub(crate) const ROWS: usize = HELD_ROWS + 3 * AXIS_ROWS;
 
-/// A joint between two links that are also connected otherwise.
+/// A joint between two links that are already connected by other joints.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopJoint {
     /// The model's parent.
@@ -164,7 +164,7 @@ impl LoopJoint {
                 (0..3).for_each(|axis| load.stop[axis] += along[axis]);
             }
             RowKind::Axis(axis, AxisLaw::LowerStop) => load.stop[axis] += effort,
-            // Its row points the other way.
+            // The sign of its row is reversed.
             RowKind::Axis(axis, AxisLaw::UpperStop) => load.stop[axis] -= effort,
             RowKind::Axis(axis, AxisLaw::Motor) => load.effort[axis] += effort,
             RowKind::Axis(axis, AxisLaw::Friction | AxisLaw::Passive) => load.passive[axis] += effort,

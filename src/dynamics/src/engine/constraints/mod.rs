@@ -70,7 +70,7 @@ enum Source {
     LoopJoint(usize),
 }
 
-/// All constraints of an island. Kept between steps for its memory only.
+/// All constraints of an island. Kept between steps only to reuse its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
     pub(crate) problem: Problem,
@@ -201,7 +201,7 @@ impl Constraints {
         }
     }
 
-    /// Removes all blocks: Gauss's method has solved the constraints by itself.
+    /// Removes all blocks, because Gauss's method has solved the constraints itself.
     pub(crate) fn clear(&mut self) {
         self.sources.clear();
         self.problem.blocks.clear();

@@ -76,7 +76,7 @@ impl Brake {
         let (power, slow) = (TARGET_ENERGY_FRACTION * gives / h, 1.0 / speed);
         let force = work / (h * speed) + self.drag * speed;
         let yields = self.last.map_or(0.0, |[drag, before]| ((slow - before) / (self.drag - drag)).max(0.0));
-        // power c² d² - b d - a = 0 for d = k - k_1.
+        // The power is quadratic: c² d² - b d - a = 0 for d = k - k_1.
         let a = (force - power * slow) * slow - self.drag;
         let b = force * yields - 1.0 - 2.0 * power * slow * yields;
         let more = 2.0 * a / ((b * b + 4.0 * power * yields * yields * a).sqrt() - b);

@@ -6,7 +6,7 @@
 //! (M + h D + h Jᵀ K J) dv = h (tau_0 - b + Jᵀ (W_0 - K (J v - u_0)))
 //! ```
 //!
-//! J has entries only for the chain that moves the link, so nothing fills in.
+//! J has entries only for the chain that moves the link, so the matrix has no fill-in.
 
 use std::ops::Range;
 
@@ -56,7 +56,7 @@ impl DampedWrench {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum MotionSubspace {
     All,
-    /// Along a unit vector.
+    /// Translation along a unit vector.
     Along(DVec3),
     #[default]
     None,

@@ -52,7 +52,7 @@ impl Tree {
             && state.root_rotation.is_finite()
     }
 
-    /// Makes the whole substep after [`Tree::predict`] for a body in free flight.
+    /// Completes the substep after [`Tree::predict`] for a body in free flight.
     pub(crate) fn step_free_flight(&mut self, h: f64, gravity: DVec3) {
         let link = &self.topology.links[0];
         // The effort minus the bias, which is gravity, over the pivots of the mass matrix.

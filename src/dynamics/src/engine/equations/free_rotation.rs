@@ -1,9 +1,9 @@
-//! Free rotation of a body (Euler's equations): angular momentum and kinetic energy are kept to rounding.
+//! Free rotation of a body (Euler's equations): angular momentum and kinetic energy are conserved to rounding.
 //!
 //! In the principal axes, the angular momentum l obeys l' = l x w with w = I⁻¹ l. Gauss and Legendre's method of two
-//! stages keeps l² and l · w, which are quadratic, exactly (Cooper 1987; Hairer, Lubich and Wanner 2006, IV.2.1). The
-//! orientation follows from w by Magnus's series to fourth order. A last small rotation restores the angular momentum
-//! in world axes.
+//! stages conserves l² and l · w, which are quadratic, exactly (Cooper 1987; Hairer, Lubich and Wanner 2006, IV.2.1).
+//! The orientation follows from w by Magnus's series to fourth order. A last small rotation restores the angular
+//! momentum in world axes.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
@@ -13,12 +13,12 @@ use crate::engine::algebra::{gauss_legendre::STAGE_WEIGHTS, spatial::rotation_by
 /// Largest number of rounds of the fixed point for the stages. Each round leaves the fraction h w of the error: at 1 ms
 /// and 10 rad/s seven reach rounding.
 const MAX_ROUNDS: usize = 16;
-/// The rounds end when one changes no stage by more than this fraction: four times the spacing of doubles.
+/// The iteration ends when a round changes every stage by less than this fraction: four times the spacing of doubles.
 const STAGE_TOLERANCE: f64 = 1e-15;
 
 /// Rotation, rad, above which the step is divided, and largest number of parts: stages are found up to about 1 rad. A
-/// body that turns by more than 32 rad is too fast for any timestep. Its orientation is then arbitrary, but angular
-/// momentum and energy are kept.
+/// body that rotates by more than 32 rad is too fast for any timestep. Its orientation is then arbitrary, but angular
+/// momentum and energy are conserved.
 const MAX_TURN: f64 = 0.5;
 const MAX_PARTS: f64 = 64.0;
 
@@ -50,19 +50,19 @@ fn rotate_freely_once(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64
     let (from, to) = (now.normalized_or_zero(), there.normalized_or_zero());
     let axis = from.cross(to);
     let onto = DQuat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + from.dot(to));
-    // Half a turn is one about any perpendicular axis.
+    // Half a turn about any perpendicular axis.
     let onto = if onto.length_squared() > 1e-6 { onto } else { DQuat::from_rotation_arc(from, to) };
     let turned = (turned * onto.normalized()).normalized();
     let velocity = rotate(turned, now / principal);
-    // Rounding would lengthen the angular momentum by half the spacing of doubles in each step. Here the next step
-    // reads the same length.
+    // Rounding would lengthen the angular momentum by half the spacing of doubles in each step. This correction makes
+    // the next step start with the same length.
     let next = principal * rotate(turned.inverse(), velocity);
     let size = l.length_squared().max(f64::MIN_POSITIVE);
     (turned, velocity + velocity * (0.5 * (l.length_squared() - next.length_squared()) / size))
 }
 
-/// Rotates a vector. Quaternions have length 1 only up to rounding, which would change the vector's length step by step
-/// in one direction. So would a quotient beside 1: doubles are twice as dense below 1.
+/// Rotates a vector. Quaternions have length 1 only up to rounding, which would change the vector's length
+/// systematically from step to step. Division by a number near 1 would, too, as doubles are twice as dense below 1.
 fn rotate(rotation: DQuat, vector: DVec3) -> DVec3 {
     let turned = rotation * vector;
     turned + turned * ((1.0 - rotation.w * rotation.w) - rotation.xyz().length_squared())

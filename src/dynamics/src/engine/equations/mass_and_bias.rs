@@ -40,7 +40,7 @@ impl Tree {
     /// link inertias, the mass matrix by the composite-rigid-body algorithm, and the bias by recursive Newton-Euler
     /// without acceleration. Afterwards each link's `force` is the wrench that its joint transmits for the bias.
     pub(crate) fn set_mass_and_bias(&mut self, gravity: DVec3) {
-        // A single body keeps its angular momentum while it drifts.
+        // A free body conserves its angular momentum during the drift.
         let single = self.is_single_body();
         let (topology, work) = (&self.topology, &mut self.work);
         let origin = work.origin;

@@ -297,7 +297,7 @@ impl Tree {
         }
     }
 
-    /// Records everything that the substep starts from.
+    /// Records the state at the start of the substep.
     fn record_start(&mut self) {
         let (state, start) = (&self.state, &mut self.work.substep_start);
         (start.root_position, start.root_rotation) = (state.root_position, state.root_rotation);

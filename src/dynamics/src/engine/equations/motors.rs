@@ -1,8 +1,8 @@
 //! Motors of a tree: commands, efforts, and the limits they are at.
 //!
 //! A substep is solved with an assumption about each motor: it follows its law, is at its largest effort, or is at its
-//! largest power. Afterwards its law at the resulting rate says whether that was right. If not, the substep is solved
-//! again.
+//! largest power. Afterwards its law at the resulting rate confirms or refutes the assumption. If it is refuted, the
+//! substep is solved again.
 
 use crate::{
     Servo,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Relative excess over its limit from which a motor's law counts as saturated: above rounding, so that a motor at its
-/// limit does not change sides from pass to pass.
+/// limit does not switch between passes.
 const SATURATION_MARGIN: f64 = 1e-12;
 
 /// Relative difference to the largest rate within which a motor counts as at that rate. Exact motors miss their target
@@ -143,8 +143,8 @@ impl Tree {
         }
     }
 
-    /// By how much a unit of effort changes the mean rate of a degree of freedom in the substep, while the other motors
-    /// do what is assumed of them.
+    /// Change of a degree of freedom's mean rate in the substep per unit of effort, while the other motors act as
+    /// assumed.
     fn effort_gain(&mut self, dof: usize, h: f64) -> f64 {
         let (motor, law) = (&self.state.motors[dof], &self.topology.laws[dof]);
         let slope = match (self.state.saturation[dof], self.state.power_means[dof]) {

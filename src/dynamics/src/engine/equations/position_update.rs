@@ -35,7 +35,7 @@ impl Tree {
         integrate_coordinates(&self.topology, &mut self.state, Some(v), h);
     }
 
-    /// A single body rotates freely in the half substep. The kick then has no gyroscopic term.
+    /// A free body follows its free rotation in the half substep. The kick then has no gyroscopic term.
     fn drift_single(&mut self, h: f64) {
         let principal = self.topology.links[0].principal;
         let state = &mut self.state;

@@ -159,8 +159,8 @@ mod tests {
         Dynamics::build(mechanism, Timestep::MILLISECOND, &Settings::default()).expect("a sound world")
     }
 
-    /// How far apart, m, bodies are after so many steps as those of long trees and of short ones, and in how many steps
-    /// both moved freely.
+    /// Largest distance, m, between bodies of long and of short trees after this number of steps, and the number of
+    /// steps in which both moved freely.
     fn apart(model: &Mechanism, steps: usize, prepare: impl Fn(&mut Dynamics)) -> (f64, usize) {
         let mut worlds = [false, true].map(|long| {
             let mut world = world(model);
@@ -179,9 +179,9 @@ mod tests {
         (apart.fold(0.0, f64::max), free)
     }
 
-    /// Trees at random move alike as long ones and as short ones. A step of the long ones leaves a part of 1e-7 of the
-    /// largest velocity, here 20 m/s or rad/s at most, which adds up over 100 steps to 2e-4; in 0.1 s places are then
-    /// apart by half of 2e-5 m.
+    /// Random trees move equally as long and as short ones. A step of a long tree is accurate to 1e-7 of the largest
+    /// velocity, here at most 20 m/s or rad/s. Over 100 steps this adds up to 2e-4; over 0.1 s, positions differ by
+    /// half of 2e-5 m.
     #[test]
     fn long_and_short_trees_move_alike() {
         let mut random = Stream::from_number(11);
@@ -195,8 +195,8 @@ mod tests {
         assert!(steps > 3900, "{steps}");
     }
 
-    /// The same with motors, loops and a ground: constraints are solved to 1e-9 m/s, and what they leave grows where
-    /// something slips or turns over.
+    /// The same with motors, loops and a ground. Constraints are solved to 1e-9 m/s; the difference grows where bodies
+    /// slide or tip over.
     #[test]
     fn long_and_short_trees_are_constrained_alike() {
         let mut random = Stream::from_number(12);
@@ -220,7 +220,7 @@ mod tests {
         assert!(steps > 5000, "{steps}");
     }
 
-    /// A rope of hinges, each 0.05 m of it a link, let go at 1 rad from where it would hang.
+    /// A rope of links of 0.05 m, connected by hinges, released at 1 rad from its hanging position.
     fn rope(links: usize) -> Mechanism {
         let along = DVec3::new(libm::sin(1.0), -libm::cos(1.0), 0.0);
         let mut rope = Mechanism { gravity: DVec3::new(0.0, -9.81, 0.0), ..Mechanism::default() };
@@ -242,8 +242,8 @@ mod tests {
         rope
     }
 
-    /// The work of a step of a rope is linear in its number of links, but for a round or two more. Counted are the
-    /// links and degrees of freedom of all rounds; lists that would grow by the square of the length are empty.
+    /// The cost of a step of a rope is linear in its number of links, except for one or two more rounds. The test
+    /// counts links and degrees of freedom over all rounds; buffers quadratic in the length must be empty.
     #[test]
     fn the_work_of_a_step_is_linear_in_the_number_of_links() {
         let work = [100, 200, 400].map(|links| {
@@ -261,8 +261,7 @@ mod tests {
         });
         for (few, many) in [(0, 1), (1, 2)] {
             let ratio = work[many] as f64 / work[few] as f64;
-            // The fastest wave of a longer rope is faster, which costs rounds. What grows by the square of the length
-            // would have 4.
+            // A longer rope has faster waves, which costs rounds. A quadratic cost would give a factor of 4.
             assert!(ratio < 3.0, "{work:?}");
         }
     }

@@ -47,7 +47,7 @@ const STAGE_TOLERANCE: f64 = 1e-10;
 const STAGE_TOLERANCE_IN_LOOPS: f64 = 1e-14;
 /// Factor by which the next round's change must be smaller still, because the rest of the error adds up over all steps.
 const STAGE_SAFETY: f64 = 1e3;
-/// Largest number of rounds. Two or three suffice at 1 ms, twice as many at 10 ms; more mean that something is stiff.
+/// Largest number of rounds. Two or three suffice at 1 ms, twice as many at 10 ms; more indicate a stiff system.
 const MAX_ROUNDS: usize = 10;
 const MAX_ROUNDS_IN_LOOPS: usize = 20;
 
@@ -90,8 +90,8 @@ impl Tree {
         })
     }
 
-    /// Makes the whole substep from what [`Tree::predict`] recorded: motion, loads and reactions. False if the stages
-    /// are not found; everything is then as before.
+    /// Completes the substep from the start recorded by [`Tree::predict`]: motion, loads and reactions. False if the
+    /// stages are not found; the state is then unchanged.
     pub(crate) fn step_gauss(&mut self, loops: &mut LoopConstraints, h: f64, gravity: DVec3) -> bool {
         let (mut stages, middle) = (mem::take(&mut self.work.stages), self.work.origin);
         self.guess_stages(&mut stages, loops, h);
@@ -273,7 +273,7 @@ impl Tree {
         change
     }
 
-    /// Exchanges the links of a stage with those of the tree.
+    /// Swaps the links of a stage with those of the tree.
     fn swap_stage(&mut self, stage: &mut Stage) {
         let work = &mut self.work;
         mem::swap(&mut stage.links, &mut work.links);

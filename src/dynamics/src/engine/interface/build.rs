@@ -34,7 +34,7 @@ pub(crate) struct Built {
     pub(crate) joints: Vec<JointAddress>,
 }
 
-/// Builds everything at step 0.
+/// Builds the whole world at step 0.
 pub(crate) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
     let mut masses = Vec::with_capacity(mechanism.bodies.len());
     for body in &mechanism.bodies {
@@ -162,7 +162,7 @@ impl Builder<'_> {
         let (mut link, initial_pose, frame) = self.body_link(edge.outer, None, LinkJoint::Weld);
         let pose = own.then(&other.inverse()).then(&initial_pose);
         if backwards && free.iter().any(|(_, coordinate)| coordinate.linear) {
-            // The outer link slides away from the joint's origin.
+            // The outer link moves with its slider, away from the joint's origin.
             let child = self.bodies[edge.inner.index()].link;
             link.origin = Some((child, poses[child].inverse().point(joint.anchor)));
         }

@@ -45,7 +45,7 @@ impl Probe {
     /// Builds the world.
     ///
     /// # Errors
-    /// When something in it cannot be built.
+    /// If an element of the world cannot be built.
     pub fn new(mechanism: &Mechanism) -> Result<Self, BuildError> {
         let build::Built { trees, collider, bodies, joints, loop_joints } = build::build(mechanism)?;
         let is_tied = !loop_joints.is_empty() || !mechanism.couplings.is_empty();

@@ -27,7 +27,7 @@ use crate::{
 };
 
 impl Tree {
-    /// Drops all warm starts.
+    /// Discards all warm starts.
     fn forget_last_step(&mut self) {
         self.wake();
         let state = &mut self.state;

@@ -10,7 +10,7 @@ use crate::engine::{scheme::Scheme, state::tree::Tree};
 /// Largest accumulated gain of a tree, as a fraction of its largest recent kinetic energy. A crank and slider whose
 /// joints turn by 0.1 rad in a step oscillates by 0.6e-3 of it.
 const MAX_ACCUMULATED_GAIN: f64 = 8e-4;
-/// Time constant of that largest kinetic energy, s: longer than an oscillating mechanism stands still.
+/// Time constant of that largest kinetic energy, s: longer than the standstill of an oscillating mechanism.
 const ENERGY_MEMORY: f64 = 10.0;
 /// Speed below which motion is invisible, m/s. Corrections of couplings and stops cause such speeds, and must not slow
 /// an island down.

@@ -1,5 +1,5 @@
 //! Islands: trees coupled by contacts or loop joints, directly or through other trees, share one constraint problem.
-//! Islands are independent, so any number of threads may solve them with the same bits.
+//! Islands are independent, so results are bit-identical for any number of threads.
 
 use bevy_math::DVec3;
 use rayon::prelude::*;
@@ -342,8 +342,7 @@ impl Island {
         tree.work.is_complete
     }
 
-    /// Kicks and drifts to the end of the substep. An attempt that is accepted unconverged may not gain energy.
-    ///
+    /// Kicks and drifts to the end of the substep. An unconverged attempt may be accepted only without gain of energy.
     /// Reads the impulses. Writes the state of each tree, the poses of its links, reactions, loads and energies, and
     /// the outcome.
     pub(crate) fn finish(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
@@ -417,7 +416,7 @@ impl Island {
             }
             let unchanged = tree.apply_impulses(whitened, scheme.h, 2 * pass > passes);
             let sound = tree.end_is_finite();
-            // After the last pass the bias stays as it is, because motion and reactions belong to it.
+            // After the last pass the bias is not updated, because motion and reactions were computed with it.
             let again = sound && pass < passes;
             let impact = again && tree.work.impact && pass == 1;
             if impact {

@@ -36,7 +36,7 @@ use crate::engine::{
 const SWING_DISTANCE: f64 = 1e-4;
 const SWING_RATIO: f64 = 10.0;
 /// Compliance of an overlap, as a fraction of its diagonal entry of A. It is small, so that free bodies are hardly
-/// slowed down, and opposite overlaps have one solution, half way between them.
+/// slowed down. Opposite overlaps then have one solution, in the middle between them.
 const OVERLAP_COMPLIANCE: f64 = 0.1;
 /// Fraction of the deepest overlap below which an overlap is held as other contacts are, so that nothing is pushed
 /// deeper into another shape.
@@ -96,8 +96,7 @@ impl Island {
         self.outcome.unseparated = unseparated.and_then(contact);
     }
 
-    /// Restores the closure of loops: rows are tangents, and moving along them opens a loop by the square of the
-    /// motion.
+    /// Closes loops again: rows are tangents, so motion along them opens a loop in proportion to its square.
     fn close_loops(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
         let Self { constraints, solver, separation, .. } = self;
         let problem = &mut separation.problem;
@@ -259,8 +258,8 @@ impl Tree {
         share
     }
 
-    /// Moves at a fraction of the pseudo-velocities. The change of energy by heights, springs and inertia counts as
-    /// work input.
+    /// Moves the trees at a fraction of the pseudo-velocities. The change of energy by heights, springs and inertia
+    /// counts as work input.
     fn move_by_pseudo(&mut self, share: f64, scheme: &Scheme) {
         if share < 1.0 {
             self.work.pseudo.iter_mut().for_each(|rate| *rate *= share);

@@ -133,7 +133,7 @@ impl Scheme {
 }
 
 impl Tree {
-    /// Work that is neither used nor reserved, in sweeps.
+    /// Remaining work that is not reserved, in sweeps.
     fn remaining_work(&self, budget: f64) -> f64 {
         (budget - self.work.used_work - self.work.reserved_work).max(0.0)
     }
@@ -166,7 +166,7 @@ mod tests {
     /// the fair share of a second half when it started.
     fn attempt(tree: &mut Tree, fair: f64, halvings: u32, least: f64) -> f64 {
         let (left, own) = ((BUDGET - tree.work.used_work).max(0.0), tree.remaining_work(BUDGET));
-        // Its passes may cost twice what its solves may.
+        // The limit of all passes is twice that of the solves.
         let share = (ATTEMPT_FRACTION * fair * left).max(least).max(2.0 * MIN_FRACTION * own);
         tree.work.used_work += share.min(own).max(MIN_ATTEMPT_WORK.min(left));
         let own = tree.remaining_work(BUDGET);

@@ -78,7 +78,7 @@ pub(crate) fn stops_and_friction(law: &FreeAxis, q: f64, free: f64, h: f64) -> [
 }
 
 /// Spring and damper. Damping acts with the rate at the end of the step, a spring with the mean of its efforts at both
-/// ends of it, which keeps the energy and is stable however stiff it is.
+/// ends of it, which conserves energy and is stable at any stiffness.
 pub(crate) fn spring_and_damper(law: &FreeAxis, q: f64, v: f64, h: f64) -> LinearEffort {
     LinearEffort {
         at_start: law.stiffness * (law.spring_position - q) - law.damping * v,

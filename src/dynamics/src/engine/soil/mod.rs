@@ -44,7 +44,7 @@ use crate::{
 /// between them; models of rovers' wheels take half (Ding et al. 2011).
 const GROUSER_FRACTION: f64 = 0.5;
 
-/// A shape that may press on a ground of soil.
+/// A shape that may touch a ground of soil.
 struct SoilShape {
     /// Index of the ground.
     ground: usize,
@@ -52,7 +52,7 @@ struct SoilShape {
     /// The wheel law, for a cylinder only.
     wheel: Option<Wheel>,
     plate: Plate,
-    /// True if any of it is in the soil in this substep, and if it rolls there.
+    /// True if a part of the shape is in the soil in this substep; true if the shape rolls there.
     in_soil: bool,
     rolls: bool,
     /// True if it rolled in the last committed substep.
@@ -63,7 +63,7 @@ struct SoilShape {
     unread: bool,
 }
 
-/// All shapes that may press on soil, and the ruts.
+/// All shapes that may touch soil, and the ruts.
 #[derive(Default)]
 pub(crate) struct SoilPatches {
     soil_patches: Vec<SoilShape>,
@@ -72,7 +72,7 @@ pub(crate) struct SoilPatches {
     gravity: f64,
 }
 
-/// What a snapshot holds of the soil.
+/// The soil part of a snapshot.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct SavedSoil {
     soil_patches: Vec<SavedPatch>,
@@ -86,7 +86,7 @@ type SavedPatch = (Option<WheelState>, Vec<PieceState>, [[f64; 2]; 3], Option<St
 /// Properties of a shape that matter for soil.
 pub(crate) struct SoilShapeModel<'a> {
     pub(crate) shape: &'a SharedShape,
-    /// Largest distance of a point of it from its centre, m.
+    /// Largest distance of a point of the shape from its centre, m.
     pub(crate) size: f64,
     /// Height of its grousers, m.
     pub(crate) grousers: f64,
@@ -129,7 +129,7 @@ impl SoilPatches {
         self.ruts.len() - 1
     }
 
-    /// Adds a shape that may press on a ground. Returns its index. `cylinder` is its radius and half its length, m.
+    /// Adds a shape that may touch a ground. Returns its index. `cylinder` is its radius and half its length, m.
     pub(crate) fn add(
         &mut self,
         ground: usize,

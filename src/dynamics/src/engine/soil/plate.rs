@@ -1,4 +1,4 @@
-//! Any shape on soil: pieces of its surface, each of which sinks by the plate law on its own.
+//! Pressure of any shape on soil: each piece of its surface sinks by the plate law independently.
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};

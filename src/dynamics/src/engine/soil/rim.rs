@@ -29,7 +29,7 @@ pub(super) const STRIP_COUNT: usize = 2;
 /// Lower limit of the vertical part of a face: a wheel whose axle is in the soil has faces that look upwards.
 pub(super) const MIN_VERTICAL_PART: f64 = 0.1;
 
-/// Two places on one side of the peak.
+/// Two positions on one side of the peak.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Side {
     /// Cosine and sine of the angles from down.

@@ -10,7 +10,7 @@ impl Problem {
     /// any other block it is the largest velocity change that solving this block alone would cause.
     ///
     /// It is evaluated after a full sweep, so it includes the effect of blocks solved later. A light body between heavy
-    /// ones can move far more than those.
+    /// ones can move far more than they do.
     pub(crate) fn residual(&self) -> f64 {
         let mut largest = 0.0f64;
         for block in &self.blocks {
@@ -78,7 +78,7 @@ fn solve_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
     if bound <= 0.0 {
         return ([0.0; 2], false);
     }
-    // If the body can turn about one axis only, the two rows are equal up to rounding.
+    // If the body can rotate about one axis only, the two rows are equal up to rounding.
     let shift = DIAGONAL_SHIFT * (a[0] + a[3]);
     // A disc of one row has an empty second row. Rows about an axis that cannot move are empty too.
     let at = |s: f64| {

@@ -10,7 +10,7 @@
 /// Relative shift of the diagonal of A, and smallest pivot: otherwise rounding would determine the factors of an A that
 /// is singular up to rounding.
 pub(crate) const DIAGONAL_SHIFT: f64 = 1e-12;
-/// Tangential rows below this fraction of the normal one are rounding: the contact is frictionless.
+/// Tangential diagonal entries below this fraction of the normal one count as rounding: the contact is frictionless.
 const NO_FRICTION: f64 = 1e-14;
 /// Smallest eigenvalue of the Schur complement, as a fraction of the mean of both.
 const MIN_EIGENVALUE: f64 = 1e-13;
@@ -90,7 +90,7 @@ impl Cone {
         self.coupling = [cosine * n1 + sine * n2, -sine * n1 + cosine * n2];
     }
 
-    /// The matrix alone, for blocks with another law.
+    /// A block with the matrix only, for other laws.
     pub(crate) fn bare(a: [f64; 6]) -> Self {
         Self { a, ..Self::default() }
     }
@@ -234,8 +234,8 @@ mod tests {
 
     use super::*;
 
-    /// The law itself, on random positive definite A and random b: no penetration, no pull, inside the cone, sliding
-    /// friction against the slip, and nothing but one of the three cases.
+    /// Checks the contact law for random positive definite A and random b: no penetration, no pull, an impulse inside
+    /// the cone, sliding friction against the slip, and exactly one of the three cases.
     #[test]
     fn every_solution_obeys_coulombs_law() {
         let mut stream = Stream::from_number(7);

@@ -15,8 +15,8 @@ const TYPICAL_NEWTON_ITERATIONS: f64 = 10.0;
 /// square roots.
 const MULTIPLICATIONS_PER_COLUMN: usize = 8;
 const MULTIPLICATIONS_PER_BLOCK: usize = 100;
-/// Velocity change of a sweep, m/s, above which w is summed up anew: its rounding would exceed a hundredth of the
-/// tolerance.
+/// Velocity change of a sweep, m/s, above which w is computed again from the impulses: its rounding would exceed a
+/// hundredth of the tolerance.
 const RESUM_THRESHOLD: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
 
 impl Problem {
@@ -25,8 +25,8 @@ impl Problem {
         (MULTIPLICATIONS_PER_COLUMN * self.columns.len() + MULTIPLICATIONS_PER_BLOCK * self.blocks.len()) as f64
     }
 
-    /// Estimated cost of Newton's method, in multiplications. Eliminations within the trees dominate: little for free
-    /// bodies, much for robots.
+    /// Estimated cost of Newton's method, in multiplications. Eliminations within the trees dominate, with low cost for
+    /// free bodies and high cost for robots.
     fn newton_cost(&self) -> f64 {
         let tree = |ends: &[usize]| (ends[1] - ends[0]).pow(3) / 6;
         TYPICAL_NEWTON_ITERATIONS * self.starts.windows(2).map(tree).sum::<usize>() as f64

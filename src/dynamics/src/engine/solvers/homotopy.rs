@@ -21,7 +21,8 @@ use super::problem::Problem;
 /// available, a third of the usual, it is not started.
 const MIN_ELIMINATIONS: f64 = 30.0;
 const MAX_ELIMINATIONS: f64 = 1000.0;
-/// The first nu as a multiple of the fastest velocity without impulses: ten times outweighs every row's own velocity.
+/// First nu relative to the fastest velocity without impulses: with a factor of ten, smoothing dominates the velocity
+/// of every row.
 const FIRST_NU: f64 = 10.0;
 /// The last nu, m/s: a tenth of the tolerance of the sweeps, so that smoothing does not show in the result.
 const LAST_NU: f64 = 1e-10;
@@ -56,8 +57,9 @@ pub(crate) struct Homotopy {
 }
 
 impl Homotopy {
-    /// Solves for all impulses, whatever they are now. The cost, in multiplications, is taken from `work`. Returns the
-    /// residual, m/s. If it exceeds `accepted`, or `work` does not suffice, the impulses stay unchanged.
+    /// Solves for all impulses, independently of their present values. The cost, in multiplications, is taken from
+    /// `work`. Returns the residual, m/s. If it exceeds `accepted`, or `work` does not suffice, the impulses stay
+    /// unchanged.
     pub(crate) fn solve(&mut self, problem: &mut Problem, work: &mut f64, accepted: f64) -> f64 {
         let each = Linear::cost(problem);
         let most = (*work / each).min(MAX_ELIMINATIONS);
@@ -77,7 +79,7 @@ impl Homotopy {
         residual
     }
 
-    /// Follows the curve to its end, or as far as `most` eliminations lead.
+    /// Follows the curve to its end, or for at most `most` eliminations.
     fn follow_curve(&mut self, problem: &Problem, most: usize, used: &mut usize) -> Option<()> {
         let n = self.equations.count;
         // All four, because they are swapped.
@@ -117,7 +119,7 @@ impl Homotopy {
         Some(())
     }
 
-    /// Makes the point ahead the present one.
+    /// Replaces the present point by the next one.
     fn accept_point(&mut self) {
         std::mem::swap(&mut self.at, &mut self.ahead);
         std::mem::swap(&mut self.tangent, &mut self.tangent_ahead);
@@ -128,8 +130,8 @@ impl Homotopy {
         at[..self.equations.count].iter().fold(LAST_NU, |most, v| most.max(v.abs()))
     }
 
-    /// Finds the unit tangent at the point ahead that continues the present one. Returns the cosine of the angle
-    /// between them.
+    /// Finds the unit tangent at the next point, in the direction of the present tangent. Returns the cosine of the
+    /// angle between them.
     fn find_tangent(&mut self, problem: &Problem, used: &mut usize) -> Option<f64> {
         self.equations.evaluate(problem, &self.ahead);
         self.right.clear();
@@ -141,8 +143,8 @@ impl Homotopy {
         Some(self.tangent_ahead.iter().zip(&self.tangent).map(|(a, b)| a * b).sum())
     }
 
-    /// The corrector: Newton's method across the tangent, for the point ahead. Returns the number of corrections;
-    /// `None` if it does not reach the curve nearby.
+    /// The corrector: Newton's method perpendicular to the tangent, for the next point. Returns the number of
+    /// corrections; `None` if it does not reach the curve nearby.
     fn correct_point(
         &mut self,
         problem: &Problem,
@@ -197,7 +199,7 @@ mod tests {
     /// More than any of these problems takes.
     const WORK: f64 = 1e9;
 
-    /// Adds a block of random rows, its tangents as rough as `rough`.
+    /// Adds a block of random rows, with `rough` as factor of its tangential rows.
     fn add(problem: &mut Problem, next: &mut impl FnMut() -> f64, law: Law, rows: usize, rough: f64) {
         let start = problem.columns.len();
         for index in 0..UNKNOWNS {
@@ -285,8 +287,7 @@ mod tests {
         assert!(modes.iter().all(|&count| count > 100), "{modes:?}");
     }
 
-    /// A wedge between two walls that nothing can open, driven in from above: there is no solution, and none is
-    /// reported.
+    /// A wedge pushed from above between two fixed walls: no solution exists, and none is reported.
     #[test]
     fn a_problem_without_a_solution_keeps_its_impulses() {
         let mut problem = Problem::default();

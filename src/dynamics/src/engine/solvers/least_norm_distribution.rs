@@ -39,7 +39,7 @@ use super::{
 use crate::engine::algebra::elimination::dot;
 
 /// Islands with more contacts keep the solver's distribution, because each iteration costs as much as one of Newton's
-/// method. Heaps of dozens of bodies have many ways to rest anyway.
+/// method. Heaps of dozens of bodies have many equilibria anyway.
 pub(crate) const MAX_CONTACTS: usize = 64;
 /// Independent fraction of a normal, squared, below which the normal depends on those before it. A wheel on a sprung
 /// leg has nine tenths. Feet of one body, and rims of a wheel whose normals differ by less than 0.3 rad, have a tenth
@@ -218,7 +218,7 @@ impl LeastNormDistribution {
         residual <= RELATIVE_TOLERANCE * size || residual < ABSOLUTE_TOLERANCE
     }
 
-    /// Starts at z = 0, as if no bound were met. Returns the cost of an iteration, in multiplications.
+    /// Starts at z = 0, where no bound is active. Returns the cost of an iteration, in multiplications.
     fn begin(&mut self, problem: &Problem) -> f64 {
         let blocks = self.supports.iter().map(|support| &problem.blocks[support.block]);
         let mut cost = self.matrix.begin(problem, blocks);
@@ -267,8 +267,8 @@ impl LeastNormDistribution {
         found
     }
 
-    /// Finds impulses and residual at the trial point. Returns the minimised function, and whether all slopes are as
-    /// before.
+    /// Computes impulses and residual at the trial point. Returns the minimised function, and true if all slopes are
+    /// unchanged.
     fn evaluate(&mut self, problem: &Problem) -> (f64, bool) {
         let (mut value, mut linear) = (0.0, true);
         self.defect.clear();
@@ -324,7 +324,7 @@ impl LeastNormDistribution {
         if moved > FRICTION_CHANGE { Distribution::FrictionChanged(moved) } else { Distribution::Unchanged }
     }
 
-    /// Lets rolling and torsional resistance follow the normal impulse, whose old value is `y[0]` of each support.
+    /// Scales rolling and torsional resistance with the normal impulse, whose old value is `y[0]` of each support.
     fn update_rolling(&mut self, problem: &mut Problem) {
         for place in 0..problem.blocks.len() {
             let Law::Disc { normal, radius, .. } = problem.blocks[place].law else { continue };
@@ -370,7 +370,8 @@ impl Support {
                     self.l = [n, t[0] / m, t[1] / m];
                     (0..3).for_each(|row| self.slope[row][row] = self.weight(row));
                 } else if m * length > -n {
-                    // On the edge: the normal impulse is that of the nearest point, and friction is on its disc.
+                    // On the boundary of the cone: the normal impulse is that of the nearest point, and friction is on
+                    // its disc.
                     let share = 1.0 / (1.0 + m * m);
                     let normal = share * (n + m * length);
                     self.set_tangents(t, m * normal);

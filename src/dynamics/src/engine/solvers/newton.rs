@@ -59,7 +59,8 @@ const TOLERANCE_GROWTH: f64 = 2.0;
 const MAX_PROXIMAL_STEPS: usize = 50;
 /// A proximal step is solved when the residual is below this fraction of its change. The next step removes the rest.
 const INEXACTNESS: f64 = 1.0;
-/// The line search ends where f does less than this fraction of its work at the start, or after this number of trials.
+/// The line search ends when the work of f is below this fraction of its work at the start, or after this number of
+/// trials.
 const LINE_SEARCH_REDUCTION: f64 = 0.3;
 const MAX_LINE_SEARCH_TRIALS: usize = 12;
 
@@ -180,11 +181,11 @@ impl Newton {
     }
 
     /// Solves in proximal steps. A heap in motion starts from the best iterate of the primal-dual method. Bodies at
-    /// rest may have several solutions and keep to the one near their present impulses.
+    /// rest may have several solutions; they keep the one nearest to their present impulses.
     fn solve_in_steps(&mut self, problem: &Problem, tolerances: SolverTolerance, work: &mut f64) {
         let mut first = FIRST_RESISTANCE;
         if tolerances.is_in_motion() {
-            // The nearer the solution is, the less resistance is needed.
+            // Near the solution, a smaller resistance suffices.
             first = (self.best.residual / self.best.scale).sqrt().clamp(MIN_RESISTANCE, FIRST_RESISTANCE);
         } else {
             self.w.clone_from(&problem.w);
@@ -194,7 +195,7 @@ impl Newton {
         }
         self.start.clone_from(&self.w);
         self.friction = Friction::Coulomb;
-        // The last digit takes as many steps as all before it, so a heap in motion does without it.
+        // The last digit costs as many steps as all others, so a heap in motion skips it.
         let mut tolerance = if tolerances.is_in_motion() { tolerances.newton_fallback } else { tolerances.newton };
         let (mut share, mut last) = (first, f64::INFINITY);
         for _ in 0..MAX_PROXIMAL_STEPS {
@@ -228,8 +229,8 @@ impl Newton {
         }
     }
 
-    /// Couples the trees of all active blocks. Open contacts are not coupled before they close: a third of the contacts
-    /// of a heap are open, and without them elimination costs half as much.
+    /// Couples the trees of all active blocks. Open contacts are coupled when they close: a third of a heap's contacts
+    /// are open, and without them elimination costs half as much.
     fn couple_active_blocks(&mut self, problem: &Problem) {
         let Self { points, elimination, .. } = self;
         let is_apart = |point: &BlockIterate| !elimination.couples(point.sides.map(|side| side.tree));
@@ -271,7 +272,7 @@ impl Newton {
                 Law::Interval { .. } => [c[0] + share * own[0]; 3],
             };
             point.resistance = std::array::from_fn(|k| stiffness[k] - c[k]);
-            // A row that nothing moves gets no impulse.
+            // A row that cannot move has no impulse.
             point.inverse_stiffness = stiffness.map(|stiffness| if stiffness > 0.0 { 1.0 / stiffness } else { 0.0 });
         }
     }
@@ -396,7 +397,7 @@ impl Newton {
         if !(first < 0.0 && full > -LINE_SEARCH_REDUCTION * first) {
             return 1.0;
         }
-        // False position, which halves the value at an end that stays (Illinois).
+        // False position; the value at an unchanged end is halved (Illinois method).
         let ([mut low, mut high], [mut below, mut above]) = ([0.0, 1.0], [first, full]);
         for _ in 0..MAX_LINE_SEARCH_TRIALS {
             let length = (low * above - high * below) / (above - below);
@@ -413,7 +414,7 @@ impl Newton {
         0.5 * (low + high)
     }
 
-    /// Work of f along the step, `length` of it ahead.
+    /// Work of f along the step, at the fraction `length` of it.
     fn work(&mut self, problem: &Problem, length: f64) -> f64 {
         let along = self.w.iter().zip(&self.step);
         let mut work: f64 = along.map(|(w, step)| (w + length * step) * step).sum();
@@ -428,12 +429,12 @@ impl Newton {
 }
 
 impl BlockIterate {
-    /// The unbounded impulse of a row, `length` of the Newton step ahead.
+    /// The unbounded impulse of a row at the fraction `length` of the Newton step.
     fn trial(&self, row: usize, length: f64) -> f64 {
         self.trial[row] - length * self.fall[row]
     }
 
-    /// The bounded impulse, `length` of the Newton step ahead.
+    /// The bounded impulse at the fraction `length` of the Newton step.
     fn impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
         if !(self.inverse_stiffness[0] > 0.0) {
             return [0.0; 3];

@@ -14,7 +14,7 @@ const SWEEPS: usize = 20;
 const CONTACT_TOLERANCE: f64 = 1e-5;
 const STOP_TOLERANCE: f64 = 1e-6;
 const LOOP_TOLERANCE: f64 = 1e-10;
-/// Depth from which shapes that sweeps do not separate need more care, m.
+/// Depth, m, above which an overlap must open at half its target speed or more; otherwise the sweeps were insufficient.
 const DEEP_PENETRATION: f64 = 1e-4;
 /// Depth, m, from which unseparated shapes are reported: ten times the uncorrected layer by default. Shapes are
 /// unseparated if they open slower than this fraction of the target speed: at a fifth of the depth in a step, such an
@@ -122,7 +122,7 @@ impl PositionCorrection {
         for (row, columns) in self.rows() {
             let u = self.velocity_along(columns);
             let violation = if row.held { u.abs() } else { row.target - u };
-            let bearable = match (row.held, row.is_stop) {
+            let tolerance = match (row.held, row.is_stop) {
                 (true, _) => LOOP_TOLERANCE,
                 (_, true) => STOP_TOLERANCE,
                 _ => CONTACT_TOLERANCE,
@@ -130,7 +130,7 @@ impl PositionCorrection {
             review.insufficient |= if row.target > 0.0 {
                 -problem.blocks[row.block].gap > DEEP_PENETRATION && u < 0.5 * row.target
             } else {
-                violation * scheme.h > bearable
+                violation * scheme.h > tolerance
             };
             review.max_target = review.max_target.max(row.target);
         }

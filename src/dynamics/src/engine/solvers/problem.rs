@@ -32,7 +32,7 @@ pub(crate) enum PositionRule {
     Ignored,
     /// Its negative gap is opened; a gap that is open is not closed.
     PushedOut,
-    /// It does not move along the row.
+    /// The body does not move along the row.
     Held,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Block {
     pub(crate) position: PositionRule,
 }
 
-/// All blocks of an island. Kept between steps for its memory only.
+/// All blocks of an island. Kept between steps only to reuse its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
     pub(crate) blocks: Vec<Block>,
@@ -85,7 +85,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// Starts anew with trees of these numbers of unknowns and no blocks.
+    /// Clears the problem: trees with these numbers of unknowns, and no blocks.
     pub(crate) fn clear(&mut self, trees: impl Iterator<Item = usize>) {
         self.starts.clear();
         self.starts.push(0);

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::engine::solvers::problem::Law;
 
-    /// Sums of blocks over random unknowns, in any order: the solution fulfils every equation.
+    /// Sums of blocks over random unknowns, in any order: the solution satisfies every equation.
     #[test]
     fn solutions_fulfil_all_equations() {
         let mut stream = Stream::from_number(9);

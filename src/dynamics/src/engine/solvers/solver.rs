@@ -99,7 +99,8 @@ impl Problem {
         if self.blocks.iter().any(|block| block.plastic_bias_change != 0.0) {
             outcome = self.limit_restitution_energy(solver, work, outcome);
         } else if tolerances.is_in_motion() {
-            // Loads are distributed when the heap comes to rest: before that, the motion is not known to more digits.
+            // Loads are distributed only when the heap comes to rest: in motion, the velocities are too inaccurate for
+            // it.
             self.blocks.iter_mut().for_each(|block| block.undistributed_change = f64::INFINITY);
         } else {
             outcome = self.distribute_loads(solver, work, outcome);

@@ -12,8 +12,8 @@ use crate::engine::joints::ball_joint::Ball;
 const MEAN_SQUARE_CHAIN: usize = 140;
 
 /// Largest ratio of masses in a tree that articulated-body inertias factor. The inertia of a light link is the
-/// difference of two heavy ones, so it loses the digits of that ratio. At 10,000 the reactions of a whirling chain of
-/// 13 ball joints missed the balance of forces by 2e-6.
+/// difference of two heavy ones, so rounding errors grow by that ratio. At 10,000 the reactions of a whirling chain of
+/// 13 ball joints had a force imbalance of 2e-6.
 const MAX_MASS_RATIO: f64 = 1000.0;
 
 /// Two degrees of freedom in a fixed ratio: follower = ratio leader + offset.

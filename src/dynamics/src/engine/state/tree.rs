@@ -118,7 +118,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Ends its sleep.
+    /// Wakes the tree.
     pub(crate) fn wake(&mut self) {
         self.asleep = false;
         self.rest = 0.0;
@@ -254,7 +254,7 @@ impl Tree {
         self.work.suspended_level.is_some()
     }
 
-    /// Ends its sleep.
+    /// Wakes the tree.
     pub(crate) fn wake(&mut self) {
         self.state.wake();
     }

@@ -213,7 +213,7 @@ pub(crate) struct Turn {
 /// Factor of the mass matrix of a long tree, and the buffers to compute it and to solve with it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LongTree {
-    /// A row for each degree of freedom.
+    /// One row for each degree of freedom.
     pub(crate) rows: Vec<LongRow>,
     /// For each link, the inertia, with everything that moves freely beyond it, and its force, about its joint's
     /// origin.

@@ -20,7 +20,7 @@ const MAX_HALVINGS: u32 = 4;
 /// A part of a step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Substep {
-    /// Length, and rest of the step including it, s.
+    /// Length of this part, and remaining step including it, s.
     pub(crate) h: f64,
     pub(crate) left: f64,
     /// Number of halvings, and of impacts that divided the step before.
@@ -31,7 +31,7 @@ pub(crate) struct Substep {
 }
 
 impl Substep {
-    /// A substep of `h` seconds, with `left` seconds of the step to go.
+    /// A substep of `h` seconds, with `left` seconds of the step remaining.
     pub(crate) fn whole(h: f64, left: f64) -> Self {
         Self { h, left, halvings: 0, impact_count: 0, ends_at_impact: false }
     }
@@ -46,7 +46,7 @@ impl Substep {
         (self.h / self.left).min(1.0)
     }
 
-    /// Number of divisions that led to it.
+    /// Number of divisions before this part.
     pub(crate) fn refinement_level(self) -> u32 {
         self.halvings + self.impact_count
     }

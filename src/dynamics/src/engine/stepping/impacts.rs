@@ -117,10 +117,11 @@ fn leaves_to_impact(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -
     }
     let falls = [contact.a.is_some_and(falls), falls(contact.b)].map(|falls| f64::from(u8::from(falls)));
     let gain = contact.normal.dot(gravity) * (falls[0] - falls[1]);
-    let room = (contact.gap + 0.5 * h * speed).max(0.0);
-    // A contact that arrives this slowly is left to the scheme; below zero it does not arrive.
-    let slow = 0.0..=BOUNCE_SPEED * BOUNCE_SPEED;
-    (speed > 0.0 || gain > 0.0) && !slow.contains(&(speed * speed + 2.0 * gain * room))
+    let fall_distance = (contact.gap + 0.5 * h * speed).max(0.0);
+    // Squared arrival speed, m²/s², at which the scheme handles the contact. A negative square means that the surfaces
+    // turn back before they meet.
+    let resting_range = 0.0..=BOUNCE_SPEED * BOUNCE_SPEED;
+    (speed > 0.0 || gain > 0.0) && !resting_range.contains(&(speed * speed + 2.0 * gain * fall_distance))
 }
 
 impl Dynamics {
@@ -132,17 +133,18 @@ impl Dynamics {
             return;
         }
         let (trees, h, gravity) = (&self.trees, substep.h, self.scheme.gravity.norm());
-        let flying = |contact: &Contact| {
+        let impact_group = |contact: &Contact| {
             let group = groups.group_of_contact(contact, trees).filter(|_| contact.bounces())?;
-            let spent = trees[group].work.impact_count >= max_impacts(groups.group_size(group))
+            let is_exhausted = trees[group].work.impact_count >= max_impacts(groups.group_size(group))
                 || !self.scheme.can_split_at_impact(&trees[group]);
-            (!spent && !groups.has_loops(group)).then_some(group)
+            (!is_exhausted && !groups.has_loops(group)).then_some(group)
         };
         let (candidates, supported) = (&mut self.impacts.candidates, &mut self.impacts.supported);
         supported.clear();
         supported.resize(trees.len(), false);
         for contact in &mut self.collider.contacts {
-            contact.deferred = flying(contact).is_some() && leaves_to_impact(contact, trees, h, self.scheme.gravity);
+            contact.deferred =
+                impact_group(contact).is_some() && leaves_to_impact(contact, trees, h, self.scheme.gravity);
             if !contact.deferred && contact.gap < CONTACT_MARGIN {
                 contact.sides().for_each(|side| supported[side.tree] = true);
             }
@@ -151,14 +153,14 @@ impl Dynamics {
             let speed = approach_speed(contact, trees);
             // A supported body may not gain speed.
             contact.deferred = speed.abs() > BOUNCE_SPEED || !contact.sides().any(|side| supported[side.tree]);
-            let way = 0.5 * h * (speed.max(1.5 * speed) + gravity * h);
-            if contact.deferred && contact.gap < way {
-                candidates.extend(flying(contact).map(|group| (group, contact.key)));
+            let approach_distance = 0.5 * h * (speed.max(1.5 * speed) + gravity * h);
+            if contact.deferred && contact.gap < approach_distance {
+                candidates.extend(impact_group(contact).map(|group| (group, contact.key)));
             }
         }
         // A pair that meets before the midpoint may be out of the search's sight there.
         for contact in &self.collider.old {
-            let Some(group) = flying(contact) else { continue };
+            let Some(group) = impact_group(contact) else { continue };
             let speed = approach_speed(contact, trees);
             if speed > BOUNCE_SPEED && contact.gap < speed * self.model.timestep {
                 candidates.push((group, contact.key));
@@ -249,7 +251,7 @@ impl Dynamics {
         }
         self.release_work();
         self.scale_impulses(BLOW_DURATION / last);
-        // Blows take no time.
+        // Impacts have no duration.
         self.reserve_work(1.0);
         let rest = substep.h - flight - self.solve_blows(next);
         self.release_work();

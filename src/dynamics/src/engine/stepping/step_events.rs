@@ -27,7 +27,7 @@ const EPISODE_QUIET_S: f64 = 1.0;
 const UNSEPARATED_DELAY_S: f64 = 0.1;
 
 impl StepChecks {
-    /// Reports, once for each pair and step, that a step is divided because a contact pressed too deep.
+    /// Reports, once for each pair and step, that a step is divided because a new contact penetrated too deep.
     pub(super) fn report_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
         let bodies = bodies_of_contact(trees, contact);
         let same = |notice: &Notice| notice.bodies.iter().eq(bodies.iter().flatten());

@@ -108,7 +108,7 @@ impl Dynamics {
         BodyState { force, torque, ..read_body(&self.trees[place.tree], place) }
     }
 
-    /// Anchor, coordinates and loads of a joint. A sleeping joint keeps the loads it had.
+    /// Anchor, coordinates and loads of a joint. A sleeping joint keeps its last loads.
     pub(crate) fn joint_state(&self, joint: usize) -> JointState {
         match &self.model.joints[joint] {
             JointAddress::Tree { tree, link, dofs, sign } => read_joint(&self.trees[*tree], *link, dofs, *sign),

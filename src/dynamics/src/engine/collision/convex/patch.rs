@@ -38,7 +38,7 @@ pub(super) struct Patches {
     clipped: Vec<DVec2>,
 }
 
-/// Unit vectors: the contact's normal and two across it.
+/// Unit vectors: the contact's normal and two tangents.
 #[derive(Debug, Clone, Copy)]
 struct View {
     x: DVec3,

@@ -75,7 +75,7 @@ impl Hull {
     }
 }
 
-/// A convex shape in its own frame, without the layer that rounds it; lengths in metres.
+/// A convex shape in its own frame, without its rounding layer; lengths in metres.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine::collision) enum Core<'a> {
     /// Half the length of a segment along y; a point if zero.

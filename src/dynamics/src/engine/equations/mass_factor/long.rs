@@ -217,8 +217,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A tree of boxes at random: branches, all kinds of joints, springs, dampers and rotors; its root floats or is
-    /// fixed. With joints that close loops, if so wanted.
+    /// A random tree of boxes: branches, all kinds of joints, springs, dampers and rotors; its root is free or fixed.
+    /// With loop joints on request.
     pub(crate) fn mechanism(random: &mut Stream, links: usize, closes: bool) -> Mechanism {
         let robot = Some(RobotId::new(0));
         let mut mechanism = Mechanism { gravity: GRAVITY, ..Mechanism::default() };
@@ -271,7 +271,7 @@ pub(crate) mod tests {
         mechanism
     }
 
-    /// A kind of joint at random, and the laws of its axes.
+    /// A random kind of joint, and the laws of its axes.
     fn kind_and_axes(random: &mut Stream) -> (JointKind, [Axis; 3]) {
         let kinds = [
             JointKind::Hinge,
@@ -301,7 +301,7 @@ pub(crate) mod tests {
         (0..count).map(|_| random.between(-1.0, 1.0)).collect()
     }
 
-    /// Trees with something to move, in motion at random.
+    /// Random trees that can move, in random motion.
     fn trees(random: &mut Stream) -> Vec<Tree> {
         let links = 2 + random.below(20);
         let mut built = build::build(&mechanism(random, links, false)).expect("a sound mechanism").trees;
@@ -332,8 +332,8 @@ pub(crate) mod tests {
         dense
     }
 
-    /// The largest residual of M x = right, as a share of the largest terms of its row: what rounding makes of them
-    /// does not depend on the condition of M.
+    /// The largest residual of M x = right relative to the largest terms of its row: its rounding does not depend on
+    /// the condition of M.
     fn residual(matrix: &[Vec<f64>], x: &[f64], right: &[[f64; 2]]) -> f64 {
         let largest = x.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
         let rows = matrix.iter().zip(right).map(|(row, [one, other])| {
@@ -355,8 +355,8 @@ pub(crate) mod tests {
         })
     }
 
-    /// The residuals of solutions: free motion with its bias, then with damping and a link that is held back, at once
-    /// and anew.
+    /// The residuals of three solutions: free motion with bias; then, with damping and a damped link,
+    /// `factorise_and_solve`, and `solve` with the stored factor.
     fn residuals_of_solves([short, long]: &mut [Tree; 2], random: &mut Stream) -> [f64; 3] {
         let freedom = short.topology.freedom;
         let efforts = numbers(random, freedom);
@@ -380,7 +380,7 @@ pub(crate) mod tests {
         [free, residual(&dense, &at_once, &right), residual(&dense, &anew, &right)]
     }
 
-    /// The residuals of M⁻¹ J by whitened columns, over the whole tree and over a chain.
+    /// The residuals of M⁻¹ J from whitened columns, over the whole tree and over a chain.
     fn residuals_of_columns([short, long]: &mut [Tree; 2], random: &mut Stream) -> [f64; 2] {
         let freedom = short.topology.freedom;
         let dense = matrix(short, &vec![0.0; freedom]);
@@ -407,7 +407,7 @@ pub(crate) mod tests {
         [of_all, residual(&dense, &velocity, &right)]
     }
 
-    /// Both factors solve the same equations. Sums of some n² = 60² terms in a row are off by n² times 1e-16.
+    /// Both factors solve the same equations. Sums of some n² = 60² terms in a row have an error of n² times 1e-16.
     #[test]
     fn long_trees_solve_the_equations_of_short_ones() {
         const ROUNDING: f64 = 4e-13;

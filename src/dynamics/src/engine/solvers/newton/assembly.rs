@@ -79,7 +79,7 @@ impl FreeBodyBlock {
         self.count > 0
     }
 
-    /// To be called when the order of elimination changes.
+    /// The caller must call this whenever the order of elimination changes.
     pub(super) fn forget_places(&mut self) {
         self.places = None;
     }

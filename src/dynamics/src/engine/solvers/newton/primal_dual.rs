@@ -266,7 +266,8 @@ impl BlockIterate {
             self.hold_row(k);
             return (violation, [0.0; 2]);
         }
-        // The impulse across d follows the turn of d: l_e = (z_e of the new l and v) now / |z|, solved for l_e.
+        // The impulse perpendicular to d follows the rotation of d: l_e = (z_e of the new l and v) now / |z|, solved
+        // for l_e.
         let (d, across) = ([z[0] / length, z[1] / length], [-z[1] / length, z[0] / length]);
         let keep = now * (1.0 - 1.0 / (own * self.inverse_stiffness[i]));
         let turned = -keep * (l[0] * across[0] + l[1] * across[1]) / (length - keep);
