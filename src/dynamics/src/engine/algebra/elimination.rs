@@ -160,7 +160,7 @@ impl Elimination {
     }
 
     /// True if two groups are the same or coupled, by themselves or by the elimination of others before them.
-    pub(crate) fn couples(&self, [a, b]: [usize; 2]) -> bool {
+    pub(crate) fn is_coupled(&self, [a, b]: [usize; 2]) -> bool {
         let (first, second) = if self.place[a] < self.place[b] { (a, b) } else { (b, a) };
         a == b || self.neighbours[first].iter().any(|&(other, _)| other == to_u32(second))
     }

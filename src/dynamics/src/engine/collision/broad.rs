@@ -115,7 +115,7 @@ impl BroadPhase {
         found.clear();
         for &(a, b) in &self.candidates {
             let (a, b) = (a as usize, b as usize);
-            if !placements[a].bounds.meets(&placements[b].bounds) {
+            if !placements[a].bounds.overlaps(&placements[b].bounds) {
                 continue;
             }
             let (one, two) = (&model.geoms[a], &model.geoms[b]);
@@ -123,7 +123,7 @@ impl BroadPhase {
             if (first.is_awake() || second.is_awake()) && !first.is_suspended() && !second.is_suspended() {
                 one.tighten_bounds(&mut placements[a], first);
                 two.tighten_bounds(&mut placements[b], second);
-                if placements[a].bounds.meets(&placements[b].bounds) {
+                if placements[a].bounds.overlaps(&placements[b].bounds) {
                     found.push((a, b));
                 }
             }
@@ -149,7 +149,7 @@ impl BroadPhase {
             }
             let following = self.swept[place + 1..].iter().zip(&self.order[place + 1..]);
             for (other, &second) in following.take_while(|(other, _)| !(other.low.x > around.high.x)) {
-                if around.meets(other) {
+                if around.overlaps(other) {
                     add_candidates(model, &self.padded, first.min(second), first.max(second), &mut self.candidates);
                 }
             }
@@ -183,7 +183,7 @@ fn add_candidates(model: &Model, padded: &[Bounds], first: usize, second: usize,
         let from = if first == second { a + 1 } else { model.starts[second] };
         for b in from..model.starts[second + 1] {
             let (one, two) = (&model.geoms[a], &model.geoms[b]);
-            if (one.moves || two.moves) && padded[a].meets(&padded[b]) && model.may_meet(one, two) {
+            if (one.moves || two.moves) && padded[a].overlaps(&padded[b]) && model.may_meet(one, two) {
                 candidates.push((number(a), number(b)));
             }
         }

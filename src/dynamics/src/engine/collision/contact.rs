@@ -110,7 +110,7 @@ impl Sizes {
     }
 
     /// Distance within which contacts count wherever the shapes move, m.
-    pub(super) fn margin(self) -> f64 {
+    pub(super) fn unconditional_margin(self) -> f64 {
         SEARCH_MARGIN.min(PASSING_MOTION * self.size)
     }
 }
@@ -142,7 +142,7 @@ impl Contact {
     }
 
     /// True if the contact can bounce: it is rigid and has restitution.
-    pub(crate) fn bounces(&self) -> bool {
+    pub(crate) fn can_bounce(&self) -> bool {
         self.surface.restitution > 0.0 && self.surface.stiffness.is_infinite()
     }
 
@@ -185,7 +185,7 @@ pub(super) struct ContactSide<'a> {
 
 impl<'a> ContactSide<'a> {
     /// The surface of a ground, which does not roll.
-    pub(super) fn ground(material: &'a Material) -> Self {
+    pub(super) fn of_ground(material: &'a Material) -> Self {
         Self { material, link: DQuat::IDENTITY, on_link: DQuat::IDENTITY, radius: None }
     }
 
@@ -195,7 +195,7 @@ impl<'a> ContactSide<'a> {
     }
 
     /// Velocity of the surface in excess of that of its body, world axes, m/s.
-    fn motion(&self) -> DVec3 {
+    fn excess_velocity(&self) -> DVec3 {
         let velocity = self.material.surface_velocity;
         if velocity == DVec3::ZERO { velocity } else { self.rotation() * velocity }
     }
@@ -216,7 +216,7 @@ struct Resistance {
 
 impl Resistance {
     /// Combines the coefficients of two surfaces.
-    fn between(one: &Material, two: &Material) -> Self {
+    fn combine(one: &Material, two: &Material) -> Self {
         // The surface of higher priority determines all properties.
         let (one, two) = match one.priority.cmp(&two.priority) {
             Ordering::Less => (two, two),
@@ -278,7 +278,7 @@ impl Pair {
         };
         let direction = |half: &ContactSide| half.material.across.map(|across| (across.direction, half.rotation()));
         let radius = b.radius.or(a.radius).unwrap_or(0.0);
-        let Resistance { friction, rolling, torsion } = Resistance::between(one, two);
+        let Resistance { friction, rolling, torsion } = Resistance::combine(one, two);
         Self {
             surface: Surface {
                 friction,
@@ -288,7 +288,7 @@ impl Pair {
                 stiffness,
                 damping,
                 slip: one.slip + two.slip,
-                motion: b.motion() - a.motion(),
+                motion: b.excess_velocity() - a.excess_velocity(),
             },
             direction: direction(b).or(direction(a)),
         }
@@ -296,7 +296,7 @@ impl Pair {
 
     /// A new contact, without a warm start.
     #[inline(always)]
-    pub(super) fn contact(
+    pub(super) fn new_contact(
         &self,
         a: Option<LinkAddress>,
         b: LinkAddress,

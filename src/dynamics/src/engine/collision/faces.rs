@@ -70,7 +70,7 @@ impl QueryBox {
         }
     }
 
-    fn meets(&self, node: &Aabb) -> bool {
+    fn overlaps(&self, node: &Aabb) -> bool {
         let (middle, half) = (node.center(), node.half_extents());
         let apart = self.turn * middle + self.shift - self.middle;
         apart.abs().cmple(self.sizes * half + self.half).all()
@@ -193,7 +193,7 @@ impl Faces {
 
     /// Faces whose boxes overlap a box of another frame, tested along the axes of both.
     pub(super) fn faces_near<'a>(&'a self, window: &'a QueryBox) -> impl Iterator<Item = u32> + 'a {
-        self.bvh.leaves(|node| window.meets(&node.aabb()))
+        self.bvh.leaves(|node| window.overlaps(&node.aabb()))
     }
 
     /// The contact normal nearest to a unit vector that the neighbours of a face allow; `None` on its back.

@@ -70,10 +70,10 @@ impl Ground {
 
     /// True if a box reaches any of it.
     #[inline]
-    pub(super) fn meets(&self, bounds: &Bounds) -> bool {
+    pub(super) fn overlaps(&self, bounds: &Bounds) -> bool {
         match &self.form {
             Form::Plane(plane) => bounds.reaches_below_plane(plane),
-            Form::Surface { .. } => self.bounds.meets(bounds),
+            Form::Surface { .. } => self.bounds.overlaps(bounds),
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
             let middle = pose.point(DVec3::new(2.0 * next(), 1.0 * next(), 3.0 * next()));
             let half = DVec3::new(next(), next(), next()).abs() * 0.5;
             let bounds = Bounds { low: middle - half, high: middle + half };
-            let holds = corners.iter().any(|&corner| bounds.meets(&Bounds { low: corner, high: corner }));
+            let holds = corners.iter().any(|&corner| bounds.overlaps(&Bounds { low: corner, high: corner }));
             let reaches = ground.may_reach(&bounds);
             assert!(reaches || !holds, "{bounds:?}");
             holding += usize::from(holds);

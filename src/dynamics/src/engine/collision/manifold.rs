@@ -93,7 +93,7 @@ struct Search<'a> {
 
 impl Manifold {
     /// Adds the contacts of two shapes nearer than `ahead`, m; normals from the first to the second.
-    pub(super) fn find(&mut self, a: &Placed, b: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
+    pub(super) fn find_hits(&mut self, a: &Placed, b: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
         let back = a.rotation.inverse();
         let relative = Pose::from_parts(back * (b.centre - a.centre), back * b.rotation);
         let turn = DMat3::from_quat(relative.rotation);
@@ -152,7 +152,7 @@ impl Search<'_> {
         let Some(difference) = Difference::new(cores, turn, self.relative.translation, self.ahead) else { return };
         let (limits, other_limits) =
             (LazyCell::new(|| one.of.allowed_normals()), LazyCell::new(|| two.of.allowed_normals()));
-        self.meeting.find(&difference, self.ahead, |normal| {
+        self.meeting.find_points(&difference, self.ahead, |normal| {
             let allowed = if one.always_allows(normal) { normal } else { limits.nearest_allowed_normal(normal)? };
             if let Limits::None = *other_limits {
                 return Some(allowed);

@@ -250,7 +250,7 @@ impl Collider {
         for geom in self.model.starts[index]..self.model.starts[index + 1] {
             let extent = &self.model.extents[geom];
             let (placement, on_ground) = (extent.placement(tree, h), is_awake && extent.may_touch_ground);
-            let near = on_ground && self.model.grounds.iter().any(|ground| ground.meets(&placement.bounds));
+            let near = on_ground && self.model.grounds.iter().any(|ground| ground.overlaps(&placement.bounds));
             self.broad.check_padded_box(geom, &placement.bounds);
             self.placements[geom] = placement;
             if near {
@@ -269,7 +269,8 @@ impl Collider {
         let tree = &trees[geoms[index].side.tree];
         geoms[index].tighten_bounds(placement, tree);
         let bounds = &placement.bounds;
-        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(bounds) && ground.may_reach(bounds);
+        let near =
+            |ground: &Ground| ground.material.soil.is_none() && ground.overlaps(bounds) && ground.may_reach(bounds);
         let mut grounds = grounds.iter().enumerate().filter(|(_, ground)| near(ground)).peekable();
         if grounds.peek().is_none() {
             return;
@@ -282,13 +283,19 @@ impl Collider {
             self.hits.clear();
             ground.add_contacts(&shape.placed_shape(), ahead, &mut self.memory, &mut self.hits);
             if let Some(surface) = ground.as_placed_shape().filter(|_| sizes.are_passed_by(motion, spin)) {
-                narrow::drop_unreached(&surface, &shape.placed_shape(), motion, sizes.margin(), &mut self.hits);
+                narrow::drop_unreached(
+                    &surface,
+                    &shape.placed_shape(),
+                    motion,
+                    sizes.unconditional_margin(),
+                    &mut self.hits,
+                );
             }
             narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
             if self.hits.is_empty() {
                 continue;
             }
-            let pair = Pair::new(&ContactSide::ground(&ground.material), &shape.contact_side());
+            let pair = Pair::new(&ContactSide::of_ground(&ground.material), &shape.contact_side());
             // The keys of grounds are smaller than those of pairs.
             let key = ((index as u64) << GROUND_BITS) | number as u64;
             add_contacts(
@@ -330,7 +337,7 @@ impl Collider {
             return self.clearances.record_gap((a, b), &shapes, self.memory.min_distance());
         }
         if sizes.are_passed_by(motion, spin) {
-            narrow::drop_unreached(&one, &two, motion, sizes.margin(), &mut self.hits);
+            narrow::drop_unreached(&one, &two, motion, sizes.unconditional_margin(), &mut self.hits);
         }
         narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
         if self.hits.is_empty() {
@@ -409,7 +416,7 @@ fn add_contacts(
     let last = if pair.has_direction() { &mut own } else { last };
     contacts.extend(hits.iter().map(|hit| {
         let tangents = last.at(pair, hit.normal);
-        pair.contact(sides.0, sides.1, hit, tangents, key, sizes)
+        pair.new_contact(sides.0, sides.1, hit, tangents, key, sizes)
     }));
 }
 

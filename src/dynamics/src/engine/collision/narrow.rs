@@ -150,7 +150,7 @@ pub(super) fn contacts_of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut 
             ball_on_surface(b, a, *radius, ahead, &mut memory.triangles, hits);
             hits[start..].iter_mut().for_each(|hit| hit.normal = -hit.normal);
         }
-        _ => memory.manifold.find(a, b, ahead, hits),
+        _ => memory.manifold.find_hits(a, b, ahead, hits),
     }
 }
 

@@ -29,7 +29,7 @@ impl Collider {
 
 impl Contact {
     /// This contact with the indices of the next world; `None` if one of its shapes or trees is removed.
-    pub(crate) fn renumbered(&self, trees: &[Option<usize>], numbers: &NewShapeIndices) -> Option<Self> {
+    pub(crate) fn with_new_indices(&self, trees: &[Option<usize>], numbers: &NewShapeIndices) -> Option<Self> {
         let side = |side: LinkAddress| Some(LinkAddress { tree: trees[side.tree]?, ..side });
         let shape = |number: u64| numbers.shapes.get(number as usize).copied().flatten().map(|number| number as u64);
         let key = match (self.key >> 32).checked_sub(1) {

@@ -106,7 +106,7 @@ impl Collider {
     fn add_soil_contact(&mut self, [index, number, soil_patch]: [usize; 3], trees: &[Tree], h: f64) {
         let (geom, ground) = (&self.model.geoms[index], &self.model.grounds[number]);
         let placement = &self.placements[index];
-        let near = ground.meets(&placement.bounds);
+        let near = ground.overlaps(&placement.bounds);
         let plane = if near { ground.plane_below(placement.centre, SLOPE_SAMPLE_DISTANCE * geom.size()) } else { None };
         let shape = MovingShape { geom, centre: placement.centre, tree: &trees[geom.side.tree] };
         let placed = shape.placed_shape();
@@ -117,11 +117,11 @@ impl Collider {
         else {
             return;
         };
-        let pair = Pair::new(&ContactSide::ground(&ground.material), &shape.contact_side());
+        let pair = Pair::new(&ContactSide::of_ground(&ground.material), &shape.contact_side());
         let sizes = Sizes { size: geom.size(), motion: 0.0 };
         let hit = Hit { point: touch.point, normal: touch.normal, gap: touch.gap };
         let key = ((index as u64) << GROUND_BITS) | number as u64;
-        let contact = pair.contact(None, geom.side, &hit, pair.tangents(hit.normal), key, sizes);
+        let contact = pair.new_contact(None, geom.side, &hit, pair.tangents(hit.normal), key, sizes);
         self.contacts.push(Contact { soil_patch: Some(soil_patch), ..contact.as_soil_contact() });
     }
 }

@@ -62,13 +62,14 @@ impl Constraints {
         let directions = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
         let start = self.problem.columns.len();
         let sides = [contact.a, Some(contact.b)];
-        let (mut free, mut before) = self.add_columns(parts, sides, contact.point, &Directions::along(directions));
+        let (mut free, mut before) =
+            self.add_columns(parts, sides, contact.point, &Directions::translations(directions));
         // Friction resists the relative motion of surfaces, not of bodies: a belt moves relative to its own body.
         for c in 1..3 {
             let speed = surface.motion.dot(directions[c]);
             (free[c], before[c]) = (free[c] + speed, before[c] + speed);
         }
-        let normal = if is_compliant(surface) { 1.0 / (scheme.h * rigidity(surface, scheme.h)) } else { 0.0 };
+        let normal = if is_compliant(surface) { 1.0 / (scheme.h * effective_damping(surface, scheme.h)) } else { 0.0 };
         // An impact is over before anything creeps.
         let [slip, rolling] = match scheme.is_impact_instant {
             true => [0.0; 2],
@@ -207,7 +208,7 @@ fn is_compliant(surface: &Surface) -> bool {
 }
 
 /// Force of a compliant surface per unit of velocity at the end of the step, N s/m.
-fn rigidity(surface: &Surface, h: f64) -> f64 {
+fn effective_damping(surface: &Surface, h: f64) -> f64 {
     h * surface.stiffness + surface.damping
 }
 
@@ -279,7 +280,7 @@ fn add_velocity_change(block: &mut Block, contact: &Contact, change: DVec3) {
 fn set_compliant_bias(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     let room = remaining_distance(contact.gap);
     block.bias[0] += if contact.gap < 0.0 {
-        contact.surface.stiffness * contact.gap / rigidity(&contact.surface, scheme.h)
+        contact.surface.stiffness * contact.gap / effective_damping(&contact.surface, scheme.h)
     } else {
         room / scheme.h
     };

@@ -22,7 +22,8 @@ impl Constraints {
                 let start = self.problem.columns.len();
                 self.add_coordinate(tree, dof, &[row.sign]);
                 let velocity = |v: f64| [row.sign * v, 0.0, 0.0];
-                let mut block = self.problem.block(row.interval(), start, [0.0; 3], velocity(free), velocity(before));
+                let mut block =
+                    self.problem.block(row.interval_law(), start, [0.0; 3], velocity(free), velocity(before));
                 block.bias[0] += row.offset;
                 (block.gap, block.position) = (row.gap, row.position_rule());
                 let law = row.law as usize;
@@ -44,7 +45,7 @@ impl Constraints {
                 let own = direction * ball.sign;
                 self.add_coordinate(tree, ball.dof + 2, own.as_ref());
                 let along = |rate: DVec3| [direction.dot(rate), 0.0, 0.0];
-                let mut block = self.problem.block(row.interval(), start, [0.0; 3], along(free), along(before));
+                let mut block = self.problem.block(row.interval_law(), start, [0.0; 3], along(free), along(before));
                 block.bias[0] += row.offset;
                 (block.gap, block.position) = (row.gap, row.position_rule());
                 block.impulse[0] = (direction.dot(last) / direction.length_squared()).max(0.0);
@@ -63,7 +64,7 @@ impl Constraints {
 
 impl AxisRow {
     /// Law of its impulse.
-    pub(super) fn interval(&self) -> Law {
+    pub(super) fn interval_law(&self) -> Law {
         Law::Interval { low: self.low, high: self.high }
     }
 

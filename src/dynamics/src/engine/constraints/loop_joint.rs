@@ -102,7 +102,7 @@ pub(crate) enum RowKind {
 
 impl RowKind {
     /// Number of the row.
-    pub(crate) fn number(self) -> usize {
+    pub(crate) fn row_number(self) -> usize {
         match self {
             Self::Hold(number) => number,
             Self::Axis(axis, law) => HELD_ROWS + AXIS_ROWS * axis + law as usize,
@@ -112,7 +112,7 @@ impl RowKind {
 
 impl JointFrames {
     /// Offset and rotation of the child's frame in the parent's.
-    fn relative(&self) -> (DVec3, DQuat) {
+    fn relative_pose(&self) -> (DVec3, DQuat) {
         let turn = self.parent.rotation.inverse() * self.child.rotation;
         (self.parent.rotation.inverse() * (self.child.translation - self.parent.translation), turn)
     }
@@ -120,7 +120,7 @@ impl JointFrames {
 
 impl Motion {
     /// Velocity and drift of the child relative to the parent.
-    fn relative(&self) -> (Spatial, Spatial) {
+    fn relative_motion(&self) -> (Spatial, Spatial) {
         let [parent, child] = self.velocity;
         let (velocity, drift) = (child - parent, self.acceleration[1] - self.acceleration[0]);
         // The anchor moves with the child.
@@ -130,21 +130,21 @@ impl Motion {
 
     /// Translation along a direction that rotates with the angular velocity `spin`.
     fn translation_along(&self, vector: DVec3, spin: DVec3) -> Direction {
-        let (velocity, drift) = self.relative();
+        let (velocity, drift) = self.relative_motion();
         let drift = vector.dot(drift.linear()) + spin.cross(vector).dot(velocity.linear());
         Direction { vector, angular: false, drift }
     }
 
     /// Rotation about a direction whose rate of change is `change`.
     fn rotation_about(&self, vector: DVec3, change: DVec3) -> Direction {
-        let (velocity, drift) = self.relative();
+        let (velocity, drift) = self.relative_motion();
         Direction { vector, angular: true, drift: vector.dot(drift.angular()) + change.dot(velocity.angular()) }
     }
 }
 
 impl Direction {
     /// The force or moment of an effort along it.
-    pub(crate) fn force(&self, effort: f64) -> Spatial {
+    pub(crate) fn effort_wrench(&self, effort: f64) -> Spatial {
         let vector = self.vector * effort;
         if self.angular { Spatial::new(vector, DVec3::ZERO) } else { Spatial::new(DVec3::ZERO, vector) }
     }
@@ -153,7 +153,7 @@ impl Direction {
 impl LoopJoint {
     /// Adds the effort of a row to the load. `effort` is already weighted with the fraction of the step.
     pub(crate) fn add_load(&mut self, kind: RowKind, direction: &Direction, effort: f64) {
-        let force = direction.force(effort);
+        let force = direction.effort_wrench(effort);
         let along = self.place.parent.rotation.inverse() * force.angular();
         let load = &mut self.load;
         load.force += force.linear();
@@ -172,13 +172,13 @@ impl LoopJoint {
     }
 
     /// A coordinate of the joint; `None` if it is not free.
-    fn coordinate(&self, index: usize) -> Option<Coordinate> {
+    fn free_coordinate(&self, index: usize) -> Option<Coordinate> {
         self.kind.coordinate(index).filter(|_| self.axes[index].is_some())
     }
 
     /// The axis of the parent's frame along which a coordinate slides.
     fn sliding_axis(&self, index: usize) -> Option<usize> {
-        self.coordinate(index).filter(|coordinate| coordinate.linear).map(|coordinate| coordinate.axis)
+        self.free_coordinate(index).filter(|coordinate| coordinate.linear).map(|coordinate| coordinate.axis)
     }
 
     /// True if it holds the offset along an axis of the parent's frame.
@@ -188,7 +188,7 @@ impl LoopJoint {
 
     /// Opening of the joint, m.
     pub(crate) fn opening(&self) -> f64 {
-        let (offset, _) = self.place.relative();
+        let (offset, _) = self.place.relative_pose();
         (0..3).filter(|&axis| self.holds_offset(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
     }
 
@@ -212,7 +212,7 @@ impl LoopJoint {
     /// Updates its coordinates for given frames.
     pub(crate) fn set_frames(&mut self, place: JointFrames) {
         self.place = place;
-        let (offset, turn) = self.place.relative();
+        let (offset, turn) = self.place.relative_pose();
         self.coordinates = match self.kind {
             JointKind::Ball => rotation_vector(turn).to_array(),
             _ => self.axis_angles(turn),
@@ -226,13 +226,13 @@ impl LoopJoint {
 
     /// The axes of rotation, in order. A rotational coordinate has the number of its axis.
     fn rotation_axes(&self) -> [Option<usize>; 3] {
-        let turns = |axis| self.coordinate(axis).is_some_and(|coordinate| !coordinate.linear);
+        let turns = |axis| self.free_coordinate(axis).is_some_and(|coordinate| !coordinate.linear);
         let mut turning = (0..3).filter(|&axis| turns(axis));
         [turning.next(), turning.next(), turning.next()]
     }
 
     /// Motion of its sides, which are these links of trees; `None` does not move.
-    pub(crate) fn motion(&self, sides: [Option<(&Tree, usize)>; 2], gravity: DVec3) -> Motion {
+    pub(crate) fn motion_of_sides(&self, sides: [Option<(&Tree, usize)>; 2], gravity: DVec3) -> Motion {
         let anchor = self.place.child.translation;
         let [a, b] = sides.map(|side| {
             let Some((tree, link)) = side else { return [Spatial::ZERO; 2] };
@@ -284,7 +284,7 @@ impl LoopJoint {
 
     /// Constrained directions of the joint, as row numbers, with the error of each, m or rad.
     pub(crate) fn held_directions(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
-        let (offset, turn) = self.place.relative();
+        let (offset, turn) = self.place.relative_pose();
         let units = self.parent_axes();
         let spin = motion.velocity.map(|velocity| velocity.angular());
         let mut held = [None; HELD_ROWS];
@@ -339,7 +339,7 @@ impl LoopJoint {
                 ([first, middle, last], dual_basis(first, middle, last))
             }
         };
-        let (velocity, drift) = motion.relative();
+        let (velocity, drift) = motion.relative_motion();
         // The parent and the axes before it rotate each axis.
         let (mut carrier, mut drift) = (spin, drift.angular());
         for (axis, dual) in axes.iter().zip(duals) {
@@ -357,14 +357,14 @@ impl LoopJoint {
     /// Coordinates that its motors follow.
     pub(crate) fn motor_coordinates(&self) -> [f64; 3] {
         match self.kind {
-            JointKind::Ball => ball_joint::motor_coordinates(&self.motors, self.place.relative().1),
+            JointKind::Ball => ball_joint::motor_coordinates(&self.motors, self.place.relative_pose().1),
             _ => self.coordinates,
         }
     }
 
     /// Rows of the stops near a ball joint, from its rates at the start of a step and, without impulses, at its end.
     pub(crate) fn ball_stops(&self, before: [f64; 3], free: [f64; 3], h: f64) -> [Option<StopRow>; 3] {
-        self.stops.rows(self.place.relative().1, DVec3::from_array(before), DVec3::from_array(free), h)
+        self.stops.rows(self.place.relative_pose().1, DVec3::from_array(before), DVec3::from_array(free), h)
     }
 
     /// Rotation about a direction that is fixed in the parent, given in the parent's frame of the joint.
@@ -379,8 +379,8 @@ impl LoopJoint {
     }
 
     /// Rates of its axes, rad/s or m/s.
-    pub(crate) fn rates(&self, motion: &Motion) -> [f64; 3] {
-        let (velocity, _) = motion.relative();
+    pub(crate) fn axis_rates(&self, motion: &Motion) -> [f64; 3] {
+        let (velocity, _) = motion.relative_motion();
         self.free_directions(motion).map(|direction| {
             direction.map_or(0.0, |Direction { vector, angular, .. }| {
                 vector.dot(if angular { velocity.angular() } else { velocity.linear() })

@@ -82,7 +82,7 @@ impl Constraints {
         let index = parts.own_loop_joints[place];
         let (loop_joint, h) = (&parts.loop_joints[index], scheme.h);
         let sides = [loop_joint.a, loop_joint.b].map(|side| parts.tree(side).map(|tree| (tree, side.link)));
-        let motion = loop_joint.motion(sides, scheme.gravity);
+        let motion = loop_joint.motion_of_sides(sides, scheme.gravity);
         let closing = self.closing[place];
         for (number, held) in loop_joint.held_directions(&motion).into_iter().enumerate() {
             let Some((direction, error)) = held else { continue };
@@ -93,7 +93,7 @@ impl Constraints {
             block.bias[0] += (error * LOOP_CORRECTION / h).clamp(-most, most) + closing[number];
             block.position = PositionRule::Held;
             let kind = RowKind::Hold(number);
-            block.impulse[0] = loop_joint.impulses[kind.number()];
+            block.impulse[0] = loop_joint.impulses[kind.row_number()];
             self.push_loop_row(LoopRow { loop_joint: index, place, kind, direction }, block);
         }
         let (motor_coordinates, power_means) = (loop_joint.motor_coordinates(), self.power_means[place]);
@@ -128,11 +128,11 @@ impl Constraints {
         direction: &Direction,
         row: &AxisRow,
     ) {
-        let mut block = self.loop_block(row.interval(), row.sign, row.compliance);
+        let mut block = self.loop_block(row.interval_law(), row.sign, row.compliance);
         block.bias[0] += row.offset;
         (block.gap, block.position) = (row.gap, row.position_rule());
         let kind = RowKind::Axis(axis, row.law);
-        block.impulse[0] = loop_joint.impulses[kind.number()].clamp(row.low, row.high);
+        block.impulse[0] = loop_joint.impulses[kind.row_number()].clamp(row.low, row.high);
         let direction = Direction { vector: direction.vector * row.sign, ..*direction };
         self.push_loop_row(LoopRow { loop_joint: index, place, kind, direction }, block);
     }

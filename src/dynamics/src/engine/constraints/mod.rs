@@ -243,7 +243,8 @@ impl Constraints {
                 Source::LoopJoint(row) => {
                     let row = &self.loop_rows[row];
                     let loop_joint = &loop_joints[row.loop_joint];
-                    let (force, anchor) = (row.direction.force(l[0] * rate), loop_joint.place.child.translation);
+                    let (force, anchor) =
+                        (row.direction.effort_wrench(l[0] * rate), loop_joint.place.child.translation);
                     parts.add_external_force(loop_joint.b, force, anchor);
                     parts.add_external_force(loop_joint.a, -force, anchor);
                 }
@@ -291,7 +292,7 @@ impl Constraints {
                 Source::LoopJoint(row) => {
                     let row = &self.loop_rows[row];
                     let loop_joint = &mut loop_joints[row.loop_joint];
-                    loop_joint.impulses[row.kind.number()] = l[0];
+                    loop_joint.impulses[row.kind.row_number()] = l[0];
                     loop_joint.add_load(row.kind, &row.direction, l[0] / scheme.h * scheme.time_fraction);
                     loop_joint.power_means = self.power_means[row.place];
                     if let Some(limit) = self.motor_limit(row, block, loop_joint, scheme.h) {

@@ -20,7 +20,7 @@ impl Constraints {
         ] {
             if radius > 0.0 {
                 let (start, sides) = (self.problem.columns.len(), [contact.a, Some(contact.b)]);
-                let (free, before) = self.add_columns(parts, sides, contact.point, &Directions::about(vectors));
+                let (free, before) = self.add_columns(parts, sides, contact.point, &Directions::rotations(vectors));
                 let law = Law::Disc { normal, radius, rows };
                 let mut block = self.problem.block(law, start, [0.0; 3], free, before);
                 block.impulse = vectors.map(|vector| contact.spin_impulse.dot(vector));

@@ -30,11 +30,11 @@ pub(super) struct Directions {
 }
 
 impl Directions {
-    pub(super) fn along(vectors: [DVec3; 3]) -> Self {
+    pub(super) fn translations(vectors: [DVec3; 3]) -> Self {
         Self { vectors, angular: false }
     }
 
-    pub(super) fn about(vectors: [DVec3; 3]) -> Self {
+    pub(super) fn rotations(vectors: [DVec3; 3]) -> Self {
         Self { vectors, angular: true }
     }
 }

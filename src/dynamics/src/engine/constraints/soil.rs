@@ -72,7 +72,7 @@ impl Brake {
     /// The brake k slows a shape to the speed 1/y. With mass and damping, y = y_1 + c (k - k_1), where c follows from
     /// the last two passes. With F the force along the motion without the brake, soil does the work h (F y - k)/y²,
     /// which shall be W.
-    fn increase(&mut self, work: f64, gives: f64, speed: f64, h: f64) {
+    fn increase_brake(&mut self, work: f64, gives: f64, speed: f64, h: f64) {
         let (power, slow) = (TARGET_ENERGY_FRACTION * gives / h, 1.0 / speed);
         let force = work / (h * speed) + self.drag * speed;
         let yields = self.last.map_or(0.0, |[drag, before]| ((slow - before) / (self.drag - drag)).max(0.0));
@@ -86,7 +86,7 @@ impl Brake {
 
     /// Brake that is expected for the next substep if the motion continues as in this one, in which soil did this work
     /// with this force.
-    fn expected(&self, work: f64, gives: f64, [force, speed]: [f64; 2], h: f64) -> f64 {
+    fn expected_brake(&self, work: f64, gives: f64, [force, speed]: [f64; 2], h: f64) -> f64 {
         let more = ((work - TARGET_ENERGY_FRACTION * gives) / (h * speed) + EXPECTED_BRAKE_FRACTION * force) / speed;
         if speed > 0.0 { (self.drag + more).max(0.0) } else { 0.0 }
     }
@@ -94,7 +94,7 @@ impl Brake {
 
 impl SoilContact {
     /// Force, N, and moment, N m, for a patch of this size, m.
-    fn force(&self, size: f64) -> (DVec3, DVec3) {
+    fn force_and_moment(&self, size: f64) -> (DVec3, DVec3) {
         let [x, y, z, u, v, w] = self.wrench;
         (DVec3::new(x, y, z), DVec3::new(u, v, w) * size)
     }
@@ -102,26 +102,26 @@ impl SoilContact {
     /// Work of the soil on the shape's two motions with this wrench, J: of the whole wrench, and of pressure.
     fn work_on_motions(&self, wrench: &Vector6, h: f64) -> [f64; 2] {
         let [x, y, z] = self.answer.found.pressed.to_array();
-        let [all, along] = self.motions.map(|motion| motion.project(&self.mean()));
+        let [all, along] = self.motions.map(|motion| motion.project(&self.mean_twist()));
         let pressed = dot(&along, &[x, y, z, 0.0, 0.0, 0.0]) - self.brakes[1].drag * dot(&along, &along);
         [h * dot(&all, wrench), h * pressed]
     }
 
     /// Mean twist of the substep.
-    fn mean(&self) -> Vector6 {
+    fn mean_twist(&self) -> Vector6 {
         mean(&self.before, &self.after)
     }
 
     /// Brakes of both motions for the next substep, N s/m: zero for a motion to which soil can give more than enough
     /// energy.
     fn next_drag(&self, works: [f64; 2], h: f64) -> [f64; 2] {
-        let (mean, SoilForces { gives, .. }) = (self.mean(), self.answer.found);
+        let (mean, SoilForces { gives, .. }) = (self.mean_twist(), self.answer.found);
         [0, 1].map(|k| {
             if self.brakes[k].drag == 0.0 && works[k] <= TARGET_ENERGY_FRACTION * gives[k] {
                 return 0.0;
             }
             let lengths = [&self.wrench, &mean].map(|six| length(&self.motions[k].project(six)));
-            self.brakes[k].expected(works[k], gives[k], lengths, h)
+            self.brakes[k].expected_brake(works[k], gives[k], lengths, h)
         })
     }
 }
@@ -177,7 +177,7 @@ impl Constraints {
             contact.wrench = contact.answer.response.wrench_at(&change);
             // Nearly all steps end this close to the guess.
             let is_near = contact.answer.trust.error(length(&change)) <= WRENCH_TOLERANCE * length(&contact.wrench);
-            let (works, mean) = (contact.work_on_motions(&contact.wrench, scheme.h), contact.mean());
+            let (works, mean) = (contact.work_on_motions(&contact.wrench, scheme.h), contact.mean_twist());
             let pays = |works: [f64; 2], gives: [f64; 2]| works[0] <= gives[0] && works[1] <= gives[1];
             contact.seen = None;
             if is_near && pays(works, contact.answer.found.gives) {
@@ -196,7 +196,12 @@ impl Constraints {
             if !pays(works, found.gives) {
                 for (k, brake) in contact.brakes.iter_mut().enumerate() {
                     if works[k] > found.gives[k] {
-                        brake.increase(works[k], found.gives[k], length(&contact.motions[k].project(&mean)), scheme.h);
+                        brake.increase_brake(
+                            works[k],
+                            found.gives[k],
+                            length(&contact.motions[k].project(&mean)),
+                            scheme.h,
+                        );
                     }
                 }
                 (contact.guess, contact.is_new, settles) = (contact.after, true, false);
@@ -224,7 +229,7 @@ impl Constraints {
     pub(super) fn apply_soil_forces(&self, parts: &mut IslandParts) {
         for soil in &self.soil.contacts {
             let patch = parts.soil_patches.patch(soil.soil_patch);
-            let ((force, moment), point) = (soil.force(patch.size), patch.point);
+            let ((force, moment), point) = (soil.force_and_moment(patch.size), patch.point);
             parts.add_external_force(parts.contacts[soil.contact].b, Spatial::new(moment, force), point);
         }
     }
@@ -249,7 +254,7 @@ impl Constraints {
     pub(super) fn write_back_soil(&self, contacts: &mut [Contact], soil_patches: &mut SoilPatches, scheme: &Scheme) {
         for soil in &self.soil.contacts {
             let (contact, patch) = (&mut contacts[soil.contact], soil_patches.patch(soil.soil_patch));
-            let (force, moment) = soil.force(patch.size);
+            let (force, moment) = soil.force_and_moment(patch.size);
             // A contact's moment is about its own point.
             let spin = moment + (patch.point - contact.point).cross(force);
             (contact.impulse, contact.spin_impulse) = (force * scheme.h, spin * scheme.h);

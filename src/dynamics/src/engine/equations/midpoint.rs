@@ -366,7 +366,7 @@ impl Tree {
     }
 
     /// Largest speed of its bodies and joints over the runaway limits.
-    pub(crate) fn overspeed(&self) -> f64 {
+    pub(crate) fn overspeed_ratio(&self) -> f64 {
         let [speed, spin, _] = self.work.largest_squares.map(f64::sqrt);
         (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN).max(max_abs(&self.state.v) / RUNAWAY_SPIN)
     }

@@ -98,7 +98,7 @@ impl Tree {
         let exerted = match (side, power_mean) {
             (0, 0.0) => wanted,
             (side, 0.0) => f64::from(side) * motor.max_effort,
-            (_, mean) => axis_laws::motor_at_power(law.max_power, mean, v).after(dv),
+            (_, mean) => axis_laws::motor_at_power(law.max_power, mean, v).effort_after(dv),
         };
         self.work.effort[dof] = exerted;
         let largest = motor.max_effort;

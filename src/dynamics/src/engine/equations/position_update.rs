@@ -64,7 +64,7 @@ fn integrate_coordinates(topology: &Topology, state: &mut State, other: Option<&
         *q += h * v;
     }
     for (ball, turn) in topology.balls.iter().zip(balls) {
-        *turn = ball.turned(*turn, rotation_by(DVec3::from_slice(&v[ball.dof..]) * h));
+        *turn = ball.rotated_by(*turn, rotation_by(DVec3::from_slice(&v[ball.dof..]) * h));
         q[ball.dof..ball.dof + 3].copy_from_slice(rotation_vector(*turn).as_ref());
     }
 }

@@ -120,13 +120,13 @@ impl LoopConstraints {
                 links[side].map_or(fixed[side], |link| tree.work.links[link].pose().then(&loop_joint.frames[side]))
             });
             loop_joint.set_frames(JointFrames { parent, child });
-            let motion = loop_joint.motion(links.map(|link| link.map(|link| (tree, link))), gravity);
+            let motion = loop_joint.motion_of_sides(links.map(|link| link.map(|link| (tree, link))), gravity);
             let row = |kind, direction| Row::new(index, kind, direction, loop_joint.place.child.translation);
             for (number, held) in loop_joint.held_directions(&motion).into_iter().enumerate() {
                 let Some((direction, error)) = held else { continue };
                 self.rows.push(Row { error, ..row(RowKind::Hold(number), direction) });
             }
-            let rates = loop_joint.rates(&motion);
+            let rates = loop_joint.axis_rates(&motion);
             for (axis, direction) in loop_joint.free_directions(&motion).into_iter().enumerate() {
                 let (Some(direction), Some(law)) = (direction, &loop_joint.axes[axis]) else { continue };
                 if law.stiffness == 0.0 && law.damping == 0.0 && law.armature == 0.0 {
@@ -149,7 +149,7 @@ impl LoopConstraints {
         for (number, row) in self.rows.iter().enumerate() {
             let (group, lane) = (number / LANES, number % LANES);
             let columns = &mut self.columns[group * freedom..][..freedom];
-            let wrench = row.wrench(1.0, tree.work.origin);
+            let wrench = row.child_wrench(1.0, tree.work.origin);
             let sizes = [wrench.angular().norm(), wrench.linear().norm()];
             let mut terms = 0.0;
             for (link, sign) in self.links[row.loop_joint].into_iter().zip([-1.0, 1.0]) {
@@ -227,7 +227,7 @@ impl LoopConstraints {
     /// either side.
     fn apply_efforts(&self, stage: usize, tree: &mut Tree) {
         for row in &self.stages[stage] {
-            let wrench = row.wrench(row.effort, tree.work.origin);
+            let wrench = row.child_wrench(row.effort, tree.work.origin);
             for (link, sign) in self.links[row.loop_joint].into_iter().zip([-1.0, 1.0]) {
                 if let Some(link) = link {
                     tree.work.links[link].external += wrench * sign;
@@ -252,7 +252,7 @@ impl LoopConstraints {
     pub(crate) fn write_back(&self, own: &[usize], loop_joints: &mut [LoopJoint], scheme: &Scheme) {
         for row in self.stages.iter().flatten() {
             let (loop_joint, mean) = (&mut loop_joints[own[row.loop_joint]], 0.5 * row.effort);
-            loop_joint.impulses[row.kind.number()] += mean * scheme.h;
+            loop_joint.impulses[row.kind.row_number()] += mean * scheme.h;
             loop_joint.add_load(row.kind, &row.direction, mean * scheme.time_fraction);
         }
     }
@@ -265,8 +265,8 @@ impl Row {
     }
 
     /// Wrench on the child's side about a point, at this effort.
-    fn wrench(&self, effort: f64, origin: DVec3) -> Spatial {
-        let force = self.direction.force(effort);
+    fn child_wrench(&self, effort: f64, origin: DVec3) -> Spatial {
+        let force = self.direction.effort_wrench(effort);
         Spatial::new(force.angular() + (self.anchor - origin).cross(force.linear()), force.linear())
     }
 }

@@ -227,7 +227,7 @@ impl Tree {
             state.q[dof] = kept.q[dof] + weighted_change(weights, h, [one.v[dof], two.v[dof]]);
         }
         for (number, (ball, kept)) in self.topology.balls.iter().zip(&kept.balls).enumerate() {
-            let turned = ball.turned(*kept, turn(1 + number));
+            let turned = ball.rotated_by(*kept, turn(1 + number));
             state.balls[number] = turned;
             state.q[ball.dof..ball.dof + 3].copy_from_slice(rotation_vector(turned).as_ref());
         }

@@ -108,7 +108,7 @@ impl Builder<'_> {
         let laws = &tree.topology.laws;
         let stops = |law: &FreeAxis| law.lower.is_finite() || law.upper.is_finite() || law.friction > 0.0;
         tree.topology.has_powers = laws.iter().any(|law| law.max_power.is_finite());
-        tree.topology.has_rows = laws.iter().any(stops) || tree.topology.balls.iter().any(|ball| ball.stops.exist());
+        tree.topology.has_rows = laws.iter().any(stops) || tree.topology.balls.iter().any(|ball| ball.stops.has_any());
         self.trees.push(tree);
     }
 

@@ -91,7 +91,7 @@ impl Dynamics {
             && saved.loop_joints.len() == self.loop_joints.len()
             && saved.surfaces.len() == self.collider.surface_velocities().len()
             && saved.wrenches.len() == self.wrenches.len()
-            && self.collider.soil.matches(&saved.soil)
+            && self.collider.soil.is_compatible(&saved.soil)
             && saved.loads.len() == self.model.joints.len()
             && states.all(|(state, tree)| state.fits(&tree.state));
         if !fits {

@@ -91,13 +91,13 @@ impl Saved {
         move_entries(&mut self.wrenches, old.wrenches, bodies);
         move_entries(&mut self.loads, old.loads, joints);
         self.soil.migrate(old.soil, &shapes.soil_patches);
-        self.check_memory = old.check_memory.renumbered(bodies, trees, loop_joints);
+        self.check_memory = old.check_memory.with_new_indices(bodies, trees, loop_joints);
         let mut is_kept = vec![false; self.trees.len()];
         trees.iter().flatten().for_each(|&tree| is_kept[tree] = true);
         // The new trees keep the contacts with which they start; the old contacts follow.
         self.contacts.retain(|contact| !contact.sides().all(|side| is_kept[side.tree]));
         for contact in &old.contacts {
-            match contact.renumbered(trees, shapes) {
+            match contact.with_new_indices(trees, shapes) {
                 Some(contact) => self.contacts.push(contact),
                 None => contact.sides().filter_map(|side| trees[side.tree]).for_each(|tree| self.trees[tree].wake()),
             }

@@ -13,7 +13,7 @@ impl Island {
     /// exceeds the permitted speed, neither at the end of the substep nor with the same joint rates at the initial
     /// position.
     pub(crate) fn limit_speeds(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
-        let fastest = |parts: &IslandParts| parts.trees.iter().map(|tree| tree.overspeed()).fold(0.0, f64::max);
+        let fastest = |parts: &IslandParts| parts.trees.iter().map(|tree| tree.overspeed_ratio()).fold(0.0, f64::max);
         self.outcome.overspeed = fastest(parts);
         if !(self.outcome.overspeed > 1.0) {
             self.outcome.overspeed = 0.0;

@@ -83,7 +83,7 @@ impl Island {
             parts.trees.iter_mut().for_each(|tree| tree.work.used_work += spent);
             [fastest, turn] = set_pseudo_velocities(parts, &correction.w);
         }
-        let unseparated = correction.unseparated(problem, scheme);
+        let unseparated = correction.deepest_unseparated(problem, scheme);
         let stops = parts.trees.iter().map(|tree| tree.fraction_to_stops(scheme.h)).fold(1.0, f64::min);
         let most_turn = MAX_TURN / scheme.h;
         let share = stops.min(limit / fastest.max(limit)).min(most_turn / turn.max(most_turn));

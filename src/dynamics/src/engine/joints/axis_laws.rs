@@ -130,7 +130,7 @@ impl LinearEffort {
     pub(crate) const NONE: Self = Self { at_start: 0.0, slope: 0.0 };
 
     /// Effort after the rate has changed by `dv` over the step.
-    pub(crate) fn after(self, dv: f64) -> f64 {
+    pub(crate) fn effort_after(self, dv: f64) -> f64 {
         self.at_start - self.slope * dv
     }
 

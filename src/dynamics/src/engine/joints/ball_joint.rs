@@ -63,7 +63,7 @@ impl Stops {
     }
 
     /// True if there are any stops.
-    pub(crate) fn exist(&self) -> bool {
+    pub(crate) fn has_any(&self) -> bool {
         self.swing.is_finite() || self.lower.is_finite() || self.upper.is_finite()
     }
 
@@ -93,7 +93,7 @@ impl Stops {
     /// Rows of the stops that are near at a rotation, with the rates at the start of the step and, without impulses, at
     /// its end.
     pub(crate) fn rows(&self, turn: DQuat, before: DVec3, free: DVec3, h: f64) -> [Option<StopRow>; 3] {
-        if !self.exist() {
+        if !self.has_any() {
             return [None; 3];
         }
         let now = self.swing_and_twist(turn, free);
@@ -124,7 +124,7 @@ impl Ball {
 
     /// Rotation of the outer link in the inner one after a further rotation, whose vector is along the axes of the link
     /// that carries them.
-    pub(crate) fn turned(&self, turn: DQuat, further: DQuat) -> DQuat {
+    pub(crate) fn rotated_by(&self, turn: DQuat, further: DQuat) -> DQuat {
         if self.sign < 0.0 { turn * further } else { further * turn }.normalized()
     }
 }

@@ -88,14 +88,14 @@ pub(super) fn sum(x: Lanes) -> f64 {
 
 /// Larger one of both lanes.
 #[inline(always)]
-pub(super) fn largest(x: Lanes) -> f64 {
+pub(super) fn max_lane(x: Lanes) -> f64 {
     let [a, b] = x.to_array();
     a.max(b)
 }
 
 /// Smaller one of both lanes.
 #[inline(always)]
-pub(super) fn least(x: Lanes) -> f64 {
+pub(super) fn min_lane(x: Lanes) -> f64 {
     let [a, b] = x.to_array();
     a.min(b)
 }
@@ -133,7 +133,7 @@ const SERIES_LIMIT: f64 = 0.5;
 /// (1 - exp(-x)) / x for x ≥ 0, and 1 / y, with a single division.
 #[inline(always)]
 pub(super) fn mean_decay_and_inverse(x: Lanes, y: Lanes) -> [Lanes; 2] {
-    if largest(x) < SERIES_LIMIT {
+    if max_lane(x) < SERIES_LIMIT {
         let square = x * x;
         let even = (square * (1.0 / 30240.0) - 1.0 / 720.0) * square + 1.0 / 12.0;
         let series = even * square + x * 0.5 + 1.0;
@@ -247,7 +247,7 @@ pub(super) fn sin_cos(x: Lanes) -> [Lanes; 2] {
     // Half-angle formulas on the series.
     let half = x * 0.5;
     let [sine, cosine] =
-        if largest(x.abs()) < SMALL_ANGLE { sin_cos_series::<3>(half) } else { sin_cos_series::<0>(half) };
+        if max_lane(x.abs()) < SMALL_ANGLE { sin_cos_series::<3>(half) } else { sin_cos_series::<0>(half) };
     [sine * cosine * 2.0, Lanes::ONE - sine * sine * 2.0]
 }
 

@@ -3,7 +3,7 @@
 
 use simpartner_model::Soil;
 
-use super::lanes::{Lanes, at_least, largest, least, mean_decay_and_inverse, power, select_above, sum};
+use super::lanes::{Lanes, at_least, max_lane, mean_decay_and_inverse, min_lane, power, select_above, sum};
 use crate::soil::{Pressure, bulldozing_terms};
 
 /// Relative difference of depths below which the pressure is computed by four terms of the binomial series: the next
@@ -130,7 +130,7 @@ impl Law {
     /// depth `deepest`, m; 0 where the soil is new.
     #[inline(always)]
     pub(super) fn relaxed_surface(&self, depths: &Depths, deepest: Lanes) -> Lanes {
-        if !(largest(deepest) > 0.0) {
+        if !(max_lane(deepest) > 0.0) {
             return Lanes::ZERO;
         }
         let pressed = select_above(deepest, Lanes::ZERO, deepest, depths.depth);
@@ -144,7 +144,7 @@ impl Law {
     pub(super) fn yield_stress(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
         let Pressure { modulus, exponent: n, elastic } = self.pressure;
         let part = (depth - depths.depth) * depths.per_depth;
-        let (plastic, steep) = if largest(part.abs()) < BINOMIAL_LIMIT {
+        let (plastic, steep) = if max_lane(part.abs()) < BINOMIAL_LIMIT {
             let series = (part * ((n - 2.0) / 3.0) + 1.0) * part * ((n - 1.0) / 2.0) + 1.0;
             let plastic = depths.plastic * (series * part * n + 1.0);
             // The derivative only affects the linearisation, so it may be less accurate than the pressure.
@@ -227,7 +227,7 @@ impl Law {
         let [first, second, _] = slid.mobilised;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let most = stress.stress * self.friction + self.soil.cohesion;
-        let strength = if least(bears) < f64::MAX {
+        let strength = if min_lane(bears) < f64::MAX {
             bearing_strength(bears, most, mobilised, &slid, [slide[0] * time, slide[1] * time]) * area
         } else {
             most * area
@@ -236,7 +236,7 @@ impl Law {
         // rounding.
         let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
         let held = speed * (1.0 - SPEED_ROUNDING) - slid.beyond * (2.0 * self.soil.shear_modulus / h);
-        let damping = if largest(held) > 0.0 {
+        let damping = if max_lane(held) > 0.0 {
             let (free, viscous) = (most * area * slid.free, area * at_least(held, 0.0) * self.soil.damping);
             viscous * free / at_least((viscous + free) * speed, f64::MIN_POSITIVE)
         } else {

@@ -319,7 +319,7 @@ impl SoilPatches {
     }
 
     /// True if `saved` belongs to the same shapes and grounds.
-    pub(crate) fn matches(&self, saved: &SavedSoil) -> bool {
+    pub(crate) fn is_compatible(&self, saved: &SavedSoil) -> bool {
         let fits = |(soil_patch, (wheel, states, held, _)): (&SoilShape, &SavedPatch)| {
             soil_patch.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)

@@ -163,14 +163,14 @@ impl Patch {
     }
 
     /// Plane of the ground: its normal, and its distance from the origin, m.
-    pub(super) fn surface(&self) -> (DVec3, f64) {
+    pub(super) fn ground_plane(&self) -> (DVec3, f64) {
         (self.up, self.distance)
     }
 
     /// Computes the derived quantities of its pieces. Returns the depth of the deepest piece, m; `None` if there are
     /// none.
     pub(super) fn finish_pieces(&mut self) -> Option<f64> {
-        let (middle, [area, deepest, spread]) = self.pieces.finish(&self.law, self.up)?;
+        let (middle, [area, deepest, spread]) = self.pieces.finish_pieces(&self.law, self.up)?;
         (self.point, self.size, self.middle) = (middle, area.sqrt(), middle);
         (self.area, self.spread) = (area, spread);
         Some(deepest)
@@ -179,7 +179,7 @@ impl Patch {
     /// Computes the derived quantities of the rim of a wheel with this centre and radius. Returns the depth of the
     /// deepest place, m; `None` if nothing is in the soil.
     pub(super) fn finish_rim(&mut self, centre: DVec3, radius: f64) -> Option<f64> {
-        let (middle, [area, deepest, spread]) = self.rim.finish()?;
+        let (middle, [area, deepest, spread]) = self.rim.centroid_and_extent()?;
         (self.point, self.size, self.middle) = (centre, radius, centre + middle);
         (self.area, self.spread, self.rolls) = (area, spread, true);
         Some(deepest)
@@ -238,7 +238,7 @@ impl Patch {
 
     /// Sums over all elements. The matrix is computed only if `MATRIX` is set.
     fn sum_stresses<const MATRIX: bool>(&self, before: &Vector6, after: &Vector6, h: f64) -> StressSums {
-        let mean = mean(before, after);
+        let mean = mean_twist(before, after);
         let change: Vector6 = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
         match self.rolls {
             true => self.rim.sum_stresses::<MATRIX>(&self.law, [&mean, &change], h),
@@ -252,7 +252,10 @@ impl Patch {
     /// Without the second limit, a wheel that sinks would be pushed along, as by a slope, again and again in the pit
     /// that it presses. With it, the soil that the wheel rolls back from recoils, and pushes no farther.
     pub(crate) fn limited_motions(&self) -> [MotionSubspace; 2] {
-        [MotionSubspace::All, if self.rolls { MotionSubspace::Along(self.rim.forward()) } else { MotionSubspace::None }]
+        [
+            MotionSubspace::All,
+            if self.rolls { MotionSubspace::Along(self.rim.forward_direction()) } else { MotionSubspace::None },
+        ]
     }
 
     /// Records the work of soil on both motions in a substep, J, the energy that its stresses held, and the drag that
@@ -266,7 +269,7 @@ impl Patch {
 }
 
 /// Mean twist of a substep.
-fn mean(before: &Vector6, after: &Vector6) -> Vector6 {
+fn mean_twist(before: &Vector6, after: &Vector6) -> Vector6 {
     std::array::from_fn(|k| 0.5 * (before[k] + after[k]))
 }
 

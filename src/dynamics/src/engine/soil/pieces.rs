@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 
 use super::{
-    lanes::{self, LANES, Lanes, Vectors, at_least, largest, select_above, sum},
+    lanes::{self, LANES, Lanes, Vectors, at_least, max_lane, select_above, sum},
     law::{Depths, Law, Mobilised, Stress, UNLIMITED},
     patch::StressSums,
 };
@@ -102,7 +102,7 @@ impl Pieces {
     /// Computes the derived quantities of the pieces on a ground with the normal `up`. Returns their centroid, and
     /// `[area, deepest, spread]`: total area, m², largest depth, m, and the sum of areas weighted with the squares of
     /// their rows of pressing. `None` if there are none.
-    pub(super) fn finish(&mut self, law: &Law, up: DVec3) -> Option<(DVec3, [f64; 3])> {
+    pub(super) fn finish_pieces(&mut self, law: &Law, up: DVec3) -> Option<(DVec3, [f64; 3])> {
         let (mut area, mut point, mut deepest) = (Lanes::ZERO, Vectors::default(), Lanes::ZERO);
         for pair in &self.pairs {
             area += pair.area;
@@ -129,7 +129,7 @@ impl Pieces {
                 Derived { depths, surface: law.relaxed_surface(&depths, deepest), share, lever, arm, sinks, presses };
             spread += (presses.dot(presses) + 1.0) * pair.area / share;
         }
-        Some((middle, [area, largest(deepest), sum(spread)]))
+        Some((middle, [area, max_lane(deepest), sum(spread)]))
     }
 
     /// Sums of the stresses in a substep with this mean twist, half of whose change is `change`. The matrix is computed
@@ -160,7 +160,7 @@ impl Pieces {
             sums.force += (pressed + sheared).sum();
             moment += (pair.derived.lever.cross(pressed) + pair.derived.arm.cross(sheared)).sum();
         }
-        (sums.moment, sums.gives) = (moment / self.size, lanes::least(least));
+        (sums.moment, sums.gives) = (moment / self.size, lanes::min_lane(least));
         sums.stored = [law.stored_energy(holds[0], holds[1]), law.stored_energy(holds[0], Lanes::ZERO)];
         if MATRIX {
             sums.matrix = matrix.map(|row| row.map(sum));

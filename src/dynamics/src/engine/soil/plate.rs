@@ -140,7 +140,7 @@ impl Plate {
     /// Advances the states to the end of a substep with the twists `[mean, end]` about the patch's point, and deepens
     /// the ruts.
     pub(super) fn advance(&mut self, patch: &Patch, [mean, end]: [&Spatial; 2], h: f64, ruts: &mut Ruts) {
-        let surface = patch.surface();
+        let surface = patch.ground_plane();
         let mut next = 0;
         for (pair, inside) in self.inside.chunks(LANES).enumerate() {
             let (points, (mobilised, paid), [pressed, ahead]) =

@@ -18,7 +18,7 @@
 use bevy_math::{DMat3, DVec3};
 
 use super::{
-    lanes::{Lanes, at_least, largest, least, sum},
+    lanes::{Lanes, at_least, max_lane, min_lane, sum},
     law::{Depths, Law, Mobilised, Stress, UNLIMITED},
     patch::StressSums,
 };
@@ -165,7 +165,7 @@ impl Products {
     }
 
     /// Sums times 1, c, s, c², c s, s².
-    fn sums(&self) -> [f64; 6] {
+    fn trigonometric_sums(&self) -> [f64; 6] {
         let [one, c, s, cc, cs] = self.0.map(sum);
         [one, c, s, cc, cs, one - cc]
     }
@@ -196,7 +196,7 @@ impl Rim {
     }
 
     /// Forward direction of the wheel, a unit vector.
-    pub(super) fn forward(&self) -> DVec3 {
+    pub(super) fn forward_direction(&self) -> DVec3 {
         self.axes.x_axis
     }
 
@@ -208,7 +208,7 @@ impl Rim {
     /// Centroid of the part in the soil, from the wheel's centre, and `[area, deepest, spread]`: area, m², depth of the
     /// deepest place, m, and the sum of areas weighted with the squares of their rows of pressing. `None` if nothing is
     /// in the soil.
-    pub(super) fn finish(&self) -> Option<(DVec3, [f64; 3])> {
+    pub(super) fn centroid_and_extent(&self) -> Option<(DVec3, [f64; 3])> {
         let (mut areas, mut ahead, mut below_all, mut deepest) = (Lanes::ZERO, Lanes::ZERO, Lanes::ZERO, Lanes::ZERO);
         let (mut aside, mut spread) = (Lanes::ZERO, Lanes::ZERO);
         for Strip { place, halves, .. } in self.active_strips() {
@@ -228,7 +228,7 @@ impl Rim {
             return None;
         }
         let middle = self.axes * DVec3::new(sum(ahead), sum(below_all), sum(aside)) * (self.radius / area);
-        Some((middle, [area, largest(deepest), sum(spread)]))
+        Some((middle, [area, max_lane(deepest), sum(spread)]))
     }
 
     /// A twist in the wheel's frame, from one in the world's.
@@ -335,12 +335,16 @@ impl Rim {
         force.iter_mut().zip(wrench).for_each(|(sum, part)| *sum += part);
         (pressed[0], pressed[1]) = (pressed[0] - ns, pressed[1] - nc);
         if MATRIX {
-            add_shear([own.sums(), both.sums(), other.sums()], [p, k], matrix);
-            add_sinking(sinking.sums(), p, self.up, matrix);
+            add_shear(
+                [own.trigonometric_sums(), both.trigonometric_sums(), other.trigonometric_sums()],
+                [p, k],
+                matrix,
+            );
+            add_sinking(sinking.trigonometric_sums(), p, self.up, matrix);
             add_holding(holding.map(sum), p, matrix);
         }
         let stored = [law.stored_energy(holds[0], holds[1]), law.stored_energy(holds[0], Lanes::ZERO)];
-        (stored, [least(margin) / (1.0 + p.abs()), largest(steepest), least(slides)])
+        (stored, [min_lane(margin) / (1.0 + p.abs()), max_lane(steepest), min_lane(slides)])
     }
 
     /// Depth of a half of a strip at the midpoint of a substep, m. It rises as the face in front does.

@@ -32,7 +32,7 @@ impl Ruts {
     /// Position of a point on the plane n x = `distance`: x and z in the world of the point where its normal crosses
     /// the surface. So a point of terrain is in one cell whichever normal a shape finds below it.
     pub(super) fn surface_position(&self, plane: (DVec3, f64), point: DVec3) -> [f64; 2] {
-        place(self.steep, plane, point)
+        cell_position(self.steep, plane, point)
     }
 
     /// Depth of the surface at a position, m.
@@ -116,7 +116,7 @@ impl Ruts {
     }
 }
 
-fn place(steep: bool, (normal, distance): (DVec3, f64), point: DVec3) -> [f64; 2] {
+fn cell_position(steep: bool, (normal, distance): (DVec3, f64), point: DVec3) -> [f64; 2] {
     if steep {
         return ground_axes(normal).map(|axis| axis.dot(point));
     }

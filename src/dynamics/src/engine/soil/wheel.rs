@@ -366,7 +366,7 @@ impl Wheel {
 
     /// Presses the cells below the strip's half of the wheel, along its path since the last pressing.
     fn leave_rut(&self, patch: &Patch, strip: usize, travelled: f64, ruts: &mut Ruts) {
-        let (surface, way) = (patch.surface(), self.state.unmarked);
+        let (surface, way) = (patch.ground_plane(), self.state.unmarked);
         let Some(Strip { sinkage, left, .. }) = self.strips[strip] else { return };
         // The depth without pressure below the lowest point.
         let left = patch.law.pressure.left_by(sinkage, left);

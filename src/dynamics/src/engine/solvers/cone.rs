@@ -91,7 +91,7 @@ impl Cone {
     }
 
     /// A block with the matrix only, for other laws.
-    pub(crate) fn bare(a: [f64; 6]) -> Self {
+    pub(crate) fn matrix_only(a: [f64; 6]) -> Self {
         Self { a, ..Self::default() }
     }
 

@@ -95,7 +95,7 @@ impl Homotopy {
         self.accept_point();
         let mut length = MAX_STEP;
         while *used < most && length > MIN_STEP {
-            let scale = self.scale(&self.at);
+            let scale = self.max_impulse(&self.at);
             self.ahead.clone_from(&self.at);
             for (k, (x, t)) in self.ahead.iter_mut().zip(&self.tangent).enumerate() {
                 *x += length * t * if k < n { scale } else { 1.0 };
@@ -126,7 +126,7 @@ impl Homotopy {
     }
 
     /// The largest impulse, as a velocity, m/s.
-    fn scale(&self, at: &[f64]) -> f64 {
+    fn max_impulse(&self, at: &[f64]) -> f64 {
         at[..self.equations.count].iter().fold(LAST_NU, |most, v| most.max(v.abs()))
     }
 
@@ -136,7 +136,7 @@ impl Homotopy {
         self.equations.evaluate(problem, &self.ahead);
         self.right.clear();
         self.right.resize(self.equations.count, 0.0);
-        self.solve_linear(problem, self.scale(&self.ahead), 1.0, used)?;
+        self.solve_linear(problem, self.max_impulse(&self.ahead), 1.0, used)?;
         let length = self.solution.iter().map(|t| t * t).sum::<f64>().sqrt();
         self.tangent_ahead.clear();
         self.tangent_ahead.extend(self.solution.iter().map(|t| t / length));

@@ -229,8 +229,8 @@ impl LeastNormDistribution {
             cost += columns * (1.5 * columns + 12.0);
             support.slope = [[0.0; 3]; 3];
             for (row, place) in support.rows().zip([0, 3, 5]) {
-                support.slope[row][row] = support.weight(row);
-                stiffest = stiffest.max((block.cone.a[place] - block.compliance[row]) * support.weight(row));
+                support.slope[row][row] = support.row_weight(row);
+                stiffest = stiffest.max((block.cone.a[place] - block.compliance[row]) * support.row_weight(row));
             }
         }
         self.shift = DIAGONAL_SHIFT * stiffest;
@@ -352,7 +352,7 @@ impl Support {
     }
 
     /// S⁻² of a row.
-    fn weight(&self, row: usize) -> f64 {
+    fn row_weight(&self, row: usize) -> f64 {
         if row == 0 { 1.0 } else { 1.0 / (self.friction * self.friction) }
     }
 
@@ -368,7 +368,7 @@ impl Support {
                 let length = t[0].hypot(t[1]);
                 if length <= m * n {
                     self.l = [n, t[0] / m, t[1] / m];
-                    (0..3).for_each(|row| self.slope[row][row] = self.weight(row));
+                    (0..3).for_each(|row| self.slope[row][row] = self.row_weight(row));
                 } else if m * length > -n {
                     // On the boundary of the cone: the normal impulse is that of the nearest point, and friction is on
                     // its disc.

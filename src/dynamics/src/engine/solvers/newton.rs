@@ -233,7 +233,7 @@ impl Newton {
     /// are open, and without them elimination costs half as much.
     fn couple_active_blocks(&mut self, problem: &Problem) {
         let Self { points, elimination, .. } = self;
-        let is_apart = |point: &BlockIterate| !elimination.couples(point.sides.map(|side| side.tree));
+        let is_apart = |point: &BlockIterate| !elimination.is_coupled(point.sides.map(|side| side.tree));
         if points.iter().any(|point| point.is_active() && is_apart(point)) {
             points.iter_mut().for_each(|point| point.was_active |= point.is_active());
             self.cost = self.couple_trees(problem);
@@ -316,13 +316,13 @@ impl Newton {
     fn evaluate(&mut self, problem: &Problem) {
         self.defect.clone_from(&self.w);
         for (index, block) in problem.blocks.iter().enumerate() {
-            let bound = self.bound(index, block);
+            let bound = self.friction_bound(index, block);
             let by_normal = match (block.law, self.friction) {
                 (Law::Disc { normal, radius, .. }, Friction::Coulomb) => radius * self.points[normal].slope[0][0],
                 _ => 0.0,
             };
             let point = &mut self.points[index];
-            point.l = point.impulse(block, 0.0, bound);
+            point.l = point.bounded_impulse(block, 0.0, bound);
             point.set_slopes(block, bound, by_normal);
             let l = point.l;
             problem.subtract_impulse(block, l, &mut self.defect);
@@ -330,7 +330,7 @@ impl Newton {
     }
 
     /// Bound of the friction of a block; `None` if it is the normal impulse from its own velocity.
-    fn bound(&self, index: usize, block: &Block) -> Option<f64> {
+    fn friction_bound(&self, index: usize, block: &Block) -> Option<f64> {
         match (block.law, self.friction) {
             (Law::Cone, Friction::Coulomb) => None,
             (Law::Cone, Friction::Tresca) => Some(self.points[index].centre[0].max(0.0)),
@@ -419,9 +419,9 @@ impl Newton {
         let along = self.w.iter().zip(&self.step);
         let mut work: f64 = along.map(|(w, step)| (w + length * step) * step).sum();
         for (index, block) in problem.blocks.iter().enumerate() {
-            let bound = self.bound(index, block);
+            let bound = self.friction_bound(index, block);
             let point = &mut self.points[index];
-            point.l = point.impulse(block, length, bound);
+            point.l = point.bounded_impulse(block, length, bound);
             work -= point.l[0] * point.du[0] + point.l[1] * point.du[1] + point.l[2] * point.du[2];
         }
         work
@@ -429,30 +429,30 @@ impl Newton {
 }
 
 impl BlockIterate {
-    /// The unbounded impulse of a row at the fraction `length` of the Newton step.
-    fn trial(&self, row: usize, length: f64) -> f64 {
+    /// The trial impulse of a row, without its bound, at the fraction `length` of the Newton step.
+    fn trial_at(&self, row: usize, length: f64) -> f64 {
         self.trial[row] - length * self.fall[row]
     }
 
     /// The bounded impulse at the fraction `length` of the Newton step.
-    fn impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
+    fn bounded_impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
         if !(self.inverse_stiffness[0] > 0.0) {
             return [0.0; 3];
         }
         match block.law {
-            Law::Interval { low, high } => [self.trial(0, length).clamp(low, high), 0.0, 0.0],
+            Law::Interval { low, high } => [self.trial_at(0, length).clamp(low, high), 0.0, 0.0],
             Law::Disc { rows, .. } => {
-                let second = if rows > 1 { self.trial(1, length) } else { 0.0 };
-                let [x, y] = on_disc([self.trial(0, length), second], bound.unwrap_or(0.0));
+                let second = if rows > 1 { self.trial_at(1, length) } else { 0.0 };
+                let [x, y] = on_disc([self.trial_at(0, length), second], bound.unwrap_or(0.0));
                 [x, y, 0.0]
             }
             Law::Cone => {
-                let normal = self.trial(0, length).max(0.0);
+                let normal = self.trial_at(0, length).max(0.0);
                 let bound = bound.unwrap_or(normal);
                 if bound == 0.0 || !block.cone.friction {
                     return [normal, 0.0, 0.0];
                 }
-                let [x, y] = on_disc([self.trial(1, length), self.trial(2, length)], bound);
+                let [x, y] = on_disc([self.trial_at(1, length), self.trial_at(2, length)], bound);
                 [normal, x, y]
             }
         }
@@ -467,12 +467,12 @@ impl BlockIterate {
         let first = self.inverse_stiffness[0];
         match block.law {
             Law::Interval { low, high } => {
-                let inside = low < self.trial(0, 0.0) && self.trial(0, 0.0) < high;
+                let inside = low < self.trial_at(0, 0.0) && self.trial_at(0, 0.0) < high;
                 self.slope[0][0] = if inside { first } else { 0.0 };
             }
             Law::Disc { rows, .. } => {
-                let second = if rows > 1 { self.trial(1, 0.0) } else { 0.0 };
-                let (by_point, by_radius) = disc_slopes([self.trial(0, 0.0), second], bound.unwrap_or(0.0));
+                let second = if rows > 1 { self.trial_at(1, 0.0) } else { 0.0 };
+                let (by_point, by_radius) = disc_slopes([self.trial_at(0, 0.0), second], bound.unwrap_or(0.0));
                 for i in 0..rows {
                     (0..rows).for_each(|k| self.slope[i][k] = by_point[i][k] * first);
                     self.by_normal[i] = by_radius[i] * by_normal;
@@ -483,7 +483,7 @@ impl BlockIterate {
                 self.slope[0][0] = normal;
                 let (radius, by_normal) = bound.map_or((self.l[0], normal), |bound| (bound, 0.0));
                 if radius > 0.0 && block.cone.friction {
-                    let (by_point, by_radius) = disc_slopes([self.trial(1, 0.0), self.trial(2, 0.0)], radius);
+                    let (by_point, by_radius) = disc_slopes([self.trial_at(1, 0.0), self.trial_at(2, 0.0)], radius);
                     for i in 0..2 {
                         (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] * self.inverse_stiffness[1]);
                         self.slope[i + 1][0] = by_radius[i] * by_normal;

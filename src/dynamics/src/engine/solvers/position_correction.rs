@@ -138,7 +138,7 @@ impl PositionCorrection {
     }
 
     /// Depth, m, and block of the deepest overlap that is not separated.
-    pub(crate) fn unseparated(&self, problem: &Problem, scheme: &Scheme) -> Option<(f64, usize)> {
+    pub(crate) fn deepest_unseparated(&self, problem: &Problem, scheme: &Scheme) -> Option<(f64, usize)> {
         let held = problem.blocks.iter().enumerate().filter(|(_, block)| {
             let is_contact = block.law == Law::Cone && block.position == PositionRule::PushedOut;
             is_contact && block.cone.a[0] == 0.0

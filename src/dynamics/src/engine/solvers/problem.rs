@@ -147,7 +147,7 @@ impl Problem {
             law,
             start,
             length: self.columns.len() - start,
-            cone: if law == Law::Cone { Cone::new(a) } else { Cone::bare(a) },
+            cone: if law == Law::Cone { Cone::new(a) } else { Cone::matrix_only(a) },
             bias: free,
             impulse: [0.0; 3],
             compliance,

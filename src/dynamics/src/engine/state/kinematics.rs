@@ -32,7 +32,7 @@ impl LinkWork {
     /// Squares of the speed of its centre of mass, of its angular speed, and of the distance of its centre of mass from
     /// the world's origin.
     #[inline(always)]
-    fn squares(&self, origin: DVec3) -> [f64; 3] {
+    fn squared_speeds_and_distance(&self, origin: DVec3) -> [f64; 3] {
         let speed = self.velocity.at(self.position - origin);
         [speed.length_squared(), self.velocity.angular().length_squared(), self.position.length_squared()]
     }
@@ -264,7 +264,7 @@ impl Tree {
                 other => own.set_pose_and_velocity(other, link, parent, state, turns),
             };
             let spin = own.matrix.transpose() * own.velocity.angular();
-            let squares = own.squares(origin);
+            let squares = own.squared_speeds_and_distance(origin);
             kinetic += link.mass * squares[0] + (link.principal * spin).dot(spin);
             largest_squares = std::array::from_fn(|k| largest_squares[k].max(squares[k]));
             weight += own.position * link.mass;

@@ -96,7 +96,7 @@ impl Topology {
     }
 
     /// Number of entries in packed rows, padding included.
-    pub(crate) fn entries(&self) -> usize {
+    pub(crate) fn packed_entry_count(&self) -> usize {
         if self.is_long() { 0 } else { self.chain.len() }
     }
 }

@@ -185,7 +185,8 @@ impl Tree {
 
     /// Sizes state and workspace according to the topology.
     pub(crate) fn resize_buffers(&mut self) {
-        let (freedom, links, entries) = (self.topology.freedom, self.topology.links.len(), self.topology.entries());
+        let (freedom, links, entries) =
+            (self.topology.freedom, self.topology.links.len(), self.topology.packed_entry_count());
         let (state, work) = (&mut self.state, &mut self.work);
         for numbers in [&mut state.q, &mut state.v, &mut state.last_dv, &mut state.power_means] {
             numbers.resize(freedom, 0.0);

@@ -32,11 +32,11 @@ pub(crate) struct Substep {
 
 impl Substep {
     /// A substep of `h` seconds, with `left` seconds of the step remaining.
-    pub(crate) fn whole(h: f64, left: f64) -> Self {
+    pub(crate) fn undivided(h: f64, left: f64) -> Self {
         Self { h, left, halvings: 0, impact_count: 0, ends_at_impact: false }
     }
 
-    fn halves(self) -> [Self; 2] {
+    fn split_in_halves(self) -> [Self; 2] {
         let first = Self { h: 0.5 * self.h, halvings: self.halvings + 1, ..self };
         [first, Self { left: self.left - first.h, ..first }]
     }
@@ -226,7 +226,7 @@ impl Dynamics {
         let depth = substep.refinement_level();
         if self.resume_trees(depth, |pending| pending == Pending::TwoHalves) {
             self.scale_impulses(0.5);
-            let [first, second] = substep.halves();
+            let [first, second] = substep.split_in_halves();
             self.reserve_work(0.5);
             self.advance_substep(first);
             self.release_work();

@@ -46,7 +46,7 @@ pub(crate) struct CheckMemory {
 impl CheckMemory {
     /// This state for an edited world. The lists hold the new index of each old body, tree and loop joint; `None` for a
     /// removed one.
-    pub(crate) fn renumbered(
+    pub(crate) fn with_new_indices(
         self,
         bodies: &[Option<usize>],
         trees: &[Option<usize>],

@@ -129,12 +129,12 @@ impl Dynamics {
     /// called after the prediction.
     pub(crate) fn defer_to_impact(&mut self, groups: &RetryGroups, substep: Substep) {
         self.impacts.candidates.clear();
-        if !self.collider.contacts.iter().chain(&self.collider.old).any(Contact::bounces) {
+        if !self.collider.contacts.iter().chain(&self.collider.old).any(Contact::can_bounce) {
             return;
         }
         let (trees, h, gravity) = (&self.trees, substep.h, self.scheme.gravity.norm());
         let impact_group = |contact: &Contact| {
-            let group = groups.group_of_contact(contact, trees).filter(|_| contact.bounces())?;
+            let group = groups.group_of_contact(contact, trees).filter(|_| contact.can_bounce())?;
             let is_exhausted = trees[group].work.impact_count >= max_impacts(groups.group_size(group))
                 || !self.scheme.can_split_at_impact(&trees[group]);
             (!is_exhausted && !groups.has_loops(group)).then_some(group)
@@ -333,7 +333,7 @@ impl Dynamics {
         let (trees, law) = (&self.trees, self.impacts.law);
         let has_arrived = |contact: &Contact| contact.gap < CONTACT_MARGIN && contact.surface.stiffness.is_infinite();
         let speed = |contact: &Contact| {
-            let may_strike = contact.bounces() && has_arrived(contact) && involves_awake(contact, trees);
+            let may_strike = contact.can_bounce() && has_arrived(contact) && involves_awake(contact, trees);
             if may_strike { approach_speed(contact, trees) } else { 0.0 }
         };
         let fastest = self.collider.contacts.iter().map(speed).fold(0.0, f64::max);
@@ -346,7 +346,7 @@ impl Dynamics {
         {
             let strikes = pair.iter().map(speed).fold(0.0, f64::max) >= slowest;
             for contact in pair {
-                contact.deferred = !has_arrived(contact) || contact.bounces() && !strikes;
+                contact.deferred = !has_arrived(contact) || contact.can_bounce() && !strikes;
             }
         }
         fastest > BOUNCE_SPEED

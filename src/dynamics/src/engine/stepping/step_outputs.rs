@@ -158,7 +158,7 @@ fn read_loop_joint(loop_joint: &LoopJoint, trees: &[Tree]) -> JointState {
     };
     let motion =
         Motion { velocity: [velocity(loop_joint.a), velocity(loop_joint.b)], acceleration: [Spatial::ZERO; 2] };
-    let (rates, coordinates) = (loop_joint.rates(&motion), loop_joint.coordinates);
+    let (rates, coordinates) = (loop_joint.axis_rates(&motion), loop_joint.coordinates);
     let free =
         |numbers: [f64; 3]| [0, 1, 2].map(|axis| if loop_joint.axes[axis].is_some() { numbers[axis] } else { 0.0 });
     let LoopLoad { effort, stop, passive, force, torque } = loop_joint.reported_load;

@@ -68,7 +68,7 @@ impl Dynamics {
         let Model { timestep, substeps, .. } = self.model;
         for made in 0..substeps {
             let left = timestep * (substeps - made) as f64 / substeps as f64;
-            self.advance_with_reserve(Substep::whole(timestep / substeps as f64, left));
+            self.advance_with_reserve(Substep::undivided(timestep / substeps as f64, left));
         }
         self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_external_wrenches());
         self.fall_asleep();

@@ -71,7 +71,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
             break;
         }
         simplex.push(vertex);
-        match simplex.reduce(best.0 > 0.0) {
+        match simplex.reduce_to_closest(best.0 > 0.0) {
             None => return Outcome::Touching { normal: best.1, simplex },
             // A step across the direction may be so short that its square is below rounding. It turns the direction,
             // but leaves the length unchanged. The turn times the size of the shapes still changes the separation. If
@@ -109,7 +109,7 @@ impl Simplex {
     /// Returns that point.
     fn turn_rims(&mut self, difference: &Difference, v: DVec3) -> DVec3 {
         let Some(mut turned) = round::with_turned_rims(difference, self) else { return v };
-        match turned.reduce(true) {
+        match turned.reduce_to_closest(true) {
             Some(next) if next.norm() < v.norm() => {
                 *self = turned;
                 next
@@ -143,7 +143,7 @@ impl Simplex {
 
     /// The point of the hull closest to zero. Keeps only the vertices that define it. `None` if zero is inside, which
     /// is excluded for shapes known to be `apart`.
-    pub(super) fn reduce(&mut self, apart: bool) -> Option<DVec3> {
+    pub(super) fn reduce_to_closest(&mut self, apart: bool) -> Option<DVec3> {
         let [a, b, c, d] = self.vertices;
         let part = match self.count {
             1 => Part::new([0, 0, 0], [1.0, 0.0, 0.0], 1, a.point),
@@ -174,7 +174,7 @@ impl Part {
         Self { places, weights, count, closest }
     }
 
-    fn nearer(self, other: Self) -> Self {
+    fn nearer_of(self, other: Self) -> Self {
         if other.closest.length_squared() < self.closest.length_squared() { other } else { self }
     }
 }
@@ -203,7 +203,7 @@ fn closest_on_triangle([a, b, c]: [DVec3; 3], [i, j, k]: [usize; 3]) -> Part {
     }
     let (first, second, third) =
         (closest_on_line([a, b], [i, j]), closest_on_line([b, c], [j, k]), closest_on_line([c, a], [k, i]));
-    first.nearer(second).nearer(third)
+    first.nearer_of(second).nearer_of(third)
 }
 
 /// The part closest to zero; `None` if zero is inside and the shapes are not known to be `apart`. A tetrahedron that
@@ -219,7 +219,7 @@ fn closest_on_tetrahedron(points: [DVec3; 4], apart: bool) -> Option<Part> {
         if outside || apart {
             let part = closest_on_triangle([a, b, c], [i, j, k]);
             let list = if outside { &mut best } else { &mut nearest };
-            *list = Some(list.map_or(part, |best| best.nearer(part)));
+            *list = Some(list.map_or(part, |best| best.nearer_of(part)));
         }
     }
     best.or(nearest)

@@ -239,7 +239,7 @@ pub(super) struct Meeting {
 impl Meeting {
     /// Finds the points where two shapes are nearer than `ahead`, m. `allow` returns the normal to use in place of one,
     /// or `None` if there is no contact along it.
-    pub(super) fn find(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
+    pub(super) fn find_points(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
         self.touches.clear();
         let layers = difference.layers[0] + difference.layers[1];
         let (faces, deepest) = match difference.faces_to_try(ahead + layers) {

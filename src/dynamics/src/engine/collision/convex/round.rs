@@ -206,13 +206,13 @@ mod tests {
             let beside = on_rim(best + 0.3);
             let point = |corner: DVec3| Vertex { point: corner - beside, first: corner };
             let mut simplex = Simplex::from_vertices(corners[..2].iter().map(|&corner| point(corner)));
-            simplex.reduce(true);
+            simplex.reduce_to_closest(true);
             // Past an end of the edge, the closest point is a corner.
             if simplex.vertices().len() < 2 {
                 continue;
             }
             let mut turned = with_turned_rims(&difference, &simplex).expect("the edge is across the rim");
-            let length = turned.reduce(true).expect("they are apart").length();
+            let length = turned.reduce_to_closest(true).expect("they are apart").length();
             assert!((length - distance(best)).abs() < 1e-10, "case {case}: {length} m, {} m at best", distance(best));
             nearest += 1;
         }

@@ -295,7 +295,7 @@ impl Trial {
         let seed = random.0;
         let difference = place(random, &self.hulls);
         let ahead = if random.below(2) == 0 { 0.002 } else { 0.1 };
-        self.meeting.find(&difference, ahead, Some);
+        self.meeting.find_points(&difference, ahead, Some);
         let fault = fault(&difference, &self.meeting, ahead, &self.grid)?;
         let kinds = difference.cores.map(|core| format!("{core:?}").chars().take(70).collect::<String>());
         Some(format!("{seed:#x}, {kinds:?}: {fault}"))

@@ -8,7 +8,7 @@ use crate::{
         algebra::spatial::Spatial,
         equations::damping::Vector6,
         soil::{
-            lanes::{LANES, Lanes, at_least, floor, largest, least, select_above},
+            lanes::{LANES, Lanes, at_least, floor, max_lane, min_lane, select_above},
             law::{Law, Mobilised, mobilised_after},
             patch::{Patch, SoilForces},
             rim::STRIP_COUNT,
@@ -75,7 +75,7 @@ impl Wheel {
         // unsheared.
         let [near, far] = if arc.sign > 0.0 { [Lanes::ONE - part, part] } else { [part, Lanes::ONE - part] };
         let (low, high) = (ahead - far * NODE_ANGLE, ahead + near * NODE_ANGLE);
-        let [near, far] = if largest(high) > arc.entry || least(low) < arc.exit {
+        let [near, far] = if max_lane(high) > arc.entry || min_lane(low) < arc.exit {
             let (entry, exit) = (Lanes::splat(arc.entry), Lanes::splat(arc.exit));
             let fades = (entry - ahead) / at_least(entry - low, f64::MIN_POSITIVE);
             let first = select_above(exit, low, Lanes::ZERO, select_above(high, entry, fades, near));

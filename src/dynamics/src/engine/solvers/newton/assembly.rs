@@ -25,7 +25,7 @@ impl Elimination {
     }
 
     /// Positions of the products of both sides with both in the coefficients.
-    fn places(&self, [a, b]: &[TreeColumns; 2]) -> [[usize; 2]; 2] {
+    fn product_positions(&self, [a, b]: &[TreeColumns; 2]) -> [[usize; 2]; 2] {
         [a, b].map(|of| [a, b].map(|by| self.block(of.tree, by.tree)))
     }
 
@@ -36,7 +36,7 @@ impl Elimination {
         sides: &[TreeColumns; 2],
         slope: &[[f64; 3]; 3],
     ) {
-        let places = *free_body.places.get_or_insert_with(|| self.places(sides));
+        let places = *free_body.places.get_or_insert_with(|| self.product_positions(sides));
         let rows = &free_body.rows[..free_body.count];
         for (of, places) in rows.iter().zip(places) {
             let weighted = weighted_rows(of, slope);
@@ -116,9 +116,9 @@ fn add_tree_products(entries: &mut [f64], problem: &Problem, [of, by]: [&TreeCol
     let width = end - first;
     for (y, &index) in columns(of) {
         let z: [f64; 3] = std::array::from_fn(|c| y[0] * slope[0][c] + y[1] * slope[1][c] + y[2] * slope[2][c]);
-        let row = &mut entries[place(index as usize, rows) * width..][..width];
+        let row = &mut entries[elimination_position(index as usize, rows) * width..][..width];
         for (y, &index) in columns(by) {
-            row[place(index as usize, [first, end])] += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
+            row[elimination_position(index as usize, [first, end])] += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
         }
     }
 }
@@ -126,7 +126,7 @@ fn add_tree_products(entries: &mut [f64], problem: &Problem, [of, by]: [&TreeCol
 /// Position of an unknown among those of its tree in the order of elimination. The last unknowns of a linkage come
 /// first: different branches are coupled only through the links that carry both, so eliminating outermost first fills
 /// in little, and its zeros are skipped.
-fn place(index: usize, [first, end]: [usize; 2]) -> usize {
+fn elimination_position(index: usize, [first, end]: [usize; 2]) -> usize {
     if end - first == BODY_DOFS { index - first } else { end - 1 - index }
 }
 
