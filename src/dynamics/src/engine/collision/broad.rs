@@ -58,7 +58,7 @@ impl BroadPhase {
         }
     }
 
-    /// Outdates the candidates if the present box of a shape is not inside its padded box.
+    /// Marks the candidates as outdated if the present box of a shape is not inside its padded box.
     #[inline]
     pub(super) fn check_padded_box(&mut self, shape: usize, bounds: &Bounds) {
         self.is_outdated |= !self.padded[shape].contains(bounds);

@@ -41,7 +41,7 @@ fn centre_offset([first, second]: &[MovingShape; 2]) -> DVec3 {
 #[derive(Debug, Default)]
 pub(super) struct Clearances {
     known: Vec<Clearance>,
-    /// Number of records before the pair in question.
+    /// Number of records before the present pair.
     before: usize,
     /// Records for the next step.
     next: Vec<Clearance>,

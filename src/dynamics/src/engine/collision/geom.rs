@@ -16,8 +16,8 @@ use crate::{
 
 /// Smallest distance within which contacts are searched, m: a body at 1 m/s travels as far in two steps of 1 ms.
 ///
-/// A row of an open contact asks for no impulse, so the size of the shapes does not matter. It costs as much as a row
-/// that presses, though.
+/// Rows of open contacts have no impulse, so the margin need not grow with the size of shapes; but they cost as much as
+/// rows of closed contacts.
 pub(crate) const SEARCH_MARGIN: f64 = 0.002;
 
 /// Geometry of a shape for contacts with a plane; lengths in metres.

@@ -77,7 +77,7 @@ impl Ground {
         }
     }
 
-    /// False if it is terrain that is lower than the box everywhere below it. True in all other cases.
+    /// False if the ground is terrain that is lower than the box everywhere below it; true otherwise.
     pub(super) fn may_reach(&self, bounds: &Bounds) -> bool {
         let Form::Surface { shape, pose, turn, .. } = &self.form else { return true };
         let Some(field) = shape.as_heightfield() else { return true };
@@ -136,8 +136,8 @@ impl Ground {
         let field = shape.as_heightfield();
         let at = |x: f64, z: f64| match field {
             Some(field) => terrain_height(field, local.x + x, local.z + z),
-            // The first triangle below a height that the centre of a shape cannot sink to. Triangles are in world
-            // coordinates.
+            // A ray downwards, from above the largest possible penetration, finds the uppermost triangle. Triangles are
+            // in world coordinates.
             None => {
                 let origin = DVec3::new(point.x + x, point.y + 2.0 * reach, point.z + z);
                 let down = Ray { origin, direction: DVec3::NEG_Y, range: 8.0 * reach, ignore: None };

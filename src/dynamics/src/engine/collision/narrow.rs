@@ -128,7 +128,8 @@ pub(super) fn drop_unreached(a: &Placed, b: &Placed, motion: DVec3, reach: f64, 
     }
 }
 
-/// Adds the contacts of two shapes nearer than `ahead`, m; normals from the first to the second. A ground comes first.
+/// Adds the contacts of two shapes nearer than `ahead`, m; normals from the first to the second. A ground must be the
+/// first shape.
 pub(super) fn contacts_of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
     memory.manifold.min_distance = f64::NEG_INFINITY;
     match (a.outline, b.outline) {

@@ -24,7 +24,7 @@ pub(super) fn build_ray_scene(geoms: &[Geom], grounds: &[Ground]) -> CurrentScen
 }
 
 impl Collider {
-    /// Outdates the scene for rays, after bodies may have moved.
+    /// Marks the scene for rays as outdated, because bodies may have moved.
     pub(crate) fn outdate_rays(&mut self) {
         self.rays.outdate();
     }

@@ -10,7 +10,7 @@ use crate::soil::{Pressure, bulldozing_terms};
 /// term is below 1e-8 of it.
 const BINOMIAL_LIMIT: f64 = 0.02;
 
-/// Strength limit of places that bear on all the strength there is: none, Pa.
+/// Effective strength of places with their full strength: unlimited, Pa.
 pub(super) const UNLIMITED: Lanes = Lanes::splat(f64::MAX);
 
 /// Fraction of the sliding speed that is subtracted from the speed of the holding part. Rounding is far below it.
@@ -211,8 +211,8 @@ impl Law {
     ///
     /// `side` is the largest force with which soil resists a side that is pushed along the second tangent, N. `gives`
     /// is the fraction of the shear modulus over which the places unload ([`Self::unloading_fraction`]), and `bears`
-    /// the strength on which they bear, Pa ([`bearing_strength`]). Soil that holds also damps the slide, as it damps
-    /// pressing, by at most the rest of its strength.
+    /// their effective strength, Pa ([`bearing_strength`]). Soil that holds also damps the slide, as it damps pressing,
+    /// by at most the rest of its strength.
     #[inline(always)]
     pub(super) fn shear_forces(
         &self,
@@ -248,7 +248,7 @@ impl Law {
         Shear { along, across, strength, side, damping, slid, slides }
     }
 
-    /// Strength on which places bear after a substep with this slide, m/s, and the strength that they have, Pa
+    /// Effective strength of places after a substep with this slide, m/s, and their full strength, Pa
     /// ([`bearing_strength`]).
     #[inline(always)]
     pub(super) fn bearing_strengths(
@@ -323,14 +323,11 @@ impl Law {
     }
 }
 
-/// The strength that multiplies the mobilised fractions, Pa.
-///
-/// Soil that holds gains no shear from more pressure, but loses shear with less pressure: it `bears` on the smallest
-/// strength since it last yielded. As it yields, that limit grows towards the present `strength`, as far as K m²/2 of
-/// it is energy that the slide, in shear moduli, has put in.
-///
-/// A shear force that followed the pressure on holding soil would make wheels flutter: turning, advancing and sinking
-/// would feed each other.
+/// The effective strength, which multiplies the mobilised fractions, Pa. Elastic soil gains no shear from a higher
+/// pressure, but loses shear with a lower one: its effective strength `bears` is the smallest strength since it last
+/// yielded. When it yields, that limit grows towards the present `strength`, as far as K m²/2 of it is energy that the
+/// slide, in shear moduli, has supplied. A shear force proportional to the pressure on elastic soil would make wheels
+/// flutter: turning, advancing and sinking would amplify each other.
 #[inline(always)]
 fn bearing_strength(bears: Lanes, strength: Lanes, [x, y, _]: Mobilised, slid: &Slid, slide: [Lanes; 2]) -> Lanes {
     let [u, v, _] = slid.mobilised;

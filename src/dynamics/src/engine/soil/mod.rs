@@ -238,7 +238,7 @@ impl SoilPatches {
         let SoilShape { ground, patch, wheel, plate, rolls, rolled, has_state, unread, .. } =
             &mut self.soil_patches[soil_patch];
         *has_state = true;
-        // The state of a law is reset where the other law held before.
+        // The state of a law is reset if the other law applied in the last substep.
         if std::mem::replace(rolled, *rolls) != *rolls {
             match wheel.as_mut().filter(|_| !*rolls) {
                 Some(wheel) => wheel.reset(),
@@ -264,8 +264,9 @@ impl SoilPatches {
         }
     }
 
-    /// Keeps the response of soil to a shape for its next step if that was `good` enough: the new one, or else the
-    /// stored one. `seen` is its measured error for each unit of velocity from the guess, N s/m, if it was measured.
+    /// Stores the response of soil to a shape for the next step if it was `good` enough: the new one if there is one,
+    /// else the stored one. `seen` is its measured error for each unit of velocity from the guess, N s/m, if it was
+    /// measured.
     pub(crate) fn store_response(&mut self, soil_patch: usize, answer: &SoilResponse, good: bool, seen: Option<f64>) {
         let kept = &mut self.soil_patches[soil_patch].patch.kept;
         match (good, answer.kept) {

@@ -41,9 +41,8 @@ pub(crate) struct Patch {
     area: f64,
     spread: f64,
     /// Energy that the shape has put into the soil and may get back, J, for both motions: all of its motion, and the
-    /// pressing along its path ([`Patch::limited_motions`]). Below 0, it is energy that it got in excess, because of
-    /// the error of the steps. `stored` is the upper bound of the energy that the stresses held at the midpoint of the
-    /// last substep, J.
+    /// pressing along its path ([`Patch::limited_motions`]). A value below 0 is excess energy from the error of the
+    /// steps. `stored` is the upper bound of the energy that the stresses held at the midpoint of the last substep, J.
     pub(super) held: [f64; 2],
     pub(super) stored: [f64; 2],
     /// Drag on both motions that keeps the energy given by the soil within that limit, as expected at the end of the
@@ -208,7 +207,7 @@ impl Patch {
         let found = self.forces_from(&sums);
         let (pressure, hard) = (sums.pressed.norm() / self.area, self.law.max_stiffness(h));
         let soft = 0.25 * h * sums.steepest;
-        // A rim is sheared as far from the centre as it reaches, by its rotation.
+        // The rotation of a wheel shears soil at the radius of its grousers.
         let reach = if self.rolls { 1.0 + (1.0 + self.law.grousers / self.size).powi(2) } else { 1.0 };
         let most =
             |press: f64| self.spread * (press + self.law.max_shear_stiffness(press, pressure, h, sums.gives) * reach);
@@ -246,11 +245,10 @@ impl Patch {
         }
     }
 
-    /// Motions to which soil gives no more energy than they have put in: all of them, for all stresses; and for a shape
-    /// that rolls, the motion along its path, for pressure.
-    ///
-    /// Without the second limit, a wheel that sinks would be pushed along, as by a slope, again and again in the pit
-    /// that it presses. With it, the soil that the wheel rolls back from recoils, and pushes no farther.
+    /// The motions to which soil returns no more energy than they have supplied: the whole motion, for all stresses;
+    /// and for a shape that rolls, the motion along its path, for pressure. Without the second limit, a sinking wheel
+    /// would be pushed along repeatedly, as on a slope, in the pit that it makes. With it, the soil that the wheel
+    /// rolls back from recoils and pushes no farther.
     pub(crate) fn limited_motions(&self) -> [MotionSubspace; 2] {
         [
             MotionSubspace::All,

@@ -114,7 +114,7 @@ impl StripVelocity {
 struct StripMotion<'a> {
     twist: &'a Vector6,
     change: &'a Vector6,
-    /// Velocity in the mean, and half of its change.
+    /// Mean velocity, and half of its change.
     now: StripVelocity,
     more: StripVelocity,
     /// Radius at which soil is sheared, in radii.
@@ -130,8 +130,8 @@ impl<'a> StripMotion<'a> {
 
     /// Normal stress on a side, and its sliding velocity, m/s.
     ///
-    /// `yields` is the yield pressure and its slope there. `[depth, middle]` is its depth at the midpoint, as foreseen
-    /// and as found.
+    /// `yields` is the yield pressure and its slope there. `[depth, middle]` is its depth at the midpoint, as predicted
+    /// and as computed.
     #[inline(always)]
     fn stress_and_slide(
         &self,
@@ -355,8 +355,7 @@ impl Rim {
         half.depths.depth - (turns - self.up[0] * more.sinks) * (0.5 * h)
     }
 
-    /// Strength on which each place bears after a substep ([`Law::bearing_strengths`]), and the strength that it has,
-    /// Pa.
+    /// Effective strength of each place after a substep ([`Law::bearing_strengths`]), and its full strength, Pa.
     pub(super) fn bearing_strengths(
         &self,
         law: &Law,

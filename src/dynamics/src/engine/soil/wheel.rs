@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Nodes and weights of Gauss and Legendre on [0, 1], on each side of the peak. With the root of the distance to the
-/// end as variable, forces are off by up to 2e-5 of the load on all soils that ship, at any slip.
+/// end as variable, the error of forces is at most 2e-5 of the load on all bundled soils, at any slip.
 const GAUSS_NODES: [[Lanes; 2]; HALF_COUNT] = [
     [
         Lanes::new([0.069_431_844_202_973_71, 0.330_009_478_207_571_87]),
@@ -453,7 +453,7 @@ impl WheelState {
     }
 }
 
-/// All places bear on all the strength there is.
+/// Full strength at all places.
 const UNLIMITED_STRENGTHS: [[[[f64; LANES]; 2]; HALF_COUNT]; STRIP_COUNT] =
     [[[[f64::MAX; LANES]; 2]; HALF_COUNT]; STRIP_COUNT];
 

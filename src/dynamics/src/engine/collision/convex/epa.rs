@@ -10,14 +10,15 @@ use simpartner_model::Norm;
 use super::{Difference, Vertex, gjk::Simplex};
 
 /// Number of steps with the strict tolerance. Polyhedra need some ten; on round surfaces the error falls with the
-/// number of steps. This many suffice to start a climb from.
+/// number of steps. This number suffices as a start for the local improvement ([`super::improve_normal`]).
 const STRICT_STEPS: usize = 48;
-/// Largest number of steps, while the nearest face is still far behind: round shapes that are deep in each other are
-/// about as deep on many sides.
+/// Largest number of steps, while the nearest face is still far behind: deeply overlapping round shapes have nearly the
+/// same depth in many directions.
 const MAX_STEPS: usize = 400;
 /// Error allowed for the depth, as a fraction of the size: the search continues from there ([`super::improve_normal`]).
 const STRICT_TOLERANCE: f64 = 1e-6;
-/// Error allowed after those steps, when the climb may end on one of several sides, as a fraction of the size.
+/// Error allowed after those steps, as a fraction of the size: the local improvement then ends at one of several
+/// directions of similar depth.
 const LATE_TOLERANCE: f64 = 1e-3;
 /// Height of a point above a face, from which the face counts as visible from the point, as a fraction of the size.
 const VISIBLE_HEIGHT: f64 = 1e-12;

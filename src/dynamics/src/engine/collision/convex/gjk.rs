@@ -12,8 +12,8 @@ use super::{Difference, Vertex, round};
 /// Largest number of steps. Most searches end after a few; the side of a cone, and shapes that hardly overlap, may need
 /// dozens.
 const MAX_STEPS: usize = 64;
-/// Distance below which the direction between shapes is undefined, as a fraction of their size: rounding turns it by
-/// 1e-16 over this.
+/// Distance below which the direction between shapes is undefined, as a fraction of their size: rounding changes it by
+/// 1e-16 divided by this.
 const TOUCHING_DISTANCE: f64 = 1e-9;
 /// First step that turns rims: by then the simplex shows which rims are the closest.
 const FIRST_RIM_STEP: usize = 2;

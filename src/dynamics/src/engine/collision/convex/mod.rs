@@ -46,7 +46,7 @@ const SAME_NORMAL_ANGLE2: f64 = 1e-20;
 /// angle times the size.
 const SAME_POINTS_ANGLE2: f64 = 1e-10;
 /// Depth up to which overlapping shapes touch along the faces that they turn to each other, as a fraction of the size:
-/// any other way out is about as short.
+/// the depth in any other direction is about the same.
 const SHALLOW_DEPTH: f64 = 1e-5;
 /// Largest depth behind a face of a surface that counts as penetration through that face, as a fraction of the size,
 /// and in metres. A deeper point may be on the far side of a thin sheet.
@@ -145,8 +145,8 @@ impl<'a> Difference<'a> {
         [first, self.turn * -second]
     }
 
-    /// True if both are faces of surfaces, which have no thickness. Where these cross, the shorter way out could be to
-    /// either side, so their own normals decide.
+    /// True if both are faces of surfaces, which have no thickness. Where these cross, the smaller penetration could be
+    /// on either side, so their own normals decide.
     fn are_surfaces(&self) -> bool {
         self.cores.iter().all(Core::is_one_sided)
     }
@@ -308,7 +308,7 @@ impl Meeting {
                 Ok(improve_normal(difference, best_axis_normal(difference)))
             }
             Outcome::Touching { normal, simplex } => {
-                // A slight overlap has one way out, and the distance search has come near it.
+                // A slight overlap has one separating direction, and the distance search ends near it.
                 if difference.separation(normal) > -MOVED_APART_DISTANCE * difference.size {
                     let nearest = improve_normal(difference, normal);
                     if difference.separation(nearest.normal) > -SHALLOW_DEPTH * difference.size {

@@ -105,7 +105,7 @@ pub(in crate::engine::collision) struct Polygon<'a> {
     /// Mean of the corners, and the largest distance of a corner from it, m.
     pub(in crate::engine::collision) middle: DVec3,
     pub(in crate::engine::collision) size: f64,
-    /// True if it presses along its normal only, and does nothing on its back.
+    /// True if it has contacts along its normal only, and none on its back.
     pub(in crate::engine::collision) is_one_sided: bool,
 }
 
@@ -175,7 +175,7 @@ impl Core<'_> {
         if let Self::Triangle(corners) = self { Some(triangle_normal(corners)) } else { None }
     }
 
-    /// True if it is a face that presses along its normal only.
+    /// True if it is a face with contacts along its normal only.
     pub(super) fn is_one_sided(&self) -> bool {
         matches!(self, Self::Face(face) if face.is_one_sided)
     }

@@ -31,7 +31,7 @@ const MIN_PEAK_DISTANCE: f64 = 0.065;
 /// Rolled distance of a wheel, as a fraction of the length of its contact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Travel {
-    /// 1 where it has rolled forwards by that length, -1 backwards, 0 where it was let down.
+    /// 1 where it has rolled forwards by that length, -1 backwards, 0 where it was set down.
     rolled: f64,
     /// Part of it that was taken back since, while the soil pressed ahead unloads. A wheel that rolls on takes this
     /// back first, so that a wheel that trembles keeps its position.
@@ -107,13 +107,14 @@ impl Wheel {
     }
 
     /// Depth of the relaxed surface of soil at this many radii ahead of the last centre, m; 0 where it is new. Between
-    /// nodes it is curved like the rim: straight lines between nodes would be off by more than pressed soil yields.
+    /// nodes it is curved like the rim: linear interpolation would have an error larger than the elastic recoil of
+    /// pressed soil.
     #[inline(always)]
     pub(super) fn surface_depth(&self, strip: usize, ahead: Lanes) -> Lanes {
         let place = ahead * NODES_PER_RADIUS + self.state.way;
         let below = floor(place);
         let [one, other] = NodePairs::new::<WAY_NODES>(below).values(&self.state.surface[strip]);
-        // Depth of the rim at its bottom if it were as deep as these nodes.
+        // Depth of the rim's lowest point if the rim touched these nodes.
         let part = place - below;
         let rise = |way: Lanes| self.rim_height(ahead + way * (1.0 / NODES_PER_RADIUS));
         let (low, high) = (one + rise(-part), other + rise(Lanes::ONE - part));

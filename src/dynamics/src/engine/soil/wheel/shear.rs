@@ -151,8 +151,7 @@ impl Wheel {
         }
     }
 
-    /// Updates the strength on which soil bears. The fraction `renewed` of the soil is new and bears on all the
-    /// strength there is.
+    /// Updates the effective strength of soil. The fraction `renewed` of the soil is new and has its full strength.
     pub(super) fn update_bearing(
         &mut self,
         patch: &Patch,
