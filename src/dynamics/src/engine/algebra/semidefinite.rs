@@ -1,5 +1,5 @@
-//! Symmetric positive semidefinite equations, some of which may follow from others, as when several rows of joints hold
-//! the same motion. The solution is the one with the smallest sum of squares.
+//! Symmetric positive semidefinite equations, some of which may be linearly dependent, as when several rows of joints
+//! constrain the same motion. The solution is the one with the smallest sum of squares.
 //!
 //! Cholesky's factor is computed with pivoting: next is the row with the largest remaining fraction, P A Pᵀ = L D Lᵀ
 //! (Higham 2002, 10.3). The remaining dependent rows are combinations C of those before. With y, which solves the
@@ -7,7 +7,7 @@
 
 use super::elimination::eliminate;
 
-/// Remaining fraction of a row below which it follows from others. It lies between rounding, some 1e-16 for each
+/// Remaining fraction of a row below which it counts as dependent. It lies between rounding, some 1e-16 for each
 /// operation, and the fraction left by links that are 1e-4 rad from a dead point.
 const MIN_INDEPENDENT_FRACTION: f64 = 1e-10;
 
@@ -19,11 +19,11 @@ pub(crate) struct System {
     entries: Vec<f64>,
     /// Diagonal of the matrix.
     diagonal: Vec<f64>,
-    /// Rows in the order of elimination. Rows after the first `rank` follow from those before.
+    /// Rows in the order of elimination. Rows after the first `rank` are dependent on those before.
     order: Vec<usize>,
     rank: usize,
-    /// C, with a row of `rank` entries for each row that follows from others and is not zero. These come first among
-    /// the dependent rows.
+    /// C, with a row of `rank` entries for each dependent row that is not zero. These come first among the dependent
+    /// rows.
     combinations: Vec<f64>,
     /// 1 + C Cᵀ, with a right-hand side as the last column.
     gram: Vec<f64>,

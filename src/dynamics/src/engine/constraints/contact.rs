@@ -42,8 +42,8 @@ const ROLLING_SPEED: f64 = 1e-3;
 /// 1e-3 (Carter 1926). Without creep, wheels whose axles are parallel up to the accuracy of joints, 1e-8 rad, brake
 /// each other with full friction. Bodies without joints roll without creep.
 const ROLLING_CREEP: f64 = 2e-6;
-/// Largest compliance by creep, as a fraction of that of the bodies themselves. It takes effect for contacts that bore
-/// hardly anything and for a sudden load.
+/// Largest compliance by creep, as a fraction of that of the bodies themselves. It takes effect for contacts with
+/// hardly any load in the last step, and for a sudden load.
 const MAX_CREEP_FRACTION: f64 = 1e-3;
 /// Smallest cosine of the angle between the normals of contacts that belong to one face. A box of 10 cm that lies on
 /// its face within [`CONTACT_MARGIN`] is tilted by 1e-5 rad.
@@ -70,7 +70,7 @@ impl Constraints {
             (free[c], before[c]) = (free[c] + speed, before[c] + speed);
         }
         let normal = if is_compliant(surface) { 1.0 / (scheme.h * effective_damping(surface, scheme.h)) } else { 0.0 };
-        // An impact is over before anything creeps.
+        // Creep has no effect within the duration of an impact.
         let [slip, rolling] = match scheme.is_impact_instant {
             true => [0.0; 2],
             false if self.problem.only_free_bodies => [surface.slip / scheme.h, 0.0],
@@ -113,8 +113,8 @@ impl Constraints {
     }
 
     /// Lets the points of a face arrive together. The gaps of two rigid faces that lie on each other differ by rounding
-    /// and small tilts. If only some of the points had arrived, they would bear alone, and a face on one point turns
-    /// about it.
+    /// and small tilts. If only some of the points had arrived, they would carry the load alone, and the face would
+    /// rotate about them.
     pub(super) fn equalize_gaps(&mut self, contacts: &[Contact], scheme: &Scheme) {
         let mut first = 0;
         while first < self.sources.len() {

@@ -280,8 +280,8 @@ impl Constraints {
                     let u = self.problem.velocity(block);
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contact.rate = contact.velocity_of(after);
-                    // All points of a face that stays in contact count. Otherwise points that bear nothing would
-                    // require another motion than their neighbours.
+                    // All points of a face that stays in contact count. Otherwise points without load would require
+                    // another motion than their neighbours.
                     let stays = l[0] > 0.0 || u[0] * scheme.lookahead < CONTACT_MARGIN;
                     contact.contact_duration = if stays && !scheme.is_impact_instant { scheme.h } else { 0.0 };
                 }

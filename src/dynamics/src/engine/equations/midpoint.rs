@@ -7,10 +7,10 @@
 //! ```
 //!
 //! Because q' = q + h (v + v')/2, constant acceleration is exact, and q and v belong to the same instant. The midpoints
-//! follow semi-implicit Euler, so implicit motors and contacts are as robust as there. The scheme is of second order
-//! for smooth motion. The bias b is taken at (v + v')/2, which makes the scheme symmetric in time. That is a fixed
-//! point; the iteration starts from the velocity extrapolated to the midpoint, v + last_dv/2. With constraints, the
-//! extrapolated velocity is kept if it is accurate enough.
+//! follow semi-implicit Euler, so implicit motors and contacts are as robust as in that scheme. The scheme is of second
+//! order for smooth motion. The bias b is taken at (v + v')/2, which makes the scheme symmetric in time. That is a
+//! fixed point; the iteration starts from the velocity extrapolated to the midpoint, v + last_dv/2. With constraints,
+//! the extrapolated velocity is kept if it is accurate enough.
 
 use bevy_math::DVec3;
 
@@ -78,8 +78,8 @@ impl Tree {
         work.first_force.extend(work.links.iter().map(|link| link.force));
     }
 
-    /// Sets the bias after an impact: the mean of those at the velocities before and after. It keeps momentum to second
-    /// order.
+    /// Sets the bias after an impact: the mean of those at the velocities before and after. It conserves momentum to
+    /// second order.
     pub(crate) fn average_bias(&mut self, gravity: DVec3) {
         self.work.bias_velocity.copy_from_slice(&self.state.v);
         self.set_bias(gravity);

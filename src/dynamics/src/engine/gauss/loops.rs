@@ -41,8 +41,8 @@ const MAX_ROUNDS: usize = 5;
 /// leaves the fraction h w of an error, with w the rate at which joints turn.
 const CLOSED_TOLERANCE: f64 = 1e-11;
 
-/// Joints that close the loops of a tree, and their rows at its last evaluated pose. Kept from step to step for its
-/// memory only.
+/// Joints that close the loops of a tree, and their rows at its last evaluated pose. Kept between steps only to reuse
+/// its memory.
 #[derive(Debug, Default)]
 pub(crate) struct LoopConstraints {
     /// True if the last step was made by Gauss's method.

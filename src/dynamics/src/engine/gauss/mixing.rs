@@ -29,8 +29,8 @@ use crate::engine::state::{
 const STAGE_TOLERANCE: f64 = 1e-6;
 /// Largest number of rounds. Three suffice for a rope of 100 hinges at 1 ms, seven at 4 ms.
 const MAX_ROUNDS: usize = 30;
-/// Number of rounds after which the residual must have fallen to this fraction of the first; otherwise the stages are
-/// given up.
+/// Number of rounds after which the residual must have fallen to this fraction of the first; otherwise the search is
+/// abandoned.
 const TRIAL_ROUNDS: usize = 8;
 const TRIAL_REDUCTION: f64 = 0.25;
 /// Number of differences that are kept. Those of earlier rounds describe G far from where it is evaluated now.

@@ -42,8 +42,8 @@ use crate::{
 /// The stages are found when a round changes no velocity by more than this fraction of the largest. A step loses at
 /// most this fraction of the energy, usually h w times that: 1e-9 of the energy in a minute of steps of 1 ms.
 const STAGE_TOLERANCE: f64 = 1e-10;
-/// The same tolerance with loops, near rounding, so that the choice of the joint that was cut does not show. Stages
-/// that only reach [`STAGE_TOLERANCE`] are accepted, too.
+/// The same tolerance with loops, near rounding, so that the result does not depend on the joint chosen to close the
+/// loop. Stages that only reach [`STAGE_TOLERANCE`] are accepted, too.
 const STAGE_TOLERANCE_IN_LOOPS: f64 = 1e-14;
 /// Factor by which the next round's change must be smaller still, because the rest of the error adds up over all steps.
 const STAGE_SAFETY: f64 = 1e3;

@@ -22,7 +22,7 @@ use crate::{
     shape,
 };
 
-/// Radius of the ball that a particle is taken for, m: it gives the smallest moments of inertia.
+/// Radius of the ball that represents a particle, m: it determines the smallest moments of inertia.
 const PARTICLE_RADIUS: f64 = 1e-4;
 
 /// A built world.
@@ -134,8 +134,8 @@ impl Builder<'_> {
         (link, body.pose.then(&frame), frame.inverse())
     }
 
-    /// Adds a joint as one link, or as a chain of links that are massless except for the last. A joint walked
-    /// backwards, from the child to the parent, is the same chain from the other end, with opposite signs.
+    /// Adds a joint as one link, or as a chain of links that are massless except for the last. A joint traversed from
+    /// the child to the parent is the same chain from the other end, with opposite signs.
     fn add_joint(&mut self, number: usize, tree: &mut Tree, poses: &mut Vec<Pose>, edge: TreeEdge) {
         let joint = self.mechanism.joint(edge.joint);
         let backwards = joint.child == edge.inner;

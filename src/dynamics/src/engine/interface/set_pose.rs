@@ -10,7 +10,7 @@
 //! v_root' = v' + R (v_root - v) + (w' - R w) x (c_root' - c')
 //! ```
 //!
-//! Warm starts belong to the old pose, so they are dropped: contacts with their impulses, impulses of stops and loop
+//! Warm starts belong to the old pose, so they are discarded: contacts with their impulses, impulses of stops and loop
 //! joints, the last velocity change. Bodies that it touched wake up, because it may have supported them.
 
 use bevy_math::DVec3;

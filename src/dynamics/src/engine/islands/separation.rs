@@ -7,8 +7,7 @@
 //! stay in place.
 //!
 //! A contact near a hinge opens by the fraction kappa of what the farthest point of the door moves. That bounds t, and
-//! for small kappa hardly anything is asked for (as kappa⁴): to turn a door by a hand's breadth is no way out of an
-//! overlap of a tenth of a millimetre.
+//! for small kappa t is nearly zero (as kappa⁴): rotating a door by 10 cm is no remedy for an overlap of 0.1 mm.
 //!
 //! Conditions that the rows do not contain are kept by scaling: a fraction of pseudo-velocities that hold all rows
 //! holds them too.

@@ -18,9 +18,9 @@
 //! **Several at the same instant.** By the law `sequential` the pair that approaches fastest bounces alone, then the
 //! next, until none approaches. A shock passes through touching bodies as if they were slightly apart, as in Newton's
 //! cradle. Pairs that approach equally fast bounce together, so symmetry is kept and the order of bodies does not
-//! matter. All contact points of a pair bounce together. Each such blow keeps momentum and gains no energy, so their
-//! sequence does too. By the law `newton` all pairs are solved at once. Contacts without restitution hold in every
-//! blow.
+//! matter. All contact points of a pair bounce together. Each such blow conserves momentum and gains no energy, so
+//! their sequence does too. By the law `newton` all pairs are solved at once. Contacts without restitution hold in
+//! every blow.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;

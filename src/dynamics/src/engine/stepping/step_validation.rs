@@ -142,8 +142,8 @@ impl StepChecks {
     }
 
     /// True if a substep of an island must be repeated at half its length. Reasons: its contacts have no solution, or
-    /// pressed too deep; something became too fast; the stages of a long tree were not found; a linkage gained energy;
-    /// or an impact made its joints turn too fast.
+    /// new contacts penetrate too deep; a speed exceeds the permitted maximum; the stages of a long tree were not
+    /// found; a linkage gained energy; or an impact made its joints turn too fast.
     pub(crate) fn rejects_island(
         &mut self,
         island: &Island,
