@@ -1,9 +1,9 @@
-//! Random pairs of all convex shapes, apart, touching, overlapping and nested, turned at random and along each other's
-//! faces, against a slow search over all directions.
+//! Random pairs of all convex shapes, separate, touching, overlapping and nested, in random orientations and with
+//! parallel faces, compared with a slow search over all directions.
 //!
-//! A normal is right if the separation along it is the largest of all; that of any one direction bounds it from below.
-//! So what is found may not be less than what the slow search has, and what the points say must be the separation along
-//! their normal. `SIMPARTNER_LONG_TESTS=1` tries a million pairs.
+//! A normal is right if the separation along it is the largest; the separation along any direction is a lower bound of
+//! the largest. So the result must not be below that of the slow search, and the gaps of the points must equal the
+//! separation along their normal. `SIMPARTNER_LONG_TESTS=1` tests a million pairs.
 
 use bevy_math::{DMat3, DQuat, DVec3, DVec4};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::parry::shape::SharedShape;
 
-/// Numbers from 0 to 1 (Steele, Lea and Flood 2014, SplitMix).
+/// Random numbers from 0 to 1 (Steele, Lea and Flood 2014, SplitMix).
 struct Random(u64);
 
 impl Random {
@@ -47,7 +47,7 @@ impl Random {
         }
     }
 
-    /// About any axis, or about one of the frame by a multiple of 45 degrees, or by next to nothing.
+    /// A rotation about a random axis, about an axis of the frame by a multiple of 45 degrees, or by a tiny angle.
     fn rotation(&mut self) -> DQuat {
         let axis = DVec3::AXES[self.below(3)];
         match self.below(4) {
@@ -58,7 +58,7 @@ impl Random {
         }
     }
 
-    /// A length of a few centimetres, seldom much more or less, often the same as others.
+    /// A length of a few centimetres, rarely much larger or smaller, often equal to another one.
     fn length(&mut self) -> f64 {
         match self.below(8) {
             0..3 => 0.1,
@@ -69,8 +69,8 @@ impl Random {
     }
 }
 
-/// Hulls: balls of points, boxes with points on their faces, wedges of an arch, flat plates, needles; far from their
-/// frame too.
+/// Hulls: balls of points, boxes with points on their faces, wedges of an arch, flat plates, needles; also far from
+/// their origin.
 fn hulls(random: &mut Random) -> Vec<Hull> {
     let mut hulls = Vec::new();
     while hulls.len() < 60 {
@@ -121,8 +121,8 @@ fn core<'a>(random: &mut Random, hulls: &'a [Hull]) -> (Core<'a>, f64) {
     }
 }
 
-/// Two shapes: apart or overlapping anywhere, one about the other's middle, or with supporting planes that fall
-/// together but for as much as a millimetre and as little as rounding.
+/// Two shapes: separate or overlapping, one around the other's centre, or with coincident supporting planes, to a
+/// millimetre or to rounding.
 fn place<'a>(random: &mut Random, hulls: &'a [Hull]) -> Difference<'a> {
     let pair = [core(random, hulls), core(random, hulls)];
     let rotation = random.rotation();
@@ -154,7 +154,7 @@ fn place<'a>(random: &mut Random, hulls: &'a [Hull]) -> Difference<'a> {
     }
 }
 
-/// Directions all over the sphere, about equally far from each other (Fibonacci's spiral).
+/// Directions on the whole sphere with nearly equal spacing (Fibonacci spiral).
 fn directions(count: usize) -> Vec<DVec3> {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     (0..count)
@@ -167,8 +167,8 @@ fn directions(count: usize) -> Vec<DVec3> {
         .collect()
 }
 
-/// The largest separation of any direction, about: all of a grid, the axes and faces of both shapes, then uphill from
-/// the best.
+/// Approximate largest separation over all directions: over a grid, the axes and faces of both shapes, then by ascent
+/// from the best.
 fn slow_search(difference: &Difference, grid: &[DVec3]) -> f64 {
     let mut found: Vec<(f64, DVec3)> = Vec::new();
     let mut attempt = |normal: DVec3| found.push((difference.separation(normal), normal));
@@ -202,13 +202,13 @@ fn slow_search(difference: &Difference, grid: &[DVec3]) -> f64 {
     best
 }
 
-/// Two vectors at right angles, turned in their plane.
+/// Two orthogonal vectors, rotated in their plane.
 fn turned((x, y): (DVec3, DVec3), angle: f64) -> (DVec3, DVec3) {
     let (sin, cos) = angle.sin_cos();
     (x * cos + y * sin, y * cos - x * sin)
 }
 
-/// How far a point is outside of a core, at least: above the highest of some supporting planes.
+/// Lower bound of the distance of a point from a core: its largest height above some supporting planes.
 fn outside(core: &Core, point: DVec3) -> f64 {
     let nearest = core.face_below(point);
     let from_middle = (point - core.middle()).try_normalize().unwrap_or(DVec3::X);
@@ -216,7 +216,7 @@ fn outside(core: &Core, point: DVec3) -> f64 {
     planes.map(|normal| (point - core.support(normal)).dot(normal)).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// How far the corners of a hull's faces are below their planes: the triangles of a face were merged where they are
+/// Largest distance of the corners of a hull's faces from their planes: triangles of a face are merged if they are
 /// nearly in one plane.
 fn unevenness(core: &Core, grid: &[DVec3]) -> f64 {
     if !matches!(core, Core::Hull(_)) {
@@ -232,10 +232,10 @@ fn unevenness(core: &Core, grid: &[DVec3]) -> f64 {
     uneven
 }
 
-/// What is wrong with what was found, in words.
+/// Description of the error of a result; `None` if it is right.
 fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3]) -> Option<String> {
     let layers = difference.layers[0] + difference.layers[1];
-    // Rounding, and what a search on a round surface leaves.
+    // Rounding, and the remaining error of a search on a round surface.
     let exact = 2e-8 * difference.size;
     if meeting.touches.is_empty() {
         let far = match gjk::closest(difference, f64::INFINITY, 1e-12) {
@@ -250,8 +250,8 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
     }
     let separation = difference.separation(normal);
     let depth = -separation.min(0.0);
-    // Shallow overlaps are taken along the faces that the shapes turn to each other. The search for the way out of deep
-    // ones ends early.
+    // Shallow overlaps have the normals of the faces that the shapes turn to each other. The search for the depth of
+    // deep overlaps ends early.
     let slack = exact + depth.min(super::SHALLOW_DEPTH * difference.size) + 1e-2 * depth;
     let slow = slow_search(difference, grid);
     if !(separation >= slow - slack) {
@@ -277,7 +277,7 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
     None
 }
 
-/// What places pairs and judges where they meet.
+/// Generator and judge of pairs.
 struct Trial {
     grid: Vec<DVec3>,
     hulls: Vec<Hull>,
@@ -285,12 +285,12 @@ struct Trial {
 }
 
 impl Trial {
-    /// The hulls are of the first numbers of the sequence that `random` is at the start of.
+    /// Builds the hulls from the first numbers of the sequence of `random`.
     fn new(random: &mut Random) -> Self {
         Self { grid: directions(150), hulls: hulls(random), meeting: Meeting::default() }
     }
 
-    /// Places the pair of the next numbers. Returns what is wrong with where it meets, in words.
+    /// Places a pair by the next numbers. Returns a description of the error of its contact; `None` if it is right.
     fn run(&mut self, random: &mut Random) -> Option<String> {
         let seed = random.0;
         let difference = place(random, &self.hulls);
@@ -316,19 +316,19 @@ fn random_pairs_meet_where_a_slow_search_says() {
     assert!(faults.is_empty(), "{} of {count}: {:#?}", faults.len(), &faults[..faults.len().min(40)]);
 }
 
-/// Pairs among the million that met beside the right place, or short of it, by the numbers that place them.
+/// Pairs of the million that once had a wrong point or depth, by the numbers that place them.
 #[test]
 fn pairs_that_were_wrong_once_meet_where_a_slow_search_says() {
-    // What is across the direction of capsules and edges is so short against the distance that its square is rounding:
-    // the length stays the same while the direction still turns.
+    // The part across the direction of capsules and edges is so short compared with the distance that its square is
+    // rounding: the length stays the same while the direction still changes.
     let turned = [0xab8b_fc3c_9d08_5595, 0x9042_fb82_7f4b_df54, 0x859c_4609_c476_c968];
     let overhanging = [0x4a10_e984_a843_2373, 0x38e3_1458_581b_ed25];
-    // The middle lines of nearly parallel capsules cross.
+    // The axes of nearly parallel capsules cross.
     let crossed = [0x3ca7_f829_b3eb_62b1, 0x6d87_415b_9947_f8df, 0x1ccc_33eb_9c7f_9c56];
-    // Cones are as deep in each other along the side of the one as along that of the other.
+    // The penetration of two cones is equal along the sides of both.
     let even = [0x72ca_9570_da43_19d6, 0x0d2d_2a84_f092_6cc9];
-    // A capsule whose line is across a plate, and as good as on an edge of the difference: points on that edge make no
-    // face.
+    // A capsule whose axis is perpendicular to a plate, nearly on an edge of the difference: points on that edge form
+    // no face.
     let across = [0x0d22_ba34_a0bf_30c7];
     let mut trial = Trial::new(&mut Random(1));
     let seeds = [&turned[..], &overhanging, &crossed, &even, &across].concat();
@@ -336,7 +336,7 @@ fn pairs_that_were_wrong_once_meet_where_a_slow_search_says() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// To the bit, and of equal products the first: points of a grid have many of these.
+/// Bit-identical, and the first of equal products: points of a grid have many of these.
 #[test]
 fn the_tree_of_boxes_finds_what_a_look_at_all_vectors_finds() {
     let mut random = Random(7);

@@ -173,7 +173,7 @@ impl Equations {
 
     /// The residual of the law without any smoothing, m/s or rad/s.
     pub(super) fn residual(&mut self, problem: &Problem, at: &mut [f64]) -> f64 {
-        // Its square is zero, but no divisor is.
+        // Small enough that its square is zero, but nonzero as a divisor.
         at[self.count] = libm::log(1e-200);
         self.evaluate_with(problem, at, 0.0);
         // The maximum ignores NaN.
