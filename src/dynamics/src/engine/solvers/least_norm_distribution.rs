@@ -436,7 +436,7 @@ fn friction_at(problem: &Problem, block: &Block, normal: f64) -> [f64; 2] {
         (false, true) => [-u[1] * normal / speed, -u[2] * normal / speed],
         (false, false) => [0.0; 2],
     };
-    // With slip, it yields before the edge.
+    // With slip, friction may be inside the cone.
     let creep =
         [1, 2].map(|row| if block.compliance[row] > 0.0 { -u[row] / block.compliance[row] } else { f64::INFINITY });
     if creep[0].hypot(creep[1]) < normal { creep } else { edge }
