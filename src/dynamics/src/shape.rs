@@ -97,11 +97,11 @@ pub fn hull_surface(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
 }
 
 /// Number of points from which parry's hull takes longer than the model's [`quickhull`]: 0.2 s.
-const MANY: usize = 20_000;
+const LARGE_POINT_COUNT: usize = 20_000;
 
-/// The hull of [`MANY`] or more points; `None` for fewer.
+/// The hull of [`LARGE_POINT_COUNT`] or more points; `None` for fewer.
 fn hull_of_many(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
-    if points.len() < MANY { None } else { quickhull(points) }
+    if points.len() < LARGE_POINT_COUNT { None } else { quickhull(points) }
 }
 
 /// Approximate decomposition of a closed surface of triangles into at most 64 convex parts, each a hull as from

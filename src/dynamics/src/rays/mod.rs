@@ -40,7 +40,7 @@ use crate::{
 const BOX_PADDING: f64 = 0.1;
 /// Margin of every box against rounding, relative to the shape's size and its distance from the origin: 1e7 times the
 /// rounding of a ray's parameters, which is a few units in the last place of these lengths.
-const ROUNDING: f64 = 1e-9;
+const BOX_ROUNDING: f64 = 1e-9;
 
 /// The tree is improved when 1 / this of its boxes has been replaced: parry improves a twentieth of a tree at a time.
 const IMPROVEMENT_DIVISOR: usize = 20;
@@ -105,7 +105,7 @@ impl Solid {
         let bounds = self.bounds.transform_by(pose);
         let far = bounds.mins.abs().max(bounds.maxs.abs()).max_element();
         let padding = if self.moves { BOX_PADDING * self.reach } else { 0.0 };
-        let margin = DVec3::splat(padding + ROUNDING * (self.reach + far));
+        let margin = DVec3::splat(padding + BOX_ROUNDING * (self.reach + far));
         Aabb::new(bounds.mins - margin, bounds.maxs + margin)
     }
 

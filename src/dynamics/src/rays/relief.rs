@@ -12,7 +12,7 @@ use crate::parry::{
 
 /// Number of cells along the side of a block, and of blocks along the side of the next larger one. Two heights for 8 x
 /// 8 cells take 3 % of the memory of the field.
-const BRANCHING: usize = 8;
+const BLOCK_SIDE: usize = 8;
 /// Margin of a cell relative to its size; the rounding of a position on a grid of 1e6 cells is 1e-4 of that.
 const CELL_MARGIN: f64 = 1e-6;
 /// Margin of heights relative to the heights of the ray: more than their rounding.
@@ -115,7 +115,7 @@ impl Relief {
         if span[0] > span[1] {
             return;
         }
-        let side = (BRANCHING.pow(level as u32)) as f64;
+        let side = (BLOCK_SIDE.pow(level as u32)) as f64;
         let (lead, other) = if path.rate.x.abs() >= path.rate.z.abs() { (0, 2) } else { (2, 0) };
         let (along, across) = if lead == 0 { (window.columns, window.rows) } else { (window.rows, window.columns) };
         let [first, last] = path.blocks(lead, side, span, along);
@@ -161,7 +161,8 @@ impl Relief {
             1 => (path.field.nrows(), path.field.ncols()),
             _ => (self.levels[level - 2].rows, self.levels[level - 2].columns),
         };
-        let children = |block: usize, count: usize| [block * BRANCHING, (block * BRANCHING + BRANCHING).min(count) - 1];
+        let children =
+            |block: usize, count: usize| [block * BLOCK_SIDE, (block * BLOCK_SIDE + BLOCK_SIDE).min(count) - 1];
         let window = BlockWindow { rows: children(row, rows), columns: children(column, columns) };
         self.search_blocks(path, level - 1, window, span, nearest);
     }
@@ -176,11 +177,12 @@ impl Extremes {
 impl Level {
     /// The blocks over `rows` by `columns` smaller ones, whose extremes are given by row and column.
     fn over_blocks(rows: usize, columns: usize, extremes: impl Fn(usize, usize) -> Extremes) -> Self {
-        let mut level = Self { rows: rows.div_ceil(BRANCHING), columns: columns.div_ceil(BRANCHING), extremes: vec![] };
+        let mut level =
+            Self { rows: rows.div_ceil(BLOCK_SIDE), columns: columns.div_ceil(BLOCK_SIDE), extremes: vec![] };
         level.extremes.resize(level.rows * level.columns, Extremes::NONE);
         for row in 0..rows {
             for column in 0..columns {
-                let block = &mut level.extremes[row / BRANCHING * level.columns + column / BRANCHING];
+                let block = &mut level.extremes[row / BLOCK_SIDE * level.columns + column / BLOCK_SIDE];
                 *block = block.union(extremes(row, column));
             }
         }

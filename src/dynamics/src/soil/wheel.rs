@@ -6,7 +6,7 @@ use super::{Pressure, bulldozing, shear_strength};
 
 /// Nodes and weights of Gauss-Legendre quadrature on [0, 1], 8 points. With the square root of the distance to the end
 /// as variable, stresses of any exponent n are integrated to a relative error of 1e-6.
-const GAUSS: [[f64; 2]; 8] = [
+const GAUSS_POINTS: [[f64; 2]; 8] = [
     [0.019_855_071_751_231_88, 0.050_614_268_145_188_13],
     [0.101_666_761_293_186_63, 0.111_190_517_226_687_24],
     [0.237_233_795_041_835_5, 0.156_853_322_938_943_64],
@@ -74,17 +74,17 @@ impl Arc {
     }
 
     /// The quadrature points of the arc: first those behind the peak, then those in front.
-    pub fn points(&self) -> [ArcPoint; 2 * GAUSS.len()] {
+    pub fn points(&self) -> [ArcPoint; 2 * GAUSS_POINTS.len()] {
         let (behind, front) = (self.peak - self.exit, self.entry - self.peak);
-        let mut points = [ArcPoint { angle: 0.0, span: 0.0, same: 0.0, depth: 0.0 }; 2 * GAUSS.len()];
-        for (k, [x, weight]) in GAUSS.into_iter().enumerate() {
+        let mut points = [ArcPoint { angle: 0.0, span: 0.0, same: 0.0, depth: 0.0 }; 2 * GAUSS_POINTS.len()];
+        for (k, [x, weight]) in GAUSS_POINTS.into_iter().enumerate() {
             // The stress vanishes at both ends, as a power of the distance.
             let (part, share) = (x * x, 2.0 * x * weight);
             let same = self.entry - part * front;
             let depth = self.radius * (libm::cos(same) - libm::cos(self.entry));
             let point = |angle, span| ArcPoint { angle: self.sign * angle, span, same: self.sign * same, depth };
             points[k] = point(self.exit + part * behind, share * behind);
-            points[GAUSS.len() + k] = point(same, share * front);
+            points[GAUSS_POINTS.len() + k] = point(same, share * front);
         }
         points
     }

@@ -23,7 +23,7 @@ use crate::{
 pub(crate) const HELD_ROWS: usize = 6;
 pub(crate) const AXIS_ROWS: usize = 5;
 /// Number of all possible rows of a joint; each has its own number.
-pub(crate) const ROWS: usize = HELD_ROWS + 3 * AXIS_ROWS;
+pub(crate) const ROW_COUNT: usize = HELD_ROWS + 3 * AXIS_ROWS;
 
 /// A joint between two links that are already connected by other joints.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub(crate) struct LoopJoint {
     /// The coordinates of its axes: offsets, angles that count whole turns, or the rotation vector of a ball joint.
     pub(crate) coordinates: [f64; 3],
     /// Impulses of the rows in the last step, by their numbers.
-    pub(crate) impulses: [f64; ROWS],
+    pub(crate) impulses: [f64; ROW_COUNT],
     /// Load as mean over the step, and reported load: that of the last step in which the joint was awake.
     pub(crate) load: LoopLoad,
     pub(crate) reported_load: LoopLoad,

@@ -10,7 +10,7 @@ use crate::{
     BuildError, MassProperties, Servo,
     engine::{
         collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline},
-        constraints::loop_joint::{JointFrames, LoopJoint, LoopLoad, ROWS, dual_basis},
+        constraints::loop_joint::{JointFrames, LoopJoint, LoopLoad, ROW_COUNT, dual_basis},
         joints::ball_joint::{self, Ball},
         state::{
             addresses::{BodyAddress, JointAddress},
@@ -261,7 +261,7 @@ impl Builder<'_> {
             motors: [Servo::OFF; 3],
             place: JointFrames { parent: carried[0], child: carried[1] },
             coordinates: joint.axes.map(|axis| axis.free().map_or(0.0, |free| free.initial_position)),
-            impulses: [0.0; ROWS],
+            impulses: [0.0; ROW_COUNT],
             load: LoopLoad::default(),
             reported_load: LoopLoad::default(),
             power_means: [0.0; 3],

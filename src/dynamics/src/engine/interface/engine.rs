@@ -57,7 +57,7 @@ impl Dynamics {
                 lookahead: timestep.seconds() / settings.substeps as f64,
                 is_impact_instant: false,
                 gravity: mechanism.gravity,
-                correction: CORRECTION,
+                correction: CORRECTION_FRACTION,
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
                 budget: settings.dynamics.max_sweeps as f64,
@@ -206,7 +206,7 @@ impl Engine for Dynamics {
 
 /// Fraction of a penetration that is removed in a substep (ODE's default of its error reduction parameter): nine tenths
 /// are removed after ten substeps.
-const CORRECTION: f64 = 0.2;
+const CORRECTION_FRACTION: f64 = 0.2;
 
 /// Pool of threads to share islands between, including the present one; `None` for one thread. If the system does not
 /// provide more threads, the same work is done on one.

@@ -20,7 +20,7 @@ use crate::{
     BodyState,
     engine::{
         collision::Contact,
-        constraints::loop_joint::ROWS,
+        constraints::loop_joint::ROW_COUNT,
         state::{kinematics::read_body, tree::Tree},
         stepping::world::Dynamics,
     },
@@ -91,7 +91,7 @@ impl Dynamics {
         for loop_joint in
             self.loop_joints.iter_mut().filter(|loop_joint| loop_joint.a.tree == tree || loop_joint.b.tree == tree)
         {
-            (loop_joint.impulses, loop_joint.power_means) = ([0.0; ROWS], [0.0; 3]);
+            (loop_joint.impulses, loop_joint.power_means) = ([0.0; ROW_COUNT], [0.0; 3]);
         }
     }
 }

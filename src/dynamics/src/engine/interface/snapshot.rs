@@ -8,7 +8,7 @@ use crate::{
     ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench,
     engine::{
         collision::Contact,
-        constraints::loop_joint::{LoopJoint, LoopLoad, ROWS},
+        constraints::loop_joint::{LoopJoint, LoopLoad, ROW_COUNT},
         soil::SavedSoil,
         state::tree::State,
         stepping::{check_memory::CheckMemory, world::Dynamics},
@@ -42,7 +42,7 @@ pub(crate) struct SavedLoopJoint {
     motors: [Servo; 3],
     power_means: [f64; 3],
     coordinates: [f64; 3],
-    impulses: [f64; ROWS],
+    impulses: [f64; ROW_COUNT],
 }
 
 impl Dynamics {

@@ -4,7 +4,7 @@
 mod extrapolation;
 
 pub(crate) use self::extrapolation::Extrapolation;
-use super::{problem::Problem, solver_tolerance::TOLERANCE};
+use super::{problem::Problem, solver_tolerance::SOLVED_RESIDUAL};
 
 /// Smallest number of sweeps before Newton's method starts. They bring the impulses near the solution and show the rate
 /// of convergence.
@@ -17,7 +17,7 @@ const MULTIPLICATIONS_PER_COLUMN: usize = 8;
 const MULTIPLICATIONS_PER_BLOCK: usize = 100;
 /// Velocity change of a sweep, m/s, above which w is computed again from the impulses: its rounding would exceed a
 /// hundredth of the tolerance.
-const RESUM_THRESHOLD: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
+const RESUM_THRESHOLD: f64 = 1e-2 * SOLVED_RESIDUAL / f64::EPSILON;
 
 impl Problem {
     /// Cost of a sweep, in multiplications.

@@ -58,7 +58,7 @@ const TOLERANCE_GROWTH: f64 = 2.0;
 /// Largest number of proximal steps; most problems need five.
 const MAX_PROXIMAL_STEPS: usize = 50;
 /// A proximal step is solved when the residual is below this fraction of its change. The next step removes the rest.
-const INEXACTNESS: f64 = 1.0;
+const RESIDUAL_FRACTION: f64 = 1.0;
 /// The line search ends when the work of f is below this fraction of its work at the start, or after this number of
 /// trials.
 const LINE_SEARCH_REDUCTION: f64 = 0.3;
@@ -291,7 +291,7 @@ impl Newton {
             // After a partial step the equations are far from solved.
             if whole || iterations == MAX_ITERATIONS {
                 let (residual, change) = self.residual_and_change(problem);
-                if residual < (INEXACTNESS * change).max(0.25 * tolerance) || iterations == MAX_ITERATIONS {
+                if residual < (RESIDUAL_FRACTION * change).max(0.25 * tolerance) || iterations == MAX_ITERATIONS {
                     return Some(ProximalStep { iterations, residual, change });
                 }
             }

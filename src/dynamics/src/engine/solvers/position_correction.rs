@@ -7,7 +7,7 @@ use super::problem::{Block, Law, PositionRule, Problem};
 use crate::engine::scheme::Scheme;
 
 /// Number of sweeps. They need not converge: later steps remove the rest.
-const SWEEPS: usize = 20;
+const SWEEP_COUNT: usize = 20;
 /// Remaining error in a step that is left to later steps. For contacts, m: a tenth of the depth from which shapes are
 /// separated with more care. For stops, where yielding would be visible, and for loops and couplings, which would cause
 /// velocities in the next step, m or rad.
@@ -90,7 +90,7 @@ impl Problem {
         }
         w.clear();
         w.resize(self.w.len(), 0.0);
-        for _ in 0..SWEEPS {
+        for _ in 0..SWEEP_COUNT {
             let mut start = 0;
             for row in rows.iter_mut() {
                 let columns = &columns[start..row.end];

@@ -16,12 +16,12 @@ use super::{
     newton::Newton,
     position_correction::PositionCorrection,
     problem::{Block, Law, Problem},
-    solver_tolerance::{SolverTolerance, TOLERANCE},
+    solver_tolerance::{SOLVED_RESIDUAL, SolverTolerance},
 };
 
 /// Velocity change, m/s, after which loads are distributed again. Below it the last distribution stays: at 1 ms it is
 /// 1e-6 of a weight.
-const REDISTRIBUTION_THRESHOLD: f64 = 10.0 * TOLERANCE;
+const REDISTRIBUTION_THRESHOLD: f64 = 10.0 * SOLVED_RESIDUAL;
 /// Largest number of solves after a distribution that moved friction. Each leaves a tenth of the change or less.
 const MAX_REDISTRIBUTIONS: usize = 3;
 /// Largest ratio of one such change to the one before. Above it, distribution and sliding do not converge.
@@ -213,7 +213,7 @@ impl Problem {
                 solver.saved_impulses.restore(self);
             }
         }
-        if (solved.max(TOLERANCE)..accepted).contains(&residual) {
+        if (solved.max(SOLVED_RESIDUAL)..accepted).contains(&residual) {
             residual = residual.max(self.residual());
         }
         if residual >= accepted {
@@ -386,7 +386,7 @@ mod tests {
         }
         problem.sum_impulses();
         let outcome = problem.solve(&mut Solver::default(), 6000.0);
-        assert!(outcome.converged && problem.residual() < TOLERANCE, "{} {outcome:?}", problem.residual());
+        assert!(outcome.converged && problem.residual() < SOLVED_RESIDUAL, "{} {outcome:?}", problem.residual());
         assert!(problem.blocks.iter().all(|block| block.impulse[0] < 10.0), "{:?}", problem.blocks);
     }
 
@@ -421,7 +421,7 @@ mod tests {
         }
         let outcome = problem.solve(&mut Solver::default(), 6000.0);
         assert!(
-            outcome.converged && !problem.was_distributed() && problem.solver_tolerance().sweeps == TOLERANCE,
+            outcome.converged && !problem.was_distributed() && problem.solver_tolerance().sweeps == SOLVED_RESIDUAL,
             "{outcome:?}"
         );
         assert!(
@@ -444,7 +444,7 @@ mod tests {
         assert!(of(&first, 2) == 0.0 && first.blocks[2].undistributed_change == f64::INFINITY, "{:?}", first.blocks);
         let (second, outcome) = held_by_three(after(&first), false);
         assert_eq!(outcome.sweeps, 1.0, "{outcome:?}");
-        assert!((0..3).all(|place| (of(&second, place) - of(&first, place)).abs() < TOLERANCE));
+        assert!((0..3).all(|place| (of(&second, place) - of(&first, place)).abs() < SOLVED_RESIDUAL));
         assert!(
             second.blocks[0].undistributed_change < REDISTRIBUTION_THRESHOLD
                 && second.blocks[2].undistributed_change == f64::INFINITY

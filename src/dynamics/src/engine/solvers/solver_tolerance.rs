@@ -10,11 +10,11 @@ use super::{
 
 /// Residual below which a problem is solved, m/s or rad/s. Over a step of 1 ms it is 1e-12 m: below any reading, above
 /// rounding.
-pub(crate) const TOLERANCE: f64 = 1e-9;
+pub(crate) const SOLVED_RESIDUAL: f64 = 1e-9;
 /// Residual at which Newton's method stops, m/s or rad/s. It costs at most one more iteration, and the next step then
 /// starts so near its solution that one sweep is usually enough. Problems without load distribution do not need it.
-const NEWTON_TOLERANCE: f64 = 1e-2 * TOLERANCE;
-/// Factor on [`TOLERANCE`] in the step after loads were distributed. A distribution also stops motion below the
+const NEWTON_TOLERANCE: f64 = 1e-2 * SOLVED_RESIDUAL;
+/// Factor on [`SOLVED_RESIDUAL`] in the step after loads were distributed. A distribution also stops motion below the
 /// tolerance. With the usual tolerance that motion would return, and a stack or grip would alternate between both from
 /// step to step.
 const AFTER_DISTRIBUTION: f64 = 0.1;
@@ -68,7 +68,7 @@ impl SolverTolerance {
     }
 
     pub(crate) fn is_in_motion(&self) -> bool {
-        self.sweeps > TOLERANCE
+        self.sweeps > SOLVED_RESIDUAL
     }
 }
 
@@ -83,10 +83,14 @@ impl Problem {
             0.0
         };
         match in_motion.min(MAX_TOLERANCE_IN_MOTION) {
-            tolerance if tolerance > TOLERANCE => SolverTolerance::in_motion(tolerance, self.previous_residual),
-            _ if contacts > least_norm_distribution::MAX_CONTACTS => SolverTolerance::at_rest(TOLERANCE, TOLERANCE),
-            _ if self.was_distributed() => SolverTolerance::at_rest(AFTER_DISTRIBUTION * TOLERANCE, NEWTON_TOLERANCE),
-            _ => SolverTolerance::at_rest(TOLERANCE, NEWTON_TOLERANCE),
+            tolerance if tolerance > SOLVED_RESIDUAL => SolverTolerance::in_motion(tolerance, self.previous_residual),
+            _ if contacts > least_norm_distribution::MAX_CONTACTS => {
+                SolverTolerance::at_rest(SOLVED_RESIDUAL, SOLVED_RESIDUAL)
+            }
+            _ if self.was_distributed() => {
+                SolverTolerance::at_rest(AFTER_DISTRIBUTION * SOLVED_RESIDUAL, NEWTON_TOLERANCE)
+            }
+            _ => SolverTolerance::at_rest(SOLVED_RESIDUAL, NEWTON_TOLERANCE),
         }
     }
 
@@ -125,7 +129,7 @@ mod tests {
         for (contacts, only_free_bodies, sliding) in [(20, true, 0.0), (20, false, 0.01), (16, true, 0.01)] {
             let SolverTolerance { sweeps, newton_fallback, accepted, .. } =
                 tolerances(contacts, only_free_bodies, sliding);
-            assert_eq!([sweeps, newton_fallback, accepted], [TOLERANCE, STICKING_SPEED, ACCEPTED_RESIDUAL]);
+            assert_eq!([sweeps, newton_fallback, accepted], [SOLVED_RESIDUAL, STICKING_SPEED, ACCEPTED_RESIDUAL]);
         }
     }
 }
