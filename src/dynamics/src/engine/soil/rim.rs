@@ -165,7 +165,7 @@ impl Products {
     }
 
     /// Sums times 1, c, s, c², c s, s².
-    fn trigonometric_sums(&self) -> [f64; 6] {
+    fn all_sums(&self) -> [f64; 6] {
         let [one, c, s, cc, cs] = self.0.map(sum);
         [one, c, s, cc, cs, one - cc]
     }
@@ -307,13 +307,8 @@ impl Rim {
                 holds[0] += stress.stress * stress.stress * below;
                 let pressed = stress.stress * side.area;
                 (normal[0], normal[1]) = (normal[0] + pressed * s, normal[1] + pressed * c);
-                let shear = law.shear_forces(
-                    &stress,
-                    [side.area, side.aside],
-                    (side.mobilised, Lanes::ONE, side.bears),
-                    slide,
-                    h,
-                );
+                let state = (side.mobilised, Lanes::ONE, side.bears);
+                let shear = law.shear_forces(&stress, [side.area, side.aside], state, slide, h);
                 let (along, across) = (shear.along, shear.across);
                 holds[1] += shear.weighted_squares();
                 slides = slides.fast_min(shear.slides);
@@ -335,12 +330,8 @@ impl Rim {
         force.iter_mut().zip(wrench).for_each(|(sum, part)| *sum += part);
         (pressed[0], pressed[1]) = (pressed[0] - ns, pressed[1] - nc);
         if MATRIX {
-            add_shear(
-                [own.trigonometric_sums(), both.trigonometric_sums(), other.trigonometric_sums()],
-                [p, k],
-                matrix,
-            );
-            add_sinking(sinking.trigonometric_sums(), p, self.up, matrix);
+            add_shear([own.all_sums(), both.all_sums(), other.all_sums()], [p, k], matrix);
+            add_sinking(sinking.all_sums(), p, self.up, matrix);
             add_holding(holding.map(sum), p, matrix);
         }
         let stored = [law.stored_energy(holds[0], holds[1]), law.stored_energy(holds[0], Lanes::ZERO)];
