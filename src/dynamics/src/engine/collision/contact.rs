@@ -132,7 +132,7 @@ impl Contact {
     }
 
     /// This contact on soil, which has no restitution and no stiffness of its own.
-    pub(super) fn as_soil_contact(self) -> Self {
+    pub(super) fn for_soil(self) -> Self {
         Self { surface: Surface { restitution: 0.0, stiffness: 0.0, ..self.surface }, ..self }
     }
 

@@ -122,6 +122,6 @@ impl Collider {
         let hit = Hit { point: touch.point, normal: touch.normal, gap: touch.gap };
         let key = ((index as u64) << GROUND_BITS) | number as u64;
         let contact = pair.new_contact(None, geom.side, &hit, pair.tangents(hit.normal), key, sizes);
-        self.contacts.push(Contact { soil_patch: Some(soil_patch), ..contact.as_soil_contact() });
+        self.contacts.push(Contact { soil_patch: Some(soil_patch), ..contact.for_soil() });
     }
 }
