@@ -1,14 +1,14 @@
 //! SimPartner: a dynamic robot simulator server.
 //!
-//! An XML world and XML robots become a [`World`](simpartner_description::World); [`sim::Simulation`] advances it one fixed
-//! timestep at a time; [`realtime`] gives the steps a clock; [`server`] offers every device on its own TCP port; [`recorder`]
-//! writes every step into SQL; [`run`](run::run) composes them as a [`Config`](config::Config) asks for, and [`replay`] repeats what
-//! was logged. Each module may use only the modules below it (ARCHITECTURE.md lists the layers, `tests/it/tidy.rs` checks them).
-//! Start reading at [`sim`].
+//! An XML world and XML robots become a [`World`](simpartner_description::World); [`sim::Simulation`] advances it one
+//! fixed timestep at a time; [`realtime`] gives the steps a clock; [`server`] offers every device on its own TCP port;
+//! [`recorder`] writes every step into SQL; [`run`](run::run) composes them as a [`Config`](config::Config) asks for,
+//! and [`replay`] repeats what was logged. Each module may use only the modules below it (ARCHITECTURE.md lists the
+//! layers, `tests/it/tidy.rs` checks them). Start reading at [`sim`].
 //!
-//! Five libraries lie below: `simpartner_model` (mechanisms), `simpartner_dynamics` (engines), `simpartner_wire` (the protocol,
-//! which clients link), `simpartner_description` (worlds, devices, sequences and their files) and `simpartner_terminal` (what the
-//! command lines of server and clients share).
+//! Five libraries lie below: `simpartner_model` (mechanisms), `simpartner_dynamics` (engines), `simpartner_wire` (the
+//! protocol, which clients link), `simpartner_description` (worlds, devices, sequences and their files) and
+//! `simpartner_terminal` (what the command lines of server and clients share).
 //!
 //! A stone that falls for a second, without a clock, ports or a log:
 //!

@@ -1,9 +1,9 @@
 //! A step allocates nothing once its buffers have grown.
 //!
-//! The rule: buffers grow when there is more to hold than ever before (contacts, an island's rows, commands that wait), and what
-//! is out of the ordinary has memory of its own (a notice, an event, a snapshot). So a motion that has been made before, from
-//! the same snapshot, allocates nothing in any of its steps, and frees nothing. It is so on one thread; with more, the pool that
-//! islands are shared by allocates for its jobs.
+//! The rule: buffers grow when there is more to hold than ever before (contacts, an island's rows, commands that wait),
+//! and what is out of the ordinary has memory of its own (a notice, an event, a snapshot). So a motion that has been
+//! made before, from the same snapshot, allocates nothing in any of its steps, and frees nothing. It is so on one
+//! thread; with more, the pool that islands are shared by allocates for its jobs.
 //!
 //! The allocator of this binary counts. To see where an allocation comes from, replace it by `dhat::Alloc`
 //! (`cargo add --dev dhat`), which keeps backtraces.
@@ -29,8 +29,8 @@ use simpartner_wire::{
 
 use self::scene::{as_robot, ball, body, cube, hills, joint, with_plane, world};
 
-/// Makes a motion twice from the same snapshot: the first time the buffers grow, the second time no step may allocate or free.
-/// A step that gives a notice allocates its words, and the step after it frees them.
+/// Makes a motion twice from the same snapshot: the first time the buffers grow, the second time no step may allocate
+/// or free. A step that gives a notice allocates its words, and the step after it frees them.
 fn repeat(world: &World, settings: &Settings, steps: usize, act: impl Fn(&mut dyn Engine, usize)) {
     let mut engine =
         simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, settings).expect("it can be built");
@@ -158,7 +158,8 @@ fn what_bounces() {
     repeat(&world, &Settings::default(), 1500, idle);
 }
 
-/// A crank and a rocker: four bars, of which one joint closes the loop, with these laws of all joints and of the rod's end.
+/// A crank and a rocker: four bars, of which one joint closes the loop, with these laws of all joints and of the rod's
+/// end.
 fn crank_and_rocker(losses: FreeAxis, end: FreeAxis) -> World {
     let mut world = world();
     let bar = |name: &str, length: f64, at: DVec3| Body {

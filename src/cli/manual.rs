@@ -26,13 +26,16 @@ pub(super) struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Prints the manual page of the program, or of one of its verbs, in roff, for `man -l -`; or writes the pages of all verbs into a folder.
+/// Prints the manual page of the program, or of one of its verbs, in roff, for `man -l -`; or writes the pages of all
+/// verbs into a folder.
 pub(super) fn man(arguments: &ManArguments, mut command: Command) -> Result<ExitStatus, CliError> {
     if let Some(folder) = &arguments.output {
         let written = fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
         return match written {
             Ok(()) => Ok(ExitStatus::Success),
-            Err(error) => Err(CliError::Input(format!("{}: the manual pages cannot be written: {error}", folder.display()))),
+            Err(error) => {
+                Err(CliError::Input(format!("{}: the manual pages cannot be written: {error}", folder.display())))
+            }
         };
     }
     command.build();

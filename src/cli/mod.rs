@@ -127,7 +127,8 @@ enum Verb {
         #[arg(value_enum)]
         what: Schema,
     },
-    /// Print the manual page of the program, or of a verb: `simpartner man run | man -l -`. `-o FOLDER` writes all pages.
+    /// Print the manual page of the program, or of a verb: `simpartner man run | man -l -`. `-o FOLDER` writes all
+    /// pages.
     Man(manual::ManArguments),
     /// Print a script that completes verbs and flags in a shell.
     Completions(manual::CompletionsArguments),

@@ -1,8 +1,8 @@
 //! A run: a world with its engine, clock, ports and log, from the first step to a clean end.
 //!
-//! The functions of this module return reports and typed errors. They print nothing, install no signal handler and read no
-//! environment variable, so the command line, tests and programs that embed the simulator use them alike. Start at [`Job`], then
-//! [`run`].
+//! The functions of this module return reports and typed errors. They print nothing, install no signal handler and read
+//! no environment variable, so the command line, tests and programs that embed the simulator use them alike. Start at
+//! [`Job`], then [`run`].
 
 mod archive;
 mod entities;
@@ -32,14 +32,14 @@ pub use archive::LogArchive;
 pub use error::RunError;
 pub use prepare::{Job, build_simulation, target, warnings};
 
-/// A stream of signals. The first ends a run as a client's QUIT does; one that comes when the run has ended, or is ending, ends the waiting
-/// for the log's database as well.
+/// A stream of signals. The first ends a run as a client's QUIT does; one that comes when the run has ended, or is
+/// ending, ends the waiting for the log's database as well.
 pub type StopSignals = Pin<Box<dyn Stream<Item = ()> + Send>>;
 
 /// Follows a run from outside. Every method has a default, so `()` is the observer that wants to know nothing.
 pub trait Observer {
-    /// Returns the signals that end the run. Called once, in the run's tokio runtime, before [`started`](Self::started): who reads the
-    /// announcement may stop the run at once.
+    /// Returns the signals that end the run. Called once, in the run's tokio runtime, before
+    /// [`started`](Self::started): who reads the announcement may stop the run at once.
     fn stop_signals(&mut self) -> StopSignals {
         Box::pin(stream::pending())
     }
@@ -76,12 +76,12 @@ pub struct RunReport {
 
 /// Runs a job to its end. It blocks, so it must not be called from an async task.
 ///
-/// Ports are opened before the run is entered into the log, so a start that fails leaves no trace there. The end goes the other
-/// way: physics, sessions, log.
+/// Ports are opened before the run is entered into the log, so a start that fails leaves no trace there. The end goes
+/// the other way: physics, sessions, log.
 ///
 /// # Errors
-/// When the run cannot start, or its physics thread dies. A run that ended early for another reason returns a report, and
-/// [`outcome`](ClockReport::outcome) is the reason.
+/// When the run cannot start, or its physics thread dies. A run that ended early for another reason returns a report,
+/// and [`outcome`](ClockReport::outcome) is the reason.
 pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError> {
     let Job { simulation, config, end, origin } = job;
     // A fast run that ends by itself is a computation: it opens no port and waits for nobody.
@@ -216,7 +216,8 @@ async fn make_steps(
     report.ok_or_else(|| realtime::ThreadError::Panicked.into())
 }
 
-/// Ends the run at the first signal, and the waiting for its database at the next. If the run is over already, the first does that.
+/// Ends the run at the first signal, and the waiting for its database at the next. If the run is over already, the
+/// first does that.
 async fn follow(mut signals: StopSignals, handle: Handle, log: Option<Arc<RecorderStatus>>) {
     if signals.next().await.is_none() {
         return;

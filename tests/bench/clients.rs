@@ -1,7 +1,8 @@
 //! What clients cost the physics: its lateness in real time alone, and with clients of the worst kinds.
 //! `cargo bench --bench clients`.
 //!
-//! Each crowd has ten seconds of WorkPartner 1 driving in real time, one crowd after the other, the empty one first and last.
+//! Each crowd has ten seconds of WorkPartner 1 driving in real time, one crowd after the other, the empty one first and
+//! last.
 
 use std::{
     io::Write,

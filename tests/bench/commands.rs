@@ -1,7 +1,8 @@
-//! A long run in which clients give commands of every kind in random order. It tells memory and open files once a minute, whether the server
-//! ended only when it was asked to, and whether every run of the log is complete and comes out the same.
-//! `cargo bench --bench commands -- --seconds 1200 --clients 10 --mode fast`; `--mode` is `fast`, `realtime`, `lockstep`, or `each` for one after
-//! the other. `--database URL` logs into a server, and `--seed N` draws other commands. Exit code 1 if anything is wrong.
+//! A long run in which clients give commands of every kind in random order. It tells memory and open files once a
+//! minute, whether the server ended only when it was asked to, and whether every run of the log is complete and comes
+//! out the same. `cargo bench --bench commands -- --seconds 1200 --clients 10 --mode fast`; `--mode` is `fast`,
+//! `realtime`, `lockstep`, or `each` for one after the other. `--database URL` logs into a server, and `--seed N` draws
+//! other commands. Exit code 1 if anything is wrong.
 
 #[path = "memory.rs"]
 mod memory;
@@ -38,7 +39,8 @@ const CART: &str = "<robot name='Cart'>
   <actuator type='JointController' name='Motor' joint='Axle' port='21027'/>
 </robot>";
 
-/// How long a client waits for an answer: `STEP` has none while members of a lockstep are silent. Then it connects anew.
+/// How long a client waits for an answer: `STEP` has none while members of a lockstep are silent. Then it connects
+/// anew.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Requests of a connection before the client comes anew.

@@ -1,5 +1,5 @@
-//! What lockstep costs: steps per second of WorkPartner 1 with a controller on its combined port, beside the same steps made
-//! as fast as possible, and beside the same messages sent to and fro over loopback with nothing behind them.
+//! What lockstep costs: steps per second of WorkPartner 1 with a controller on its combined port, beside the same steps
+//! made as fast as possible, and beside the same messages sent to and fro over loopback with nothing behind them.
 //! `cargo bench --bench lockstep`.
 
 use std::{

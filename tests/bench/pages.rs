@@ -1,7 +1,8 @@
-//! What open viewer pages cost the physics: its lateness in real time without and with them. `cargo bench --bench pages`.
+//! What open viewer pages cost the physics: its lateness in real time without and with them. `cargo bench --bench
+//! pages`.
 //!
-//! Each crowd has ten seconds of WorkPartner 3 standing in real time, one crowd after the other, the empty one first and last. A
-//! page takes up every frame as soon as it has it, sixty a second; one that is stalled never reads a byte.
+//! Each crowd has ten seconds of WorkPartner 3 standing in real time, one crowd after the other, the empty one first
+//! and last. A page takes up every frame as soon as it has it, sixty a second; one that is stalled never reads a byte.
 
 #[path = "page.rs"]
 mod page;

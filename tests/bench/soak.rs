@@ -1,7 +1,7 @@
-//! A long run in real time beside everything that may disturb it: processes that take the processor, clients of every kind that
-//! come and go, pages, and a log with every row. It tells memory and open files once a minute, and at the end whether the log
-//! holds every step. `cargo bench --bench soak -- --seconds 1800 --load 8 --clients 50 --pages 2`; exit code 1 if anything is
-//! missing.
+//! A long run in real time beside everything that may disturb it: processes that take the processor, clients of every
+//! kind that come and go, pages, and a log with every row. It tells memory and open files once a minute, and at the end
+//! whether the log holds every step. `cargo bench --bench soak -- --seconds 1800 --load 8 --clients 50 --pages 2`; exit
+//! code 1 if anything is missing.
 
 #[path = "memory.rs"]
 mod memory;
@@ -173,8 +173,8 @@ impl Told {
     }
 }
 
-/// One of five kinds of client, until the end: one that is sent samples, one that asks for them, one that drives, one that comes
-/// and goes, and one that reads the clock.
+/// One of five kinds of client, until the end: one that is sent samples, one that asks for them, one that drives, one
+/// that comes and goes, and one that reads the clock.
 fn client(index: usize, addresses: &Addresses, told: &Told, over: &AtomicBool) {
     let device = |name: &str| addresses.devices[name];
     let mut round = 0_u64;

@@ -1,5 +1,5 @@
-//! What a step costs: the physics alone, beside it the list of its contacts for the page, with devices and publisher, with full
-//! logging. `cargo bench --bench step`.
+//! What a step costs: the physics alone, beside it the list of its contacts for the page, with devices and publisher,
+//! with full logging. `cargo bench --bench step`.
 //!
 //! The four are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
 //! drifts. The robot is WorkPartner 1, driving straight on the flat world.
@@ -91,7 +91,8 @@ fn drive(engine: &mut dyn simpartner_dynamics::Engine, joint: JointId, motor: Mo
     (0..3).for_each(|axis| engine.drive(joint, axis, motor));
 }
 
-/// The physics thread in `fast` mode, with or without a log; the time includes waiting for the log to take everything in.
+/// The physics thread in `fast` mode, with or without a log; the time includes waiting for the log to take everything
+/// in.
 fn whole_step(world: &Arc<World>, database: Option<&Path>) -> f64 {
     let mut simulation =
         Simulation::new(Arc::clone(world), Timestep::MILLISECOND, Settings::default()).expect("it can be built");

@@ -23,7 +23,8 @@ fn events(simulation: &mut Simulation, kind: EventKind, steps: u64) -> Vec<Event
     record.events.into_iter().filter(|event| event.kind == kind).collect()
 }
 
-/// A cube that falls past everything and turns at 2 rad/s about a level axis: it leans by 60 degrees after pi/6 s, and after a whole turn more.
+/// A cube that falls past everything and turns at 2 rad/s about a level axis: it leans by 60 degrees after pi/6 s, and
+/// after a whole turn more.
 #[test]
 fn a_robot_that_turns_over_tips_over_once_a_turn() {
     let mut world = scene::world();
@@ -50,7 +51,8 @@ fn a_ball_that_rolls_does_not_tip_over() {
     assert_eq!(events(&mut simulation(world), EventKind::TipOver, 1000), []);
 }
 
-/// A cube at rest that is thrown up at 2 m/s flies for 0.41 s; thrown up at 0.4 m/s it is back after 0.08 s, which is no flight.
+/// A cube at rest that is thrown up at 2 m/s flies for 0.41 s; thrown up at 0.4 m/s it is back after 0.08 s, which is
+/// no flight.
 #[test]
 fn a_robot_that_is_thrown_up_has_left_the_ground_a_tenth_of_a_second_later() {
     for (speed, flights) in [(2.0, 1), (0.4, 0)] {

@@ -26,8 +26,8 @@ fn hold(blocks: u32, friction: f64, timestep_s: f64, seconds: f64) -> Outcome {
     Blocks { blocks, friction }.run(timestep_s, seconds, &settings(), &|| 0.0).unwrap()
 }
 
-/// Friction from ten to two thousand times what is needed: nothing moves, at any timestep. The bounds: 3 um of drop at 1 ms, and no slip above 1 um
-/// at the longer ones.
+/// Friction from ten to two thousand times what is needed: nothing moves, at any timestep. The bounds: 3 um of
+/// drop at 1 ms, and no slip above 1 um at the longer ones.
 #[test]
 fn blocks_stay_where_they_were_taken() {
     for blocks in [1, 2, 5, 11] {
@@ -38,7 +38,8 @@ fn blocks_stay_where_they_were_taken() {
                 let place = format!("{blocks} blocks, friction {friction}, {timestep_s} s: {figures:?}");
                 let most = if timestep_s == 0.001 { 3e-6 } else { 1e-6 };
                 assert!(figures.drop_m.unwrap() < most && figures.way_m < most, "{place}");
-                // The solver leaves 1e-9 m/s in each contact, and so many are between a jaw and the block farthest away.
+                // The solver leaves 1e-9 m/s in each contact, and so many are between a jaw and the block farthest
+                // away.
                 assert!(figures.creep_m_per_s.unwrap() < 1e-9 * f64::from(blocks), "{place}");
                 assert_eq!((figures.reached_1_mm_s, figures.legacy_end_s), (None, None), "{place}");
             }
@@ -63,8 +64,8 @@ fn arm(variant: &str, friction: f64, control: Control, start: Start) -> Arm {
     Arm::variant(variant, friction, control, start).unwrap()
 }
 
-/// Hundredths of a millimetre and thousandths of a degree in 5 s, the same at friction 1 and 100, and no step without a solution: friction has to give the
-/// block a few newtons, and never reaches the edge of its cone.
+/// Hundredths of a millimetre and thousandths of a degree in 5 s, the same at friction 1 and 100, and no step without a
+/// solution: friction has to give the block a few newtons, and never reaches the edge of its cone.
 #[test]
 fn the_arm_keeps_its_block_in_the_hand() {
     let run = |friction| {
@@ -78,7 +79,8 @@ fn the_arm_keeps_its_block_in_the_hand() {
         assert!(way < 3e-5 && angle < 1e-3, "{way} m, {angle} degrees");
         assert!(outcome.events.is_empty(), "{:?}", outcome.events);
         assert_eq!((figures.drop_m, figures.reached_1_mm_s), (None, None));
-        // MuJoCo's errors in 10 s are 0.12, 0.58, 0.83, 0.12, 0.26 and 0.17 rad, by the weight of the arm and targets that contradict each other.
+        // MuJoCo's errors in 10 s are 0.12, 0.58, 0.83, 0.12, 0.26 and 0.17 rad, by the weight of the arm and targets
+        // that contradict each other.
         assert_eq!(outcome.joints.len(), 6);
         assert!(outcome.joints.iter().all(|joint| joint.largest_rad < 0.9), "{outcome:?}");
         assert!(outcome.joints[1].largest_rad > 0.01, "{outcome:?}");
@@ -87,8 +89,9 @@ fn the_arm_keeps_its_block_in_the_hand() {
     assert!((one - hundred).abs() < 1e-7, "{one} m, {hundred} m");
 }
 
-/// What holds a primitive hand and block holds polygonal ones and arms of other masses: what came of each variant in the first second. As published, with explicit torques, the hand arrives at a block at rest
-/// with 3 m/s: it moves by millimetres, and the arm of powers of 10 throws it away.
+/// What holds a primitive hand and block holds polygonal ones and arms of other masses: what came of each variant in
+/// the first second. As published, with explicit torques, the hand arrives at a block at rest with 3 m/s: it moves by
+/// millimetres, and the arm of powers of 10 throws it away.
 #[test]
 fn every_variant_of_the_arm_runs_and_says_what_came_of_it() {
     for variant in VARIANTS {

@@ -1,8 +1,9 @@
-//! No circles between files, in any package or in the viewer: whoever reads a file needs only those that it uses, and those below them.
+//! No circles between files, in any package or in the viewer: whoever reads a file needs only those that it uses, and
+//! those below them.
 //!
-//! An arrow runs from a file to each file that it takes a name from, in a `use` item or in a path of an expression. A name that a module hands
-//! on is taken from the file that defines it, so a `pub use` is no arrow, and neither is a `mod` line. Test modules are left out. Methods are
-//! not seen: a call does not name the file of its `impl`.
+//! An arrow runs from a file to each file that it takes a name from, in a `use` item or in a path of an expression. A
+//! name that a module hands on is taken from the file that defines it, so a `pub use` is no arrow, and neither is a
+//! `mod` line. Test modules are left out. Methods are not seen: a call does not name the file of its `impl`.
 
 mod source;
 
@@ -80,7 +81,8 @@ impl Package {
         package
     }
 
-    /// The module that a path leads to, and what is left of the path behind it. `None` for another package or a name of no module.
+    /// The module that a path leads to, and what is left of the path behind it. `None` for another package or a name of
+    /// no module.
     fn resolve(&self, from: &[String], path: &[String]) -> Option<(Module, Module)> {
         let (mut module, mut rest) = match path.first()?.as_str() {
             "crate" => (Module::new(), &path[1..]),

@@ -1,8 +1,8 @@
-//! A database is untrusted input: every verb that reads logs is called on damaged copies of one, and answers or reports what is wrong. It
-//! never panics, never hangs and uses a bounded amount of memory.
+//! A database is untrusted input: every verb that reads logs is called on damaged copies of one, and answers or reports
+//! what is wrong. It never panics, never hangs and uses a bounded amount of memory.
 //!
-//! A separate process, a copy of this one, makes the calls, so that it can be watched and may crash. With `SIMPARTNER_LONG_TESTS=1` there
-//! are five thousand copies; `DAMAGED_COPIES=FIRST..LAST` takes others.
+//! A separate process, a copy of this one, makes the calls, so that it can be watched and may crash. With
+//! `SIMPARTNER_LONG_TESTS=1` there are five thousand copies; `DAMAGED_COPIES=FIRST..LAST` takes others.
 
 use std::{
     fs,

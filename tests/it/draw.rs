@@ -7,8 +7,8 @@ use simpartner_description::xml;
 
 use crate::cli::{Scratch, simpartner, text};
 
-/// Every world of the repository has a picture beside it that the program would draw again, byte for byte, and a place in the
-/// gallery. `simpartner draw worlds/*.xml --output worlds/pictures` makes them anew.
+/// Every world of the repository has a picture beside it that the program would draw again, byte for byte, and a place
+/// in the gallery. `simpartner draw worlds/*.xml --output worlds/pictures` makes them anew.
 #[test]
 fn the_gallery_shows_every_world_as_it_is() {
     let gallery = fs::read_to_string("worlds/README.md").unwrap();

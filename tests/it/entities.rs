@@ -141,7 +141,8 @@ fn a_robot_goes_on_with_the_same_bits_while_others_come_and_go() {
     assert_eq!(refused.count(), 9, "the commands for B that were to act after step 1000");
 }
 
-/// A sequence that waits for readings of A while B and C come and go is the same as without them; one that waits for a robot that goes ends.
+/// A sequence that waits for readings of A while B and C come and go is the same as without them; one that waits for a
+/// robot that goes ends.
 #[test]
 fn a_sequence_waits_on_while_robots_come_and_go() {
     if !is_supported() {

@@ -5,8 +5,8 @@ use simpartner_model::{Body, BodyId, CollisionFilter, Timestep};
 
 use crate::scene::{self, G, Within, body, close, cube, with_plane};
 
-/// A body falls through another one that it is kept apart from, by a pair or by its categories, and lands on the ground; with no
-/// category it falls for ever.
+/// A body falls through another one that it is kept apart from, by a pair or by its categories, and lands on the
+/// ground; with no category it falls for ever.
 #[test]
 fn what_is_kept_apart_does_not_touch() {
     let filtered = |category, collides_with| CollisionFilter { category, collides_with };

@@ -91,7 +91,8 @@ fn the_cases_that_ship_are_what_import_writes() {
     }
 }
 
-/// A verdict is not an error; the certificate of case 7 is a motion along which its load does more than its contacts take.
+/// A verdict is not an error; the certificate of case 7 is a motion along which its load does more than its contacts
+/// take.
 #[test]
 fn an_impossible_grasp_is_told_with_its_proof() {
     let found = json(&["check", &shipped("harker7.xml")]);
@@ -162,7 +163,8 @@ fn calls_that_make_no_sense_are_refused() {
     }
 }
 
-/// Without gravity's share that friction carries, 9.81 m/s² - 2.37 N / 1 kg, the cube falls out of its patches of 20 mm in 0.0733 s.
+/// Without gravity's share that friction carries, 9.81 m/s² - 2.37 N / 1 kg, the cube falls out of its patches of 20 mm
+/// in 0.0733 s.
 #[test]
 fn a_weak_pinch_slips_out_in_the_time_of_its_closed_form() {
     let scratch = Scratch::new();
@@ -368,7 +370,8 @@ fn the_scene_of_a_grasp_has_the_forces_of_check_and_the_cells_of_chart() {
                 dot(&excess["force"], &motion["velocity"]) + dot(&excess["torque"], &motion["angular_velocity"]);
             close(power, checked["certificate"]["gap_W"].as_f64().unwrap(), &name);
         }
-        // The chart moves forces from cell to cell, the scene checks each: cells on the edge may be open in one of them.
+        // The chart moves forces from cell to cell, the scene checks each: cells on the edge may be open in one of
+        // them.
         let rows = scene["chart"]["rows"].as_array().unwrap();
         for (row, told) in rows.iter().zip(charted["rows"].as_array().unwrap()) {
             for (state, verdict) in row.as_array().unwrap().iter().zip(told["cells"].as_array().unwrap()) {

@@ -1,4 +1,5 @@
-//! `simpartner grasp run` and `correlate`: what a user sees of grasp tasks. What happens in one is tested in the package of grasps.
+//! `simpartner grasp run` and `correlate`: what a user sees of grasp tasks. What happens in one is tested in the
+//! package of grasps.
 
 use std::{fs, path::Path, process::Command};
 
@@ -44,7 +45,8 @@ fn a_batch_is_the_same_for_any_threads_and_after_kills() {
     let other = batch("box.xml", &path("four"), &["--tasks", "12", "--jobs", "4"]);
     assert_eq!(fs::read_to_string(path("four")).unwrap(), whole);
     assert_eq!(counts.lines().skip(1).collect::<Vec<_>>(), other.lines().skip(1).collect::<Vec<_>>());
-    // Cut off in the middle of a row, at the end of one, in the header, and before it; and with rows out of order, as threads leave them.
+    // Cut off in the middle of a row, at the end of one, in the header, and before it; and with rows out of order, as
+    // threads leave them.
     let ends = [whole.len() * 2 / 3, whole.match_indices('\n').nth(4).unwrap().0 + 1, 20, 0];
     for end in ends {
         fs::write(path("cut"), &whole[..end]).unwrap();
@@ -65,7 +67,8 @@ fn a_batch_is_the_same_for_any_threads_and_after_kills() {
     assert_eq!(row, serde_json::from_str::<Value>(lines[8]).unwrap());
 }
 
-/// Each row of a batch is a row of the database, the same for any number of threads, after kills, and when the file of rows has gone.
+/// Each row of a batch is a row of the database, the same for any number of threads, after kills, and when the file of
+/// rows has gone.
 #[test]
 fn a_batch_is_kept_in_a_database_where_one_is_named() {
     let scratch = Scratch::new();
@@ -176,8 +179,8 @@ fn every_gripper_that_ships_grasps() {
     assert!(columns.len() == 9 && columns.iter().all(|count| *count == columns[0]), "{columns:?}");
 }
 
-/// What an independent script reads of a `.rwtask.xml` of ours is what the rows have; what we read of it is what was written, and its targets
-/// are tasks again.
+/// What an independent script reads of a `.rwtask.xml` of ours is what the rows have; what we read of it is what was
+/// written, and its targets are tasks again.
 #[test]
 fn rwtask_files_are_read_by_others_and_by_us() {
     let scratch = Scratch::new();
@@ -363,7 +366,8 @@ fn a_task_with_a_log_is_a_run_like_any_other() {
     let replayed = output(&["replay", "last", "--database", &database]);
     let told = text(&replayed.stdout);
     assert!(replayed.status.success() && told.contains("the same; its head is"), "{told}{}", text(&replayed.stderr));
-    // A fork goes on from the very state, and nobody drives on: the motors stay as they are. It is repeated as it is, too.
+    // A fork goes on from the very state, and nobody drives on: the motors stay as they are. It is repeated as it is,
+    // too.
     let fork = ["fork", "last", "--at", "700", "--duration", "0.1", "--database", &database];
     let forked = output(&fork);
     assert!(forked.status.success(), "{}", text(&forked.stderr));

@@ -115,7 +115,8 @@ fn the_program_prints_its_protocol_and_puts_it_into_a_project() {
     }
 }
 
-/// A client that is a program of its own is run from the folder of this one or from the path, with all of its arguments.
+/// A client that is a program of its own is run from the folder of this one or from the path, with all of its
+/// arguments.
 #[cfg(unix)]
 #[test]
 fn clients_are_verbs() {

@@ -1,5 +1,5 @@
-//! A URDF robot by the verb `import` and in a world, from its file to a run that is made again without it. What is read of it is tested in
-//! `src/description/tests/import.rs`.
+//! A URDF robot by the verb `import` and in a world, from its file to a run that is made again without it. What is read
+//! of it is tested in `src/description/tests/import.rs`.
 
 use crate::cli::{Scratch, output, summary, text};
 
@@ -84,7 +84,8 @@ fn a_run_with_a_urdf_robot_is_made_again_without_its_files() {
     assert!(again.status.success(), "{}{}", text(&again.stdout), text(&again.stderr));
 }
 
-/// One command for a URDF file: it stands on level ground with its lowest point, or is fixed there; and its log makes it again.
+/// One command for a URDF file: it stands on level ground with its lowest point, or is fixed there; and its log makes
+/// it again.
 #[test]
 fn a_robot_in_place_of_a_world_stands_on_level_ground() {
     let (scratch, urdf) = arm();
@@ -110,7 +111,8 @@ fn a_robot_in_place_of_a_world_stands_on_level_ground() {
     assert!(text(&refused.stderr).contains("a world has no base to be fixed"), "{}", text(&refused.stderr));
 }
 
-/// An MJCF model with a floor is a world: it runs as it is, its log is enough to make the run again, and its robot goes into other worlds.
+/// An MJCF model with a floor is a world: it runs as it is, its log is enough to make the run again, and its robot goes
+/// into other worlds.
 #[test]
 fn a_model_of_mujoco_runs_and_is_made_again_without_its_files() {
     let scratch = Scratch::new();

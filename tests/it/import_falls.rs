@@ -1,9 +1,9 @@
 //! What imported MJCF models do on the ground beside MuJoCo.
 //!
-//! A plate of 0.4 x 0.4 x 0.04 m lies on a plane. Gravity leans by the angle t, so that the plate slides with the acceleration
-//! a = g (sin t - mu cos t), or rests where that is below zero. MuJoCo's manual (Modeling, Contact parameters) has the rule for mu and for the
-//! dimension of a contact: those of the geom of the higher priority, or of two equal ones the larger of each. In one dimension there is no
-//! friction.
+//! A plate of 0.4 x 0.4 x 0.04 m lies on a plane. Gravity leans by the angle t, so that the plate slides with the
+//! acceleration a = g (sin t - mu cos t), or rests where that is below zero. MuJoCo's manual (Modeling, Contact
+//! parameters) has the rule for mu and for the dimension of a contact: those of the geom of the higher priority, or of
+//! two equal ones the larger of each. In one dimension there is no friction.
 
 use std::process::Command;
 
@@ -22,7 +22,8 @@ use crate::{
 /// A geom's friction, dimension and priority.
 type Geom = (f64, u8, i32);
 
-/// The plane's, the plate's, the angle, and how far the plate is after one second in MuJoCo 3 and 4 (timestep 1 ms, Euler).
+/// The plane's, the plate's, the angle, and how far the plate is after one second in MuJoCo 3 and 4 (timestep 1 ms,
+/// Euler).
 const BY_MUJOCO: [(Geom, Geom, f64, f64); 20] = [
     ((0.2, 3, 0), (0.8, 3, 0), 0.3, 0.0013),
     ((1.0, 3, 2), (0.2, 4, 1), 0.5, 0.0029),
@@ -85,7 +86,8 @@ fn by_rule(plane: Geom, plate: Geom, angle: f64) -> f64 {
     0.5 * (G * (sine - mu * cosine)).max(0.0)
 }
 
-/// What half a step of the acceleration makes of it: MuJoCo's Euler scheme has that much too far, and creeps by less where it rests.
+/// What half a step of the acceleration makes of it: MuJoCo's Euler scheme has that much too far, and creeps by less
+/// where it rests.
 fn tolerance(far: f64) -> f64 {
     far * 1e-3 + 4e-3
 }
@@ -129,8 +131,8 @@ fn any_two_geoms_slide_by_mujocos_rule() {
     }
 }
 
-/// The humanoid of dm_control, whose geoms have one contact dimension each, falls onto a floor that has three. Its torso is where MuJoCo has
-/// it after two seconds, to the thickness of the body it may lie on.
+/// The humanoid of dm_control, whose geoms have one contact dimension each, falls onto a floor that has three. Its
+/// torso is where MuJoCo has it after two seconds, to the thickness of the body it may lie on.
 #[test]
 fn a_humanoid_of_dm_control_falls_as_in_mujoco() {
     const FALL: &str = "import mujoco, pathlib, importlib.util as u\n\

@@ -1,8 +1,9 @@
-//! WorkPartner 1 on a ground of friction 0.025 (thesis 4.3), and the circle by gamepad (4.2.1), played as shipped but shorter.
+//! WorkPartner 1 on a ground of friction 0.025 (thesis 4.3), and the circle by gamepad (4.2.1), played as shipped but
+//! shorter.
 //!
-//! The ground can push with mu m g = 4.4 N in all, 1.1 N at each of four wheels of 44 N. So nothing accelerates the robot by more
-//! than mu g = 0.245 m/s², a locked pair of wheels by no more than half of that, one driven wheel by no more than a quarter. Legs
-//! alone move nothing but themselves: what they do to the robot's momentum, the ground does.
+//! The ground can push with mu m g = 4.4 N in all, 1.1 N at each of four wheels of 44 N. So nothing accelerates the
+//! robot by more than mu g = 0.245 m/s², a locked pair of wheels by no more than half of that, one driven wheel by no
+//! more than a quarter. Legs alone move nothing but themselves: what they do to the robot's momentum, the ground does.
 
 use crate::workpartner::{G, MASS, Observer, WHEEL_RADIUS, fit_circle, play, simulation};
 use simpartner::sim::Simulation;
@@ -80,8 +81,8 @@ fn centre_of_mass(simulation: &Simulation, observer: &Observer) -> (f64, f64) {
     (sum.0 / MASS, sum.1 / MASS)
 }
 
-/// Wheels at 1 rad/s skid under a robot that comes up to their rims' speed at mu g: 0.235 / 0.245 = 0.958 s. From then on it
-/// rolls. (The thesis's 0.0038 m/s has no place in this law; the sequence's file says more.)
+/// Wheels at 1 rad/s skid under a robot that comes up to their rims' speed at mu g: 0.235 / 0.245 = 0.958 s. From then
+/// on it rolls. (The thesis's 0.0038 m/s has no place in this law; the sequence's file says more.)
 #[test]
 fn skidding_wheels_push_with_the_friction_there_is() {
     let walk = Walk::of("robots/skidding.xml", 3000);
@@ -95,9 +96,9 @@ fn skidding_wheels_push_with_the_friction_there_is() {
     walk.assert_even(0.02);
 }
 
-/// Stretching and coming back, one pair of wheels locked at a time. The rims' ways, 0.456 m a second, and when they are locked set
-/// what the robot comes to: 0.66 m/s, between 0.506 m/s and 0.716 m/s. Half the friction takes it there, by no more than mu g / 2
-/// in the half of the time that a pair is locked.
+/// Stretching and coming back, one pair of wheels locked at a time. The rims' ways, 0.456 m a second, and when they are
+/// locked set what the robot comes to: 0.66 m/s, between 0.506 m/s and 0.716 m/s. Half the friction takes it there, by
+/// no more than mu g / 2 in the half of the time that a pair is locked.
 #[test]
 fn the_caterpillar_outruns_the_wheels() {
     let walk = Walk::of("robots/caterpillar.xml", 16_800);
@@ -109,8 +110,8 @@ fn the_caterpillar_outruns_the_wheels() {
     walk.assert_even(0.02);
 }
 
-/// One leg after the other goes forward with its wheel driven, and its neighbour yields. The driven wheel rolls without slipping
-/// at 0.276 m/s, which the robot comes near to. Four legs in turn, left and right, leave it on its way.
+/// One leg after the other goes forward with its wheel driven, and its neighbour yields. The driven wheel rolls without
+/// slipping at 0.276 m/s, which the robot comes near to. Four legs in turn, left and right, leave it on its way.
 #[test]
 fn rolking_walks_straight_on_even_loads() {
     let walk = Walk::of("robots/rolking.xml", 22_200);
@@ -123,9 +124,10 @@ fn rolking_walks_straight_on_even_loads() {
     walk.assert_even(0.05);
 }
 
-/// Turner at 0.2972 rad, all wheels at the same speed. Without slip the middle of the wheels would run on 0.6 cot(0.1486)
-/// cos(0.1486) = 3.964 m. Inner wheels that want to be as fast as the outer ones straighten the path: to 4.45 m where friction is
-/// the same in all directions, by 12 %; by 7 % in the thesis, whose wheels hold better across than along.
+/// Turner at 0.2972 rad, all wheels at the same speed. Without slip the middle of the wheels would run on 0.6
+/// cot(0.1486) cos(0.1486) = 3.964 m. Inner wheels that want to be as fast as the outer ones straighten the path: to
+/// 4.45 m where friction is the same in all directions, by 12 %; by 7 % in the thesis, whose wheels hold better across
+/// than along.
 #[test]
 fn equal_wheels_straighten_the_circle() {
     let mut simulation = simulation("worlds/circle_gamepad.xml");

@@ -1,5 +1,5 @@
-//! The one integration test binary. Each module here tests what a module of the library promises, through its public interface.
-//! `tests/README.md` says where a test belongs.
+//! The one integration test binary. Each module here tests what a module of the library promises, through its public
+//! interface. `tests/README.md` says where a test belongs.
 
 // A test that cannot go on is to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]

@@ -36,9 +36,11 @@ fn soil(name: &str) -> Ground {
 
 const FIRM: Ground = Ground::Firm { friction: 0.8 };
 
-/// Four soils and three slopes. The engine presses with the same stresses as the integral; it differs by what steps of 2 ms leave, by how the
-/// wheels ahead press the sides of a rut (sinkage), and by the mean of two strips in place of one wheel: 2 % of torque, 3 % of energy and sinkage, and 0.01
-/// of slip; 0.02 on clay, whose thrust grows so little with slip at 9 degrees that 0.25 % of it are as much. The law that sums up thrust and resistances leaves ruts and sinkage by slip out: within a half of the torque.
+/// Four soils and three slopes. The engine presses with the same stresses as the integral; it differs by what steps of
+/// 2 ms leave, by how the wheels ahead press the sides of a rut (sinkage), and by the mean of two strips in place of
+/// one wheel: 2 % of torque, 3 % of energy and sinkage, and 0.01 of slip; 0.02 on clay, whose thrust grows so little
+/// with slip at 9 degrees that 0.25 % of it are as much. The law that sums up thrust and resistances leaves ruts and
+/// sinkage by slip out: within a half of the torque.
 #[test]
 fn on_four_soils_and_three_slopes_closed_form_and_simulation_agree() {
     let robot = vehicle(WORKPARTNER);
@@ -80,7 +82,8 @@ fn a_brake_cart_finds_the_drawbar_pull_of_the_closed_form() {
     }
 }
 
-/// Friction 0.8 holds 0.8 of the weight, a slope costs its sine, and a vehicle tips where the vertical leaves its polygon.
+/// Friction 0.8 holds 0.8 of the weight, a slope costs its sine, and a vehicle tips where the vertical leaves its
+/// polygon.
 #[test]
 fn on_firm_ground_figures_are_those_of_statics() {
     let (robot, study) = (vehicle(WORKPARTNER), study(FIRM));
@@ -111,7 +114,8 @@ fn on_firm_ground_figures_are_those_of_statics() {
     }
     let Pair { closed, simulated } = study.largest_step(&robot).unwrap();
     let (closed, simulated) = (closed.unwrap(), simulated.unwrap());
-    // By hand for the rear wheels of two axles, the harder ones: 0.127 m. The engine's robot leans, which the closed form leaves out.
+    // By hand for the rear wheels of two axles, the harder ones: 0.127 m. The engine's robot leans, which the closed
+    // form leaves out.
     assert!((closed - 0.127).abs() < 1e-3, "{closed}");
     assert!((simulated - closed).abs() < 0.05 * 0.235, "{simulated}, closed {closed}");
 }
@@ -153,7 +157,8 @@ fn a_bogie_shares_its_load_by_its_lever_arms() {
     let loads: Vec<f64> = study.wheel_figures(&robot).iter().map(|wheel| wheel.load_n).collect();
     let [front, middle, rear] = [loads[0], loads[2], loads[4]];
     assert!((loads.iter().sum::<f64>() - 28.0 * 9.81).abs() < 1e-6, "{loads:?}");
-    // The pivot carries half of the chassis by moments about the rear axle: 10 kg x 0.4/0.8, and the bogie's own kilogram; each wheel its own.
+    // The pivot carries half of the chassis by moments about the rear axle: 10 kg x 0.4/0.8, and the bogie's own
+    // kilogram; each wheel its own.
     let pivot = 9.81 * (10.0 * 0.4 / 0.8 + 1.0);
     assert!(
         (front - 9.81 - pivot * 0.15 / 0.35).abs() < 1e-6 && (middle - 9.81 - pivot * 0.2 / 0.35).abs() < 1e-6,
@@ -185,10 +190,11 @@ fn mean_free_paths_are_those_of_the_table() {
     }
 }
 
-/// Four times 1000 fields for each of twelve cases, none of them the same: 48 figures x, in standard deviations from the formula. If the formula
-/// holds they are normal, so each of these has a chance of about 1e-4 to be missed: the sum of x over its own standard deviation below 3.9;
-/// the sum of x² between the ends of chi-square for 48, 20 and 93; no more than 9 beyond two (2.2 are expected); none beyond 4.75. A formula
-/// that is off by 2 % everywhere misses the first.
+/// Four times 1000 fields for each of twelve cases, none of them the same: 48 figures x, in standard deviations from
+/// the formula. If the formula holds they are normal, so each of these has a chance of about 1e-4 to be missed: the sum
+/// of x over its own standard deviation below 3.9; the sum of x² between the ends of chi-square for 48, 20 and 93; no
+/// more than 9 beyond two (2.2 are expected); none beyond 4.75. A formula that is off by 2 % everywhere misses the
+/// first.
 #[test]
 fn a_thousand_fields_have_the_mean_free_path_of_the_formula() {
     let (mut off, mut first) = (Vec::new(), 0);

@@ -1,8 +1,9 @@
 //! What some tests need beside Rust: a database server, Python, a C compiler, a privilege.
 //!
-//! Such a test asks [`met`] before it goes on. Where the need is not met, the test ends early and counts as skipped: a line on
-//! standard error says so at once, past libtest's capture, and `tests/summary/skipped.rs` closes `cargo test` with a table of what ran and
-//! what did not. `SIMPARTNER_REQUIRE=postgres,python` makes a skip for want of either a failure.
+//! Such a test asks [`met`] before it goes on. Where the need is not met, the test ends early and counts as skipped: a
+//! line on standard error says so at once, past libtest's capture, and `tests/summary/skipped.rs` closes `cargo test`
+//! with a table of what ran and what did not. `SIMPARTNER_REQUIRE=postgres,python` makes a skip for want of either a
+//! failure.
 
 use std::{
     fmt::Display,
@@ -84,7 +85,8 @@ impl Need {
     }
 }
 
-/// The needs behind a list of words. An unknown word is an error: a slip of the pen must not let a test pass by not running.
+/// The needs behind a list of words. An unknown word is an error: a slip of the pen must not let a test pass by not
+/// running.
 fn parse(words: &str) -> Result<Vec<Need>, String> {
     let words = words.split(',').map(str::trim).filter(|word| !word.is_empty());
     words
@@ -136,7 +138,8 @@ pub fn met<T>(need: Need, found: Result<T, impl Display>) -> Option<T> {
     found
 }
 
-/// The table of this run, from which `tests/summary/skipped.rs` prints its summary. The first need of a run begins it anew.
+/// The table of this run, from which `tests/summary/skipped.rs` prints its summary. The first need of a run begins it
+/// anew.
 fn table() -> &'static Mutex<File> {
     static TABLE: OnceLock<Mutex<File>> = OnceLock::new();
     TABLE.get_or_init(|| {

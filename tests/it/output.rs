@@ -1,5 +1,5 @@
-//! Output that nobody takes: a reader that has had enough ends the output and not the program, a full device is an error that
-//! is told, and no verb panics.
+//! Output that nobody takes: a reader that has had enough ends the output and not the program, a full device is an
+//! error that is told, and no verb panics.
 
 use std::{
     fs::File,

@@ -1,8 +1,8 @@
-//! What both engines promise. Tolerances follow from the timestep, the number format and the method; `Within` gives each engine
-//! its own.
+//! What both engines promise. Tolerances follow from the timestep, the number format and the method; `Within` gives
+//! each engine its own.
 //!
-//! Articulated dynamics has rigid contacts: what is exact in its laws is off by rounding alone. Rapier's contacts are springs of
-//! 30 Hz with ten times the critical damping, whose slow mode dies out as exp(-t / 0.106 s).
+//! Articulated dynamics has rigid contacts: what is exact in its laws is off by rounding alone. Rapier's contacts are
+//! springs of 30 Hz with ten times the critical damping, whose slow mode dies out as exp(-t / 0.106 s).
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -25,8 +25,8 @@ fn run(engine: &mut dyn Engine, seconds: f64) {
     }
 }
 
-/// A body falls from rest: h = h0 - g t²/2. The midpoint scheme of our own dynamics has no error; rapier's semi-implicit Euler
-/// falls g h t/2 farther (thesis equation 13, its engine's error of 0.0489 m after 10 s).
+/// A body falls from rest: h = h0 - g t²/2. The midpoint scheme of our own dynamics has no error; rapier's
+/// semi-implicit Euler falls g h t/2 farther (thesis equation 13, its engine's error of 0.0489 m after 10 s).
 #[test]
 fn free_fall_follows_the_discrete_law_to_rounding() {
     let mut world = scene::world();
@@ -81,8 +81,8 @@ fn a_sleeping_cube_is_still_carried() {
     run(&mut *engine, 1.0);
     let after = engine.body(BodyId::new(0));
     assert_eq!(before, after, "asleep, nothing changes to the bit");
-    // Rapier's cube falls asleep about 2 s after it was set down: exp(-2 / 0.106) = 6e-9 of the settling is left, which began with
-    // an acceleration of some g.
+    // Rapier's cube falls asleep about 2 s after it was set down: exp(-2 / 0.106) = 6e-9 of the settling is left, which
+    // began with an acceleration of some g.
     close("weight of the sleeping cube", after.force.y, 2.0 * G, Within { dynamics: 1e-12, rapier: 1e-5 });
 }
 
@@ -122,8 +122,9 @@ fn a_holding_motor_reports_the_statics_moment() {
         engine.drive(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
         run(&mut *engine, 1.0);
         let state = engine.joint(JointId::new(0));
-        // The motor pushes the bar up: about +z on the bar, which is the child unless the joint is turned round. It gives a little
-        // for each newton metre, so the bar hangs by that angle, and its weight's arm is shorter by the cosine.
+        // The motor pushes the bar up: about +z on the bar, which is the child unless the joint is turned round. It
+        // gives a little for each newton metre, so the bar hangs by that angle, and its weight's arm is shorter by the
+        // cosine.
         let level = if backwards { -5.0 * G } else { 5.0 * G };
         let [_, compliance] = motor_compliance();
         let moment = level * (level * compliance).cos();
@@ -200,8 +201,9 @@ fn damping_and_dry_friction_are_those_of_the_file() {
     close("speed of the stuck slider", stuck.rate[2], 0.0, Within { dynamics: 1e-12, rapier: 1e-8 });
 }
 
-/// Thrown about its centre of mass, the child moves by v t + g t²/2 along each axis that its joint slides along and turns by w t, as
-/// if there were no joint and no other coordinate. A second joint of the same axes closes a loop and reads the same.
+/// Thrown about its centre of mass, the child moves by v t + g t²/2 along each axis that its joint slides along and
+/// turns by w t, as if there were no joint and no other coordinate. A second joint of the same axes closes a loop and
+/// reads the same.
 #[test]
 fn joints_that_slide_and_turn_leave_the_free_motion_in_their_coordinates() {
     let (t, velocity, spin) = (2.0, DVec3::new(0.7, -0.3, 2.0), DVec3::Z * 3.0);
@@ -258,8 +260,8 @@ fn joints_that_slide_and_turn_leave_the_free_motion_in_their_coordinates() {
     }
 }
 
-/// Three free axes on one joint: each turns by itself, and the coordinates compose to the child's orientation, first axis
-/// first, whichever way the tree is walked.
+/// Three free axes on one joint: each turns by itself, and the coordinates compose to the child's orientation, first
+/// axis first, whichever way the tree is walked.
 #[test]
 fn a_constrained_joint_turns_about_its_axes_in_order() {
     for backwards in [false, true] {
@@ -310,14 +312,15 @@ fn a_closed_loop_stays_closed() {
     close("opening of the loop", (end - fixed).length(), 0.0, Within::both(1e-12));
     // A parallelogram: all four angles have the same size.
     let angles: Vec<f64> = (0..4).map(|pin| engine.joint(JointId::new(pin)).position[2]).collect();
-    // Both cranks (0.25 kg m² and that of a cube of 0.1 m) and the coupler get up to 0.5 rad/s at the motor's limit of 100 N m,
-    // which costs half of that time; then the rate is off by a little for each newton metre of the weights' moment,
-    // 2 g sin(angle), and helps.
+    // Both cranks (0.25 kg m² and that of a cube of 0.1 m) and the coupler get up to 0.5 rad/s at the motor's limit of
+    // 100 N m, which costs half of that time; then the rate is off by a little for each newton metre of the weights'
+    // moment, 2 g sin(angle), and helps.
     let (rate, inertia) = (0.5f64, 2.0 * (0.25 + 0.01 / 6.0) + 1.0);
     let acceleration = 100.0 / inertia;
     let [compliance, _] = motor_compliance();
     let expected = rate - rate * rate / (2.0 * acceleration) + compliance * 2.0 * G * (1.0 - rate.cos()) / rate;
-    // The effort has a corner within a step, worth half a step's acceleration there; Rapier's steps go on with the new rate.
+    // The effort has a corner within a step, worth half a step's acceleration there; Rapier's steps go on with the new
+    // rate.
     let within = Within { dynamics: acceleration * H * H / 2.0, rapier: rate * H / 2.0 };
     close("angle of the driven pin", angles[0], expected, within);
     for (angle, sign) in angles.iter().zip([1.0, -1.0, 1.0, -1.0]) {
@@ -350,8 +353,8 @@ fn velocities_are_those_of_the_poses() {
             ("velocity", before.linear_velocity, after.linear_velocity, moved),
             ("angular velocity", before.angular_velocity, after.angular_velocity, spin),
         ] {
-            // The midpoint scheme moves by the mean of the old velocity and the new one, as far as neither turns within the step;
-            // rapier's semi-implicit Euler by something between the two.
+            // The midpoint scheme moves by the mean of the old velocity and the new one, as far as neither turns within
+            // the step; rapier's semi-implicit Euler by something between the two.
             let change = (new - old).length();
             let middle = match scene::settings().engine {
                 EngineKind::Dynamics => (old + new) / 2.0,
@@ -440,7 +443,8 @@ fn a_restored_snapshot_goes_on_bit_for_bit() {
     }
 }
 
-/// A drive that no number can hold is bounded or caught: the state that is read stays finite, and what is told names the body.
+/// A drive that no number can hold is bounded or caught: the state that is read stays finite, and what is told names
+/// the body.
 #[test]
 fn what_no_number_can_hold_is_never_read() {
     let mut world = scene::world();

@@ -1,4 +1,5 @@
-//! Bodies that are put elsewhere while they run: by whom, from which step on, what sensors make of it, and that the log can do it again.
+//! Bodies that are put elsewhere while they run: by whom, from which step on, what sensors make of it, and that the log
+//! can do it again.
 
 use std::{net::SocketAddr, sync::Arc};
 

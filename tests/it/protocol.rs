@@ -359,7 +359,8 @@ fn a_combined_line_commands_some_actuators_or_all_or_none() {
 #[test]
 fn a_member_of_the_lockstep_is_told_every_step_and_the_one_after_a_reset() {
     fn check(mut talk: Talk<impl Session>, values: &str) {
-        // The first ACK joins, wherever the clock stands, and is told where that is; the others are answered by the steps.
+        // The first ACK joins, wherever the clock stands, and is told where that is; the others are answered by the
+        // steps.
         assert_eq!(talk.says(b"ACK 3\n"), format!("S 1000 1 {values}\n"));
         assert_eq!(talk.says(b"ACK 1000\n"), "");
         assert_eq!(talk.seen, [Some(StepIndex(3)), Some(StepIndex(1000))]);
@@ -412,8 +413,8 @@ const WILD: [&[u8]; 18] = [
     b"\xff\xfe<\x00>\n",
 ];
 
-/// A million messages, some of them nearly right, most of them not: no panic, and each is answered, closes the connection or
-/// is a command that the device can take.
+/// A million messages, some of them nearly right, most of them not: no panic, and each is answered, closes the
+/// connection or is a command that the device can take.
 #[test]
 fn a_million_wild_messages_are_all_answered() {
     let mut random = Random(0x2008_0811);

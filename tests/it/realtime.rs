@@ -170,8 +170,8 @@ fn a_failed_log_ends_the_run() {
 /// As many records as go round between the physics and the log.
 const RECORDS: u64 = 1024;
 
-/// A log that takes nothing for a while, in each mode and at the change from one to the other: the clock waits, answers, gives up
-/// the time as a slip that says why, and no step is lost.
+/// A log that takes nothing for a while, in each mode and at the change from one to the other: the clock waits,
+/// answers, gives up the time as a slip that says why, and no step is lost.
 #[test]
 fn a_log_that_takes_nothing_costs_time_and_neither_a_step_nor_the_run() {
     for mode in [Mode::RealTime, Mode::Fast] {

@@ -1,5 +1,5 @@
-//! Runs made again from their logs alone: the same chain where nothing was touched, the place named where something was, and
-//! forks that go on from any step.
+//! Runs made again from their logs alone: the same chain where nothing was touched, the place named where something
+//! was, and forks that go on from any step.
 
 use std::{
     collections::hash_map::RandomState,

@@ -1,4 +1,5 @@
-//! The rover as shipped: what statics and the geometry of a rocker-bogie say of it, and its drive over hills, sand and rocks.
+//! The rover as shipped: what statics and the geometry of a rocker-bogie say of it, and its drive over hills, sand and
+//! rocks.
 
 use std::{path::Path, sync::Arc};
 
@@ -88,8 +89,8 @@ fn jacksboro() -> World {
     xml::read_world(Path::new("worlds/jacksboro.xml")).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// All wheels carry the same but for what the links' own weight adds to one and not to another: 34 kg of 185 that hang half a wheelbase
-/// from the middle at most, on three wheels of a side.
+/// All wheels carry the same but for what the links' own weight adds to one and not to another: 34 kg of 185 that hang
+/// half a wheelbase from the middle at most, on three wheels of a side.
 #[test]
 fn its_six_wheels_share_its_weight() {
     let mut drive = Drive::on("<surface/>", "");
@@ -128,8 +129,8 @@ fn its_differential_keeps_all_wheels_on_the_ground() {
     }
 }
 
-/// A rock of 25 cm in the way of the wheels of one side, nearly as high as these, with faces of 68 degrees: the ten inches that its
-/// builders said of it.
+/// A rock of 25 cm in the way of the wheels of one side, nearly as high as these, with faces of 68 degrees: the ten
+/// inches that its builders said of it.
 #[test]
 fn it_climbs_a_rock_of_a_wheels_diameter() {
     let corners = [-1.0, 1.0]
@@ -152,8 +153,8 @@ fn it_climbs_a_rock_of_a_wheels_diameter() {
     assert!(behind.x > 1.5 && behind.y < 1.01 * WHEEL_RADIUS, "{behind}");
 }
 
-/// Braked on 15 degrees of sand it sinks until its wheels have settled, and then stays where it is, whichever way it points: less than
-/// a hundredth of a millimetre in five seconds.
+/// Braked on 15 degrees of sand it sinks until its wheels have settled, and then stays where it is, whichever way it
+/// points: less than a hundredth of a millimetre in five seconds.
 #[test]
 fn it_stands_on_a_slope_of_sand() {
     let (sine, cosine) = 15f64.to_radians().sin_cos();
@@ -176,8 +177,8 @@ fn it_stands_on_a_slope_of_sand() {
     }
 }
 
-/// Its drive over the hills at Jacksboro, of which the tests make the first 3 m unless they may take long: no guard has anything to
-/// tell, and it gets as far as its wheels roll, but for their slip.
+/// Its drive over the hills at Jacksboro, of which the tests make the first 3 m unless they may take long: no guard has
+/// anything to tell, and it gets as far as its wheels roll, but for their slip.
 #[test]
 fn it_drives_over_hills_of_sand_and_rocks() {
     let mut drive = Drive::of(jacksboro());

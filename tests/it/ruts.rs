@@ -66,9 +66,10 @@ fn a_rut_is_where_a_roller_went_and_as_deep_as_it_sank() {
     // What the sand rises again behind it.
     assert!((0.9..=1.001).contains(&((0.5 - low) / sunk)), "{} of {sunk}", 0.5 - low);
     let [along, across] = [0, 1].map(|axis| 0.01 * ([dem.points_x, dem.points_z][axis] as f64 - 5.0));
-    // 36 N pull it out of the pit that it presses as it is let down, at 0.14 m/s. What it rolls away from there has let go after p/k_e, 0.04 mm, and pushes it
-    // no more. Then soil resists by 0.27 of its load in the closed form, at slips of -0.1 to -0.06: (36 - 0.27 * 118) / (1.5 * 12) = 0.23 m/s² for 0.9 s,
-    // 0.14 * 0.9 + 0.23 * 0.9² / 2 = 0.22 m.
+    // 36 N pull it out of the pit that it presses as it is let down, at 0.14 m/s. What it rolls away from there has let
+    // go after p/k_e, 0.04 mm, and pushes it no more. Then soil resists by 0.27 of its load in the closed form, at
+    // slips of -0.1 to -0.06: (36 - 0.27 * 118) / (1.5 * 12) = 0.23 m/s² for 0.9 s, 0.14 * 0.9 + 0.23 * 0.9² / 2 = 0.22
+    // m.
     assert!(way > 0.2 && (along - way).abs() < RADIUS, "{along} of {way}");
     assert!((across - WIDTH).abs() < 0.021, "{across}");
     let [x, z] = middle(&told);
@@ -79,7 +80,8 @@ fn a_rut_is_where_a_roller_went_and_as_deep_as_it_sank() {
     assert!(coarse.points_x as f64 * 0.05 < dem.points_x as f64 * 0.01 && coarse.range().unwrap().0 >= low - 1e-6);
 }
 
-/// The same slope as a plane, as terrain and as triangles above others, far from the origin, where a small change of the normal would move a place along the ground by much.
+/// The same slope as a plane, as terrain and as triangles above others, far from the origin, where a small change of
+/// the normal would move a place along the ground by much.
 #[test]
 fn ruts_on_terrain_and_triangles_are_those_of_the_same_plane() {
     let written = [

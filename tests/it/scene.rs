@@ -43,8 +43,8 @@ impl Within {
     }
 }
 
-/// What a motor below its limit is off its target by for each newton metre: a velocity motor in rad/s, one that holds a position in
-/// rad.
+/// What a motor below its limit is off its target by for each newton metre: a velocity motor in rad/s, one that holds a
+/// position in rad.
 pub fn motor_compliance() -> [f64; 2] {
     match settings().engine {
         EngineKind::Dynamics => [1e-8, 1e-5],
@@ -52,7 +52,8 @@ pub fn motor_compliance() -> [f64; 2] {
     }
 }
 
-/// Holds a figure against the expected one, and prints how far off it is (`cargo test --test it physics:: -- --nocapture`).
+/// Holds a figure against the expected one, and prints how far off it is (`cargo test --test it physics:: --
+/// --nocapture`).
 #[track_caller]
 pub fn close(what: &str, found: f64, expected: f64, within: Within) {
     let (off, tolerance) = ((found - expected).abs(), within.tolerance());

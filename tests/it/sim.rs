@@ -133,10 +133,10 @@ fn an_angle_controller_reaches_its_target_and_six_numbers_keep_the_efforts() {
 
 /// A motor too weak for a while winds up no integral.
 ///
-/// Where the motor follows the controller, the error obeys e'' + P e' + I e = 0, which begins with the error e1 and without an
-/// integral: e(t) = e1 (a exp(-a t) - b exp(-b t)) / (a - b), with a and b the roots of s² - P s + I. It passes through zero and is
-/// lowest at t = 2 ln(a / b) / (a - b). For P = 10 and I = 20 that is an overshoot of 0.116 e1. An integral that had grown over
-/// three seconds at an error near a radian would throw the arm many times as far.
+/// Where the motor follows the controller, the error obeys e'' + P e' + I e = 0, which begins with the error e1 and
+/// without an integral: e(t) = e1 (a exp(-a t) - b exp(-b t)) / (a - b), with a and b the roots of s² - P s + I. It
+/// passes through zero and is lowest at t = 2 ln(a / b) / (a - b). For P = 10 and I = 20 that is an overshoot of 0.116
+/// e1. An integral that had grown over three seconds at an error near a radian would throw the arm many times as far.
 #[test]
 fn a_saturated_angle_controller_does_not_wind_up() {
     let mut simulation = simulation();
@@ -159,7 +159,8 @@ fn a_saturated_angle_controller_does_not_wind_up() {
     let (a, b) = (p / 2.0 + root, p / 2.0 - root);
     let lowest = 2.0 * (a / b).ln() / (a - b);
     let overshoot = (b * (-b * lowest).exp() - a * (-a * lowest).exp()) / (a - b) * first_error.unwrap();
-    // The controller measures before the step at whose end the rate is reached: two steps late at most, each worth h P = 1 %.
+    // The controller measures before the step at whose end the rate is reached: two steps late at most, each worth h P
+    // = 1 %.
     close("highest angle", highest, 0.5 + overshoot, Within::both(2.0 * 1e-3 * p * overshoot));
 }
 
@@ -203,8 +204,8 @@ fn equal_commands_give_equal_bits_and_a_reset_is_a_fresh_start() {
     assert_eq!(drive(&mut first), expected);
 }
 
-/// The robot with everything that a device can carry from step to step: integrals, a watchdog, commands and readings under
-/// way, noise that drifts, losses, faults that draw lots.
+/// The robot with everything that a device can carry from step to step: integrals, a watchdog, commands and readings
+/// under way, noise that drifts, losses, faults that draw lots.
 fn burdened(seed: u64) -> Simulation {
     let mut world = robot();
     let trunk = simpartner_model::BodyId::new(0);

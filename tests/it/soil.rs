@@ -1,4 +1,5 @@
-//! Wheels on soil: against an independent implementation, `soil/scm.py`, which knows nothing of this project; and what their sensor's port says.
+//! Wheels on soil: against an independent implementation, `soil/scm.py`, which knows nothing of this project; and what
+//! their sensor's port says.
 
 use std::{
     io::Write,
@@ -68,7 +69,8 @@ fn cases() -> impl Iterator<Item = (&'static str, f64)> {
     SOILS.into_iter().flat_map(|name| SLIPS.map(|slip| (name, slip)))
 }
 
-/// With the same assumptions: the largest stress below the axle, soil that does not rise again behind it, and the slide of the rim.
+/// With the same assumptions: the largest stress below the axle, soil that does not rise again behind it, and the slide
+/// of the rim.
 #[test]
 fn a_wheel_sinks_and_pulls_as_an_independent_program_has_it() {
     let Some(found) = scm("rim", 1e3) else { return };
@@ -80,9 +82,10 @@ fn a_wheel_sinks_and_pulls_as_an_independent_program_has_it() {
     }
 }
 
-/// SCM as published is another model, by three assumptions: stress is largest below the axle and not at Wong and Reece's peak in front of it,
-/// so the wheel sinks in less; soil rises behind it and carries there; and shear grows with the slide that a place of the ground
-/// has seen, which is 1 / (1 - s) times that of the rim, so it pulls more, and more so the more it slips.
+/// SCM as published is another model, by three assumptions: stress is largest below the axle and not at Wong and
+/// Reece's peak in front of it, so the wheel sinks in less; soil rises behind it and carries there; and shear grows
+/// with the slide that a place of the ground has seen, which is 1 / (1 - s) times that of the rim, so it pulls more,
+/// and more so the more it slips.
 #[test]
 fn the_soil_contact_model_sinks_less_and_pulls_more_than_wong_and_reece() {
     let Some(found) = scm("node", 1.0) else { return };
@@ -94,7 +97,8 @@ fn the_soil_contact_model_sinks_less_and_pulls_more_than_wong_and_reece() {
     }
 }
 
-/// The port of a SoilSensor says what the log gets, in the same step: a wheel that stands has its weight, and nothing moves.
+/// The port of a SoilSensor says what the log gets, in the same step: a wheel that stands has its weight, and nothing
+/// moves.
 #[test]
 fn the_port_of_a_soil_sensor_reads_what_is_logged() {
     let text = "<world name='sand'><surface soil='drySand'/><gravity y='-9.81'/><robot name='R'>\

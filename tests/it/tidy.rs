@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Layers of the server package's own modules: a module may use only modules of lower layers, and none of its own layer. Its libraries lie
-/// below all of them; their manifests say which library may use which.
+/// Layers of the server package's own modules: a module may use only modules of lower layers, and none of its own
+/// layer. Its libraries lie below all of them; their manifests say which library may use which.
 const LAYERS: &[(&str, u8)] = &[("config", 1), ("run", 2), ("replay", 3), ("cli", 4)];
 
 /// The libraries that the server package names as its modules.
@@ -145,6 +145,8 @@ const FENCES: &[(&str, &[&str], &str)] = &[
 
 const MAX_FILE_LINES: usize = 500;
 const MAX_FUNCTION_LINES: usize = 60;
+/// As wide as code; the formatter leaves comments alone.
+const MAX_COMMENT_COLUMNS: usize = 120;
 
 struct Source {
     path: String,
@@ -231,6 +233,21 @@ fn names_after<'a>(text: &'a str, prefix: &str) -> Vec<&'a str> {
         }
     }
     used
+}
+
+#[test]
+fn comment_lines_are_at_most_120_columns_wide() {
+    let mut broken = Vec::new();
+    for source in sources() {
+        for (place, line) in source.text.lines().enumerate() {
+            let text = line.trim_start();
+            let is_table_row = text.trim_start_matches(['/', '!', ' ']).starts_with('|');
+            if text.starts_with("//") && !is_table_row && line.chars().count() > MAX_COMMENT_COLUMNS {
+                broken.push(format!("{}:{}: {} columns", source.path, place + 1, line.chars().count()));
+            }
+        }
+    }
+    check(broken);
 }
 
 #[test]

@@ -91,7 +91,10 @@ impl Rig {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let server = runtime.block_on(async {
             let server = Server::bind(settings, handle.clone()).await.unwrap();
-            server.with_viewer(Viewer { port: 0, world, archive, documentation: Some(simpartner_book::file) }).await.unwrap()
+            server
+                .with_viewer(Viewer { port: 0, world, archive, documentation: Some(simpartner_book::file) })
+                .await
+                .unwrap()
         });
         let (page, devices) = (server.viewer_address().unwrap(), server.devices().map(|(_, at)| at).collect());
         let (stop, stopped) = oneshot::channel();

@@ -62,8 +62,9 @@ impl Observer {
     }
 }
 
-/// It is placed with its wheels touching the ground and unloaded, so it settles into the soft contacts first, and then stands
-/// for five seconds, its motors holding the initial pose: the wheels carry its weight in every single step, and nothing creeps.
+/// It is placed with its wheels touching the ground and unloaded, so it settles into the soft contacts first, and then
+/// stands for five seconds, its motors holding the initial pose: the wheels carry its weight in every single step, and
+/// nothing creeps.
 #[test]
 fn it_stands_on_its_weight_in_every_step() {
     let mut simulation = simulation("worlds/flat.xml");
@@ -99,16 +100,16 @@ fn it_drives_straight_at_the_rim_speed_of_its_wheels() {
     let end = observer.middle(&simulation);
     let ratio = (end.0 - start.0) / 5.0 / WHEEL_RADIUS;
     println!("straight: speed over 0.235 m/s {ratio:.5}, sideways {:.1e} m", end.1);
-    // A velocity motor is off by 1e-4 rad/s for each newton metre, and rolling free it needs none. Rapier lets what is held by
-    // friction creep, by half a per mille here.
+    // A velocity motor is off by 1e-4 rad/s for each newton metre, and rolling free it needs none. Rapier lets what is
+    // held by friction creep, by half a per mille here.
     assert!((ratio - 1.0).abs() < Within { dynamics: 1e-5, rapier: 1e-3 }.tolerance(), "{ratio}");
     assert!(end.1.abs() < Within { dynamics: 1e-6, rapier: 1e-4 }.tolerance(), "{}", end.1);
 }
 
-/// Turner at 0.2 rad and wheels as equation 18. Equation 16 gives the radius on which the middles of the axles run, 0.6 cot(0.1)
-/// = 5.980 m. What is measured, here as in the thesis, is the mean of the four wheels: the middle between the two axles'
-/// middles, nearer to the centre by the factor cos(0.1), at 5.950 m. So the 0.5 % that the thesis's simulator (5.9516 m) was
-/// off equation 16 are geometry; what is left of them is friction's part.
+/// Turner at 0.2 rad and wheels as equation 18. Equation 16 gives the radius on which the middles of the axles run, 0.6
+/// cot(0.1) = 5.980 m. What is measured, here as in the thesis, is the mean of the four wheels: the middle between the
+/// two axles' middles, nearer to the centre by the factor cos(0.1), at 5.950 m. So the 0.5 % that the thesis's
+/// simulator (5.9516 m) was off equation 16 are geometry; what is left of them is friction's part.
 #[test]
 fn it_drives_the_circle_of_the_thesis() {
     let mut simulation = simulation("worlds/flat.xml");
@@ -154,9 +155,10 @@ pub fn fit_circle(points: &[(f64, f64)]) -> ((f64, f64), f64) {
     ((a, b), (solution[2] + a * a + b * b).sqrt())
 }
 
-/// It crosses the shipped terrain and finds its way into the maze without anything going wrong. Its wheels turn at 1 rad/s; until
-/// the robot is up to their rim speed v they slip, and it is pushed with mu g, so it falls behind by v² / (2 mu g). On terrain the
-/// way over ground is that along the slope, which is no steeper than the steepest cell in reach.
+/// It crosses the shipped terrain and finds its way into the maze without anything going wrong. Its wheels turn at 1
+/// rad/s; until the robot is up to their rim speed v they slip, and it is pushed with mu g, so it falls behind by v² /
+/// (2 mu g). On terrain the way over ground is that along the slope, which is no steeper than the steepest cell in
+/// reach.
 #[test]
 fn it_drives_in_every_shipped_world() {
     for world in ["worlds/heightfield.xml", "worlds/maze.xml"] {

@@ -383,8 +383,8 @@ proptest! {
     }
 }
 
-/// A mirrored, turned and moved copy stands where geometry puts it: mirrored along z, then turned by a quarter about y (x to -z),
-/// then moved by 10 m.
+/// A mirrored, turned and moved copy stands where geometry puts it: mirrored along z, then turned by a quarter about y
+/// (x to -z), then moved by 10 m.
 #[test]
 fn an_assembly_is_placed_mirrored_turned_and_renamed() {
     let text = r#"<robot name="R">
@@ -449,7 +449,8 @@ fn what_a_leg_costs() {
     assert_eq!(world.sources.len(), 2, "the robot and what it includes");
 }
 
-/// A joint to the world needs no body: it hangs on a fixed one where the file's frame stands. A body of that name is meant before it.
+/// A joint to the world needs no body: it hangs on a fixed one where the file's frame stands. A body of that name is
+/// meant before it.
 #[test]
 fn a_joint_may_have_the_world_for_its_parent() {
     let robot = |parent: &str, more: &str| {

@@ -38,11 +38,12 @@ pub struct Driven {
     pub recordings: Vec<PathBuf>,
 }
 
-/// Drives until the backend says [`Event::End`] or `stop` is set, and stops the robot. `tell` gets what the user should know.
+/// Drives until the backend says [`Event::End`] or `stop` is set, and stops the robot. `tell` gets what the user should
+/// know.
 ///
 /// # Errors
-/// When there is no server at the start, or one comes that the mapping does not fit; when the pad's backend fails; when the robot
-/// could not be stopped; or when the recording ended early.
+/// When there is no server at the start, or one comes that the mapping does not fit; when the pad's backend fails; when
+/// the robot could not be stopped; or when the recording ended early.
 pub fn drive(
     server: &Server,
     mapping: Mapping,
@@ -132,7 +133,8 @@ impl Driver<'_> {
         self.pilot.handle(event);
     }
 
-    /// Sends what the pilot wants, or tries to get the server back. Says whether everything has been sent and has acted.
+    /// Sends what the pilot wants, or tries to get the server back. Says whether everything has been sent and has
+    /// acted.
     fn keep_linked(&mut self, now: Duration) -> Result<bool> {
         let broken = match self.link.as_mut() {
             Some(link) => {

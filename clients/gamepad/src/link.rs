@@ -1,8 +1,9 @@
 //! The server: its devices that the mapping names, and commands that act at known steps.
 //!
-//! Every command is sent for a step a little ahead of the present one. When all have been answered, the control port's `SYNC`
-//! says how far the physics had come by then: before that step, and they are certain to act in it; after it, and each device
-//! is asked whether its command did. So it is known of every command in which step it acted, or that it did not.
+//! Every command is sent for a step a little ahead of the present one. When all have been answered, the control port's
+//! `SYNC` says how far the physics had come by then: before that step, and they are certain to act in it; after it, and
+//! each device is asked whether its command did. So it is known of every command in which step it acted, or that it did
+//! not.
 
 use std::{
     net::SocketAddr,
@@ -108,7 +109,8 @@ struct Remembered {
 }
 
 impl Link {
-    /// Connects to a server and to those devices of the mapping that it has. Those that it has not are the second value.
+    /// Connects to a server and to those devices of the mapping that it has. Those that it has not are the second
+    /// value.
     ///
     /// # Errors
     /// When there is no server, or none that the mapping fits.
@@ -176,8 +178,8 @@ impl Link {
         self.step >= self.sent_for || self.clock == Clock::Paused
     }
 
-    /// Sends commands, each to another device, and finds out what becomes of them. Without any it only makes sure that the
-    /// server is there and its world the same.
+    /// Sends commands, each to another device, and finds out what becomes of them. Without any it only makes sure that
+    /// the server is there and its world the same.
     ///
     /// # Errors
     /// When it is not.
@@ -260,8 +262,8 @@ impl Link {
         Memory { step, epoch, sent_for, devices }
     }
 
-    /// If the world is the one that a lost link knew: the commands under way then that acted, and whether that is known of all.
-    /// `None` if it is another one.
+    /// If the world is the one that a lost link knew: the commands under way then that acted, and whether that is known
+    /// of all. `None` if it is another one.
     pub fn recognise(&mut self, memory: &Memory) -> Option<(Vec<Acted>, bool)> {
         if self.epoch != memory.epoch || self.step < memory.step || self.devices.len() != memory.devices.len() {
             return None;

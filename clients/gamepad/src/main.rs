@@ -24,8 +24,8 @@ use simpartner_terminal::{ServerArguments, output};
 
 /// Drives a robot of a running SimPartner server by gamepad.
 ///
-/// Without a mapping it drives WorkPartner: the left stick drives and steers, the cross raises the legs and turns the torso,
-/// buttons move the manipulators, triggers the claws. Ctrl-C stops the robot and ends it.
+/// Without a mapping it drives WorkPartner: the left stick drives and steers, the cross raises the legs and turns the
+/// torso, buttons move the manipulators, triggers the claws. Ctrl-C stops the robot and ends it.
 #[derive(Debug, Parser)]
 #[command(version, after_help = "Exit codes: 0 driven, 1 not driven or not to the end, 2 wrong arguments")]
 struct Arguments {

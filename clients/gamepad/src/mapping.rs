@@ -1,7 +1,7 @@
 //! A mapping file: which stick or button moves which field of which devices, and how.
 //!
-//! It says nothing of the server; whether its devices are there is found out in [`crate::link`]. The page "Gamepad" of the book
-//! describes the format.
+//! It says nothing of the server; whether its devices are there is found out in [`crate::link`]. The page "Gamepad" of
+//! the book describes the format.
 
 use std::collections::BTreeMap;
 

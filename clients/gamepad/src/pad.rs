@@ -60,7 +60,8 @@ pub enum Event {
 
 /// Where events come from.
 pub trait Backend {
-    /// Puts the events since the last call behind those in `events`, and waits for none. `now` is the time since the start.
+    /// Puts the events since the last call behind those in `events`, and waits for none. `now` is the time since the
+    /// start.
     ///
     /// # Errors
     /// When no event will ever come again.

@@ -1,6 +1,8 @@
-//! From what happens on the pad to what the devices are to be sent. Sans-IO: time and the server's devices are arguments.
+//! From what happens on the pad to what the devices are to be sent. Sans-IO: time and the server's devices are
+//! arguments.
 //!
-//! A device is left alone until somebody touches one of its inputs, so that a client that joins a driven robot moves nothing.
+//! A device is left alone until somebody touches one of its inputs, so that a client that joins a driven robot moves
+//! nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -87,8 +89,8 @@ impl Pilot {
         &self.mapping
     }
 
-    /// Takes the devices of a server, in whose order the frames will be. After a loss, what was held then does not count until
-    /// it is let go and taken again.
+    /// Takes the devices of a server, in whose order the frames will be. After a loss, what was held then does not
+    /// count until it is let go and taken again.
     ///
     /// # Errors
     /// When a device does not have the fields that the mapping moves.
@@ -240,8 +242,8 @@ impl Pilot {
         }
     }
 
-    /// True if a binding is active with the present buttons: one that wants a button held hides those of the same input that
-    /// want none.
+    /// True if a binding is active with the present buttons: one that wants a button held hides those of the same input
+    /// that want none.
     fn is_active(&self, binding: &Binding) -> bool {
         let is_held = |button| self.buttons.contains(&button);
         match binding.with {

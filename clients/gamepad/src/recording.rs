@@ -1,8 +1,8 @@
-//! What was driven, as a sequence file (`simpartner schema reference`): pauses in simulated time put every command into the step in
-//! which it acted.
+//! What was driven, as a sequence file (`simpartner schema reference`): pauses in simulated time put every command into
+//! the step in which it acted.
 //!
-//! The sequence counts from step 0 of the world, so it replays to the same bits in a fresh one, as long as nobody else has
-//! commanded the robot. The file is whole after every command: a client that is killed leaves what it had driven.
+//! The sequence counts from step 0 of the world, so it replays to the same bits in a fresh one, as long as nobody else
+//! has commanded the robot. The file is whole after every command: a client that is killed leaves what it had driven.
 
 use std::{
     fs::{File, OpenOptions},

@@ -30,8 +30,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// Reads a script. `name` stands in messages. There is a pad from the start, unless a line finds one, and after the last line
-    /// it ends.
+    /// Reads a script. `name` stands in messages. There is a pad from the start, unless a line finds one, and after the
+    /// last line it ends.
     ///
     /// # Errors
     /// When a line is none of a script, or earlier than the one before; the text says which.

@@ -402,7 +402,8 @@ mod tests {
         let mut actuators = actuators(Some(Drive { wheels, wheel_radius: 0.5, track_width: 2.0, timeout: 0.5 }));
         let twist =
             |x, z| Twist { linear: Vector3 { x, ..Vector3::default() }, angular: Vector3 { z, ..Vector3::default() } };
-        // 1 m/s and 0.5 rad/s to the left: 0.5 m/s at the left wheel and 1.5 at the right, which is mounted the other way.
+        // 1 m/s and 0.5 rad/s to the left: 0.5 m/s at the left wheel and 1.5 at the right, which is mounted the other
+        // way.
         let parts = actuators.drive(&twist(1.0, 0.5), 3.0).unwrap();
         assert_eq!(parts, "Wheel=10,10,10,0,0,1;Wheel=10,10,10,0,0,-3");
         assert!(actuators.commands_at(3.4).is_empty());

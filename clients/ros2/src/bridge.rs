@@ -1,6 +1,6 @@
 //! The bridge: readings of the server out as messages, messages in as commands, from connection to connection.
 //!
-//! When the server goes away, the bridge connects again. Commands that arrive meanwhile are dropped: a stale command is worse than none.
+//! When the server goes away, the bridge connects again. It drops commands that arrive meanwhile: they are stale.
 
 use std::{
     cell::Cell,
@@ -39,7 +39,7 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Capacity of the queues of lines and of commands. While one is full, its source is not read; the server buffers its lines for a while.
+/// Capacity of the queues of lines and of commands. The source of a full queue is not read.
 const QUEUE_CAPACITY: usize = 256;
 
 /// Warnings a second, at most. Further ones are counted.
@@ -141,7 +141,7 @@ pub async fn run(
     }
 }
 
-/// Describes who can reach the bridge whatever its `networks`: RustDDS 0.15.1 binds its sockets to all addresses and has no option for it.
+/// Says who can reach the bridge whatever its `networks`: RustDDS 0.15.1 binds its sockets to all addresses.
 fn describe_exposure(config: &Config) -> String {
     let networks: Vec<String> = config.networks.iter().map(ToString::to_string).collect();
     format!(
@@ -443,7 +443,7 @@ fn ensure_ok(answer: &str) -> Result<()> {
     Ok(())
 }
 
-/// Connects to the robots' ports and forwards their lines: each reading at its interval, or for a lockstep member every step.
+/// Connects to the robots' ports and forwards their lines: each reading at its interval, of a lockstep member always.
 async fn connect_robots(
     server: &Server,
     ports: &[(String, u16)],

@@ -1,7 +1,8 @@
 //! `/robot_description`: a URDF of what the server tells about a robot, for viewers and kinematics.
 //!
-//! Links are the frames of `/tf`, with masses, inertias, what is seen and what collides. A hinge or slider is a joint with its stops, losses
-//! and bounds; one with several coordinates is a `floating` joint, which `/tf` places. What closes a loop is left out.
+//! Links are the frames of `/tf`, with masses, inertias, what is seen and what collides. A hinge or slider is a joint
+//! with its stops, losses and bounds; one with several coordinates is a `floating` joint, which `/tf` places. What
+//! closes a loop is left out.
 
 use std::fmt::Write;
 

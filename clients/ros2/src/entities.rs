@@ -1,4 +1,5 @@
-//! Robots that come, and robots and objects that go, by `simulation_interfaces`. A service answers when the topics of the world after it are there.
+//! Robots that come, and robots and objects that go, by `simulation_interfaces`. A service answers when the topics of
+//! the world after it are there.
 
 use std::time::Duration;
 

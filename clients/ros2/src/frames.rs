@@ -1,4 +1,5 @@
-//! Frames: ours have y up, those of ROS have z up (REP 103 and 105). All that crosses over is turned here and nowhere else.
+//! Frames: ours have y up, those of ROS have z up (REP 103 and 105). All that crosses over is turned here and nowhere
+//! else.
 //!
 //! | axes | x forward | y left | z up | of |
 //! |---|---|---|---|---|

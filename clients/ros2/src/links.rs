@@ -12,8 +12,8 @@ use crate::{
 /// The frame of the world, after REP 105.
 pub const MAP: &str = "map";
 
-/// A body as a link. Its frame stands in the origin of the joint by which it hangs on another, as URDF has it, or else in that of the
-/// body; its axes are those of the body, turned.
+/// A body as a link. Its frame stands in the origin of the joint by which it hangs on another, as URDF has it, or else
+/// in that of the body; its axes are those of the body, turned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// The name of its frame.
@@ -140,7 +140,8 @@ pub fn transforms(links: &[Link], truth: &Truth, stamp: &Time) -> TFMessage {
     TFMessage { transforms: transforms.collect() }
 }
 
-/// `/tf_static`: links that stay where they are, and sensors on their links. `mounts` are sensors, their frames and axes.
+/// `/tf_static`: links that stay where they are, and sensors on their links. `mounts` are sensors, their frames and
+/// axes.
 pub fn static_transforms<'a>(
     scene: &Scene,
     links: &[Link],
@@ -234,7 +235,8 @@ mod tests {
 
     #[test]
     fn odometry_tells_the_velocity_of_the_origin_in_the_links_axes() {
-        // It turns about the vertical at 2 rad/s, its centre of mass 1 m before its origin, heading to our -z: to the left.
+        // It turns about the vertical at 2 rad/s, its centre of mass 1 m before its origin, heading to our -z: to the
+        // left.
         let heading = DQuat::from_rotation_y(std::f64::consts::FRAC_PI_2);
         let centre = heading * DVec3::X;
         let spin = DVec3::new(0.0, 2.0, 0.0);

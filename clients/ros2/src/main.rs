@@ -14,8 +14,9 @@ use simpartner_terminal::{ServerArguments, output};
 
 /// Bridges the robots of a running SimPartner server to ROS 2. ROS need not be installed.
 ///
-/// Publishes /clock, /tf, /tf_static, and of each robot its description, joint states and sensors; takes commands for joints and
-/// wheels; offers the services of simulation_interfaces. Frames have z up. It speaks on loopback alone unless a file says otherwise.
+/// Publishes /clock, /tf, /tf_static, and of each robot its description, joint states and sensors; takes commands for
+/// joints and wheels; offers the services of simulation_interfaces. Frames have z up. It speaks on loopback alone
+/// unless a file says otherwise.
 #[derive(Debug, Parser)]
 #[command(
     version,

@@ -23,8 +23,8 @@ pub struct Node {
     pub ros: Ros,
     /// The simulator behind its services.
     pub simulator: Rc<Simulator>,
-    /// The settings, with what stands before the topics and frames of the robots that there were: those of a robot that stays do not change when
-    /// another one comes.
+    /// The settings, with what stands before the topics and frames of the robots that there were: those of a robot that
+    /// stays do not change when another one comes.
     pub config: Config,
     /// They end with the node.
     _tasks: JoinSet<()>,

@@ -10,7 +10,8 @@ use crate::{
     scene::BodyState,
 };
 
-/// The line for the control port; `None` where nothing is to be set. `link` is that of the entity's body, `now` where it is.
+/// The line for the control port; `None` where nothing is to be set. `link` is that of the entity's body, `now` where
+/// it is.
 ///
 /// # Errors
 /// When the frame is not the world's, the pose is none, or an acceleration alone is to be set.

@@ -41,7 +41,8 @@ pub enum CommandKind {
     Drive(Twist),
 }
 
-/// A schedule of one event in every period of steps, counted from step 0. When time has gone back, the event is due at once.
+/// A schedule of one event in every period of steps, counted from step 0. When time has gone back, the event is due at
+/// once.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
     period: u64,

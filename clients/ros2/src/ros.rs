@@ -120,8 +120,9 @@ impl Domain {
         self.refuse(self.clocks().any(|clock| clock.prefix != self.guid().prefix))
     }
 
-    /// Returns an error if a participant with a smaller GUID began to publish on `/clock` in the same moment as this one, else never.
-    /// Such participants discover each other when they publish already; the one with the smallest GUID stays.
+    /// Returns an error if a participant with a smaller GUID began to publish on `/clock` in the same moment as this
+    /// one, else never. Such participants discover each other when they publish already; the one with the smallest GUID
+    /// stays.
     pub async fn wait_for_elder(&self) -> anyhow::Error {
         sleep(DISCOVERY_TIME).await;
         match self.refuse(self.clocks().any(|clock| clock.prefix < self.guid().prefix)) {

@@ -181,7 +181,8 @@ impl Scene {
         robots
     }
 
-    /// Which axis of a robot's links points up: that of its first body which is nearer to the world's y axis in the model.
+    /// Which axis of a robot's links points up: that of its first body which is nearer to the world's y axis in the
+    /// model.
     pub fn axes_of(&self, robot: &str) -> Axes {
         let root = self.bodies.iter().find(|body| body.robot.as_deref() == Some(robot));
         let rotation = root.map_or(DQuat::IDENTITY, |root| DQuat::from_array(root.pose.rotation));

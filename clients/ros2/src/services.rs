@@ -1,4 +1,5 @@
-//! The services of `simulation_interfaces`, under the node's name. What the server cannot do is answered FEATURE_UNSUPPORTED.
+//! The services of `simulation_interfaces`, under the node's name. What the server cannot do is answered
+//! FEATURE_UNSUPPORTED.
 
 use std::{
     cell::{Cell, RefCell},

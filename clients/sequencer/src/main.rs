@@ -14,8 +14,8 @@ use simpartner_terminal::{ServerArguments, output};
 
 /// Plays an XML command sequence to a running SimPartner server.
 ///
-/// A paused server is run through the sequence exactly, bit for bit as `simpartner run --mode fast --sequence FILE` would,
-/// and left paused. A playing one is followed: every command is sent ahead of the step it is for.
+/// A paused server is run through the sequence exactly, bit for bit as `simpartner run --mode fast --sequence FILE`
+/// would, and left paused. A playing one is followed: every command is sent ahead of the step it is for.
 #[derive(Debug, Parser)]
 #[command(version, after_help = "Exit codes: 0 played, 1 not played or not to the end, 2 wrong arguments")]
 struct Arguments {
@@ -26,7 +26,8 @@ struct Arguments {
     /// The server's token, where it wants one
     #[arg(long)]
     token: Option<String>,
-    /// How far ahead of a playing clock the sequence begins, in simulated time as 0.2s or 200steps; a plain number is one of seconds
+    /// How far ahead of a playing clock the sequence begins, in simulated time as 0.2s or 200steps; a plain number is
+    /// one of seconds
     #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = read_lead)]
     lead: Moment,
     /// End the server's run after the sequence

@@ -1,7 +1,7 @@
 //! Playing a sequence: exactly to a clock that stands still, ahead of time to one that runs.
 //!
-//! Both ways send each command for the step it is to act in, so that neither the network's nor this program's delays show in
-//! the result. Start at [`play`].
+//! Both ways send each command for the step it is to act in, so that neither the network's nor this program's delays
+//! show in the result. Start at [`play`].
 
 use std::{fmt, iter::Peekable, slice::Iter, thread, time::Duration};
 
@@ -53,12 +53,12 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Plays a sequence to a server. A paused clock is run from one group of commands to the next and left paused at the end; a
-/// playing one is followed. `show` is called with the progress after every group, or at every look at the clock.
+/// Plays a sequence to a server. A paused clock is run from one group of commands to the next and left paused at the
+/// end; a playing one is followed. `show` is called with the progress after every group, or at every look at the clock.
 ///
 /// # Errors
-/// When the server cannot be reached, does not have a device of the sequence, or refuses a command, or when a reading that is waited for does not
-/// come in time.
+/// When the server cannot be reached, does not have a device of the sequence, or refuses a command, or when a reading
+/// that is waited for does not come in time.
 pub fn play(sequence: &Sequence, options: &Options, mut show: impl FnMut(Progress)) -> Result<Progress> {
     let token = options.token.as_deref();
     let mut control = Connection::open(&options.server, "the control port", token).map_err(|error| {
@@ -118,8 +118,9 @@ impl Player<'_> {
         Ok(start)
     }
 
-    /// Runs a paused clock from group to group, and to the condition at the section's end. A group is sent before the clock is run to its time, not
-    /// after: so it waits in the server for its step just like in a run that has the sequence inside the process, and the states are equal bit for bit.
+    /// Runs a paused clock from group to group, and to the condition at the section's end. A group is sent before the
+    /// clock is run to its time, not after: so it waits in the server for its step just like in a run that has the
+    /// sequence inside the process, and the states are equal bit for bit.
     fn run_through_section(&mut self, section: &Section, start: StepIndex) -> Result<StepIndex> {
         for group in section.commands.chunk_by(|one, next| one.after_steps == next.after_steps) {
             for command in group {
@@ -155,8 +156,9 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Keeps a little ahead of a running clock until the timeline has passed. Should somebody pause it, that takes longer. What follows a condition
-    /// begins the lead after the step in which its reading was seen. Returns the step at the end.
+    /// Keeps a little ahead of a running clock until the timeline has passed. Should somebody pause it, that takes
+    /// longer. What follows a condition begins the lead after the step in which its reading was seen. Returns the step
+    /// at the end.
     fn follow(&mut self, timeline: &Timeline, present: State, lead_steps: u64) -> Result<StepIndex> {
         let mut now = present.step;
         self.begin = now.after(lead_steps);

@@ -16,7 +16,8 @@ use simpartner_wire::signal::{StepIndex, Timestep};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Default time limit for an answer that needs no step.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest line that is read, in bytes: far above a scanner's reading, and a bound on what a stranger can make us store.
+/// The longest line that is read, in bytes: far above a scanner's reading, and a bound on what a stranger can make us
+/// store.
 const MAX_LINE: u64 = 1 << 20;
 
 /// A connection to one port of a server.

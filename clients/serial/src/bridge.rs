@@ -1,7 +1,8 @@
-//! The bridge: lines from the robot to the controller, lines from the controller to the robot, for as long as it is wanted.
+//! The bridge: lines from the robot to the controller, lines from the controller to the robot, for as long as it is
+//! wanted.
 //!
-//! Either side may go away and come back; what the other says meanwhile is lost. Nothing is kept: a command that is late steers
-//! wrong.
+//! Either side may go away and come back; what the other says meanwhile is lost. Nothing is kept: a command that is
+//! late steers wrong.
 
 use std::time::Duration;
 

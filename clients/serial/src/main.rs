@@ -16,10 +16,12 @@ use tokio::{
     time::sleep,
 };
 
-/// Bridges the combined port of a robot in a running SimPartner server to a serial line, for a microcontroller that steers it.
+/// Bridges the combined port of a robot in a running SimPartner server to a serial line, for a microcontroller that
+/// steers it.
 ///
-/// Lines are passed on both ways as they are; the wire is in the documentation of `simpartner_wire::protocol`. A side that goes
-/// away is tried again. Round-trip times are printed at the end, on SIGUSR1, and at intervals where asked for.
+/// Lines are passed on both ways as they are; the wire is in the documentation of `simpartner_wire::protocol`. A side
+/// that goes away is tried again. Round-trip times are printed at the end, on SIGUSR1, and at intervals where asked
+/// for.
 #[derive(Debug, Parser)]
 #[command(version, after_help = "Exit codes: 0 ended by Ctrl-C, 1 no such line or robot, 2 wrong arguments")]
 #[command(group(ArgGroup::new("wire").required(true)))]

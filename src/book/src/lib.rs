@@ -1,6 +1,8 @@
-//! The documentation of `docs/src`, built into the program: pages as Markdown and as HTML, pictures, and an index to search.
+//! The documentation of `docs/src`, built into the program: pages as Markdown and as HTML, pictures, and an index to
+//! search.
 //!
-//! It knows nothing of servers; [`file()`] answers for a path, whoever asks. `mdbook build docs` makes the same pages as files.
+//! It knows nothing of servers; [`file()`] answers for a path, whoever asks. `mdbook build docs` makes the same pages
+//! as files.
 
 mod files;
 mod page;
@@ -15,8 +17,8 @@ pub use summary::{Chapter, chapters};
 /// Style and script of the HTML pages.
 const ASSETS: [(&str, &str); 2] = [("book.css", include_str!("book.css")), ("book.js", include_str!("book.js"))];
 
-/// A file of the HTML book, and its MIME type, by its path relative to the book's root. The root itself is the first chapter, and `search.json`
-/// the sections of all pages.
+/// A file of the HTML book, and its MIME type, by its path relative to the book's root. The root itself is the first
+/// chapter, and `search.json` the sections of all pages.
 pub fn file(path: &str) -> Option<(&'static str, Cow<'static, [u8]>)> {
     if let Some((name, text)) = ASSETS.iter().find(|(name, _)| *name == path) {
         let kind = if name.ends_with(".css") { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };
@@ -45,8 +47,8 @@ pub fn file(path: &str) -> Option<(&'static str, Cow<'static, [u8]>)> {
 
 /// The sections of all pages as JSON, which the script searches: `[{"link", "title", "text"}]`.
 fn search_index() -> &'static str {
-    static INDEX: OnceLock<String> = OnceLock::new();
-    INDEX.get_or_init(|| {
+    static SEARCH_INDEX: OnceLock<String> = OnceLock::new();
+    SEARCH_INDEX.get_or_init(|| {
         let chapters = chapters().into_iter();
         let sections = chapters
             .filter_map(|chapter| markdown(chapter.path).map(|text| sections(chapter.path, text)))

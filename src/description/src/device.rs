@@ -166,8 +166,8 @@ pub struct Actuator {
 }
 
 /// The line of torque over speed of a motor behind its gear, as seen at the joint. A motor that drives exerts at most
-/// efficiency times stall effort at rest, and nothing at its no-load rate; one that is driven, the losses helping, stall effort
-/// over efficiency. Its rotor and its friction are in the joint's axes.
+/// efficiency times stall effort at rest, and nothing at its no-load rate; one that is driven, the losses helping,
+/// stall effort over efficiency. Its rotor and its friction are in the joint's axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MotorLimits {
     /// Effort at rest without losses, N m or N.

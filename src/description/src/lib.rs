@@ -1,8 +1,8 @@
-//! The description of a simulation: a world of mechanisms with robots, devices and their ports, and sequences of commands. [`xml`] reads
-//! them from files.
+//! The description of a simulation: a world of mechanisms with robots, devices and their ports, and sequences of
+//! commands. [`xml`] reads them from files.
 //!
-//! The content of a [`World`] has been checked; its readers need not check it again. The crate knows nothing of physics engines,
-//! running devices and sockets.
+//! The content of a [`World`] has been checked; its readers need not check it again. The crate knows nothing of physics
+//! engines, running devices and sockets.
 
 pub mod dem;
 mod device;

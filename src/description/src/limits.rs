@@ -1,11 +1,12 @@
-//! Upper bounds on everything that is read. A file is input like any other: none of them, however it is made, costs more time than
-//! its bytes are worth or more memory than a machine has.
+//! Upper bounds on everything that is read. A file is input like any other: none of them, however it is made, costs
+//! more time than its bytes are worth or more memory than a machine has.
 
 /// The largest XML file, bytes. Written by hand it would be a quarter of a million lines.
 pub(crate) const MAX_FILE: usize = 16 << 20;
 /// All XML files of a world together, bytes: they are kept in memory and go into the log.
 pub(crate) const MAX_ALL_FILES: usize = 64 << 20;
-/// Meshes of a world and images that other formats name, bytes as they are kept: what the most points and triangles that are seen have as text.
+/// Meshes of a world and images that other formats name, bytes as they are kept: what the most points and triangles
+/// that are seen have as text.
 pub(crate) const MAX_ALL_KEPT: usize = 256 << 20;
 /// Files that a world may name, those of its robots included.
 pub(crate) const MAX_FILE_COUNT: usize = 1_000;
@@ -35,7 +36,8 @@ pub(crate) const MAX_RAYS: usize = 100_000;
 pub(crate) const MAX_ALL_RAYS: usize = 400_000;
 /// Points and triangles of the shapes of a world, each robot counted as often as it is placed.
 pub(crate) const MAX_SHAPE_POINTS: usize = 1_000_000;
-/// Points and triangles of what is seen of a world in place of its shapes, counted likewise: as much as a browser turns at ease.
+/// Points and triangles of what is seen of a world in place of its shapes, counted likewise: as much as a browser turns
+/// at ease.
 pub(crate) const MAX_VISUAL_POINTS: usize = 4_000_000;
 /// Grid points of a terrain along one side.
 pub(crate) const MAX_GRID_SIDE: usize = 4096;

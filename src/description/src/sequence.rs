@@ -116,7 +116,8 @@ impl Comparison {
     }
 }
 
-/// A sequence with its repeats unrolled and its pauses added up. Where the sequence waits for a reading, a new section begins.
+/// A sequence with its repeats unrolled and its pauses added up. Where the sequence waits for a reading, a new section
+/// begins.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
     /// The sections, one after the other; at least one.
@@ -132,8 +133,8 @@ pub struct Section {
     pub commands: Vec<TimelineCommand>,
     /// Length in steps: the pause after the last command counts.
     pub steps: u64,
-    /// Condition that ends the section; `None` for the last one. It is evaluated after each step from that one on, at the earliest after the
-    /// first step in which the section's commands act.
+    /// Condition that ends the section; `None` for the last one. It is evaluated after each step from that one on, at
+    /// the earliest after the first step in which the section's commands act.
     pub until: Option<Arc<Condition>>,
 }
 
@@ -195,8 +196,8 @@ impl Sequence {
         })
     }
 
-    /// Unrolls it for a timestep. Pauses are added up in nanoseconds before they are turned into steps, so that rounding
-    /// does not add up.
+    /// Unrolls it for a timestep. Pauses are added up in nanoseconds before they are turned into steps, so that
+    /// rounding does not add up.
     pub fn timeline(&self, timestep: Timestep) -> Timeline {
         let mut unrolling =
             Unrolling { timestep, done: Timeline::default(), section: Section::default(), elapsed_ns: 0 };

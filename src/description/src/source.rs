@@ -45,7 +45,8 @@ impl SourceFile {
         Self { path: path.into(), content: Content::Text(text.into()) }
     }
 
-    /// A file of any kind. It is text if its bytes are: UTF-8 and without the character 0, which databases have no place for in text.
+    /// A file of any kind. It is text if its bytes are: UTF-8 and without the character 0, which databases have no
+    /// place for in text.
     pub fn of_bytes(path: impl Into<String>, bytes: Vec<u8>) -> Self {
         let content = match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => Content::Text(text),

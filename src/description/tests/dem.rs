@@ -1,4 +1,5 @@
-//! Elevation models that GDAL and PIL wrote (`dem/make.py`), sample by sample; what is written and read back; and files as an attack.
+//! Elevation models that GDAL and PIL wrote (`dem/make.py`), sample by sample; what is written and read back; and files
+//! as an attack.
 
 #![allow(clippy::unwrap_used)]
 
@@ -151,7 +152,8 @@ fn every_format_that_is_written_reads_back() {
     }
     for name in ["a.obj", "a.stl"] {
         let mesh = Mesh::read(name, &dem.write(name).unwrap(), |_| None).unwrap();
-        // All cells but the four around the hole; the hole itself, and the point north of it that has no other cells, are left out.
+        // All cells but the four around the hole; the hole itself, and the point north of it that has no other cells,
+        // are left out.
         assert_eq!((mesh.triangles.len(), mesh.vertices.len()), (2 * (6 * 4 - 4), COLUMNS * ROWS - 2), "{name}");
         let up = mesh.triangles.iter().map(|corners| corners.map(|corner| mesh.vertices[corner as usize]));
         assert!(up.into_iter().all(|[a, b, c]| (b - a).cross(c - a).y > 0.0), "{name}");

@@ -1,7 +1,7 @@
 //! URDF robots as ours: frames, masses, joints, devices, meshes, and what is said of broken files.
 //!
-//! URDF has z up and ours y up: a point (x, y, z) of the one is (x, z, -y) of the other. Two links that cannot move against each other
-//! are one body: masses add up, and the inertia is that about the common centre of mass (Steiner).
+//! URDF has z up and ours y up: a point (x, y, z) of the one is (x, z, -y) of the other. Two links that cannot move
+//! against each other are one body: masses add up, and the inertia is that about the common centre of mass (Steiner).
 
 use std::fs;
 
@@ -90,7 +90,8 @@ fn fixed_links_are_one_body_or_stay_apart() {
     let upper = body(&world, "upper");
     assert_eq!(upper.mass, 3.0);
     let inertia = upper.inertia.unwrap();
-    // 2 kg at 0.5 m and 1 kg at 1 m along z; the tool is turned by a quarter about x, so its y and z moments change places.
+    // 2 kg at 0.5 m and 1 kg at 1 m along z; the tool is turned by a quarter about x, so its y and z moments change
+    // places.
     let centre = 2.0 / 3.0;
     close(inertia.centre_of_mass, DVec3::new(0.0, 0.0, centre));
     let far = 2.0 * (centre - 0.5f64).powi(2) + (1.0 - centre).powi(2);
@@ -125,7 +126,8 @@ fn fixed_links_are_one_body_or_stay_apart() {
 #[test]
 fn joints_begin_within_their_stops_and_follow_each_other() {
     let world = read(ARM);
-    // The shoulder's stops leave out 0: it begins at the nearer one, and what it carries is there. The axis is -x in our frame.
+    // The shoulder's stops leave out 0: it begins at the nearer one, and what it carries is there. The axis is -x in
+    // our frame.
     let turned = DQuat::from_axis_angle(DVec3::NEG_X, 0.2);
     let upright =
         DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2) * DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);

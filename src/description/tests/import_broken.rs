@@ -1,4 +1,5 @@
-//! Broken files of other formats: each is refused with file and line, what is wrong and, where that can be said, what to do.
+//! Broken files of other formats: each is refused with file and line, what is wrong and, where that can be said, what
+//! to do.
 
 use std::fs;
 
@@ -264,8 +265,8 @@ fn includes_that_go_round_are_refused() {
     assert!(problems.contains("model.sdf:2:10: the model 'model://box' includes itself"), "{problems}");
 }
 
-/// A mesh that claims to hold more than its bytes, and one longer than any that is read, cost no memory: they are left out, and it is
-/// said where.
+/// A mesh that claims to hold more than its bytes, and one longer than any that is read, cost no memory: they are left
+/// out, and it is said where.
 #[test]
 fn meshes_that_are_bombs_are_left_out() {
     let scratch = tempfile::tempdir().unwrap();

@@ -43,7 +43,8 @@ fn a_robot_that_floats_above_the_world_is_free() {
     assert!(body.pose.translation.distance(DVec3::new(0.0, 2.0, 0.0)) < 1e-12, "{:?}", body.pose);
 }
 
-/// Frames of tools are written so: a link of next to no mass, which nothing can touch, on a floating joint whose axis has no length.
+/// Frames of tools are written so: a link of next to no mass, which nothing can touch, on a floating joint whose axis
+/// has no length.
 #[test]
 fn a_frame_that_floats_is_fixed() {
     let frame = |mass: &str, more: &str| {

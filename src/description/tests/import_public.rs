@@ -1,4 +1,5 @@
-//! Files of other programs as their users write them: numbers, encodings, names and paths, and what of them must not be silent.
+//! Files of other programs as their users write them: numbers, encodings, names and paths, and what of them must not be
+//! silent.
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, path::Path};
@@ -58,7 +59,8 @@ fn filled(text: &str, wrong: Option<(usize, &str)>) -> String {
     filled
 }
 
-/// Each number of three formats replaced by each of what is none. XML has the place of an attribute's name, so the line is at most the word's.
+/// Each number of three formats replaced by each of what is none. XML has the place of an attribute's name, so the line
+/// is at most the word's.
 #[test]
 fn what_is_no_number_is_an_error_at_its_place() {
     let words =

@@ -313,7 +313,8 @@ fn heightmaps_are_the_terrain_and_kept_with_the_run() {
     assert_eq!(again.mechanism.heightfields().next().unwrap().heights, field.heights);
 }
 
-/// Without a size, a map is as large and as high as its file says; what is without data is as low as the lowest, and told.
+/// Without a size, a map is as large and as high as its file says; what is without data is as low as the lowest, and
+/// told.
 #[test]
 fn heightmaps_may_be_elevation_models() {
     let scratch = tempfile::tempdir().unwrap();

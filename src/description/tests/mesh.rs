@@ -3,7 +3,8 @@
 use bevy_math::DVec3;
 use simpartner_description::mesh::{Mesh, MeshProblem};
 
-/// A tetrahedron in two materials, in decimetres, stood twice: moved along x, and mirrored along z about the second node.
+/// A tetrahedron in two materials, in decimetres, stood twice: moved along x, and mirrored along z about the second
+/// node.
 const COLLADA: &str = r##"<?xml version="1.0" encoding="utf-8"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
   <asset><unit name="decimeter" meter="0.1"/><up_axis>Y_UP</up_axis></asset>
@@ -68,7 +69,8 @@ fn collada_places_its_geometries_in_metres() {
     }
 }
 
-/// The tetrahedron's four faces as a strip of six corners, and its corner of three faces as a fan, enclose what they do as triangles.
+/// The tetrahedron's four faces as a strip of six corners, and its corner of three faces as a fan, enclose what they do
+/// as triangles.
 #[test]
 fn strips_and_fans_turn_all_their_triangles_outwards() {
     let start = COLLADA.find("<triangles").unwrap();

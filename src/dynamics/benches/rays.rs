@@ -1,8 +1,9 @@
 //! Rays a second over terrain with boxes: `cargo bench -p simpartner-dynamics --bench rays`.
 //!
-//! A scan of 64 x 1024 rays from 1.5 m above the middle of terrain of 200 x 200 points, a quarter of a metre apart, with 400 boxes on it: all
-//! around, and from 15 degrees above the horizon to 25 below. The first line walks over every shape, as every ray did before there was a tree of
-//! boxes; the second asks the engine. With `repeat=N` each is cast so often in turn, and the least processor time counts.
+//! A scan of 64 x 1024 rays from 1.5 m above the middle of terrain of 200 x 200 points, a quarter of a metre apart,
+//! with 400 boxes on it: all around, and from 15 degrees above the horizon to 25 below. The first line walks over every
+//! shape, as every ray did before there was a tree of boxes; the second asks the engine. With `repeat=N` each is cast
+//! so often in turn, and the least processor time counts.
 
 #[path = "../tests/engine/rays/brute_force.rs"]
 mod brute_force;
@@ -70,7 +71,8 @@ fn upkeep(engine: &mut dyn Engine, repeat: usize) {
     println!("first ray of a step, boxes falling: median {:.1?}, most {:.1?}", all[all.len() / 2], all[all.len() - 1]);
 }
 
-/// What the work gives, and the processor time that it takes; where the system does not tell that (Linux does), the time.
+/// What the work gives, and the processor time that it takes; where the system does not tell that (Linux does), the
+/// time.
 fn time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let (start, used) = (Instant::now(), processor_time());
     let done = work();

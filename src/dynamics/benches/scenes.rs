@@ -1,7 +1,7 @@
 //! What a step costs in scenes made of mechanisms alone: `cargo bench -p simpartner-dynamics --features rapier`.
 //!
-//! Each engine makes the same steps of the same scene in turn, several rounds of them in one run; the last column is the ratio to
-//! rapier, where that is built in.
+//! Each engine makes the same steps of the same scene in turn, several rounds of them in one run; the last column is
+//! the ratio to rapier, where that is built in.
 
 use std::time::Instant;
 

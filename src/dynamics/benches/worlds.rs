@@ -1,9 +1,11 @@
-//! What worlds at random gain, tell and cost: `cargo bench -p simpartner-dynamics --bench worlds -- h=0.001 seeds=0..500`.
+//! What worlds at random gain, tell and cost: `cargo bench -p simpartner-dynamics --bench worlds -- h=0.001
+//! seeds=0..500`.
 //!
-//! A line for each: how many steps it made, a number that any other bit in any of these would change, the largest part of energy that nothing gave, what a step cost in the mean and at most,
-//! in microseconds and in sweeps (`dynamics.max_sweeps`), and its events by kind. Runs are of two seconds, or `seconds=0.5`. Seeds from
-//! 1000000 on are worlds of the wide family. The last lines sum up; with `only=odd` there are no others but those of worlds that ran away, gained
-//! energy, cost too much or ended in a panic.
+//! A line for each: how many steps it made, a number that any other bit in any of these would change, the largest part
+//! of energy that nothing gave, what a step cost in the mean and at most, in microseconds and in sweeps
+//! (`dynamics.max_sweeps`), and its events by kind. Runs are of two seconds, or `seconds=0.5`. Seeds from 1000000 on
+//! are worlds of the wide family. The last lines sum up; with `only=odd` there are no others but those of worlds that
+//! ran away, gained energy, cost too much or ended in a panic.
 
 #[path = "../tests/engine/worlds/random.rs"]
 #[expect(dead_code, reason = "the tests use the rest of it")]

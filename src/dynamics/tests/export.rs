@@ -1,7 +1,7 @@
 //! Robots written in other formats and read back: the same equations of motion.
 //!
-//! A joint with several coordinates comes back as a chain of joints over links of 1e-12 kg, which change no entry of the mass matrix by
-//! more than that share of it.
+//! A joint with several coordinates comes back as a chain of joints over links of 1e-12 kg, which change no entry of
+//! the mass matrix by more than that share of it.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -102,7 +102,8 @@ fn workpartner_comes_back_from_mjcf_with_the_same_equations() {
     }
 }
 
-/// URDF has no armature and no base pose: the links' own coordinates and masses are what it holds, and the root is turned.
+/// URDF has no armature and no base pose: the links' own coordinates and masses are what it holds, and the root is
+/// turned.
 #[test]
 fn workpartner_comes_back_from_urdf_with_the_same_links() {
     for path in ROBOTS {
@@ -196,7 +197,8 @@ for path in sys.argv[1:]:
     }
 }
 
-/// The pairs of bodies that MuJoCo lets collide, by its masks, its excluded pairs and its rule for parents, with their friction, a line each.
+/// The pairs of bodies that MuJoCo lets collide, by its masks, its excluded pairs and its rule for parents, with their
+/// friction, a line each.
 const PAIRS: &str = "
 import sys
 try:

@@ -1,5 +1,6 @@
-//! The closed forms of terramechanics against figures that an independent program computed, with a trapezoidal rule of 400,001 points. (Of 60
-//! points, a common choice, the figures on clay are off by up to 0.2 %: its stress begins as steeply as a root.)
+//! The closed forms of terramechanics against figures that an independent program computed, with a trapezoidal rule of
+//! 400,001 points. (Of 60 points, a common choice, the figures on clay are off by up to 0.2 %: its stress begins as
+//! steeply as a root.)
 
 use simpartner_dynamics::soil::{Pressure, SteadyWheel, Traction, shear_strength, thrust, towed_wheel};
 use simpartner_model::Soil;
@@ -89,9 +90,10 @@ fn pressed_soil_lets_up_along_a_stiff_line() {
     assert_eq!(pressure.at(0.03, left), pressure.at(0.03, 0.0));
 }
 
-/// Numbers by hand for sand under the wheel of the tables at a slip of 0.2: z and Rc are Bekker's; L = 0.09 acos(1 - 16.63/90) = 0.0556 m,
-/// A = 61.15 cm²; H = (0.006115 x 1040 + 64.68 tan 28°)(1 - (1 - exp(-0.4447))/0.4447) = 40.75 x 0.19275 = 7.855 N; before a face of 16.63 mm Rb = 0.11 x
-/// 3.3286 (1040 x 0.01663 + 3.1372 x 14911 x 0.01663²/2) = 8.70 N.
+/// Numbers by hand for sand under the wheel of the tables at a slip of 0.2: z and Rc are Bekker's; L = 0.09 acos(1 -
+/// 16.63/90) = 0.0556 m, A = 61.15 cm²; H = (0.006115 x 1040 + 64.68 tan 28°)(1 - (1 - exp(-0.4447))/0.4447) = 40.75 x
+/// 0.19275 = 7.855 N; before a face of 16.63 mm Rb = 0.11 x 3.3286 (1040 x 0.01663 + 3.1372 x 14911 x 0.01663²/2) =
+/// 8.70 N.
 #[test]
 fn a_driven_wheel_has_the_thrust_and_the_resistances_of_a_calculation_by_hand() {
     let soil = Soil::named("drySand").unwrap();

@@ -1,8 +1,8 @@
 //! Assembly of closed loops: initial positions within the stops that close every loop.
 //!
-//! Where the given positions leave loops open, a bounded Levenberg-Marquardt method looks for the nearest ones that close them
-//! (More, The Levenberg-Marquardt algorithm, 1978). Its steps are the shortest that the linearised loops allow, so that positions
-//! change little.
+//! Where the given positions leave loops open, a bounded Levenberg-Marquardt method looks for the nearest ones that
+//! close them (More, The Levenberg-Marquardt algorithm, 1978). Its steps are the shortest that the linearised loops
+//! allow, so that positions change little.
 
 use bevy_math::{DQuat, DVec3};
 
@@ -17,15 +17,16 @@ const MAX_STEPS: usize = 300;
 const CLOSURE_TOLERANCE: f64 = 1e-12;
 /// Half the way of a central difference, rad or part of the loop's size: truncation and rounding are both about 1e-11.
 const DIFFERENCE_STEP: f64 = 1e-5;
-/// Damping of the first step, and bounds of all. The rows have entries of about 1; below the lower bound dependent rows (a planar
-/// loop has three) would divide rounding by rounding, above the upper bound no step is left.
+/// Damping of the first step, and bounds of all. The rows have entries of about 1; below the lower bound dependent rows
+/// (a planar loop has three) would divide rounding by rounding, above the upper bound no step is left.
 const FIRST_DAMPING: f64 = 1e-3;
 const DAMPING_BOUNDS: [f64; 2] = [1e-10, 1e8];
 
-/// Moves bodies and joints to the initial positions as [`take_initial_positions`](crate::take_initial_positions) does, and closes
-/// loops that the given positions leave open: joints that begin at 0 move first, where that is not enough all joints of these loops,
-/// within their stops. Ball joints turn if they have neither stops nor a spring. What is coupled begins where its coupling says if it
-/// begins at 0 and its stops allow that. Nothing else moves, and nothing at all changes if all loops are closed and couplings hold.
+/// Moves bodies and joints to the initial positions as [`take_initial_positions`](crate::take_initial_positions) does,
+/// and closes loops that the given positions leave open: joints that begin at 0 move first, where that is not enough
+/// all joints of these loops, within their stops. Ball joints turn if they have neither stops nor a spring. What is
+/// coupled begins where its coupling says if it begins at 0 and its stops allow that. Nothing else moves, and nothing
+/// at all changes if all loops are closed and couplings hold.
 ///
 /// Returns the axes whose positions were given, not 0, and had to change.
 ///
@@ -97,7 +98,8 @@ impl Posture {
         self.free(axis).initial_position
     }
 
-    /// With followers where their leaders put them, or leaders where followers do, as far as these begin at 0 and their stops allow it.
+    /// With followers where their leaders put them, or leaders where followers do, as far as these begin at 0 and their
+    /// stops allow it.
     fn coupled(&self, couplings: &[Coupling]) -> Self {
         let mut coupled = self.clone();
         // A follower may lead another one: the longest chain has all couplings.
@@ -197,8 +199,8 @@ impl<'a> Linkage<'a> {
         [only(&one, &other), only(&other, &one), vec![closing]].concat()
     }
 
-    /// The open loops with all that share joints with them, and what may move there: not what is elsewhere than at 0 in a posture that is
-    /// kept.
+    /// The open loops with all that share joints with them, and what may move there: not what is elsewhere than at 0 in
+    /// a posture that is kept.
     fn problem(self, start: &Posture, kept: Option<&Posture>) -> Problem<'a> {
         let open: Vec<JointId> = self.open_loops(start).map(|open| open.joint).collect();
         let mut others: Vec<JointId> = self.forest.loops().filter(|closing| !open.contains(closing)).collect();
@@ -248,7 +250,8 @@ fn size(joints: &[Joint], of: &[JointId]) -> f64 {
     if size > 0.0 { size } else { 1.0 }
 }
 
-/// Loops to be closed, couplings to hold, and what may move for it. Lengths count in the size of the loops, angles in rad.
+/// Loops to be closed, couplings to hold, and what may move for it. Lengths count in the size of the loops, angles in
+/// rad.
 struct Problem<'a> {
     linkage: Linkage<'a>,
     loops: Vec<JointId>,
@@ -325,7 +328,8 @@ impl Problem<'_> {
         posture
     }
 
-    /// The shortest damped step that stops do not hinder: d = -Jᵀ (J Jᵀ + damping)⁻¹ errors over the numbers that may move.
+    /// The shortest damped step that stops do not hinder: d = -Jᵀ (J Jᵀ + damping)⁻¹ errors over the numbers that may
+    /// move.
     fn step(&self, posture: &Posture, columns: &[Vec<f64>], errors: &[f64], damping: f64) -> Vec<f64> {
         let mut is_free = vec![true; columns.len()];
         loop {

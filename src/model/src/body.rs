@@ -22,8 +22,8 @@ pub struct Body {
     pub fixed: bool,
     /// Mass in kg, above zero.
     pub mass: f64,
-    /// Centre of mass and inertia where the file gives them; otherwise they follow from shape and mass, and a body without
-    /// a shape is a particle.
+    /// Centre of mass and inertia where the file gives them; otherwise they follow from shape and mass, and a body
+    /// without a shape is a particle.
     pub inertia: Option<Inertia>,
     /// The shape it has: what mass is spread over, and what is seen where there are no visuals. `None` is a particle.
     pub shape: Option<Placed>,
@@ -35,7 +35,8 @@ pub struct Body {
     pub filter: CollisionFilter,
     /// Surface material.
     pub material: Material,
-    /// Materials of the parts of a compound collision shape, in their order; `None` for the body's own. Empty where all have the body's.
+    /// Materials of the parts of a compound collision shape, in their order; `None` for the body's own. Empty where all
+    /// have the body's.
     pub part_materials: Vec<Option<Material>>,
     /// `file:line:column` of its element, for messages.
     pub source: String,
@@ -65,7 +66,8 @@ impl Default for Body {
 }
 
 impl Body {
-    /// Velocity at step 0 of its material point at `point`, world frame; `centre` is its centre of mass in its own frame.
+    /// Velocity at step 0 of its material point at `point`, world frame; `centre` is its centre of mass in its own
+    /// frame.
     pub fn velocity_at(&self, point: DVec3, centre: DVec3) -> DVec3 {
         self.linear_velocity + self.angular_velocity.cross(point - self.pose.point(centre))
     }
@@ -92,7 +94,8 @@ impl Body {
     }
 }
 
-/// Which shapes collide: two do if the category of one of them has a bit that the other collides with. A ground has all bits.
+/// Which shapes collide: two do if the category of one of them has a bit that the other collides with. A ground has all
+/// bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollisionFilter {
     /// Categories that it belongs to, one bit each.
@@ -125,9 +128,10 @@ pub struct Inertia {
     pub tensor: DMat3,
 }
 
-/// Surface properties. For a pair of surfaces restitution, rolling and torsional friction are the larger of the two, friction as
-/// [`FrictionRule`] says; two soft surfaces give way one after the other, like springs in a row. Where the surfaces have different
-/// priorities, friction of all kinds and the dimensions are those of the surface with the higher one.
+/// Surface properties. For a pair of surfaces restitution, rolling and torsional friction are the larger of the two,
+/// friction as [`FrictionRule`] says; two soft surfaces give way one after the other, like springs in a row. Where the
+/// surfaces have different priorities, friction of all kinds and the dimensions are those of the surface with the
+/// higher one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Material {
     /// Coulomb friction coefficient, at least 0; where there are two, the one along their direction.
@@ -142,8 +146,8 @@ pub struct Material {
     pub dimensions: Option<ContactDimensions>,
     /// Coefficient of restitution, 0 (no bounce) to 1.
     pub restitution: f64,
-    /// Rolling resistance coefficient Crr: a ball, cylinder or capsule of radius r pressed on by the force N is held back by
-    /// the torque Crr N r. At least 0.
+    /// Rolling resistance coefficient Crr: a ball, cylinder or capsule of radius r pressed on by the force N is held
+    /// back by the torque Crr N r. At least 0.
     pub rolling_friction: f64,
     /// Resistance against turning about the normal, metres: the torque for each newton of normal force. At least 0.
     pub torsional_friction: f64,
@@ -153,8 +157,8 @@ pub struct Material {
     pub damping: f64,
     /// Speed at which a held contact creeps for each newton of friction, m/(s N): 0 for Coulomb's law as it is.
     pub slip: f64,
-    /// Velocity of the surface relative to its body, body axes, m/s: that of a conveyor's belt. Of a ground, world axes. Only its part in
-    /// the surface counts.
+    /// Velocity of the surface relative to its body, body axes, m/s: that of a conveyor's belt. Of a ground, world
+    /// axes. Only its part in the surface counts.
     pub surface_velocity: DVec3,
     /// Height of grousers beyond a wheel's radius, m.
     pub grousers: f64,
@@ -172,7 +176,8 @@ pub enum FrictionRule {
     Larger,
 }
 
-/// The relative motions that a contact resists, each with those before it. A pair has the larger one of its two surfaces (MuJoCo's condim).
+/// The relative motions that a contact resists, each with those before it. A pair has the larger one of its two
+/// surfaces (MuJoCo's condim).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContactDimensions {
     /// Approach alone: without friction.

@@ -11,8 +11,8 @@ pub struct JointAxis {
     pub axis: usize,
 }
 
-/// Ties the coordinate of one free axis to that of another one of the same robot: follower = ratio leader + offset. It is ideal: it
-/// holds both ways, has no play and no losses.
+/// Ties the coordinate of one free axis to that of another one of the same robot: follower = ratio leader + offset. It
+/// is ideal: it holds both ways, has no play and no losses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coupling {
     /// The axis that is followed.

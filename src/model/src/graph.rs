@@ -47,18 +47,20 @@ impl<'a> Graph<'a> {
         Self { bodies, joints }
     }
 
-    /// Spans the graph breadth first, fixed bodies first and then bodies in order, joints in order: the same graph always
-    /// gives the same trees. A fixed body is only ever a root, since it holds up every part that hangs on it by itself.
+    /// Spans the graph breadth first, fixed bodies first and then bodies in order, joints in order: the same graph
+    /// always gives the same trees. A fixed body is only ever a root, since it holds up every part that hangs on it by
+    /// itself.
     pub fn spanning_forest(&self) -> SpanningForest {
         let bodies: Vec<usize> = (0..self.bodies.len()).collect();
         let joints: Vec<usize> = (0..self.joints.len()).collect();
         self.span_all(&bodies, &joints, &[])
     }
 
-    /// As [`spanning_forest`](Self::spanning_forest), but the order of bodies and joints does not show in what hangs together with a loop: the heaviest
-    /// body is the root where none is fixed, joints of few degrees of freedom come first, then those of heavy bodies. So a joint of many degrees of
-    /// freedom closes a loop, which then takes few constraints, and between equals one of light bodies. Names decide only between those of equal masses.
-    /// A joint of a coupling closes one only where all others of it are coupled, too, fixed bodies taken for one.
+    /// As [`spanning_forest`](Self::spanning_forest), but the order of bodies and joints does not show in what hangs
+    /// together with a loop: the heaviest body is the root where none is fixed, joints of few degrees of freedom come
+    /// first, then those of heavy bodies. So a joint of many degrees of freedom closes a loop, which then takes few
+    /// constraints, and between equals one of light bodies. Names decide only between those of equal masses. A joint of
+    /// a coupling closes one only where all others of it are coupled, too, fixed bodies taken for one.
     pub fn canonical_forest(&self, couplings: &[Coupling]) -> SpanningForest {
         let forest = self.spanning_forest();
         if forest.loops().next().is_none() {
@@ -101,7 +103,8 @@ impl<'a> Graph<'a> {
         [one.max(other), one.min(other)]
     }
 
-    /// Spans what these bodies and joints are, in this order; `coupled` joints, of which there may be none, come before all others of a body.
+    /// Spans what these bodies and joints are, in this order; `coupled` joints, of which there may be none, come before
+    /// all others of a body.
     fn span_all(&self, bodies: &[usize], joints: &[usize], coupled: &[bool]) -> SpanningForest {
         let mut neighbours = vec![Vec::new(); self.bodies.len()];
         for &index in joints {
@@ -194,7 +197,8 @@ impl Span<'_> {
     }
 }
 
-/// Connected components by joints, through fixed bodies as well: each body leads towards the representative of its component.
+/// Connected components by joints, through fixed bodies as well: each body leads towards the representative of its
+/// component.
 struct Parts {
     towards: Vec<usize>,
 }

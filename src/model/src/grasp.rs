@@ -84,8 +84,8 @@ impl ContactKind {
         }
     }
 
-    /// The torque about the normal that it resists for each newton of normal force, metres: that of a disc under uniform pressure,
-    /// 2/3 of friction times radius.
+    /// The torque about the normal that it resists for each newton of normal force, metres: that of a disc under
+    /// uniform pressure, 2/3 of friction times radius.
     pub fn torsion(&self) -> f64 {
         match self {
             Self::Soft { friction, radius } => 2.0 / 3.0 * friction * radius,
@@ -154,8 +154,8 @@ impl Contact {
         self.frame.direction(self.patch.normal(self.point))
     }
 
-    /// The axes of the contact in the object frame: two unit tangents and the normal, right-handed. The first tangent is in the plane of the
-    /// patch's x axis and the normal.
+    /// The axes of the contact in the object frame: two unit tangents and the normal, right-handed. The first tangent
+    /// is in the plane of the patch's x axis and the normal.
     pub fn axes(&self) -> [DVec3; 3] {
         let normal = self.normal();
         let along = self.frame.direction(DVec3::X);

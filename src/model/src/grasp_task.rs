@@ -15,7 +15,8 @@ pub struct GraspTask {
     pub gripper: RobotId,
     /// The body of the gripper that carries the tool frame.
     pub tool: BodyId,
-    /// The tool frame, `tool_from_tcp`: z points the way the gripper approaches, x is the line along which two jaws close.
+    /// The tool frame, `tool_from_tcp`: z points the way the gripper approaches, x is the line along which two jaws
+    /// close.
     pub tcp: Pose,
     /// The closing joints.
     pub fingers: Vec<Finger>,
@@ -25,7 +26,8 @@ pub struct GraspTask {
     pub approach: DVec3,
     /// The way from there that lifts, world frame, m.
     pub retract: DVec3,
-    /// Acceleration on the object during the lift, beside gravity: a force of mass times this through its centre of mass, world frame, m/s².
+    /// Acceleration on the object during the lift, beside gravity: a force of mass times this through its centre of
+    /// mass, world frame, m/s².
     pub acceleration: DVec3,
     /// Motion law of the hand.
     pub drive: Drive,
@@ -52,8 +54,8 @@ pub struct Finger {
     pub max_effort: f64,
 }
 
-/// A surrogate for a suction cup: while it is sealed, it and the object pull at each other along the tool's z axis with a constant force. What
-/// lies across is left to friction of their contact.
+/// A surrogate for a suction cup: while it is sealed, it and the object pull at each other along the tool's z axis with
+/// a constant force. What lies across is left to friction of their contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Suction {
     /// The body that is the cup.
@@ -148,7 +150,8 @@ pub struct Sampling {
     pub mode: SamplingMode,
     /// The tool's origin is so far before the surface along its z axis, drawn evenly from the first to the second, m.
     pub distance: [f64; 2],
-    /// True for the fault of RobWork's sampler: the rotation is drawn again after the retraction, so that the tool points anywhere.
+    /// True for the fault of RobWork's sampler: the rotation is drawn again after the retraction, so that the tool
+    /// points anywhere.
     pub rotation_fault: bool,
     /// The tool's z axis is within this angle of the normal into the surface, rad. It filters what `Surface` draws.
     pub tilt: f64,
@@ -167,7 +170,8 @@ pub enum SamplingMode {
     Surface,
     /// The tool's z axis along the normal into the surface, turned about it by any angle.
     Normal,
-    /// The tool between two points of the surface that face each other along its x axis, turned about that by any angle.
+    /// The tool between two points of the surface that face each other along its x axis, turned about that by any
+    /// angle.
     Antipodal,
 }
 

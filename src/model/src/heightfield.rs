@@ -6,8 +6,8 @@ use bevy_math::DVec3;
 
 use super::{Material, Pose};
 
-/// A grid of heights. Between the grid points the surface is made of triangles, two in each cell; n points have n - 1 cells between
-/// them. What is below it is solid.
+/// A grid of heights. Between the grid points the surface is made of triangles, two in each cell; n points have n - 1
+/// cells between them. What is below it is solid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heightfield {
     /// Number of grid points along x, at least 2.
@@ -18,8 +18,8 @@ pub struct Heightfield {
     pub width: f64,
     /// Extent along its z, metres.
     pub depth: f64,
-    /// Heights in metres, scale and offset applied; index i of x and j of z stands at `i * points_z + j`. NaN where the data have
-    /// none: the cells around such a point have no surface. Shared, since there may be millions.
+    /// Heights in metres, scale and offset applied; index i of x and j of z stands at `i * points_z + j`. NaN where the
+    /// data have none: the cells around such a point have no surface. Shared, since there may be millions.
     pub heights: Arc<[f64]>,
     /// `world_from_field`: its middle at height 0, and its heading, a turn about y.
     pub pose: Pose,
@@ -46,8 +46,8 @@ impl Heightfield {
         DVec3::new(level.x, level.y + self.height(i, j), level.z)
     }
 
-    /// The height of its surface at x and z of the world, metres; `None` beyond its edges and in holes. The triangles of a cell meet on
-    /// the line between its corners of one index each that is higher.
+    /// The height of its surface at x and z of the world, metres; `None` beyond its edges and in holes. The triangles
+    /// of a cell meet on the line between its corners of one index each that is higher.
     pub fn height_at(&self, x: f64, z: f64) -> Option<f64> {
         let local = self.pose.inverse().point(DVec3::new(x, 0.0, z));
         let cell = |at: f64, extent: f64, points: usize| {
@@ -88,8 +88,9 @@ impl Heightfield {
         (low + self.pose.translation.y, high + self.pose.translation.y)
     }
 
-    /// The same extent with so many grid points, at least 2 each way: bilinear between the four points around each new one, and
-    /// none where one of these that counts has none. A point that falls on an old one has its height, bit for bit.
+    /// The same extent with so many grid points, at least 2 each way: bilinear between the four points around each new
+    /// one, and none where one of these that counts has none. A point that falls on an old one has its height, bit for
+    /// bit.
     #[must_use]
     pub fn resampled(&self, points_x: usize, points_z: usize) -> Self {
         // The index at or before a new point, and how far it is on the way to the next.
@@ -107,7 +108,8 @@ impl Heightfield {
         Self { points_x, points_z, heights: heights.collect(), ..self.clone() }
     }
 
-    /// The field itself if it has at most so many grid points each way, or one resampled to that many: for what only shows it.
+    /// The field itself if it has at most so many grid points each way, or one resampled to that many: for what only
+    /// shows it.
     #[must_use]
     pub fn at_most(&self, points: usize) -> Self {
         match (self.points_x.min(points), self.points_z.min(points)) {

@@ -1,13 +1,15 @@
-//! The convex hull of many points by quickhull (Barber, Dobkin and Huhdanpaa 1996, ACM TOMS 22, 469), whose work grows as n log n.
+//! The convex hull of many points by quickhull (Barber, Dobkin and Huhdanpaa 1996, ACM TOMS 22, 469), whose work grows
+//! as n log n.
 //!
-//! Parry's takes memory for all points each time that it adds one, so that its work grows with their square. The engine uses parry's for few
-//! points, and where rounding leaves this one no surface.
+//! Parry's takes memory for all points each time that it adds one, so that its work grows with their square. The engine
+//! uses parry's for few points, and where rounding leaves this one no surface.
 
 use bevy_math::DVec3;
 
 use crate::Norm;
 
-/// A point farther than this above a facet is outside of it, in parts of the largest coordinate: a thousand of its rounding errors.
+/// A point farther than this above a facet is outside of it, in parts of the largest coordinate: a thousand of its
+/// rounding errors.
 const FACET_TOLERANCE: f64 = 2e-13;
 
 /// A triangle of the surface so far, counter-clockwise seen from outside.
@@ -37,7 +39,8 @@ struct Builder<'p> {
     within: f64,
 }
 
-/// The corners of the hull, which are some of the points, and its triangles: three numbers of corners each, counter-clockwise seen from outside. `None` where the points span no volume or rounding leaves no closed surface.
+/// The corners of the hull, which are some of the points, and its triangles: three numbers of corners each,
+/// counter-clockwise seen from outside. `None` where the points span no volume or rounding leaves no closed surface.
 pub fn quickhull(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
     let largest = points.iter().fold(DVec3::ZERO, |largest, point| largest.max(point.abs()));
     let mut builder = Builder { points, facets: Vec::new(), within: FACET_TOLERANCE * largest.max_element() };
@@ -139,7 +142,8 @@ impl Builder<'_> {
         (count >= 3).then_some(())
     }
 
-    /// The facets that a point is not below, beginning with one, and the ridge around them, counter-clockwise seen from outside.
+    /// The facets that a point is not below, beginning with one, and the ridge around them, counter-clockwise seen from
+    /// outside.
     fn seen_from(&mut self, point: u32, facet: u32) -> (Vec<u32>, Vec<Ridge>) {
         let (mut seen, mut ridges) = (vec![facet], Vec::new());
         self.facets[facet as usize].is_gone = true;
@@ -213,8 +217,8 @@ mod tests {
         (0..count).map(|_| point()).collect()
     }
 
-    /// No point is above a triangle, to the rounding of coordinates of that size, and all corners are points. The surface is closed, or
-    /// there would be none.
+    /// No point is above a triangle, to the rounding of coordinates of that size, and all corners are points. The
+    /// surface is closed, or there would be none.
     #[test]
     fn no_point_is_outside_of_the_hull() {
         let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();

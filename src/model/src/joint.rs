@@ -19,14 +19,16 @@ pub struct Joint {
     pub child: BodyId,
     /// The joint's origin at step 0, world frame, metres. It is fixed to the child.
     pub anchor: DVec3,
-    /// The joint's frame at step 0 as its parent carries it, `world_from_joint`: its three local axes are the columns of the rotation.
+    /// The joint's frame at step 0 as its parent carries it, `world_from_joint`: its three local axes are the columns
+    /// of the rotation.
     pub frame: DQuat,
-    /// Axis laws of its three coordinates; [`JointKind::coordinate`] says along or about which local axis. The three axes of a
-    /// ball joint have the same stiffness, which holds it where its coordinates are zero; the stops of the third are those of its twist.
+    /// Axis laws of its three coordinates; [`JointKind::coordinate`] says along or about which local axis. The three
+    /// axes of a ball joint have the same stiffness, which holds it where its coordinates are zero; the stops of the
+    /// third are those of its twist.
     pub axes: [Axis; 3],
-    /// Swing limit of a ball joint: the largest angle, rad, by which its third axis, as the child carries it, may lean away from where the parent
-    /// carries it; infinity without one. The twist is the turn about that axis which is left when the shortest turn has brought the two
-    /// together.
+    /// Swing limit of a ball joint: the largest angle, rad, by which its third axis, as the child carries it, may lean
+    /// away from where the parent carries it; infinity without one. The twist is the turn about that axis which is left
+    /// when the shortest turn has brought the two together.
     pub swing: f64,
     /// `file:line:column` of its element, for messages.
     pub source: String,
@@ -43,8 +45,8 @@ pub enum JointKind {
     Cylindrical,
     /// Slides along its first and second axis and turns about its third.
     Planar,
-    /// Turns any way. Its coordinates are the rotation vector, its rates the angular velocity along its three axes as the parent carries
-    /// them. Its stops are a cone and a range of twist ([`Joint::swing`]).
+    /// Turns any way. Its coordinates are the rotation vector, its rates the angular velocity along its three axes as
+    /// the parent carries them. Its stops are a cone and a range of twist ([`Joint::swing`]).
     Ball,
     /// Turns about its first axis and then its second.
     Universal,
@@ -106,9 +108,9 @@ impl JointKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Meanings of its coordinates (0 to 2); `None` for one that it locks. They act one after the other, the first on the
-    /// parent: the axis of each is carried by the coordinates before it. Those that slide come first, so that the child turns
-    /// about its own origin, and one that turns has the number of its axis.
+    /// Meanings of its coordinates (0 to 2); `None` for one that it locks. They act one after the other, the first on
+    /// the parent: the axis of each is carried by the coordinates before it. Those that slide come first, so that the
+    /// child turns about its own origin, and one that turns has the number of its axis.
     pub fn coordinates(self) -> [Option<Coordinate>; 3] {
         let along = |axis| Some(Coordinate { axis, linear: true });
         let about = |axis| Some(Coordinate { axis, linear: false });
@@ -189,8 +191,8 @@ pub struct FreeAxis {
     pub max_effort: f64,
     /// The rate beyond which no motor drives it, rad/s or m/s, above 0. What else drives it faster, a motor brakes.
     pub max_rate: f64,
-    /// The largest power that any motor on it gives, W, infinity without a bound: where the axis moves with the effort, the effort is at
-    /// most this over the rate. What brakes has no bound of power.
+    /// The largest power that any motor on it gives, W, infinity without a bound: where the axis moves with the effort,
+    /// the effort is at most this over the rate. What brakes has no bound of power.
     pub max_power: f64,
     /// Coordinate at step 0, rad or m.
     pub initial_position: f64,
@@ -201,7 +203,8 @@ pub struct FreeAxis {
 impl FreeAxis {
     /// The largest effort where none is given, N m or N: a hundred times that of the strongest motors there are.
     pub const MAX_EFFORT: f64 = 1e9;
-    /// The largest rate where none is given, rad/s or m/s: 95,000 turns a minute, beyond all but turbines of watch-makers' size.
+    /// The largest rate where none is given, rad/s or m/s: 95,000 turns a minute, beyond all but turbines of
+    /// watch-makers' size.
     pub const MAX_RATE: f64 = 1e4;
 }
 
@@ -270,8 +273,8 @@ mod tests {
         assert_eq!(JointKind::named("hings"), None);
     }
 
-    /// The engines rely on it: what slides comes before what turns, no axis slides or turns twice, and a coordinate that turns has the
-    /// number of its axis.
+    /// The engines rely on it: what slides comes before what turns, no axis slides or turns twice, and a coordinate
+    /// that turns has the number of its axis.
     #[test]
     fn the_coordinates_of_every_kind_are_in_order() {
         for kind in JointKind::ALL {

@@ -1,7 +1,8 @@
-//! A mechanism as resolved data: bodies, joints and grounds in flat lists, all references as ids, all numbers in SI units, world
-//! frame right-handed with y up. What builds a mechanism checks it; nobody who reads one checks it again.
+//! A mechanism as resolved data: bodies, joints and grounds in flat lists, all references as ids, all numbers in SI
+//! units, world frame right-handed with y up. What builds a mechanism checks it; nobody who reads one checks it again.
 //!
-//! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`], or at [`Grasp`].
+//! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`], or at
+//! [`Grasp`].
 
 mod assembly;
 mod body;

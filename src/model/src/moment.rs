@@ -9,7 +9,8 @@ enum Unit {
     Steps,
 }
 
-/// A simulated time from 0 on: `2.5s`, `20ms`, `2500steps`, or a plain number, whose unit the place says that asks for it.
+/// A simulated time from 0 on: `2.5s`, `20ms`, `2500steps`, or a plain number, whose unit the place says that asks for
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
     number: f64,

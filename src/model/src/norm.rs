@@ -1,7 +1,8 @@
 //! Lengths of vectors and quaternions by the square root of the standard library.
 //!
-//! glam, as it is built here, takes that of `libm`, which is an instruction of SSE in assembly. Among instructions of AVX it costs a processor of Intel
-//! some hundred cycles, a quarter of a robot's step. Square roots are exact to the last bit, so both have the same.
+//! glam, as it is built here, takes that of `libm`, which is an instruction of SSE in assembly. Among instructions of
+//! AVX it costs a processor of Intel some hundred cycles, a quarter of a robot's step. Square roots are exact to the
+//! last bit, so both have the same.
 
 use std::ops::Mul;
 

@@ -19,15 +19,16 @@ impl Default for Pose {
     }
 }
 
-/// Cosine of the pitch below which roll and yaw, each read by itself, would differ from the rotation by more than 1e-14 rad.
+/// Cosine of the pitch below which roll and yaw, each read by itself, would differ from the rotation by more than 1e-14
+/// rad.
 const NEAR_UPRIGHT: f64 = 0.1;
 
 impl Pose {
     /// The frame itself.
     pub const IDENTITY: Self = Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
 
-    /// From a translation in metres and roll, pitch, yaw in radians about the fixed x, y and z axes, in that order, as URDF
-    /// and SDF mean them: R = Rz(yaw) Ry(pitch) Rx(roll).
+    /// From a translation in metres and roll, pitch, yaw in radians about the fixed x, y and z axes, in that order, as
+    /// URDF and SDF mean them: R = Rz(yaw) Ry(pitch) Rx(roll).
     pub fn from_xyz_rpy(translation: DVec3, rpy: DVec3) -> Self {
         let rotation = axis_angle(DVec3::Z, rpy.z) * axis_angle(DVec3::Y, rpy.y) * axis_angle(DVec3::X, rpy.x);
         Self { translation, rotation }
@@ -47,14 +48,15 @@ impl Pose {
         if level > NEAR_UPRIGHT {
             return DVec3::new(roll, pitch, libm::atan2(x.y, x.x));
         }
-        // What rounding has done to the roll the yaw makes good: it is that of the rotation which is left without the roll.
+        // What rounding has done to the roll the yaw makes good: it is that of the rotation which is left without the
+        // roll.
         let (sine, cosine) = libm::sincos(roll);
         let across = y * cosine - z * sine;
         DVec3::new(roll, pitch, libm::atan2(-across.x, across.y))
     }
 
-    /// From a rotation matrix, whose columns are the inner axes in the outer frame, and a translation in metres. The matrix
-    /// must be a rotation; small deviations are removed by normalising the quaternion.
+    /// From a rotation matrix, whose columns are the inner axes in the outer frame, and a translation in metres. The
+    /// matrix must be a rotation; small deviations are removed by normalising the quaternion.
     pub fn from_matrix(rotation: DMat3, translation: DVec3) -> Self {
         Self { translation, rotation: DQuat::from_mat3(&rotation).normalized() }
     }

@@ -4,7 +4,8 @@ use bevy_math::{DQuat, DVec3};
 
 use crate::{Body, Graph, Joint, JointId, JointKind, Norm, Pose, SpanningForest};
 
-/// A loop is closed at the initial positions if it is open by less than this, m and rad: what a position with four digits leaves.
+/// A loop is closed at the initial positions if it is open by less than this, m and rad: what a position with four
+/// digits leaves.
 const LOOP_TOLERANCE: f64 = 1e-3;
 
 /// A joint that closes a loop, and is not closed at the initial positions.
@@ -19,7 +20,8 @@ pub struct OpenLoop {
 }
 
 impl Joint {
-    /// Pose of the child's frame in the parent's at the initial positions of its coordinates: each is carried by those before it.
+    /// Pose of the child's frame in the parent's at the initial positions of its coordinates: each is carried by those
+    /// before it.
     pub fn initial_motion(&self) -> Pose {
         let mut motion = Pose::IDENTITY;
         if !self.kind.has_axes() {
@@ -36,7 +38,8 @@ impl Joint {
         motion
     }
 
-    /// The directions at step 0, world frame, that its free coordinates move along or about; each is turned by those before it.
+    /// The directions at step 0, world frame, that its free coordinates move along or about; each is turned by those
+    /// before it.
     pub fn initial_directions(&self) -> [DVec3; 3] {
         let (mut directions, mut frame) = ([DVec3::ZERO; 3], self.frame);
         for (index, coordinate) in self.free_coordinates() {
@@ -57,8 +60,8 @@ impl Joint {
     }
 }
 
-/// Moves bodies and joints from where all coordinates are zero to where they are the initial positions. The root of each tree
-/// stays.
+/// Moves bodies and joints from where all coordinates are zero to where they are the initial positions. The root of
+/// each tree stays.
 ///
 /// # Errors
 /// The first joint that closes a loop and does not fit.
@@ -78,7 +81,8 @@ pub fn take_initial_positions(bodies: &mut [Body], joints: &mut [Joint]) -> Resu
     }
 }
 
-/// Displacement of each body from where all coordinates are zero, world frame, where each joint moves its child's frame in its parent's.
+/// Displacement of each body from where all coordinates are zero, world frame, where each joint moves its child's frame
+/// in its parent's.
 pub(crate) fn moved_bodies(forest: &SpanningForest, bodies: usize, joints: &[Joint], motions: &[Pose]) -> Vec<Pose> {
     let mut moved = vec![Pose::IDENTITY; bodies];
     let through = |joint: &Joint, motion: &Pose| {

@@ -18,7 +18,8 @@ impl Stream {
         Self(Pcg64::from_seed(seed))
     }
 
-    /// From a number; those of numbers that follow each other have nothing to do with each other (SplitMix64, Steele et al. 2014).
+    /// From a number; those of numbers that follow each other have nothing to do with each other (SplitMix64, Steele et
+    /// al. 2014).
     pub fn from_number(seed: u64) -> Self {
         let mut state = seed;
         let words = [(); 4].map(|()| {

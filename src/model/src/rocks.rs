@@ -1,9 +1,9 @@
 //! Rocks scattered over ground, as on Mars.
 //!
-//! Rocks of a diameter of at least D cover the part F(D) = k exp(-q D) of the ground, with q = 1.79 + 0.152/k and the part k that all
-//! of them cover (Golombek et al. 2003, *Rock Size-Frequency Distributions at the Mars Exploration Rover Landing Sites*, NTRS
-//! 20030111177). A rock covers pi D²/4, so a square metre has n(D) = k q exp(-q D) 4/(pi D²) rocks per metre of diameter. Where they
-//! lie is a Poisson process: one rock says nothing of the next.
+//! Rocks of a diameter of at least D cover the part F(D) = k exp(-q D) of the ground, with q = 1.79 + 0.152/k and the
+//! part k that all of them cover (Golombek et al. 2003, *Rock Size-Frequency Distributions at the Mars Exploration
+//! Rover Landing Sites*, NTRS 20030111177). A rock covers pi D²/4, so a square metre has n(D) = k q exp(-q D) 4/(pi D²)
+//! rocks per metre of diameter. Where they lie is a Poisson process: one rock says nothing of the next.
 
 use std::f64::consts::{FRAC_PI_4, PI, TAU};
 
@@ -14,7 +14,8 @@ use super::random::Stream;
 /// Size distribution of rocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RockSizes {
-    /// The part k of the ground that all rocks cover, above 0 and at most 1. The model was fitted to landing sites of 0.05 to 0.4.
+    /// The part k of the ground that all rocks cover, above 0 and at most 1. The model was fitted to landing sites of
+    /// 0.05 to 0.4.
     pub cover: f64,
 }
 
@@ -58,16 +59,17 @@ pub struct RockField {
 }
 
 impl RockField {
-    /// The mean number of random tries that [`Self::rocks`] makes; a little more than there are rocks, unless cover is small.
+    /// The mean number of random tries that [`Self::rocks`] makes; a little more than there are rocks, unless cover is
+    /// small.
     pub fn tries(&self) -> f64 {
         self.width * self.depth * self.sizes.scale() / self.smallest
     }
 
     /// The rocks, from the largest to the smallest: their number has Poisson's distribution, their places are uniform.
     ///
-    /// With s = 1/D the rocks per square metre and unit of s are n(D) D² = 4 k q/pi exp(-q D). So the tries are a Poisson process of the
-    /// constant rate 4 k q/pi along s, with exponential gaps between them, and each is a rock with the probability exp(-q D) (thinning:
-    /// Lewis and Shedler 1979).
+    /// With s = 1/D the rocks per square metre and unit of s are n(D) D² = 4 k q/pi exp(-q D). So the tries are a
+    /// Poisson process of the constant rate 4 k q/pi along s, with exponential gaps between them, and each is a rock
+    /// with the probability exp(-q D) (thinning: Lewis and Shedler 1979).
     pub fn rocks(&self) -> impl Iterator<Item = Rock> + use<> {
         let field = *self;
         let (rate, decay) = (self.width * self.depth * self.sizes.scale(), self.sizes.decay());
@@ -105,13 +107,14 @@ const MAX_ASPECT_RATIO: f64 = 1.3;
 const MIN_CORNER_FRACTION: f64 = 0.8;
 
 impl Rock {
-    /// Corners of which it is the convex hull: about an ellipsoid, irregular, `up` metres high above its middle and `down` metres deep
-    /// below it. Its outline from above has the area of a circle of its diameter.
+    /// Corners of which it is the convex hull: about an ellipsoid, irregular, `up` metres high above its middle and
+    /// `down` metres deep below it. Its outline from above has the area of a circle of its diameter.
     pub fn corners(&self, up: f64, down: f64) -> Vec<DVec3> {
         let mut stream = Stream::from_number(self.seed);
         let (length, heading) = (1.0 + (MAX_ASPECT_RATIO - 1.0) * stream.uniform(), TAU * stream.uniform());
         let (sine, cosine) = libm::sincos(heading);
-        // Heights that are uniform are uniform on a ball (Archimedes), and turns by the golden angle keep corners apart.
+        // Heights that are uniform are uniform on a ball (Archimedes), and turns by the golden angle keep corners
+        // apart.
         let golden = PI * (3.0 - 5.0_f64.sqrt());
         let mut corner = |index: usize| {
             let height = 1.0 - 2.0 * (index as f64 + stream.uniform()) / ROCK_CORNERS as f64;
@@ -171,9 +174,9 @@ mod tests {
         (0..parts).map(|part| 1.0 / (from + (f64::from(part) + 0.5) * step)).map(|d| of(d) * d * d * step).sum()
     }
 
-    /// Over 1000 fields the number of rocks has the mean and the variance of Poisson's distribution with the integral of n(D), within
-    /// four standard errors: of the mean sqrt(m/1000), of the variance sqrt((m + 2 m²)/1000). So has the cover, which is known in
-    /// closed form: F(0.1) - F(2).
+    /// Over 1000 fields the number of rocks has the mean and the variance of Poisson's distribution with the integral
+    /// of n(D), within four standard errors: of the mean sqrt(m/1000), of the variance sqrt((m + 2 m²)/1000). So has
+    /// the cover, which is known in closed form: F(0.1) - F(2).
     #[test]
     fn numbers_and_cover_are_those_of_the_model() {
         for cover in [0.03, 0.1, 0.3] {
@@ -195,8 +198,8 @@ mod tests {
         }
     }
 
-    /// The mean of uniform places is 0, that of their squares a twelfth of the square of the extent, and next to each other in a list
-    /// they have nothing to do with each other; within four standard errors.
+    /// The mean of uniform places is 0, that of their squares a twelfth of the square of the extent, and next to each
+    /// other in a list they have nothing to do with each other; within four standard errors.
     #[test]
     fn places_are_uniform_and_independent() {
         let rocks: Vec<Rock> = (0..300).flat_map(|seed| field(seed, 0.1).rocks()).collect();

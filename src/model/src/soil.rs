@@ -1,7 +1,7 @@
 //! Soil: ground that gives way under what presses on it and is sheared by what turns on it.
 //!
-//! Its parameters are those of the literature on terramechanics (Bekker 1969; Reece 1965; Wong and Reece 1967; Janosi and Hanamoto
-//! 1961), in SI units.
+//! Its parameters are those of the literature on terramechanics (Bekker 1969; Reece 1965; Wong and Reece 1967; Janosi
+//! and Hanamoto 1961), in SI units.
 
 /// Which law of pressure and sinkage a soil follows, p = k z^n for a contact of the smaller dimension b.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,8 +58,8 @@ pub struct NamedSoil {
     pub soil: Soil,
 }
 
-/// A soil of Bekker's law: n, kc, kphi, c, angle in degrees, K, density. What measurements of pressure and shear do not give has the values
-/// that stand in [`Soil::ELASTIC_STIFFNESS`] and beside it.
+/// A soil of Bekker's law: n, kc, kphi, c, angle in degrees, K, density. What measurements of pressure and shear do not
+/// give has the values that stand in [`Soil::ELASTIC_STIFFNESS`] and beside it.
 const fn bekker([n, kc, kphi, c, degrees, shear, density]: [f64; 7]) -> Soil {
     Soil {
         pressure: PressureLaw::Bekker { cohesive: kc, frictional: kphi },
@@ -78,7 +78,8 @@ const fn bekker([n, kc, kphi, c, degrees, shear, density]: [f64; 7]) -> Soil {
 impl Soil {
     /// Where the stress is largest by default: Wong and Reece's figures for sand are near 0.4 and 0.15.
     pub const PEAK: [f64; 2] = [0.4, 0.15];
-    /// Stiffness of pressed soil by default, Pa/m: that of the harder soils of Chrono's models, far above every modulus kphi here.
+    /// Stiffness of pressed soil by default, Pa/m: that of the harder soils of Chrono's models, far above every modulus
+    /// kphi here.
     pub const ELASTIC_STIFFNESS: f64 = 4e8;
     /// Damping of pressed soil by default, Pa s/m, from the same models.
     pub const DAMPING: f64 = 3e4;
@@ -132,8 +133,8 @@ impl Soil {
         Self::NAMED.iter().find(|named| named.name == name).map(|named| named.soil)
     }
 
-    /// The modulus k of p = k z^n under a contact of the smaller dimension `width`, m, where things fall at `gravity`, m/s².
-    /// The exponent is that without slip.
+    /// The modulus k of p = k z^n under a contact of the smaller dimension `width`, m, where things fall at `gravity`,
+    /// m/s². The exponent is that without slip.
     pub fn modulus(&self, width: f64, gravity: f64) -> f64 {
         match self.pressure {
             PressureLaw::Bekker { cohesive, frictional } => cohesive / width + frictional,

@@ -4,8 +4,8 @@ use bevy_math::DVec3;
 
 use crate::{Axis, BodyId, FreeAxis, Joint, Mechanism, Placed, Shape};
 
-/// Tolerance of a round shape's axis against its axle, as a sine, and of its centre, as a fraction of its radius: what is left
-/// of measuring a drawing.
+/// Tolerance of a round shape's axis against its axle, as a sine, and of its centre, as a fraction of its radius: what
+/// is left of measuring a drawing.
 pub const AXLE_TOLERANCE: f64 = 0.05;
 
 /// A wheel, as its joint turns it.
@@ -26,8 +26,8 @@ pub struct Wheel {
 }
 
 impl Mechanism {
-    /// The wheel that a joint turns: its child or else its parent, if the joint has one coordinate, turns about it without stops, and the body
-    /// collides as a sphere, or as a cylinder or capsule about the axle.
+    /// The wheel that a joint turns: its child or else its parent, if the joint has one coordinate, turns about it
+    /// without stops, and the body collides as a sphere, or as a cylinder or capsule about the axle.
     pub fn wheel(&self, joint: &Joint) -> Option<Wheel> {
         let mut free = joint.free_coordinates();
         let (Some((coordinate, own)), None) = (free.next(), free.next()) else { return None };

@@ -82,8 +82,8 @@ fn given_positions_move_where_nothing_else_closes_the_loop() {
     assert!((0.3..=0.6).contains(&found[0]), "{found:?}");
 }
 
-/// With the crank at 0.3 to 0.5 rad and the pin between it and the coupler at -0.1 to 0.1 rad the coupler's end is 1.2 m or more from
-/// the rocker's foot, whose length is 1 m.
+/// With the crank at 0.3 to 0.5 rad and the pin between it and the coupler at -0.1 to 0.1 rad the coupler's end is 1.2
+/// m or more from the rocker's foot, whose length is 1 m.
 #[test]
 fn a_loop_that_stops_keep_open_is_named() {
     let stops = [[0.3, 0.5], [-0.1, 0.1], NONE, NONE];
@@ -118,8 +118,8 @@ fn what_is_closed_keeps_its_bits() {
 /// The upper end of the rod of [`crank_and_rod`].
 const TOP: DVec3 = DVec3::new(1.0, 0.0, 2.0);
 
-/// A crank of 1 m about z, which begins at an angle, carries the end of a rod of 2 m; that hangs on a slide along z by a ball joint
-/// above the crank's tip.
+/// A crank of 1 m about z, which begins at an angle, carries the end of a rod of 2 m; that hangs on a slide along z by
+/// a ball joint above the crank's tip.
 fn crank_and_rod(angle: f64) -> (Vec<Body>, Vec<Joint>) {
     let places = [(DVec3::ZERO, true), (DVec3::X / 2.0, false), (TOP, false), ((DVec3::X + TOP) / 2.0, false)];
     let mut crank = joint(JointKind::Hinge, [0, 1], DVec3::ZERO);
@@ -174,8 +174,8 @@ fn couplings_hold_where_a_loop_is_closed() {
     assert_close(&positions(&joints), &[0.3, -0.3, 0.3, -0.3, -0.5]);
 }
 
-/// A follower that is not given begins where its leader puts it, by way of another follower, too; a leader that is not given where its
-/// follower does. What is given twice stays.
+/// A follower that is not given begins where its leader puts it, by way of another follower, too; a leader that is not
+/// given where its follower does. What is given twice stays.
 #[test]
 fn what_follows_begins_where_it_follows() {
     let wheels = |given: [f64; 3]| {

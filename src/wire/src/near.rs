@@ -3,8 +3,8 @@
 /// The longest name that is compared, in bytes; the comparison takes time by the product of both lengths.
 const MAX_COMPARED: usize = 256;
 
-/// The known name most like this one, if any is like it at all: it differs in no more than one letter and one of each four, where upper
-/// and lower case are the same letter. Of equally near names the first by the alphabet is taken.
+/// The known name most like this one, if any is like it at all: it differs in no more than one letter and one of each
+/// four, where upper and lower case are the same letter. Of equally near names the first by the alphabet is taken.
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if name.len() > MAX_COMPARED {
         return None;
@@ -13,8 +13,8 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     known.into_iter().filter_map(like).min().map(|(_, known)| known)
 }
 
-/// The number of letters that are put in, taken out, exchanged or swapped between two names, if it is small enough for one to be a slip for
-/// the other.
+/// The number of letters that are put in, taken out, exchanged or swapped between two names, if it is small enough for
+/// one to be a slip for the other.
 pub fn distance(name: &str, known: &str) -> Option<usize> {
     if !is_as_long(name, known) {
         return None;
@@ -25,7 +25,8 @@ pub fn distance(name: &str, known: &str) -> Option<usize> {
     (distance <= most_slips(known) && distance < longest).then_some(distance)
 }
 
-/// True if the lengths alone allow one name to be a misspelling of the other: their difference is the least number of insertions.
+/// True if the lengths alone allow one name to be a misspelling of the other: their difference is the least number of
+/// insertions.
 pub fn is_as_long(name: &str, known: &str) -> bool {
     name.chars().count().abs_diff(known.chars().count()) <= most_slips(known)
 }

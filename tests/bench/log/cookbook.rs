@@ -1,4 +1,5 @@
-//! Ten questions of `how-to/questions.md` of the book on each database, from one text. `QUESTIONS=12,20` chooses others by their numbers.
+//! Ten questions of `how-to/questions.md` of the book on each database, from one text. `QUESTIONS=12,20` chooses others
+//! by their numbers.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! An export beside the bare reading of the same rows: what `fetch` of sqlx takes, whose rows are dropped, and what the `sqlite3` shell takes,
-//! if there is one, which writes them as text to nowhere.
+//! An export beside the bare reading of the same rows: what `fetch` of sqlx takes, whose rows are dropped, and what the
+//! `sqlite3` shell takes, if there is one, which writes them as text to nowhere.
 
 use std::{
     path::Path,
@@ -24,7 +24,8 @@ const TABLES: [(&str, &str); 4] = [
     ("sensorReading", "simulationRowID, componentID, field"),
 ];
 
-/// Rows that the driver may be ahead of the reader. More than in an export, because this reader waits for each row by itself.
+/// Rows that the driver may be ahead of the reader. More than in an export, because this reader waits for each row by
+/// itself.
 const ROWS_AHEAD: usize = 4096;
 
 /// Prints rows per second of the bare reading and of exports.

@@ -1,7 +1,8 @@
-//! What the log costs: the writers beside the databases' own ways, `fast` mode with and without a log, and real time with each
-//! database, and real time with a lidar of 64 by 1024 rays. `cargo bench --bench log -- [writers|fast|realtime|lidar|chain]`; servers as in
-//! the tests, by `SIMPARTNER_TEST_POSTGRES` and `SIMPARTNER_TEST_MYSQL`. Only the ratios mean something on a machine that does other things
-//! as well. What reading a large log takes is measured only if it is asked for: `export`, `cookbook`.
+//! What the log costs: the writers beside the databases' own ways, `fast` mode with and without a log, and real time
+//! with each database, and real time with a lidar of 64 by 1024 rays. `cargo bench --bench log --
+//! [writers|fast|realtime|lidar|chain]`; servers as in the tests, by `SIMPARTNER_TEST_POSTGRES` and
+//! `SIMPARTNER_TEST_MYSQL`. Only the ratios mean something on a machine that does other things as well. What reading a
+//! large log takes is measured only if it is asked for: `export`, `cookbook`.
 
 mod cookbook;
 mod export;

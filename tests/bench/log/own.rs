@@ -1,5 +1,5 @@
-//! Databases to measure on, and each one's fastest simple way to insert the same rows: SQLite by prepared multi-row inserts in
-//! one transaction, PostgreSQL by `psql` and COPY, MariaDB by its client and multi-row inserts.
+//! Databases to measure on, and each one's fastest simple way to insert the same rows: SQLite by prepared multi-row
+//! inserts in one transaction, PostgreSQL by `psql` and COPY, MariaDB by its client and multi-row inserts.
 
 use std::{
     fs::File,

@@ -1,5 +1,5 @@
-//! A log to read: WorkPartner drives in a circle, with so many rows. `ROWS` says how many (10 million if it is not set), `LOG` names the
-//! SQLite file of a log that is there already.
+//! A log to read: WorkPartner drives in a circle, with so many rows. `ROWS` says how many (10 million if it is not
+//! set), `LOG` names the SQLite file of a log that is there already.
 
 use std::{
     path::{Path, PathBuf},

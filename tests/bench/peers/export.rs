@@ -1,5 +1,6 @@
-//! The scenes of the bench as the peers read them: MuJoCo gets the whole world as our exporter writes it in MJCF, PhysX and DART their robots
-//! from its URDF, ODE, which reads neither, plain text. What turns the joints is the bench's own in all of them, as it is in ours.
+//! The scenes of the bench as the peers read them: MuJoCo gets the whole world as our exporter writes it in MJCF, PhysX
+//! and DART their robots from its URDF, ODE, which reads neither, plain text. What turns the joints is the bench's own
+//! in all of them, as it is in ours.
 
 use std::{
     fmt::Write,
@@ -29,7 +30,8 @@ pub const RATE: f64 = 4.0;
 pub struct Files {
     /// MuJoCo's: the exported world, and what drives it.
     pub mjcf: PathBuf,
-    /// That of PhysX and DART: bodies as text, robots by their URDF file. None of what touches nothing, which is beside MuJoCo alone.
+    /// That of PhysX and DART: bodies as text, robots by their URDF file. None of what touches nothing, which is beside
+    /// MuJoCo alone.
     pub urdf: Option<PathBuf>,
     /// Everything as text: a line for each thing, numbers behind its word. None likewise.
     pub plain: Option<PathBuf>,
@@ -101,7 +103,8 @@ fn numbers(values: impl IntoIterator<Item = f64>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// The scene as text, but with the rovers by their file: where the root link of each is, and what drives the joints of all.
+/// The scene as text, but with the rovers by their file: where the root link of each is, and what drives the joints of
+/// all.
 fn placed(world: &World, rovers: &[Rover]) -> String {
     let Some(first) = rovers.first() else { return text(world, rovers) };
     let mechanism = &world.mechanism;

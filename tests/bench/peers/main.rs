@@ -1,12 +1,14 @@
-//! What a step costs beside the same scene in other engines: rapier, and where they are installed MuJoCo (PyPI `mujoco`), PhysX
-//! (PyPI `sapien`), DART (PyPI `dartpy`) and ODE (Debian `libode-dev`). `cargo bench --bench peers`, with names of scenes behind `--`
-//! for some of them only.
+//! What a step costs beside the same scene in other engines: rapier, and where they are installed MuJoCo (PyPI
+//! `mujoco`), PhysX (PyPI `sapien`), DART (PyPI `dartpy`) and ODE (Debian `libode-dev`). `cargo bench --bench peers`,
+//! with names of scenes behind `--` for some of them only.
 //!
-//! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
-//! drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives, and how far it came before the clock runs tells
-//! whether it is the same one in all engines: MuJoCo reads it as `simpartner convert` writes it in MJCF, PhysX and DART in URDF. MuJoCo runs with its
-//! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more. Pendulums that touch nothing are
-//! beside MuJoCo's Runge-Kutta method of fourth order, the order of ours, and beside rapier; ropes beside three integrators of MuJoCo ([`ropes`]).
+//! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose
+//! speed drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives, and how far it
+//! came before the clock runs tells whether it is the same one in all engines: MuJoCo reads it as `simpartner convert`
+//! writes it in MJCF, PhysX and DART in URDF. MuJoCo runs with its implicit integrator and default solver, ODE with
+//! `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more. Pendulums that touch nothing are beside MuJoCo's
+//! Runge-Kutta method of fourth order, the order of ours, and beside rapier; ropes beside three integrators of MuJoCo
+//! ([`ropes`]).
 
 #[path = "../../../src/dynamics/benches/costs/heaps.rs"]
 mod heaps;
@@ -80,8 +82,8 @@ fn main() {
     ropes::measure(folder.path(), real, |name| wanted.is_empty() || wanted.iter().any(|wanted| *wanted == name));
 }
 
-/// Measures and prints a scene; of many robots also what each costs beside the one of the first scene, which drives in turn with
-/// them.
+/// Measures and prints a scene; of many robots also what each costs beside the one of the first scene, which drives in
+/// turn with them.
 fn measure(scene: &Scene, alone: &Scene, folder: &Path, rounds: usize, real: bool) {
     let files = export::write(folder, scene);
     let (warm_up, steps) = if real { (scene.warm_up, scene.steps) } else { (1, 1) };
@@ -169,7 +171,8 @@ fn time(engine: &mut dyn Engine, steps: usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e6 / steps as f64
 }
 
-/// Numbers bodies and joints behind their names, anew for each robot of so many bodies, which has a joint less: files want names of their own.
+/// Numbers bodies and joints behind their names, anew for each robot of so many bodies, which has a joint less: files
+/// want names of their own.
 fn number(world: &mut World, bodies: usize) {
     let Mechanism { bodies: all, joints, .. } = &mut world.mechanism;
     all.iter_mut().enumerate().for_each(|(index, body)| body.name = format!("{}{}", body.name, index % bodies));

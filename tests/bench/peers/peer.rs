@@ -1,5 +1,5 @@
-//! Another engine in a process of its own: it loads the scene, warms up, says where its first body then is, and measures a round for every line
-//! it reads.
+//! Another engine in a process of its own: it loads the scene, warms up, says where its first body then is, and
+//! measures a round for every line it reads.
 
 use std::{
     io::{BufRead, BufReader, Write},

@@ -1,6 +1,6 @@
-//! Ropes that hang from a point, let go at 1 rad from where they would hang: what their steps cost, the worst of them beside the mean, and what their
-//! energy is off by, beside three integrators of MuJoCo. Every run is made several times in turn, the same steps each time; a step costs what it did in
-//! the fastest of them.
+//! Ropes that hang from a point, let go at 1 rad from where they would hang: what their steps cost, the worst of them
+//! beside the mean, and what their energy is off by, beside three integrators of MuJoCo. Every run is made several
+//! times in turn, the same steps each time; a step costs what it did in the fastest of them.
 
 use std::{path::Path, time::Instant};
 

@@ -1,4 +1,5 @@
-//! `how-to/questions.md` of the book: every question is answered on each database from one text, and the answers are the same.
+//! `how-to/questions.md` of the book: every question is answered on each database from one text, and the answers are
+//! the same.
 
 use std::path::Path;
 

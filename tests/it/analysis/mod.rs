@@ -1,4 +1,5 @@
-//! Logs are analysed with the binary, as a user does: queries, lists, comparisons, exports, plots, and the blocks of `how-to/analyse.md`.
+//! Logs are analysed with the binary, as a user does: queries, lists, comparisons, exports, plots, and the blocks of
+//! `how-to/analyse.md`.
 
 mod compare;
 mod cookbook;

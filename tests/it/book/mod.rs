@@ -1,4 +1,5 @@
-//! The book in `docs`: its commands run, its links lead somewhere, its pictures and generated pages are what the program makes.
+//! The book in `docs`: its commands run, its links lead somewhere, its pictures and generated pages are what the
+//! program makes.
 
 mod generated;
 mod links;

@@ -25,8 +25,8 @@ use crate::{
 /// Languages of blocks that are shown only.
 const SHOWN: [&str; 9] = ["text", "xml", "toml", "json", "jsonc", "c", "rust", "sh by-hand", "python by-hand"];
 
-/// Stands for both `simpartner` and `cargo run --release --`: it runs the program under test. Ports are any that are free, so that other
-/// servers of this machine are not disturbed.
+/// Stands for both `simpartner` and `cargo run --release --`: it runs the program under test. Ports are any that are
+/// free, so that other servers of this machine are not disturbed.
 const STAND_IN: &str = r#"#!/bin/sh
 if [ "${0##*/}" = cargo ]; then
   [ "$1 $2" = "run --release" ] || { echo "only cargo run --release is known, not cargo $*" >&2; exit 1; }

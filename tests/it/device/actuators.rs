@@ -40,8 +40,8 @@ fn an_effort_controller_exerts_what_it_is_told() {
     assert_eq!(run.read("motor"), [0.0, 0.0, 50.0]);
 }
 
-/// Like a spring of 1e5 N m/rad with a damper of 1e3 N m s/rad, which on 1 kg m² dies out within 10 ms; a short frame keeps the
-/// forces.
+/// Like a spring of 1e5 N m/rad with a damper of 1e3 N m s/rad, which on 1 kg m² dies out within 10 ms; a short frame
+/// keeps the forces.
 #[test]
 fn a_position_controller_goes_there_as_fast_as_its_force_allows() {
     let mut run = Run::of(wheel(Law::Position));
@@ -56,9 +56,9 @@ fn a_position_controller_goes_there_as_fast_as_its_force_allows() {
     near(&[state(&run).0, state(&run).1], &[0.25, 0.0], 1e-6);
 }
 
-/// A motor without load comes up to its no-load speed w0 like 1 - exp(-t / T) with T = I w0 / (efficiency stall). The law is
-/// taken at the rate before the step: w' = w + h s (1 - w / w0) / I, whose closed form the simulation follows to rounding, and
-/// which is off the exponential by h / 2T of it at most.
+/// A motor without load comes up to its no-load speed w0 like 1 - exp(-t / T) with T = I w0 / (efficiency stall). The
+/// law is taken at the rate before the step: w' = w + h s (1 - w / w0) / I, whose closed form the simulation follows to
+/// rounding, and which is off the exponential by h / 2T of it at most.
 #[test]
 fn a_motor_follows_its_line_of_torque_over_speed() {
     let limits = MotorLimits { stall_effort: 10.0, no_load_rate: 4.0, efficiency: 0.8 };
@@ -139,10 +139,10 @@ fn a_watchdog_holds_lets_go_or_brakes() {
     }
 }
 
-/// The shipped assembly of a hinge with backlash. The motor turns on at 1 rad/s and takes a dial along; when it reverses, the
-/// dial, which nothing brakes, goes on until the shaft has come back by the whole play of 0.02 rad: at 2 rad/s between
-/// them, for 10 ms. Then it is taken back. Shaft and dial are never farther apart than half the play. (With rapier the dial
-/// rattles in the play.)
+/// The shipped assembly of a hinge with backlash. The motor turns on at 1 rad/s and takes a dial along; when it
+/// reverses, the dial, which nothing brakes, goes on until the shaft has come back by the whole play of 0.02 rad: at 2
+/// rad/s between them, for 10 ms. Then it is taken back. Shaft and dial are never farther apart than half the play.
+/// (With rapier the dial rattles in the play.)
 #[test]
 fn a_gear_with_backlash_lets_go_for_as_long_as_its_play_lasts() {
     if !is_exact() {
@@ -180,8 +180,8 @@ fn a_gear_with_backlash_lets_go_for_as_long_as_its_play_lasts() {
     near(&[dial(&run), joint(&run, play).0], &[-1.0, 0.01], 1e-3);
 }
 
-/// What slides is told in metres and newtons, what turns in radians and newton metres, whether the joint slides, turns or both;
-/// the controller brings each coordinate to its own target.
+/// What slides is told in metres and newtons, what turns in radians and newton metres, whether the joint slides, turns
+/// or both; the controller brings each coordinate to its own target.
 #[test]
 fn a_device_on_a_joint_has_the_unit_of_each_coordinate() {
     let targets = [0.1, -0.2, 0.3];

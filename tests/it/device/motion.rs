@@ -1,6 +1,6 @@
-//! Sensors of motion. A body that rests on the ground is pushed up by it: an accelerometer reads +g upwards, although nothing
-//! moves. In free fall nothing pushes: it reads 0, although everything moves. What spins reads the centripetal acceleration
-//! of its place.
+//! Sensors of motion. A body that rests on the ground is pushed up by it: an accelerometer reads +g upwards, although
+//! nothing moves. In free fall nothing pushes: it reads 0, although everything moves. What spins reads the centripetal
+//! acceleration of its place.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -68,8 +68,8 @@ fn in_free_fall_an_accelerometer_reads_nothing() {
     }
 }
 
-/// A falling cube spins about y at 10 rad/s; a place 0.5 m from its middle is drawn inwards with omega² r = 50 m/s². The mean
-/// over a step is shorter by (omega h)² / 24, which is 4e-6.
+/// A falling cube spins about y at 10 rad/s; a place 0.5 m from its middle is drawn inwards with omega² r = 50 m/s².
+/// The mean over a step is shorter by (omega h)² / 24, which is 4e-6.
 #[test]
 fn on_a_spinning_body_a_place_off_the_axis_feels_its_centripetal_acceleration() {
     let (omega, arm) = (10.0, 0.5);
@@ -99,8 +99,9 @@ fn on_a_spinning_body_a_place_off_the_axis_feels_its_centripetal_acceleration() 
     near(&read[3..], &[0.0, (turned / 2.0).sin(), 0.0, (turned / 2.0).cos()], 1e-4);
 }
 
-/// A bar turns evenly at 10 rad/s about a fixed pin: along the bar the pin draws with m omega² r, across it with nothing, in the
-/// bar's axes as they stood while the force acted. In those at the end of the step a part omega h / 2 of it, 0.5 N, would lie across.
+/// A bar turns evenly at 10 rad/s about a fixed pin: along the bar the pin draws with m omega² r, across it with
+/// nothing, in the bar's axes as they stood while the force acted. In those at the end of the step a part omega h / 2
+/// of it, 0.5 N, would lie across.
 #[test]
 fn a_load_cell_reads_in_the_axes_of_the_same_instant() {
     if !is_exact() {

@@ -1,5 +1,5 @@
-//! Imperfections: their statistics, their timing, and that each device has a stream of its own. Bounds of the statistics are
-//! four standard errors, and the seed is fixed, so that a test that holds once always holds.
+//! Imperfections: their statistics, their timing, and that each device has a stream of its own. Bounds of the
+//! statistics are four standard errors, and the seed is fixed, so that a test that holds once always holds.
 
 use bevy_math::DVec3;
 use simpartner_description::{Noise, Scanner, Sensor, World};

@@ -1,5 +1,5 @@
-//! Scans: readings of so many rays that they are made beside the steps. They see the step that they are of, arrive at a step that the model determines, and
-//! have the same bits wherever they are made.
+//! Scans: readings of so many rays that they are made beside the steps. They see the step that they are of, arrive at a
+//! step that the model determines, and have the same bits wherever they are made.
 
 use std::{
     sync::{Mutex, mpsc},
@@ -18,7 +18,8 @@ use crate::scene::{body, cube};
 /// More than the most rays that are cast within a step.
 const MANY: usize = 201;
 
-/// A cube that falls from 50 m, with a scanner that looks down at a cube at the origin, and one that reads the height in each step.
+/// A cube that falls from 50 m, with a scanner that looks down at a cube at the origin, and one that reads the height
+/// in each step.
 fn falling(sensor: impl Fn(Sensor) -> Sensor) -> World {
     let mut world = cube_at(50.0);
     let target = body("target", 1.0, cube(2.0), DVec3::ZERO);
@@ -80,7 +81,8 @@ fn noisy(scan: Sensor) -> Sensor {
     Sensor { rate_hz: Some(100.0), latency_s: 0.017, dropout: 0.2, noise, ..scan }
 }
 
-/// The bits of the steps from one on to the 200th, and the hashes of the states after them; commands come at the same steps in each.
+/// The bits of the steps from one on to the 200th, and the hashes of the states after them; commands come at the same
+/// steps in each.
 fn bits(run: &mut Run, from: u64, mut after_each: impl FnMut(&Simulation)) -> Vec<String> {
     let step = |step| {
         match step {

@@ -37,8 +37,8 @@ fn a_distance_sensor_is_a_scanner_of_one_ray() {
     near(&[run.read("far")[0], run.read("short")[0], run.read("level")[0]], &[2.5, 2.0, 7.0], 1e-9);
 }
 
-/// 2 m above the ground, a fan tilted down by e meets it after 2 / sin e along its middle; a ray at the azimuth a in the same
-/// fan has the same fall, and so the same length. Fans that do not point down read the range.
+/// 2 m above the ground, a fan tilted down by e meets it after 2 / sin e along its middle; a ray at the azimuth a in
+/// the same fan has the same fall, and so the same length. Fans that do not point down read the range.
 #[test]
 fn a_scanner_of_several_layers_looks_over_and_under() {
     let mut world = with_plane(cube_at(2.0), 1.0);
@@ -77,7 +77,8 @@ fn contact_and_bumper_feel_the_weight() {
     near(&run.read("heavy"), &[0.0, weight], tolerance);
 }
 
-/// An arm of 3 kg that sticks out by 0.5 m from a post, held by what `kind` of joint, its own axes turned by a quarter about y.
+/// An arm of 3 kg that sticks out by 0.5 m from a post, held by what `kind` of joint, its own axes turned by a quarter
+/// about y.
 fn post_and_arm(kind: JointKind) -> World {
     let mut world = scene::world();
     world.mechanism.bodies.push(body("post", 1.0, cube(0.1), DVec3::new(0.0, 2.0, 0.0)));
@@ -137,8 +138,8 @@ fn an_encoder_tells_the_angle_and_its_rate() {
     assert!(joint[5] < -0.5, "it swings down: {joint:?}");
 }
 
-/// One sensor of every type on WorkPartner 4 as it drives: not a bit of bodies and joints changes. (Its tyres are soft, which
-/// rapier has not; there it is WorkPartner 1.)
+/// One sensor of every type on WorkPartner 4 as it drives: not a bit of bodies and joints changes. (Its tyres are soft,
+/// which rapier has not; there it is WorkPartner 1.)
 #[test]
 fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
     let file = if is_exact() { "balance.xml" } else { "flat.xml" };
@@ -178,7 +179,8 @@ fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
     assert_eq!(drive(watched), drive(world));
 }
 
-/// The shipped example has one of every kind. What its file says of noise, motor and watchdog is in the model, and it runs.
+/// The shipped example has one of every kind. What its file says of noise, motor and watchdog is in the model, and it
+/// runs.
 #[test]
 fn the_example_has_one_of_every_kind() {
     let mut world = xml::read_world(concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/square.xml").as_ref()).unwrap();

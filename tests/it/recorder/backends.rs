@@ -36,8 +36,8 @@ fn every_database_holds_every_row_once() {
     }
 }
 
-/// MariaDB takes and gives no row larger than its max_allowed_packet, and ends the connection of who sends one: a run with a larger file
-/// does not begin, and says why; several files that are too large together are fine.
+/// MariaDB takes and gives no row larger than its max_allowed_packet, and ends the connection of who sends one: a run
+/// with a larger file does not begin, and says why; several files that are too large together are fine.
 #[test]
 fn a_file_that_a_server_does_not_take_is_told_before_the_run() {
     for target in TestDatabase::all().into_iter().filter(|target| target.name() == "mysql") {

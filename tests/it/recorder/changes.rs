@@ -53,8 +53,8 @@ fn logs() -> Vec<TestDatabase> {
     logged.collect()
 }
 
-/// What is changed, how it is changed back, and what is said of it. `@row` is the number of step 7, `@body` that of the first
-/// body.
+/// What is changed, how it is changed back, and what is said of it. `@row` is the number of step 7, `@body` that of the
+/// first body.
 const CHANGES: [(&str, &str, &str); 16] = [
     (
         "UPDATE body_state SET F_y = F_y + 1 WHERE simulationRowID = @row AND bodyID = @body + 1",

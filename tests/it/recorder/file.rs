@@ -1,5 +1,5 @@
-//! The files of a log during a run: several programs create the same file, another program moves, removes, replaces or truncates it, and
-//! signals end the run.
+//! The files of a log during a run: several programs create the same file, another program moves, removes, replaces or
+//! truncates it, and signals end the run.
 
 use std::{
     io::{BufRead, BufReader},
@@ -52,8 +52,8 @@ fn the_end_of_the_terminal_is_ignored_where_nohup_says_so() {
     assert!(text(&ended.stdout).starts_with("outcome           completed\nsteps             500\n"), "{ended:?}");
 }
 
-/// A run of 500 steps in a file, `happens` to the file, and 500 more; then it is `restored`, and the log is waited for as long
-/// as that takes at most.
+/// A run of 500 steps in a file, `happens` to the file, and 500 more; then it is `restored`, and the log is waited for
+/// as long as that takes at most.
 fn meddle(
     folder: &Path,
     happens: impl FnOnce(&Path),

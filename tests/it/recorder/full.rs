@@ -1,4 +1,5 @@
-//! The disk of an SQLite file fills up during a run: the physics goes on, and the log ends where it says, or goes to another disk.
+//! The disk of an SQLite file fills up during a run: the physics goes on, and the log ends where it says, or goes to
+//! another disk.
 //!
 //! The disk is a file system in memory that only the test sees; skipped where the system does not let it have one.
 
@@ -7,8 +8,8 @@ use std::process::{Command, Stdio};
 use super::super::cli::{Scratch, text};
 use crate::needs::{Need, met};
 
-/// Mounts a disk with little more room than the log leaves to others, fills that while a run goes on, and makes room again behind
-/// it. Prints the run's summary, exit codes and what there is.
+/// Mounts a disk with little more room than the log leaves to others, fills that while a run goes on, and makes room
+/// again behind it. Prints the run's summary, exit codes and what there is.
 const SCRIPT: &str = r#"
 set -u
 server=$1 disk=$2 world=$3 spill=$4

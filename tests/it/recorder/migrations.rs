@@ -1,5 +1,5 @@
-//! A log of every earlier version is read as it is, and brought up to date by the next run: also one that has a later migration without
-//! an earlier one, as both came from branches.
+//! A log of every earlier version is read as it is, and brought up to date by the next run: also one that has a later
+//! migration without an earlier one, as both came from branches.
 
 use std::path::Path;
 
@@ -124,8 +124,8 @@ fn check_old_run(target: &TestDatabase, about: &str) {
 fn check_copy(target: &TestDatabase, about: &str) {
     let copy = TestDatabase::file();
     let mut merge = Merge::new(&target.database, &copy.database).unwrap();
-    // A run, its file, a robot, two bodies, two components, a device, its field, two steps with a body each, a reading, a command,
-    // an event.
+    // A run, its file, a robot, two bodies, two components, a device, its field, two steps with a body each, a reading,
+    // a command, an event.
     assert_eq!(merge.copy(1, &mut |_| ()).unwrap().rows, Some(16), "{about}");
     merge.close().unwrap();
     for sql in OLD_ROWS {

@@ -118,8 +118,8 @@ impl Model {
         self.reach(step);
     }
 
-    /// Another run begins: the same world goes on, or the model begins again. A run that has neither step nor command is left out, except for
-    /// the first.
+    /// Another run begins: the same world goes on, or the model begins again. A run that has neither step nor command
+    /// is left out, except for the first.
     pub(super) fn next_run(&mut self, goes_on: bool) {
         let epoch = self.run().epoch + u64::from(!goes_on);
         let is_first = self.runs.len() == 1;

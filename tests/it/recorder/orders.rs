@@ -1,8 +1,9 @@
-//! Commands of every kind in every order, with and without steps between them: each stands in the run and the step that it acted in, every run
-//! is made again from the log, and the server ends when it is asked to.
+//! Commands of every kind in every order, with and without steps between them: each stands in the run and the step that
+//! it acted in, every run is made again from the log, and the server ends when it is asked to.
 //!
-//! A case is a random sequence of requests to a server in this process, by its seed, in one of the three modes. `model` says what the log has
-//! to hold then. `SIMPARTNER_LONG_TESTS=1` makes 2,000 cases in place of a few, `SIMPARTNER_SEEDS=500..1000` those of these seeds.
+//! A case is a random sequence of requests to a server in this process, by its seed, in one of the three modes. `model`
+//! says what the log has to hold then. `SIMPARTNER_LONG_TESTS=1` makes 2,000 cases in place of a few,
+//! `SIMPARTNER_SEEDS=500..1000` those of these seeds.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -205,7 +206,8 @@ impl Client {
         assert!(answer.starts_with("ERR"), "{wrong}: {answer}");
     }
 
-    /// The clock runs while commands come, until it is paused: by a request, or behind another run that begins meanwhile.
+    /// The clock runs while commands come, until it is paused: by a request, or behind another run that begins
+    /// meanwhile.
     fn play(&mut self) {
         let step = self.control.step("PLAY");
         self.model.play(step);

@@ -1,4 +1,5 @@
-//! Readings of more numbers than a record's flat part takes: one row of the log each, and the same numbers wherever they are read.
+//! Readings of more numbers than a record's flat part takes: one row of the log each, and the same numbers wherever
+//! they are read.
 
 use simpartner::{recorder::Inquiry, sim::Simulation};
 use simpartner_description::xml;

@@ -159,7 +159,8 @@ fn an_economical_log_leaves_out_what_rests_and_most_steps_of_a_long_run() {
     let cadence = Cadence::new(1, Some((200, 10)));
     for target in TestDatabase::all() {
         let id = log(economical(&target), (1..=400).map(moving), finished(400)).simulations[0].simulation_id;
-        // Of 220 logged steps the robot has rows of 170, all four of its bodies together; the floor has 1, 100, 200, 300 and 400.
+        // Of 220 logged steps the robot has rows of 170, all four of its bodies together; the floor has 1, 100, 200,
+        // 300 and 400.
         for (table, rows) in [("simulationRow", 220), ("body_state", 4 * 170 + 5), ("jointPose", 170)] {
             assert_eq!(target.number(&format!("SELECT count(*) FROM {table}")), rows, "{}: {table}", target.name());
         }

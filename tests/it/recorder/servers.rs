@@ -1,7 +1,8 @@
-//! The test starts a database server, kills it, suspends it and restarts it while a run in real time is logged into it: no row is lost,
-//! and the physics is not affected.
+//! The test starts a database server, kills it, suspends it and restarts it while a run in real time is logged into it:
+//! no row is lost, and the physics is not affected.
 //!
-//! Skipped where the server's programs are not installed; `SIMPARTNER_LONG_TESTS=1` keeps the server away for 20 s each time.
+//! Skipped where the server's programs are not installed; `SIMPARTNER_LONG_TESTS=1` keeps the server away for 20 s each
+//! time.
 
 use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},

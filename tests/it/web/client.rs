@@ -250,7 +250,8 @@ impl Page {
         self.text(|text| text["event"]["kind"] == kind)["event"].clone()
     }
 
-    /// What the next message tells of commands. Frames on the way are taken up, since a page that is behind is told nothing.
+    /// What the next message tells of commands. Frames on the way are taken up, since a page that is behind is told
+    /// nothing.
     pub fn commands(&mut self) -> Value {
         loop {
             while let Some(frame) = self.frames.pop_front() {

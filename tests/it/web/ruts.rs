@@ -1,4 +1,5 @@
-//! Ruts on their way to pages: all that the engine has, whenever a page comes, and none of them in what a step computes.
+//! Ruts on their way to pages: all that the engine has, whenever a page comes, and none of them in what a step
+//! computes.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +81,8 @@ fn a_page_knows_all_ruts_that_the_engine_has_whenever_it_comes() {
     let mut early = Page::open(rig.page);
     early.say(json!({ "ruts": { "hz": 10 } }));
     let mut known = Cells::new();
-    // A row of the rollers has 30 cells. In 0.3 s they come by 4 cm out of the pits that they were let down in, which do not push them along.
+    // A row of the rollers has 30 cells. In 0.3 s they come by 4 cm out of the pits that they were let down in, which
+    // do not push them along.
     for (more, steps) in [(300, 300), (200, 500)] {
         rig.step(more);
         let wanted = pressed(&alone(steps).0);

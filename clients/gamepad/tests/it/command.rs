@@ -82,7 +82,8 @@ fn the_mapping_can_be_printed_as_a_start_for_another() {
     Mapping::read("printed", &text(&output.stdout)).unwrap();
 }
 
-/// Where there is no pad the command says so, and how to go on without one. Where there is one, it goes on to the server.
+/// Where there is no pad the command says so, and how to go on without one. Where there is one, it goes on to the
+/// server.
 #[test]
 fn a_missing_pad_is_told_before_the_server_is_asked() {
     let output = call(&["--server", "127.0.0.1:1"]);

@@ -151,7 +151,8 @@ fn a_mapping_that_does_not_fit_a_device_says_what_would() {
     assert_eq!(wrong, "'Wheel' takes 3 numbers (effort, position), and the frame of devices.wheel has 2");
 }
 
-/// Does all these things, and waits until the front chassis has moved as wanted, from where it was: ahead, up and to the right.
+/// Does all these things, and waits until the front chassis has moved as wanted, from where it was: ahead, up and to
+/// the right.
 fn does(events: &[Event], what: &str, has_come: impl Fn([f64; 3]) -> bool) {
     let rig = Rig::start("flat.xml", 3.0);
     let before = values(&rig, &rig.latest(), "Position");

@@ -96,8 +96,8 @@ fn a_drive_of_workpartner_3_with_all_it_has_replays_to_the_same_bits() {
     assert_eq!(devices, 24);
 }
 
-/// Without a lead, at ten times the pace, nearly every command misses its step; those that did are not in the recording, and
-/// those that were sent again are there where they acted.
+/// Without a lead, at ten times the pace, nearly every command misses its step; those that did are not in the
+/// recording, and those that were sent again are there where they acted.
 #[test]
 fn a_drive_with_too_little_lead_replays_to_the_same_bits() {
     let rig = Rig::start("flat.xml", 10.0);

@@ -1,4 +1,5 @@
-//! A pad that the kernel makes up (uinput), seen through gilrs. Most containers have no uinput; there the test is skipped.
+//! A pad that the kernel makes up (uinput), seen through gilrs. Most containers have no uinput; there the test is
+//! skipped.
 
 use std::time::{Duration, Instant};
 

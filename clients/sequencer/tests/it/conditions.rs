@@ -1,4 +1,5 @@
-//! Sequences of version 2: devices and fields by name, times with units, and waits for readings, inside a run and by its ports.
+//! Sequences of version 2: devices and fields by name, times with units, and waits for readings, inside a run and by
+//! its ports.
 
 use simpartner::{
     realtime::{Control, Mode},

@@ -1,4 +1,5 @@
-//! The first ElevationGrid of a VRML97 file: y is up, lines run along x and follow each other along z, as in our worlds.
+//! The first ElevationGrid of a VRML97 file: y is up, lines run along x and follow each other along z, as in our
+//! worlds.
 
 use std::rc::Rc;
 

@@ -1,7 +1,8 @@
 //! GeoTIFF (OGC 19-008r4): one band of integers or floats, with the distances of its pixels.
 //!
-//! Read of its keys are the model's type and the units of length, of GDAL's tags the value without data, and scale and offset of
-//! the band. Samples are where the pixels are, so n pixels have n - 1 cells between them, whether they stand for points or areas.
+//! Read of its keys are the model's type and the units of length, of GDAL's tags the value without data, and scale and
+//! offset of the band. Samples are where the pixels are, so n pixels have n - 1 cells between them, whether they stand
+//! for points or areas.
 
 use std::io::Cursor;
 
@@ -101,7 +102,8 @@ fn numbers(samples: DecodingResult, nothing: Option<f64>) -> (Vec<f64>, Option<f
 fn keys(file: &mut File) -> Result<Vec<(u16, u16)>, DemProblem> {
     let Some(value) = file.find_tag(Tag::GeoKeyDirectoryTag).map_err(refuse)? else { return Ok(Vec::new()) };
     let entries = value.into_u16_vec().map_err(refuse)?;
-    // A header of four numbers, then four for each key: its number, where its value is (0 is here), how many there are, the value.
+    // A header of four numbers, then four for each key: its number, where its value is (0 is here), how many there are,
+    // the value.
     let keys = entries.chunks_exact(4).skip(1).filter(|entry| entry[1] == 0);
     Ok(keys.map(|entry| (entry[0], entry[3])).collect())
 }

@@ -17,8 +17,8 @@ pub struct Dem {
     pub spacing: Option<[f64; 2]>,
     /// The number of white in a PNG file, whose black is 0: 255 or 65535. `None` in any other file.
     pub white: Option<f64>,
-    /// Metres, but for a PNG file, whose numbers mean what one says; index i of x and j of z stands at `i * points_z + j`. NaN where
-    /// there is no data.
+    /// Metres, but for a PNG file, whose numbers mean what one says; index i of x and j of z stands at `i * points_z +
+    /// j`. NaN where there is no data.
     pub heights: Vec<f64>,
 }
 
@@ -62,8 +62,8 @@ impl Dem {
         Self { points_x: last_x - first_x + 1, points_z: last_z - first_z + 1, heights, ..self }
     }
 
-    /// The same extent in cells of about this many metres, a whole number of them along each side, at least one: bilinear, as
-    /// [`Heightfield::resampled`] says.
+    /// The same extent in cells of about this many metres, a whole number of them along each side, at least one:
+    /// bilinear, as [`Heightfield::resampled`] says.
     ///
     /// # Errors
     /// A sentence: distances are not known, or there would be too many samples.

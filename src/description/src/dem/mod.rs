@@ -1,7 +1,8 @@
 //! Elevation models: heights over a grid, from the files of other programs.
 //!
-//! A file is input like any other: what it claims to hold is held against [`MAX_SAMPLES`] before any memory is taken, and a message
-//! says what is wrong and where. Of its place on the earth only the distances between its samples are kept.
+//! A file is input like any other: what it claims to hold is held against [`MAX_SAMPLES`] before any memory is taken,
+//! and a message says what is wrong and where. Of its place on the earth only the distances between its samples are
+//! kept.
 //!
 //! | format | module | read by | written |
 //! |---|---|---|---|
@@ -75,7 +76,8 @@ impl Dem {
         }
     }
 
-    /// Reads the contents of a file that a model of MuJoCo names: one of the kinds above by its ending, or else one of MuJoCo's own.
+    /// Reads the contents of a file that a model of MuJoCo names: one of the kinds above by its ending, or else one of
+    /// MuJoCo's own.
     ///
     /// # Errors
     /// What is wrong, and where.
@@ -83,9 +85,9 @@ impl Dem {
         if ENDINGS.contains(&ending(path).as_str()) { Self::read(path, bytes) } else { mujoco::read(bytes) }
     }
 
-    /// The contents of a file of the kind that the ending of its name says. Samples without data are a value beside the heights in
-    /// text, transparent in a PNG file, and missing in a mesh. A PNG file has the lowest height as 0 and the highest as 65,535;
-    /// [`Dem::png_scale`] says what they mean.
+    /// The contents of a file of the kind that the ending of its name says. Samples without data are a value beside the
+    /// heights in text, transparent in a PNG file, and missing in a mesh. A PNG file has the lowest height as 0 and the
+    /// highest as 65,535; [`Dem::png_scale`] says what they mean.
     ///
     /// # Errors
     /// A sentence: the kind is not known, or wants to know distances that this one has not.

@@ -1,4 +1,5 @@
-//! MuJoCo's own files of heights, little-endian: rows and columns as 32-bit integers, then lines of 32-bit floats from south to north.
+//! MuJoCo's own files of heights, little-endian: rows and columns as 32-bit integers, then lines of 32-bit floats from
+//! south to north.
 
 use super::grid::{Dem, DemProblem, check_size, problem};
 

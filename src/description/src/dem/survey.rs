@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::grid::Dem;
 
-/// Figures of a grid of heights. Slopes are those of the triangles that the surface is made of, in degrees from level; they are
-/// `None` where distances are not known or no cell has a surface.
+/// Figures of a grid of heights. Slopes are those of the triangles that the surface is made of, in degrees from level;
+/// they are `None` where distances are not known or no cell has a surface.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Survey {
     /// Number of samples along x and along z.

@@ -1,5 +1,6 @@
-//! USGS DEM in classic records (USGS, *Standards for Digital Elevation Models*, part 2, 1998): blocks of 1024 characters, a record A
-//! about the whole, then a record B for each profile from south to north, the profiles from west to east.
+//! USGS DEM in classic records (USGS, *Standards for Digital Elevation Models*, part 2, 1998): blocks of 1024
+//! characters, a record A about the whole, then a record B for each profile from south to north, the profiles from west
+//! to east.
 
 use super::{
     earth::metres_per_degree,

@@ -1,7 +1,7 @@
 //! COLLADA: geometries, placed by the nodes of a scene.
 //!
-//! As in ROS, `<up_axis>` turns nothing: a robot's links have their meshes in their own frames. Joints of a skin and morphs are left
-//! out, the mesh is that which they move.
+//! As in ROS, `<up_axis>` turns nothing: a robot's links have their meshes in their own frames. Joints of a skin and
+//! morphs are left out, the mesh is that which they move.
 
 use std::collections::HashMap;
 

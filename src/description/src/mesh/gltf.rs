@@ -1,6 +1,7 @@
 //! glTF 2.0, the text or the binary form: the meshes that the nodes of a scene place.
 //!
-//! Only what a mesh needs is taken from the document. Everything in it that counts or points at something is held against what there is.
+//! Only what a mesh needs is taken from the document. Everything in it that counts or points at something is held
+//! against what there is.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bevy_math::{DMat4, DQuat, DVec3};
@@ -243,7 +244,8 @@ impl Reader<'_> {
         check_size(&self.mesh)
     }
 
-    /// Elements of an accessor, each decoded from its bytes; `sizes` are the bytes of an element for each permitted component type.
+    /// Elements of an accessor, each decoded from its bytes; `sizes` are the bytes of an element for each permitted
+    /// component type.
     fn elements<T>(
         &self,
         index: usize,

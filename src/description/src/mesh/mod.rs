@@ -1,8 +1,9 @@
 //! Mesh files: Wavefront OBJ, STL, COLLADA, glTF, VRML97 and MSH.
 //!
-//! A file is input like any other: a message names the line, and what a binary file claims to hold is held against its length before
-//! any memory is taken. Of a mesh points, triangles and their colours are read; textures, normals and everything else are not.
-//! Coordinates are the file's, whichever of its axes is up; only COLLADA's unit of length counts.
+//! A file is input like any other: a message names the line, and what a binary file claims to hold is held against its
+//! length before any memory is taken. Of a mesh points, triangles and their colours are read; textures, normals and
+//! everything else are not. Coordinates are the file's, whichever of its axes is up; only COLLADA's unit of length
+//! counts.
 //!
 //! | format | module | read by |
 //! |---|---|---|
@@ -33,8 +34,8 @@ use triangles::{any_text, problem};
 pub const ENDINGS: [&str; 7] = ["obj", "stl", "dae", "gltf", "glb", "msh", "wrl"];
 
 impl Mesh {
-    /// Reads the contents of a file; its name's ending says of which kind it is. `beside` reads a file that this one names, seen from
-    /// its folder: colours of an OBJ file, numbers of a glTF file.
+    /// Reads the contents of a file; its name's ending says of which kind it is. `beside` reads a file that this one
+    /// names, seen from its folder: colours of an OBJ file, numbers of a glTF file.
     ///
     /// # Errors
     /// What is wrong, and in which line.

@@ -1,4 +1,5 @@
-//! MSH, the meshes that MuJoCo saves: the numbers of points, normals, texture coordinates and triangles, then these, all of 32 bits.
+//! MSH, the meshes that MuJoCo saves: the numbers of points, normals, texture coordinates and triangles, then these,
+//! all of 32 bits.
 
 use bevy_math::DVec3;
 

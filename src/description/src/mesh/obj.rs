@@ -6,7 +6,8 @@ use simpartner_model::Color;
 
 use super::triangles::{Mesh, MeshProblem, any_text, coordinates, fan, problem, shorten};
 
-/// Points, faces and their materials; faces of more corners are fans of triangles, and everything else in the file is left out.
+/// Points, faces and their materials; faces of more corners are fans of triangles, and everything else in the file is
+/// left out.
 pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
     let (mut mesh, mut materials) = (Mesh::default(), HashMap::new());
     for (line, content) in logical_lines(text) {
@@ -63,7 +64,8 @@ fn rest_of_line(content: &str) -> &str {
     content.trim().split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim())
 }
 
-/// A corner of a face: a point by its number from 1, or counted back from the last one, before the numbers of texture and normal.
+/// A corner of a face: a point by its number from 1, or counted back from the last one, before the numbers of texture
+/// and normal.
 fn index_of(line: usize, word: &str, count: usize) -> Result<u32, MeshProblem> {
     let number = word.split('/').next().unwrap_or_default();
     let index = number.parse::<i64>().ok().and_then(|index| match index {

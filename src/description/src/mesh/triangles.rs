@@ -14,7 +14,8 @@ pub struct Mesh {
     pub vertices: Vec<DVec3>,
     /// Three indices of points each, counter-clockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
-    /// The index of the first triangle of each colour, and that colour, in the order of the triangles; those before the first have none.
+    /// The index of the first triangle of each colour, and that colour, in the order of the triangles; those before the
+    /// first have none.
     pub(super) colors: Vec<(usize, Option<Color>)>,
     /// A statement of its file that has no effect here, as a sentence.
     pub(super) remark: Option<&'static str>,
@@ -47,7 +48,8 @@ impl Mesh {
         self.remark
     }
 
-    /// As the text of an OBJ file, from which the same mesh is read, bit for bit. The names of its materials are their colours.
+    /// As the text of an OBJ file, from which the same mesh is read, bit for bit. The names of its materials are their
+    /// colours.
     pub fn to_obj(&self) -> String {
         let mut text = String::with_capacity(32 * (self.vertices.len() + self.triangles.len()));
         for vertex in &self.vertices {

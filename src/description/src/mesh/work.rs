@@ -1,5 +1,5 @@
-//! Work budget for reading one mesh file. Nodes of a scene can name each other again and again, so that a short file may ask for
-//! any amount of it.
+//! Work budget for reading one mesh file. Nodes of a scene can name each other again and again, so that a short file
+//! may ask for any amount of it.
 
 use std::cell::Cell;
 

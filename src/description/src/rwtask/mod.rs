@@ -1,8 +1,9 @@
 //! Grasp tasks of RobWork: `.rwtask.xml`.
 //!
-//! A file is a `<CartesianTask>` with properties of the gripper, and nested ones for its subtasks. A subtask has targets, poses of the tool in a
-//! frame, and each target the properties of a result once it was tried. Rotations may be matrices, roll, pitch and yaw, axis times angle, or
-//! quaternions; the units that RobWork knows are taken. [`write()`] writes matrices and no units.
+//! A file is a `<CartesianTask>` with properties of the gripper, and nested ones for its subtasks. A subtask has
+//! targets, poses of the tool in a frame, and each target the properties of a result once it was tried. Rotations may
+//! be matrices, roll, pitch and yaw, axis times angle, or quaternions; the units that RobWork knows are taken.
+//! [`write()`] writes matrices and no units.
 
 mod write;
 

@@ -1,4 +1,5 @@
-//! The bytes of a text file as characters: by its byte order mark, or by the encoding that an XML declaration names, or else UTF-8.
+//! The bytes of a text file as characters: by its byte order mark, or by the encoding that an XML declaration names, or
+//! else UTF-8.
 
 use std::borrow::Cow;
 
@@ -35,8 +36,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, EncodingProblem> {
     encoding.decode_without_bom_handling_and_without_replacement(text).ok_or_else(refuse)
 }
 
-/// The encoding of a text without a byte order mark: two-byte characters show in its first one, which is `<` in XML; any other is in
-/// its declaration.
+/// The encoding of a text without a byte order mark: two-byte characters show in its first one, which is `<` in XML;
+/// any other is in its declaration.
 fn declared(bytes: &[u8]) -> Result<&'static Encoding, EncodingProblem> {
     match bytes {
         [b'<', 0, ..] => return Ok(UTF_16LE),

@@ -6,8 +6,8 @@ use super::{diagnostic::Diagnostic, encoding};
 use crate::{limits::MAX_FILE, source::SourceFile};
 
 impl Diagnostic {
-    /// A problem at a place, `path:line:column`, of a file that has been read; its text is that of one of the sources, or
-    /// that in the file system.
+    /// A problem at a place, `path:line:column`, of a file that has been read; its text is that of one of the sources,
+    /// or that in the file system.
     pub fn at_place(place: &str, sources: &[SourceFile], message: impl Into<String>) -> Self {
         let mut parts = place.rsplitn(3, ':');
         let mut number = || parts.next().and_then(|part| part.parse::<usize>().ok());
@@ -32,8 +32,8 @@ impl Diagnostic {
     }
 }
 
-/// Reads a file of the file system as text of at most `limit` bytes. Folders, devices and pipes, which may be without end or
-/// never answer, are refused.
+/// Reads a file of the file system as text of at most `limit` bytes. Folders, devices and pipes, which may be without
+/// end or never answer, are refused.
 ///
 /// # Errors
 /// What is wrong with the file, and where in it.
@@ -59,7 +59,8 @@ pub(crate) fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic
         }
         Ok(())
     };
-    // Before it is opened, since opening a device may have effects; and again of what was opened, which may be another file.
+    // Before it is opened, since opening a device may have effects; and again of what was opened, which may be another
+    // file.
     check(&std::fs::metadata(path).map_err(cannot)?)?;
     let file = open_without_waiting(path).map_err(cannot)?;
     let metadata = file.metadata().map_err(cannot)?;

@@ -1,4 +1,5 @@
-//! Text files taken apart: bytes as characters, XML and VRML97 as trees, numbers, and problems with their place in a file.
+//! Text files taken apart: bytes as characters, XML and VRML97 as trees, numbers, and problems with their place in a
+//! file.
 //!
 //! The readers of all formats stand on this module. It knows none of them.
 

@@ -7,8 +7,8 @@ pub(crate) fn read_real(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// Reads at most so many numbers with blanks, commas or semicolons between them; the error is an offset and what is wrong
-/// there.
+/// Reads at most so many numbers with blanks, commas or semicolons between them; the error is an offset and what is
+/// wrong there.
 pub(crate) fn read_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
     read_separated(text, most, |c| c.is_whitespace() || c == ',' || c == ';')
 }

@@ -1,7 +1,7 @@
 //! XML text into a tree that remembers where everything stood.
 //!
-//! Nothing is fetched and nothing expands: of entities only the five predefined ones and character references are known, of
-//! document type declarations only `<!DOCTYPE name SYSTEM "file.dtd">`, which is for editors.
+//! Nothing is fetched and nothing expands: of entities only the five predefined ones and character references are
+//! known, of document type declarations only `<!DOCTYPE name SYSTEM "file.dtd">`, which is for editors.
 
 use quick_xml::{
     Reader,

@@ -226,7 +226,8 @@ fn number(offset: usize, word: &str) -> Result<f64, Problem> {
     number.ok_or_else(|| (offset, format!("expected a finite number, got '{}'", crate::xml::shorten(word))))
 }
 
-/// Bytes of the string that a text begins with, both quotation marks counted; a backslash takes the next character as it is.
+/// Bytes of the string that a text begins with, both quotation marks counted; a backslash takes the next character as
+/// it is.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (index, character) in text.char_indices().skip(1) {

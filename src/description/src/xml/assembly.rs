@@ -1,8 +1,8 @@
 //! Assemblies: bodies, joints and devices that are written once and placed any number of times.
 //!
 //! Placing happens on the tree, before anything is read: `<place>` becomes a copy of what the assembly holds, with its
-//! parameters filled in, its names and ports moved on, and the frame set in which it is read. The readers of bodies, joints
-//! and devices see plain elements.
+//! parameters filled in, its names and ports moved on, and the frame set in which it is read. The readers of bodies,
+//! joints and devices see plain elements.
 
 use std::{
     cell::Cell,
@@ -281,8 +281,8 @@ impl Expansion<'_, '_, '_> {
         Some(members)
     }
 
-    /// The values of an assembly's parameters: those given with `<place>`, else those of the same name around it, else the
-    /// defaults.
+    /// The values of an assembly's parameters: those given with `<place>`, else those of the same name around it, else
+    /// the defaults.
     fn values(&self, place: &Node, definition: &Definition, outer: &Values) -> Option<Values> {
         // What is around goes through to the assemblies within, whether or not this one has such a parameter.
         let mut values = outer.clone();
@@ -367,8 +367,8 @@ fn shift_ports(members: &mut [Node], offset: i64) {
     }
 }
 
-/// Tells of placeholders that are not closed, or whose parameter is not declared; in the value of a declaration none is.
-/// Assemblies within are checked by themselves.
+/// Tells of placeholders that are not closed, or whose parameter is not declared; in the value of a declaration none
+/// is. Assemblies within are checked by themselves.
 fn check_placeholders(reading: &Reading, nodes: &[Node], declared: &BTreeSet<&str>) {
     let none = BTreeSet::new();
     for node in nodes.iter().filter(|node| node.name != "assembly") {

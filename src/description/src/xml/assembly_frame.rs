@@ -5,8 +5,9 @@ use simpartner_model::Pose;
 
 /// Takes what is written in an assembly to the frame of its file: first mirrored, then moved.
 ///
-/// A mirror turns the signs of coordinates. The rotation R of a frame becomes S R S with S the diagonal matrix of the signs,
-/// which is a rotation again; so shapes, which are described in the frames of their bodies, must be mirrored themselves.
+/// A mirror turns the signs of coordinates. The rotation R of a frame becomes S R S with S the diagonal matrix of the
+/// signs, which is a rotation again; so shapes, which are described in the frames of their bodies, must be mirrored
+/// themselves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
     pose: Pose,

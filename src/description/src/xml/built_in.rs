@@ -1,7 +1,7 @@
 //! The worlds, robots and grasps that are built into the program, so that it runs alone in any folder.
 //!
-//! Their paths begin with the folder [`BUILT_IN_FOLDER`], which need not be anywhere. A file of the same path in the file system comes
-//! first, so a user who writes one is never overruled.
+//! Their paths begin with the folder [`BUILT_IN_FOLDER`], which need not be anywhere. A file of the same path in the
+//! file system comes first, so a user who writes one is never overruled.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -114,8 +114,8 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "worlds/terrain.xml"
 };
 
-/// The path that is read where this one is asked for: itself, or, where no such file is there, that of the built-in file of
-/// this name.
+/// The path that is read where this one is asked for: itself, or, where no such file is there, that of the built-in
+/// file of this name.
 pub fn locate(path: &Path) -> PathBuf {
     match normalized(path) {
         Some(name) if !path.exists() && find_by_path(&name).is_some() => Path::new(BUILT_IN_FOLDER).join(name),

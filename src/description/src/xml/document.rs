@@ -48,8 +48,8 @@ pub enum Document {
     GraspTask(Box<GraspTaskFile>),
 }
 
-/// Reads a world file and all files it names. Where there is no such file, the built-in one of this name is read; robots that
-/// are not found beside the world are looked for among the built-in ones, too.
+/// Reads a world file and all files it names. Where there is no such file, the built-in one of this name is read;
+/// robots that are not found beside the world are looked for among the built-in ones, too.
 ///
 /// # Errors
 /// All problems of all these files.
@@ -109,8 +109,8 @@ pub fn read_text(path: &str, text: &str) -> Result<Document, Diagnostics> {
     read_root(path, text, Files::Disk, Expected::Anything)
 }
 
-/// Reads a world anew from the texts it was once read from, such as those of [`World::sources`]; the first is the world's own.
-/// No file is opened.
+/// Reads a world anew from the texts it was once read from, such as those of [`World::sources`]; the first is the
+/// world's own. No file is opened.
 ///
 /// # Errors
 /// All problems of these texts, one that names a text which is not among them included.
@@ -126,7 +126,8 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
     }
 }
 
-/// Reads grasp tasks anew from the texts they were once read from, with those of [`World::sources`]; the first is the tasks' own. No file is opened.
+/// Reads grasp tasks anew from the texts they were once read from, with those of [`World::sources`]; the first is the
+/// tasks' own. No file is opened.
 ///
 /// # Errors
 /// All problems of these texts, one that names a text which is not among them included.
@@ -164,7 +165,8 @@ impl Expected {
         }
     }
 
-    /// Target of an import. A model of MJCF becomes a world wherever that is accepted: it says itself whether it has a ground.
+    /// Target of an import. A model of MJCF becomes a world wherever that is accepted: it says itself whether it has a
+    /// ground.
     fn of_format(self, format: Format) -> Wanted {
         match self {
             Self::World => Wanted::World,
@@ -174,10 +176,12 @@ impl Expected {
     }
 }
 
-/// Reads the soils that a world file defines, each with its name, in their order. A file of `<soil>` elements alone will do.
+/// Reads the soils that a world file defines, each with its name, in their order. A file of `<soil>` elements alone
+/// will do.
 ///
 /// # Errors
-/// All problems of these elements, and whatever in the file is no element of a world. Other files that it names are not read.
+/// All problems of these elements, and whatever in the file is no element of a world. Other files that it names are not
+/// read.
 pub fn read_soils(path: &Path) -> Result<Vec<(String, Soil)>, Diagnostics> {
     let path = locate(path);
     let path = path.to_string_lossy();
@@ -285,8 +289,8 @@ pub(super) fn place_alone(reading: &Reading, root: &Node, draft: &RobotDraft) ->
     world
 }
 
-/// The root element. The thesis prints objects and commands without one: a bare series of objects is a world, a bare series of
-/// commands a sequence.
+/// The root element. The thesis prints objects and commands without one: a bare series of objects is a world, a bare
+/// series of commands a sequence.
 fn single_root(reading: &Reading, mut roots: Vec<Node>) -> Result<Node, Diagnostics> {
     let all = |names: &[&str]| roots.iter().all(|root| names.contains(&root.name.as_str()));
     let wrapped = |name: &str, attribute: &str, value: &str, children| Node {

@@ -1,5 +1,5 @@
-//! A world with a robot more, or with a robot or an object less: its text with an element more or less, read anew by the same reader. The files that
-//! it has are not opened again, so what stays is what it was.
+//! A world with a robot more, or with a robot or an object less: its text with an element more or less, read anew by
+//! the same reader. The files that it has are not opened again, so what stays is what it was.
 
 use std::{
     collections::HashSet,
@@ -140,7 +140,8 @@ pub fn remove_entity(world: &World, name: &str) -> Result<World, Diagnostics> {
     read_world(&own.path, &text, Files::Renewed(&renewed))
 }
 
-/// The names of robot files that [`add_robot`] finds for a world of this path: beside it, in `robots` beside its folder, and built in.
+/// The names of robot files that [`add_robot`] finds for a world of this path: beside it, in `robots` beside its
+/// folder, and built in.
 pub fn spawnable_robots(world: &str) -> Vec<String> {
     let folder = Path::new(world).parent().unwrap_or(Path::new(""));
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -393,7 +394,8 @@ mod tests {
         }
     }
 
-    /// Files beside the world, by links and by buffers of a mesh: what lies elsewhere stays unread, also for a file that is named.
+    /// Files beside the world, by links and by buffers of a mesh: what lies elsewhere stays unread, also for a file
+    /// that is named.
     #[cfg(unix)]
     #[test]
     fn a_named_robot_reads_files_of_the_worlds_folder_only() {

@@ -17,8 +17,8 @@ use crate::{
     },
 };
 
-/// The path under which the text of a mesh is kept that stands for a file: the file's own, unless terrain may have been read from the same
-/// file, whose bytes have that.
+/// The path under which the text of a mesh is kept that stands for a file: the file's own, unless terrain may have been
+/// read from the same file, whose bytes have that.
 pub(super) fn mesh_text_of(path: &str) -> String {
     let own = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     if dem::ENDINGS.contains(&own.as_str()) { format!("{path}.obj") } else { path.to_owned() }
@@ -41,7 +41,8 @@ pub(super) struct Renewed<'a> {
     pub(super) kept: &'a [SourceFile],
     /// A text that comes to it.
     pub(super) new: Option<&'a SourceFile>,
-    /// The folder that all other files have to be in, or in `robots` beside it; `None` if they may be anywhere. Built-in ones may always be read.
+    /// The folder that all other files have to be in, or in `robots` beside it; `None` if they may be anywhere.
+    /// Built-in ones may always be read.
     pub(super) folder: Option<&'a Path>,
 }
 
@@ -50,7 +51,8 @@ impl<'a> Renewed<'a> {
         self.kept.iter().chain(self.new).find(|file| file.path == path)
     }
 
-    /// True if a file that is not kept may be read: it lies in the folders by its path, and by the links that it follows.
+    /// True if a file that is not kept may be read: it lies in the folders by its path, and by the links that it
+    /// follows.
     fn allows(&self, path: &str) -> bool {
         let Some(folder) = self.folder else { return true };
         if built_in::is_built_in(path) {
@@ -191,8 +193,8 @@ impl<'a> Files<'a> {
         found.copied()
     }
 
-    /// A path in a file, seen from that file's folder; where there is none such, that of the built-in file of this name in
-    /// `folder`, if there is one.
+    /// A path in a file, seen from that file's folder; where there is none such, that of the built-in file of this name
+    /// in `folder`, if there is one.
     pub(super) fn beside(self, file: &str, path: &str, folder: &str) -> String {
         let beside = beside(file, path);
         let built_in = format!("{}/{folder}/{path}", built_in::BUILT_IN_FOLDER);
@@ -210,7 +212,8 @@ fn beside(file: &str, path: &str) -> String {
     join(Path::new(file).parent(), path)
 }
 
-/// Where a robot file may be: beside the world file, in the `robots` folder beside the world's, or among the built-in ones.
+/// Where a robot file may be: beside the world file, in the `robots` folder beside the world's, or among the built-in
+/// ones.
 pub(super) fn robot_candidates(world: &str, file: &str) -> [String; 3] {
     let folder = Path::new(world).parent();
     let robots: PathBuf = folder.unwrap_or(Path::new("")).join("..").join("robots");

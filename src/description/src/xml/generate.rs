@@ -173,8 +173,8 @@ A positive joint angle turns the child about the joint's axis by the right-hand 
 a positive rate, and towards +x at a negative rate.
 ";
 
-/// Links to every part and element. GitHub makes the anchors: the heading in small letters without punctuation, and a number
-/// behind one that was there before.
+/// Links to every part and element. GitHub makes the anchors: the heading in small letters without punctuation, and a
+/// number behind one that was there before.
 fn write_contents(text: &mut String) {
     text.push_str("\n## Contents\n\n- [Frames](#frames)\n");
     let mut seen: HashMap<String, usize> = HashMap::new();

@@ -143,7 +143,8 @@ fn extent(reading: &Reading, node: &Node, name: &str, points: usize, spacing: Op
     extent
 }
 
-/// The first and the last grid point that are kept along one side, by their numbers or by their distances from the first one.
+/// The first and the last grid point that are kept along one side, by their numbers or by their distances from the
+/// first one.
 fn kept_range(reading: &Reading, node: &Node, names: [&str; 4], points: usize, extent: f64) -> Option<[usize; 2]> {
     let [first, last, from, to] = names;
     if let (Some(number), Some(length)) =

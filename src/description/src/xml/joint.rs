@@ -13,13 +13,15 @@ use super::{
 };
 use crate::text::tree::child;
 
-/// The attributes of `<free>` that a ball joint has not: its laws are the same about all its axes, and it begins as its bodies are placed.
+/// The attributes of `<free>` that a ball joint has not: its laws are the same about all its axes, and it begins as its
+/// bodies are placed.
 const NOT_OF_A_BALL: [&str; 4] = ["axis", "springPosition", "initialPosition", "initialRate"];
 
 /// Axes that are to be square to each other may be off by this, in the cosine of their angle.
 const SQUARE_TOLERANCE: f64 = 1e-3;
 
-/// Reads a `<joint>` between bodies of the same file, whose ids are indices into `bodies`. `None` if something is wrong.
+/// Reads a `<joint>` between bodies of the same file, whose ids are indices into `bodies`. `None` if something is
+/// wrong.
 pub(super) fn read(reading: &Reading, node: &Node, scope: &NameTable, bodies: &[Body]) -> Option<Joint> {
     let name = reading.attribute_text(node, "name")?.to_owned();
     let kind = JointKind::named(reading.attribute_text(node, "type")?)?;

@@ -80,8 +80,8 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Mechani
 /// The name by which a joint has the world for its parent or child (URDF, SDF and MJCF say the same).
 const WORLD_NAME: &str = "world";
 
-/// A joint to the world is one to a fixed body without a shape, which stands where the file's frame does. A body of the file that has
-/// that name is meant before it.
+/// A joint to the world is one to a fixed body without a shape, which stands where the file's frame does. A body of the
+/// file that has that name is meant before it.
 fn add_world(reading: &Reading, nodes: &[Node], parts: &mut MechanismParts) {
     let ends = |joint: &Node| ["parent", "child"].map(|end| reading.child_text(joint, end) == Some(WORLD_NAME));
     let Some(node) = nodes.iter().find(|node| node.name == "joint" && ends(node).contains(&true)) else { return };

@@ -8,8 +8,8 @@ use crate::{
     text::tree::{self, child},
 };
 
-/// The world with a robot moved as one rigid piece, and its axes at the initial positions of `mechanism`, which is the world's but for these. All
-/// else of the text stays. `None` where the text has no `<robot>` of that place.
+/// The world with a robot moved as one rigid piece, and its axes at the initial positions of `mechanism`, which is the
+/// world's but for these. All else of the text stays. `None` where the text has no `<robot>` of that place.
 pub fn move_robot(world: &SourceFile, mechanism: &Mechanism, robot: RobotId, motion: &Pose) -> Option<SourceFile> {
     let text = world.text();
     let roots = tree::parse::<()>(&world.path, text).ok()?.roots;

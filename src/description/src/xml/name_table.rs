@@ -6,8 +6,8 @@ use simpartner_model::BodyId;
 
 use super::{node::Node, reading::Reading};
 
-/// Names of one kind of thing in one file, and where they are defined. A thing that could not be read has its name here all
-/// the same, so that no message comes twice.
+/// Names of one kind of thing in one file, and where they are defined. A thing that could not be read has its name here
+/// all the same, so that no message comes twice.
 #[derive(Debug)]
 pub(super) struct NameTable {
     noun: &'static str,

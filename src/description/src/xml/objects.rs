@@ -15,8 +15,8 @@ use crate::World;
 /// Where an element stands that comes from no file.
 const NO_OFFSET: usize = 0;
 
-/// The file of a world whose bodies are objects: with their shapes, inertias, friction and filters, and joints that are fixed or slide. All
-/// numbers have their full digits; angles of poses are exact but for rounding.
+/// The file of a world whose bodies are objects: with their shapes, inertias, friction and filters, and joints that are
+/// fixed or slide. All numbers have their full digits; angles of poses are exact but for rounding.
 ///
 /// # Errors
 /// A sentence that names what such a file would lack.

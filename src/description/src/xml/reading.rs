@@ -29,8 +29,8 @@ use crate::{
     },
 };
 
-/// One file and what is wrong with it. Looking a value up that is missing or wrong gives `None`; the problem has been noted
-/// when the tree was held against the schema, so readers just leave out what they cannot make.
+/// One file and what is wrong with it. Looking a value up that is missing or wrong gives `None`; the problem has been
+/// noted when the tree was held against the schema, so readers just leave out what they cannot make.
 pub(super) struct Reading<'a> {
     pub(super) path: &'a str,
     pub(super) text: &'a str,
@@ -39,7 +39,8 @@ pub(super) struct Reading<'a> {
     /// Where the files are that it names.
     pub(super) files: Files<'a>,
     pub(super) session: &'a Session,
-    /// True if an importer has made the tree. Paths in it are then relative to the main file's folder, whichever file they stand in.
+    /// True if an importer has made the tree. Paths in it are then relative to the main file's folder, whichever file
+    /// they stand in.
     pub(super) is_imported: Cell<bool>,
 }
 
@@ -67,8 +68,8 @@ impl<'a> Reading<'a> {
         Ok(self.session.meshes.get(self.files, path)?.0)
     }
 
-    /// The heights of a data file that another program's model names at an offset, by one of the readers. What is wrong is told with the
-    /// file's path. Those programs know no holes: samples without data are as low as the lowest.
+    /// The heights of a data file that another program's model names at an offset, by one of the readers. What is wrong
+    /// is told with the file's path. Those programs know no holes: samples without data are as low as the lowest.
     pub(super) fn heights(
         &self,
         offset: usize,
@@ -103,8 +104,8 @@ impl<'a> Reading<'a> {
         self.add_problem(offset, message.into(), Some(help.into()));
     }
 
-    /// An assembly's errors are reported once, however often it is placed; beyond [`Diagnostics::SHOWN`] problems are only
-    /// counted.
+    /// An assembly's errors are reported once, however often it is placed; beyond [`Diagnostics::SHOWN`] problems are
+    /// only counted.
     fn add_problem(&self, offset: usize, message: String, help: Option<String>) {
         if !self.is_new(offset, &message) {
             return;

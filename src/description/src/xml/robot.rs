@@ -200,7 +200,8 @@ impl RobotDraft {
     }
 }
 
-/// Moves bodies and joints to where the joints begin, and closes loops; those that cannot be closed are problems at `offset`.
+/// Moves bodies and joints to where the joints begin, and closes loops; those that cannot be closed are problems at
+/// `offset`.
 pub(super) fn move_to_initial_positions(
     reading: &Reading,
     offset: usize,

@@ -22,9 +22,9 @@ use crate::{
     text::diagnostic::{Diagnostic, Diagnostics},
 };
 
-/// Reads a world as [`read_world`](super::read_world) does, or a robot, ours or of a format that is imported: then the world is level
-/// ground with the robot on it, so high that its lowest point touches. With `fixed_base` the root of an imported robot is fixed there,
-/// although it could move.
+/// Reads a world as [`read_world`](super::read_world) does, or a robot, ours or of a format that is imported: then the
+/// world is level ground with the robot on it, so high that its lowest point touches. With `fixed_base` the root of an
+/// imported robot is fixed there, although it could move.
 ///
 /// # Errors
 /// All problems of the file and of those it names; that a base is to be fixed which is none of an imported robot.

@@ -10,7 +10,8 @@ use crate::limits::MAX_BODIES;
 
 /// Random tries of a field of rocks: a tenth of a second.
 const MAX_TRIES: f64 = 1e6;
-/// A loose rock begins this part of its diameter above the ground, since the ground may be higher between its corners than below them.
+/// A loose rock begins this part of its diameter above the ground, since the ground may be higher between its corners
+/// than below them.
 const INITIAL_LIFT: f64 = 0.01;
 
 /// Adds the rocks of every `<rocks>` to the objects of a mechanism that has its grounds.
@@ -150,8 +151,9 @@ impl Layer<'_> {
         bodies
     }
 
-    /// Where a rock is and its corners; `None` where there is no ground. A fixed one is as deep below the ground as it is high above it,
-    /// so that none of it hangs in the air on a slope; a loose one stands on the highest ground below its corners.
+    /// Where a rock is and its corners; `None` where there is no ground. A fixed one is as deep below the ground as it
+    /// is high above it, so that none of it hangs in the air on a slope; a loose one stands on the highest ground below
+    /// its corners.
     fn place_rock(&self, rock: &Rock, loose: bool) -> Option<(Pose, Vec<DVec3>)> {
         let [x, z] = [self.middle[0] + rock.place[0], self.middle[1] + rock.place[1]];
         let ground = self.height(x, z)?;

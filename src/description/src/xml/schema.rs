@@ -31,8 +31,8 @@ impl Element {
     }
 }
 
-/// Where a name stands in the format, for somebody who looked for it elsewhere: the element of this name, or the elements that
-/// have such an attribute.
+/// Where a name stands in the format, for somebody who looked for it elsewhere: the element of this name, or the
+/// elements that have such an attribute.
 pub fn describe_name(name: &str) -> Option<String> {
     let tag = |element: &Element| format!("<{}>", element.tag);
     if let Some(element) = ELEMENTS.iter().find(|element| element.tag == name) {

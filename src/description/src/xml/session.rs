@@ -1,4 +1,5 @@
-//! The state of one reading, shared by all files that take part in it: problems, warnings, kept files, and the resources used so far.
+//! The state of one reading, shared by all files that take part in it: problems, warnings, kept files, and the
+//! resources used so far.
 
 use std::cell::{Cell, RefCell};
 use std::{

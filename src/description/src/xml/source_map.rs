@@ -1,4 +1,5 @@
-//! Where offsets lead: a file's own text, the files it includes, and copies of either for each placement of an assembly.
+//! Where offsets lead: a file's own text, the files it includes, and copies of either for each placement of an
+//! assembly.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -11,8 +12,9 @@ use crate::{
     text::diagnostic::{Diagnostic, Location},
 };
 
-/// The texts that the offsets of one reading mean, laid end to end: the file itself from 0 on, then each text that is taken
-/// in. An assembly that is placed is read from a copy of its text, so that an offset also says which placement is meant.
+/// The texts that the offsets of one reading mean, laid end to end: the file itself from 0 on, then each text that is
+/// taken in. An assembly that is placed is read from a copy of its text, so that an offset also says which placement is
+/// meant.
 pub(super) struct SourceMap<'a> {
     texts: RefCell<Vec<MappedText<'a>>>,
 }
@@ -124,8 +126,8 @@ impl<'a> SourceMap<'a> {
         self.append(File::Included(file), Rc::default(), None)
     }
 
-    /// Takes in a copy of the text that `offset` lies in, for the `<place>` at `placed_at`: what stood at an offset stands in
-    /// the copy so much later.
+    /// Takes in a copy of the text that `offset` lies in, for the `<place>` at `placed_at`: what stood at an offset
+    /// stands in the copy so much later.
     pub(super) fn copy(&self, offset: usize, placed_at: usize) -> usize {
         let (start, file, lines) =
             self.with_text(offset, |origin| (origin.start, origin.file.clone(), Rc::clone(&origin.lines)));

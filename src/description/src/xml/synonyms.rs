@@ -1,6 +1,7 @@
 //! Names that other formats have for our elements, attributes and words: URDF, SDF, MJCF and ROS messages.
 
-/// Their name in lower case, and those of ours that it may stand for. Of several the first that fits at a place is suggested.
+/// Their name in lower case, and those of ours that it may stand for. Of several the first that fits at a place is
+/// suggested.
 const SYNONYMS: &[(&str, &[&str])] = &[
     // Joints.
     ("continuous", &["hinge"]),

@@ -27,7 +27,8 @@ use crate::{
     text::tree::child,
 };
 
-/// Reads the root of a world file with all files that it names. What cannot be read is left out; then there are problems.
+/// Reads the root of a world file with all files that it names. What cannot be read is left out; then there are
+/// problems.
 pub(super) fn read(reading: &Reading, root: &Node) -> World {
     read_with_robot(reading, root, None)
 }

@@ -1,9 +1,9 @@
-//! What each step of a run costs: `cargo bench -p simpartner-dynamics --bench costs`, with names of scenes behind `--` for some of
-//! them only, and `seconds=10` for runs of another length than 60 s.
+//! What each step of a run costs: `cargo bench -p simpartner-dynamics --bench costs`, with names of scenes behind `--`
+//! for some of them only, and `seconds=10` for runs of another length than 60 s.
 //!
-//! A run is a minute of simulated time from the first step on. The worst step is what a loop in real time waits for, and a machine
-//! that does other things beside adds its pauses to it: so each scene is run several times, the same steps to the last bit, and a
-//! step costs what it did in the fastest of them.
+//! A run is a minute of simulated time from the first step on. The worst step is what a loop in real time waits for,
+//! and a machine that does other things beside adds its pauses to it: so each scene is run several times, the same
+//! steps to the last bit, and a step costs what it did in the fastest of them.
 
 mod heaps;
 #[path = "../../tests/engine/rover.rs"]

@@ -14,8 +14,8 @@ const MOST_FREEDOMS: usize = 60;
 
 /// Mass, first and second moments at the initial coordinates, limits, and accelerations at random states.
 ///
-/// The second world is the same with its root fixed, where that is how the other reader has it; `changed` is what the import has changed of
-/// masses and inertias.
+/// The second world is the same with its root fixed, where that is how the other reader has it; `changed` is what the
+/// import has changed of masses and inertias.
 pub fn text(format: &str, path: &Path, [world, hanging]: [&World; 2], changed: Option<&str>) -> String {
     let mut text = format!("file {}\nformat {format}\n", path.display());
     if let Some(changed) = changed {

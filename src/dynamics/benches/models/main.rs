@@ -1,10 +1,11 @@
-//! The robots of other simulators, read by ours: how many load, how many swing under gravity for 10 s without a guard's notice, and whether
-//! mass, inertia, joint limits and joint accelerations are those of independent readers (MuJoCo's compiler, yourdfpy, pinocchio).
+//! The robots of other simulators, read by ours: how many load, how many swing under gravity for 10 s without a guard's
+//! notice, and whether mass, inertia, joint limits and joint accelerations are those of independent readers (MuJoCo's
+//! compiler, yourdfpy, pinocchio).
 //!
-//! `cargo bench -p simpartner-dynamics --bench models`, with parts of paths behind `--` for some files only, and `--failed` to list only
-//! what is not as it should be. Needs Python with `mujoco dm_control pybullet gymnasium yourdfpy pin numpy`; what is not installed is
-//! left out, and said. Repositories that `robot_descriptions` has in its cache are read too. `readers.py` beside this file lists the
-//! files and reads them with the other readers.
+//! `cargo bench -p simpartner-dynamics --bench models`, with parts of paths behind `--` for some files only, and
+//! `--failed` to list only what is not as it should be. Needs Python with `mujoco dm_control pybullet gymnasium
+//! yourdfpy pin numpy`; what is not installed is left out, and said. Repositories that `robot_descriptions` has in its
+//! cache are read too. `readers.py` beside this file lists the files and reads them with the other readers.
 //!
 //! Robots of URDF files hang on their roots; MJCF files are worlds as they are. Motors are off.
 

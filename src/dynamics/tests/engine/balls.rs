@@ -108,8 +108,8 @@ fn damping_slows_a_ball_down_by_its_law() {
         };
         let [coarse, fine] = [0.002, 0.001].map(off);
         println!("{place:?}: damping {coarse:.1e} rad/s off at 2 ms, {fine:.1e} at 1 ms");
-        // In the tree of fourth order; where the joint closes a loop the scheme takes the damping at the end of the step, which is
-        // of first: h (c / J)² t / 2 of the rate.
+        // In the tree of fourth order; where the joint closes a loop the scheme takes the damping at the end of the
+        // step, which is of first: h (c / J)² t / 2 of the rate.
         let part = damping / INERTIA;
         let bound = if place == Place::Loop { 0.5 * 0.001 * part * part * t * spin.length() } else { 1e-9 };
         assert!(fine < bound, "{place:?}: {fine:.1e}");
@@ -161,7 +161,8 @@ fn a_tumbling_body_on_a_spring_keeps_its_energy() {
     }
 }
 
-/// The pendulum leans on its cone with its weight's moment, and on both stops of its twist when a moment turns it there.
+/// The pendulum leans on its cone with its weight's moment, and on both stops of its twist when a moment turns it
+/// there.
 #[test]
 fn stops_hold_what_leans_on_them() {
     let (length, swing, h) = (0.5, 0.4, 0.001);
@@ -193,9 +194,9 @@ fn stops_hold_what_leans_on_them() {
     }
 }
 
-/// A pendulum that a push leans on its cone, and sends round it for some turns: at the middles of the steps it is on the surface, so at
-/// their ends it is off by the curve of half a step, which is of second order. It slides without loss, falls back where the weight pulls it
-/// off, and gains nothing.
+/// A pendulum that a push leans on its cone, and sends round it for some turns: at the middles of the steps it is on
+/// the surface, so at their ends it is off by the curve of half a step, which is of second order. It slides without
+/// loss, falls back where the weight pulls it off, and gains nothing.
 #[test]
 fn a_pendulum_slides_round_its_cone() {
     let (length, swing, pushed) = (0.5, 0.6, 0.3);
@@ -230,8 +231,8 @@ fn a_pendulum_slides_round_its_cone() {
     }
 }
 
-/// A motor that holds a position turns its ball there by the shortest turn, a velocity motor turns it about the joint's axes as the parent
-/// carries them; each exerts no more than it may.
+/// A motor that holds a position turns its ball there by the shortest turn, a velocity motor turns it about the joint's
+/// axes as the parent carries them; each exerts no more than it may.
 #[test]
 fn a_motor_turns_a_ball_by_an_exact_angle() {
     let h = 0.001;

@@ -1,8 +1,9 @@
 //! Impacts located in time.
 //!
-//! Between impacts what falls follows its parabola; at an impact the normal velocity u of the point of contact becomes -e u, and
-//! Coulomb's law bounds the tangential impulse by mu times the normal one. All of it is known in closed form, so positions and
-//! velocities at every step are held against it: at 1 m/s an error of 1e-9 m is one of 1e-9 s in the time of the impact.
+//! Between impacts what falls follows its parabola; at an impact the normal velocity u of the point of contact becomes
+//! -e u, and Coulomb's law bounds the tangential impulse by mu times the normal one. All of it is known in closed form,
+//! so positions and velocities at every step are held against it: at 1 m/s an error of 1e-9 m is one of 1e-9 s in the
+//! time of the impact.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -63,7 +64,8 @@ fn a_ball_bounces_at_the_times_of_closed_form() {
     }
 }
 
-/// A ball without spin comes in at (vx, -vy): the impulse (1 + e) m vy stops it at its point of contact, or brakes with mu times that.
+/// A ball without spin comes in at (vx, -vy): the impulse (1 + e) m vy stops it at its point of contact, or brakes with
+/// mu times that.
 #[test]
 fn a_thrown_ball_slides_or_grips() {
     for h in STEPS {
@@ -97,7 +99,8 @@ fn a_thrown_ball_slides_or_grips() {
     }
 }
 
-/// Along the line of the centres relative velocities become -e times what they were; across it nothing changes without friction.
+/// Along the line of the centres relative velocities become -e times what they were; across it nothing changes without
+/// friction.
 #[test]
 fn two_balls_meet_in_the_air() {
     for h in STEPS {
@@ -132,8 +135,8 @@ fn two_balls_meet_in_the_air() {
     }
 }
 
-/// A pendulum released level hits a wall where it hangs straight down, without loss: it is there at odd multiples of a quarter of its
-/// period, 4 sqrt(I / (m g L)) K(1/sqrt 2).
+/// A pendulum released level hits a wall where it hangs straight down, without loss: it is there at odd multiples of a
+/// quarter of its period, 4 sqrt(I / (m g L)) K(1/sqrt 2).
 #[test]
 fn a_pendulum_hits_a_wall() {
     // Of fourth order: what the swing itself is off by grows by 16 with twice the step.
@@ -157,8 +160,8 @@ fn a_pendulum_hits_a_wall() {
             let (at, time) = (position(&*engine, 1), h * step as f64);
             most = most.max((energy(&world, &*engine) - start).abs());
             if last.x < 0.0 && velocity(&*engine, 1).x > 0.0 {
-                // Just after an impact: back to it with the speed at the bottom, which energy gives; the angle swept since then
-                // at nearly that speed, with the deceleration m g L sin(a) / I.
+                // Just after an impact: back to it with the speed at the bottom, which energy gives; the angle swept
+                // since then at nearly that speed, with the deceleration m g L sin(a) / I.
                 let rate = (2.0 * m * G * length / inertia).sqrt();
                 let angle = at.x.atan2(-at.y);
                 let square = m * G * length / inertia;
@@ -260,7 +263,8 @@ fn newtons_cradle_passes_shocks_on() {
                         let index = if reversed { count - 1 - k } else { k };
                         let expected = if k + moving >= count { 1.0 } else { 0.0 };
                         let found = velocity(&*engine, index).x;
-                        // Binary collisions exchange velocities to rounding; in twelve balls there are at most 33 of them.
+                        // Binary collisions exchange velocities to rounding; in twelve balls there are at most 33 of
+                        // them.
                         assert!((found - expected).abs() < 1e-11, "h {h} gap {gap} {moving} of {count}: {k} {found}");
                     }
                 }
@@ -416,8 +420,8 @@ fn impacts_take_what_their_law_says_at_any_timestep() {
         ("flat cube", Shape::Box { size: DVec3::splat(0.1) }, DQuat::IDENTITY),
         ("coin", coin, DQuat::from_rotation_x(0.3)),
     ] {
-        // What bounces faster than 0.05 m/s does so at its time. Slower impacts, and those without restitution, are up to a step and
-        // a half early; that is what is left between the timesteps.
+        // What bounces faster than 0.05 m/s does so at its time. Slower impacts, and those without restitution, are up
+        // to a step and a half early; that is what is left between the timesteps.
         for e in [0.5, 0.0] {
             let fine = losses(shape.clone(), turn, e, 0.00025);
             for h in [0.0005, 0.001, 0.002, 0.005] {
@@ -433,8 +437,8 @@ fn impacts_take_what_their_law_says_at_any_timestep() {
     }
 }
 
-/// A ball skips over the ground at 20 m/s and falls by 0.2 mm each time: it meets the ground at 0.06 m/s, several times in a step
-/// of 20 ms, or once in thirteen of 1 ms.
+/// A ball skips over the ground at 20 m/s and falls by 0.2 mm each time: it meets the ground at 0.06 m/s, several times
+/// in a step of 20 ms, or once in thirteen of 1 ms.
 #[test]
 fn a_ball_that_grazes_the_ground_skips_on() {
     for h in [0.001, 0.002, 0.005, 0.01, 0.02] {
@@ -456,7 +460,8 @@ fn a_ball_that_grazes_the_ground_skips_on() {
     }
 }
 
-/// A ball between two thin plates comes through neither, however far it flies in a step: up to twice the way between them.
+/// A ball between two thin plates comes through neither, however far it flies in a step: up to twice the way between
+/// them.
 #[test]
 fn a_fast_ball_stays_between_two_plates() {
     for h in [0.001, 0.005, 0.01, 0.02] {

@@ -1,5 +1,5 @@
-//! Couplings of joint axes. Two wheels of inertia I_1 and I_2 in the ratio r turn as one of I_1 + r² I_2: a torque T on the first gives
-//! it T / (I_1 + r² I_2), and the teeth carry r I_2 of that times the acceleration.
+//! Couplings of joint axes. Two wheels of inertia I_1 and I_2 in the ratio r turn as one of I_1 + r² I_2: a torque T on
+//! the first gives it T / (I_1 + r² I_2), and the teeth carry r I_2 of that times the acceleration.
 
 use std::f64::consts::TAU;
 
@@ -13,7 +13,8 @@ use crate::scene::{self, body, joint};
 
 const RATIO: f64 = -2.5;
 
-/// Two wheels on a fixed base, one beside the other, each on a hinge along z; the second joint is walked backwards if so wanted.
+/// Two wheels on a fixed base, one beside the other, each on a hinge along z; the second joint is walked backwards if
+/// so wanted.
 fn gear(offset: f64, backwards: bool) -> World {
     let mut world = scene::world();
     world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));

@@ -1,10 +1,10 @@
 //! Coulomb friction in two dimensions.
 //!
-//! What slides is braked by mu N against its motion, whatever its shape and wherever it heads: a body of 10 m/s with mu = 0.5
-//! is at 10 - 0.5 g t after t seconds and stops after v²/(2 mu g), on its heading and without turning. With two coefficients
-//! the force is the one of the ellipse that brakes most (maximum dissipation): F = -N (mu1² v1, mu2² v2)/|(mu1 v1, mu2 v2)|. A
-//! robot with all joints locked is one body on four feet: on a slope of tan a = 1.2 that runs at 45 degrees to its wheels it
-//! slides with g (sin a - mu cos a), straight down the slope.
+//! What slides is braked by mu N against its motion, whatever its shape and wherever it heads: a body of 10 m/s with mu
+//! = 0.5 is at 10 - 0.5 g t after t seconds and stops after v²/(2 mu g), on its heading and without turning. With two
+//! coefficients the force is the one of the ellipse that brakes most (maximum dissipation): F = -N (mu1² v1, mu2²
+//! v2)/|(mu1 v1, mu2 v2)|. A robot with all joints locked is one body on four feet: on a slope of tan a = 1.2 that runs
+//! at 45 degrees to its wheels it slides with g (sin a - mu cos a), straight down the slope.
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{EngineKind, Motor, Settings};
@@ -58,8 +58,8 @@ fn a_sliding_body_is_braked_against_its_motion() {
     }
 }
 
-/// (0.5, 0.1) along the body's x and z, at 5 m/s and 45 degrees: the direction of motion turns towards x. The reference is the
-/// differential equation, integrated apart from the engine with 100 000 steps of Heun's method.
+/// (0.5, 0.1) along the body's x and z, at 5 m/s and 45 degrees: the direction of motion turns towards x. The reference
+/// is the differential equation, integrated apart from the engine with 100 000 steps of Heun's method.
 #[test]
 fn two_direction_friction_follows_maximum_dissipation() {
     for degrees in [0.0f64, 45.0, 90.0] {
@@ -215,7 +215,8 @@ fn slip_is_creep_by_force() {
     assert!((v - 1e-3).abs() < 1e-9, "{v}");
 }
 
-/// Wheels of cylinders touch with two rims, which share the load evenly, with slip or without: the robot drives straight.
+/// Wheels of cylinders touch with two rims, which share the load evenly, with slip or without: the robot drives
+/// straight.
 #[test]
 fn cylinder_wheels_drive_straight() {
     for h in [0.001, 0.01] {
@@ -238,8 +239,8 @@ fn cylinder_wheels_drive_straight() {
     }
 }
 
-/// A robot that starts with spinning wheels and then drives straight: axles that are parallel to 1e-8 rad do not make its wheels
-/// brake each other across the way.
+/// A robot that starts with spinning wheels and then drives straight: axles that are parallel to 1e-8 rad do not make
+/// its wheels brake each other across the way.
 #[test]
 fn wheels_on_parallel_axles_do_not_brake_each_other() {
     let h = 0.001;
@@ -281,8 +282,8 @@ fn friction_of_a_driven_wheel_is_torque_over_radius() {
     assert!((force.x - 10.0).abs() < 1e-9 && (force.y - 5.5 * G).abs() < 1e-9, "{force}");
 }
 
-/// A belt starts under a box that sleeps on it, takes it along, and stops it again: u / (mu g) either way. In between the engine goes on
-/// from a snapshot in another world whose belt stands.
+/// A belt starts under a box that sleeps on it, takes it along, and stops it again: u / (mu g) either way. In between
+/// the engine goes on from a snapshot in another world whose belt stands.
 #[test]
 fn a_belt_starts_and_stops_under_a_box_that_sleeps() {
     let (mu, speed, h) = (0.5, 1.0, 0.001);
@@ -317,9 +318,9 @@ fn a_belt_starts_and_stops_under_a_box_that_sleeps() {
     }
 }
 
-/// A belt that runs at u takes up a box laid on it: the box slides for t = u / (mu g) and then rides along. Halfway to the end, the
-/// belt has gone twice as far as the box, so its drive gave m u², half of which the box has. On a ground, and on a body that is turned by
-/// a quarter about the vertical.
+/// A belt that runs at u takes up a box laid on it: the box slides for t = u / (mu g) and then rides along. Halfway to
+/// the end, the belt has gone twice as far as the box, so its drive gave m u², half of which the box has. On a ground,
+/// and on a body that is turned by a quarter about the vertical.
 #[test]
 fn a_belt_takes_a_box_along() {
     let (mu, speed, mass) = (0.5, 1.0, 4.0);
@@ -357,8 +358,8 @@ fn a_belt_takes_a_box_along() {
     }
 }
 
-/// A shaker: a table on a slider of the world, whose velocity motor is told a sine. It moves as told to the motor's 1e-8 m/s for a newton,
-/// with a box of ten times its mass on it.
+/// A shaker: a table on a slider of the world, whose velocity motor is told a sine. It moves as told to the motor's
+/// 1e-8 m/s for a newton, with a box of ten times its mass on it.
 #[test]
 fn a_shaker_moves_as_it_is_told() {
     let h = 0.001;

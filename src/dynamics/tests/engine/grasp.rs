@@ -1,9 +1,10 @@
 //! A row of cubes between two jaws, held by friction alone.
 //!
-//! Each jaw presses with the constant force F along the row. n cubes of mass m hang in between: at each jaw friction carries half of
-//! their weight, n m g / 2 <= mu F. In the middle of the row the weight bends it with n² m g a / 8 for cubes of edge a; the thrust of
-//! the jaws can carry that as long as it stays inside the faces, F a at most, so F >= n² m g / 8 as well. Inside both, Coulomb's law
-//! lets nothing slide, and the corners of each face keep the cubes from turning about each other.
+//! Each jaw presses with the constant force F along the row. n cubes of mass m hang in between: at each jaw friction
+//! carries half of their weight, n m g / 2 <= mu F. In the middle of the row the weight bends it with n² m g a / 8 for
+//! cubes of edge a; the thrust of the jaws can carry that as long as it stays inside the faces, F a at most, so F >= n²
+//! m g / 8 as well. Inside both, Coulomb's law lets nothing slide, and the corners of each face keep the cubes from
+//! turning about each other.
 
 use bevy_math::DVec3;
 use simpartner_model::{Axis, FreeAxis, JointKind, Material, Shape};
@@ -58,8 +59,8 @@ impl Grasp {
     }
 }
 
-/// A jaw's face meets the first cube's with all its corners, and each cube the next, from the first step on. A common run makes
-/// four grasps of a second; `SIMPARTNER_LONG_TESTS=1` sixty-four of 5 s.
+/// A jaw's face meets the first cube's with all its corners, and each cube the next, from the first step on. A common
+/// run makes four grasps of a second; `SIMPARTNER_LONG_TESTS=1` sixty-four of 5 s.
 #[test]
 fn no_cube_slips_in_a_grasp() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();

@@ -1,7 +1,7 @@
 //! Loads that contacts share: stacks, grasps, piles, light under heavy.
 //!
-//! A stack at rest stands at the sum of its edges and presses with its weight. A pole that two fingers press with the force F
-//! is held as long as m g < 2 mu F, by friction alone, and does not slip at all.
+//! A stack at rest stands at the sum of its edges and presses with its weight. A pole that two fingers press with the
+//! force F is held as long as m g < 2 mu F, by friction alone, and does not slip at all.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::Motor;

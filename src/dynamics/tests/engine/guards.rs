@@ -1,5 +1,5 @@
-//! What watches over a step: everything out of the ordinary is told with its bodies and its figure, and nothing that cannot
-//! be is ever read.
+//! What watches over a step: everything out of the ordinary is told with its bodies and its figure, and nothing that
+//! cannot be is ever read.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -46,10 +46,10 @@ fn fast_joints_divide_the_step() {
     assert_eq!(faster[0].1.bodies, [BodyId::new(1)]);
 }
 
-/// A ball on an arm of 1.2 m, whose hinge is 1 m below the ground, turns at 9 rad/s and comes down on the ground from inside
-/// its circle, from ten places. Between the middles of two steps of 10 ms it leaves its tangent by up to 1.2 m (0.09)²/2 =
-/// 4.9 mm, which no look ahead along the tangent knows of. Steps in which it sinks in are made in parts, which is told with
-/// the depth.
+/// A ball on an arm of 1.2 m, whose hinge is 1 m below the ground, turns at 9 rad/s and comes down on the ground from
+/// inside its circle, from ten places. Between the middles of two steps of 10 ms it leaves its tangent by up to 1.2 m
+/// (0.09)²/2 = 4.9 mm, which no look ahead along the tangent knows of. Steps in which it sinks in are made in parts,
+/// which is told with the depth.
 #[test]
 fn a_step_in_which_something_sinks_in_is_made_in_parts() {
     let (mut told, mut deepest) = (Vec::new(), 0.0f64);
@@ -110,8 +110,9 @@ fn a_body_that_is_too_fast_is_told_once() {
     assert!(told[0].1.value > 60.0 && told[0].1.value < 60.1, "{told:?}");
 }
 
-/// Two bodies on their way beyond where anything may be: one has its centre of mass there first, the other its origin, which is half a metre ahead of that.
-/// Each is told by name in the step in which it arrives, its state is still a number, and the third, which stays, is not told.
+/// Two bodies on their way beyond where anything may be: one has its centre of mass there first, the other its origin,
+/// which is half a metre ahead of that. Each is told by name in the step in which it arrives, its state is still a
+/// number, and the third, which stays, is not told.
 #[test]
 fn a_body_that_runs_away_is_told_by_name() {
     let mut world = scene::world();
@@ -171,8 +172,8 @@ fn joint_error_and_energy_have_their_limits() {
     assert!(quiet.iter().all(|(_, notice)| notice.guard == Guard::Substeps), "{quiet:?}");
 }
 
-/// A drive that no number can hold is one of the largest effort and rate that an axis allows: the state stays finite, the limit is
-/// told with the body, and nothing runs away.
+/// A drive that no number can hold is one of the largest effort and rate that an axis allows: the state stays finite,
+/// the limit is told with the body, and nothing runs away.
 #[test]
 fn a_state_that_is_not_finite_is_never_read() {
     for effort in [1e200, 1e300, f64::MAX] {
@@ -199,8 +200,9 @@ fn a_state_that_is_not_finite_is_never_read() {
     }
 }
 
-/// Ten minutes at random over the hills, shoved at random by a hammer of 3 kg that a crane swings at it: no guard but the
-/// division of steps speaks. A common run makes a quarter of a minute; `SIMPARTNER_LONG_TESTS=1` all ten, four times.
+/// Ten minutes at random over the hills, shoved at random by a hammer of 3 kg that a crane swings at it: no guard but
+/// the division of steps speaks. A common run makes a quarter of a minute; `SIMPARTNER_LONG_TESTS=1` all ten, four
+/// times.
 #[test]
 fn random_driving_on_rough_ground_rouses_no_guard() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
@@ -277,8 +279,9 @@ fn playground() -> (World, Crane, Rover) {
     (world, crane, rover)
 }
 
-/// A slab on a level slider, 1 mm in the ground that it slides along: its slider's axis is level but for rounding, so nothing that presses
-/// on it can lift it, and friction has nothing to hold it by. It glides on as if there were no ground.
+/// A slab on a level slider, 1 mm in the ground that it slides along: its slider's axis is level but for rounding, so
+/// nothing that presses on it can lift it, and friction has nothing to hold it by. It glides on as if there were no
+/// ground.
 #[test]
 fn what_a_joint_holds_against_the_ground_is_not_pushed_out_by_rounding() {
     for timestep in [0.001, 0.01] {

@@ -26,7 +26,8 @@ fn dominoes(apart: f64) -> Box<dyn Engine> {
     build(&world, 0.001)
 }
 
-/// Dominoes 40 mm apart: all fall, and every step of the way is solved to the tolerance. In the end some sixty contacts slide or stick in one island.
+/// Dominoes 40 mm apart: all fall, and every step of the way is solved to the tolerance. In the end some sixty contacts
+/// slide or stick in one island.
 #[test]
 fn dominoes_are_solved_in_every_step() {
     let mut engine = dominoes(0.04);
@@ -41,8 +42,9 @@ fn dominoes_are_solved_in_every_step() {
     assert!(unsolved.is_empty(), "{}: {:?}", unsolved.len(), unsolved.first());
 }
 
-/// Dominoes a few micrometres further apart fall another way. The hardest step of each fall takes some 300 sweeps; in five of the first two dozen it
-/// took 3000 and more, when a motion that no method solved to 1e-4 m/s was left to homotopy.
+/// Dominoes a few micrometres further apart fall another way. The hardest step of each fall takes some 300 sweeps; in
+/// five of the first two dozen it took 3000 and more, when a motion that no method solved to 1e-4 m/s was left to
+/// homotopy.
 #[test]
 fn no_step_of_falling_dominoes_takes_the_work_of_hundreds() {
     for wider in [9.0, 15.0, 16.0, 17.0, 20.0] {
@@ -58,9 +60,9 @@ fn no_step_of_falling_dominoes_takes_the_work_of_hundreds() {
     }
 }
 
-/// Twenty-seven cubes of 1 kg fall on a heap and come to rest. What moves is solved to a part of how fast it slides, and at 1e-5 m/s a force of all
-/// their weight gives 3 mW. So no more than that comes in beyond what leaves, in all the time they take; in the end nothing moves, to the last
-/// digits, which what is solved less exactly would not.
+/// Twenty-seven cubes of 1 kg fall on a heap and come to rest. What moves is solved to a part of how fast it slides,
+/// and at 1e-5 m/s a force of all their weight gives 3 mW. So no more than that comes in beyond what leaves, in all the
+/// time they take; in the end nothing moves, to the last digits, which what is solved less exactly would not.
 #[test]
 fn heaps_gain_nothing_while_they_fall_and_rest_exactly() {
     for h in [0.001, 0.01] {
@@ -93,9 +95,9 @@ fn heaps_gain_nothing_while_they_fall_and_rest_exactly() {
     }
 }
 
-/// Cylinders and capsules that bounce off each other: a step is made in many parts, one for each time at which something bounces, and the shortest of them
-/// may take work enough to be solved. With eight sweeps for these, 53 solves of the
-/// cylinders fell short; a dozen do.
+/// Cylinders and capsules that bounce off each other: a step is made in many parts, one for each time at which
+/// something bounces, and the shortest of them may take work enough to be solved. With eight sweeps for these, 53
+/// solves of the cylinders fell short; a dozen do.
 #[test]
 fn heaps_that_bounce_are_solved() {
     for cylinders in [true, false] {
@@ -122,8 +124,8 @@ fn heaps_that_bounce_are_solved() {
     }
 }
 
-/// A rotor that turns at 800 rad/s needs its steps made in parts; a robot some metres away does not notice: its states have the same
-/// bits as without the rotor.
+/// A rotor that turns at 800 rad/s needs its steps made in parts; a robot some metres away does not notice: its states
+/// have the same bits as without the rotor.
 #[test]
 fn a_fast_rotor_divides_only_its_own_steps() {
     let mut alone = on_plane(scene::world());
@@ -153,8 +155,8 @@ fn a_fast_rotor_divides_only_its_own_steps() {
     assert!(divided);
 }
 
-/// A ball rests on the fixed hub of an arm that swings freely: the hub is a link of the arm's tree, but nothing moves it, so the ball
-/// is in an island of its own.
+/// A ball rests on the fixed hub of an arm that swings freely: the hub is a link of the arm's tree, but nothing moves
+/// it, so the ball is in an island of its own.
 #[test]
 fn a_ball_rests_on_the_fixed_base_of_an_arm() {
     let mut world = scene::world();

@@ -1,8 +1,8 @@
 //! Impacts.
 //!
-//! Newton's law: a body that comes at v leaves at e v. In free flight the heights of the peaks then follow h' = e² h; with
-//! e = 1 each peak is the first. Two equal balls exchange their velocities along the line of their centres, whatever the
-//! rest; momentum, angular momentum and, for e = 1, energy stay. Nothing ever gains energy.
+//! Newton's law: a body that comes at v leaves at e v. In free flight the heights of the peaks then follow h' = e² h;
+//! with e = 1 each peak is the first. Two equal balls exchange their velocities along the line of their centres,
+//! whatever the rest; momentum, angular momentum and, for e = 1, energy stay. Nothing ever gains energy.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;

@@ -1,9 +1,10 @@
 //! Joints whose coordinates slide and turn.
 //!
-//! A cylindrical joint leaves its child a screw-like motion: what pulls along the axis and what turns about it do not know of each
-//! other. A planar joint presses on its child along the normal and tilts it about axes in the plane, and so leaves the free motion
-//! of a plate: the centre of mass follows the pull in the plane, the spin stays. Every coordinate has stops, losses and a motor
-//! of its own, whether the joint is one of the tree, walked from either end, or closes a loop.
+//! A cylindrical joint leaves its child a screw-like motion: what pulls along the axis and what turns about it do not
+//! know of each other. A planar joint presses on its child along the normal and tilts it about axes in the plane, and
+//! so leaves the free motion of a plate: the centre of mass follows the pull in the plane, the spin stays. Every
+//! coordinate has stops, losses and a motor of its own, whether the joint is one of the tree, walked from either end,
+//! or closes a loop.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -13,8 +14,8 @@ use simpartner_model::{Axis, FreeAxis, JointId, JointKind, Shape};
 use super::{G, build, energy, position, run, steps};
 use crate::scene::{self, body, joint};
 
-/// A plate of 2 kg and 0.3 m by 0.2 m on a fixed base, its centre of mass `off` from the joint's origin in the joint's axes. The
-/// joint stands anywhere but along the world's axes.
+/// A plate of 2 kg and 0.3 m by 0.2 m on a fixed base, its centre of mass `off` from the joint's origin in the joint's
+/// axes. The joint stands anywhere but along the world's axes.
 fn plate(kind: JointKind, off: DVec3, backwards: bool) -> World {
     let (anchor, frame) = (DVec3::new(0.4, -0.2, 0.7), frame());
     let mut world = scene::world();
@@ -61,8 +62,8 @@ fn a_planar_joint_leaves_the_free_motion_of_a_plate() {
     }
     for backwards in [false, true] {
         let off = |h: f64| {
-            // Off its origin the plate's centre is no coordinate, and walked from the child the base slides along axes that turn
-            // with the plate: of a way of 20 m the scheme has an error of the order (w h)⁴ then.
+            // Off its origin the plate's centre is no coordinate, and walked from the child the base slides along axes
+            // that turn with the plate: of a way of 20 m the scheme has an error of the order (w h)⁴ then.
             let off = DVec3::new(0.2, 0.1, 0.0);
             let mut engine = build(&thrown(plate(JointKind::Planar, off, backwards), velocity, spin), h);
             let start = position(&*engine, 1);
@@ -76,8 +77,8 @@ fn a_planar_joint_leaves_the_free_motion_of_a_plate() {
     }
 }
 
-/// A collar with its centre of mass off the axis: along the axis it falls, about it it is a pendulum, and the energy of the two
-/// does not mix.
+/// A collar with its centre of mass off the axis: along the axis it falls, about it it is a pendulum, and the energy of
+/// the two does not mix.
 #[test]
 fn a_cylindrical_joint_keeps_the_energies_of_slide_and_turn_apart() {
     for backwards in [false, true] {
@@ -99,8 +100,9 @@ fn a_cylindrical_joint_keeps_the_energies_of_slide_and_turn_apart() {
     }
 }
 
-/// The plate's three coordinates under three laws: v = v0 (1 + h c / m)^-n, x = F t² / 2 (m + J), and a friction M that stops a spin
-/// w within I w / M at the angle I w² / 2 M. On a second joint of the same axes, which closes a loop, they are the same.
+/// The plate's three coordinates under three laws: v = v0 (1 + h c / m)^-n, x = F t² / 2 (m + J), and a friction M that
+/// stops a spin w within I w / M at the angle I w² / 2 M. On a second joint of the same axes, which closes a loop, they
+/// are the same.
 #[test]
 fn every_coordinate_has_laws_of_its_own() {
     let (h, t) = (0.001, 1.0);
@@ -136,8 +138,8 @@ fn every_coordinate_has_laws_of_its_own() {
     }
 }
 
-/// Stops of coordinates that slide and of one that turns hold what leans on them, each its share: m g along the first two axes,
-/// and the weight's moment about the joint's origin, which is fixed to the child, about the third.
+/// Stops of coordinates that slide and of one that turns hold what leans on them, each its share: m g along the first
+/// two axes, and the weight's moment about the joint's origin, which is fixed to the child, about the third.
 #[test]
 fn stops_of_slides_and_turns_hold_their_shares() {
     let (off, at, pull) = (DVec3::X * 0.1, DVec3::new(0.02, 0.03, 0.0), DVec3::new(6.0, 5.0, 0.0));
@@ -165,8 +167,8 @@ fn stops_of_slides_and_turns_hold_their_shares() {
     }
 }
 
-/// Motors hold the plate away from where it was placed. The joint's origin is fixed to the child, and the reaction there is what
-/// statics asks for, whichever of the two bodies is fixed.
+/// Motors hold the plate away from where it was placed. The joint's origin is fixed to the child, and the reaction
+/// there is what statics asks for, whichever of the two bodies is fixed.
 #[test]
 fn a_joint_has_its_origin_in_its_child_however_it_is_walked() {
     for kind in [JointKind::Slider, JointKind::Cylindrical, JointKind::Planar] {

@@ -8,7 +8,8 @@ use simpartner_model::{Axis, FreeAxis, JointKind, Shape, random::Stream};
 use super::{build, on_plane, steps, velocity};
 use crate::scene::{self, body, joint};
 
-/// A torso with a head, arms and legs: fifteen boxes and fourteen hinges, 24 kg, turned at random half a metre above the ground.
+/// A torso with a head, arms and legs: fifteen boxes and fourteen hinges, 24 kg, turned at random half a metre above
+/// the ground.
 fn figure(next: &mut impl FnMut() -> f64) -> World {
     let mut world = on_plane(scene::world());
     let mut boxes: Vec<(Option<usize>, DVec3, DVec3, f64)> = vec![
@@ -46,8 +47,9 @@ fn figure(next: &mut impl FnMut() -> f64) -> World {
     world
 }
 
-/// Every step is solved, from the fall to rest. What rocks on its corners gains and loses less than anybody sees, and no step is made in parts for
-/// that: a step lists its contacts once for each part, and the figure never has more than sixteen.
+/// Every step is solved, from the fall to rest. What rocks on its corners gains and loses less than anybody sees, and
+/// no step is made in parts for that: a step lists its contacts once for each part, and the figure never has more than
+/// sixteen.
 #[test]
 fn a_limp_figure_is_solved_in_whole_steps_and_comes_to_rest() {
     let mut stream = Stream::from_number(5);

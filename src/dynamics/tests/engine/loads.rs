@@ -1,9 +1,9 @@
 //! What joints transmit.
 //!
 //! A motor below its limit exerts what statics asks for, at its limit just that; a stop and dry friction likewise. The
-//! reaction of a joint is all that its child needs beside gravity and contacts to move as it does (Newton and Euler), and so
-//! its component along the axis is what motor, stop, spring, damping and friction exert there: the check that the engine's
-//! own books balance.
+//! reaction of a joint is all that its child needs beside gravity and contacts to move as it does (Newton and Euler),
+//! and so its component along the axis is what motor, stop, spring, damping and friction exert there: the check that
+//! the engine's own books balance.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
@@ -52,7 +52,8 @@ fn a_motor_exerts_its_limit_and_says_so() {
     }
 }
 
-/// A motor is exact below its limit: a velocity motor at zero stands still under 49 N m, and one of 0.3 rad/s keeps its rate.
+/// A motor is exact below its limit: a velocity motor at zero stands still under 49 N m, and one of 0.3 rad/s keeps its
+/// rate.
 #[test]
 fn a_velocity_motor_below_its_limit_does_not_creep() {
     for h in [0.001, 0.01] {
@@ -153,8 +154,8 @@ fn reactions_are_those_of_statics() {
     assert!(engine.joint(JointId::new(1)).effort[2].abs() < 1e-6);
 }
 
-/// The largest difference of a joint's reaction along its axis and what its motor, stops and losses exert. The reaction is
-/// that of the middle of the step, and so is the axis: halfway between the parent's orientations at both ends.
+/// The largest difference of a joint's reaction along its axis and what its motor, stops and losses exert. The reaction
+/// is that of the middle of the step, and so is the axis: halfway between the parent's orientations at both ends.
 fn imbalance(world: &World, engine: &dyn Engine, before: &[DQuat]) -> f64 {
     let each = world.mechanism.joints().map(|(id, joint)| {
         let state = engine.joint(id);
@@ -193,8 +194,8 @@ fn the_books_of_a_driving_robot_balance() {
     }
 }
 
-/// A robot hits bumps, and its budget of work allows no second pass for what they change of the bias: steps fall short, and still every joint
-/// transmits along its axis what is exerted there. The bias had changed and the motion had not.
+/// A robot hits bumps, and its budget of work allows no second pass for what they change of the bias: steps fall short,
+/// and still every joint transmits along its axis what is exerted there. The bias had changed and the motion had not.
 #[test]
 fn the_books_balance_where_work_is_at_its_end() {
     let mut world = scene::hills();
@@ -265,8 +266,8 @@ fn the_pins_of_a_loop_carry_its_weight() {
     assert!(engine.body(BodyId::new(2)).linear_velocity.length() < 1e-9);
 }
 
-/// A shelf welded to a wall has nothing that can move, and its joint carries all the same: its own 3 kg at 0.5 m, and a cube of
-/// 5 kg that has come to rest on it at 0.8 m, awake or asleep.
+/// A shelf welded to a wall has nothing that can move, and its joint carries all the same: its own 3 kg at 0.5 m, and a
+/// cube of 5 kg that has come to rest on it at 0.8 m, awake or asleep.
 #[test]
 fn a_welded_shelf_tells_what_stands_on_it() {
     let mut world = scene::world();

@@ -1,8 +1,8 @@
 //! Joints that close a loop obey the same laws as joints of a tree.
 //!
-//! A door on two hinges of one axis has one coordinate, whichever of them is in the tree: of two of one name the first is, and the
-//! second closes a loop. So a law (stop, motor, spring, damper, friction, rotor) on the first hinge and the same law on the
-//! second are one mechanism, and both worlds must move alike to what the solver rounds.
+//! A door on two hinges of one axis has one coordinate, whichever of them is in the tree: of two of one name the first
+//! is, and the second closes a loop. So a law (stop, motor, spring, damper, friction, rotor) on the first hinge and the
+//! same law on the second are one mechanism, and both worlds must move alike to what the solver rounds.
 
 mod rings;
 
@@ -23,7 +23,8 @@ const TIMESTEPS: [f64; 5] = [0.0005, 0.001, 0.002, 0.005, 0.01];
 /// What a sweep of the solver may leave of a velocity, rad/s: what two solutions of one step may differ by.
 const SOLVED: f64 = 1e-9;
 
-/// A door of 3 kg on two hinges, 1.7 m apart on one axis along z, that turns at `rate`. The law is that of hinge `place`.
+/// A door of 3 kg on two hinges, 1.7 m apart on one axis along z, that turns at `rate`. The law is that of hinge
+/// `place`.
 fn door(law: FreeAxis, place: usize, rate: f64) -> World {
     let mut world = scene::world();
     let post = Shape::Box { size: DVec3::new(0.3, 0.3, 2.0) };
@@ -61,8 +62,8 @@ fn read(engine: &dyn Engine, joint: usize) -> ([f64; 2], [f64; 3]) {
 /// The largest differences between the two doors, of coordinates and rates and of efforts.
 fn differ(law: FreeAxis, motor: Option<Motor>, rate: f64, h: f64) -> (f64, f64) {
     let mut engines = [IN_TREE, IN_LOOP].map(|place| {
-        // Under gravity the guard of the energy may make a step near a turning point in halves, by a share of the energy that a
-        // tree has: the spring and the rotor of a tree joint are in it, those of a loop joint are not.
+        // Under gravity the guard of the energy may make a step near a turning point in halves, by a share of the
+        // energy that a tree has: the spring and the rotor of a tree joint are in it, those of a loop joint are not.
         let (world, stores) = (door(law, place, rate), law.stiffness > 0.0 || law.armature > 0.0);
         let mut engine = build(&if stores { weightless(world) } else { world }, h);
         if let Some(motor) = motor {
@@ -111,7 +112,8 @@ fn a_law_on_a_loop_joint_is_the_law_on_a_tree_joint() {
         for (name, law, motor, rate) in cases {
             let (motion, effort) = differ(law, motor, rate, h);
             println!("{name}, h {h}: {motion:.1e} rad and rad/s, {effort:.1e} N m");
-            // Every step may leave what the solver does not resolve; the motion of a pendulum does not make it grow fast.
+            // Every step may leave what the solver does not resolve; the motion of a pendulum does not make it grow
+            // fast.
             assert!(motion < SOLVED * steps(h, 2.0) as f64, "{name}, h {h}: {motion}");
             // An effort is the change of a rate in a step times an inertia, here of up to 10 kg m².
             assert!(effort < 10.0 * motion.max(SOLVED) / h, "{name}, h {h}: {effort}");
@@ -154,8 +156,8 @@ fn a_rotor_on_a_loop_joint_turns_with_it() {
     }
 }
 
-/// Door, rotor and spring keep (I + J) q'²/2 + k q²/2: half a percent in 10 s at 10 ms, where a step is 0.05 of a radian of
-/// the oscillation, is what the scheme's period costs; energy itself stays.
+/// Door, rotor and spring keep (I + J) q'²/2 + k q²/2: half a percent in 10 s at 10 ms, where a step is 0.05 of a
+/// radian of the oscillation, is what the scheme's period costs; energy itself stays.
 #[test]
 fn a_spring_and_a_rotor_on_a_loop_joint_keep_their_energy() {
     for h in TIMESTEPS {
@@ -203,8 +205,9 @@ fn a_door_on_two_hinges_swings_like_one_on_one() {
                 assert!(engines[1].notices().is_empty(), "{:?}", engines[1].notices());
             }
             println!("door on two hinges at {place}, free frame {free}: {worst:.1e} rad and rad/s");
-            // Rounding of places, a unit in the last place of the distance, times the number of steps. On a frame that turns there is
-            // a bias, which among the rows of a loop is found to 1e-8 of the energy, and alone to rounding.
+            // Rounding of places, a unit in the last place of the distance, times the number of steps. On a frame that
+            // turns there is a bias, which among the rows of a loop is found to 1e-8 of the energy, and alone to
+            // rounding.
             let bias = if free { 1e-8 } else { 0.0 };
             assert!(worst < 5000.0 * f64::EPSILON * (1.0 + place.length()) + bias, "{worst}");
             assert!(read(&*engines[1], 0).0[1].abs() > 0.1, "it swings");
@@ -240,8 +243,8 @@ fn a_loop_joint_counts_its_turns() {
     assert_eq!(read(&*other, IN_LOOP), read(&*engine, IN_LOOP));
 }
 
-/// A crank of 0.1 m, a rod of 0.3 m and a slider run free at 5 rad/s and more, under gravity. Energy swings to and fro as the
-/// crank turns, by the fourth power of the timestep; in 20 s, some 40 turns, its mean stays.
+/// A crank of 0.1 m, a rod of 0.3 m and a slider run free at 5 rad/s and more, under gravity. Energy swings to and fro
+/// as the crank turns, by the fourth power of the timestep; in 20 s, some 40 turns, its mean stays.
 #[test]
 fn a_free_crank_and_slider_keeps_its_energy() {
     for h in [0.001, 0.002, 0.005] {
@@ -257,8 +260,9 @@ fn a_free_crank_and_slider_keeps_its_energy() {
         let drift = mean(&off[off.len() * 3 / 4..]) - mean(&off[..off.len() / 4]);
         let swing = off.iter().fold(0.0f64, |swing, off| swing.max(off.abs()));
         println!("crank and slider, 20 s, h {h}: energy swings by {swing:.1e} J and drifts by {drift:.1e} J");
-        // The energy that moves is some 0.5 J, and the pin of the rod turns at up to 20 rad/s; Gauss's method errs by 1/4320 of the fourth power of w h, by
-        // twenty times that where all terms of its error add up. Each step may leave rounding.
+        // The energy that moves is some 0.5 J, and the pin of the rod turns at up to 20 rad/s; Gauss's method errs by
+        // 1/4320 of the fourth power of w h, by twenty times that where all terms of its error add up. Each step may
+        // leave rounding.
         let bound = 0.5 * 20.0 * (20.0 * h).powi(4) / 4320.0 + 1e-16 * steps(h, 20.0) as f64;
         assert!(swing < bound && drift.abs() < 0.5 * bound, "{swing} {drift}");
     }
@@ -318,8 +322,9 @@ fn a_driven_loop_is_no_excuse_for_energy() {
     }
 }
 
-/// A four-bar linkage between two fixed posts kicks a ball on a pendulum. Whether that hangs on the post of the linkage or on one of its own, all moves
-/// alike. The post of both was taken for a link of the pendulum's tree, which ended in a panic or moved the wrong links.
+/// A four-bar linkage between two fixed posts kicks a ball on a pendulum. Whether that hangs on the post of the linkage
+/// or on one of its own, all moves alike. The post of both was taken for a link of the pendulum's tree, which ended in
+/// a panic or moved the wrong links.
 #[test]
 fn what_hangs_on_the_post_of_a_loop_does_not_matter() {
     let run = |post: usize| {

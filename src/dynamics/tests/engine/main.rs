@@ -1,7 +1,7 @@
 //! Articulated dynamics of our own against closed answers: each file opens with its physics.
 //!
-//! Bounds are what the figures must not exceed; the figures themselves are printed (`cargo test -p simpartner-dynamics --test engine
-//! -- --nocapture`).
+//! Bounds are what the figures must not exceed; the figures themselves are printed (`cargo test -p simpartner-dynamics
+//! --test engine -- --nocapture`).
 
 // A test that cannot go on is to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]

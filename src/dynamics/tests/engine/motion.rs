@@ -1,8 +1,8 @@
 //! Motion without contact.
 //!
-//! A body in free fall moves by h = h0 + v t - g t²/2; the midpoint scheme has no error for a constant acceleration. A body
-//! without moments keeps its angular momentum and its kinetic energy while it tumbles. A chain of bodies keeps the momentum
-//! of all of them; its energy errs by the square of the timestep.
+//! A body in free fall moves by h = h0 + v t - g t²/2; the midpoint scheme has no error for a constant acceleration. A
+//! body without moments keeps its angular momentum and its kinetic energy while it tumbles. A chain of bodies keeps the
+//! momentum of all of them; its energy errs by the square of the timestep.
 
 use bevy_math::DVec3;
 use simpartner_description::World;
@@ -61,7 +61,8 @@ fn a_robot_in_the_air_falls_like_a_stone() {
 
 #[test]
 fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
-    // Both stay but for rounding, 1e-16 in each of 40000 and 4000 halves of a step, which falls to either side: by chance it adds up to 1e-14.
+    // Both stay but for rounding, 1e-16 in each of 40000 and 4000 halves of a step, which falls to either side: by
+    // chance it adds up to 1e-14.
     for (h, most) in [(0.001, 1e-13), (0.01, 1e-13)] {
         let mut world = scene::world();
         world.mechanism.gravity = DVec3::ZERO;
@@ -131,7 +132,8 @@ fn pendulum(bobs: usize) -> World {
     scene::as_robot(world)
 }
 
-/// The largest error of the energy in so many seconds, and how its mean over the last sixth differs from that over the first, J.
+/// The largest error of the energy in so many seconds, and how its mean over the last sixth differs from that over the
+/// first, J.
 fn energy_errors(world: &World, h: f64, seconds: f64, integrator: Integrator) -> (f64, f64) {
     let mut engine = build_with(world, h, DynamicsSettings { integrator, ..DynamicsSettings::default() });
     let start = energy(world, &*engine);
@@ -145,9 +147,9 @@ fn energy_errors(world: &World, h: f64, seconds: f64, integrator: Integrator) ->
     (off.iter().fold(0.0f64, |worst, off| worst.max(off.abs())), drift)
 }
 
-/// The double pendulum whirls chaotically, its elbow at up to w = 30 rad/s. Gauss's method errs by (w h)⁴/4320 of 10 J, by twenty
-/// times that where all terms of its error add up, to and fro: in ten minutes it loses less than in a turn. MuJoCo's method of Runge
-/// and Kutta has 1.9e-7 J at 1 ms and 7.6e-3 J at 10 ms, and loses steadily.
+/// The double pendulum whirls chaotically, its elbow at up to w = 30 rad/s. Gauss's method errs by (w h)⁴/4320 of 10 J,
+/// by twenty times that where all terms of its error add up, to and fro: in ten minutes it loses less than in a turn.
+/// MuJoCo's method of Runge and Kutta has 1.9e-7 J at 1 ms and 7.6e-3 J at 10 ms, and loses steadily.
 #[test]
 fn a_double_pendulum_keeps_its_energy_to_fourth_order() {
     for (h, seconds) in [(0.001, 60.0), (0.01, 60.0), (0.002, 600.0)] {
@@ -158,8 +160,8 @@ fn a_double_pendulum_keeps_its_energy_to_fourth_order() {
     }
 }
 
-/// A speck of 1e-19 kg between two hinges in one line: what is left of the inertia of the inner one is rounding, below zero or above. The outer one swings the bob
-/// as if it were alone.
+/// A speck of 1e-19 kg between two hinges in one line: what is left of the inertia of the inner one is rounding, below
+/// zero or above. The outer one swings the bob as if it were alone.
 #[test]
 fn a_speck_between_two_hinges_in_line_changes_nothing() {
     let swing = |has_speck: bool| {
@@ -183,8 +185,8 @@ fn a_speck_between_two_hinges_in_line_changes_nothing() {
     assert!(with.distance(without) < 1e-9, "{with} {without}");
 }
 
-/// A bob at 15 rad/s turns by 0.15 rad in 10 ms: such a step is made in four parts, and in two where it moves freely. As a stop comes near it no
-/// longer does, and what was tried as free is made again in four.
+/// A bob at 15 rad/s turns by 0.15 rad in 10 ms: such a step is made in four parts, and in two where it moves freely.
+/// As a stop comes near it no longer does, and what was tried as free is made again in four.
 #[test]
 fn what_moves_freely_is_divided_half_as_often() {
     let works = |law: FreeAxis| {
@@ -207,8 +209,8 @@ fn what_moves_freely_is_divided_half_as_often() {
     assert!(stopped[0] == free[0] && stopped.iter().any(|work| *work > 1.4 * free[0]), "{free:?} {stopped:?}");
 }
 
-/// The midpoint scheme errs by (w h)²/12 of 10 J and runs backwards as well as forwards, so what it loses it gains again: after five
-/// minutes the mean is still within the swing.
+/// The midpoint scheme errs by (w h)²/12 of 10 J and runs backwards as well as forwards, so what it loses it gains
+/// again: after five minutes the mean is still within the swing.
 #[test]
 fn a_double_pendulum_keeps_its_energy_to_second_order() {
     let (worst, drift) = energy_errors(&pendulum(2), 0.001, 300.0, Integrator::Midpoint);
@@ -287,8 +289,8 @@ fn a_driven_four_bar_stays_closed() {
     }
 }
 
-/// At any rate, in steps in which it hardly moves or turns many times over, a free body keeps its energy as long as there is sense in it,
-/// and finite numbers in any case.
+/// At any rate, in steps in which it hardly moves or turns many times over, a free body keeps its energy as long as
+/// there is sense in it, and finite numbers in any case.
 #[test]
 fn a_body_that_turns_at_any_rate_stays_finite() {
     for spin in [1e-300, 1e-160, 1e-3, 1e2, 1e4, 9e5] {
@@ -314,8 +316,8 @@ fn a_body_that_turns_at_any_rate_stays_finite() {
     }
 }
 
-/// A needle and a plate that tumble by up to a thousand turns in a step, far from any principal axis: what no step can follow keeps
-/// its angular momentum and its energy all the same.
+/// A needle and a plate that tumble by up to a thousand turns in a step, far from any principal axis: what no step can
+/// follow keeps its angular momentum and its energy all the same.
 #[test]
 fn what_tumbles_faster_than_any_step_keeps_energy_and_angular_momentum() {
     for h in [0.001, 0.01] {

@@ -1,5 +1,6 @@
-//! What begins in each other is parted: at no more than `contact_max_correcting_velocity_m_per_s` at any point of a body, within stops, with loops,
-//! couplings and other contacts as they were, and without a rate or an energy. What cannot part stays as it is, and is told once.
+//! What begins in each other is parted: at no more than `contact_max_correcting_velocity_m_per_s` at any point of a
+//! body, within stops, with loops, couplings and other contacts as they were, and without a rate or an energy. What
+//! cannot part stays as it is, and is told once.
 
 mod random;
 
@@ -17,7 +18,8 @@ use crate::scene::{self, body, joint};
 /// The default of the setting, m/s.
 const SPEED: f64 = 3.0;
 
-/// A door of 80 cm by 2 m whose hinge is its edge, and a beam above it that reaches so far into it, its middle so far from the hinge.
+/// A door of 80 cm by 2 m whose hinge is its edge, and a beam above it that reaches so far into it, its middle so far
+/// from the hinge.
 fn door(overlap: f64, at: f64) -> World {
     let mut world = scene::world();
     let beam = Shape::Box { size: DVec3::new(0.1, 2.0, 0.1) };
@@ -38,8 +40,9 @@ fn held(notices: &[Notice]) -> usize {
     notices.iter().filter(|notice| notice.guard == Guard::Penetration && notice.text.contains("no farther")).count()
 }
 
-/// What is over the hinge is as deep after a turn; only by the square of it does the door go down there. Before, the door turned by 2.5 to 5 rad in its second
-/// step, through its stop at 1.6 rad. To turn by overlap over reach, 0.1 rad for 5 mm, is all that frees what can be freed.
+/// What is over the hinge is as deep after a turn; only by the square of it does the door go down there. Before, the
+/// door turned by 2.5 to 5 rad in its second step, through its stop at 1.6 rad. To turn by overlap over reach, 0.1 rad
+/// for 5 mm, is all that frees what can be freed.
 #[test]
 fn a_door_whose_frame_reaches_into_it_turns_by_no_more_than_frees_it() {
     for overlap in [1e-4, 1e-3, 5e-3] {
@@ -62,7 +65,8 @@ fn a_door_whose_frame_reaches_into_it_turns_by_no_more_than_frees_it() {
     }
 }
 
-/// Two links of an arm of 1 m, side by side, that are in each other by a tenth of a millimetre all along: they turn until they touch no more than at the hinge.
+/// Two links of an arm of 1 m, side by side, that are in each other by a tenth of a millimetre all along: they turn
+/// until they touch no more than at the hinge.
 #[test]
 fn links_that_overlap_along_their_length_turn_by_little() {
     let mut world = scene::world();
@@ -86,8 +90,8 @@ fn links_that_overlap_along_their_length_turn_by_little() {
     }
 }
 
-/// A knuckle and a finger of 60 mm by 16 mm on each side of a gripper, coupled, on hinges 4 mm apart: 12 mm in each other where they begin, and near the
-/// hinges always.
+/// A knuckle and a finger of 60 mm by 16 mm on each side of a gripper, coupled, on hinges 4 mm apart: 12 mm in each
+/// other where they begin, and near the hinges always.
 fn gripper() -> World {
     let mut world = scene::world();
     world.mechanism.gravity = DVec3::NEG_Z * super::G;
@@ -117,7 +121,8 @@ fn gripper() -> World {
     world
 }
 
-/// The stops hold, the couplings hold, and what did not touch is not pushed into each other. Then all rests, for the work of few sweeps.
+/// The stops hold, the couplings hold, and what did not touch is not pushed into each other. Then all rests, for the
+/// work of few sweeps.
 #[test]
 fn coupled_fingers_that_cannot_part_come_to_rest() {
     let mut engine = build(&gripper(), 0.001);
@@ -165,8 +170,8 @@ fn what_is_squeezed_comes_to_the_middle_and_stays() {
     assert!(at.x.abs() < 1e-5 && told == 1, "{at}, told {told} times");
 }
 
-/// Doors and lids, drawers, sleeves, wheels in arches, coupled fingers, piles, chains of all joints and loops, of all shapes, by seed: a few for a moment, with
-/// `SIMPARTNER_LONG_TESTS=1` two thousand.
+/// Doors and lids, drawers, sleeves, wheels in arches, coupled fingers, piles, chains of all joints and loops, of all
+/// shapes, by seed: a few for a moment, with `SIMPARTNER_LONG_TESTS=1` two thousand.
 #[test]
 fn what_begins_in_each_other_parts_within_bounds() {
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 2000 } else { 120 };

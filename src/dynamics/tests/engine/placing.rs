@@ -1,8 +1,9 @@
 //! A body put elsewhere between two steps goes on as one that begins there.
 //!
-//! Equations of motion know no history: where all poses and velocities are equal, so is what follows, but for what the solver starts its
-//! search from. So a world in which something was put at X with the twist V, and one that begins with it there, differ by rounding. What
-//! joints tie to it comes along rigidly: `T = X' X⁻¹` takes every pose of it to the new one, and joint coordinates and rates stay.
+//! Equations of motion know no history: where all poses and velocities are equal, so is what follows, but for what the
+//! solver starts its search from. So a world in which something was put at X with the twist V, and one that begins with
+//! it there, differ by rounding. What joints tie to it comes along rigidly: `T = X' X⁻¹` takes every pose of it to the
+//! new one, and joint coordinates and rates stay.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -106,8 +107,8 @@ fn put_where_it_is_nothing_moves() {
             assert!(off < 1e-12, "round {round}: {off:.1e}");
             left.step();
             touched.step();
-            // The contacts of the rover, which stands, are solved from another start, to some 1e-9 m/s. While it moves, its first step
-            // without a step before it is of lower order.
+            // The contacts of the rover, which stands, are solved from another start, to some 1e-9 m/s. While it moves,
+            // its first step without a step before it is of lower order.
             let off = difference(&world, &*touched, &*left);
             let allowed = if is_rover { 1e-7 } else { 1e-12 };
             assert!(off < allowed, "round {round}: {off:.1e} after a step");

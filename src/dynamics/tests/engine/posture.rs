@@ -1,4 +1,5 @@
-//! Joints that begin at other coordinates than zero: the bodies stand where the joints say, and move on as if they had come there.
+//! Joints that begin at other coordinates than zero: the bodies stand where the joints say, and move on as if they had
+//! come there.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -55,8 +56,8 @@ fn bodies_stand_where_their_joints_begin() {
     }
 }
 
-/// Every kind of joint that has axes, begun somewhere: its coordinates read so, and its bodies stand in every engine's step as the
-/// model says.
+/// Every kind of joint that has axes, begun somewhere: its coordinates read so, and its bodies stand in every engine's
+/// step as the model says.
 #[test]
 fn every_kind_of_joint_begins_anywhere() {
     for kind in JointKind::ALL.into_iter().filter(|kind| kind.has_axes()) {

@@ -1,13 +1,13 @@
 //! The largest power of a motor: effort times rate, where the axis moves with the effort.
 //!
 //! ```text
-//! a wheel of moment J            J (w² - w(0)²) / 2 = P t, whatever it is told; from rest first the largest effort, up to w = P / M
+//! a wheel of moment J            J (w² - w(0)²) / 2 = P t for any target; from rest the largest effort up to w = P / M
 //! a weight m g that is lifted    v -> P / m g, without oscillation
 //! against the motion             no bound but the largest effort
 //! ```
 //!
-//! The work of a step is the effort times the way, which is the timestep times the mean rate: the first line holds to rounding in every
-//! step, in the tree, walked from either end, where the joint closes a loop, and on a ball joint.
+//! The work of a step is the effort times the way, which is the timestep times the mean rate: the first line holds to
+//! rounding in every step, in the tree, walked from either end, where the joint closes a loop, and on a ball joint.
 
 use bevy_math::DVec3;
 use simpartner_description::World;
@@ -115,8 +115,8 @@ fn a_motor_gives_its_largest_power_in_every_step() {
     }
 }
 
-/// Up to w = P / M the effort is the largest, then the power: J w² / 2 = P (t - t_1 / 2) with t_1 = J P / M². Where the motor is at its target
-/// it gives what it takes there.
+/// Up to w = P / M the effort is the largest, then the power: J w² / 2 = P (t - t_1 / 2) with t_1 = J P / M². Where the
+/// motor is at its target it gives what it takes there.
 #[test]
 fn effort_then_power_then_target_bound_a_motor() {
     let (h, max_power, max_effort, target) = (0.001, 20.0, 5.0, 12.0);
@@ -141,7 +141,8 @@ fn effort_then_power_then_target_bound_a_motor() {
             );
         }
         println!("{name}: {off:.1e} rad/s off, {first} rad/s at {reached} s, {told:?}");
-        // The change from effort to power falls within a step, which gains h times the acceleration at most, less than that in its power.
+        // The change from effort to power falls within a step, which gains h times the acceleration at most, less than
+        // that in its power.
         assert!(off < 0.5 * h * max_effort / INERTIA, "{name}: {off:.1e}");
         assert!(told[0].contains("a motor on 'wheel' is at its largest effort, 5.0000e0"), "{name}: {told:?}");
     }
@@ -232,7 +233,8 @@ fn linkage(chance: &mut Chance, closes: bool, max_power: f64) -> World {
     scene::as_robot(world)
 }
 
-/// Linkages in the air whose motors are told anything at any time: together these give no more than the sum of their powers in any step.
+/// Linkages in the air whose motors are told anything at any time: together these give no more than the sum of their
+/// powers in any step.
 #[test]
 fn no_motor_of_any_linkage_gives_more_than_its_power() {
     let (h, max_power) = (0.001, 15.0);

@@ -1,7 +1,8 @@
-//! Rays: the distance to the nearest of all shapes is that to the nearest of each by itself, wherever bodies have moved.
+//! Rays: the distance to the nearest of all shapes is that to the nearest of each by itself, wherever bodies have
+//! moved.
 //!
-//! Where a ray grazes a surface its distance jumps, and rounding decides on which side of the jump it is. Such a ray is known by its neighbours
-//! [`GRAZE`] beside it, some of which are on either side.
+//! Where a ray grazes a surface its distance jumps, and rounding decides on which side of the jump it is. Such a ray is
+//! known by its neighbours [`GRAZE`] beside it, some of which are on either side.
 
 mod brute_force;
 mod ruts;
@@ -124,7 +125,8 @@ fn random_world(random: &mut Stream) -> Mechanism {
     model
 }
 
-/// A ray from anywhere in the world, some of them from within a body, straight down, along an axis, or at a corner of a body's box.
+/// A ray from anywhere in the world, some of them from within a body, straight down, along an axis, or at a corner of a
+/// body's box.
 fn random_ray(random: &mut Stream, model: &Mechanism, engine: &dyn Engine) -> Ray {
     let body = (!model.bodies.is_empty()).then(|| BodyId::new(random.below(model.bodies.len())));
     let mut origin = random_vector(random, 8.0);

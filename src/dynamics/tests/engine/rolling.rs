@@ -9,8 +9,8 @@ use crate::{
     steps,
 };
 
-/// A cube stands on an edge, leans and falls over it, sticking: until its face comes down nothing takes any energy. Its point of
-/// contact is a corner that turns with it.
+/// A cube stands on an edge, leans and falls over it, sticking: until its face comes down nothing takes any energy. Its
+/// point of contact is a corner that turns with it.
 #[test]
 fn a_cube_tips_over_its_edge_without_loss() {
     for h in [0.001, 0.002, 0.005, 0.01] {

@@ -1,5 +1,6 @@
-//! Ropes: long chains of links that move freely. Their fastest waves run at 2 sqrt(F / (m l)) rad/s, F the force in the rope, m the mass of a link and l its
-//! length: 280 rad/s under the weight of 100 links of 20 g and 5 cm, faster where the end of the rope whips.
+//! Ropes: long chains of links that move freely. Their fastest waves run at 2 sqrt(F / (m l)) rad/s, F the force in the
+//! rope, m the mass of a link and l its length: 280 rad/s under the weight of 100 links of 20 g and 5 cm, faster where
+//! the end of the rope whips.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -34,8 +35,9 @@ fn fall(links: usize) -> f64 {
     MASS * links as f64 * G * (0.5 * LENGTH * links as f64) * (1.0 - 1f64.cos())
 }
 
-/// While the rope falls and its end whips, its energy stays to a part of 1e-4 of what the fall sets free at most. A joint turns by 0.2 rad in a step
-/// before that is divided, and a method of fourth order gains or loses a part of the fifth power of that, 3e-4, of the energy of the links that do.
+/// While the rope falls and its end whips, its energy stays to a part of 1e-4 of what the fall sets free at most. A
+/// joint turns by 0.2 rad in a step before that is divided, and a method of fourth order gains or loses a part of the
+/// fifth power of that, 3e-4, of the energy of the links that do.
 #[test]
 fn ropes_keep_their_energy() {
     for (links, kind, h, seconds) in [
@@ -59,8 +61,8 @@ fn ropes_keep_their_energy() {
     }
 }
 
-/// Dampers as stiff as the links are light are a part of free motion: the energy of a rope of 60 ball joints falls in every step, and more than a hundredth of what the
-/// fall sets free is gone after 3 s.
+/// Dampers as stiff as the links are light are a part of free motion: the energy of a rope of 60 ball joints falls in
+/// every step, and more than a hundredth of what the fall sets free is gone after 3 s.
 #[test]
 fn a_damped_rope_only_loses_energy() {
     let mut world = rope(60, JointKind::Ball);

@@ -1,8 +1,8 @@
 //! The robot of the measurements: 19 degrees of freedom, 14 bodies, 18 kg.
 //!
-//! Two half chassis of 5 kg with a vertical hinge between them, four legs of two links each (0.5 kg, 0.25 m), bent by 45
-//! degrees so that gravity loads the knees, four wheels of 1 kg with a radius of 0.235 m. It drives along +x. Its parts meet
-//! nothing but the ground.
+//! Two half chassis of 5 kg with a vertical hinge between them, four legs of two links each (0.5 kg, 0.25 m), bent by
+//! 45 degrees so that gravity loads the knees, four wheels of 1 kg with a radius of 0.235 m. It drives along +x. Its
+//! parts meet nothing but the ground.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;

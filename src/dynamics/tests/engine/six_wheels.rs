@@ -1,9 +1,9 @@
-//! A rover of six wheels on rockers and bogies, of the size and mass of NASA's of 2004: 174 kg, wheels of 0.13 m radius and 0.16 m
-//! width, 1.41 m from the first to the last and 1.06 m from left to right.
+//! A rover of six wheels on rockers and bogies, of the size and mass of NASA's of 2004: 174 kg, wheels of 0.13 m radius
+//! and 0.16 m width, 1.41 m from the first to the last and 1.06 m from left to right.
 //!
-//! A rocker on each side of the chassis carries the front wheel and a bogie, that the two others; a differential turns the rockers
-//! against each other. 16 degrees of freedom, of which the differential takes one. It drives along +x. Its parts meet nothing but the
-//! ground.
+//! A rocker on each side of the chassis carries the front wheel and a bogie, that the two others; a differential turns
+//! the rockers against each other. 16 degrees of freedom, of which the differential takes one. It drives along +x. Its
+//! parts meet nothing but the ground.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;

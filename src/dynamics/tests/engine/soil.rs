@@ -1,7 +1,7 @@
 //! Wheels and feet on soil.
 //!
 //! ```text
-//! a wheel at a given slip        the sinkage, pull and torque of Wong and Reece's integrals (`simpartner_dynamics::soil`)
+//! a wheel at a given slip        sinkage, pull and torque of Wong and Reece's integrals (`simpartner_dynamics::soil`)
 //! a wheel on a slope             stays where it is, by the shear stress that it has mobilised
 //! any closed way through soil    takes energy and gives none
 //! a foot of area A               (kc/b + kphi) zⁿ A = W
@@ -327,9 +327,10 @@ fn a_wheel_that_goes_aside_is_held_by_shear_and_by_the_soil_beside_it() {
     assert!((torque / forces.torque - 1.0).abs() < 0.01, "{torque}");
 }
 
-/// Wheels that go the same way again, against the closed form: each finds the surface where the one before left it, that is as deep as it
-/// was pressed less what pressed soil lets up, and a stiff line of unloading from there on until the soil yields again. The arc of contact
-/// begins at the surface that is left; stresses are those of the depth below the first one.
+/// Wheels that go the same way again, against the closed form: each finds the surface where the one before left it,
+/// that is as deep as it was pressed less what pressed soil lets up, and a stiff line of unloading from there on until
+/// the soil yields again. The arc of contact begins at the surface that is left; stresses are those of the depth below
+/// the first one.
 #[test]
 fn in_a_rut_a_wheel_sinks_less_each_time() {
     let soil = soil("drySand");
@@ -376,7 +377,8 @@ fn in_a_rut_a_wheel_sinks_less_each_time() {
         }
         let [_, closed] = form(high);
         println!("pass {k}: {:.3} mm, closed {:.3}; {resistance:.3} N, closed {closed:.3}", 1e3 * depth, 1e3 * high);
-        // A thousandth of the load. A rut keeps how deep it was pressed while the wheel swings, by some hundredths of a millimetre in each pass.
+        // A thousandth of the load. A rut keeps how deep it was pressed while the wheel swings, by some hundredths of a
+        // millimetre in each pass.
         assert!((depth / high - 1.0).abs() < 5e-3, "{k}: {depth}, not {high}");
         assert!((resistance - closed).abs() < 1e-3 * MASS * G, "{k}: {resistance}, not {closed}");
         left = Pressure::new(&soil, WIDTH, slip, G).left_by(high, left);
@@ -386,8 +388,8 @@ fn in_a_rut_a_wheel_sinks_less_each_time() {
     assert!(resistances[0] > resistances[1] && resistances[1] > resistances[2], "{resistances:?}");
 }
 
-/// Load and resistance, N, of a wheel that rolls evenly so deep below the first surface on one that is left at another depth, m: Wong and
-/// Reece's integrals by the midpoint rule.
+/// Load and resistance, N, of a wheel that rolls evenly so deep below the first surface on one that is left at another
+/// depth, m: Wong and Reece's integrals by the midpoint rule.
 fn in_rut(soil: &Soil, slip: f64, depth: f64, left: f64) -> [f64; 2] {
     let pressure = Pressure::new(soil, WIDTH, slip, G);
     let entry = (1.0 - (depth - left) / RADIUS).acos();
@@ -407,8 +409,8 @@ fn in_rut(soil: &Soil, slip: f64, depth: f64, left: f64) -> [f64; 2] {
     [load, resistance]
 }
 
-/// Whatever wheel, foot or rock, light or heavy, on whatever soil and slope, at any timestep: nothing runs away, and nothing has more
-/// energy than it came with. What it is given in a step is what it has put into the soil before.
+/// Whatever wheel, foot or rock, light or heavy, on whatever soil and slope, at any timestep: nothing runs away, and
+/// nothing has more energy than it came with. What it is given in a step is what it has put into the soil before.
 #[test]
 fn whatever_falls_on_soil_comes_to_rest_there() {
     // The last three were once given up to 3.8 times all of it.

@@ -73,8 +73,8 @@ fn a_snapshot_goes_on_bit_for_bit() {
     }
 }
 
-/// Boxes and balls that fly past each other, meet and come to lie: an engine that begins anew knows nothing of which shapes were near or apart
-/// before, and finds the same contacts, on two threads as well.
+/// Boxes and balls that fly past each other, meet and come to lie: an engine that begins anew knows nothing of which
+/// shapes were near or apart before, and finds the same contacts, on two threads as well.
 #[test]
 fn what_an_engine_knows_of_pairs_changes_no_result() {
     let mut world = on_plane(scene::world());
@@ -152,7 +152,8 @@ fn with_newcomers(world: &World) -> World {
     world
 }
 
-/// Bodies come and go far away: all others, their joints, motors, contacts and loops go on with the bits that they would have had.
+/// Bodies come and go far away: all others, their joints, motors, contacts and loops go on with the bits that they
+/// would have had.
 #[test]
 fn what_is_there_goes_on_when_others_come_and_go() {
     let (world, rover) = busy();
@@ -254,8 +255,8 @@ fn what_is_asleep_on_something_that_goes_wakes_up() {
     }
 }
 
-/// A hanging parallelogram of objects comes to rest and sleeps: its joints, the one that closes the loop too, go on telling what
-/// they carry, in a restored world as well, and after it is woken they tell it once, not twice.
+/// A hanging parallelogram of objects comes to rest and sleeps: its joints, the one that closes the loop too, go on
+/// telling what they carry, in a restored world as well, and after it is woken they tell it once, not twice.
 #[test]
 fn joints_that_sleep_still_tell_what_they_carry() {
     let mut world = scene::world();

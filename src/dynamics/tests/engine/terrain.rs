@@ -1,7 +1,8 @@
 //! Grounds of triangles: terrain that is placed and turned, surfaces of meshes, several of them, holes.
 //!
-//! A flat surface of triangles is a plane, however its triangles lie: a body that slides over it without friction keeps its velocity, and one
-//! that rolls keeps its velocity and its spin, v = w r. Nothing that is stopped at a plane comes through triangles.
+//! A flat surface of triangles is a plane, however its triangles lie: a body that slides over it without friction keeps
+//! its velocity, and one that rolls keeps its velocity and its spin, v = w r. Nothing that is stopped at a plane comes
+//! through triangles.
 
 use std::{
     f64::consts::{FRAC_PI_2, PI},
@@ -32,8 +33,8 @@ fn field(points: usize, pose: Pose, height: impl Fn(f64, f64) -> f64) -> Heightf
     field
 }
 
-/// A flat mesh of 24 m by 24 m at a height, its squares cut along one diagonal or the other, its corners moved about in the plane, every
-/// triangle facing down or up.
+/// A flat mesh of 24 m by 24 m at a height, its squares cut along one diagonal or the other, its corners moved about in
+/// the plane, every triangle facing down or up.
 fn flat_mesh(height: f64, other_diagonal: bool, moved: f64, down: bool) -> GroundMesh {
     let cells = 30u32;
     let mut random = Random(Stream::from_number(7));
@@ -170,7 +171,8 @@ fn several_grounds_hold_what_stands_on_each() {
     }
 }
 
-/// What says how high terrain is, and the triangles that hold and stop rays, are one surface; where there is none, both have none.
+/// What says how high terrain is, and the triangles that hold and stop rays, are one surface; where there is none, both
+/// have none.
 #[test]
 fn the_height_of_terrain_is_where_rays_meet_it() {
     let mut random = Random(Stream::from_number(11));
@@ -256,7 +258,8 @@ fn holes_hold_nothing() {
     }
 }
 
-/// Whatever comes, from whichever side of a surface of triangles or from above terrain, however fast and turned, ends on the side it came from.
+/// Whatever comes, from whichever side of a surface of triangles or from above terrain, however fast and turned, ends
+/// on the side it came from.
 #[test]
 fn nothing_comes_through_triangles() {
     let mut random = Random(Stream::from_number(3));

@@ -1,8 +1,8 @@
 //! Faces that are exactly in contact, pressed together.
 //!
-//! Two shapes share a face, computed from the same numbers, so that the gap is zero but for rounding. The one approaches at 1 mm/s
-//! along the normal of the face: after one step contacts lie on the face, press along its normal, and together give the other what
-//! two equal masses m share of the momentum, m v / 2.
+//! Two shapes share a face, computed from the same numbers, so that the gap is zero but for rounding. The one
+//! approaches at 1 mm/s along the normal of the face: after one step contacts lie on the face, press along its normal,
+//! and together give the other what two equal masses m share of the momentum, m v / 2.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Body, Material, Shape};
@@ -102,7 +102,8 @@ fn faces_exactly_in_contact_press_along_their_normal() {
     assert!(faults.is_empty(), "{} of 300: {faults:#?}", faults.len());
 }
 
-/// Seven stones of a half circle on the ground, with friction: an arch that is thick enough for its line of thrust stands.
+/// Seven stones of a half circle on the ground, with friction: an arch that is thick enough for its line of thrust
+/// stands.
 #[test]
 fn an_arch_of_seven_stones_stands_from_its_first_step() {
     let mut world = on_plane(scene::world());

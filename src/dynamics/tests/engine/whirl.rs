@@ -1,7 +1,8 @@
 //! What a hand carries around: a block between two fingers at the end of an arm that swings to and fro.
 //!
-//! Friction has to give it the acceleration of the circle, m (r w² + r w'), and no more. The fingers do not turn past each other, so the points where they
-//! touch the block have one rigid motion, and sticking friction at one does not work against that at another.
+//! Friction has to give it the acceleration of the circle, m (r w² + r w'), and no more. The fingers do not turn past
+//! each other, so the points where they touch the block have one rigid motion, and sticking friction at one does not
+//! work against that at another.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{Engine, Motor};
@@ -10,7 +11,8 @@ use simpartner_model::{BodyId, JointId, JointKind};
 use super::{build, steps, unconverged};
 use crate::scene::{self, body, cube, joint};
 
-/// The block's mass, kg; how far it is from the axis, m; the largest rate of the arm, rad/s; with how much the fingers press, N.
+/// The block's mass, kg; how far it is from the axis, m; the largest rate of the arm, rad/s; with how much the fingers
+/// press, N.
 const MASS: f64 = 0.12;
 const REACH: f64 = 0.5;
 const RATE: f64 = 3.0;

@@ -1,10 +1,11 @@
-//! Worlds at random, by seed: all shapes in each other and beside each other, chains and loops of all joints, motors that are told
-//! anything a client may say. Whatever they do, no state is ever read that is not finite, and energy comes from nowhere but motors:
+//! Worlds at random, by seed: all shapes in each other and beside each other, chains and loops of all joints, motors
+//! that are told anything a client may say. Whatever they do, no state is ever read that is not finite, and energy
+//! comes from nowhere but motors:
 //!
 //! stored(t) <= stored(0) + given(t) + a part of (largest kinetic energy so far + all work of motors, either way)
 //!
-//! `given` is what [`simpartner_dynamics::EnergyBalance`] says: motors and pushes, surfaces that yield and springs of loop joints, which
-//! may begin under load, and bodies pushed out of each other, which begin inside each other here.
+//! `given` is what [`simpartner_dynamics::EnergyBalance`] says: motors and pushes, surfaces that yield and springs of
+//! loop joints, which may begin under load, and bodies pushed out of each other, which begin inside each other here.
 
 mod random;
 
@@ -16,11 +17,12 @@ pub use self::random::{Chance, run};
 use self::random::{WIDE, check, drive, of_seed, run_by, run_with, wide::command_anything};
 use crate::scene::{self, body, joint};
 
-/// Some dozens for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand of each family for two seconds each. None costs more than the budget
-/// and the attempts that are open at its end.
+/// Some dozens for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand of each family for two seconds each. None
+/// costs more than the budget and the attempts that are open at its end.
 ///
-/// Where joints are nearly singular, or contacts are not solved, substeps are made in parts, and the last attempt is slowed down to the
-/// energy that it may have. A tree gains a part of 8e-4 of its kinetic energy in all, as smooth motion swings by.
+/// Where joints are nearly singular, or contacts are not solved, substeps are made in parts, and the last attempt is
+/// slowed down to the energy that it may have. A tree gains a part of 8e-4 of its kinetic energy in all, as smooth
+/// motion swings by.
 #[test]
 fn worlds_at_random_stay_finite_and_gain_no_energy() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
@@ -48,17 +50,18 @@ fn worlds_at_random_stay_finite_and_gain_no_energy() {
     }
 }
 
-/// Motors turn a chain by many radians in a step, and the last attempt at it must take what comes. A bias at the mean velocity that a round towards it
-/// only led away from was kept: velocities of 1e46, and no number after the next round.
+/// Motors turn a chain by many radians in a step, and the last attempt at it must take what comes. A bias at the mean
+/// velocity that a round towards it only led away from was kept: velocities of 1e46, and no number after the next
+/// round.
 #[test]
 fn a_chain_that_turns_many_times_in_a_step_stays_finite() {
     let seen = run(661, 0.01, 1.4);
     assert!(!seen.diverged && seen.steps == 140, "{} steps", seen.steps);
 }
 
-/// What the engine spends beside its solves counts as well: collision, equations and rows of each attempt at a part of a step. Worlds in which most
-/// attempts are rejected made thousands of them; now the rest of a step is made in few parts when its work is spent. An attempt for each open level of
-/// division and each impact may still be made then.
+/// What the engine spends beside its solves counts as well: collision, equations and rows of each attempt at a part of
+/// a step. Worlds in which most attempts are rejected made thousands of them; now the rest of a step is made in few
+/// parts when its work is spent. An attempt for each open level of division and each impact may still be made then.
 #[test]
 fn a_step_costs_no_more_than_its_budget() {
     let most = DynamicsSettings::default().max_sweeps as f64;
@@ -74,9 +77,9 @@ fn a_step_costs_no_more_than_its_budget() {
     }
 }
 
-/// Motors throw these faster than anything may be, in attempts that were no last ones, or in places that the step then went back to, where the same
-/// rates of joints are other speeds. They are made again or slowed down; nothing runs away. The last is thrown so fast that the stages of its free motion are
-/// no numbers.
+/// Motors throw these faster than anything may be, in attempts that were no last ones, or in places that the step then
+/// went back to, where the same rates of joints are other speeds. They are made again or slowed down; nothing runs
+/// away. The last is thrown so fast that the stages of its free motion are no numbers.
 #[test]
 fn what_motors_throw_does_not_run_away() {
     for (seed, seconds) in [(37, 1.0), (90, 0.4), (178, 2.0), (214, 0.5), (271, 1.0)] {
@@ -85,7 +88,8 @@ fn what_motors_throw_does_not_run_away() {
     }
 }
 
-/// Numbers of any size in commands, up to 1e300: forces whose moments are no numbers were loads of joints, and targets of motors made the account of energy none.
+/// Numbers of any size in commands, up to 1e300: forces whose moments are no numbers were loads of joints, and targets
+/// of motors made the account of energy none.
 #[test]
 fn commands_beyond_all_reason_leave_all_finite() {
     for seed in [0, 1, 2, WIDE + 6, WIDE + 10, WIDE + 22, WIDE + 26, WIDE + 50] {
@@ -125,8 +129,8 @@ fn other_settings_stay_finite_and_gain_no_energy() {
     }
 }
 
-/// Threads share whole islands, and a snapshot holds all that a step reads: the same bits on one thread, on two, and in an engine that takes up a
-/// snapshot on the way, after a body was placed elsewhere.
+/// Threads share whole islands, and a snapshot holds all that a step reads: the same bits on one thread, on two, and in
+/// an engine that takes up a snapshot on the way, after a body was placed elsewhere.
 #[test]
 fn threads_and_snapshots_change_no_bit() {
     // An event of an attempt that did not count was in the bytes of the first.
@@ -167,8 +171,8 @@ fn threads_and_snapshots_change_no_bit() {
     }
 }
 
-/// Worlds of extreme ratios of mass, in which hardly any step is solved. What is not solved gains nothing, not even the part of 1e-4 of the
-/// kinetic energy that the scheme may be off by in a step: a hundred of those would be 2 %.
+/// Worlds of extreme ratios of mass, in which hardly any step is solved. What is not solved gains nothing, not even the
+/// part of 1e-4 of the kinetic energy that the scheme may be off by in a step: a hundred of those would be 2 %.
 #[test]
 fn what_is_not_solved_gains_nothing() {
     for seed in [496, 604, 705] {
@@ -177,16 +181,17 @@ fn what_is_not_solved_gains_nothing() {
     }
 }
 
-/// Links that motors throw to thousands of rad/s, so that each step is made in up to 128 parts, and the scheme errs to one side in all of them:
-/// a part of 1e-5 of the energy in each, before trees kept an account of what they gained.
+/// Links that motors throw to thousands of rad/s, so that each step is made in up to 128 parts, and the scheme errs to
+/// one side in all of them: a part of 1e-5 of the energy in each, before trees kept an account of what they gained.
 #[test]
 fn small_gains_do_not_add_up() {
     for seed in [41, 184, 303, 501, 553] {
         let seen = run(seed, 0.001, 0.25);
         assert!(seen.steps == 250 && seen.gain < 1e-3, "{seed}: {seen:?}");
     }
-    // What came from nowhere is no measure of what may come: 1.8e7 J in a solved contact of a body that turns by many radians in a step, of which a part of 8e-4
-    // was let pass; in the last, of 1.2e9 J in every part of a step, the rounding.
+    // What came from nowhere is no measure of what may come: 1.8e7 J in a solved contact of a body that turns by many
+    // radians in a step, of which a part of 8e-4 was let pass; in the last, of 1.2e9 J in every part of a step, the
+    // rounding.
     for (seed, seconds) in [(WIDE + 86, 2.0), (WIDE + 545, 2.0), (WIDE + 34, 0.3)] {
         let seen = run(seed, 0.01, seconds);
         assert!(seen.steps >= 30 && seen.gain < 1e-3, "{seed}: {seen:?}");
@@ -196,9 +201,9 @@ fn small_gains_do_not_add_up() {
     assert!(seen.steps == 25 && seen.gain < 1e-3, "{seen:?}");
 }
 
-/// A chain of twelve links of 0.1 g under a load of 1 kg, let go level: a mass ratio of 10,000. It swings down and up for 2 s at 1 ms and
-/// 10 ms. All steps are solved, and hardly any energy comes in; the joints of the links turn fast, so steps are divided and may be slowed down.
-/// The load hangs on a ball joint, or is welded to the last link.
+/// A chain of twelve links of 0.1 g under a load of 1 kg, let go level: a mass ratio of 10,000. It swings down and up
+/// for 2 s at 1 ms and 10 ms. All steps are solved, and hardly any energy comes in; the joints of the links turn fast,
+/// so steps are divided and may be slowed down. The load hangs on a ball joint, or is welded to the last link.
 #[test]
 fn a_chain_of_light_links_carries_a_heavy_load() {
     for (h, hold) in
@@ -223,7 +228,8 @@ fn a_chain_of_light_links_carries_a_heavy_load() {
     }
 }
 
-/// A level chain of twelve capsules on ball joints, 0.1 g each, whose last one holds a ball of 1 kg by a joint of this kind.
+/// A level chain of twelve capsules on ball joints, 0.1 g each, whose last one holds a ball of 1 kg by a joint of this
+/// kind.
 fn loaded_chain(hold: JointKind) -> simpartner_description::World {
     let mut world = scene::world();
     let mut anchor = body("anchor", 1.0, None, DVec3::ZERO);

@@ -9,7 +9,8 @@ pub enum Trouble {
     /// A robot, a sequence or a world could not be read: the call ends.
     #[error("{0}")]
     Files(#[from] Diagnostics),
-    /// The engine cannot run the experiment, or its state diverged. The row reports this, and the other cases still run.
+    /// The engine cannot run the experiment, or its state diverged. The row reports this, and the other cases still
+    /// run.
     #[error("{0}")]
     Engine(String),
 }

@@ -36,7 +36,8 @@ impl Session {
     }
 }
 
-/// Waits for the answer to a call. While the server is silent, another connection asks it about the session of the call.
+/// Waits for the answer to a call. While the server is silent, another connection asks it about the session of the
+/// call.
 ///
 /// # Errors
 /// When the server is not working on the call and its answer does not arrive. The error is the time waited before the

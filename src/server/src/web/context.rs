@@ -8,7 +8,8 @@ use tokio::sync::{Semaphore, watch};
 use super::{archive::Archive, clock, docs::FindDocument, frame, guard, ruts};
 use crate::shared::Shared;
 
-/// What may wait for a page that does not read, bytes, besides a frame, ruts and an answer to `DEVICES`, and how long a line of that is.
+/// What may wait for a page that does not read, bytes, besides a frame, ruts and an answer to `DEVICES`, and how long a
+/// line of that is.
 const UNREAD: usize = 512 * 1024;
 const DEVICE_LINE: usize = 1024;
 
@@ -30,7 +31,8 @@ pub(super) struct Web {
 }
 
 impl Web {
-    /// How much may wait in memory for a page that does not read, bytes: pongs to its pings, and one of whatever else it is sent.
+    /// How much may wait in memory for a page that does not read, bytes: pongs to its pings, and one of whatever else
+    /// it is sent.
     pub(super) fn unread_bytes(&self) -> usize {
         let layout = self.shared.handle.layout();
         UNREAD + frame::longest(&layout) + ruts::LONGEST + layout.devices().len() * DEVICE_LINE

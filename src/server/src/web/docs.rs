@@ -10,8 +10,8 @@ use axum::{
 
 use super::context::Web;
 
-/// Finds a file of the documentation by its path relative to `/docs/` (empty for the first page): its MIME type and its bytes, or `None` if there is
-/// no such file.
+/// Finds a file of the documentation by its path relative to `/docs/` (empty for the first page): its MIME type and its
+/// bytes, or `None` if there is no such file.
 ///
 /// The program gives this function, so that the server is not compiled again when a page changes.
 pub type FindDocument = fn(&str) -> Option<(&'static str, Cow<'static, [u8]>)>;

@@ -1,9 +1,9 @@
 //! The viewer's page and its data, over HTTP and a WebSocket. `clients/viewer/PROTOCOL.md` documents the messages.
 //!
-//! A page is a client like any other: a command takes the same path as on a device's port, a line for the clock that of the
-//! control port, and the page is sent the newest record only, when it has taken up those before. Connections are bounded, and
-//! nothing waits for a slow one. `docs` serves the documentation. Start at [`serve`]; `guard` decides which requests are let in, `live` is the connection of an
-//! open page.
+//! A page is a client like any other: a command takes the same path as on a device's port, a line for the clock that of
+//! the control port, and the page is sent the newest record only, when it has taken up those before. Connections are
+//! bounded, and nothing waits for a slow one. `docs` serves the documentation. Start at [`serve`]; `guard` decides
+//! which requests are let in, `live` is the connection of an open page.
 
 mod archive;
 mod clock;

@@ -1,7 +1,7 @@
 //! The command board: commands that were accepted and have not yet acted, one slot for each device.
 //!
-//! A frame for an actuator is answered with the state before it, at once, although it takes effect at the next step boundary.
-//! So the board remembers, for each device, the newest command on its way.
+//! A frame for an actuator is answered with the state before it, at once, although it takes effect at the next step
+//! boundary. So the board remembers, for each device, the newest command on its way.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -93,8 +93,8 @@ impl CommandBoard {
         Ok(previous.into_iter().next().unwrap_or_default())
     }
 
-    /// The same for commands of different devices that belong together: all are sent, or none is. They are put in the order of
-    /// their devices, and so are the values returned.
+    /// The same for commands of different devices that belong together: all are sent, or none is. They are put in the
+    /// order of their devices, and so are the values returned.
     ///
     /// # Errors
     /// When they are for a step already made, or `send` refuses them; the board is then unchanged.

@@ -68,8 +68,8 @@ pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Resul
     }
 }
 
-/// A line of commands: groups `Name=v,v,...;Name2=v,...`, or the numbers of all actuators one after the other. All of it is
-/// good, or none of it is taken.
+/// A line of commands: groups `Name=v,v,...;Name2=v,...`, or the numbers of all actuators one after the other. All of
+/// it is good, or none of it is taken.
 fn read_commands(layout: &Layout, robot: RobotId, text: &str) -> Result<Vec<RobotCommand>, Refusal> {
     let text = text.trim();
     let text = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text).trim();

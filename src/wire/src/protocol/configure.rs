@@ -13,8 +13,8 @@ const MAX_LATENCY_S: f64 = 10.0;
 /// Largest figure of noise, in whatever unit.
 const MAX_NOISE: f64 = 1e9;
 
-/// `CFG key=value ...`: what every sensor takes, `range` of those that see, and figures of noise, of all quantities or, with
-/// its name before it, of one.
+/// `CFG key=value ...`: what every sensor takes, `range` of those that see, and figures of noise, of all quantities or,
+/// with its name before it, of one.
 pub(super) fn configure(info: &DeviceInfo, rest: &str) -> Result<Action, Refusal> {
     if info.kind.is_actuator() || info.fields.is_empty() {
         return Err(Refusal::Parameter(format!("a {} has no parameters", info.kind)));

@@ -180,8 +180,8 @@ pub fn faulty_device(layout: &Layout, name: &str) -> Result<DeviceId, Refusal> {
     }
 }
 
-/// The member of a lockstep of this name: a robot for its combined port, `robot/device`, or `device` where only one robot has
-/// it.
+/// The member of a lockstep of this name: a robot for its combined port, `robot/device`, or `device` where only one
+/// robot has it.
 ///
 /// # Errors
 /// When there is none of this name, or more than one; the text says what there is.
@@ -193,7 +193,8 @@ pub fn lockstep_member(layout: &Layout, name: &str) -> Result<Member, Refusal> {
     }
 }
 
-/// The device of this name: `robot/device`, or `device` where only one robot has it. `others` would have been understood too.
+/// The device of this name: `robot/device`, or `device` where only one robot has it. `others` would have been
+/// understood too.
 ///
 /// # Errors
 /// When there is no such device, or more than one; the text says what there is.

@@ -154,8 +154,8 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
     Ok(Action::Drive(values))
 }
 
-/// Reads `name=number name=number`, with blanks or commas between them, as new values of all fields: NaN for those that are not named. A name is a
-/// field's, or a quantity's for all of its fields.
+/// Reads `name=number name=number`, with blanks or commas between them, as new values of all fields: NaN for those that
+/// are not named. A name is a field's, or a quantity's for all of its fields.
 fn read_named(info: &DeviceInfo, text: &str) -> Result<Vec<f64>, Refusal> {
     let mut values = vec![f64::NAN; info.fields.len()];
     let parts = text.split([',', ' ', '\t', '\r', '\n']).filter(|part| !part.is_empty());
@@ -273,8 +273,8 @@ pub fn write_sample(step: StepIndex, timestep: Timestep, values: &[f64], dropped
     text.push('\n');
 }
 
-/// Answer of a device to a command, as a frame: an actuator its previous state, a device that keeps what it hears that very
-/// text. (`SET` tells its sender just `OK`.)
+/// Answer of a device to a command, as a frame: an actuator its previous state, a device that keeps what it hears that
+/// very text. (`SET` tells its sender just `OK`.)
 pub fn reply(applied: &AppliedCommand) -> String {
     match &applied.command.action {
         Action::Drive(_) => frame(applied.before.numbers()),

@@ -88,8 +88,8 @@ impl Decoder {
         Refusal::Message(format!("expected a message of at most {} bytes", self.limit))
     }
 
-    /// Takes bytes from a client up to the end of the first message that they complete, and lets `answer` answer it. A refusal
-    /// goes into `out`. Returns how many bytes were taken, and whether the conversation goes on.
+    /// Takes bytes from a client up to the end of the first message that they complete, and lets `answer` answer it. A
+    /// refusal goes into `out`. Returns how many bytes were taken, and whether the conversation goes on.
     pub(super) fn answer_next(
         &mut self,
         bytes: &[u8],
@@ -112,8 +112,8 @@ impl Decoder {
         (taken, flow)
     }
 
-    /// Takes bytes up to the end of the first message that they complete; returns how many they were, and the message. What is
-    /// no text and what opens an HTTP request is a message as soon as it is known, without waiting for its end.
+    /// Takes bytes up to the end of the first message that they complete; returns how many they were, and the message.
+    /// What is no text and what opens an HTTP request is a message as soon as it is known, without waiting for its end.
     pub fn feed(&mut self, bytes: &[u8]) -> (usize, Option<Message<'_>>) {
         if self.complete {
             self.buffer.clear();
@@ -188,7 +188,8 @@ impl Decoder {
     }
 }
 
-/// The first word of a message and the rest, without blanks between. A verb of letters alone is in upper case, however it was sent.
+/// The first word of a message and the rest, without blanks between. A verb of letters alone is in upper case, however
+/// it was sent.
 pub(super) fn verb_and_rest(text: &str) -> (Cow<'_, str>, &str) {
     let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
     let is_verb = verb.len() <= LONGEST_VERB && verb.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -204,8 +205,8 @@ pub(super) fn refuse_control_characters(text: &str) -> Result<(), Refusal> {
     ControlCharacter::find(text).map_or(Ok(()), |found| Err(Refusal::Message(format!("expected text, got {found}"))))
 }
 
-/// True if a line has just turned out to be that of an HTTP request: a method, a blank and the first byte of its target. Our
-/// own `GET` stands alone on its line.
+/// True if a line has just turned out to be that of an HTTP request: a method, a blank and the first byte of its
+/// target. Our own `GET` stands alone on its line.
 fn opens_http(line: &[u8]) -> bool {
     const HTTP_METHODS: [&[u8]; 9] =
         [b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"CONNECT", b"TRACE"];

@@ -1,8 +1,8 @@
-//! The wire, as seen by any client in any language: plain text over TCP, one port for every sensor and actuator, one for every
-//! robot as a whole, and one for the clock. This page is the contract.
+//! The wire, as seen by any client in any language: plain text over TCP, one port for every sensor and actuator, one
+//! for every robot as a whole, and one for the clock. This page is the contract.
 //!
-//! The module is sans-IO: bytes, records and time are arguments. It knows nothing of sockets, threads and the physics. Start at
-//! [`DeviceSession`], then [`RobotSession`].
+//! The module is sans-IO: bytes, records and time are arguments. It knows nothing of sockets, threads and the physics.
+//! Start at [`DeviceSession`], then [`RobotSession`].
 //!
 //! A client in Rust needs little more than a socket and this:
 //!

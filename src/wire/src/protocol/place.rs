@@ -11,8 +11,8 @@ use crate::signal::{BodyPlacement, Layout};
 
 /// Largest coordinate of a placed body, m: rounding there is still 1e-11 m. A tenth of the engine's bound.
 const MAX_POSITION: f64 = 1e5;
-/// Largest velocity of a placed body, m/s and rad/s: a tenth and a hundredth of the engine's bounds, and the limit of joints' axes by
-/// default.
+/// Largest velocity of a placed body, m/s and rad/s: a tenth and a hundredth of the engine's bounds, and the limit of
+/// joints' axes by default.
 const MAX_VELOCITY: f64 = 1e4;
 /// Tolerance for the length of a unit quaternion: one with four decimals is nearer.
 const UNIT_TOLERANCE: f64 = 1e-3;

@@ -18,9 +18,9 @@ pub trait Session {
     /// Greeting of the port.
     fn greet(&self, record: &StepRecord, out: &mut String);
 
-    /// Takes what the client has sent up to the end of the first message in it, and answers that. `send` puts a request in the
-    /// queue to the physics thread. Returns how many bytes were taken, and whether the conversation goes on. One message at a time lets
-    /// the caller send its answer before the next one is made.
+    /// Takes what the client has sent up to the end of the first message in it, and answers that. `send` puts a request
+    /// in the queue to the physics thread. Returns how many bytes were taken, and whether the conversation goes on. One
+    /// message at a time lets the caller send its answer before the next one is made.
     fn receive(
         &mut self,
         bytes: &[u8],
@@ -29,17 +29,20 @@ pub trait Session {
         out: &mut String,
     ) -> (usize, Flow);
 
-    /// Takes a new record: writes the sample that is due, if one is. Samples that no record has come for are counted in `dropped`.
+    /// Takes a new record: writes the sample that is due, if one is. Samples that no record has come for are counted in
+    /// `dropped`.
     fn sample(&mut self, record: &StepRecord, out: &mut String);
 
-    /// Goes on in the next world. False if what the port is for is not there; nothing else may be asked of the session then.
+    /// Goes on in the next world. False if what the port is for is not there; nothing else may be asked of the session
+    /// then.
     #[must_use]
     fn go_on_in(&mut self, layout: &Arc<Layout>, board: &Arc<CommandBoard>, numbers: &Renumbering) -> bool;
 
     /// True while the client is sent samples by itself.
     fn is_subscribed(&self) -> bool;
 
-    /// True while that is every sample, so that the session has to see every record. Otherwise it may see the newest only.
+    /// True while that is every sample, so that the session has to see every record. Otherwise it may see the newest
+    /// only.
     fn wants_all(&self) -> bool;
 
     /// True while a message has begun and not ended.

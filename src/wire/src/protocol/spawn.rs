@@ -7,7 +7,8 @@ use super::{
 };
 use crate::signal::BodyPlacement;
 
-/// The longest message of the control port while robots may be given as texts, bytes: twice the longest URDF of a ROS distribution.
+/// The longest message of the control port while robots may be given as texts, bytes: twice the longest URDF of a ROS
+/// distribution.
 pub const MAX_GIVEN: usize = 4 << 20;
 
 /// A robot that a client lets come.

@@ -28,8 +28,8 @@ impl Stream {
         self.0 = (interval > 0).then_some(Subscription { interval, due, epoch: record.epoch, from_zero: false, all });
     }
 
-    /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true, and it is
-    /// to be sent that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
+    /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true,
+    /// and it is to be sent that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
     pub(super) fn acknowledge(
         &mut self,
         answer: Acknowledgement,

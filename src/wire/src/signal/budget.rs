@@ -1,9 +1,9 @@
 //! A bounded amount that all clients share, such as memory for commands that have not reached the log yet.
 //!
 //! One rule divides it: a client may hold at most a quarter of what it and the free part make up together (a dynamic
-//! threshold, as switches use for their buffers: Choudhury and Hahne, 1998), and always a small amount, whatever the others hold.
-//! A client alone gets a quarter; n clients that all want as much as they can get, and give back as fast as they take, 1 / (n + 3)
-//! each.
+//! threshold, as switches use for their buffers: Choudhury and Hahne, 1998), and always a small amount, whatever the
+//! others hold. A client alone gets a quarter; n clients that all want as much as they can get, and give back as fast
+//! as they take, 1 / (n + 3) each.
 
 use std::{
     collections::HashMap,
@@ -67,8 +67,8 @@ impl PartialEq for Reservation {
 }
 
 impl Budget {
-    /// A budget of `total`, of which a client may hold the lower bound in any case, and never more than the upper one. In all, no
-    /// more is held than `total` and the lower bound of each client.
+    /// A budget of `total`, of which a client may hold the lower bound in any case, and never more than the upper one.
+    /// In all, no more is held than `total` and the lower bound of each client.
     pub fn new(total: usize, bounds: RangeInclusive<usize>) -> Self {
         Self { total, bounds, held: Arc::default(), clients: Mutex::default() }
     }

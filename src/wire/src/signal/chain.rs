@@ -1,5 +1,5 @@
-//! A hash over every step of a run, each chained to the one before: two runs are the same up to a step if, and as good as only
-//! if, their chains are the same there.
+//! A hash over every step of a run, each chained to the one before: two runs are the same up to a step if, and as good
+//! as only if, their chains are the same there.
 
 use xxhash_rust::xxh3;
 
@@ -19,8 +19,9 @@ impl StateChain {
         Self { head, bytes: Vec::new() }
     }
 
-    /// Takes the next step's record into the chain and tells its new head. What the wall clock, commands and events say is left
-    /// out: commands and events show in the steps' numbers, and the same run is the same at another time of day.
+    /// Takes the next step's record into the chain and tells its new head. What the wall clock, commands and events say
+    /// is left out: commands and events show in the steps' numbers, and the same run is the same at another time of
+    /// day.
     pub fn advance(&mut self, record: &StepRecord) -> u64 {
         self.bytes.clear();
         self.bytes.extend(record.step.0.to_le_bytes());

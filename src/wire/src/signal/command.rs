@@ -119,8 +119,8 @@ impl Target {
 /// Action of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// New values for the last fields of an actuator, in order, already checked against its fields. The fields before them, and those that
-    /// are NaN here, keep their values: see [`set_fields`].
+    /// New values for the last fields of an actuator, in order, already checked against its fields. The fields before
+    /// them, and those that are NaN here, keep their values: see [`set_fields`].
     Drive(Vec<f64>),
     /// New parameters for a sensor.
     Configure(Vec<Configuration>),
@@ -132,8 +132,8 @@ pub enum Action {
     Place(BodyPlacement),
 }
 
-/// Sets the last of an actuator's `fields` to the values of a command, except those that are NaN in it. False for more values than fields, which
-/// set nothing.
+/// Sets the last of an actuator's `fields` to the values of a command, except those that are NaN in it. False for more
+/// values than fields, which set nothing.
 pub fn set_fields(fields: &mut [f64], command: &[f64]) -> bool {
     let Some(kept) = fields.len().checked_sub(command.len()) else { return false };
     for (field, value) in fields[kept..].iter_mut().zip(command) {
@@ -160,12 +160,13 @@ pub struct Command {
     pub text: String,
     /// Its action.
     pub action: Action,
-    /// The memory that its sender has reserved for it, until the log has taken it; none for commands that no client sent.
+    /// The memory that its sender has reserved for it, until the log has taken it; none for commands that no client
+    /// sent.
     pub memory: Reservation,
 }
 
-/// Bytes of a command besides its text and numbers: the struct, its place in a queue and its answer's, the answer's numbers,
-/// and what the allocator adds.
+/// Bytes of a command besides its text and numbers: the struct, its place in a queue and its answer's, the answer's
+/// numbers, and what the allocator adds.
 const COMMAND_OVERHEAD: usize = 384;
 
 impl Command {
@@ -192,7 +193,8 @@ pub struct AppliedCommand {
     pub before: ActuatorState,
 }
 
-/// The most numbers that the state of an actuator has: three efforts, three angles and three gains of an angle controller.
+/// The most numbers that the state of an actuator has: three efforts, three angles and three gains of an angle
+/// controller.
 pub const MAX_STATE_NUMBERS: usize = 9;
 
 /// The numbers of an actuator's state, without memory of their own: the physics thread notes them with each command.

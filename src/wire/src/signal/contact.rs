@@ -22,8 +22,8 @@ pub struct Contact {
     pub gap: f32,
 }
 
-/// The contacts of a step with the largest forces. They follow from the state and are no part of it: neither the log nor the
-/// state's hash has them.
+/// The contacts of a step with the largest forces. They follow from the state and are no part of it: neither the log
+/// nor the state's hash has them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contacts {
     largest: Vec<Contact>,

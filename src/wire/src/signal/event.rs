@@ -21,7 +21,8 @@ pub enum EventKind {
     WrongToken,
     /// The physics went wrong: a body was found in a state that is not finite, or was put out of action.
     Divergence,
-    /// From this step on, steps are made in parts, up to as many as the value says, because something turns too fast for one.
+    /// From this step on, steps are made in parts, up to as many as the value says, because something turns too fast
+    /// for one.
     Substeps,
     /// The solver of contacts stopped short of its tolerance; the value is the residual in m/s.
     Unconverged,
@@ -45,10 +46,11 @@ pub enum EventKind {
     Lockstep,
     /// A member of the lockstep has not answered for a step; the value is how long it was waited for, in seconds.
     LockstepTimeout,
-    /// A robot has tipped over: the base that its joints hang on leans by more than 60 degrees from its pose in the model. It is told again only
-    /// after the robot was within 45 degrees; the value is the tilt in rad.
+    /// A robot has tipped over: the base that its joints hang on leans by more than 60 degrees from its pose in the
+    /// model. It is told again only after the robot was within 45 degrees; the value is the tilt in rad.
     TipOver,
-    /// A robot has left the ground: after a contact nothing has touched it for 0.1 s; the value is the simulated time of the last contact in s.
+    /// A robot has left the ground: after a contact nothing has touched it for 0.1 s; the value is the simulated time
+    /// of the last contact in s.
     LeftGround,
     /// The log came to the size it is bounded by.
     LogLimit,

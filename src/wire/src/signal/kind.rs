@@ -1,6 +1,6 @@
-//! The kinds of sensor and actuator: one table says what each is called, what it is mounted on, which numbers it has and what they
-//! mean. The reader, the DTD, the reference page, the protocol and the devices derive from it; `device/sensor/kinds.rs` computes what
-//! a sensor measures.
+//! The kinds of sensor and actuator: one table says what each is called, what it is mounted on, which numbers it has
+//! and what they mean. The reader, the DTD, the reference page, the protocol and the devices derive from it;
+//! `device/sensor/kinds.rs` computes what a sensor measures.
 
 mod description;
 mod table;

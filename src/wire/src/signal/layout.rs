@@ -5,7 +5,8 @@
 //! [ devices: their fields ]
 //! ```
 //!
-//! A device of more than [`MOST_FIELDS_IN_RECORD`] fields, such as a lidar, has none of its numbers there: records share its reading.
+//! A device of more than [`MOST_FIELDS_IN_RECORD`] fields, such as a lidar, has none of its numbers there: records
+//! share its reading.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,12 +21,12 @@ pub const POSE_WIDTH: usize = 7;
 pub const TWIST_WIDTH: usize = 6;
 /// A contact wrench: force in N, then torque about the centre of mass in N m, both in world axes.
 pub const WRENCH_WIDTH: usize = 6;
-/// A joint: anchor x, y, z in the world in metres; position (rad or m), rate (rad/s or m/s) and motor effort (N m or N) of
-/// its three axes, a locked axis reads zero; force and torque about the anchor that the parent exerts on the child, in world
-/// axes, not a number where the engine cannot tell.
+/// A joint: anchor x, y, z in the world in metres; position (rad or m), rate (rad/s or m/s) and motor effort (N m or N)
+/// of its three axes, a locked axis reads zero; force and torque about the anchor that the parent exerts on the child,
+/// in world axes, not a number where the engine cannot tell.
 pub const JOINT_WIDTH: usize = 18;
-/// Most numbers of a device in the flat record. A longer reading, 32 kB or more, would cost a step more to copy than a robot costs
-/// to simulate, while it changes some ten times a second.
+/// Most numbers of a device in the flat record. A longer reading, 32 kB or more, would cost a step more to copy than a
+/// robot costs to simulate, while it changes some ten times a second.
 pub const MOST_FIELDS_IN_RECORD: usize = 4096;
 const BODY_WIDTH: usize = POSE_WIDTH + TWIST_WIDTH + WRENCH_WIDTH;
 
@@ -129,8 +130,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out `bodies` bodies, `joints` joints and the given devices, in that order. Its robots are those that the devices name,
-    /// with any combined port.
+    /// Lays out `bodies` bodies, `joints` joints and the given devices, in that order. Its robots are those that the
+    /// devices name, with any combined port.
     pub fn new(bodies: usize, joints: usize, devices: Vec<DeviceInfo>) -> Self {
         let mut start = bodies * BODY_WIDTH + joints * JOINT_WIDTH;
         let mut device_starts = Vec::with_capacity(devices.len() + 1);
@@ -154,7 +155,8 @@ impl Layout {
             .with_robots(robots)
     }
 
-    /// Names all robots of the world, in the order of their ids: name, combined port, `file:line:column` of its element.
+    /// Names all robots of the world, in the order of their ids: name, combined port, `file:line:column` of its
+    /// element.
     pub fn with_robots(mut self, robots: impl IntoIterator<Item = (String, Port, String)>) -> Self {
         let robots = robots.into_iter();
         let new = |(name, port, source)| RobotInfo { name, port, source, sensors: Vec::new(), actuators: Vec::new() };
@@ -286,8 +288,9 @@ impl Layout {
         self.long_readings[device.index()]
     }
 
-    /// Place of a device's fields in the flat record: a sensor's reading, or an actuator's present command. It is empty where the reading is a
-    /// [long one](Self::long_reading); [`StepRecord::device`](super::StepRecord::device) has both.
+    /// Place of a device's fields in the flat record: a sensor's reading, or an actuator's present command. It is empty
+    /// where the reading is a [long one](Self::long_reading); [`StepRecord::device`](super::StepRecord::device) has
+    /// both.
     pub fn device(&self, device: DeviceId) -> Range<usize> {
         self.device_starts[device.index()]..self.device_starts[device.index() + 1]
     }

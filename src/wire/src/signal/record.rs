@@ -56,21 +56,23 @@ impl PartialEq for LongReading {
     }
 }
 
-/// The bits of a number for a hash: which of the many bit patterns of "not a number" comes out is the processor's choice.
+/// The bits of a number for a hash: which of the many bit patterns of "not a number" comes out is the processor's
+/// choice.
 pub(super) fn bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
 }
 
 /// Everything one step brought about, or the remainder of a run. `values` is laid out as [`Layout`] says.
 ///
-/// A run is what one reset or one change of the world begins, and the next one ends: `epoch` and `world` say which run a record
-/// belongs to, with all of its commands and events. A run of which no record tells has made no step and was given no command.
+/// A run is what one reset or one change of the world begins, and the next one ends: `epoch` and `world` say which run
+/// a record belongs to, with all of its commands and events. A run of which no record tells has made no step and was
+/// given no command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRecord {
     /// The last step made; 0 before the first.
     pub step: StepIndex,
-    /// True if the record is that of the step. A record of no step has commands that no step of its run has followed, and
-    /// events, and no values.
+    /// True if the record is that of the step. A record of no step has commands that no step of its run has followed,
+    /// and events, and no values.
     pub is_step: bool,
     /// Number of resets before this step: step numbers start again after a reset.
     pub epoch: u32,

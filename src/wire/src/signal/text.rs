@@ -1,8 +1,9 @@
 //! Control characters in texts: which ones no text may bring in, and how a text that has some is shown.
 //!
-//! Texts come from files, ports and pages, are logged into databases and printed on terminals. A NUL cannot be stored by every
-//! database, and an escape sequence in a name would be carried out by the terminal that prints it. So every way in refuses
-//! control characters by this one rule, and every way out to a terminal writes them visibly, since a database may be foreign.
+//! Texts come from files, ports and pages, are logged into databases and printed on terminals. A NUL cannot be stored
+//! by every database, and an escape sequence in a name would be carried out by the terminal that prints it. So every
+//! way in refuses control characters by this one rule, and every way out to a terminal writes them visibly, since a
+//! database may be foreign.
 
 use std::{borrow::Cow, fmt};
 
@@ -34,9 +35,9 @@ impl ControlCharacter {
     }
 }
 
-/// The text as it may go to a terminal, with `\u001b` in place of an escape character. Tabs and line feeds stay; all other
-/// control characters and those that reverse the direction of writing are replaced. Within a string of JSON the replacement
-/// means the same character.
+/// The text as it may go to a terminal, with `\u001b` in place of an escape character. Tabs and line feeds stay; all
+/// other control characters and those that reverse the direction of writing are replaced. Within a string of JSON the
+/// replacement means the same character.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| (c.is_control() && !matches!(c, '\t' | '\n')) || is_direction(c);
     if !text.contains(hidden) {

@@ -13,7 +13,8 @@ pub(super) struct Chain<'m> {
     pub(super) outer_index: usize,
     /// Its coordinates, the one that the inner body carries first.
     pub(super) steps: Vec<Step>,
-    /// Where the outer body is, and where the joint's anchor on it, while all coordinates are 0 and the inner body is where it is at step 0.
+    /// Where the outer body is, and where the joint's anchor on it, while all coordinates are 0 and the inner body is
+    /// where it is at step 0.
     pub(super) outer_at_zero: Pose,
     pub(super) anchor_at_zero: DVec3,
 }

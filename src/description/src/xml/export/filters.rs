@@ -16,7 +16,8 @@ pub(super) const ALL_CATEGORIES: u32 = u16::MAX as u32;
 /// Robots that have a bit of their own: as many as leave one bit to all others.
 const ROBOT_BITS: usize = u16::BITS as usize - 1;
 
-/// Category and affinity. Bodies of a robot that do not collide with each other have a bit of their own, which none of them is open to.
+/// Category and affinity. Bodies of a robot that do not collide with each other have a bit of their own, which none of
+/// them is open to.
 pub(super) fn masks(mechanism: &Mechanism, body: &Body) -> [u32; 2] {
     match body.robot.and_then(|robot| own_bit(mechanism, robot)) {
         Some(bit) => [bit, ALL_CATEGORIES & !bit],
@@ -32,8 +33,8 @@ fn own_bit(mechanism: &Mechanism, robot: RobotId) -> Option<u32> {
     (is_apart && is_free()).then(|| 1 << robot.index())
 }
 
-/// The pairs that neither masks nor MuJoCo's own rule keep apart: it lets bodies collide that a joint connects if one of them is
-/// fixed, or if the joint closes a loop.
+/// The pairs that neither masks nor MuJoCo's own rule keep apart: it lets bodies collide that a joint connects if one
+/// of them is fixed, or if the joint closes a loop.
 pub(super) fn excluded(writer: &Writer, forest: &SpanningForest) -> Vec<Node> {
     let mechanism = writer.mechanism;
     let is_own = |[one, other]: [usize; 2]| {

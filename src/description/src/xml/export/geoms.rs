@@ -39,8 +39,8 @@ pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &
     }
 }
 
-/// Friction. Of two, MuJoCo takes that of the geom with the higher priority, or the larger one. Where the simulation takes the smaller, priorities
-/// fall as frictions rise.
+/// Friction. Of two, MuJoCo takes that of the geom with the higher priority, or the larger one. Where the simulation
+/// takes the smaller, priorities fall as frictions rise.
 pub(super) fn set_surface(writer: &Writer, material: &Material, geom: &mut Node) {
     let dimensions = material.contact_dimensions().min(ContactDimensions::Torsional);
     if dimensions != ContactDimensions::Sliding {

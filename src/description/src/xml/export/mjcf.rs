@@ -16,7 +16,8 @@ use crate::{
     device::{Actuator, DeviceSpec, Law, Mount},
 };
 
-/// Inertia of a particle for each kilogram, m²: that of the ball of a tenth of a millimetre that our engine takes it for.
+/// Inertia of a particle for each kilogram, m²: that of the ball of a tenth of a millimetre that our engine takes it
+/// for.
 const PARTICLE_INERTIA: f64 = 0.4e-8;
 
 /// The least moment of inertia that is written, kg m²: MuJoCo refuses those below 1e-14.
@@ -171,7 +172,8 @@ fn push_losses(law: &FreeAxis, element: &mut Node) {
     }
 }
 
-/// A joint that closes a loop: one that turns about a point or is fixed is an equality, a hinge two, at two points of its axis.
+/// A joint that closes a loop: one that turns about a point or is fixed is an equality, a hinge two, at two points of
+/// its axis.
 fn closure(writer: &mut Writer, index: usize) -> Vec<Node> {
     let joint = &writer.mechanism.joints[index];
     let (child, parent) = (name_of(writer, joint.child.index()), name_of(writer, joint.parent.index()));

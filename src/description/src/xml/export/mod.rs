@@ -5,8 +5,8 @@
 //! | MJCF | `mjcf` | a whole world |
 //! | URDF | `urdf` | one robot, without loops |
 //!
-//! Bodies keep their frames. What a format does not have is told: where it stands in our file, what, and what it means there; a comment at the
-//! head of the file lists it.
+//! Bodies keep their frames. What a format does not have is told: where it stands in our file, what, and what it means
+//! there; a comment at the head of the file lists it.
 
 mod chain;
 mod filters;
@@ -44,8 +44,9 @@ pub struct Exported {
     pub meshes: Vec<(String, String)>,
 }
 
-/// Writes a world in another format. Of bodies without an `<inertia>` of their own the shape is not asked: give each the inertia that
-/// follows from its shape first (`simpartner_dynamics::give_inertias`). URDF meshes are named as in `mesh_folder`.
+/// Writes a world in another format. Of bodies without an `<inertia>` of their own the shape is not asked: give each
+/// the inertia that follows from its shape first (`simpartner_dynamics::give_inertias`). URDF meshes are named as in
+/// `mesh_folder`.
 ///
 /// # Errors
 /// A sentence on why the format cannot hold the world at all.

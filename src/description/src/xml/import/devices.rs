@@ -1,4 +1,5 @@
-//! The devices of an imported robot: an encoder on each joint, an actuator where something drives it, and the devices of its file.
+//! The devices of an imported robot: an encoder on each joint, an actuator where something drives it, and the devices
+//! of its file.
 
 use super::{
     super::node::Node,

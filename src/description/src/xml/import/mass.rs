@@ -16,7 +16,8 @@ pub(super) struct Extent {
 /// Mass distribution of a mesh, as MuJoCo names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum MeshInertia {
-    /// As if each triangle were seen from the middle of the surface, which counts the hollows of a mesh as if they were filled.
+    /// As if each triangle were seen from the middle of the surface, which counts the hollows of a mesh as if they were
+    /// filled.
     #[default]
     Legacy,
     /// The enclosed volume.
@@ -132,7 +133,8 @@ pub(super) fn mesh_extent(mesh: &Mesh, filled: MeshInertia) -> Option<Extent> {
         _ => (a + b + c + middle) / 4.0,
     };
     let centre = all().map(|triangle| tip(triangle) * weight(triangle, middle)).sum::<DVec3>() / amount;
-    // Second moments about the centre: of a tetrahedron with its tip there a twentieth, of a triangle a twelfth of the sums.
+    // Second moments about the centre: of a tetrahedron with its tip there a twentieth, of a triangle a twelfth of the
+    // sums.
     let share = if filled == MeshInertia::Shell { 12.0 } else { 20.0 };
     let (mut second, mut amount) = (DMat3::ZERO, 0.0);
     for triangle in all() {
@@ -150,7 +152,8 @@ pub(super) fn mesh_extent(mesh: &Mesh, filled: MeshInertia) -> Option<Extent> {
     Some(Extent { amount: amount.abs(), centre, tensor: tensor * sign })
 }
 
-/// A tensor with no principal moment below the least, and balanced where one is above the sum of the others: then all three are their mean.
+/// A tensor with no principal moment below the least, and balanced where one is above the sum of the others: then all
+/// three are their mean.
 pub(super) fn bounded_tensor(tensor: &DMat3, least: f64, balances: bool) -> DMat3 {
     let [a, b, c] = [tensor.x_axis, tensor.y_axis, tensor.z_axis].map(|column| column.to_array());
     let eigen = nalgebra::Matrix3::new(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]).symmetric_eigen();

@@ -7,8 +7,8 @@ use simpartner_model::Pose;
 use super::model::{Joint, Link, Model, Motion, Mount, Solid, Surface};
 
 impl Model {
-    /// Makes links one that cannot move against each other. The one with a mass gives name and frame, the parent before the child.
-    /// What is fixed to the link `world` stays by itself.
+    /// Makes links one that cannot move against each other. The one with a mass gives name and frame, the parent before
+    /// the child. What is fixed to the link `world` stays by itself.
     pub(super) fn merge_fixed(&mut self, world: Option<usize>) {
         let merges: Vec<bool> = self
             .joints
@@ -87,7 +87,8 @@ impl Model {
         }
     }
 
-    /// Takes joints out whose links are one, and names what is left by its new place. Joints that nothing moves are in no coupling.
+    /// Takes joints out whose links are one, and names what is left by its new place. Joints that nothing moves are in
+    /// no coupling.
     fn forget_joints(&mut self, gone: &[bool], ends: &Ends) {
         let count = |next: &mut usize, gone: &bool| {
             let place = *next;
@@ -148,8 +149,8 @@ impl Ends {
     }
 }
 
-/// The joints to merge, each behind the one that carries its parent, so that a link is moved before it has gathered others: in the order of
-/// the file where that is so.
+/// The joints to merge, each behind the one that carries its parent, so that a link is moved before it has gathered
+/// others: in the order of the file where that is so.
 fn order(joints: &[Joint], merges: &[bool], links: usize) -> Vec<usize> {
     let mut carries = vec![Vec::new(); links];
     let mut is_carried = vec![false; links];

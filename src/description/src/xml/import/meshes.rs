@@ -25,7 +25,8 @@ impl<'r> MeshFolder<'r> {
         Self { reading, name, copies: Vec::new(), parts: Vec::new(), files: Vec::new() }
     }
 
-    /// Names every mesh in the folder. One that needs other files beside it, of colours or numbers, is written as an OBJ file that holds all.
+    /// Names every mesh in the folder. One that needs other files beside it, of colours or numbers, is written as an
+    /// OBJ file that holds all.
     pub(super) fn gather(&mut self, root: &mut Node) -> Result<(), Diagnostic> {
         let mut done = Ok(());
         root.walk_mut(&mut |node| {

@@ -1,9 +1,9 @@
 //! Robots that people already have: files of other formats turned into ours.
 //!
-//! A file is taken apart into the tree that all XML goes through, the importer of its format reads a [`model::Model`] from that, with
-//! links, joints and the frames of the format, and [`robot::element`] makes of it the tree of a `<robot>` of our own. Its
-//! elements keep the places of those they came from, so that whatever our reader has to say, it says of the user's file. What the
-//! simulation does not have is told as a warning: where, what, and what it means.
+//! A file is taken apart into the tree that all XML goes through, the importer of its format reads a [`model::Model`]
+//! from that, with links, joints and the frames of the format, and [`robot::element`] makes of it the tree of a
+//! `<robot>` of our own. Its elements keep the places of those they came from, so that whatever our reader has to say,
+//! it says of the user's file. What the simulation does not have is told as a warning: where, what, and what it means.
 //!
 //! | format | module | its names |
 //! |---|---|---|
@@ -68,7 +68,8 @@ impl Format {
     }
 }
 
-/// Turns a file of another format into a robot file of ours, which names meshes as they are seen from the folder of the first.
+/// Turns a file of another format into a robot file of ours, which names meshes as they are seen from the folder of the
+/// first.
 ///
 /// # Errors
 /// All problems of the file.
@@ -100,7 +101,8 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Diagnost
     Ok(Imported { text: text::write(&root, &comment), warnings: session.warnings.take(), meshes })
 }
 
-/// The tree of a robot or world of ours from the elements of a file of another format. `None` where there is none; then there are problems.
+/// The tree of a robot or world of ours from the elements of a file of another format. `None` where there is none; then
+/// there are problems.
 pub(super) fn convert(reading: &Reading, format: Format, roots: Vec<Node>, options: &ImportOptions) -> Option<Node> {
     reading.is_imported.set(true);
     let next_port = Port::new(i64::from(options.first_port));

@@ -11,10 +11,11 @@ pub struct ImportOptions {
     pub keep_fixed_joints: bool,
     /// The port of the first device; the others follow. 0 for free ones.
     pub first_port: u16,
-    /// The folder that the robot file will have its meshes in, seen from its own; without one it names them where they are.
+    /// The folder that the robot file will have its meshes in, seen from its own; without one it names them where they
+    /// are.
     pub mesh_folder: Option<String>,
-    /// Takes a mesh that collides apart into convex ones, which then stand in the mesh folder in its place; without it the mesh counts as
-    /// its convex hull.
+    /// Takes a mesh that collides apart into convex ones, which then stand in the mesh folder in its place; without it
+    /// the mesh counts as its convex hull.
     pub decompose: Option<fn(&Mesh) -> Vec<Mesh>>,
     /// The keyframe of an MJCF file that its robots begin in; without one they begin where the file has them.
     pub keyframe: Option<String>,

@@ -1,7 +1,7 @@
 //! The `<robot>` of ours that a model becomes: its bodies, joints, couplings and devices, y up.
 //!
-//! A body's frame is its link's, axes and all; only where the bodies stand is told in the robot's frame, whose y axis is the
-//! model's z axis. So what stands in a link (shapes, inertia, sensors) has the numbers of the other format.
+//! A body's frame is its link's, axes and all; only where the bodies stand is told in the robot's frame, whose y axis
+//! is the model's z axis. So what stands in a link (shapes, inertia, sensors) has the numbers of the other format.
 
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{ContactDimensions, Pose};
@@ -16,7 +16,8 @@ use super::{
 };
 use crate::mesh::Mesh;
 
-/// A link that moves and has no mass would move without bounds: it gets a gramme, and the inertia of a ball of that and 3 cm.
+/// A link that moves and has no mass would move without bounds: it gets a gramme, and the inertia of a ball of that and
+/// 3 cm.
 const LEAST_MASS: f64 = 1e-3;
 const LEAST_INERTIA: f64 = 4e-7;
 /// Mass in kg of a link between two joints of the same two bodies, which has none in the other format: far below what
@@ -38,7 +39,8 @@ pub(super) fn y_up(vector: DVec3) -> DVec3 {
     DVec3::new(vector.x, vector.z, -vector.y) + DVec3::ZERO
 }
 
-/// Makes the elements of a robot, whose devices have ports from the next one on, which counts on, or free ones if that is 0.
+/// Makes the elements of a robot, whose devices have ports from the next one on, which counts on, or free ones if that
+/// is 0.
 pub(super) fn element(reading: &Reading, model: &Model, next_port: &mut u16) -> Node {
     let names = Names::of(reading, model);
     let mut robot = node("robot", model.offset, &[("name", clean(&model.name))]);
@@ -326,8 +328,8 @@ fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
     found
 }
 
-/// The path as it stands, or with slashes for backslashes and with the characters that `%20` and the like stand for: the first of these at
-/// which there is a file.
+/// The path as it stands, or with slashes for backslashes and with the characters that `%20` and the like stand for:
+/// the first of these at which there is a file.
 fn find_spelled(reading: &Reading, file: &str) -> Option<String> {
     let slashes = file.replace('\\', "/");
     let spellings = [file.to_owned(), percent_decoded(file), percent_decoded(&slashes), slashes];

@@ -189,7 +189,8 @@ impl Scene {
 /// The place of the world among the links.
 pub(super) const WORLD: usize = 0;
 
-/// Which links belong together, by the number of the first of them: what joints, loops and couplings connect, not by way of the world.
+/// Which links belong together, by the number of the first of them: what joints, loops and couplings connect, not by
+/// way of the world.
 fn groups(model: &Model) -> Vec<usize> {
     /// Follows links to the first of their group, and lets those on the way point further ahead.
     fn first(group: &mut [usize], mut link: usize) -> usize {

@@ -5,7 +5,8 @@
 //! of x removes the residual:
 //!
 //! ```text
-//! x' = G - sum_j (q_j · f) p_j,    q_j orthonormal, from the df by Gram and Schmidt; p_j the same combinations of the dG
+//! x' = G - sum_j (q_j · f) p_j
+//! q_j orthonormal, from the df by Gram and Schmidt; p_j the same combinations of the dG
 //! ```
 //!
 //! For a linear G this is the generalised minimal residual method (GMRES). A plain round leaves the fraction r = (h

@@ -1,5 +1,5 @@
-//! Rings of links. The engine cuts a ring where its masses say, and only between equal ones their names, whatever their order; in free motion not even
-//! that shows.
+//! Rings of links. The engine cuts a ring where its masses say, and only between equal ones their names, whatever their
+//! order; in free motion not even that shows.
 
 use std::f64::consts::TAU;
 
@@ -14,8 +14,8 @@ use crate::{
     steps,
 };
 
-/// A ring of links that flies and turns: link k hangs on link k + 1 by joint k. Springs that are not at rest, dampers and rotors
-/// set it moving.
+/// A ring of links that flies and turns: link k hangs on link k + 1 by joint k. Springs that are not at rest, dampers
+/// and rotors set it moving.
 struct Ring {
     links: Vec<Body>,
     joints: Vec<Joint>,
@@ -97,7 +97,8 @@ impl Ring {
         world
     }
 
-    /// Where the links are, how fast, and what the joints transmit, as far as they must be told apart: force and moment.
+    /// Where the links are, how fast, and what the joints transmit, as far as they must be told apart: force and
+    /// moment.
     fn read(&self, engine: &dyn Engine, order: Order) -> Vec<[DVec3; 4]> {
         let count = self.links.len();
         let read = |k: usize| {
@@ -109,7 +110,8 @@ impl Ring {
         (0..count).map(read).collect()
     }
 
-    /// The largest difference that its order makes after a run: in place and velocity, m and m/s, and in loads, N and N m.
+    /// The largest difference that its order makes after a run: in place and velocity, m and m/s, and in loads, N and N
+    /// m.
     fn differ(&self, run: impl Fn(Order) -> Vec<[DVec3; 4]>) -> [f64; 2] {
         let reference = run(Order { first: 0, backwards: false });
         let mut worst = [0.0f64; 2];
@@ -160,8 +162,8 @@ const RINGS: [(&str, &[JointKind], bool); 10] = {
     ]
 };
 
-/// Where a ring is cut makes no difference in free motion but by rounding, a thousand steps of it, and at longer steps by the fourth power of the
-/// timestep. Names that follow the order have it cut elsewhere.
+/// Where a ring is cut makes no difference in free motion but by rounding, a thousand steps of it, and at longer steps
+/// by the fourth power of the timestep. Names that follow the order have it cut elsewhere.
 #[test]
 fn a_ring_moves_alike_wherever_it_is_cut() {
     for (name, kinds, planar) in RINGS {
@@ -183,7 +185,8 @@ fn a_ring_moves_alike_wherever_it_is_cut() {
     }
 }
 
-/// Where motors drive a ring and where it falls on a plane, the order in which it is written changes no bit, nor do names where masses differ.
+/// Where motors drive a ring and where it falls on a plane, the order in which it is written changes no bit, nor do
+/// names where masses differ.
 #[test]
 fn the_order_in_which_a_ring_is_written_changes_no_bit() {
     for ((name, kinds, planar), [falls, renamed]) in RINGS

@@ -1,4 +1,5 @@
-//! Worlds at random, by seed, in which all is at rest and something begins in something else, without gravity: all that moves does so to part.
+//! Worlds at random, by seed, in which all is at rest and something begins in something else, without gravity: all that
+//! moves does so to part.
 
 use std::f64::consts::TAU;
 
@@ -21,7 +22,8 @@ const TOLD_DEPTH: f64 = 2e-5;
 const STOPS: f64 = 1e-5;
 /// The same of a ball joint: the square of what anything turns by in a step.
 const SWING: f64 = 2.5e-3;
-/// Seconds of a run, or steps where these are more, and the last steps of it, in which what parts at all becomes shallower by this part.
+/// Seconds of a run, or steps where these are more, and the last steps of it, in which what parts at all becomes
+/// shallower by this part.
 const SECONDS: f64 = 0.35;
 const STEPS: usize = 200;
 const LAST: usize = 100;

@@ -1,7 +1,8 @@
 //! Rays against one shape after the other, each as parry has it, and against one triangle of terrain after the other.
 //!
-//! Parry follows a ray over terrain from cell to cell. Where rounding puts the point at which the ray enters the box of the terrain outside of all
-//! cells, it begins at a corner of the terrain instead, and may pass the surface by. A loop over all triangles has no first cell.
+//! Parry follows a ray over terrain from cell to cell. Where rounding puts the point at which the ray enters the box of
+//! the terrain outside of all cells, it begins at a corner of the terrain instead, and may pass the surface by. A loop
+//! over all triangles has no first cell.
 
 use bevy_math::DVec3;
 use parry3d_f64::{

@@ -1,7 +1,8 @@
 //! Rays see the ruts in soil.
 //!
-//! The ground is lowered in each cell by its depth, so a point is in the soil where it is deeper below the ground as it was at first than its cell was
-//! pressed. Along a ray points are taken one after the other until one is in the soil, and the border is found by halving.
+//! The ground is lowered in each cell by its depth, so a point is in the soil where it is deeper below the ground as it
+//! was at first than its cell was pressed. Along a ray points are taken one after the other until one is in the soil,
+//! and the border is found by halving.
 
 use std::collections::HashMap;
 
@@ -31,7 +32,8 @@ impl<'a> Pressed<'a> {
         Self { ground: &model.grounds[0], depths }
     }
 
-    /// How far a point is below the ground as it was at first, how far that was lowered there for a metre of depth, and where on the grid this is.
+    /// How far a point is below the ground as it was at first, how far that was lowered there for a metre of depth, and
+    /// where on the grid this is.
     fn below(&self, point: DVec3) -> Option<(f64, f64, [f64; 2])> {
         match self.ground {
             Ground::Plane(plane) => {
@@ -142,7 +144,8 @@ fn world(random: &mut Stream, kind: usize) -> (Mechanism, DVec3) {
     (Mechanism { gravity, grounds: vec![ground], bodies: vec![body], ..Mechanism::default() }, up)
 }
 
-/// How many rays were cast, how many of them met what the points along them stepped over, and how many straight down met the floor of a rut.
+/// How many rays were cast, how many of them met what the points along them stepped over, and how many straight down
+/// met the floor of a rut.
 fn compare(seed: u64) -> [usize; 3] {
     let mut random = Stream::from_number(seed);
     let (model, up) = world(&mut random, seed as usize % 3);

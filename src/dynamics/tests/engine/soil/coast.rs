@@ -1,4 +1,5 @@
-//! What nothing drives comes to rest on level soil: it is slowed down by what its wheels press, which recoils by p/k_e and gives no more.
+//! What nothing drives comes to rest on level soil: it is slowed down by what its wheels press, which recoils by p/k_e
+//! and gives no more.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{
@@ -36,14 +37,16 @@ impl Free {
         build(&world, h)
     }
 
-    /// How fast it may be at most by what soil gives back to it, m/s: the pressure under it recoils by p/k_e, which is half of the load times that way.
+    /// How fast it may be at most by what soil gives back to it, m/s: the pressure under it recoils by p/k_e, which is
+    /// half of the load times that way.
     fn recoils(self, soil: &Soil, depth: f64) -> f64 {
         let pressure = Pressure::new(soil, self.width, 0.0, G);
         (G * pressure.at(depth, 0.0).0 / pressure.elastic).sqrt()
     }
 }
 
-/// The largest speed that a free wheel would have along the ground with all that it has, rolling, in so many seconds, m/s: it may go on faster where it turns more slowly.
+/// The largest speed that a free wheel would have along the ground with all that it has, rolling, in so many seconds,
+/// m/s: it may go on faster where it turns more slowly.
 fn liveliest(engine: &mut dyn Engine, radius: f64, h: f64, seconds: f64) -> f64 {
     (0..steps(h, seconds)).fold(0.0, |most, _| {
         engine.step();
@@ -62,7 +65,8 @@ fn fastest(engine: &mut dyn Engine, body: BodyId, h: f64, seconds: f64) -> f64 {
     })
 }
 
-/// The case that was found: 10 kg at 5 cm/s and 1 mm/s on dry sand. It swung ever faster, and dug itself in by 123 of 130 mm.
+/// The case that was found: 10 kg at 5 cm/s and 1 mm/s on dry sand. It swung ever faster, and dug itself in by 123 of
+/// 130 mm.
 #[test]
 fn a_free_wheel_stops_where_its_resistance_stops_it() {
     let wheel = Free { radius: 0.13, width: 0.16, mass: 10.0 };
@@ -87,8 +91,9 @@ fn a_free_wheel_stops_where_its_resistance_stops_it() {
     }
 }
 
-/// Free wheels by seed: all soils, loads, radii, speeds, either way, all timesteps. 24 of them; 2,000 with `SIMPARTNER_LONG_TESTS=1`. They begin on the surface
-/// and fall into the soil, which takes a tenth of a second: ten steps of 10 ms do not say how fast one is then, so there it is looked at from the second on.
+/// Free wheels by seed: all soils, loads, radii, speeds, either way, all timesteps. 24 of them; 2,000 with
+/// `SIMPARTNER_LONG_TESTS=1`. They begin on the surface and fall into the soil, which takes a tenth of a second: ten
+/// steps of 10 ms do not say how fast one is then, so there it is looked at from the second on.
 #[test]
 fn no_free_wheel_speeds_up() {
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 2000 } else { 24 };
@@ -131,7 +136,8 @@ fn no_free_wheel_speeds_up() {
     );
 }
 
-/// What soil holds under driving wheels, J: its pressure p is let up along p/k_e, and a shear force F of which a part m is mobilised along K m, no more than K.
+/// What soil holds under driving wheels, J: its pressure p is let up along p/k_e, and a shear force F of which a part m
+/// is mobilised along K m, no more than K.
 fn held(engine: &dyn Engine, rover: &SixWheels, soil: &Soil) -> f64 {
     let pressure = Pressure::new(soil, six_wheels::WHEEL_WIDTH, 0.0, G);
     let each = rover.wheels.iter().filter_map(|&wheel| engine.soil(wheel)).map(|reading| {
@@ -162,8 +168,9 @@ fn kinetic(engine: &dyn Engine) -> f64 {
     engine.energy().unwrap().kinetic
 }
 
-/// A rover that has driven, and whose motors then have no power, no effort or brake: it stops where it is and stays. All that moves it is what it has and what
-/// the soil under it holds: wheels that pulled spring back by what they have sheared. 4 by seed; 200 with `SIMPARTNER_LONG_TESTS=1`.
+/// A rover that has driven, and whose motors then have no power, no effort or brake: it stops where it is and stays.
+/// All that moves it is what it has and what the soil under it holds: wheels that pulled spring back by what they have
+/// sheared. 4 by seed; 200 with `SIMPARTNER_LONG_TESTS=1`.
 #[test]
 fn a_rover_without_power_stops() {
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 200 } else { 4 };
@@ -201,7 +208,8 @@ fn a_rover_without_power_stops() {
         );
         assert!(most <= moves + held, "{case}: {most} J, {moves} before, and {held} held");
         assert!(later < 0.01 && moved.abs() < 0.015, "{case}: {later} m/s, {moved} m");
-        // What pulled was borne by shear as well; one that is let go while it still digs itself in comes down to where pressure alone bears it.
+        // What pulled was borne by shear as well; one that is let go while it still digs itself in comes down to where
+        // pressure alone bears it.
         let deepest = (1.1 * deep).max(borne_by_pressure(named.soil)) + 1e-3;
         assert!(deep + deeper < deepest, "{case}: {deeper} m deeper, {deep} before, {deepest} at most");
     }

@@ -8,8 +8,8 @@ use simpartner_model::{BodyId, JointId};
 use super::{G, MASS, RADIUS, rig, run, slope, soil, steps};
 use crate::{build, six_wheels};
 
-/// Wheels dig in before they come on: after 1.2 m those behind come over holes of those ahead that are deeper than they are themselves. They
-/// go down into them, and no guard has anything to tell.
+/// Wheels dig in before they come on: after 1.2 m those behind come over holes of those ahead that are deeper than they
+/// are themselves. They go down into them, and no guard has anything to tell.
 #[test]
 fn a_rover_drives_over_the_holes_that_it_has_dug() {
     let mut world = slope(soil("drySand"), 0.0);
@@ -25,8 +25,8 @@ fn a_rover_drives_over_the_holes_that_it_has_dug() {
     assert!(way > 1.35, "{way}");
 }
 
-/// A wheel that turns back comes onto its own rut, which is deeper than itself where it has carried more; and out of that again. It rises and sinks as it comes over
-/// these edges, and it is never out of the soil.
+/// A wheel that turns back comes onto its own rut, which is deeper than itself where it has carried more; and out of
+/// that again. It rises and sinks as it comes over these edges, and it is never out of the soil.
 #[test]
 fn a_wheel_that_turns_back_stays_in_the_soil() {
     for name in ["drySand", "sandyLoam", "clay"] {

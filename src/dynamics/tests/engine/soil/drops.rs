@@ -8,12 +8,13 @@ use super::{
     MASS, RADIUS, WIDTH, rig, roll, soil,
 };
 
-/// A wheel that is let go at the surface, turning slowly: its deepest sinkage, and the largest force of a step, which is a mean over the step,
-/// beside the mean of as long a time in steps of 0.1 ms.
+/// A wheel that is let go at the surface, turning slowly: its deepest sinkage, and the largest force of a step, which
+/// is a mean over the step, beside the mean of as long a time in steps of 0.1 ms.
 ///
-/// A step's force is its impulse over its length, so that momentum comes out right. Around a peak F with the curvature F" that is F - |F"| h²/24:
-/// here, where the wheel turns back on soil that holds, F" is about 2e6 N/s², and means over 1 ms and 10 ms differ by 5 % however exactly the
-/// step is solved. Forces of 1 % at all timesteps are those of a softer landing, as in the next test.
+/// A step's force is its impulse over its length, so that momentum comes out right. Around a peak F with the curvature
+/// F" that is F - |F"| h²/24: here, where the wheel turns back on soil that holds, F" is about 2e6 N/s², and means over
+/// 1 ms and 10 ms differ by 5 % however exactly the step is solved. Forces of 1 % at all timesteps are those of a
+/// softer landing, as in the next test.
 #[test]
 fn a_drop_is_the_same_at_any_timestep() {
     let drop = |h: f64| {
@@ -34,7 +35,8 @@ fn a_drop_is_the_same_at_any_timestep() {
         let count = steps(1e-4, h);
         let mean = fine.chunks(count).map(|forces| forces.iter().sum::<f64>() / count as f64).fold(0.0, f64::max);
         println!("{h}: {force:.3} N, {:.4} mm; in steps of 0.1 ms {mean:.3}, {:.4}", 1e3 * depth, 1e3 * reference);
-        // Where it turns, soil in front still yields while that behind holds, and a step has one force of both: 0.1 ms of 5 ms earlier is 2 %.
+        // Where it turns, soil in front still yields while that behind holds, and a step has one force of both: 0.1 ms
+        // of 5 ms earlier is 2 %.
         assert!((force / mean - 1.0).abs() < 0.02, "{h}: {force} N, not {mean}");
         assert!((depth / reference - 1.0).abs() < 0.01, "{h}: {depth} m, not {reference}");
     }
@@ -73,12 +75,13 @@ fn a_fall_is_the_same_at_any_timestep() {
     }
 }
 
-/// The damper of the reference's drop, N s/m, and how fast its wheel rolls here, m/s: so fast that it has rolled over its contact before it is deep.
+/// The damper of the reference's drop, N s/m, and how fast its wheel rolls here, m/s: so fast that it has rolled over
+/// its contact before it is deep.
 const DAMPER: f64 = 60.0;
 const FAST: f64 = 4.0;
 
-/// m z" = m g - F(z) - c z' with the closed form of a wheel that rolls, from rest at the surface: the largest force of soil and damper, N, and the
-/// deepest sinkage, m.
+/// m z" = m g - F(z) - c z' with the closed form of a wheel that rolls, from rest at the surface: the largest force of
+/// soil and damper, N, and the deepest sinkage, m.
 fn damped_drop(slip: f64) -> [f64; 2] {
     let form = SteadyWheel { radius: RADIUS, width: WIDTH, shear_radius: RADIUS, slip, slip_angle: 0.0, gravity: G };
     let (h, soil) = (1e-5, soil("regolithSimulant"));
@@ -92,8 +95,9 @@ fn damped_drop(slip: f64) -> [f64; 2] {
     [force, z]
 }
 
-/// The drop that a late force is tried with: same soil, wheel and slip, a damper of 60 N s/m, and a start from rest at the surface. Soil and damper push
-/// with 119.5 N at most, and the wheel sinks by 34.3 mm, in steps of 1, 5 and 10 ms alike.
+/// The drop that a late force is tried with: same soil, wheel and slip, a damper of 60 N s/m, and a start from rest at
+/// the surface. Soil and damper push with 119.5 N at most, and the wheel sinks by 34.3 mm, in steps of 1, 5 and 10 ms
+/// alike.
 #[test]
 fn a_damped_drop_has_the_forces_of_the_closed_form_at_any_timestep() {
     let slip = 0.2;
@@ -129,8 +133,8 @@ fn figures(reading: SoilReading) -> [f64; 8] {
     [sinkage, slip, slip_angle, normal_force, drawbar_pull, lateral_force, resistance, torque]
 }
 
-/// What is read of a step that is made in four parts is the mean of what steps as long as these parts have, also where the wheel comes into the soil
-/// within the step.
+/// What is read of a step that is made in four parts is the mean of what steps as long as these parts have, also where
+/// the wheel comes into the soil within the step.
 #[test]
 fn a_reading_of_a_step_in_parts_is_their_mean() {
     let mut world = rig(soil("lunar"));

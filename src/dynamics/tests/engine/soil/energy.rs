@@ -1,4 +1,5 @@
-//! Soil takes energy and gives none: whatever a shape is led through, what soil has given back is never more than what was put into it.
+//! Soil takes energy and gives none: whatever a shape is led through, what soil has given back is never more than what
+//! was put into it.
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{Engine, Motor, soil::Pressure};
@@ -80,7 +81,8 @@ fn no_way_through_soil_gives_energy() {
     assert!(wholes.iter().filter(|&&taken| taken > 0.1).count() > 120, "{wholes:?}");
 }
 
-/// Legs that lead a shape down by `depth`, aside by half of the shear modulus and back a little, and then let it up by `up`, m.
+/// Legs that lead a shape down by `depth`, aside by half of the shear modulus and back a little, and then let it up by
+/// `up`, m.
 fn press_and_shear(guide: &mut Guide, [depth, shear, up]: [f64; 3]) {
     for way in [[0.0, -depth, 0.0], [shear, 0.0, 0.0], [-0.6 * shear, 0.0, 0.0], [0.0, up, 0.0]] {
         leg(guide, way);
@@ -92,8 +94,8 @@ fn leg(guide: &mut Guide, way: [f64; 3]) {
     guide.lead(way.map(|way| way / 0.2), steps(h, 0.2));
 }
 
-/// Leads a shape round a way through corners, again and again. Once it has come to know the way a round gives nothing, or what
-/// was stored before: then the next one gives less.
+/// Leads a shape round a way through corners, again and again. Once it has come to know the way a round gives nothing,
+/// or what was stored before: then the next one gives less.
 fn check_rounds(guide: &mut Guide, corners: &[[f64; 3]], case: &str) {
     let mut last = f64::INFINITY;
     for round in 0..12 {
@@ -111,8 +113,8 @@ fn check_rounds(guide: &mut Guide, corners: &[[f64; 3]], case: &str) {
     assert!(guide.most <= ROUNDING * guide.taken, "{case}: {} J", guide.most);
 }
 
-/// Sheared under little load, pressed, sheared back under this load and let up, again and again, where soil holds shear and pressure elastically: nothing
-/// gets more from shear than it put in.
+/// Sheared under little load, pressed, sheared back under this load and let up, again and again, where soil holds shear
+/// and pressure elastically: nothing gets more from shear than it put in.
 #[test]
 fn shear_under_another_load_gives_less_than_was_put_in() {
     for named in Soil::NAMED {
@@ -128,7 +130,8 @@ fn shear_under_another_load_gives_less_than_was_put_in() {
     }
 }
 
-/// A foot, or a wheel that also turns, that goes round a way of any corners within the soil that it pressed, again and again: no round gives.
+/// A foot, or a wheel that also turns, that goes round a way of any corners within the soil that it pressed, again and
+/// again: no round gives.
 #[test]
 fn no_round_gives_energy() {
     for seed in 0..120 {

@@ -1,4 +1,5 @@
-//! What is parked on a slope of soil stays where it is: it slides until enough of the shear strength is mobilised, swings there, and comes to rest.
+//! What is parked on a slope of soil stays where it is: it slides until enough of the shear strength is mobilised,
+//! swings there, and comes to rest.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{Engine, soil::Pressure};
@@ -60,7 +61,8 @@ fn a_rover_stays_on_every_soil() {
     }
 }
 
-/// How far apart the places are, m, at which a braked rover is in three seconds once it has settled; and how far soil recoils under its wheels, p/k_e.
+/// How far apart the places are, m, at which a braked rover is in three seconds once it has settled; and how far soil
+/// recoils under its wheels, p/k_e.
 fn rocks(soil: Soil, h: f64, degrees: f64, heading: f64) -> [f64; 2] {
     let (mut engine, SixWheels { chassis, wheels, .. }) = parked(soil, h, degrees, heading, 15.0);
     let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);
@@ -74,8 +76,8 @@ fn rocks(soil: Soil, h: f64, degrees: f64, heading: f64) -> [f64; 2] {
     [(high - low).length(), pressure.at(sinkages.fold(f64::MAX, f64::min), 0.0).0 / pressure.elastic]
 }
 
-/// On level ground and on slopes it does not rock to and fro in its ruts. What rocks by a hundredth of the soil's recoil changes no stress by more than
-/// that part: nothing lets go, and nothing is pressed anew.
+/// On level ground and on slopes it does not rock to and fro in its ruts. What rocks by a hundredth of the soil's
+/// recoil changes no stress by more than that part: nothing lets go, and nothing is pressed anew.
 #[test]
 fn a_rover_comes_to_rest() {
     for named in Soil::NAMED {
@@ -105,7 +107,8 @@ fn a_rover_stays_for_a_minute() {
     }
 }
 
-/// A foot, turned by some angle, and a wheel that nothing brakes but whose axle points down the slope, each of which is let fall on it.
+/// A foot, turned by some angle, and a wheel that nothing brakes but whose axle points down the slope, each of which is
+/// let fall on it.
 #[test]
 fn a_foot_and_a_wheel_stay() {
     let foot = Shape::Box { size: DVec3::new(0.4, 0.1, 0.3) };

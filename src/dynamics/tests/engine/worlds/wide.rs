@@ -1,6 +1,7 @@
-//! Worlds of the wide family, by seed: what the first family has not. Compounds, closed meshes and plates of a millimetre, given inertias;
-//! planes at any angle, terrain, triangles and soil, all of which may move under what stands on them; joints of all kinds with
-//! initial positions and rates; couplings; bodies that do not collide; gravity in any direction, or none; pushes and placements on the way.
+//! Worlds of the wide family, by seed: what the first family has not. Compounds, closed meshes and plates of a
+//! millimetre, given inertias; planes at any angle, terrain, triangles and soil, all of which may move under what
+//! stands on them; joints of all kinds with initial positions and rates; couplings; bodies that do not collide; gravity
+//! in any direction, or none; pushes and placements on the way.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
@@ -270,8 +271,8 @@ fn add_couplings(world: &mut World, chance: &mut Chance) {
 /// What pushes bodies until the next commands.
 pub type Pushes = Vec<(BodyId, DVec3, Wrench)>;
 
-/// Gives surfaces new velocities, chooses what pushes, and puts a body elsewhere now and then. Returns the pushes, and by how much the
-/// energy changed as a body was put elsewhere, which is no motion.
+/// Gives surfaces new velocities, chooses what pushes, and puts a body elsewhere now and then. Returns the pushes, and
+/// by how much the energy changed as a body was put elsewhere, which is no motion.
 pub fn disturb(world: &World, engine: &mut dyn Engine, chance: &mut Chance) -> (Pushes, f64) {
     let bodies = world.mechanism.bodies.len();
     let any = |chance: &mut Chance| BodyId::new(chance.below(bodies));

@@ -58,7 +58,8 @@ pub struct Quantity {
 pub enum NoiseLaw {
     /// Noise added to each field.
     Additive,
-    /// The fields are a unit quaternion x, y, z, w; the noise is a small turn, its three angles about the sensor's own axes.
+    /// The fields are a unit quaternion x, y, z, w; the noise is a small turn, its three angles about the sensor's own
+    /// axes.
     Rotation,
     /// Noise added to an angle from 0 to 2 pi, which wraps around.
     Angle,

@@ -233,7 +233,8 @@ impl Gazebo<'_, '_, '_> {
     }
 }
 
-/// A plugin's name without what differs between versions: `libgazebo_ros_diff_drive.so` and `gz::sim::systems::DiffDrive`.
+/// A plugin's name without what differs between versions: `libgazebo_ros_diff_drive.so` and
+/// `gz::sim::systems::DiffDrive`.
 fn simplified(name: Option<&str>) -> String {
     let name = name.unwrap_or_default().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();

@@ -94,8 +94,8 @@ impl Gazebo<'_, '_, '_> {
         self.add_sensor(node, DeviceKind::ForceTorqueSensor, Mount::Joint(joint), attributes, Vec::new());
     }
 
-    /// Keeps the links of a joint apart even where it is fixed, so that something can be measured between them. A link that is fixed to the
-    /// world has no joint.
+    /// Keeps the links of a joint apart even where it is fixed, so that something can be measured between them. A link
+    /// that is fixed to the world has no joint.
     pub(super) fn keep_joint(&mut self, place: usize) -> bool {
         let Some(joint) = self.model.joints.get_mut(place) else { return false };
         joint.keeps_links = true;

@@ -75,7 +75,8 @@ impl Mjcf<'_, '_> {
         joint.drive = Some(Drive { kind, name: attribute(node, "name").map(str::to_owned), offset: node.offset });
     }
 
-    /// A fixed tendon of one joint, or of joints that are coupled to one: what drives it drives that one, by the sum of the arms.
+    /// A fixed tendon of one joint, or of joints that are coupled to one: what drives it drives that one, by the sum of
+    /// the arms.
     fn drive_tendon(&mut self, node: &Node, root: &Node, kind: DriveKind) {
         let name = attribute(node, "tendon").unwrap_or_default();
         let sections = root.children.iter().filter(|child| child.name == "tendon");

@@ -154,7 +154,8 @@ impl Mjcf<'_, '_> {
         place
     }
 
-    /// The joints of a body, of which the last one is to carry it, and each before it a link without mass. Without joints it is fixed.
+    /// The joints of a body, of which the last one is to carry it, and each before it a link without mass. Without
+    /// joints it is fixed.
     fn read_joints(&mut self, parent: usize, pose: Pose, name: &str, node: &Node, parts: &[Part]) {
         let joints: Vec<&Part> =
             parts.iter().filter(|part| ["joint", "freejoint"].contains(&part.node.name.as_str())).collect();

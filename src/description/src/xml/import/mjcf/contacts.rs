@@ -1,4 +1,5 @@
-//! `<contact>`: which geoms collide in spite of their bits, and which bodies never do; and what MuJoCo's contacts have that ours have not.
+//! `<contact>`: which geoms collide in spite of their bits, and which bodies never do; and what MuJoCo's contacts have
+//! that ours have not.
 
 use std::collections::{HashMap, HashSet};
 
@@ -110,7 +111,8 @@ impl Mjcf<'_, '_> {
         Some(Pair { colliders, friction, offset: node.offset })
     }
 
-    /// Gives what collides by pairs alone the friction of its pairs, and tells of pairs whose friction their surfaces do not have.
+    /// Gives what collides by pairs alone the friction of its pairs, and tells of pairs whose friction their surfaces
+    /// do not have.
     fn set_frictions(&mut self, pairs: &[Pair]) {
         let mut wanted: HashMap<usize, f64> = HashMap::new();
         for Pair { colliders, friction, .. } in pairs {

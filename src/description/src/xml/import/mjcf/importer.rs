@@ -1,4 +1,5 @@
-//! An MJCF file being read: its defaults and assets, the model so far, and the names of its bodies, geoms, sites and joints.
+//! An MJCF file being read: its defaults and assets, the model so far, and the names of its bodies, geoms, sites and
+//! joints.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -44,7 +45,8 @@ pub(super) struct Mjcf<'r, 'a> {
     /// Geoms that pairs name, and what geoms of the world are.
     pub(super) paired: HashSet<String>,
     pub(super) colliders: HashMap<String, Collider>,
-    /// Places of joints by their names, and all in the order of the coordinates of a keyframe, with the bodies of free ones.
+    /// Places of joints by their names, and all in the order of the coordinates of a keyframe, with the bodies of free
+    /// ones.
     pub(super) joints: HashMap<String, usize>,
     pub(super) order: Vec<usize>,
     pub(super) notes: Omissions,

@@ -16,8 +16,8 @@ use super::{
 use crate::text::numbers::shorten;
 
 impl Mjcf<'_, '_> {
-    /// A joint of a body whose parent is the first link and which carries the next link on the second one. `at` is where that link is at
-    /// the coordinates that the file is written for.
+    /// A joint of a body whose parent is the first link and which carries the next link on the second one. `at` is
+    /// where that link is at the coordinates that the file is written for.
     pub(super) fn read_joint(
         &mut self,
         [parent, carrier]: [usize; 2],
@@ -139,7 +139,8 @@ impl Mjcf<'_, '_> {
 }
 
 impl Mjcf<'_, '_> {
-    /// Stops of a ball joint: MuJoCo's are of the whole angle. Swing and twist together may make more of it than each by itself.
+    /// Stops of a ball joint: MuJoCo's are of the whole angle. Swing and twist together may make more of it than each
+    /// by itself.
     fn set_cone(&self, node: &super::Node, most: f64, joint: &mut Joint) {
         if most <= 0.0 {
             let place = self.reading.attribute_offset(node, "range");

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{text::numbers::shorten, xml::node::Node};
 
-/// Bodies that a loop holds together may be apart by so much at the start, metres: what rounding in a file with four digits leaves.
+/// Bodies that a loop holds together may be apart by so much at the start, metres: what rounding in a file with four
+/// digits leaves.
 const LOOP_TOLERANCE: f64 = 1e-3;
 
 /// Passive properties of a tendon.

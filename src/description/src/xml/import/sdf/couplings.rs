@@ -50,11 +50,13 @@ impl Sdf<'_, '_> {
         self.add_coupling(node, Mimic { leader, follower, ratio, constant, offset: node.offset });
     }
 
-    /// The joints between a reference body and two links turn in a ratio: theta_2 = -ratio theta_1 about `<axis2>` and `<axis>`.
+    /// The joints between a reference body and two links turn in a ratio: theta_2 = -ratio theta_1 about `<axis2>` and
+    /// `<axis>`.
     fn read_gearbox(&mut self, node: &Node, first_joint: usize, scope: &Scope) {
         let ends = ["parent", "child", "gearbox_reference_body"].map(|tag| self.link_at_end(node, tag, scope));
         let [Some(one), Some(other), Some(reference)] = ends else { return };
-        // The joint between the reference and a link, and whether it turns with the gearbox's axis (1) or against it (-1).
+        // The joint between the reference and a link, and whether it turns with the gearbox's axis (1) or against it
+        // (-1).
         let joint = |link: usize, tag: &str| {
             let turns = |place: &usize| {
                 let joint = &self.model.joints[*place];

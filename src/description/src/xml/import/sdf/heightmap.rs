@@ -10,8 +10,8 @@ use super::{
 use crate::{dem::Dem, text::tree::child, xml::node::Node};
 
 impl Sdf<'_, '_> {
-    /// A field of heights, whose shape stands at a pose of the file's frame. Its highest point is as high as its size says; without a
-    /// size, an elevation model is as large and as high as it is.
+    /// A field of heights, whose shape stands at a pose of the file's frame. Its highest point is as high as its size
+    /// says; without a size, an elevation model is as large and as high as it is.
     pub(super) fn read_heightmap(&mut self, node: &Node, pose: &Pose, surface: Surface) {
         let given = self.vector(node, "size");
         let at = pose.point(self.vector(node, "pos").unwrap_or_default());
@@ -48,7 +48,8 @@ impl Sdf<'_, '_> {
     }
 }
 
-/// Extents of an elevation model, and its highest point; 1 m each where its file does not say how far samples are apart, as of an image.
+/// Extents of an elevation model, and its highest point; 1 m each where its file does not say how far samples are
+/// apart, as of an image.
 fn own_size(dem: &Dem, highest: f64) -> DVec3 {
     let extent = |cell: f64, points: usize| cell * (points - 1) as f64;
     match dem.spacing {

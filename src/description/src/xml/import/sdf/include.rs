@@ -134,8 +134,8 @@ impl Sdf<'_, '_> {
         candidates.filter(|file| !file.contains("..")).map(|file| named(&path.join(file))).find(|path| files.has(path))
     }
 
-    /// Folders that models are looked for in: that of the file that names them, those above it and their `models`, and those that
-    /// Gazebo is told of.
+    /// Folders that models are looked for in: that of the file that names them, those above it and their `models`, and
+    /// those that Gazebo is told of.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         for file in [self.open.last().map(String::as_str), Some(self.reading.path)].into_iter().flatten() {

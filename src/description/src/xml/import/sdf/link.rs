@@ -140,7 +140,8 @@ impl Sdf<'_, '_> {
         Some(Solid { surface: None, pose, form, color, offset: shape.offset })
     }
 
-    /// A `<collision>`. A plane becomes the ground if it is the first, and a slab if not; a field of heights the terrain.
+    /// A `<collision>`. A plane becomes the ground if it is the first, and a slab if not; a field of heights the
+    /// terrain.
     fn read_solid(&mut self, node: &Node, link: &Pose, own: Pose) -> Option<Solid> {
         let Some(shape) = child(node, "geometry").and_then(|geometry| geometry.children.first()) else {
             self.reading.problem(node.offset, "<collision> lacks a <geometry> with a shape");

@@ -121,7 +121,8 @@ impl<'r, 'a> Sdf<'r, 'a> {
         let stands = |child: &&Node| ["link", "frame", "joint", "model"].contains(&child.name.as_str());
         let named = included.iter().filter(|included| !included.is_merged).map(|included| &included.model);
         named.chain(node.children.iter().filter(stands)).for_each(|node| scope.frames.define(self.reading, node));
-        // Links have their places first: what they stand in may be a frame of a nested model, which may stand in a frame of theirs.
+        // Links have their places first: what they stand in may be a frame of a nested model, which may stand in a
+        // frame of theirs.
         let (first_link, first_joint) = (self.model.links.len(), self.model.joints.len());
         for (index, link) in own("link").enumerate() {
             scope.links.insert(attribute(link, "name").unwrap_or("link").to_owned(), first_link + index);
@@ -145,8 +146,8 @@ impl<'r, 'a> Sdf<'r, 'a> {
         self.read_couplings(node, first_joint, scope);
     }
 
-    /// A model in another one or in a world: static as that is, or as it says itself; its names stand behind its own, or, where it is merged,
-    /// alone.
+    /// A model in another one or in a world: static as that is, or as it says itself; its names stand behind its own,
+    /// or, where it is merged, alone.
     fn read_model(
         &mut self,
         node: &Node,

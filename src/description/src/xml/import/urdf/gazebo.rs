@@ -1,4 +1,5 @@
-//! `<gazebo>`: what Gazebo adds to a robot, to a link or to a joint. Gazebo turns the file into SDF and puts the contents there.
+//! `<gazebo>`: what Gazebo adds to a robot, to a link or to a joint. Gazebo turns the file into SDF and puts the
+//! contents there.
 
 use std::collections::HashMap;
 

@@ -192,8 +192,8 @@ fn read_limits(reading: &Reading, node: &Node, name: &str) -> Option<[f64; 2]> {
     Some(bounds)
 }
 
-/// Twist and swing of a ball joint as Bullet has them: half the ranges about x and y in the places of a lower and an upper limit, and of the
-/// twist, which all have to be there.
+/// Twist and swing of a ball joint as Bullet has them: half the ranges about x and y in the places of a lower and an
+/// upper limit, and of the twist, which all have to be there.
 fn read_cone(reading: &Reading, node: &Node, name: &str) -> Option<([f64; 2], f64)> {
     let bounds = ["lower", "upper", "twist"]
         .map(|bound| attribute(node, bound).and_then(|_| number(reading, node, bound)).filter(|bound| *bound > 0.0));

@@ -1,5 +1,5 @@
-//! URDF, the robot description of ROS, with the additions of Bullet: `<contact>` of a link, `<capsule>`, spherical joints; and those of Gazebo
-//! and of ROS's controllers.
+//! URDF, the robot description of ROS, with the additions of Bullet: `<contact>` of a link, `<capsule>`, spherical
+//! joints; and those of Gazebo and of ROS's controllers.
 //!
 //! | module | reads |
 //! |---|---|
@@ -37,8 +37,9 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
         return None;
     }
     if let Some(place) = find_macro(&root) {
-        // Expressions of Python are part of the language, and no crate knows enough of them: xacro-rs 0.2.2 expands the files of Universal
-        // Robots (2 of 2), and none of Franka's (0 of 9), which choose between texts and take them apart.
+        // Expressions of Python are part of the language, and no crate knows enough of them: xacro-rs 0.2.2 expands the
+        // files of Universal Robots (2 of 2), and none of Franka's (0 of 9), which choose between texts and take them
+        // apart.
         let help = "expand it first: 'ros2 run xacro xacro FILE > robot.urdf'; without ROS 'pip install xacro' has the command xacro, which knows no \
                     $(find PACKAGE)";
         reading.problem_with_help(place, "this is a xacro file, whose macros are not expanded here", help);
@@ -113,7 +114,8 @@ fn hangs_on_world(node: &Node) -> bool {
     node.name == "joint" && child(node, "parent").and_then(|end| attribute(end, "link")) == Some(WORLD_LINK)
 }
 
-/// Takes out the joint by which a robot floats above a link 'world', and that link: without them it moves as freely. Gives where its root begins.
+/// Takes out the joint by which a robot floats above a link 'world', and that link: without them it moves as freely.
+/// Gives where its root begins.
 fn take_floating_base(reading: &Reading, root: &mut Node) -> Option<Pose> {
     let floats = |node: &Node| hangs_on_world(node) && attribute(node, "type") == Some("floating");
     let joint = root.children.remove(root.children.iter().position(floats)?);
