@@ -9,7 +9,7 @@ use simpartner_model::{
     Mechanism, Plane, Pose, RobotId, Timestep,
 };
 
-use super::{Fixture, articulation::Articulation};
+use super::{articulation::Articulation, fixture::Fixture};
 use crate::{
     BuildError, MassProperties, Settings, mass_properties,
     rays::{CurrentScene, OnSoil, Solid, Surface},

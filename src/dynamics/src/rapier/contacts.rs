@@ -5,7 +5,7 @@ use rapier3d_f64::prelude::{ContactData, ContactManifold, PhysicsWorld, RigidBod
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, Ground, Mechanism};
 
-use super::Fixture;
+use super::fixture::Fixture;
 use crate::{BodyState, ContactPoint, Wrench, mass_properties};
 
 /// The contact wrenches of the last step, and its contacts for rolling friction.

@@ -19,18 +19,19 @@
 mod articulation;
 mod build;
 mod contacts;
+mod fixture;
 mod state;
 
 use std::sync::Arc;
 
 use bevy_math::DVec3;
-use rapier3d_f64::prelude::{ColliderHandle, PhysicsWorld, RigidBodyHandle};
+use rapier3d_f64::prelude::PhysicsWorld;
 use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
 
-use self::{articulation::Articulation, contacts::Contacts};
+use self::{contacts::Contacts, fixture::Fixture};
 use super::{
-    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, MassProperties, Motor, Notice, RayScene,
-    Settings, Snapshot, SnapshotError, Wrench,
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, RayScene, Settings,
+    Snapshot, SnapshotError, Wrench,
 };
 use crate::{motor::Gains, rays::CurrentScene};
 
@@ -45,15 +46,6 @@ pub(super) struct Rapier {
     /// Bodies with external wrenches in the next step.
     pushed: Vec<BodyId>,
     rays: CurrentScene,
-}
-
-/// The constant data of a world, computed at its construction.
-struct Fixture {
-    bodies: Vec<RigidBodyHandle>,
-    names: Vec<String>,
-    colliders: Vec<Option<ColliderHandle>>,
-    masses: Vec<MassProperties>,
-    articulation: Articulation,
 }
 
 impl Rapier {

@@ -6,9 +6,9 @@ use rapier3d_f64::prelude::*;
 use simpartner_model::{Body, BodyId, JointId};
 
 use super::{
-    Fixture,
     articulation::{self, JointHandle, RapierAxis, RapierJoint},
     contacts::Contacts,
+    fixture::Fixture,
 };
 use crate::{BodyState, Guard, JointState, Notice, state::rotation_vector};
 

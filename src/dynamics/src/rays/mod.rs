@@ -10,7 +10,9 @@
 
 mod current;
 mod depths;
+mod plane;
 mod pressed;
+mod ray;
 mod relief;
 mod slabs;
 mod surface;
@@ -21,18 +23,15 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, Norm, Plane};
 
-pub use self::depths::RutDepths;
-use self::slabs::Slabs;
 pub(crate) use self::{current::CurrentScene, depths::cell as rut_cell, surface::Surface};
-use crate::{
-    Ray,
-    parry::{
-        bounding_volume::Aabb,
-        math::Pose,
-        partitioning::{Bvh, BvhBuildStrategy, BvhNode, BvhWorkspace},
-        query,
-        shape::SharedShape,
-    },
+pub use self::{depths::RutDepths, ray::Ray};
+use self::{plane::distance_to_plane, slabs::Slabs};
+use crate::parry::{
+    bounding_volume::Aabb,
+    math::Pose,
+    partitioning::{Bvh, BvhBuildStrategy, BvhNode, BvhWorkspace},
+    query,
+    shape::SharedShape,
 };
 
 /// Margin of a moving shape's box, relative to the shape's size. The box is replaced when half of the margin is used
@@ -240,11 +239,4 @@ impl RayScene {
     fn depths(&self, soil: Option<usize>) -> Option<&RutDepths> {
         self.ruts.get(soil?).filter(|depths| !depths.is_empty())
     }
-}
-
-/// The distance along a ray to a plane, m; 0 from below the plane.
-fn distance_to_plane(plane: &Plane, ray: &Ray) -> Option<f64> {
-    let (height, slope) = (plane.normal.dot(ray.origin) - plane.distance, plane.normal.dot(ray.direction));
-    let distance = if height <= 0.0 { 0.0 } else { -height / slope };
-    (distance >= 0.0 && distance <= ray.range).then_some(distance)
 }

@@ -9,9 +9,9 @@
 use bevy_math::DVec3;
 use simpartner_model::Plane;
 
-use super::{RutDepths, Surface, distance_to_plane};
+use super::{Ray, RutDepths, Surface, plane::distance_to_plane};
 use crate::{
-    RUT_CELL as CELL, Ray,
+    RUT_CELL as CELL,
     parry::{
         math::Pose,
         query,

@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use crate::Ray;
+use super::Ray;
 
 /// Relative margin of the distances at which a ray enters and leaves a box: more than their rounding.
 const DISTANCE_ROUNDING: f64 = 1e-12;

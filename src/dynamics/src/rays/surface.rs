@@ -2,9 +2,8 @@
 
 use simpartner_model::Pose;
 
-use super::relief::Relief;
+use super::{Ray, relief::Relief};
 use crate::{
-    Ray,
     parry::{
         math::Pose as ParryPose,
         query,
