@@ -1,9 +1,10 @@
 //! Time until two approaching shapes touch.
 
 use super::{
-    Collider, GROUND_BITS, MAX_GROUNDS,
-    geom::{MovingShape, SEARCH_MARGIN},
+    Collider, SEARCH_MARGIN,
+    geom::MovingShape,
     narrow,
+    shape_model::{GROUND_BITS, MAX_GROUNDS},
 };
 use crate::engine::state::tree::Tree;
 

@@ -10,8 +10,9 @@ use std::cmp::Ordering;
 use bevy_math::DVec3;
 
 use super::{
-    Model,
-    geom::{Bounds, Placement, SEARCH_MARGIN},
+    contact::SEARCH_MARGIN,
+    geom::{Bounds, Placement},
+    shape_model::Model,
 };
 use crate::engine::state::tree::Tree;
 

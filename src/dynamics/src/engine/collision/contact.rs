@@ -6,8 +6,14 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{ContactDimensions, FrictionDirection, FrictionRule, Material, Norm};
 
-use super::{Hit, geom::SEARCH_MARGIN};
+use super::hit::Hit;
 use crate::engine::state::addresses::LinkAddress;
+
+/// Smallest distance within which contacts are searched, m: a body at 1 m/s travels as far in two steps of 1 ms.
+///
+/// Rows of open contacts have no impulse, so the margin need not grow with the size of shapes; but they cost as much as
+/// rows of closed contacts.
+pub(crate) const SEARCH_MARGIN: f64 = 0.002;
 
 /// Combined contact properties of two surfaces.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

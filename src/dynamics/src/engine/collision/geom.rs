@@ -4,67 +4,14 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{BodyId, CollisionFilter, Material, Norm, Plane};
 
 use super::{
-    contact::ContactSide,
-    convex::{Core, Hull},
-    faces::Faces,
-    narrow::Placed,
+    contact::{ContactSide, SEARCH_MARGIN},
+    outline::Outline,
+    placed_shape::Placed,
 };
 use crate::{
     engine::state::{addresses::LinkAddress, tree::Tree},
     parry::shape::SharedShape,
 };
-
-/// Smallest distance within which contacts are searched, m: a body at 1 m/s travels as far in two steps of 1 ms.
-///
-/// Rows of open contacts have no impulse, so the margin need not grow with the size of shapes; but they cost as much as
-/// rows of closed contacts.
-pub(crate) const SEARCH_MARGIN: f64 = 0.002;
-
-/// Geometry of a shape for contacts with a plane; lengths in metres.
-#[derive(Debug, Clone)]
-pub(crate) enum Outline {
-    Ball(f64),
-    /// Half the edge lengths.
-    Box(DVec3),
-    Cylinder {
-        radius: f64,
-        half: f64,
-    },
-    Capsule {
-        radius: f64,
-        half: f64,
-    },
-    Cone {
-        radius: f64,
-        half: f64,
-    },
-    Hull(Hull),
-    /// The corners of a mesh, and its faces.
-    Mesh(Vec<DVec3>, Faces),
-    /// Corners that span no volume, or terrain, which has no corners here.
-    Points(Vec<DVec3>),
-}
-
-impl Outline {
-    /// The faces of a mesh.
-    pub(super) fn faces(&self) -> Option<&Faces> {
-        if let Self::Mesh(_, faces) = self { Some(faces) } else { None }
-    }
-
-    /// The shape as the convex search takes it, with the thickness of the rounding layer around it, m; `None` if it is
-    /// not convex.
-    pub(super) fn core(&self) -> Option<(Core<'_>, f64)> {
-        Some(match *self {
-            Self::Ball(radius) => (Core::Segment(0.0), radius),
-            Self::Capsule { radius, half } => (Core::Segment(half), radius),
-            Self::Box(half) => (Core::Box(half), 0.0),
-            Self::Cylinder { radius, half } => (Core::Cylinder { radius, half }, 0.0),
-            Self::Cone { radius, half } => (Core::Cone { radius, half }, 0.0),
-            Self::Hull(ref hull) => (Core::Hull(hull), 0.0),
-            Self::Points(_) | Self::Mesh(..) => return None,
-        })
-    }
-}
 
 /// A colliding shape on a link, as the model gives it. Its present position is in its [`Placement`].
 pub(crate) struct Geom {

@@ -6,9 +6,12 @@ use bevy_math::{DMat3, DVec3};
 use simpartner_model::{self as model, Material, Norm, Plane, Pose};
 
 use super::{
-    Faces, Hit, Outline,
+    faces::Faces,
     geom::Bounds,
-    narrow::{self, Memory, Placed},
+    hit::Hit,
+    narrow::{self, Memory},
+    outline::Outline,
+    placed_shape::Placed,
 };
 use crate::{
     Ray,

@@ -9,10 +9,10 @@ use std::cell::LazyCell;
 use bevy_math::{DMat3, DVec3};
 
 use super::{
-    Hit,
     convex::{Core, Difference, Meeting},
     faces::{Faces, QueryBox},
-    narrow::Placed,
+    hit::Hit,
+    placed_shape::Placed,
 };
 use crate::parry::{
     bounding_volume::{Aabb, BoundingVolume},

@@ -18,12 +18,18 @@ mod count;
 mod faces;
 mod geom;
 mod ground;
+mod hit;
 mod manifold;
 mod narrow;
+mod outline;
+mod placed_shape;
 mod probe;
+mod ray_scene;
 mod rays;
 mod renumber;
+mod shape_model;
 mod soil;
+mod soil_patches;
 mod triangles;
 
 use bevy_math::{DQuat, DVec3};
@@ -33,16 +39,21 @@ use self::{
     broad::BroadPhase,
     clearance::Clearances,
     contact::{ContactSide, Pair, Sizes, Tangents},
-    geom::{Extent, MovingShape, Placement},
+    geom::{MovingShape, Placement},
+    hit::Hit,
     narrow::Memory,
+    shape_model::{GROUND_BITS, Model},
+    soil_patches::ShapeSoilPatches,
 };
 pub(crate) use self::{
-    contact::{Contact, Surface},
+    contact::{Contact, SEARCH_MARGIN, Surface},
     convex::Hull,
     faces::Faces,
-    geom::{Geom, Outline, SEARCH_MARGIN},
+    geom::Geom,
     ground::Ground,
+    outline::Outline,
     renumber::NewShapeIndices,
+    shape_model::MAX_GROUNDS,
 };
 use crate::{
     engine::{
@@ -51,55 +62,6 @@ use crate::{
     },
     rays::CurrentScene,
 };
-
-/// A point where two surfaces touch or are about to touch.
-#[derive(Debug, Clone, Copy)]
-struct Hit {
-    /// Point between the surfaces, m.
-    point: DVec3,
-    /// Unit vector from the first shape to the second.
-    normal: DVec3,
-    /// Distance along the normal, m, negative for penetration.
-    gap: f64,
-}
-
-/// Bits of a contact's key for the index of its ground.
-const GROUND_BITS: u32 = 8;
-/// Largest number of grounds of a world.
-pub(crate) const MAX_GROUNDS: usize = 1 << GROUND_BITS;
-
-/// The collision model: shapes and grounds.
-struct Model {
-    /// Shapes, in the order of their trees.
-    geoms: Vec<Geom>,
-    extents: Vec<Extent>,
-    /// Index of the first shape of each tree; one more entry ends the last tree.
-    starts: Vec<usize>,
-    grounds: Vec<Ground>,
-    /// Pairs of bodies that never collide, sorted.
-    apart: Vec<(BodyId, BodyId)>,
-    /// For each tree, true if its own shapes collide with each other.
-    self_colliding: Vec<bool>,
-}
-
-impl Model {
-    /// True if two shapes may collide: they belong to different bodies, and neither filters nor the list of pairs
-    /// exclude it.
-    fn may_meet(&self, one: &Geom, two: &Geom) -> bool {
-        let (a, b) = (one.body, two.body);
-        a != b && one.filter.meets(two.filter) && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
-    }
-
-    /// Size of the smaller shape of the contacts with this key, m.
-    fn size_at(&self, key: u64) -> f64 {
-        let size =
-            |index: u64| usize::try_from(index).ok().and_then(|index| self.geoms.get(index)).map_or(0.0, Geom::size);
-        match (key >> 32).checked_sub(1) {
-            Some(first) => size(first).min(size(key & 0xffff_ffff)),
-            None => size(key >> GROUND_BITS),
-        }
-    }
-}
 
 /// All colliding shapes, and the contacts of the present step.
 pub(crate) struct Collider {
@@ -125,7 +87,7 @@ pub(crate) struct Collider {
     rays: CurrentScene,
     /// Soil patches, and their indices for each shape.
     pub(crate) soil: SoilPatches,
-    soil_patches: Vec<soil::ShapeSoilPatches>,
+    soil_patches: Vec<ShapeSoilPatches>,
 }
 
 impl Collider {
@@ -139,12 +101,12 @@ impl Collider {
         gravity: f64,
     ) -> Self {
         apart.sort_unstable();
-        let (soil, soil_patches) = soil::build_soil_patches(&geoms, &grounds, gravity);
+        let (soil, soil_patches) = soil_patches::build_soil_patches(&geoms, &grounds, gravity);
         let extents = geoms.iter().map(Geom::extent).collect();
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
             placements: vec![Placement::NOWHERE; geoms.len()],
-            rays: rays::build_ray_scene(&geoms, &grounds),
+            rays: ray_scene::build_ray_scene(&geoms, &grounds),
             model: Model { geoms, extents, starts, grounds, apart, self_colliding },
             contacts: Vec::new(),
             old: Vec::new(),

@@ -1,18 +1,11 @@
 //! Narrow phase: contacts of two shapes. Pairs of balls, and all shapes on a plane, are computed here;
 //! [`super::manifold`] and [`super::triangles`] handle all other pairs.
 
-use bevy_math::{DMat3, DQuat, DVec3};
+use bevy_math::{DMat3, DVec3};
 use simpartner_model::Norm;
 
-use super::{Hit, Outline, convex::Hull, manifold::Manifold, triangles::Triangles};
-use crate::{
-    parry::{
-        math::Pose,
-        query::{ShapeCastOptions, cast_shapes},
-        shape::SharedShape,
-    },
-    shape,
-};
+use super::{convex::Hull, hit::Hit, manifold::Manifold, outline::Outline, placed_shape::Placed, triangles::Triangles};
+use crate::parry::query::{ShapeCastOptions, cast_shapes};
 
 /// Smallest cosine between normals of one face, 1.1 degrees.
 const SAME_FACE_COS: f64 = 0.9998;
@@ -24,21 +17,6 @@ const MAX_SAME_POINT_DISTANCE: f64 = 1e-4;
 const SCORE_TOLERANCE: f64 = 1e-9;
 /// Depth by which a point must exceed the kept corners to be kept as well, m. Smaller gaps are zero to a contact.
 const DEPTH_TOLERANCE: f64 = 1e-6;
-
-/// A shape at its present pose: `centre`, m, and `rotation`, both in the world.
-pub(super) struct Placed<'a> {
-    pub(super) outline: &'a Outline,
-    pub(super) shape: &'a SharedShape,
-    pub(super) centre: DVec3,
-    pub(super) rotation: DQuat,
-}
-
-impl Placed<'_> {
-    /// `world_from_shape`.
-    pub(super) fn pose(&self) -> Pose {
-        shape::pose(&simpartner_model::Pose { translation: self.centre, rotation: self.rotation })
-    }
-}
 
 /// Buffers of the searches, kept so that steps allocate nothing.
 #[derive(Default)]

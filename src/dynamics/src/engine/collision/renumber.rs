@@ -1,6 +1,6 @@
 //! New indices of shapes after an edit of the world that adds or removes bodies.
 
-use super::{Collider, Contact, GROUND_BITS};
+use super::{Collider, Contact, shape_model::GROUND_BITS};
 use crate::engine::state::addresses::LinkAddress;
 
 /// For each shape, and for each soil patch, its index in the next world; `None` if it is removed.

@@ -1,54 +1,19 @@
 //! Contacts of shapes with soil: one contact for each shape and ground. [`super::super::soil`] computes its wrench.
 
-use simpartner_model::{BodyId, Norm, Soil};
+use simpartner_model::{BodyId, Norm};
 
 use super::{
-    Collider, Contact, GROUND_BITS, Ground, Hit,
+    Collider, Contact, Ground,
     contact::{ContactSide, Pair, Sizes},
-    geom::{Geom, MovingShape, Outline},
+    geom::MovingShape,
+    hit::Hit,
+    shape_model::GROUND_BITS,
 };
-use crate::{
-    Rut, RutChanges, RutTile, SoilReading,
-    engine::{
-        soil::{SoilPatches, SoilShapeModel},
-        state::tree::Tree,
-    },
-};
+use crate::{Rut, RutChanges, RutTile, SoilReading, engine::state::tree::Tree};
 
 /// Distance from the centre of a shape at which terrain heights are sampled to find the local plane of the ground, as a
 /// fraction of the shape's size: half the length of the contact of a wheel that has sunk in by a fifth of its radius.
 const SLOPE_SAMPLE_DISTANCE: f64 = 0.5;
-
-/// Index of a shape's soil patch in each ground, among all patches; `None` for firm grounds.
-pub(super) type ShapeSoilPatches = Vec<Option<usize>>;
-
-/// Soil patches of all shapes: the patches, and the indices for each shape.
-pub(super) fn build_soil_patches(
-    geoms: &[Geom],
-    grounds: &[Ground],
-    gravity: f64,
-) -> (SoilPatches, Vec<ShapeSoilPatches>) {
-    let mut patches = SoilPatches::new(gravity);
-    let soil = |ground: &Ground| ground.material.soil.map(|soil| (patches.add_ground(ground.is_steep_plane()), soil));
-    let soils: Vec<_> = grounds.iter().map(soil).collect();
-    if soils.iter().all(Option::is_none) {
-        return (patches, vec![Vec::new(); geoms.len()]);
-    }
-    let soil_patches = geoms.iter().map(|geom| {
-        let soil_patch = |soil: &Option<(usize, Soil)>| {
-            let (ground, soil) = soil.filter(|_| geom.may_touch_ground())?;
-            let cylinder = match geom.outline {
-                Outline::Cylinder { radius, half } => Some([radius, half]),
-                _ => None,
-            };
-            let form = SoilShapeModel { shape: &geom.shape, size: geom.size(), grousers: geom.material.grousers };
-            Some(patches.add(ground, soil, &form, cylinder))
-        };
-        soils.iter().map(soil_patch).collect()
-    });
-    let soil_patches = soil_patches.collect();
-    (patches, soil_patches)
-}
 
 impl Collider {
     /// Adds the contacts of a shape with all soils, in a substep of `h` seconds.

@@ -5,7 +5,7 @@
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::Hit;
+use super::hit::Hit;
 use crate::parry::{
     bounding_volume::Aabb,
     shape::{HeightField, TriMesh},
