@@ -7,7 +7,10 @@
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::{Difference, Vertex, gjk::Simplex};
+use super::{
+    minkowski_difference::{Difference, Vertex},
+    simplex::Simplex,
+};
 
 /// Number of steps with the strict tolerance. Polyhedra need some ten; on round surfaces the error falls with the
 /// number of steps. This number suffices as a start for the local improvement ([`super::improve_normal`]).

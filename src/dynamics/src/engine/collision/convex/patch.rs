@@ -6,7 +6,7 @@
 use bevy_math::{DVec2, DVec3};
 use simpartner_model::Norm;
 
-use super::Difference;
+use super::minkowski_difference::Difference;
 
 /// Smallest cosine between the normals of a face and of the contact. A steeper face has no defined height along the
 /// contact normal.

@@ -8,7 +8,11 @@
 use bevy_math::{DMat2, DVec2, DVec3};
 use simpartner_model::Norm;
 
-use super::{Core, Difference, Vertex, gjk::Simplex};
+use super::{
+    minkowski_difference::{Difference, Vertex},
+    simplex::Simplex,
+    solid::Core,
+};
 
 /// Largest number of Newton steps, and the angle below which they have converged, rad: its square is below rounding.
 const MAX_STEPS: usize = 5;
