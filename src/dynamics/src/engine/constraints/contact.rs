@@ -13,7 +13,11 @@ use std::ops::Range;
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::{Constraints, IslandParts, Source, rows::Directions};
+use super::{
+    island_parts::IslandParts,
+    island_rows::{Constraints, Source},
+    rows::Directions,
+};
 use crate::engine::{
     algebra::spatial::Spatial,
     collision::{Contact, Surface},

@@ -4,7 +4,7 @@
 
 use bevy_math::DVec3;
 
-use super::{Constraints, Source};
+use super::island_rows::{Constraints, Source};
 use crate::engine::{
     joints::axis_laws::{AxisRow, stops_and_friction},
     scheme::Scheme,

@@ -1,7 +1,11 @@
 //! Couplings of two coordinates of a tree: v_f - ratio v_l = 0. Position errors are removed over several steps. The
 //! constraint is linear in the velocities, so a coupling without error stays exact to rounding.
 
-use super::{Constraints, IslandParts, Source, rows::to_index};
+use super::{
+    island_parts::IslandParts,
+    island_rows::{Constraints, Source},
+    rows::to_index,
+};
 use crate::engine::{
     scheme::Scheme,
     solvers::problem::{Law, PositionRule},

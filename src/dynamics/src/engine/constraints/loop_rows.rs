@@ -7,13 +7,13 @@
 //! The remaining opening is evaluated at the midpoint of the next step, and the problem is solved again with it, so
 //! that loops are closed at the midpoint of every step. This makes the scheme symmetric in time, and no energy leaks.
 
-use std::ops::Index;
-
 use bevy_math::DVec3;
 
 use super::{
-    Constraints, IslandParts, Source,
+    island_parts::IslandParts,
+    island_rows::{Constraints, Source},
     loop_joint::{Direction, JointFrames, LoopJoint, RowKind},
+    loop_row::{LoopRow, Row},
     rows::Directions,
 };
 use crate::engine::{
@@ -33,48 +33,6 @@ const LOOP_CORRECTION: f64 = 0.2;
 
 /// Opening speed of a loop that is tolerated in addition, m/s: 1e-10 m in a step of 1 ms, which the next step removes.
 const CLOSED_TOLERANCE: f64 = 1e-8;
-
-/// A row of a loop joint.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LoopRow {
-    /// Index of the loop joint in the world.
-    pub(super) loop_joint: usize,
-    /// Its index within the island.
-    pub(super) place: usize,
-    pub(super) kind: RowKind,
-    pub(super) direction: Direction,
-}
-
-/// Rows of an island's loop joints, and the last computed row.
-#[derive(Debug, Default)]
-pub(super) struct LoopRows {
-    rows: Vec<LoopRow>,
-    last: Row,
-}
-
-/// A computed row: its columns, and its velocities at the end of the step without impulses and at the start, m/s or
-/// rad/s.
-#[derive(Debug, Default)]
-struct Row {
-    columns: Vec<[f64; 4]>,
-    index: Vec<u32>,
-    free: f64,
-    before: f64,
-}
-
-impl LoopRows {
-    pub(super) fn clear(&mut self) {
-        self.rows.clear();
-    }
-}
-
-impl Index<usize> for LoopRows {
-    type Output = LoopRow;
-
-    fn index(&self, row: usize) -> &LoopRow {
-        &self.rows[row]
-    }
-}
 
 impl Constraints {
     /// Adds the rows of a loop joint, which has the index `place` in its island.

@@ -15,6 +15,9 @@
 //! | `loop_rows` | its rows: what it holds, and the axes that it leaves free |
 //! | `rows` | the builder: Jacobians of links and coordinates, whitened |
 //!
+//! What an island consists of is in `island_parts`, its blocks are in `island_rows`, and what the rows of loop joints
+//! and the contacts with soil keep in a substep is in `loop_row` and `soil_contact`.
+//!
 //! The laws of one axis are in [`crate::engine::joints::axis_laws`], once for trees and loop joints. A new law is a
 //! file here that adds blocks in [`Constraints::assemble`], a [`Source`] that says what they stand for, and the effect
 //! of its impulse in [`Constraints::apply_contact_forces`] and [`Constraints::write_back`]. The solvers see only a
@@ -23,118 +26,27 @@
 pub(crate) mod contact;
 mod coordinate;
 mod coupling;
+mod island_parts;
+mod island_rows;
 pub(crate) mod loop_joint;
+mod loop_row;
 mod loop_rows;
 mod rolling;
 pub(crate) mod rows;
 mod soil;
+mod soil_contact;
 
 use bevy_math::DVec3;
 
 use self::{
     contact::CONTACT_MARGIN,
+    island_rows::Source,
     loop_joint::{HELD_ROWS, LoopJoint, RowKind},
-    loop_rows::LoopRows,
-    soil::SoilContacts,
 };
+pub(crate) use self::{island_parts::IslandParts, island_rows::Constraints};
 use crate::engine::{
-    algebra::spatial::Spatial,
-    collision::Contact,
-    joints::axis_laws::AxisLaw,
-    scheme::Scheme,
-    soil::SoilPatches,
-    solvers::problem::{Block, Problem},
-    state::{
-        addresses::LinkAddress,
-        tree::{LANES, Tree},
-    },
+    algebra::spatial::Spatial, collision::Contact, scheme::Scheme, soil::SoilPatches, solvers::problem::Block,
 };
-
-/// Origin of a block of the constraint problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// A contact, by its index.
-    Contact(usize),
-    /// Rolling resistance of a contact, by its index.
-    Rolling(usize),
-    /// Torsional resistance of a contact, by its index.
-    Torsion(usize),
-    /// A law of a coordinate: tree of the island, degree of freedom, and number of the law.
-    Coordinate { tree: usize, dof: usize, law: usize },
-    /// A stop of a ball joint: tree of the island, degree of freedom and law of the axis that it counts as, and its
-    /// index in [`Constraints::ball_stops`].
-    BallStop { tree: usize, dof: usize, law: AxisLaw, row: usize },
-    /// A coupling of two coordinates: tree of the island, and its number there.
-    Coupling { tree: usize, number: usize },
-    /// A row of a loop joint, by its index in [`LoopRows`].
-    LoopJoint(usize),
-}
-
-/// All constraints of an island. Kept between steps only to reuse its memory.
-#[derive(Debug, Default)]
-pub(crate) struct Constraints {
-    pub(crate) problem: Problem,
-    /// Origin of each block of the problem.
-    sources: Vec<Source>,
-    /// Solution before the last assembly: origin, impulse and slip of each block.
-    previous: Vec<(Source, [f64; 3], f64)>,
-    loop_rows: LoopRows,
-    soil: SoilContacts,
-    /// For each stop of a ball joint: the first degree of freedom of the joint, and the direction of the stop along the
-    /// axes of its tree.
-    ball_stops: Vec<(usize, DVec3)>,
-    /// For each loop joint, the velocities in its held directions that close it at the midpoint of the next step, m/s
-    /// or rad/s.
-    closing: Vec<[f64; HELD_ROWS]>,
-    /// For each loop joint, the mean rates of its motors at their largest power, rad/s or m/s; 0 for other motors.
-    power_means: Vec<[f64; 3]>,
-    scratch: Vec<[f64; 4]>,
-    /// Buffer for [`Tree::whiten_all`].
-    forces: Vec<[Spatial; LANES]>,
-}
-
-/// The parts of an island: its trees, contacts and loop joints.
-pub(crate) struct IslandParts<'a, 'b> {
-    pub(crate) trees: &'a mut [&'b mut Tree],
-    /// For each tree of the world, its index in its island, and the number of that island.
-    pub(crate) slots: &'a [usize],
-    pub(crate) numbers: &'a [usize],
-    /// The number of this island.
-    pub(crate) number: usize,
-    pub(crate) contacts: &'a [Contact],
-    /// The soil patches of all shapes.
-    pub(crate) soil_patches: &'a SoilPatches,
-    /// Indices of this island's contacts. `own_loop_joints` has those of its loop joints.
-    pub(crate) own_contacts: &'a [usize],
-    pub(crate) loop_joints: &'a [LoopJoint],
-    pub(crate) own_loop_joints: &'a [usize],
-}
-
-impl IslandParts<'_, '_> {
-    /// The tree of a side; `None` if the side does not move in this island. A fixed side may belong to a tree of
-    /// another island.
-    #[inline]
-    pub(crate) fn tree(&self, side: LinkAddress) -> Option<&Tree> {
-        let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
-        self.trees.get(slot).map(|tree| &**tree)
-    }
-
-    /// The tree of a side, mutable; `None` if the side does not move in this island.
-    #[inline]
-    fn tree_mut(&mut self, side: LinkAddress) -> Option<&mut Tree> {
-        let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
-        self.trees.get_mut(slot).map(|tree| &mut **tree)
-    }
-
-    /// Adds a wrench on a link, whose moment is about `point`, to the external forces for the joint reactions.
-    #[inline]
-    fn add_external_force(&mut self, side: LinkAddress, force: Spatial, point: DVec3) {
-        let Some(tree) = self.tree_mut(side) else { return };
-        let lever = point - tree.work.origin;
-        tree.work.links[side.link].external +=
-            Spatial::new(force.angular() + lever.cross(force.linear()), force.linear());
-    }
-}
 
 impl Constraints {
     /// Assembles all blocks at the midpoint. `again` keeps the impulses found so far.

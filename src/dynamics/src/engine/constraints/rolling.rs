@@ -3,7 +3,11 @@
 
 use bevy_math::DVec3;
 
-use super::{Constraints, IslandParts, Source, rows::Directions};
+use super::{
+    island_parts::IslandParts,
+    island_rows::{Constraints, Source},
+    rows::Directions,
+};
 use crate::engine::{collision::Contact, solvers::problem::Law};
 
 impl Constraints {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::{Constraints, IslandParts};
+use super::{island_parts::IslandParts, island_rows::Constraints};
 use crate::engine::state::{addresses::LinkAddress, tree::Tree};
 
 /// Size of a row relative to its terms below which it is only rounding: each operation on the way there has an error of
