@@ -15,10 +15,8 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Norm;
 
-use super::{island::Island, work_budget::separation_work};
 use crate::engine::{
     algebra::spatial::Spatial,
-    collision::SEARCH_MARGIN,
     constraints::{Constraints, IslandParts},
     joints::ball_joint::Ball,
     scheme::Scheme,
@@ -30,10 +28,6 @@ use crate::engine::{
     state::tree::Tree,
 };
 
-/// Motion of a point in a step, m, above which the sweeps' result swings a body, if it also exceeds the largest target
-/// speed by the second factor.
-const SWING_DISTANCE: f64 = 1e-4;
-const SWING_RATIO: f64 = 10.0;
 /// Compliance of an overlap, as a fraction of its diagonal entry of A. It is small, so that free bodies are hardly
 /// slowed down. Opposite overlaps then have one solution, in the middle between them.
 const OVERLAP_COMPLIANCE: f64 = 0.1;
@@ -42,84 +36,22 @@ const OVERLAP_COMPLIANCE: f64 = 0.1;
 const SHALLOW_FRACTION: f64 = 0.1;
 /// Fraction kappa at which the target speed is halved.
 const HALF_SPEED_OPENING: f64 = 0.05;
-/// Largest cost, in sweeps over its rows.
-const MAX_WORK: f64 = 200.0;
-/// Largest motion of a point in a step where joints close loops, m, and largest rotation, rad. The motion opens a loop
-/// by its square over the size of the loop, 1e-7 m, which is closed again to 1e-10 m. The rotation leaves stops along
-/// tangents by its square.
-const MAX_MOVE_IN_LOOPS: f64 = 2e-4;
-const MAX_TURN: f64 = 0.02;
 /// Distance of a stop below which it has a row, rad or m.
 const STOP_MARGIN: f64 = 1e-6;
 
 /// Constraint problem of the rows of overlaps and of the rows that hold, and the buffers to solve it.
 #[derive(Debug, Default)]
 pub(crate) struct Separation {
-    problem: Problem,
-    solver: Solver,
+    pub(super) problem: Problem,
+    pub(super) solver: Solver,
     whitened: Vec<f64>,
     /// Residuals of the held rows before the correction, m or rad.
-    errors: Vec<f64>,
-}
-
-impl Island {
-    /// Removes a part of the penetration, at the end of the substep.
-    pub(crate) fn separate_overlaps(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
-        let (problem, correction) = (&self.constraints.problem, &mut self.solver.correction);
-        if !problem.correct_positions(correction, scheme) {
-            return;
-        }
-        // Contacts beyond the search margin are unknown.
-        let farthest = if parts.own_loop_joints.is_empty() { SEARCH_MARGIN } else { MAX_MOVE_IN_LOOPS };
-        let limit = scheme.correction_speed.min(farthest / scheme.h);
-        let review = correction.check_targets(problem, scheme);
-        let [mut fastest, mut turn] = set_pseudo_velocities(parts, &correction.w);
-        let swings = fastest * scheme.h > SWING_DISTANCE && fastest > SWING_RATIO * review.max_target;
-        let constrained = review.insufficient || swings || fastest > limit;
-        if constrained {
-            let work = separation_work(parts, scheme, MAX_WORK);
-            let spent = self.separation.solve(correction, parts, limit, work);
-            parts.trees.iter_mut().for_each(|tree| tree.work.used_work += spent);
-            [fastest, turn] = set_pseudo_velocities(parts, &correction.w);
-        }
-        let unseparated = correction.deepest_unseparated(problem, scheme);
-        let stops = parts.trees.iter().map(|tree| tree.fraction_to_stops(scheme.h)).fold(1.0, f64::min);
-        let most_turn = MAX_TURN / scheme.h;
-        let share = stops.min(limit / fastest.max(limit)).min(most_turn / turn.max(most_turn));
-        self.separation.record_errors(&self.constraints, &self.solver.correction, parts);
-        parts.trees.iter_mut().for_each(|tree| tree.move_by_pseudo(share, scheme));
-        if constrained && !parts.own_loop_joints.is_empty() {
-            self.close_loops(parts, scheme);
-        }
-        let contact = |(depth, block)| Some((depth, self.constraints.contact_of(block)?));
-        self.outcome.unseparated = unseparated.and_then(contact);
-    }
-
-    /// Closes loops again: rows are tangents, so motion along them opens a loop in proportion to its square.
-    fn close_loops(&mut self, parts: &mut IslandParts, scheme: &Scheme) {
-        let Self { constraints, solver, separation, .. } = self;
-        let problem = &mut separation.problem;
-        problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
-        let held = solver.correction.rows().filter(|(row, _)| row.held);
-        for ((row, columns), before) in held.zip(&separation.errors) {
-            let opened = constraints.loop_error(parts, row.block).map_or(0.0, |after| after - before);
-            add_row(problem, columns, f64::NEG_INFINITY, -opened / scheme.h, 0.0);
-        }
-        if problem.blocks.is_empty() {
-            return;
-        }
-        let outcome = problem.iterate(&mut separation.solver, &mut (MAX_WORK * problem.sweep_cost()));
-        if outcome.converged {
-            set_pseudo_velocities(parts, &separation.problem.w);
-            parts.trees.iter_mut().for_each(|tree| tree.move_by_pseudo(1.0, scheme));
-        }
-        parts.trees.iter_mut().for_each(|tree| tree.work.used_work += outcome.sweeps);
-    }
+    pub(super) errors: Vec<f64>,
 }
 
 /// Sets the pseudo-velocities of all trees. Returns the largest speed of a point, m/s, and the largest angular speed,
 /// rad/s.
-fn set_pseudo_velocities(parts: &mut IslandParts, whitened: &[f64]) -> [f64; 2] {
+pub(super) fn set_pseudo_velocities(parts: &mut IslandParts, whitened: &[f64]) -> [f64; 2] {
     let each = parts.trees.iter_mut().map(|tree| {
         let base = tree.work.base;
         tree.set_pseudo(&whitened[base..]);
@@ -134,7 +66,12 @@ fn component_max(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
 
 impl Separation {
     /// Stores the residuals of the rows of loops and couplings, m or rad.
-    fn record_errors(&mut self, constraints: &Constraints, correction: &PositionCorrection, parts: &IslandParts) {
+    pub(super) fn record_errors(
+        &mut self,
+        constraints: &Constraints,
+        correction: &PositionCorrection,
+        parts: &IslandParts,
+    ) {
         self.errors.clear();
         if !parts.own_loop_joints.is_empty() {
             let held = correction.rows.iter().filter(|row| row.held);
@@ -143,7 +80,13 @@ impl Separation {
     }
 
     /// Finds the pseudo-velocities, with no point faster than `limit`, within `work` sweeps. Returns the cost.
-    fn solve(&mut self, correction: &mut PositionCorrection, parts: &mut IslandParts, limit: f64, work: f64) -> f64 {
+    pub(super) fn solve(
+        &mut self,
+        correction: &mut PositionCorrection,
+        parts: &mut IslandParts,
+        limit: f64,
+        work: f64,
+    ) -> f64 {
         let problem = &mut self.problem;
         let deepest =
             correction.rows.iter().filter(|row| !row.is_stop).fold(0.0, |most: f64, row| most.max(row.target));
@@ -173,7 +116,7 @@ impl Separation {
 }
 
 /// Adds a row whose speed is at least `target`; exactly `target` if `low` is unbounded.
-fn add_row(problem: &mut Problem, columns: &[(f64, u32)], low: f64, target: f64, compliance: f64) {
+pub(super) fn add_row(problem: &mut Problem, columns: &[(f64, u32)], low: f64, target: f64, compliance: f64) {
     let start = problem.columns.len();
     problem.columns.extend(columns.iter().map(|&(y, _)| [y, 0.0, 0.0, 0.0]));
     problem.index.extend(columns.iter().map(|&(_, index)| index));
@@ -236,7 +179,7 @@ impl Tree {
     }
 
     /// Largest fraction of the pseudo-velocities, 0 to 1, that moves no axis beyond a stop in `h` seconds.
-    fn fraction_to_stops(&self, h: f64) -> f64 {
+    pub(super) fn fraction_to_stops(&self, h: f64) -> f64 {
         let mut share = 1.0f64;
         let mut keep = |gap: f64, rate: f64| {
             if gap > STOP_MARGIN && -rate * h > gap {
@@ -259,7 +202,7 @@ impl Tree {
 
     /// Moves the trees at a fraction of the pseudo-velocities. The change of energy by heights, springs and inertia
     /// counts as work input.
-    fn move_by_pseudo(&mut self, share: f64, scheme: &Scheme) {
+    pub(super) fn move_by_pseudo(&mut self, share: f64, scheme: &Scheme) {
         if share < 1.0 {
             self.work.pseudo.iter_mut().for_each(|rate| *rate *= share);
         }
