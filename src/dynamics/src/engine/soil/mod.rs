@@ -21,6 +21,7 @@ mod plate;
 mod rim;
 mod ring;
 mod ruts;
+mod stress_sums;
 mod wheel;
 
 use bevy_math::{DQuat, DVec3};

@@ -4,7 +4,7 @@ use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 use simpartner_model::Norm;
 
-use super::{law::Law, pieces::Pieces, rim::Rim};
+use super::{law::Law, pieces::Pieces, rim::Rim, stress_sums::StressSums};
 use crate::engine::{
     algebra::spatial::Spatial,
     equations::damping::{DampedWrench, MotionSubspace, Symmetric, Vector6},
@@ -110,26 +110,6 @@ impl ErrorBound {
         let most = 2.0 * self.stiffest;
         change * if change <= self.within { most.min(ERROR_SAFETY_FACTOR * self.off) } else { most }
     }
-}
-
-/// Sums over a surface: force, moment over the size, and the part of the force from normal stress, N.
-#[derive(Default)]
-pub(super) struct StressSums {
-    pub(super) force: DVec3,
-    pub(super) moment: DVec3,
-    pub(super) pressed: DVec3,
-    /// Largest derivative of the pressure of yielding soil with respect to depth, Pa/m; and smallest stress difference
-    /// to a change of regime, Pa, 0 where unknown.
-    pub(super) steepest: f64,
-    pub(super) margin: f64,
-    /// Smallest fraction of the shear modulus over which any of it unloads.
-    pub(super) gives: f64,
-    /// Upper bounds of the energy that all stresses hold, and that pressure alone holds, J.
-    pub(super) stored: [f64; 2],
-    /// True if all of it that presses yields to shear.
-    pub(super) slides: bool,
-    /// Matrix K: decrease of the wrench for each unit of twist at the end. Entries on the diagonal and below.
-    pub(super) matrix: [Vector6; 6],
 }
 
 impl Patch {
@@ -269,11 +249,4 @@ impl Patch {
 /// Mean twist of a substep.
 fn mean_twist(before: &Vector6, after: &Vector6) -> Vector6 {
     std::array::from_fn(|k| 0.5 * (before[k] + after[k]))
-}
-
-impl StressSums {
-    fn wrench(&self) -> Vector6 {
-        let (force, moment) = (self.force, self.moment);
-        [force.x, force.y, force.z, moment.x, moment.y, moment.z]
-    }
 }

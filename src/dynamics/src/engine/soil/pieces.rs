@@ -5,7 +5,7 @@ use bevy_math::DVec3;
 use super::{
     lanes::{self, LANES, Lanes, Vectors, at_least, max_lane, select_above, sum},
     law::{Depths, Law, Mobilised, Stress, UNLIMITED},
-    patch::StressSums,
+    stress_sums::StressSums,
 };
 use crate::engine::{algebra::spatial::Spatial, equations::damping::Vector6};
 

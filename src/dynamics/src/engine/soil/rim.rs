@@ -20,7 +20,7 @@ use bevy_math::{DMat3, DVec3};
 use super::{
     lanes::{Lanes, at_least, max_lane, min_lane, sum},
     law::{Depths, Law, Mobilised, Stress, UNLIMITED},
-    patch::StressSums,
+    stress_sums::StressSums,
 };
 use crate::engine::equations::damping::{Symmetric, Vector6};
 

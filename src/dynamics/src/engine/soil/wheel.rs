@@ -6,16 +6,22 @@
 //! slide j; at rest it holds the wheel in place. The soil has nodes along the way that stay in place and store the
 //! depth of the relaxed surface, where the pressure is zero. It grows each time that the soil yields.
 
+mod nodes;
 mod press;
+mod quadrature;
 mod shear;
+mod slide;
+mod travel;
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::Norm;
 
 use self::{
-    press::{Travel, WAY_NODES},
-    shear::{NODE_GROUPS, Slide, node_directions},
+    nodes::{NODE_GROUPS, WAY_NODES, node_directions},
+    quadrature::quadrature_places,
+    slide::Slide,
+    travel::Travel,
 };
 use super::{
     lanes::{LANES, Lanes, sin_cos},
@@ -30,22 +36,8 @@ use crate::{
     soil::{Arc, Pressure},
 };
 
-/// Nodes and weights of Gauss and Legendre on [0, 1], on each side of the peak. With the root of the distance to the
-/// end as variable, the error of forces is at most 2e-5 of the load on all bundled soils, at any slip.
-const GAUSS_NODES: [[Lanes; 2]; HALF_COUNT] = [
-    [
-        Lanes::new([0.069_431_844_202_973_71, 0.330_009_478_207_571_87]),
-        Lanes::new([0.173_927_422_568_726_93, 0.326_072_577_431_273_07]),
-    ],
-    [
-        Lanes::new([0.669_990_521_792_428_1, 0.930_568_155_797_026_3]),
-        Lanes::new([0.326_072_577_431_273_07, 0.173_927_422_568_726_93]),
-    ],
-];
 /// Backward travel, in contact lengths, that reverses the heading of a reading: a trembling wheel at rest keeps it.
 const REVERSAL_TRAVEL: f64 = 0.1;
-/// Elastic fraction of the way from entry to peak up to which the quadrature's first place stays near that on new soil.
-const NEW_SOIL_ELASTIC: f64 = 0.005;
 /// Speed below which slip is no ratio of speeds, m/s: a wheel at rest has no slip.
 const STANDSTILL_SPEED: f64 = 1e-3;
 /// Distance ahead of the entry at which the surface depth is sampled, m: the wheel's own rut does not reach as far.
@@ -460,24 +452,6 @@ const UNLIMITED_STRENGTHS: [[[[f64; LANES]; 2]; HALF_COUNT]; STRIP_COUNT] =
 /// Swaps values in front of the peak and behind it for a wheel that goes backwards, so that the one ahead comes first.
 fn ahead_first<T>([front, behind]: [T; 2], arc: &Arc) -> [T; 2] {
     if arc.sign > 0.0 { [front, behind] } else { [behind, front] }
-}
-
-/// Places of the quadrature as fractions of the way from the entry to the peak, and the fraction that each stands for.
-/// In a rut, stress grows along the steep `elastic` line first: the first place is where its stress, times the fraction
-/// that it stands for, equals the integral over that line. The others are beyond.
-#[inline(always)]
-fn quadrature_places(elastic: f64) -> [[Lanes; 2]; HALF_COUNT] {
-    let beyond = 1.0 - elastic;
-    let mut places = GAUSS_NODES.map(|[root, weight]| [root * root * beyond + elastic, root * weight * (2.0 * beyond)]);
-    if elastic > 0.0 {
-        let [part, share] = &mut places[0];
-        let (own, first) = (share.to_array()[0], GAUSS_NODES[0][0].to_array()[0]);
-        let stands = elastic + own;
-        let middle = elastic * (0.5 * elastic + own) / stands;
-        let new = first * first * (1.0 - elastic / NEW_SOIL_ELASTIC).max(0.0);
-        (part.as_mut_array()[0], share.as_mut_array()[0]) = (middle.max(new), stands);
-    }
-    places
 }
 
 /// Fraction of the way from the entry to the peak on which soil that was left at a depth, m, presses along its elastic

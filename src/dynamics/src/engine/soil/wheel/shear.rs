@@ -1,8 +1,10 @@
 //! Shear of soil by the rim of a wheel: the state of its nodes, and their slides since the last update.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Strip, UNLIMITED_STRENGTHS, Wheel, ahead_first};
+use super::{
+    Strip, UNLIMITED_STRENGTHS, Wheel, ahead_first,
+    nodes::{NODE_ANGLE, RIM_NODES},
+    slide::Slide,
+};
 use crate::{
     engine::{
         algebra::spatial::Spatial,
@@ -18,42 +20,10 @@ use crate::{
     soil::Arc,
 };
 
-/// Number of nodes around the rim. Shear stress is linear between them: with nodes at each degree its error is 1e-3 on
-/// the stiffest soils.
-const RIM_NODES: usize = 360;
-pub(super) const NODE_GROUPS: usize = RIM_NODES / LANES;
-const NODE_ANGLE: f64 = std::f64::consts::TAU / RIM_NODES as f64;
 /// The nodes of the rim are updated when the wheel has turned by this angle, rad, or the rim has slid by this fraction
 /// of the shear modulus. In between, the slide of a node follows the same law, straight on.
 const MAX_TURN: f64 = 0.5 * NODE_ANGLE;
 const MAX_SLIDE: f64 = 0.05;
-
-/// Slides of the nodes of a strip since their last update, m. Along the rim: a common part (`turns`), and the
-/// additional ones at 0 and 90 degrees (`along`). Across the rim likewise: `aside` and `across`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Slide {
-    turns: f64,
-    along: [f64; 2],
-    aside: f64,
-    across: [f64; 2],
-}
-
-impl Slide {
-    /// Slides of nodes at angles with these cosines and sines, m: along and across.
-    #[inline(always)]
-    fn at_nodes(&self, [cosine, sine]: [Lanes; 2]) -> [Lanes; 2] {
-        let Self { turns, along, aside, across } = *self;
-        [cosine * along[0] + sine * along[1] + turns, cosine * across[0] + sine * across[1] + aside]
-    }
-
-    fn add(&mut self, more: &Self) {
-        for k in 0..2 {
-            self.along[k] += more.along[k];
-            self.across[k] += more.across[k];
-        }
-        (self.turns, self.aside) = (self.turns + more.turns, self.aside + more.aside);
-    }
-}
 
 impl Wheel {
     /// Mobilised fractions at angles: interpolated between two nodes, or between a node and the entry, where soil is
@@ -204,10 +174,4 @@ impl Wheel {
         self.state.rims[strip] = rim;
         (self.state.sheared[strip], self.state.slides[strip]) = (live, Slide::default());
     }
-}
-
-/// Cosines and sines of the angles of two nodes from the first.
-pub(super) fn node_directions(group: usize) -> [Lanes; 2] {
-    let angles: [f64; LANES] = std::array::from_fn(|lane| (group * LANES + lane) as f64 * NODE_ANGLE);
-    [angles.map(libm::cos), angles.map(libm::sin)].map(Lanes::new)
 }
