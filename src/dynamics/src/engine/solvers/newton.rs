@@ -27,16 +27,18 @@
 //! (1.3 to 1.9 times), retries of [`primal_dual`] after each step, and biases that a motion of the bodies can follow.
 
 mod assembly;
+mod best_iterate;
+mod block_iterate;
 mod primal_dual;
 
 use std::ops::Range;
 
 use self::{
     assembly::{FreeBodyBlock, reorder},
-    primal_dual::BestIterate,
+    best_iterate::BestIterate,
+    block_iterate::{BlockIterate, TreeColumns},
 };
 use super::{
-    cone::{disc_slopes, on_disc},
     problem::{Block, Law, Problem},
     solver_tolerance::SolverTolerance,
 };
@@ -63,40 +65,6 @@ const RESIDUAL_FRACTION: f64 = 1.0;
 /// trials.
 const LINE_SEARCH_REDUCTION: f64 = 0.3;
 const MAX_LINE_SEARCH_TRIALS: usize = 12;
-
-/// A tree that a block moves, and the range of its columns there.
-#[derive(Debug, Clone, Copy, Default)]
-struct TreeColumns {
-    tree: usize,
-    from: usize,
-    to: usize,
-    /// True if these are all unknowns of a free body, in order.
-    is_free_body: bool,
-}
-
-/// A block in a proximal step.
-#[derive(Debug, Clone, Copy, Default)]
-struct BlockIterate {
-    sides: [TreeColumns; 2],
-    /// Impulse before the step, l_k; r of each row; and one over the sum of r and compliance.
-    centre: [f64; 3],
-    resistance: [f64; 3],
-    inverse_stiffness: [f64; 3],
-    /// Unbounded impulse at the present velocity, its decrease along the Newton step, and the velocity change of that
-    /// step.
-    trial: [f64; 3],
-    fall: [f64; 3],
-    du: [f64; 3],
-    /// Velocity; only used where impulses and velocities are solved for together.
-    u: [f64; 3],
-    /// Bounded impulse, and its decrease with the velocity, - dl/du. The impulse of a disc also grows with a normal
-    /// one.
-    l: [f64; 3],
-    slope: [[f64; 3]; 3],
-    by_normal: [f64; 3],
-    /// True if its impulse has depended on a velocity so far.
-    was_active: bool,
-}
 
 /// The bound of friction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -425,76 +393,5 @@ impl Newton {
             work -= point.l[0] * point.du[0] + point.l[1] * point.du[1] + point.l[2] * point.du[2];
         }
         work
-    }
-}
-
-impl BlockIterate {
-    /// The trial impulse of a row, without its bound, at the fraction `length` of the Newton step.
-    fn trial_at(&self, row: usize, length: f64) -> f64 {
-        self.trial[row] - length * self.fall[row]
-    }
-
-    /// The bounded impulse at the fraction `length` of the Newton step.
-    fn bounded_impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
-        if !(self.inverse_stiffness[0] > 0.0) {
-            return [0.0; 3];
-        }
-        match block.law {
-            Law::Interval { low, high } => [self.trial_at(0, length).clamp(low, high), 0.0, 0.0],
-            Law::Disc { rows, .. } => {
-                let second = if rows > 1 { self.trial_at(1, length) } else { 0.0 };
-                let [x, y] = on_disc([self.trial_at(0, length), second], bound.unwrap_or(0.0));
-                [x, y, 0.0]
-            }
-            Law::Cone => {
-                let normal = self.trial_at(0, length).max(0.0);
-                let bound = bound.unwrap_or(normal);
-                if bound == 0.0 || !block.cone.friction {
-                    return [normal, 0.0, 0.0];
-                }
-                let [x, y] = on_disc([self.trial_at(1, length), self.trial_at(2, length)], bound);
-                [normal, x, y]
-            }
-        }
-    }
-
-    /// Sets the slopes of the impulse at the present velocity; `by_normal` is the slope of the radius of a disc.
-    fn set_slopes(&mut self, block: &Block, bound: Option<f64>, by_normal: f64) {
-        (self.slope, self.by_normal) = ([[0.0; 3]; 3], [0.0; 3]);
-        if !(self.inverse_stiffness[0] > 0.0) {
-            return;
-        }
-        let first = self.inverse_stiffness[0];
-        match block.law {
-            Law::Interval { low, high } => {
-                let inside = low < self.trial_at(0, 0.0) && self.trial_at(0, 0.0) < high;
-                self.slope[0][0] = if inside { first } else { 0.0 };
-            }
-            Law::Disc { rows, .. } => {
-                let second = if rows > 1 { self.trial_at(1, 0.0) } else { 0.0 };
-                let (by_point, by_radius) = disc_slopes([self.trial_at(0, 0.0), second], bound.unwrap_or(0.0));
-                for i in 0..rows {
-                    (0..rows).for_each(|k| self.slope[i][k] = by_point[i][k] * first);
-                    self.by_normal[i] = by_radius[i] * by_normal;
-                }
-            }
-            Law::Cone => {
-                let normal = if self.l[0] > 0.0 { first } else { 0.0 };
-                self.slope[0][0] = normal;
-                let (radius, by_normal) = bound.map_or((self.l[0], normal), |bound| (bound, 0.0));
-                if radius > 0.0 && block.cone.friction {
-                    let (by_point, by_radius) = disc_slopes([self.trial_at(1, 0.0), self.trial_at(2, 0.0)], radius);
-                    for i in 0..2 {
-                        (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] * self.inverse_stiffness[1]);
-                        self.slope[i + 1][0] = by_radius[i] * by_normal;
-                    }
-                }
-            }
-        }
-    }
-
-    /// True if its impulse depends on any velocity.
-    fn is_active(&self) -> bool {
-        self.slope != [[0.0; 3]; 3] || self.by_normal != [0.0; 3]
     }
 }

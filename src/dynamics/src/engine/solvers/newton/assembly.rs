@@ -1,6 +1,6 @@
 //! Assembly of Newton's equations: products of the columns of blocks, summed tree by tree.
 
-use super::TreeColumns;
+use super::block_iterate::TreeColumns;
 use crate::engine::{
     algebra::elimination::{BODY_DOFS, Elimination},
     solvers::problem::Problem,

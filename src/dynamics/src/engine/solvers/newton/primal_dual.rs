@@ -16,8 +16,9 @@
 //! unchanged, and only add impulses across it until something slides. If it is slower than [`STICKING_SPEED`], it
 //! counts as rest.
 
-use super::{BlockIterate, Newton, on_disc};
+use super::{Newton, block_iterate::BlockIterate};
 use crate::engine::solvers::{
+    cone::on_disc,
     least_norm_distribution::STICKING_SPEED,
     problem::{Block, Law, Problem},
     solver_tolerance::SolverTolerance,
@@ -47,26 +48,6 @@ struct DiscRadius {
     now: f64,
     base: f64,
     slope: f64,
-}
-
-/// The iterate with the smallest residual.
-#[derive(Debug, Default)]
-pub(super) struct BestIterate {
-    impulses: Vec<[f64; 3]>,
-    w: Vec<f64>,
-    /// Violation of the laws, and the largest velocity caused by an impulse, m/s.
-    pub(super) residual: f64,
-    pub(super) scale: f64,
-}
-
-impl BestIterate {
-    fn record(&mut self, residual: f64, points: &[BlockIterate], w: &[f64]) {
-        self.residual = residual;
-        self.impulses.clear();
-        self.impulses.extend(points.iter().map(|point| point.centre));
-        self.w.clear();
-        self.w.extend_from_slice(w);
-    }
 }
 
 impl Newton {
