@@ -7,7 +7,8 @@ use simpartner_model::FreeAxis;
 use crate::engine::{
     algebra::spatial::{Spatial, SpatialInertia},
     state::{
-        tree::{Link, LinkJoint, Topology, Tree},
+        link::{Link, LinkJoint},
+        tree::{Topology, Tree},
         workspace::{LinkWork, Work},
     },
 };

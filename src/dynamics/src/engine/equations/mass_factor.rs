@@ -7,7 +7,10 @@ use wide::{f64x2, f64x4};
 
 use crate::engine::{
     algebra::spatial::Spatial,
-    state::tree::{LANES, LinkJoint, Topology, Tree},
+    state::{
+        link::LinkJoint,
+        tree::{LANES, Topology, Tree},
+    },
 };
 
 /// Number of degrees of freedom of a free root, the first of them that is a rotation, and the first group of entries of

@@ -7,10 +7,7 @@ use super::free_rotation::rotate_freely;
 use crate::{
     engine::{
         algebra::spatial::rotation_by,
-        state::{
-            topology::Topology,
-            tree::{LinkJoint, State, Tree},
-        },
+        state::{link::LinkJoint, topology::Topology, tree::Tree, tree_state::State},
     },
     state::rotation_vector,
 };

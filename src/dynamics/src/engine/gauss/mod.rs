@@ -32,7 +32,8 @@ use crate::{
             spatial::{Spatial, rotation_by},
         },
         state::{
-            tree::{LinkJoint, Tree},
+            link::LinkJoint,
+            tree::Tree,
             workspace::{LinkWork, Stage, Turn},
         },
     },

@@ -14,7 +14,8 @@ use crate::{
         joints::ball_joint::{self, Ball},
         state::{
             addresses::{BodyAddress, JointAddress},
-            tree::{self, Link, LinkJoint, Tree},
+            link::{Link, LinkJoint},
+            tree::{self, Tree},
         },
     },
     mass_properties,

@@ -10,7 +10,7 @@ use crate::{
         collision::Contact,
         constraints::loop_joint::{LoopJoint, LoopLoad, ROW_COUNT},
         soil::SavedSoil,
-        state::tree::State,
+        state::tree_state::State,
         stepping::{check_memory::CheckMemory, world::Dynamics},
     },
 };

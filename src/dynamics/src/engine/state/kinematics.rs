@@ -5,7 +5,9 @@ use simpartner_model::{BodyId, Norm, Pose};
 
 use super::{
     addresses::BodyAddress,
-    tree::{Link, LinkJoint, State, Tree},
+    link::{Link, LinkJoint},
+    tree::Tree,
+    tree_state::State,
     workspace::LinkWork,
 };
 use crate::{BodyState, engine::algebra::spatial::Spatial};

@@ -2,7 +2,7 @@
 
 use simpartner_model::FreeAxis;
 
-use super::tree::{Link, LinkJoint};
+use super::link::{Link, LinkJoint};
 use crate::engine::joints::ball_joint::Ball;
 
 /// Mean square of the lengths of a tree's chains above which it is long: from a chain of 20 hinges or of seven ball

@@ -12,11 +12,14 @@
 //! [`mass_factor`](crate::engine::equations::mass_factor) runs over contiguous memory without any index.
 
 use bevy_math::{DQuat, DVec3};
-use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, FreeAxis};
+use simpartner_model::FreeAxis;
 
 pub(crate) use super::topology::{Coupling, Topology};
-use super::workspace::{LinkWork, Work};
+use super::{
+    link::{Link, LinkJoint},
+    tree_state::State,
+    workspace::{LinkWork, Work},
+};
 use crate::{Servo, engine::algebra::spatial::Spatial};
 
 /// Number of entries of packed rows that are processed at once.
@@ -31,109 +34,6 @@ const FREE_AXES: [Spatial; 6] = [
     Spatial::new(DVec3::Y, DVec3::ZERO),
     Spatial::new(DVec3::Z, DVec3::ZERO),
 ];
-
-/// Motion of a link relative to its parent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum LinkJoint {
-    /// A floating root.
-    Free,
-    /// Fixed; as a root, a fixed body.
-    Weld,
-    /// Rotation about an axis in the parent's frame.
-    Revolute(DVec3),
-    /// Translation along an axis in the parent's frame.
-    Prismatic(DVec3),
-    /// Any rotation. `number` is its index among the tree's ball joints. Its axes are fixed in the link itself if the
-    /// tree was built `backwards`, from the model's child; otherwise in the parent link.
-    Spherical { number: usize, backwards: bool },
-}
-
-impl LinkJoint {
-    /// Number of degrees of freedom.
-    pub(crate) fn freedom(self) -> usize {
-        match self {
-            Self::Free => 6,
-            Self::Weld => 0,
-            Self::Revolute(_) | Self::Prismatic(_) => 1,
-            Self::Spherical { .. } => 3,
-        }
-    }
-}
-
-/// A rigid link.
-#[derive(Debug, Clone)]
-pub(crate) struct Link {
-    pub(crate) parent: Option<usize>,
-    pub(crate) joint: LinkJoint,
-    /// Its first degree of freedom.
-    pub(crate) dof: usize,
-    /// Origin of the joint in the parent's frame and in its own frame, m.
-    pub(crate) anchor_in_parent: DVec3,
-    pub(crate) anchor: DVec3,
-    /// `parent_from_link` at coordinate zero, and the same after a rotation by pi about its own axis. For a hinge,
-    /// `parent_from_link` is the first times the cosine of half its angle plus the second times the sine. For a ball
-    /// joint: `joint_from_link` and `parent_from_joint`.
-    pub(crate) turn: DQuat,
-    pub(crate) half_turn: DQuat,
-    /// Mass, kg.
-    pub(crate) mass: f64,
-    /// Principal moments of inertia, kg m².
-    pub(crate) principal: DVec3,
-    /// Its body; `None` for a link between two hinges or sliders of one joint.
-    pub(crate) body: Option<BodyId>,
-    /// The link that carries the joint's origin (the model's child), and that point in its frame, m. The moment of the
-    /// reaction is about it. `None` if this link carries the origin itself, at `anchor`.
-    pub(crate) origin: Option<(usize, DVec3)>,
-}
-
-/// State of a tree, as a snapshot holds it.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct State {
-    pub(crate) root_position: DVec3,
-    pub(crate) root_rotation: DQuat,
-    /// Joint coordinates, rad or m; rotation vectors for ball joints. Those of the free root are not used.
-    pub(crate) q: Vec<f64>,
-    /// Rotation of each ball joint, from the joint's frame fixed in the link to that fixed in its parent link.
-    pub(crate) balls: Vec<DQuat>,
-    /// Velocities of the degrees of freedom, m/s or rad/s.
-    pub(crate) v: Vec<f64>,
-    /// Velocity change in the last substep; zero after an impact.
-    pub(crate) last_dv: Vec<f64>,
-    pub(crate) motors: Vec<Servo>,
-    /// -1 or 1 for a motor at its largest effort in that direction, otherwise 0.
-    pub(crate) saturation: Vec<i8>,
-    /// Mean rate in the last substep of each motor at its largest power; 0 for other motors
-    /// ([`motor_at_power`](crate::engine::joints::axis_laws::motor_at_power)).
-    pub(crate) power_means: Vec<f64>,
-    /// Impulses of lower stop, upper stop, dry friction and couplings in the last substep. For the stops of a ball
-    /// joint, components of one vector take the place of the lower stops.
-    pub(crate) row_impulses: Vec<[f64; 4]>,
-    /// Accumulated energy gain, and largest recent kinetic energy, J
-    /// ([`energy_bound`](crate::engine::islands::energy_bound)).
-    pub(crate) accumulated_gain: f64,
-    pub(crate) recent_max_kinetic: f64,
-    /// Time at rest, s.
-    pub(crate) rest: f64,
-    pub(crate) asleep: bool,
-}
-
-impl State {
-    /// Wakes the tree.
-    pub(crate) fn wake(&mut self) {
-        self.asleep = false;
-        self.rest = 0.0;
-    }
-
-    /// True if it has the same size as another state, so that both can belong to the same tree.
-    pub(crate) fn fits(&self, other: &Self) -> bool {
-        let counts = |state: &Self| {
-            let State { q, balls, v, last_dv, motors, saturation, power_means, row_impulses, .. } = state;
-            let motors = [motors.len(), saturation.len(), power_means.len()];
-            [q.len(), balls.len(), v.len(), last_dv.len(), row_impulses.len(), motors[0], motors[1], motors[2]]
-        };
-        counts(self) == counts(other)
-    }
-}
 
 /// A kinematic tree.
 #[derive(Debug, Clone, Default)]

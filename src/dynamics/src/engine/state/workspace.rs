@@ -8,7 +8,7 @@ use bevy_math::DQuat;
 use bevy_math::DVec3;
 use simpartner_model::BodyId;
 
-use super::tree::{Link, State};
+use super::{link::Link, tree_state::State};
 use crate::{
     Wrench,
     engine::algebra::spatial::{ArticulatedInertia, Spatial, SpatialInertia},

@@ -16,7 +16,8 @@ use crate::{
         state::{
             addresses::{BodyAddress, LinkAddress},
             kinematics::read_body,
-            tree::{Link, Tree},
+            link::Link,
+            tree::Tree,
         },
     },
 };

@@ -20,7 +20,8 @@ use super::{LANES, pivot_reciprocal};
 use crate::engine::{
     algebra::spatial::{Spatial, SpatialInertia},
     state::{
-        tree::{LinkJoint, Tree},
+        link::LinkJoint,
+        tree::Tree,
         workspace::{LongRow, LongTree},
     },
 };
