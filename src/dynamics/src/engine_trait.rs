@@ -97,8 +97,9 @@ pub trait Engine: Send {
         None
     }
 
-    /// The cost of the last step's most expensive island, in the unit of [`DynamicsSettings::max_sweeps`](crate::DynamicsSettings::max_sweeps); `None` from
-    /// an engine without a work budget.
+    /// The cost of the last step's most expensive island, in the unit of
+    /// [`DynamicsSettings::max_sweeps`](crate::DynamicsSettings::max_sweeps); `None` from an engine without a work
+    /// budget.
     fn work(&self) -> Option<f64> {
         None
     }

@@ -21,8 +21,8 @@ use crate::{
             workspace::{ExternalWrench, Work},
         },
         stepping::{
-            adaptive_substepping::RetryGroups,
-            impacts::Impacts,
+            impact_search::Impacts,
+            retry_groups::RetryGroups,
             sleep,
             step_validation::StepChecks,
             world::{Dynamics, Model},

@@ -1,8 +1,8 @@
 //! Kinematic trees: structure, coordinates, workspace, and forward kinematics.
 //!
 //! **Takes** links and joints. **Gives** a [`tree::Tree`]: its fixed structure ([`topology`]), the state that a
-//! snapshot holds ([`tree_state::State`]), the workspace of a step ([`workspace::Work`]), and poses and velocities of its
-//! links ([`kinematics`]). **Does not know** forces, contacts or time integration.
+//! snapshot holds ([`tree_state::State`]), the workspace of a step ([`workspace::Work`]), and poses and velocities of
+//! its links ([`kinematics`]). **Does not know** forces, contacts or time integration.
 
 pub(crate) mod addresses;
 pub(crate) mod kinematics;

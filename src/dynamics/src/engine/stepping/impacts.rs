@@ -25,10 +25,7 @@
 use bevy_math::DVec3;
 use simpartner_model::Norm;
 
-use super::{
-    adaptive_substepping::{RetryGroups, Substep},
-    world::Dynamics,
-};
+use super::{retry_groups::RetryGroups, substep::Substep, world::Dynamics};
 use crate::{
     ImpactLaw,
     engine::{
@@ -58,22 +55,6 @@ const MIN_IMPACTS: usize = 8;
 /// Relative difference to the fastest approach speed within which pairs bounce together: the error of blows solved
 /// before.
 const SIMULTANEOUS_FRACTION: f64 = 1e-6;
-
-/// State of the search for impacts.
-#[derive(Debug)]
-pub(crate) struct Impacts {
-    law: ImpactLaw,
-    /// For each tree, true if it touches something that it does not bounce off.
-    supported: Vec<bool>,
-    /// Group and key of each pair of shapes that may meet in this substep.
-    candidates: Vec<(usize, u64)>,
-}
-
-impl Impacts {
-    pub(crate) fn new(law: ImpactLaw) -> Self {
-        Self { law, supported: Vec::new(), candidates: Vec::new() }
-    }
-}
 
 /// Largest number of impacts and blows of a group of `trees` trees in a step.
 fn max_impacts(trees: usize) -> usize {

@@ -7,9 +7,12 @@
 
 pub(crate) mod adaptive_substepping;
 pub(crate) mod check_memory;
+pub(crate) mod impact_search;
 pub(crate) mod impacts;
+pub(crate) mod retry_groups;
 pub(crate) mod sleep;
 mod step_events;
 pub(crate) mod step_outputs;
 pub(crate) mod step_validation;
+mod substep;
 pub(crate) mod world;

@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 use simpartner_model::BodyId;
 
-use super::{adaptive_substepping::RetryGroups, world::Dynamics};
+use super::{retry_groups::RetryGroups, world::Dynamics};
 use crate::{
     BodyState, ContactPoint, JointLoad, JointState, Wrench,
     engine::{

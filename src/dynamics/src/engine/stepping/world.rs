@@ -2,11 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{
-    adaptive_substepping::{RetryGroups, Substep},
-    impacts::Impacts,
-    step_validation::StepChecks,
-};
+use super::{impact_search::Impacts, retry_groups::RetryGroups, step_validation::StepChecks, substep::Substep};
 use crate::{
     ContactPoint, Wrench,
     engine::{
