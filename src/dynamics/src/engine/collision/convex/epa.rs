@@ -62,7 +62,7 @@ impl Polytope {
         for step in 0..MAX_STEPS {
             let Some(nearest) = self.nearest_face() else { break };
             let face = self.faces[nearest];
-            let vertex = difference.support(face.normal);
+            let vertex = difference.support_point(face.normal);
             let depth = vertex.point.dot(face.normal);
             if best.is_none_or(|(least, _)| depth < least) {
                 best = Some((depth, face.normal));
@@ -195,7 +195,7 @@ fn add_farthest(
     vertices: &mut Vec<Vertex>,
 ) -> Option<()> {
     let both = directions.iter().flat_map(|&direction| [direction, -direction]);
-    let found = both.map(|direction| difference.support(direction)).map(|vertex| (measure(vertex.point), vertex));
+    let found = both.map(|direction| difference.support_point(direction)).map(|vertex| (measure(vertex.point), vertex));
     let (most, vertex) = found.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
     (most > enough).then(|| vertices.push(vertex))
 }

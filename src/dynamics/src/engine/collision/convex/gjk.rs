@@ -42,8 +42,8 @@ pub(super) struct Nearest {
 /// Finds the closest points of two shapes that are nearer than `reach`, m. It ends when the upper and the lower bound
 /// of their distance differ by at most `exact`, m.
 pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcome {
-    let mut simplex = Simplex { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
-    let mut v = difference.middle();
+    let mut simplex = Simplex { vertices: [Vertex::AT_ZERO; 4], weights: [0.0; 4], count: 0 };
+    let mut v = difference.inner_point();
     let mut best = (f64::NEG_INFINITY, DVec3::X);
     let (is_round, mut is_stalled) = (difference.is_round(), false);
     for step in 0..MAX_STEPS {
@@ -55,7 +55,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
             v = DVec3::X;
             continue;
         }
-        let vertex = difference.support(-v);
+        let vertex = difference.support_point(-v);
         let separation = v.dot(vertex.point) / length;
         if separation > reach {
             return Outcome::Apart(separation);
@@ -66,7 +66,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
         if simplex.count > 0 && length - separation <= exact || simplex.contains(&vertex) {
             break;
         }
-        simplex.push(vertex);
+        simplex.push_vertex(vertex);
         match simplex.reduce_to_closest(best.0 > 0.0) {
             None => return Outcome::Touching { normal: best.1, simplex },
             // A step across the direction may be so short that its square is below rounding. It turns the direction,

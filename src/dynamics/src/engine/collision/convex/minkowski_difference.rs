@@ -38,7 +38,7 @@ pub(super) struct Vertex {
 }
 
 impl Vertex {
-    pub(super) const ZERO: Self = Self { point: DVec3::ZERO, first: DVec3::ZERO };
+    pub(super) const AT_ZERO: Self = Self { point: DVec3::ZERO, first: DVec3::ZERO };
 }
 
 impl<'a> Difference<'a> {
@@ -62,14 +62,14 @@ impl<'a> Difference<'a> {
     }
 
     /// Support point of the difference: the farthest along a direction.
-    pub(super) fn support(&self, direction: DVec3) -> Vertex {
+    pub(super) fn support_point(&self, direction: DVec3) -> Vertex {
         let first = self.cores[0].support(direction);
         Vertex { point: first - self.support_of_second(-direction), first }
     }
 
     /// A difference of inner points. A triangle or face may be much larger than the other shape, so its inner point is
     /// the one near the other's centre.
-    pub(super) fn middle(&self) -> DVec3 {
+    pub(super) fn inner_point(&self) -> DVec3 {
         let [one, two] = self.cores;
         let first = one.inner_point(self.turn * two.middle() + self.shift);
         first - (self.turn * two.inner_point(self.turn.transpose() * (first - self.shift)) + self.shift)
@@ -83,12 +83,12 @@ impl<'a> Difference<'a> {
 
     /// True if the cores are farther apart than `reach`, m, along the direction that the distance search starts with.
     fn is_apart(&self, reach: f64) -> bool {
-        let towards = self.middle();
-        self.separation(-towards) > reach * towards.norm()
+        let towards = self.inner_point();
+        self.separation_along(-towards) > reach * towards.norm()
     }
 
     /// Separation of the cores along a unit vector, m; along any other vector, times its length.
-    pub(super) fn separation(&self, normal: DVec3) -> f64 {
+    pub(super) fn separation_along(&self, normal: DVec3) -> f64 {
         let [one, two] = self.cores;
         self.shift.dot(normal) - one.extent(normal) - two.extent(self.turn.transpose() * -normal)
     }
@@ -128,11 +128,11 @@ impl<'a> Difference<'a> {
     pub(super) fn faces_to_try(&self, reach: f64) -> Result<([(f64, DVec3); 2], f64), f64> {
         let mut faces = [(0.0, DVec3::ZERO); 2];
         for ((face, normal), core) in faces.iter_mut().zip(self.faces_between()).zip(&self.cores) {
-            let separation = self.separation(normal);
+            let separation = self.separation_along(normal);
             if separation >= reach {
                 return Err(separation);
             }
-            if core.is_one_sided() && self.separation(-normal) > self.max_depth_behind() {
+            if core.is_one_sided() && self.separation_along(-normal) > self.max_depth_behind() {
                 return Err(f64::NEG_INFINITY);
             }
             *face = (separation, normal);
@@ -159,7 +159,7 @@ impl<'a> Difference<'a> {
     }
 
     /// Normal and corners of the face that a shape turns in a direction.
-    pub(super) fn face(&self, index: usize, direction: DVec3, corners: &mut Vec<DVec3>) -> DVec3 {
+    pub(super) fn face_towards(&self, index: usize, direction: DVec3, corners: &mut Vec<DVec3>) -> DVec3 {
         let core = &self.cores[index];
         if index == 0 {
             let normal = core.face_along(direction);

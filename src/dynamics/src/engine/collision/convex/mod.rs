@@ -152,9 +152,9 @@ impl Meeting {
             }
             Outcome::Touching { normal, simplex } => {
                 // A slight overlap has one separating direction, and the distance search ends near it.
-                if difference.separation(normal) > -MOVED_APART_DISTANCE * difference.size {
+                if difference.separation_along(normal) > -MOVED_APART_DISTANCE * difference.size {
                     let nearest = improve_normal(difference, normal);
-                    if difference.separation(nearest.normal) > -SHALLOW_DEPTH * difference.size {
+                    if difference.separation_along(nearest.normal) > -SHALLOW_DEPTH * difference.size {
                         return Ok(nearest);
                     }
                 }
@@ -172,11 +172,11 @@ impl Meeting {
 /// largest s(m) + d n·m of all m. So its separation is never smaller than that of n.
 fn improve_normal(difference: &Difference, mut normal: DVec3) -> Nearest {
     let mut best = Nearest { normal, points: [DVec3::ZERO; 2] };
-    let mut separation = difference.separation(normal);
+    let mut separation = difference.separation_along(normal);
     for _ in 0..MAX_CLIMB_STEPS {
         let Some(found) = moved_apart(difference, normal, separation) else { break };
         best = Nearest { normal, ..found };
-        let next = difference.separation(found.normal);
+        let next = difference.separation_along(found.normal);
         if !(next > separation + 10.0 * difference.distance_tolerance(separation)) {
             break;
         }
@@ -202,16 +202,16 @@ fn points_along(difference: &Difference, normal: DVec3, nearest: &Nearest) -> [D
     if normal.distance_squared(nearest.normal) < SAME_POINTS_ANGLE2 {
         return nearest.points;
     }
-    moved_apart(difference, normal, difference.separation(normal)).map_or(nearest.points, |found| found.points)
+    moved_apart(difference, normal, difference.separation_along(normal)).map_or(nearest.points, |found| found.points)
 }
 
 /// The normal, or that of a face or across two round sides if its separation is as large up to rounding; and the
 /// separation along it, m.
 fn snap_to_face(difference: &Difference, normal: DVec3) -> (DVec3, f64) {
-    let separation = difference.separation(normal);
+    let separation = difference.separation_along(normal);
     let least = separation - SEPARATION_ROUNDING * difference.size;
     for face in difference.faces_along(normal) {
-        let own = difference.separation(face);
+        let own = difference.separation_along(face);
         if own >= least {
             return (face, own);
         }
@@ -225,7 +225,7 @@ fn best_axis_normal(difference: &Difference) -> DVec3 {
     let mut best = (f64::NEG_INFINITY, DVec3::X);
     let mut attempt = |direction: DVec3| {
         for normal in direction.try_normalized().into_iter().flat_map(|normal| [normal, -normal]) {
-            let separation = difference.separation(normal);
+            let separation = difference.separation_along(normal);
             if separation > best.0 {
                 best = (separation, normal);
             }

@@ -92,7 +92,7 @@ impl Patches {
         let (x, y) = normal.any_orthonormal_pair();
         let view = View { x, y, normal };
         for (index, direction) in [normal, -normal].into_iter().enumerate() {
-            let face = difference.face(index, direction, &mut self.corners);
+            let face = difference.face_towards(index, direction, &mut self.corners);
             if !self.patches[index].project_face(&self.corners, face, &view) {
                 return;
             }

@@ -64,7 +64,7 @@ pub(super) fn with_turned_rims(difference: &Difference, simplex: &Simplex) -> Op
             *radius = rim.radial(point).try_normalized()? * rim.radius;
         }
     }
-    let (mut bases, mut count, least) = ([Vertex::ZERO; 3], 0, ZERO_LENGTH * difference.size);
+    let (mut bases, mut count, least) = ([Vertex::AT_ZERO; 3], 0, ZERO_LENGTH * difference.size);
     for vertex in simplex.vertices() {
         let base = without_rims(&rims, vertex)?;
         if bases[..count].iter().all(|other| (other.point - base.point).norm() > least) {

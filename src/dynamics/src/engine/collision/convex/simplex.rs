@@ -16,8 +16,8 @@ pub(super) struct Simplex {
 impl Simplex {
     /// A simplex of at most four points.
     pub(super) fn from_vertices(points: impl Iterator<Item = Vertex>) -> Self {
-        let mut simplex = Self { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
-        points.for_each(|point| simplex.push(point));
+        let mut simplex = Self { vertices: [Vertex::AT_ZERO; 4], weights: [0.0; 4], count: 0 };
+        points.for_each(|point| simplex.push_vertex(point));
         simplex
     }
 
@@ -25,7 +25,7 @@ impl Simplex {
         &self.vertices[..self.count]
     }
 
-    pub(super) fn push(&mut self, vertex: Vertex) {
+    pub(super) fn push_vertex(&mut self, vertex: Vertex) {
         self.vertices[self.count] = vertex;
         self.count += 1;
     }

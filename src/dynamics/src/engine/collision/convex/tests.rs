@@ -149,7 +149,7 @@ fn place<'a>(random: &mut Random, hulls: &'a [Hull]) -> Difference<'a> {
             };
             let layers = pair[0].1 + pair[1].1;
             let gap = [0.0, 0.0, 1e-16, -1e-16, 1e-12, -1e-12, 1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3][random.below(12)];
-            at(together + sideways + normal * (layers + gap - apart.separation(normal)))
+            at(together + sideways + normal * (layers + gap - apart.separation_along(normal)))
         }
     }
 }
@@ -171,7 +171,7 @@ fn directions(count: usize) -> Vec<DVec3> {
 /// from the best.
 fn slow_search(difference: &Difference, grid: &[DVec3]) -> f64 {
     let mut found: Vec<(f64, DVec3)> = Vec::new();
-    let mut attempt = |normal: DVec3| found.push((difference.separation(normal), normal));
+    let mut attempt = |normal: DVec3| found.push((difference.separation_along(normal), normal));
     for &direction in grid {
         attempt(direction);
     }
@@ -180,16 +180,16 @@ fn slow_search(difference: &Difference, grid: &[DVec3]) -> f64 {
         attempt(direction);
         difference.faces_along(direction).into_iter().for_each(&mut attempt);
     }
-    difference.middle().try_normalize().into_iter().for_each(|centres| attempt(-centres));
+    difference.inner_point().try_normalize().into_iter().for_each(|centres| attempt(-centres));
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut best = f64::NEG_INFINITY;
     for &(separation, normal) in found.iter().take(2) {
         let (mut separation, mut normal, mut step) = (separation, normal, 0.1);
-        difference.faces_along(normal).into_iter().for_each(|face| best = best.max(difference.separation(face)));
+        difference.faces_along(normal).into_iter().for_each(|face| best = best.max(difference.separation_along(face)));
         while step > 1e-6 {
             let (x, y) = turned(normal.any_orthonormal_pair(), 1e3 * step);
             let tries = [x, -x, y, -y, x + y, x - y, y - x, -x - y].map(|across| (normal + across * step).normalize());
-            let next = tries.map(|normal| (difference.separation(normal), normal));
+            let next = tries.map(|normal| (difference.separation_along(normal), normal));
             let uphill = next.into_iter().reduce(|one, two| if two.0 > one.0 { two } else { one }).unwrap();
             if uphill.0 > separation {
                 (separation, normal) = uphill;
@@ -239,7 +239,7 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
     let exact = 2e-8 * difference.size;
     if meeting.touches.is_empty() {
         let far = match gjk::closest(difference, f64::INFINITY, 1e-12) {
-            Outcome::Near(nearest) => difference.separation(nearest.normal) - layers,
+            Outcome::Near(nearest) => difference.separation_along(nearest.normal) - layers,
             _ => -layers,
         };
         return (far < ahead - exact).then(|| format!("nothing found at {far}"));
@@ -248,7 +248,7 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
     if !((normal.length() - 1.0).abs() < 1e-12) {
         return Some(format!("normal {normal}"));
     }
-    let separation = difference.separation(normal);
+    let separation = difference.separation_along(normal);
     let depth = -separation.min(0.0);
     // Shallow overlaps have the normals of the faces that the shapes turn to each other. The search for the depth of
     // deep overlaps ends early.
