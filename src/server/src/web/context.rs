@@ -5,7 +5,7 @@ use std::sync::Arc;
 use simpartner_realtime::Status;
 use tokio::sync::{Semaphore, watch};
 
-use super::{archive::Archive, clock, docs::FindDocument, frame, guard, ruts};
+use super::{archive::Archive, clock, document::FindDocument, frame, guard, ruts};
 use crate::shared::Shared;
 
 /// What may wait for a page that does not read, bytes, besides a frame, ruts and an answer to `DEVICES`, and how long a

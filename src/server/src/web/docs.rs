@@ -1,6 +1,6 @@
 //! The documentation at `/docs`. It holds nothing of the world, so it needs no token.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     extract::State,
@@ -8,21 +8,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 
-use super::context::Web;
-
-/// Finds a file of the documentation by its path relative to `/docs/` (empty for the first page): its MIME type and its
-/// bytes, or `None` if there is no such file.
-///
-/// The program gives this function, so that the server is not compiled again when a page changes.
-pub type FindDocument = fn(&str) -> Option<(&'static str, Cow<'static, [u8]>)>;
-
-/// The path of the first page.
-const ROOT: &str = "/docs/";
-
-/// Whether a path belongs to the documentation.
-pub(super) fn holds(path: &str) -> bool {
-    path == "/docs" || path.starts_with(ROOT)
-}
+use super::{context::Web, document::ROOT};
 
 /// `/docs` without the slash that relative links need.
 pub(super) async fn redirect() -> Redirect {

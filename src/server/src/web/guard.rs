@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use super::{docs, files};
+use super::{document, files};
 use crate::settings::Settings;
 
 /// The WebSocket subprotocol of page and server.
@@ -76,7 +76,7 @@ impl Guard {
     /// Checks the token of a request.
     pub(super) fn shown(&self, path: &str, headers: &HeaderMap) -> Shown {
         match path {
-            _ if files::is_public(path) || docs::holds(path) => Shown::Right,
+            _ if files::is_public(path) || document::holds(path) => Shown::Right,
             "/live" => self.shown_in_subprotocol(headers),
             _ => self.shown_as_bearer(headers),
         }

@@ -9,6 +9,7 @@ mod archive;
 mod clock;
 mod context;
 mod docs;
+mod document;
 mod files;
 mod frame;
 mod grasp;
@@ -44,7 +45,7 @@ use tokio::{
 
 pub use archive::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel};
 
-pub use docs::FindDocument;
+pub use document::FindDocument;
 
 pub use grasp::{GraspServer, grasp_page};
 
