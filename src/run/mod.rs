@@ -92,7 +92,7 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
     let world = Arc::clone(simulation.world());
     let lockstep = prepare::lockstep(&config, simulation.layout())?;
     let description = RunDescription { origin, ..prepare::describe(&simulation, &config) };
-    let viewer = config.viewer_port.map(|port| viewer(&config, port, &world));
+    let viewer = config.viewer_port.map(|port| page_contents(&config, port, &world));
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
@@ -140,7 +140,7 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
 }
 
 /// Returns the page's contents: the world, the runs of the log, and the documentation.
-fn viewer(config: &Config, port: u16, world: &Arc<World>) -> Viewer {
+fn page_contents(config: &Config, port: u16, world: &Arc<World>) -> Viewer {
     let archive = config.log.as_ref().map(|log| Arc::new(LogArchive::new(&log.database)) as Arc<dyn Archive>);
     Viewer { port, world: Arc::clone(world), archive, documentation: Some(simpartner_book::file) }
 }

@@ -59,19 +59,27 @@ mod linux {
         while clock_nanosleep_absolute(ClockId::Monotonic, &request) == Err(rustix::io::Errno::INTR) {}
     }
 
-    /// Identity of a thread, valid while the thread runs.
-    pub type ThreadId = thread_priority::ThreadId;
+    /// Identity of a thread, valid while the thread runs: its `pthread_t` as a number. Musl's type is a pointer, which
+    /// threads may not share.
+    #[derive(Debug, Clone, Copy)]
+    pub struct ThreadId(usize);
+
+    impl ThreadId {
+        fn native_id(self) -> thread_priority::ThreadId {
+            self.0 as thread_priority::ThreadId
+        }
+    }
 
     /// Identity of the calling thread.
     pub fn this_thread() -> ThreadId {
-        thread_native_id()
+        ThreadId(thread_native_id() as usize)
     }
 
     /// Gives a thread real-time priority. No thread of lower priority interrupts it from then on.
     pub fn set_realtime_priority(thread: ThreadId, priority: u8) -> Result<(), String> {
         let priority = ThreadPriority::try_from(priority).map_err(|error| error.to_owned())?;
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-        set_thread_priority_and_policy(thread, priority, policy).map_err(|error| error.to_string())
+        set_thread_priority_and_policy(thread.native_id(), priority, policy).map_err(|error| error.to_string())
     }
 
     /// Gives a thread ordinary scheduling.
@@ -81,11 +89,11 @@ mod linux {
         // The call sets the policy, then the caller's niceness, which must not change and may be refused. Of its scale
         // of 99, 48 stands for niceness 0, which most callers have.
         let ordinary = ThreadPriority::try_from(48).map_err(|error| error.to_owned())?;
-        let set = set_thread_priority_and_policy(thread, ordinary, policy);
+        let set = set_thread_priority_and_policy(thread.native_id(), ordinary, policy);
         if let Ok(niceness) = niceness {
             let _ = setpriority_process(None, niceness);
         }
-        match thread_schedule_policy_param(thread) {
+        match thread_schedule_policy_param(thread.native_id()) {
             Ok((found, _)) if found == policy => Ok(()),
             Ok(_) => set.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),

@@ -134,10 +134,22 @@ fn check_copy(target: &TestDatabase, about: &str) {
 }
 
 #[test]
-fn a_log_of_every_earlier_version_is_read_and_brought_up_to_date() {
-    for (versions, scheme) in
-        VERSIONS.iter().flat_map(|versions| ["sqlite", "postgres", "mysql"].map(|name| (versions, name)))
-    {
+fn a_sqlite_log_of_every_earlier_version_is_read_and_brought_up_to_date() {
+    bring_up_to_date("sqlite");
+}
+
+#[test]
+fn a_postgres_log_of_every_earlier_version_is_read_and_brought_up_to_date() {
+    bring_up_to_date("postgres");
+}
+
+#[test]
+fn a_mysql_log_of_every_earlier_version_is_read_and_brought_up_to_date() {
+    bring_up_to_date("mysql");
+}
+
+fn bring_up_to_date(scheme: &str) {
+    for versions in VERSIONS {
         let target = if scheme == "sqlite" { Some(TestDatabase::file()) } else { TestDatabase::on(scheme) };
         let Some(target) = target else { continue };
         let about = format!("{scheme} {versions:?}");
