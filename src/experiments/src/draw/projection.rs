@@ -133,7 +133,7 @@ impl Frame {
     }
 
     /// Converts a point of the camera's plane, m, to the picture's units; there y points down.
-    pub(super) fn to_picture(&self, point: DVec2) -> DVec2 {
+    pub(super) fn to_picture(self, point: DVec2) -> DVec2 {
         DVec2::new(point.x - self.low.x, self.high.y - point.y) * self.scale
     }
 
