@@ -59,7 +59,7 @@ pub struct Started<'a> {
     pub end: Option<StepIndex>,
     /// What the operating system granted the physics thread.
     pub grants: &'a Grants,
-    /// How fast the log is expected to grow; `None` for a run without a log.
+    /// Expected growth of the log; `None` for a run without a log.
     pub growth: Option<ExpectedGrowth>,
     /// The open ports; `None` for a run that serves none.
     pub server: Option<&'a Server>,

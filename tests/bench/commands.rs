@@ -39,8 +39,7 @@ const CART: &str = "<robot name='Cart'>
   <actuator type='JointController' name='Motor' joint='Axle' port='21027'/>
 </robot>";
 
-/// How long a client waits for an answer: `STEP` has none while members of a lockstep are silent. Then it connects
-/// anew.
+/// Time that a client waits for an answer before it connects again: `STEP` has none while lockstep members are silent.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Requests of a connection before the client comes anew.
@@ -105,7 +104,7 @@ struct Count {
     requests: AtomicU64,
     refusals: AtomicU64,
     connections: AtomicU64,
-    /// How often each request was refused, by its verb and the first words of the answer.
+    /// Number of refusals by the request's verb and the first words of the answer.
     reasons: Mutex<BTreeMap<String, u64>>,
     is_over: AtomicBool,
 }

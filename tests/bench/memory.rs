@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often memory and open files are read.
+/// Interval of the readings of memory and open files.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// Memory and descriptors of the server at one moment.

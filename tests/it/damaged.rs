@@ -29,7 +29,7 @@ const FOLDER: &str = "DAMAGED_FOLDER";
 /// Which copies are made; each follows from its number.
 const COPIES: &str = "DAMAGED_COPIES";
 
-/// How long one call may take; a call that takes longer counts as hanging.
+/// Time limit of a call; a call that takes longer counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Memory that the process of the calls may have, kilobytes: hundreds of times the size of the database.

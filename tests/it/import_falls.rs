@@ -22,8 +22,8 @@ use crate::{
 /// A geom's friction, dimension and priority.
 type Geom = (f64, u8, i32);
 
-/// The plane's, the plate's, the angle, and how far the plate is after one second in MuJoCo 3 and 4 (timestep 1 ms,
-/// Euler).
+/// Geom of the plane, geom of the plate, slope, rad, and the plate's path after 1 s in MuJoCo 3 and 4, m (timestep
+/// 1 ms, Euler).
 const BY_MUJOCO: [(Geom, Geom, f64, f64); 20] = [
     ((0.2, 3, 0), (0.8, 3, 0), 0.3, 0.0013),
     ((1.0, 3, 2), (0.2, 4, 1), 0.5, 0.0029),
@@ -55,7 +55,7 @@ fn read(text: &str) -> World {
     }
 }
 
-/// How far the plate has slid after one second, m.
+/// Path of the plate after 1 s, m.
 fn slide(plane: Geom, plate: Geom, angle: f64) -> f64 {
     let geom = |(friction, dimension, priority): Geom| {
         format!("friction='{friction}' condim='{dimension}' priority='{priority}'")

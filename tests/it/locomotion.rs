@@ -58,7 +58,7 @@ impl Walk {
         (at(to) - at(from)) / (to - from)
     }
 
-    /// How far the centre of mass came off the straight line, m.
+    /// Largest distance of the centre of mass from the straight line, m.
     fn sideways(&self) -> f64 {
         self.path.iter().map(|(_, side)| side.abs()).fold(0.0, f64::max)
     }

@@ -52,8 +52,8 @@ pub fn motor_compliance() -> [f64; 2] {
     }
 }
 
-/// Holds a figure against the expected one, and prints how far off it is (`cargo test --test it physics:: --
-/// --nocapture`).
+/// Asserts that a figure is within its tolerance of the expected one, and prints the error (`cargo test --test it
+/// physics:: -- --nocapture`).
 #[track_caller]
 pub fn close(what: &str, found: f64, expected: f64, within: Within) {
     let (off, tolerance) = ((found - expected).abs(), within.tolerance());

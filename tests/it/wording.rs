@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 /// For the sources of each package at most: private functions of one word, constants of one word, comments that begin
 /// with a clause.
 const BUDGETS: &[(&str, [usize; 3])] = &[
-    ("", [141, 6, 25]),
+    ("", [141, 6, 24]),
     ("clients/gamepad", [41, 1, 2]),
     ("clients/ros2", [64, 24, 0]),
     ("clients/sequencer", [13, 0, 1]),
@@ -24,7 +24,7 @@ const BUDGETS: &[(&str, [usize; 3])] = &[
     ("src/plot", [7, 1, 0]),
     ("src/realtime", [60, 1, 0]),
     ("src/recorder", [194, 50, 0]),
-    ("src/server", [80, 11, 6]),
+    ("src/server", [80, 11, 3]),
     ("src/simulation", [85, 1, 0]),
     ("src/terminal", [5, 0, 0]),
     ("src/wire", [72, 9, 0]),

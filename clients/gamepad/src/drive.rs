@@ -87,7 +87,7 @@ struct Driver<'a> {
     link: Option<Link>,
     /// State of the lost link.
     memory: Option<Memory>,
-    /// When the next attempt to connect is due, and how long the one after it will wait.
+    /// Time of the next attempt to connect, and the pause before the attempt after it.
     retry: (Duration, Duration),
     tape: Option<Tape>,
     driven: Driven,

@@ -1,9 +1,9 @@
 //! The server: its devices that the mapping names, and commands that act at known steps.
 //!
-//! Every command is sent for a step a little ahead of the present one. When all have been answered, the control port's
-//! `SYNC` says how far the physics had come by then: before that step, and they are certain to act in it; after it, and
-//! each device is asked whether its command did. So it is known of every command in which step it acted, or that it did
-//! not.
+//! Every command is sent for a step a little ahead of the present one. When all commands are answered, the control
+//! port's `SYNC` returns the number of the last step. If it is before the commands' step, they act in that step. If it
+//! is after it, the link asks each device whether its command acted. So the step of every command is known, or that the
+//! command did not act.
 
 use std::{
     net::SocketAddr,

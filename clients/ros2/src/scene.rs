@@ -229,7 +229,7 @@ pub struct JointCoordinates {
 /// Everything after a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Truth {
-    /// The number of the world: how often something has come or gone.
+    /// Number of the world: the count of entities that were spawned or removed.
     pub world: u64,
     /// The step.
     pub step: u64,

@@ -31,7 +31,7 @@ const DAMPING_BOUNDS: [f64; 2] = [1e-10, 1e8];
 /// Returns the axes whose positions were given, not 0, and had to change.
 ///
 /// # Errors
-/// The first loop that no positions were found for, and how far it stays open.
+/// The first loop that no positions close, and its remaining error.
 pub fn close_loops(
     bodies: &mut [Body],
     joints: &mut [Joint],
@@ -66,7 +66,7 @@ pub fn close_loops(
     Ok(axes.filter(has_changed).collect())
 }
 
-/// Joints with the initial positions of their axes, and how far each ball joint is turned.
+/// Joints with the initial positions of their axes, and the rotation of each ball joint.
 #[derive(Clone)]
 struct Posture {
     joints: Vec<Joint>,

@@ -93,7 +93,7 @@ impl Heightfield {
     /// bit.
     #[must_use]
     pub fn resampled(&self, points_x: usize, points_z: usize) -> Self {
-        // The index at or before a new point, and how far it is on the way to the next.
+        // Index of the old point at or before a new one, and the fraction of the way to the next.
         let place = |index: usize, fresh: usize, old: usize| {
             let at = (index * (old - 1)) as f64 / (fresh - 1) as f64;
             let first = (at as usize).min(old - 2);

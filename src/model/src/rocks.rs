@@ -20,7 +20,7 @@ pub struct RockSizes {
 }
 
 impl RockSizes {
-    /// q, 1/m: how fast rocks become rarer as they become larger.
+    /// Decay constant q of the size distribution, 1/m: the covered fraction falls with the diameter D as exp(-q D).
     pub fn decay(self) -> f64 {
         1.79 + 0.152 / self.cover
     }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     /// Runs a thread that computes for `busy_ns` and then sleeps for `idle_ns`, for ten seconds. Returns the time it
-    /// had real-time priority while it computed, and how often that changed.
+    /// computed with real-time priority, ns, and the number of changes of priority.
     fn ten_seconds(busy_ns: u64, idle_ns: u64) -> (u64, u32) {
         let (mut duty, mut now, mut raised, mut computed, mut changes) = (DutyCycle::new(0), 0, true, 0, 0);
         while now < 10_000 * MS {

@@ -9,7 +9,7 @@ use simpartner_model::{
 };
 use simpartner_wire::signal::DeviceInfo;
 
-use super::{served::Served, web::RunModel};
+use super::{served::Served, web::archive::RunModel};
 use simpartner_simulation::device;
 
 /// Version of the scene and of the messages between page and server.

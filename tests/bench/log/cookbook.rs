@@ -25,7 +25,7 @@ fn questions() -> Vec<(usize, &'static str, &'static str)> {
     page.split("\n**").filter_map(question).collect()
 }
 
-/// Prints how long each database takes to answer.
+/// Prints each database's time to answer, s.
 pub(crate) fn times(places: &[own::Place]) {
     let chosen = std::env::var("QUESTIONS").unwrap_or_else(|_| TEN.map(|number| number.to_string()).join(","));
     let chosen: Vec<usize> = chosen.split(',').filter_map(|number| number.trim().parse().ok()).collect();
@@ -49,7 +49,7 @@ pub(crate) fn times(places: &[own::Place]) {
     }
 }
 
-/// How long an answer takes, and how many rows it has.
+/// Time to answer a query, s, and the number of its rows.
 fn asked_of(database: &Database, sql: &str) -> (f64, u64) {
     let (mut inquiry, run) = sample::open(database);
     let scope = Scope { run: run.simulation_id, alias: None, all_runs: false };

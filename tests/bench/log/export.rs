@@ -66,7 +66,7 @@ pub(crate) fn exports() {
     );
 }
 
-/// How many rows there are, and how long it takes to read them.
+/// Number of rows of a query, and the time to read them, s.
 fn bare(path: &Path, select: &str) -> (u64, f64) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("there is memory");
     let read = async {

@@ -62,7 +62,7 @@ impl Place {
         &self.url
     }
 
-    /// How long the database's own way takes for the rows that the log has.
+    /// Time that the database's own bulk load takes for the rows of the log, s.
     pub(crate) fn own_way(&self) -> Result<f64, String> {
         match self.name {
             "SQLite" => {

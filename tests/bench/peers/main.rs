@@ -3,8 +3,8 @@
 //! with names of scenes behind `--` for some of them only.
 //!
 //! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose
-//! speed drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives, and how far it
-//! came before the clock runs tells whether it is the same one in all engines: MuJoCo reads it as `simpartner convert`
+//! speed drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives, and its
+//! path before the measurement shows whether all engines have the same robot: MuJoCo reads it as `simpartner convert`
 //! writes it in MJCF, PhysX and DART in URDF. MuJoCo runs with its implicit integrator and default solver, ODE with
 //! `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more. Pendulums that touch nothing are beside MuJoCo's
 //! Runge-Kutta method of fourth order, the order of ours, and beside rapier; ropes beside three integrators of MuJoCo

@@ -1,4 +1,4 @@
-//! Devices: what each sensor reads, how far it is off, what fails, and what motors do.
+//! Devices: readings of sensors and their errors, faults, and motors.
 
 mod actuators;
 mod faults;

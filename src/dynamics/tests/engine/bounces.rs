@@ -18,7 +18,7 @@ use crate::{
 
 const STEPS: [f64; 4] = [0.001, 0.002, 0.005, 0.01];
 
-/// Height above its lowest place and velocity of a ball that was dropped from `height`, and how often it has bounced.
+/// State of a ball dropped from `height`, m: height above its lowest position, m; velocity, m/s; number of bounces.
 fn bounced(height: f64, e: f64, time: f64) -> (f64, f64, usize) {
     let (mut start, mut speed, mut count) = ((2.0 * height / G).sqrt(), (2.0 * height * G).sqrt(), 0);
     if time < start {

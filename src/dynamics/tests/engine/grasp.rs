@@ -25,7 +25,7 @@ struct Grasp {
 }
 
 impl Grasp {
-    /// How far the cubes come to be from where they were, across the row: the most of all, m.
+    /// Largest displacement of a cube across the row within `seconds`, m.
     fn slip(&self, seconds: f64) -> f64 {
         let Self { cubes, friction, force, shift, h } = *self;
         let mut world = scene::world();

@@ -135,7 +135,7 @@ fn a_body_that_runs_away_is_told_by_name() {
     assert!(engine.body(BodyId::new(0)).pose.translation.is_finite());
 }
 
-/// A solver that may sweep once only does not solve a stack, and says how far it came.
+/// With one sweep the solver does not converge on a stack, and the event reports the residual, m/s.
 #[test]
 fn an_unconverged_solve_tells_its_residual() {
     let mut world = on_plane(scene::world());

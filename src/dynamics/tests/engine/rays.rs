@@ -17,7 +17,8 @@ use self::brute_force::Shapes;
 
 /// What distances may differ by, m: positions are of some ten metres, and their rounding is 1e-15 of that.
 const SAME: f64 = 1e-9;
-/// How far beside a ray its neighbours are, m: parry's search along a ray is exact to some 1e-9 of a shape of a metre.
+/// Distance of the neighbouring rays from a ray, m: parry's search along a ray is exact to some 1e-9 of a shape of a
+/// metre.
 const GRAZE: f64 = 1e-8;
 
 fn random_vector(random: &mut Stream, extent: f64) -> DVec3 {

@@ -228,7 +228,8 @@ fn a_table_slides_and_turns_the_same_in_any_order() {
     }
 }
 
-/// By how much the forces on the feet are not linear in their places, over the weight.
+/// Largest deviation of the feet's normal forces from a linear function of their positions, as a fraction of the
+/// weight.
 fn curvature(engine: &dyn Engine, feet: usize) -> f64 {
     let places: Vec<DVec3> = (1..=feet).map(|foot| position(engine, foot)).collect();
     let forces: Vec<f64> = forces(engine, feet).iter().map(|force| force.y).collect();

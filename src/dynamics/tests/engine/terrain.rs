@@ -94,7 +94,7 @@ fn shapes() -> [(&'static str, Shape, f64, DQuat); 5] {
     ]
 }
 
-/// How far the velocity comes off, m/s, on 10 m along x at 2 m/s, sliding without friction or rolling with it.
+/// Largest deviation of the velocity, m/s, over 10 m along x at 2 m/s: frictionless sliding, or rolling with friction.
 fn comes_off(ground: Ground, (shape, height, turn): (Shape, f64, DQuat), rolls: bool) -> f64 {
     let mut world = with(vec![ground]);
     let mut slider = body("slider", 2.0, Some(shape), DVec3::new(-5.013, height, 0.017));

@@ -11,8 +11,7 @@ use simpartner_model::{BodyId, JointId, JointKind};
 use super::{build, steps, unconverged};
 use crate::scene::{self, body, cube, joint};
 
-/// The block's mass, kg; how far it is from the axis, m; the largest rate of the arm, rad/s; with how much the fingers
-/// press, N.
+/// Mass of the block, kg; its distance from the axis, m; largest rate of the arm, rad/s; grip force of a finger, N.
 const MASS: f64 = 0.12;
 const REACH: f64 = 0.5;
 const RATE: f64 = 3.0;

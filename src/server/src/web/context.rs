@@ -8,9 +8,9 @@ use tokio::sync::{Semaphore, watch};
 use super::{archive::Archive, clock, document::FindDocument, frame, guard, ruts};
 use crate::shared::Shared;
 
-/// What may wait for a page that does not read, bytes, besides a frame, ruts and an answer to `DEVICES`, and how long a
-/// line of that is.
+/// Buffer for a page that does not read, bytes, in addition to a frame, ruts and an answer to `DEVICES`.
 const UNREAD: usize = 512 * 1024;
+/// Longest line of an answer to `DEVICES`, bytes.
 const DEVICE_LINE: usize = 1024;
 
 /// State that all requests share.
@@ -31,8 +31,7 @@ pub(super) struct Web {
 }
 
 impl Web {
-    /// How much may wait in memory for a page that does not read, bytes: pongs to its pings, and one of whatever else
-    /// it is sent.
+    /// Memory for a page that does not read, bytes: pongs to its pings, and one message of each other kind.
     pub(super) fn unread_bytes(&self) -> usize {
         let layout = self.shared.handle.layout();
         UNREAD + frame::longest(&layout) + ruts::LONGEST + layout.devices().len() * DEVICE_LINE

@@ -5,7 +5,7 @@
 //! bounded, and nothing waits for a slow one. `docs` serves the documentation. Start at [`serve`]; `guard` decides
 //! which requests are let in, `live` is the connection of an open page.
 
-mod archive;
+pub(crate) mod archive;
 mod clock;
 mod context;
 mod docs;
@@ -43,26 +43,26 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-pub use archive::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel};
-
-pub use document::FindDocument;
-
-pub use grasp::{GraspServer, grasp_page};
+pub use self::{
+    archive::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel},
+    document::FindDocument,
+    grasp::{GraspServer, grasp_page},
+};
 
 use self::{context::Web, guard::Shown, json::json, permitted::Permitted};
 use super::{bind, client_events::judge_token, endpoint::Endpoint, error::ServerError, shared::Shared};
 use simpartner_realtime::now_ns;
 
-/// Requests to the log that are answered at a time.
+/// Largest number of requests to the log that are answered at the same time.
 const LOOKUPS: usize = 2;
 
 /// The longest message a page may send, bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// How long to wait when the system has no more sockets.
+/// Pause before the next `accept` when the system has no free sockets.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
-/// What the page is to show.
+/// Contents of the page.
 #[derive(Clone)]
 pub struct Viewer {
     /// Its port; 0 asks for a free one, and so does one that is taken.

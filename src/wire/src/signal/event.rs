@@ -38,13 +38,13 @@ pub enum EventKind {
     Spawn,
     /// A robot or an object has gone.
     Remove,
-    /// An actuator went without a command for too long; the value is how long, in seconds.
+    /// An actuator went without a command for too long; the value is the time since the last one, s.
     Watchdog,
     /// A sequence that waits for a reading was broken off: the reading did not come in time, or its device is gone.
     SequenceBrokenOff,
     /// A client took the place of a member of the lockstep, or left it.
     Lockstep,
-    /// A member of the lockstep has not answered for a step; the value is how long it was waited for, in seconds.
+    /// A member of the lockstep has not answered for a step; the value is the waiting time, s.
     LockstepTimeout,
     /// A robot has tipped over: the base that its joints hang on leans by more than 60 degrees from its pose in the
     /// model. It is told again only after the robot was within 45 degrees; the value is the tilt in rad.
@@ -54,7 +54,7 @@ pub enum EventKind {
     LeftGround,
     /// The log came to the size it is bounded by.
     LogLimit,
-    /// The log's database went away, or is back; then the value is for how long it was away, in seconds.
+    /// The log's database went away, or is back; then the value is the duration of the outage, s.
     LogOutage,
 }
 

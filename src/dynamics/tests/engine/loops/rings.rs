@@ -97,8 +97,7 @@ impl Ring {
         world
     }
 
-    /// Where the links are, how fast, and what the joints transmit, as far as they must be told apart: force and
-    /// moment.
+    /// For each link: position, m; linear velocity, m/s; and the force, N, and moment, N m, that its joint transmits.
     fn read(&self, engine: &dyn Engine, order: Order) -> Vec<[DVec3; 4]> {
         let count = self.links.len();
         let read = |k: usize| {

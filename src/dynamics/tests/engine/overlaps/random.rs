@@ -17,8 +17,8 @@ use crate::{
 
 /// Deeper than this at its end, m, what does not part has to be told: twice what the engine tells from.
 const TOLD_DEPTH: f64 = 2e-5;
-/// How far beyond a stop an axis may be, rad or m: what is left alone, and what quick
-/// sweeps miss at most in a step until a fifth of it is taken out in each, 1e-6 and 5e-6.
+/// Largest permitted excess of an axis beyond its stop, rad or m: the uncorrected 1e-6, and the largest error of quick
+/// sweeps in a step, 5e-6, a fifth of which is corrected in each step.
 const STOPS: f64 = 1e-5;
 /// The same of a ball joint: the square of what anything turns by in a step.
 const SWING: f64 = 2.5e-3;

@@ -32,8 +32,8 @@ impl<'a> Pressed<'a> {
         Self { ground: &model.grounds[0], depths }
     }
 
-    /// How far a point is below the ground as it was at first, how far that was lowered there for a metre of depth, and
-    /// where on the grid this is.
+    /// Depth of a point below the undisturbed ground, m: vertical below terrain, normal to a plane. The same depth of a
+    /// rut of 1 m, which is measured along the normal. Position on the grid of ruts, m. `None` beside the ground.
     fn below(&self, point: DVec3) -> Option<(f64, f64, [f64; 2])> {
         match self.ground {
             Ground::Plane(plane) => {

@@ -37,8 +37,8 @@ impl Free {
         build(&world, h)
     }
 
-    /// How fast it may be at most by what soil gives back to it, m/s: the pressure under it recoils by p/k_e, which is
-    /// half of the load times that way.
+    /// Upper bound of the speed that elastic recoil of the soil can give to the wheel, m/s. The recoil distance is
+    /// p/k_e, and its energy is half of the load times this distance.
     fn recoils(self, soil: &Soil, depth: f64) -> f64 {
         let pressure = Pressure::new(soil, self.width, 0.0, G);
         (G * pressure.at(depth, 0.0).0 / pressure.elastic).sqrt()
@@ -92,8 +92,8 @@ fn a_free_wheel_stops_where_its_resistance_stops_it() {
 }
 
 /// Free wheels by seed: all soils, loads, radii, speeds, either way, all timesteps. 24 of them; 2,000 with
-/// `SIMPARTNER_LONG_TESTS=1`. They begin on the surface and fall into the soil, which takes a tenth of a second: ten
-/// steps of 10 ms do not say how fast one is then, so there it is looked at from the second on.
+/// `SIMPARTNER_LONG_TESTS=1`. They start on the surface and fall into the soil within 0.1 s. At a timestep of
+/// 10 ms these are ten steps, too few to measure a speed, so there the first half second is not judged.
 #[test]
 fn no_free_wheel_speeds_up() {
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 2000 } else { 24 };

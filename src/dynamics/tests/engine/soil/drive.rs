@@ -25,8 +25,8 @@ fn a_rover_drives_over_the_holes_that_it_has_dug() {
     assert!(way > 1.35, "{way}");
 }
 
-/// A wheel that turns back comes onto its own rut, which is deeper than itself where it has carried more; and out of
-/// that again. It rises and sinks as it comes over these edges, and it is never out of the soil.
+/// A wheel that reverses rolls into its own rut, which is deeper than the wheel's sinkage where the wheel carried a
+/// larger load, and out of the rut again. At the edges of the rut it rises and sinks; it never leaves the soil.
 #[test]
 fn a_wheel_that_turns_back_stays_in_the_soil() {
     for name in ["drySand", "sandyLoam", "clay"] {

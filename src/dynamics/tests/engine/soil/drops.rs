@@ -75,9 +75,9 @@ fn a_fall_is_the_same_at_any_timestep() {
     }
 }
 
-/// The damper of the reference's drop, N s/m, and how fast its wheel rolls here, m/s: so fast that it has rolled over
-/// its contact before it is deep.
+/// Damping coefficient of the reference drop, N s/m.
 const DAMPER: f64 = 60.0;
+/// Rolling speed of the dropped wheel, m/s: the wheel rolls over its contact length before it has sunk in.
 const FAST: f64 = 4.0;
 
 /// m z" = m g - F(z) - c z' with the closed form of a wheel that rolls, from rest at the surface: the largest force of

@@ -12,7 +12,7 @@ use crate::{
     six_wheels::{self, SixWheels},
 };
 
-/// How far what is parked may move once it has settled, m.
+/// Largest permitted displacement of a parked rover after settling, m.
 const HOLDS: f64 = 1e-4;
 /// Degrees.
 const SLOPE: f64 = 15.0;
@@ -28,7 +28,7 @@ fn parked(soil: Soil, h: f64, degrees: f64, heading: f64, settled: f64) -> (Box<
     (engine, rover)
 }
 
-/// How far it moves then in so many seconds, m.
+/// Displacement of the settled rover in `seconds`, m.
 fn creep(soil: Soil, h: f64, heading: f64, seconds: f64) -> f64 {
     let (mut engine, SixWheels { chassis, .. }) = parked(soil, h, SLOPE, heading, 15.0);
     let before = engine.body(chassis).pose.translation;
@@ -61,8 +61,8 @@ fn a_rover_stays_on_every_soil() {
     }
 }
 
-/// How far apart the places are, m, at which a braked rover is in three seconds once it has settled; and how far soil
-/// recoils under its wheels, p/k_e.
+/// Extent of the positions that a braked, settled rover takes in 3 s, m; and the recoil p/k_e of the soil under its
+/// wheels, m.
 fn rocks(soil: Soil, h: f64, degrees: f64, heading: f64) -> [f64; 2] {
     let (mut engine, SixWheels { chassis, wheels, .. }) = parked(soil, h, degrees, heading, 15.0);
     let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);

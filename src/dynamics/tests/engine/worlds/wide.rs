@@ -271,8 +271,8 @@ fn add_couplings(world: &mut World, chance: &mut Chance) {
 /// What pushes bodies until the next commands.
 pub type Pushes = Vec<(BodyId, DVec3, Wrench)>;
 
-/// Gives surfaces new velocities, chooses what pushes, and puts a body elsewhere now and then. Returns the pushes, and
-/// by how much the energy changed as a body was put elsewhere, which is no motion.
+/// Sets surface velocities, chooses external wrenches, and now and then sets the pose of a body. Returns the wrenches,
+/// and the change of energy by the set pose, J, which no motion causes.
 pub fn disturb(world: &World, engine: &mut dyn Engine, chance: &mut Chance) -> (Pushes, f64) {
     let bodies = world.mechanism.bodies.len();
     let any = |chance: &mut Chance| BodyId::new(chance.below(bodies));

@@ -75,7 +75,7 @@ pub(super) struct MeshAsset {
 /// Heights between 0 and 1.
 #[derive(Debug)]
 pub(super) struct Field {
-    /// Half the extent along x and y, the height of 1, and how far the ground reaches below 0.
+    /// Half the extent along x and y, m; the height of a sample of 1, m; the depth of the ground below 0, m.
     pub(super) size: [f64; 4],
     pub(super) rows: usize,
     pub(super) columns: usize,

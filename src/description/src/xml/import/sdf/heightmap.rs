@@ -48,8 +48,8 @@ impl Sdf<'_, '_> {
     }
 }
 
-/// Extents of an elevation model, and its highest point; 1 m each where its file does not say how far samples are
-/// apart, as of an image.
+/// Extents of an elevation model along x and z, and its highest point, m; 1 m each for a file without a spacing of its
+/// samples, such as an image.
 fn own_size(dem: &Dem, highest: f64) -> DVec3 {
     let extent = |cell: f64, points: usize| cell * (points - 1) as f64;
     match dem.spacing {

@@ -154,7 +154,7 @@ fn figure(reading: &Reading, node: &Node) -> Option<f64> {
     Some(figure)
 }
 
-/// Where a joint begins, and how much it exerts and how fast it is driven at most.
+/// Reads a joint's initial position, largest effort and largest rate from an interface of `ros2_control`.
 fn read_figures(reading: &Reading, interface: &Node, name: &str, joint: &mut Joint) {
     let figure = |wanted: &str| parameter(interface, wanted).and_then(|node| figure(reading, node));
     let bound = || figure("max").filter(|bound| *bound > 0.0);
