@@ -12,11 +12,11 @@
 //! | `coordinate` | stops and dry friction of the axes of trees, stops of their ball joints |
 //! | `coupling` | gears and mimic joints: two coordinates of a tree in a fixed ratio |
 //! | `loop_joint` | a joint that closes a loop: its frames, coordinates, directions and loads |
-//! | `loop_rows` | its rows: what it holds, and the axes that it leaves free |
+//! | `loop_assembly` | its rows: what it holds, and the axes that it leaves free |
 //! | `rows` | the builder: Jacobians of links and coordinates, whitened |
 //!
-//! What an island consists of is in `island_parts`, its blocks are in `island_rows`, and what the rows of loop joints
-//! and the contacts with soil keep in a substep is in `loop_row` and `soil_contact`.
+//! `island_parts` has the trees, contacts and joints of an island, `island_rows` its blocks. `loop_row` and
+//! `soil_contact` have the state of a loop joint's row and of a contact with soil within a substep.
 //!
 //! The laws of one axis are in [`crate::engine::joints::axis_laws`], once for trees and loop joints. A new law is a
 //! file here that adds blocks in [`Constraints::assemble`], a [`Source`] that says what they stand for, and the effect
@@ -28,9 +28,9 @@ mod coordinate;
 mod coupling;
 mod island_parts;
 mod island_rows;
+mod loop_assembly;
 pub(crate) mod loop_joint;
 mod loop_row;
-mod loop_rows;
 mod rolling;
 pub(crate) mod rows;
 mod soil;
