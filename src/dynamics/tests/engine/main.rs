@@ -16,6 +16,7 @@ mod grip;
 mod guards;
 mod heaps;
 mod impact;
+mod inner_stress;
 mod joints;
 mod limp;
 mod loads;

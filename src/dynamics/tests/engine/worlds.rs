@@ -177,7 +177,7 @@ fn threads_and_snapshots_change_no_bit() {
 fn what_is_not_solved_gains_nothing() {
     for seed in [496, 604, 705] {
         let seen = run(seed, 0.001, 0.1);
-        assert!(seen.unconverged > 80 && seen.gain < 1e-6, "{seed}: {seen:?}");
+        assert!(seen.unconverged > 60 && seen.gain < 1e-6, "{seed}: {seen:?}");
     }
 }
 

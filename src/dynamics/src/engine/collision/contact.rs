@@ -163,6 +163,11 @@ impl Contact {
         self.spin_impulse *= ratio;
     }
 
+    /// True if it carried a load in the last step.
+    pub(crate) fn carries(&self) -> bool {
+        self.impulse.dot(self.normal) > 0.0
+    }
+
     /// Impulse of the last step in the solver's coordinates, projected into the cone.
     pub(crate) fn warm_start_impulse(&self) -> [f64; 3] {
         let normal = self.impulse.dot(self.normal).max(0.0);

@@ -257,6 +257,7 @@ impl Collider {
             if self.hits.is_empty() {
                 continue;
             }
+            self.hits.iter_mut().for_each(|hit| hit.move_to_surface(true));
             let pair = Pair::new(&ContactSide::of_ground(&ground.material), &shape.contact_side());
             // The keys of grounds are smaller than those of pairs.
             let key = ((index as u64) << GROUND_BITS) | number as u64;
@@ -304,6 +305,10 @@ impl Collider {
         narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
         if self.hits.is_empty() {
             return;
+        }
+        let moves = [first, second].map(|shape| shape.tree.topology.freedom > 0);
+        if moves[0] != moves[1] {
+            self.hits.iter_mut().for_each(|hit| hit.move_to_surface(moves[1]));
         }
         let (pair, key) = (Pair::new(&first.contact_side(), &second.contact_side()), ((a as u64 + 1) << 32) | b as u64);
         let sides = (Some(first.geom.side), second.geom.side);

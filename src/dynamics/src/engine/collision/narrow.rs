@@ -4,7 +4,14 @@
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::Norm;
 
-use super::{convex::Hull, hit::Hit, manifold::Manifold, outline::Outline, placed_shape::Placed, triangles::Triangles};
+use super::{
+    convex::Hull,
+    hit::{Hit, thin_part},
+    manifold::Manifold,
+    outline::Outline,
+    placed_shape::Placed,
+    triangles::Triangles,
+};
 use crate::parry::query::{ShapeCastOptions, cast_shapes};
 
 /// Smallest cosine between normals of one face, 1.1 degrees.
@@ -41,7 +48,7 @@ pub(super) fn contacts_on_plane(normal: DVec3, distance: f64, body: &Placed, ahe
     let mut touch = |point: DVec3| {
         let gap = normal.dot(point) - distance;
         if gap < ahead {
-            hits.push(Hit { point: point - normal * gap, normal, gap });
+            hits.push(Hit { point: point - normal * (gap - 0.5 * thin_part(gap)), normal, gap });
         }
     };
     let (centre, matrix) = (body.centre, DMat3::from_quat(body.rotation));
@@ -153,8 +160,8 @@ fn ball_on_surface(
         triangles.ball_on_heightfield(field, local, radius, ahead, hits);
     }
     for hit in &mut hits[start..] {
-        hit.point = surface.centre + surface.rotation * hit.point;
         hit.normal = surface.rotation * hit.normal;
+        hit.point = surface.centre + surface.rotation * hit.point + hit.normal * (0.5 * thin_part(hit.gap));
     }
 }
 

@@ -39,6 +39,9 @@ pub(crate) const CONTACT_MARGIN: f64 = 1e-6;
 /// Additional gap of a surface that comes to rest, m. It rests at the limit of [`CONTACT_MARGIN`], to the solver's
 /// tolerance. Without this allowance its contact could stay open and carry no load.
 const HOVER_DISTANCE: f64 = 1e-9;
+/// Additional gap at which a surface still carries that carried in the last step, m. Legs that rigid motors hold stay in
+/// one plane to some nanometres only; a leg that loses its load by as little would leave it to its neighbours.
+const CARRYING_DISTANCE: f64 = 1e-7;
 /// Speed above which a contact rolls, m/s: of its surfaces by their relative rotation, and of its point along both
 /// surfaces. Settling contacts share their load to the end.
 const ROLLING_SPEED: f64 = 1e-3;
@@ -152,7 +155,7 @@ impl Constraints {
                 }
             }
             if gap - lead < CONTACT_MARGIN {
-                self.problem.blocks[place].bias[0] -= (room - self::remaining_distance(lead)) / scheme.lookahead;
+                self.problem.blocks[place].bias[0] -= (room - self::remaining_distance(lead, false)) / scheme.lookahead;
             }
         }
     }
@@ -161,7 +164,7 @@ impl Constraints {
     fn approaching_contact<'a>(&self, place: usize, contacts: &'a [Contact]) -> Option<(&'a Contact, f64)> {
         let Source::Contact(index) = self.sources[place] else { return None };
         let block = &self.problem.blocks[place];
-        let room = remaining_distance(block.gap);
+        let room = remaining_distance(block.gap, contacts[index].carries());
         let waits = room > 0.0 && block.plastic_bias_change == 0.0 && !is_compliant(&contacts[index].surface);
         waits.then(|| (&contacts[index], room))
     }
@@ -218,13 +221,13 @@ fn effective_damping(surface: &Surface, h: f64) -> f64 {
 
 /// True if the surfaces would cross before the midpoint of the next step.
 fn is_closing(block: &Block, scheme: &Scheme) -> bool {
-    remaining_distance(block.gap) + scheme.lookahead * block.free[0] < 0.0
+    remaining_distance(block.gap, false) + scheme.lookahead * block.free[0] < 0.0
 }
 
-/// Distance until the surfaces arrive, m; 0 if they have.
-fn remaining_distance(gap: f64) -> f64 {
+/// Distance until the surfaces arrive, m; 0 if they have. `carried` is true if they carried a load in the last step.
+fn remaining_distance(gap: f64, carried: bool) -> f64 {
     let beyond = gap - CONTACT_MARGIN;
-    if beyond > HOVER_DISTANCE { beyond } else { 0.0 }
+    if beyond > if carried { CARRYING_DISTANCE } else { HOVER_DISTANCE } { beyond } else { 0.0 }
 }
 
 /// True for an impact: the approach is faster than gravity can cause in two steps.
@@ -282,7 +285,7 @@ fn add_velocity_change(block: &mut Block, contact: &Contact, change: DVec3) {
 
 /// Sets the bias of a compliant contact.
 fn set_compliant_bias(block: &mut Block, contact: &Contact, scheme: &Scheme) {
-    let room = remaining_distance(contact.gap);
+    let room = remaining_distance(contact.gap, false);
     block.bias[0] += if contact.gap < 0.0 {
         contact.surface.stiffness * contact.gap / effective_damping(&contact.surface, scheme.h)
     } else {
@@ -297,7 +300,7 @@ fn set_compliant_bias(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 /// down below the bounce speed within the step does not bounce.
 fn set_rigid_bias(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
-    let room = remaining_distance(block.gap) / scheme.lookahead;
+    let room = remaining_distance(block.gap, contact.carries()) / scheme.lookahead;
     let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
     if restitution > 0.0 && is_fast && is_closing(block, scheme) {
         block.bias[0] += restitution * approach;

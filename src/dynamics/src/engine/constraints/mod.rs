@@ -83,6 +83,12 @@ impl Constraints {
                 self.add_couplings(&*parts.trees[slot], slot, scheme);
             }
         }
+        // One contact alone shares its load with nothing.
+        if parts.own_contacts.len() > 1 {
+            for slot in 0..parts.trees.len() {
+                self.add_rigid_motors(&*parts.trees[slot], slot, scheme);
+            }
+        }
         if self.previous.len() == self.sources.len() {
             let blocks = self.problem.blocks.iter_mut().zip(&self.sources).zip(&self.previous);
             for ((block, _), old) in blocks.filter(|((_, source), old)| **source == old.0) {

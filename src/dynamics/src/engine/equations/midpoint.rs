@@ -194,6 +194,7 @@ impl Tree {
         let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
         let (q, v, motors) = (&state.q[..freedom], &state.v[..freedom], &state.motors[..freedom]);
         let (sides, means) = (&state.saturation[..freedom], &state.power_means[..freedom]);
+        let holding = &state.holding_efforts[..freedom];
         let (bias, resistance) = (&work.bias[..freedom], &work.damping_effort[..freedom]);
         let (followed, damping_of, dv_of) =
             (&self.motor_coordinates()[..freedom], &mut damping[..freedom], &mut dv[..freedom]);
@@ -205,7 +206,7 @@ impl Tree {
             let passive = axis_laws::spring_and_damper(law, q[dof], v[dof], h);
             let motor = match (sides[dof], means[dof]) {
                 (0, _) if !servo.is_on() => LinearEffort::NONE,
-                (0, 0.0) => axis_laws::motor(servo, law, followed[dof], v[dof], h),
+                (0, 0.0) => axis_laws::motor(servo, law, followed[dof], v[dof], h).raised_by(holding[dof]),
                 (side, 0.0) => LinearEffort { at_start: f64::from(side) * servo.max_effort, slope: 0.0 },
                 (_, mean) => axis_laws::motor_at_power(law.max_power, mean, v[dof]),
             };
@@ -306,6 +307,7 @@ impl Tree {
         // A single body has no joint coordinates and motors.
         if self.topology.links.len() > 1 {
             start.q.clone_from(&state.q);
+            start.holding_efforts.clone_from(&state.holding_efforts);
             start.saturation.clone_from(&state.saturation);
             start.power_means.clone_from(&state.power_means);
         }
@@ -337,6 +339,7 @@ impl Tree {
         state.v.clone_from(&start.v);
         state.last_dv.clone_from(&start.last_dv);
         if self.topology.links.len() > 1 {
+            state.holding_efforts.clone_from(&start.holding_efforts);
             state.saturation.clone_from(&start.saturation);
             state.power_means.clone_from(&start.power_means);
         }
@@ -389,6 +392,7 @@ impl Tree {
         let (state, work) = (&mut self.state, &mut self.work);
         state.v.fill(0.0);
         state.last_dv.fill(0.0);
+        state.holding_efforts.fill(0.0);
         state.saturation.fill(0);
         state.power_means.fill(0.0);
         state.row_impulses.fill([0.0; 4]);

@@ -50,10 +50,26 @@ impl Tree {
         }
         self.state.motors[dof] = motor;
         self.state.power_means[dof] = 0.0;
+        if !motor.is_rigid() {
+            self.state.holding_efforts[dof] = 0.0;
+        }
         if motor.certain_side() != 0 {
             self.state.saturation[dof] = motor.certain_side();
         }
         self.wake();
+    }
+
+    /// Stores the efforts of rigid motors, from which they continue in the next substep. Under a constant load they then
+    /// reach their target rates exactly. A motor at a limit starts anew.
+    pub(crate) fn store_holding_efforts(&mut self) {
+        let (state, effort) = (&mut self.state, &self.work.effort);
+        for dof in self.topology.free_axes()..self.topology.freedom {
+            let motor = &state.motors[dof];
+            if motor.is_on() && motor.is_rigid() {
+                let at_limit = state.saturation[dof] != 0 || state.power_means[dof] != 0.0;
+                state.holding_efforts[dof] = if at_limit { 0.0 } else { effort[dof] };
+            }
+        }
     }
 
     /// Computes the efforts of all motors if all follow their laws below all limits, as was assumed. Returns false
@@ -65,6 +81,7 @@ impl Tree {
         let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
         let (v, motors, sides) = (&state.v[..freedom], &state.motors[..freedom], &state.saturation[..freedom]);
         let (means, coordinates) = (&state.power_means[..freedom], &self.motor_coordinates()[..freedom]);
+        let holding = &state.holding_efforts[..freedom];
         let (dv_free, dv_impulse, exerted) =
             (&work.dv_free[..freedom], &work.dv_impulse[..freedom], &mut efforts[..freedom]);
         let mut follow = true;
@@ -72,7 +89,7 @@ impl Tree {
             let (motor, law, dv) = (&motors[dof], &laws[dof], dv_free[dof] + dv_impulse[dof]);
             exerted[dof] = 0.0;
             if motor.is_on() {
-                let effort = axis_laws::motor_effort(motor, law, coordinates[dof], v[dof] + dv, h);
+                let effort = axis_laws::motor_effort(motor, law, coordinates[dof], v[dof] + dv, h) + holding[dof];
                 exerted[dof] = effort;
                 follow &= sides[dof] == 0 && means[dof] == 0.0 && effort.abs() <= motor.max_effort;
                 follow &= !axis_laws::exceeds_power(law, effort, v[dof] + 0.5 * dv);
@@ -93,7 +110,9 @@ impl Tree {
             return true;
         }
         let (v, dv) = (self.state.v[dof], self.work.dv_free[dof] + self.work.dv_impulse[dof]);
-        let (mean, wanted) = (v + 0.5 * dv, axis_laws::motor_effort(motor, law, self.motor_coordinate(dof), v + dv, h));
+        let mean = v + 0.5 * dv;
+        let wanted = axis_laws::motor_effort(motor, law, self.motor_coordinate(dof), v + dv, h)
+            + self.state.holding_efforts[dof];
         // The effort is the assumed one, which is within the limits once the assumption holds.
         let exerted = match (side, power_mean) {
             (0, 0.0) => wanted,

@@ -32,6 +32,7 @@ impl Tree {
         self.wake();
         let state = &mut self.state;
         state.last_dv.fill(0.0);
+        state.holding_efforts.fill(0.0);
         state.saturation.fill(0);
         state.power_means.fill(0.0);
         state.row_impulses.fill([0.0; 4]);

@@ -297,6 +297,7 @@ impl Island {
             if pass > 1 {
                 budget.add_pass();
                 self.constraints.update_soil(parts, scheme, true);
+                self.constraints.update_free_velocities(parts, scheme);
                 self.constraints.assemble(parts, scheme, true);
                 self.constraints.problem.previous_residual = self.outcome.solve.residual;
             }
@@ -352,6 +353,9 @@ impl Island {
             tree.record_midpoint();
             if !tree.work.is_complete {
                 tree.finish(scheme.h);
+                if !scheme.is_impact_instant {
+                    tree.store_holding_efforts();
+                }
             }
             tree.update_kinematics(scheme.gravity);
         }
@@ -404,6 +408,7 @@ impl Island {
     /// `[pass, passes]` are the number of this solve and the largest number of solves.
     fn apply_impulses(&self, parts: &mut IslandParts, scheme: &Scheme, [pass, passes]: [usize; 2]) -> bool {
         let (mut settled, touches) = (true, !parts.own_contacts.is_empty());
+        self.constraints.add_holding_efforts(parts, scheme.h);
         for tree in parts.trees.iter_mut() {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
             let problem = &self.constraints.problem;

@@ -129,6 +129,11 @@ pub(crate) fn mean_at_power(max_power: f64, mean: f64, effort: f64, gain: f64, s
 impl LinearEffort {
     pub(crate) const NONE: Self = Self { at_start: 0.0, slope: 0.0 };
 
+    /// The same with a constant effort in addition.
+    pub(crate) fn raised_by(self, effort: f64) -> Self {
+        Self { at_start: self.at_start + effort, ..self }
+    }
+
     /// Effort after the rate has changed by `dv` over the step.
     pub(crate) fn effort_after(self, dv: f64) -> f64 {
         self.at_start - self.slope * dv

@@ -33,7 +33,7 @@
 
 use super::{
     cone::{Mode, disc_slopes, on_disc},
-    problem::{Block, Law, Problem},
+    problem::{Block, Law, Problem, RigidMotor},
     skyline::Skyline,
 };
 use crate::engine::algebra::elimination::dot;
@@ -47,6 +47,9 @@ pub(crate) const MAX_CONTACTS: usize = 64;
 const INDEPENDENT_FRACTION: f64 = 0.1;
 /// Speed of separation or sliding below which a contact is closed, or sticks, m/s: ten times the solver's tolerance.
 pub(crate) const STICKING_SPEED: f64 = 1e-8;
+/// Stiffness of a rigid motor, N m/rad or N/m, for a contact of 1 N/m: rigid beside contacts at any lever of a robot,
+/// from 1 mm to 100 m, to 1e-6 or better.
+const MOTOR_STIFFNESS: f64 = 1e6;
 /// Shift of the diagonal, as a fraction of its largest entry, so that unknowns that no contact moves stay zero.
 const DIAGONAL_SHIFT: f64 = 1e-12;
 /// Tolerance of the equations, as a fraction of the velocities that the impulses cause; and the alternative one, m/s,
@@ -71,13 +74,15 @@ enum DistributedRows {
     All,
     /// The normal row; friction follows it.
     NormalOnly,
+    /// The row of a rigid motor.
+    Motor,
 }
 
-/// A contact that takes part in the distribution.
+/// A contact or rigid motor that takes part in the distribution.
 #[derive(Debug, Clone, Copy, Default)]
 struct Support {
-    /// Its index among the blocks.
-    block: usize,
+    /// Its index among the blocks, or among the rigid motors.
+    index: usize,
     rows_of: DistributedRows,
     /// The larger coefficient of friction.
     friction: f64,
@@ -101,7 +106,9 @@ pub(crate) enum Distribution {
 /// Buffers of the method.
 #[derive(Debug, Default)]
 pub(crate) struct LeastNormDistribution {
+    /// Contacts in the order of the blocks, then motors.
     supports: Vec<Support>,
+    contact_count: usize,
     matrix: Skyline,
     /// Shift of the diagonal.
     shift: f64,
@@ -122,13 +129,12 @@ impl LeastNormDistribution {
     /// subtracted from `work`.
     pub(crate) fn distribute(&mut self, problem: &mut Problem, work: &mut f64) -> Distribution {
         self.find_supports(problem);
-        if self.supports.len() < 2 || self.supports.len() > MAX_CONTACTS || !self.is_indeterminate(problem) {
+        if !(2..=MAX_CONTACTS).contains(&self.contact_count) || !self.is_indeterminate(problem) {
             return Distribution::Determined;
         }
         self.set_target(problem);
         let slides = |support: &Support| {
-            matches!(support.rows_of, DistributedRows::NormalOnly)
-                && problem.blocks[support.block].compliance == [0.0; 3]
+            matches!(support.rows_of, DistributedRows::NormalOnly) && support.row(problem).compliance == [0.0; 3]
         };
         let found = self.solve(problem, work);
         if !found || self.supports.iter().any(slides) && self.is_settled(problem) {
@@ -137,27 +143,39 @@ impl LeastNormDistribution {
         self.apply_impulses(problem)
     }
 
-    /// Finds the contacts that carry a load or could, and their distributed rows.
-    fn find_supports(&mut self, problem: &Problem) {
+    /// Finds the contacts that carry a load or could, their distributed rows, and the rigid motors.
+    fn find_supports(&mut self, problem: &mut Problem) {
         self.supports.clear();
         for (place, block) in problem.blocks.iter().enumerate().filter(|(_, block)| block.law == Law::Cone) {
             if let Some(rows_of) = rows_of(problem, block) {
-                self.supports.push(Support { block: place, rows_of, friction: block.friction, ..Support::default() });
+                self.supports.push(Support { index: place, rows_of, friction: block.friction, ..Support::default() });
+            }
+        }
+        self.contact_count = self.supports.len();
+        for index in 0..problem.motors.len() {
+            let impulse = problem.motor_impulse(&problem.motors[index]);
+            let row = &mut problem.motors[index].row;
+            row.impulse[0] = impulse;
+            if matches!(row.law, Law::Interval { low, high } if (low..=high).contains(&impulse)) {
+                self.supports.push(Support { index, rows_of: DistributedRows::Motor, ..Support::default() });
             }
         }
     }
 
-    /// True if normals depend on each other.
+    /// True if normals depend on each other, or if motors can share tangential loads.
     fn is_indeterminate(&mut self, problem: &Problem) -> bool {
+        if self.contact_count < self.supports.len() {
+            return true;
+        }
         self.spread.clear();
         self.spread.resize(problem.w.len(), 0.0);
         self.products.clear();
         for (place, support) in self.supports.iter().enumerate() {
-            let own = columns(problem, &problem.blocks[support.block]);
+            let own = columns(problem, support.row(problem));
             own.clone().for_each(|(y, i)| self.spread[i] = y[0]);
             let (row, mut other) = (self.products.len(), 0);
             for (before, second) in self.supports[..place].iter().enumerate() {
-                let columns = columns(problem, &problem.blocks[second.block]);
+                let columns = columns(problem, second.row(problem));
                 let product: f64 = columns.map(|(y, i)| y[0] * self.spread[i]).sum();
                 let known = dot(&self.products[row..], &self.products[other..other + before]);
                 self.products.push((product - known) * self.products[other + before]);
@@ -177,14 +195,14 @@ impl LeastNormDistribution {
     /// Sets the impulses to be distributed, and their whitened sum.
     fn set_target(&mut self, problem: &Problem) {
         for support in &mut self.supports {
-            let l = problem.blocks[support.block].impulse;
+            let l = support.row(problem).impulse;
             support.l = [0.0; 3];
             support.rows().for_each(|row| support.l[row] = l[row]);
         }
         self.target.clear();
         self.target.resize(problem.w.len(), 0.0);
         for support in &self.supports {
-            add_impulse(&mut self.target, problem, &problem.blocks[support.block], support.l);
+            add_impulse(&mut self.target, problem, support.row(problem), support.l);
         }
     }
 
@@ -201,7 +219,7 @@ impl LeastNormDistribution {
             if !linear {
                 self.matrix.clear();
                 for support in &self.supports {
-                    self.matrix.add(problem, &problem.blocks[support.block], &support.slope);
+                    self.matrix.add(problem, support.row(problem), &support.slope);
                 }
                 self.matrix.factorise(self.shift);
             }
@@ -220,17 +238,19 @@ impl LeastNormDistribution {
 
     /// Starts at z = 0, where no bound is active. Returns the cost of an iteration, in multiplications.
     fn begin(&mut self, problem: &Problem) -> f64 {
-        let blocks = self.supports.iter().map(|support| &problem.blocks[support.block]);
+        let blocks = self.supports.iter().map(|support| support.row(problem));
         let mut cost = self.matrix.begin(problem, blocks);
         let mut stiffest = 0.0f64;
         for support in &mut self.supports {
-            let block = &problem.blocks[support.block];
+            let block = support.row(problem);
             let columns = block.length as f64;
             cost += columns * (1.5 * columns + 12.0);
             support.slope = [[0.0; 3]; 3];
             for (row, place) in support.rows().zip([0, 3, 5]) {
                 support.slope[row][row] = support.row_weight(row);
-                stiffest = stiffest.max((block.cone.a[place] - block.compliance[row]) * support.row_weight(row));
+                if !support.is_motor() {
+                    stiffest = stiffest.max((block.cone.a[place] - block.compliance[row]) * support.row_weight(row));
+                }
             }
         }
         self.shift = DIAGONAL_SHIFT * stiffest;
@@ -244,7 +264,7 @@ impl LeastNormDistribution {
     /// Largest velocity of a distributed row from whitened impulses.
     fn largest_velocity(&self, problem: &Problem, whitened: &[f64]) -> f64 {
         let each = self.supports.iter().map(|support| {
-            let u = problem.velocity_from(&problem.blocks[support.block], whitened);
+            let u = problem.velocity_from(support.row(problem), whitened);
             support.rows().fold(0.0f64, |largest, row| largest.max(u[row].abs()))
         });
         each.fold(0.0, f64::max)
@@ -274,13 +294,15 @@ impl LeastNormDistribution {
         self.defect.clear();
         self.defect.extend(self.target.iter().map(|sum| -sum));
         for support in &mut self.supports {
-            support.y = problem.velocity_from(&problem.blocks[support.block], &self.trial);
+            support.y = problem.velocity_from(support.row(problem), &self.trial);
             let slope = support.slope;
-            support.project();
+            support.project(support.bounds(problem));
             linear &= support.slope == slope;
             let (l, y, most) = (&support.l, &support.y, support.friction * support.friction);
-            value += l[0] * (y[0] - 0.5 * l[0]) + l[1] * (y[1] - 0.5 * most * l[1]) + l[2] * (y[2] - 0.5 * most * l[2]);
-            add_impulse(&mut self.defect, problem, &problem.blocks[support.block], support.l);
+            let first = 1.0 / support.row_weight(0);
+            value += l[0] * (y[0] - 0.5 * first * l[0]);
+            value += l[1] * (y[1] - 0.5 * most * l[1]) + l[2] * (y[2] - 0.5 * most * l[2]);
+            add_impulse(&mut self.defect, problem, support.row(problem), support.l);
         }
         value -= self.trial.iter().zip(&self.target).map(|(z, sum)| z * sum).sum::<f64>();
         (value, linear)
@@ -290,7 +312,7 @@ impl LeastNormDistribution {
     fn is_settled(&self, problem: &Problem) -> bool {
         let (mut largest, mut change) = (0.0f64, 0.0f64);
         for support in &self.supports {
-            let old = problem.blocks[support.block].impulse;
+            let old = support.row(problem).impulse;
             for row in support.rows() {
                 let size = if row == 0 { 1.0 } else { support.friction };
                 largest = largest.max(size * old[row].abs());
@@ -304,8 +326,12 @@ impl LeastNormDistribution {
     fn apply_impulses(&mut self, problem: &mut Problem) -> Distribution {
         // From here on, the buffer holds the contribution of moved friction.
         self.defect.fill(0.0);
-        for support in &mut self.supports {
-            let block = &problem.blocks[support.block];
+        for support in &mut self.supports[self.contact_count..] {
+            let RigidMotor { row, change, .. } = &mut problem.motors[support.index];
+            *change += support.l[0] - row.impulse[0];
+        }
+        for support in &mut self.supports[..self.contact_count] {
+            let block = support.row(problem);
             let old = block.impulse;
             let mut new = old;
             support.rows().for_each(|row| new[row] = support.l[row]);
@@ -315,7 +341,7 @@ impl LeastNormDistribution {
                 let change = [0.0, new[1] - old[1], new[2] - old[2]];
                 add_impulse(&mut self.defect, problem, block, change);
             }
-            problem.blocks[support.block].impulse = new;
+            problem.blocks[support.index].impulse = new;
         }
         self.update_rolling(problem);
         let moves =
@@ -328,8 +354,9 @@ impl LeastNormDistribution {
     fn update_rolling(&mut self, problem: &mut Problem) {
         for place in 0..problem.blocks.len() {
             let Law::Disc { normal, radius, .. } = problem.blocks[place].law else { continue };
-            let Ok(support) = self.supports.binary_search_by_key(&normal, |support| support.block) else { continue };
-            let (before, now) = (self.supports[support].y[0], problem.blocks[normal].impulse[0]);
+            let contacts = &self.supports[..self.contact_count];
+            let Ok(support) = contacts.binary_search_by_key(&normal, |support| support.index) else { continue };
+            let (before, now) = (contacts[support].y[0], problem.blocks[normal].impulse[0]);
             let block = &mut problem.blocks[place];
             let old = block.impulse;
             if block.cone.mode == Mode::Open && before > 0.0 {
@@ -343,26 +370,51 @@ impl LeastNormDistribution {
 }
 
 impl Support {
+    /// Its block, or the row of its motor.
+    fn row<'a>(&self, problem: &'a Problem) -> &'a Block {
+        if self.is_motor() { &problem.motors[self.index].row } else { &problem.blocks[self.index] }
+    }
+
+    fn is_motor(&self) -> bool {
+        matches!(self.rows_of, DistributedRows::Motor)
+    }
+
     /// The distributed rows.
     fn rows(&self) -> std::ops::Range<usize> {
         match self.rows_of {
             DistributedRows::All => 0..3,
-            DistributedRows::NormalOnly => 0..1,
+            DistributedRows::NormalOnly | DistributedRows::Motor => 0..1,
+        }
+    }
+
+    /// Smallest and largest impulse of a motor, N s or N m s; infinite for contacts.
+    fn bounds(&self, problem: &Problem) -> [f64; 2] {
+        match self.row(problem).law {
+            Law::Interval { low, high } => [low, high],
+            Law::Cone | Law::Disc { .. } => [f64::NEG_INFINITY, f64::INFINITY],
         }
     }
 
     /// S⁻² of a row.
     fn row_weight(&self, row: usize) -> f64 {
-        if row == 0 { 1.0 } else { 1.0 / (self.friction * self.friction) }
+        match row {
+            _ if self.is_motor() => MOTOR_STIFFNESS,
+            0 => 1.0,
+            _ => 1.0 / (self.friction * self.friction),
+        }
     }
 
-    /// Sets impulse and slope from y.
-    fn project(&mut self) {
+    /// Sets impulse and slope from y; a motor's impulse stays within `[low, high]`.
+    fn project(&mut self, [low, high]: [f64; 2]) {
         let (m, [n, y1, y2]) = (self.friction, self.y);
         (self.l, self.slope) = ([0.0; 3], [[0.0; 3]; 3]);
         match self.rows_of {
             DistributedRows::NormalOnly if n > 0.0 => (self.l[0], self.slope[0][0]) = (n, 1.0),
             DistributedRows::NormalOnly => {}
+            DistributedRows::Motor => {
+                self.l[0] = (MOTOR_STIFFNESS * n).clamp(low, high);
+                self.slope[0][0] = if self.l[0] == MOTOR_STIFFNESS * n { MOTOR_STIFFNESS } else { 0.0 };
+            }
             DistributedRows::All => {
                 let t = [y1 / m, y2 / m];
                 let length = t[0].hypot(t[1]);

@@ -66,11 +66,29 @@ pub(crate) struct Block {
     pub(crate) position: PositionRule,
 }
 
+/// A rigid motor of a tree as one row. It belongs to no block: its tree's mass matrix contains it. Only the
+/// distribution of loads changes its impulse.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RigidMotor {
+    /// Its row, with the largest impulses as bounds and, while loads are distributed, its impulse.
+    pub(crate) row: Block,
+    /// Its tree in the island, and its degree of freedom there.
+    pub(crate) tree: usize,
+    pub(crate) dof: usize,
+    /// Impulse of its law at the velocities without impulses, N s or N m s, and its decrease per unit of velocity.
+    pub(crate) free_impulse: f64,
+    pub(crate) slope: f64,
+    /// Change of its impulse by the distribution of loads, N s or N m s.
+    pub(crate) change: f64,
+}
+
 /// All blocks of an island. Kept between steps only to reuse its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
     pub(crate) blocks: Vec<Block>,
-    /// Columns Y of all blocks, one after the other.
+    /// Rigid motors, whose impulses may change where loads are distributed.
+    pub(crate) motors: Vec<RigidMotor>,
+    /// Columns Y of all blocks and motors, one after the other.
     pub(crate) columns: Vec<[f64; 4]>,
     /// The unknown of each column entry.
     pub(crate) index: Vec<u32>,
@@ -95,6 +113,7 @@ impl Problem {
         let unknowns = self.starts[self.starts.len() - 1];
         (self.only_free_bodies, self.previous_residual) = (false, 0.0);
         self.blocks.clear();
+        self.motors.clear();
         self.columns.clear();
         self.index.clear();
         self.w.clear();
@@ -161,7 +180,7 @@ impl Problem {
         }
     }
 
-    /// Computes w from the impulses.
+    /// Computes w from the impulses, and from the changes of rigid motors.
     pub(crate) fn sum_impulses(&mut self) {
         self.w.fill(0.0);
         for block in self.blocks.iter().filter(|block| block.impulse != [0.0; 3]) {
@@ -171,6 +190,17 @@ impl Problem {
                 self.w[index as usize] += column[0] * l[0] + column[1] * l[1] + column[2] * l[2];
             }
         }
+        for RigidMotor { row, change, .. } in self.motors.iter().filter(|motor| motor.change != 0.0) {
+            let range = row.start..row.start + row.length;
+            for (column, &index) in self.columns[range.clone()].iter().zip(&self.index[range]) {
+                self.w[index as usize] += column[0] * change;
+            }
+        }
+    }
+
+    /// Impulse of a rigid motor at the present velocities, N s or N m s.
+    pub(crate) fn motor_impulse(&self, motor: &RigidMotor) -> f64 {
+        motor.free_impulse - motor.slope * self.velocity_from(&motor.row, &self.w)[0] + motor.change
     }
 
     /// Subtracts the contribution of an impulse of a block from w.

@@ -31,10 +31,12 @@ const DIVERGED_RESIDUAL: f64 = 1e4;
 /// Number of sweeps of the fallback without friction. They need not converge.
 const FRICTIONLESS_SWEEPS: usize = 20;
 
-/// Saved impulses of all blocks, with mode, slip and friction flag of their cones, and the sum w.
+/// Saved impulses of all blocks, with mode, slip and friction flag of their cones, the changes of rigid motors, and the
+/// sum w.
 #[derive(Debug, Default)]
 struct SavedImpulses {
     blocks: Vec<([f64; 3], Mode, f64, bool)>,
+    motor_changes: Vec<f64>,
     w: Vec<f64>,
 }
 
@@ -43,12 +45,17 @@ impl SavedImpulses {
         self.blocks.clear();
         let of = |Block { impulse, cone, .. }: &Block| (*impulse, cone.mode, cone.slip, cone.friction);
         self.blocks.extend(problem.blocks.iter().map(of));
+        self.motor_changes.clear();
+        self.motor_changes.extend(problem.motors.iter().map(|motor| motor.change));
         self.w.clone_from(&problem.w);
     }
 
     fn restore(&self, problem: &mut Problem) {
         for (Block { impulse, cone, .. }, saved_impulses) in problem.blocks.iter_mut().zip(&self.blocks) {
             (*impulse, cone.mode, cone.slip, cone.friction) = *saved_impulses;
+        }
+        for (motor, change) in problem.motors.iter_mut().zip(&self.motor_changes) {
+            motor.change = *change;
         }
         problem.w.clone_from(&self.w);
     }

@@ -88,7 +88,9 @@ impl Tree {
         let (freedom, links, entries) =
             (self.topology.freedom, self.topology.links.len(), self.topology.packed_entry_count());
         let (state, work) = (&mut self.state, &mut self.work);
-        for numbers in [&mut state.q, &mut state.v, &mut state.last_dv, &mut state.power_means] {
+        for numbers in
+            [&mut state.q, &mut state.v, &mut state.last_dv, &mut state.power_means, &mut state.holding_efforts]
+        {
             numbers.resize(freedom, 0.0);
         }
         state.balls.resize(self.topology.balls.len(), DQuat::IDENTITY);

@@ -19,6 +19,9 @@ pub(crate) struct State {
     /// Velocity change in the last substep; zero after an impact.
     pub(crate) last_dv: Vec<f64>,
     pub(crate) motors: Vec<Servo>,
+    /// Effort of each rigid motor in the last substep, N m or N, which it exerts at its target rate in the next one; 0 for
+    /// other motors.
+    pub(crate) holding_efforts: Vec<f64>,
     /// -1 or 1 for a motor at its largest effort in that direction, otherwise 0.
     pub(crate) saturation: Vec<i8>,
     /// Mean rate in the last substep of each motor at its largest power; 0 for other motors
@@ -46,9 +49,10 @@ impl State {
     /// True if it has the same size as another state, so that both can belong to the same tree.
     pub(crate) fn fits(&self, other: &Self) -> bool {
         let counts = |state: &Self| {
-            let State { q, balls, v, last_dv, motors, saturation, power_means, row_impulses, .. } = state;
-            let motors = [motors.len(), saturation.len(), power_means.len()];
-            [q.len(), balls.len(), v.len(), last_dv.len(), row_impulses.len(), motors[0], motors[1], motors[2]]
+            let State { q, balls, v, last_dv, motors, holding_efforts, saturation, power_means, row_impulses, .. } =
+                state;
+            let motors = [motors.len(), holding_efforts.len(), saturation.len(), power_means.len()];
+            ([q.len(), balls.len(), v.len(), last_dv.len(), row_impulses.len()], motors)
         };
         counts(self) == counts(other)
     }

@@ -10,6 +10,16 @@ use simpartner_wire::signal::set_fields;
 /// 3.7.3).
 const HOLDING_EFFORT: f64 = 1000.0;
 
+/// Rate at which a holding actuator returns to its coordinate, as a fraction of the deviation, 1/s: a deviation decays
+/// within 10 ms. In steps longer than that it decays in one step.
+const HOLDING_GAIN: f64 = 100.0;
+
+/// Motor that holds an axis at the coordinate `target`, rad or m, which is now at `position`. Below its largest effort
+/// it yields to no load, so that a robot which holds itself stands like one rigid body.
+pub(super) fn holding_motor(target: f64, position: f64, timestep: f64, max_effort: f64) -> Motor {
+    Motor::Velocity { target: HOLDING_GAIN.min(1.0 / timestep) * (target - position), max_effort }
+}
+
 /// An actuator's law with its last command.
 #[derive(Debug, Clone)]
 pub(super) struct Driver {
@@ -102,7 +112,7 @@ impl Driver {
     pub(super) fn motor(&mut self, axis: usize, measured: &JointState, timestep: f64) -> Motor {
         let max_effort = self.max_effort(axis);
         if self.holding {
-            return Motor::Position { target: self.initial[axis], max_effort };
+            return holding_motor(self.initial[axis], measured.position[axis], timestep, max_effort);
         }
         match self.law {
             Law::Velocity => Motor::Velocity { target: self.setting[axis + 3], max_effort },

@@ -234,7 +234,9 @@ impl Actuator {
         let max_effort = self.driver.max_effort(axis);
         let motor = match self.timed_out {
             None => self.driver.motor(axis, measured, self.timestep.seconds()),
-            Some((OnTimeout::Hold, place)) => Motor::Position { target: place[axis], max_effort },
+            Some((OnTimeout::Hold, place)) => {
+                law::holding_motor(place[axis], measured.position[axis], self.timestep.seconds(), max_effort)
+            }
             Some((OnTimeout::Zero, _)) => Motor::Off,
             Some((OnTimeout::Brake, _)) => Motor::Velocity { target: 0.0, max_effort },
         };
