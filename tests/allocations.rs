@@ -1,7 +1,7 @@
 //! A step allocates nothing once its buffers have grown.
 //!
 //! The rule: buffers grow when there is more to hold than ever before (contacts, an island's rows, commands that wait),
-//! and what is out of the ordinary has memory of its own (a notice, an event, a snapshot). So a motion that has been
+//! and what is out of the ordinary has memory of its own (an event, a snapshot). So a motion that has been
 //! made before, from the same snapshot, allocates nothing in any of its steps, and frees nothing. It is so on one
 //! thread; with more, the pool that islands are shared by allocates for its jobs.
 //!
@@ -30,7 +30,7 @@ use simpartner_wire::{
 use self::scene::{as_robot, ball, body, cube, hills, joint, with_plane, world};
 
 /// Makes a motion twice from the same snapshot: the first time the buffers grow, the second time no step may allocate
-/// or free. A step that gives a notice allocates its words, and the step after it frees them.
+/// or free. A step that reports an event allocates its words, and the step after it frees them.
 fn repeat(world: &World, settings: &Settings, steps: usize, act: impl Fn(&mut dyn Engine, usize)) {
     let mut engine =
         simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, settings).expect("it can be built");
@@ -40,16 +40,16 @@ fn repeat(world: &World, settings: &Settings, steps: usize, act: impl Fn(&mut dy
         engine.restore(&start).expect("it is a snapshot of this engine");
         for step in 0..steps {
             act(&mut *engine, step);
-            let had_notices = !engine.notices().is_empty();
+            let had_events = !engine.step_events().is_empty();
             let info = measure(|| engine.step());
             contacts = contacts.max(engine.contacts().len());
-            if round == 1 && !had_notices && engine.notices().is_empty() {
+            if round == 1 && !had_events && engine.step_events().is_empty() {
                 measured += 1;
                 assert_eq!(info, AllocationInfo::default(), "step {step}, {} contacts", engine.contacts().len());
             }
         }
     }
-    println!("{measured} of {steps} steps without notices, {contacts} contacts at most");
+    println!("{measured} of {steps} steps without events, {contacts} contacts at most");
     assert!(measured > steps / 2, "hardly a step is an ordinary one");
 }
 
@@ -189,7 +189,7 @@ fn a_loop_with_motor_and_stops() {
     repeat(&crank_and_rocker(losses, stops), &Settings::default(), 1500, |engine, step| {
         let target = if step / 300 % 2 == 0 { 3.0 } else { -3.0 };
         for joint in 0..4 {
-            engine.drive(JointId::new(joint), 2, Motor::Velocity { target, max_effort: 2.0 });
+            engine.set_motor(JointId::new(joint), 2, Motor::Velocity { target, max_effort: 2.0 });
         }
     });
 }
@@ -201,7 +201,7 @@ fn a_loop_that_moves_freely() {
     let world = as_robot(crank_and_rocker(law, law));
     repeat(&world, &Settings::default(), 1500, |engine, step| {
         let push = Motor::Velocity { target: 3.0, max_effort: 2.0 };
-        engine.drive(JointId::new(0), 2, if step < 100 { push } else { Motor::Off });
+        engine.set_motor(JointId::new(0), 2, if step < 100 { push } else { Motor::Off });
     });
 }
 
@@ -223,7 +223,7 @@ fn what_turns_fast() {
     }
     let dynamics = DynamicsSettings { turn_per_substep_rad: 0.01, ..DynamicsSettings::default() };
     repeat(&world, &Settings { substeps: 2, dynamics, ..Settings::default() }, 1000, |engine, _| {
-        engine.drive(JointId::new(0), 2, Motor::Effort(3.0));
+        engine.set_motor(JointId::new(0), 2, Motor::Effort(3.0));
     });
 }
 
@@ -237,7 +237,7 @@ fn a_robot_that_drives_over_hills() {
     assert!(!wheels.is_empty());
     repeat(&world, &Settings::default(), 1500, |engine, _| {
         for &wheel in &wheels {
-            (0..3).for_each(|axis| engine.drive(wheel, axis, Motor::Velocity { target: 2.0, max_effort: 100.0 }));
+            (0..3).for_each(|axis| engine.set_motor(wheel, axis, Motor::Velocity { target: 2.0, max_effort: 100.0 }));
         }
     });
 }

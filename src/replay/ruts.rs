@@ -99,7 +99,7 @@ fn has_heights(ground: &Ground) -> bool {
 fn rut_depths(ruts: &[Rut], cell: f64) -> Depths {
     let mut depths = Depths::new();
     for rut in ruts {
-        let deepest: &mut f64 = depths.entry(rut.place.map(|along| (along / cell).floor() as i64)).or_default();
+        let deepest: &mut f64 = depths.entry(rut.centre.map(|along| (along / cell).floor() as i64)).or_default();
         *deepest = deepest.max(rut.depth);
     }
     depths

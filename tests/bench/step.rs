@@ -88,7 +88,7 @@ fn physics_alone(world: &World) -> (f64, f64) {
 }
 
 fn drive(engine: &mut dyn simpartner_dynamics::Engine, joint: JointId, motor: Motor) {
-    (0..3).for_each(|axis| engine.drive(joint, axis, motor));
+    (0..3).for_each(|axis| engine.set_motor(joint, axis, motor));
 }
 
 /// The physics thread in `fast` mode, with or without a log; the time includes waiting for the log to take everything

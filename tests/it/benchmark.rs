@@ -137,10 +137,10 @@ fn the_ur10_weighs_what_it_should_and_closes_both_fingers_alike() {
     let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings()).unwrap();
     let named = |name: &str| world.mechanism.joints().find(|(_, joint)| joint.name == name).unwrap().0;
     for joint in ["ShoulderPan", "ShoulderLift", "Elbow", "Wrist1Joint", "Wrist2Joint", "Wrist3Joint"] {
-        engine.drive(named(joint), 2, Motor::Velocity { target: 0.0, max_effort: 1e9 });
+        engine.set_motor(named(joint), 2, Motor::Velocity { target: 0.0, max_effort: 1e9 });
     }
     let [left, right] = ["FingerLeftSlide", "FingerRightSlide"].map(named);
-    engine.drive(left, 2, Motor::Effort(10.0));
+    engine.set_motor(left, 2, Motor::Effort(10.0));
     (0..100).for_each(|_| engine.step());
     let way = engine.joint(left).position[2];
     assert!((way - 0.014).abs() < 1e-6 && (engine.joint(right).position[2] + way).abs() < 1e-9, "{way}");

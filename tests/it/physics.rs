@@ -21,7 +21,7 @@ fn build(world: &World) -> Box<dyn Engine> {
 fn run(engine: &mut dyn Engine, seconds: f64) {
     for _ in 0..(seconds / H).round() as u64 {
         engine.step();
-        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+        assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
     }
 }
 
@@ -119,7 +119,7 @@ fn a_holding_motor_reports_the_statics_moment() {
         let (parent, child) = if backwards { (1, 0) } else { (0, 1) };
         world.mechanism.joints.push(joint("hinge", JointKind::Hinge, parent, child, DVec3::ZERO));
         let mut engine = build(&world);
-        engine.drive(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
+        engine.set_motor(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
         run(&mut *engine, 1.0);
         let state = engine.joint(JointId::new(0));
         // The motor pushes the bar up: about +z on the bar, which is the child unless the joint is turned round. It
@@ -143,7 +143,7 @@ fn a_saturated_motor_exerts_its_maximum() {
     world.mechanism.bodies.push(body("wheel", 6.0, cube(1.0), DVec3::ZERO));
     world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::ZERO));
     let mut engine = build(&world);
-    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 100.0, max_effort: 3.0 });
+    engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 100.0, max_effort: 3.0 });
     run(&mut *engine, 2.0);
     let state = engine.joint(JointId::new(0));
     // I of a cube of 6 kg and 1 m is 1 kg m².
@@ -274,7 +274,7 @@ fn a_constrained_joint_turns_about_its_axes_in_order() {
         let mut engine = build(&world);
         let targets = [0.3, -0.4, 0.5];
         for (axis, target) in targets.into_iter().enumerate() {
-            engine.drive(JointId::new(0), axis, Motor::Position { target, max_effort: 100.0 });
+            engine.set_motor(JointId::new(0), axis, Motor::Position { target, max_effort: 100.0 });
         }
         run(&mut *engine, 2.0);
         let state = engine.joint(JointId::new(0));
@@ -305,7 +305,7 @@ fn a_closed_loop_stays_closed() {
         world.mechanism.joints.push(joint("pin", JointKind::Hinge, parent, child, corners[index]));
     }
     let mut engine = build(&world);
-    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.5, max_effort: 100.0 });
+    engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 0.5, max_effort: 100.0 });
     run(&mut *engine, 1.0);
     let (bar, fixed) = (engine.body(BodyId::new(3)), corners[3]);
     let end = bar.pose.point(DVec3::new(0.0, -0.5, 0.0));
@@ -339,7 +339,7 @@ fn velocities_are_those_of_the_poses() {
     world.mechanism.joints.push(joint("shoulder", JointKind::Constrained, 0, 1, DVec3::new(0.3, 0.0, 0.0)));
     world.mechanism.joints.push(joint("wrist", JointKind::Ball, 1, 2, DVec3::new(0.7, 0.0, 0.0)));
     let mut engine = build(&as_robot(world));
-    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 2.0, max_effort: 5.0 });
+    engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 2.0, max_effort: 5.0 });
     run(&mut *engine, 0.5);
     let before: Vec<_> = (0..3).map(|index| engine.body(BodyId::new(index))).collect();
     engine.step();
@@ -428,7 +428,7 @@ fn a_restored_snapshot_goes_on_bit_for_bit() {
     world.mechanism.bodies[1].material.rolling_friction = 0.05;
     world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.5, 0.2, 0.0)));
     let mut first = build(&world);
-    first.drive(JointId::new(0), 2, Motor::Velocity { target: -3.0, max_effort: 2.0 });
+    first.set_motor(JointId::new(0), 2, Motor::Velocity { target: -3.0, max_effort: 2.0 });
     run(&mut *first, 0.7);
     let snapshot = first.snapshot();
     let mut second = build(&world);
@@ -452,13 +452,13 @@ fn what_no_number_can_hold_is_never_read() {
     world.mechanism.bodies.push(body("rotor", 1e-6, cube(0.01), DVec3::new(0.5, 0.0, 0.0)));
     world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.5, 0.0, 0.0)));
     let mut engine = build(&as_robot(world));
-    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 1e300, max_effort: 1e300 });
+    engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 1e300, max_effort: 1e300 });
     let faulty = (0..100).any(|_| {
         engine.step();
-        !engine.notices().is_empty()
+        !engine.step_events().is_empty()
     });
     assert!(faulty);
-    assert!(engine.notices().iter().any(|notice| notice.text.contains("robot/")), "{:?}", engine.notices());
+    assert!(engine.step_events().iter().any(|event| event.text.contains("robot/")), "{:?}", engine.step_events());
     for index in 0..2 {
         let state = engine.body(BodyId::new(index));
         assert!(state.pose.translation.is_finite() && state.angular_velocity.is_finite());

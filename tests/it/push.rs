@@ -24,10 +24,10 @@ fn a_push_accelerates_by_its_force_and_its_torque() {
     let mut engine = build(&world);
     let (force, point, torque) = (DVec3::new(0.0, 0.0, 4.0), DVec3::new(0.3, 0.0, 0.0), DVec3::new(0.0, 0.2, 0.0));
     for _ in 0..100 {
-        engine.push(BodyId::new(0), point, Wrench { force: 0.5 * force, torque });
-        engine.push(BodyId::new(0), point, Wrench { force: 0.5 * force, torque: DVec3::ZERO });
+        engine.apply_wrench(BodyId::new(0), point, Wrench { force: 0.5 * force, torque });
+        engine.apply_wrench(BodyId::new(0), point, Wrench { force: 0.5 * force, torque: DVec3::ZERO });
         engine.step();
-        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+        assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
     }
     let pushed = engine.body(BodyId::new(0));
     close("speed along the force", pushed.linear_velocity.z, 4.0 / 2.0 * 0.1, Within::both(1e-12));
@@ -50,13 +50,13 @@ fn a_push_carries_a_link() {
     world.mechanism.bodies.push(body("bar", 5.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
     world.mechanism.joints.push(joint("hinge", JointKind::Hinge, 0, 1, DVec3::ZERO));
     let mut engine = build(&world);
-    engine.drive(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
+    engine.set_motor(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
     for _ in 0..1000 {
         // Half a metre from the hinge it takes twice the weight.
         let carry = Wrench { force: DVec3::new(0.0, 10.0 * G, 0.0), torque: DVec3::ZERO };
-        engine.push(BodyId::new(1), DVec3::new(-0.5, 0.0, 0.0), carry);
+        engine.apply_wrench(BodyId::new(1), DVec3::new(-0.5, 0.0, 0.0), carry);
         engine.step();
-        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+        assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
     }
     let state = engine.joint(JointId::new(0));
     close("moment of the motor", state.effort[2], 0.0, Within::both(1e-8));

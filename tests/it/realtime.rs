@@ -12,7 +12,7 @@ use simpartner::{
 };
 use simpartner_description::World;
 use simpartner_dynamics::{
-    BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, RayScene, Snapshot, SnapshotError,
+    BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, RayScene, Snapshot, SnapshotError, StepEvent,
     Wrench,
 };
 use simpartner_model::{BodyId, JointId, StepIndex, Timestep};
@@ -248,12 +248,12 @@ impl Engine for Slow {
         self.engine.joint(joint)
     }
 
-    fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
-        self.engine.drive(joint, axis, motor);
+    fn set_motor(&mut self, joint: JointId, axis: usize, motor: Motor) {
+        self.engine.set_motor(joint, axis, motor);
     }
 
-    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
-        self.engine.push(body, point, wrench);
+    fn apply_wrench(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
+        self.engine.apply_wrench(body, point, wrench);
     }
 
     fn ray_scene(&self) -> Arc<RayScene> {
@@ -264,8 +264,8 @@ impl Engine for Slow {
         self.engine.contacts()
     }
 
-    fn notices(&self) -> &[Notice] {
-        self.engine.notices()
+    fn step_events(&self) -> &[StepEvent] {
+        self.engine.step_events()
     }
 
     fn snapshot(&self) -> Snapshot {

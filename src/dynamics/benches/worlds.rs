@@ -20,7 +20,7 @@ use std::{
     time::Instant,
 };
 
-use simpartner_dynamics::{DynamicsSettings, Guard};
+use simpartner_dynamics::{DynamicsSettings, StepCheck};
 
 use self::random::{Seen, run_by};
 
@@ -39,7 +39,7 @@ struct Sum {
     costly: usize,
     gain: f64,
     work: f64,
-    events: Vec<(Guard, usize, usize)>,
+    events: Vec<(StepCheck, usize, usize)>,
 }
 
 fn main() {
@@ -77,10 +77,10 @@ impl Sum {
         let [gained, costly] = [seen.gain > MUCH_GAIN, seen.work > MUCH_WORK * most];
         (self.gained, self.costly) = (self.gained + usize::from(gained), self.costly + usize::from(costly));
         (self.gain, self.work) = (self.gain.max(seen.gain), self.work.max(seen.work));
-        for &(guard, count) in &seen.events {
-            match self.events.iter_mut().find(|(own, ..)| *own == guard) {
+        for &(check, count) in &seen.events {
+            match self.events.iter_mut().find(|(own, ..)| *own == check) {
                 Some((_, worlds, events)) => (*worlds, *events) = (*worlds + 1, *events + count),
-                None => self.events.push((guard, 1, count)),
+                None => self.events.push((check, 1, count)),
             }
         }
         seen.diverged || gained || costly
@@ -92,8 +92,8 @@ impl Sum {
             "{built} worlds, {refused} refused: {panicked} panicked, {diverged} ran away, {gained} gained more than {MUCH_GAIN:.0e} \
              ({gain:.1e} at most), {costly} cost more than {MUCH_WORK} of the budget ({work:.0} sweeps at most)"
         );
-        for (guard, worlds, events) in events {
-            println!("{guard:?}: {events} events in {worlds} worlds");
+        for (check, worlds, events) in events {
+            println!("{check:?}: {events} events in {worlds} worlds");
         }
     }
 }
@@ -112,7 +112,7 @@ fn show(seed: u64, h: f64, seconds: f64, only_odd: bool, sum: &mut Sum) {
         return;
     }
     let mean = total / steps.max(1) as f64;
-    let told: Vec<String> = events.iter().map(|(guard, count)| format!("{guard:?} {count}")).collect();
+    let told: Vec<String> = events.iter().map(|(check, count)| format!("{check:?} {count}")).collect();
     println!(
         "{seed:7} {h:7} {steps:6} {:016x} {gain:8.1e} {mean:9.1} {worst:10.1} {work:8.0}  {}{}{end}",
         bits.finish(),

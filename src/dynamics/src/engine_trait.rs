@@ -9,9 +9,9 @@ use simpartner_model::{BodyId, JointId, Pose};
 use crate::{
     error::SnapshotError,
     motor::Motor,
-    notice::Notice,
     rays::{Ray, RayScene},
     state::{BodyState, ContactPoint, EnergyBalance, JointState, Rut, RutChanges, RutTile, SoilReading, Wrench},
+    step_event::StepEvent,
 };
 
 /// A simulated world.
@@ -22,7 +22,8 @@ pub trait Engine: Send {
     /// Name, version and features, for the log: only the same ones repeat a run bit for bit.
     fn identity(&self) -> EngineIdentity;
 
-    /// Advances the world by one timestep. [`notices`](Engine::notices) lists its exceptional events.
+    /// Advances the world by one timestep. [`step_events`](Engine::step_events) lists its exceptional
+    /// events.
     fn step(&mut self);
 
     /// Pose, twist and contact wrench of a body.
@@ -33,10 +34,10 @@ pub trait Engine: Send {
 
     /// Sets the motor of one coordinate (0 to 2) of a joint, until it is set again. A locked coordinate ignores it.
     /// Here and below, numbers of commands are limited to 1e15, and speeds of surfaces to 1e5 m/s.
-    fn drive(&mut self, joint: JointId, axis: usize, motor: Motor);
+    fn set_motor(&mut self, joint: JointId, axis: usize, motor: Motor);
 
-    /// True if a motor can drive this free coordinate (0 to 2) of a joint.
-    fn can_drive(&self, _joint: JointId, _axis: usize) -> bool {
+    /// True if this free coordinate (0 to 2) of a joint can have a motor.
+    fn supports_motor(&self, _joint: JointId, _axis: usize) -> bool {
         true
     }
 
@@ -48,19 +49,19 @@ pub trait Engine: Send {
 
     /// Applies an external wrench to a body during the next step: a force at `point`, which is given in the body's
     /// frame, and a torque; both in world axes. Several wrenches add up. Fixed bodies ignore them.
-    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench);
+    fn apply_wrench(&mut self, body: BodyId, point: DVec3, wrench: Wrench);
 
-    /// Why [`place`](Engine::place) cannot move this body; `None` if it can.
-    fn obstacle_to_placing(&self, _body: BodyId) -> Option<&'static str> {
+    /// Reason why [`set_pose`](Engine::set_pose) cannot move this body; `None` if it can.
+    fn set_pose_obstacle(&self, _body: BodyId) -> Option<&'static str> {
         Some("this engine moves bodies by forces alone; use physics.engine = \"dynamics\"")
     }
 
     /// Sets the pose of a body between two steps: `world_from_body`, velocity of its centre of mass in m/s and angular
     /// velocity in rad/s, world axes. All bodies connected to it by joints move with it as one rigid body; joint
     /// coordinates and their rates do not change. The move is not a motion: it touches nothing on its way and gains no
-    /// energy. Contacts and all starting values from the last step are discarded. Ignored where there is an
-    /// [obstacle](Engine::obstacle_to_placing).
-    fn place(&mut self, _body: BodyId, _pose: &Pose, _linear_velocity: DVec3, _angular_velocity: DVec3) {}
+    /// energy. Contacts and all starting values from the last step are discarded. Ignored for a body with a
+    /// [`set_pose_obstacle`](Engine::set_pose_obstacle).
+    fn set_pose(&mut self, _body: BodyId, _pose: &Pose, _linear_velocity: DVec3, _angular_velocity: DVec3) {}
 
     /// The shapes of the present state, for rays. The scene does not change with later steps, so rays can be cast in
     /// parallel with the steps.
@@ -75,7 +76,7 @@ pub trait Engine: Send {
     fn contacts(&self) -> &[ContactPoint];
 
     /// The soil's effect on a body that rolls on it as a cylinder; `None` for any other body.
-    fn soil(&self, _body: BodyId) -> Option<SoilReading> {
+    fn soil_reading(&self, _body: BodyId) -> Option<SoilReading> {
         None
     }
 
@@ -93,19 +94,19 @@ pub trait Engine: Send {
     }
 
     /// The energy of the world, and the energy supplied in the last step; `None` from an engine without energy balance.
-    fn energy(&self) -> Option<EnergyBalance> {
+    fn energy_balance(&self) -> Option<EnergyBalance> {
         None
     }
 
-    /// The cost of the last step's most expensive island, in the unit of
-    /// [`DynamicsSettings::max_sweeps`](crate::DynamicsSettings::max_sweeps); `None` from an engine without a work
-    /// budget.
-    fn work(&self) -> Option<f64> {
+    /// The solver's cost of the last step for the most expensive island, in sweeps, as
+    /// [`DynamicsSettings::max_sweeps`](crate::DynamicsSettings::max_sweeps) counts them; `None` from an engine without
+    /// such a budget.
+    fn solver_cost(&self) -> Option<f64> {
         None
     }
 
     /// The exceptional events of the last step; empty if there were none.
-    fn notices(&self) -> &[Notice];
+    fn step_events(&self) -> &[StepEvent];
 
     /// The complete state. After [`restore`](Engine::restore), steps are bit-identical to those of this engine.
     fn snapshot(&self) -> Snapshot;
@@ -116,26 +117,26 @@ pub trait Engine: Send {
     /// If the bytes are not such a snapshot. The state is then unchanged.
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError>;
 
-    /// Takes over the state of another world: elements in both worlds keep their state, and new elements start as in
-    /// the model. Returns false and changes nothing if this engine cannot do so, or if the other engine is of another
-    /// type.
-    fn carry_over(&mut self, _from: &dyn Engine, _kept: &Kept) -> bool {
+    /// Continues from the state of the world before an edit: elements in both worlds keep their state, and new elements
+    /// start as in the model. Returns false and changes nothing if this engine cannot do so, or if the other engine is
+    /// of another type.
+    fn adopt_state(&mut self, _from: &dyn Engine, _previous_ids: &PreviousIds) -> bool {
         false
     }
 
-    /// The engine as its concrete type, for an engine that supports [`carry_over`](Engine::carry_over).
+    /// The engine as its concrete type, for an engine that supports [`adopt_state`](Engine::adopt_state).
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 }
 
-/// The elements that a world shares with the world before it: for each body and each joint, its id there. Both worlds
-/// have the shared elements in the same order.
+/// The ids that bodies and joints of an edited world had in the world before the edit. Both worlds have the shared
+/// elements in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// For each body of the new world, its id in the old world; `None` if new.
+pub struct PreviousIds {
+    /// For each body of the new world, its id before the edit; `None` if new.
     pub bodies: Vec<Option<BodyId>>,
-    /// For each joint of the new world, its id in the old world; `None` if new.
+    /// For each joint of the new world, its id before the edit; `None` if new.
     pub joints: Vec<Option<JointId>>,
 }
 

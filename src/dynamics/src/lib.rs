@@ -44,7 +44,6 @@ mod engine_trait;
 mod error;
 mod mass;
 mod motor;
-mod notice;
 #[cfg(feature = "rapier")]
 mod rapier;
 mod rays;
@@ -52,13 +51,13 @@ mod settings;
 mod shape;
 pub mod soil;
 mod state;
+mod step_event;
 
 pub use engine::{Equations, Probe};
-pub use engine_trait::{Engine, EngineIdentity, Kept, Snapshot};
+pub use engine_trait::{Engine, EngineIdentity, PreviousIds, Snapshot};
 pub use error::{BuildError, SnapshotError};
 pub use mass::{MassProperties, give_inertias, mass_properties, volume};
 pub use motor::{Motor, Servo};
-pub use notice::{Guard, Notice};
 pub use rays::{Ray, RayScene, RaySceneState, RutDepths};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use shape::{RayTarget, convex_parts, hull_surface};
@@ -66,6 +65,7 @@ pub use state::{
     BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, RUT_CELL, RUT_TILE, Rut, RutChanges, RutTile,
     SoilReading, Wrench, rut_axes,
 };
+pub use step_event::{StepCheck, StepEvent};
 
 use parry3d_f64 as parry;
 use simpartner_model::{Mechanism, Timestep};

@@ -19,7 +19,7 @@ impl Gains {
     /// larger gain would amplify it further. A position motor is the spring and damper of the format's
     /// PositionController: it yields by 1e-5 rad per N m, so that legs share a load evenly, and disturbances decay
     /// within 10 ms.
-    pub(super) const EXACT: Self = Self { velocity: 1e8, stiffness: 1e5, damping: 1e3 };
+    pub(super) const DYNAMICS: Self = Self { velocity: 1e8, stiffness: 1e5, damping: 1e3 };
 
     /// The largest gains with which rapier's solver converges in its default number of sweeps for a robot on four
     /// wheels with all its motors holding. Larger gains hold more stiffly, but the effort read then differs from the
@@ -76,7 +76,7 @@ pub struct Servo {
 impl Motor {
     /// The effort at this coordinate and rate without its limit, N m or N.
     pub fn unlimited_effort(self, position: f64, rate: f64) -> f64 {
-        let law = self.servo(Gains::EXACT);
+        let law = self.servo_law(Gains::DYNAMICS);
         law.stiffness * (law.position - position) + law.damping * (law.rate - rate)
     }
 
@@ -92,7 +92,7 @@ impl Motor {
     }
 
     /// The law of this motor.
-    pub(super) fn servo(self, gains: Gains) -> Servo {
+    pub(super) fn servo_law(self, gains: Gains) -> Servo {
         let off = Servo::OFF;
         match self {
             Self::Off => off,
@@ -128,13 +128,13 @@ impl Servo {
 
     /// The effort limit that applies at every rate up to the largest rate of the axis: 1 upper, -1 lower, 0 if it
     /// depends on the rate.
-    pub(super) fn certain_side(&self) -> i8 {
+    pub(super) fn constant_effort_side(&self) -> i8 {
         let unreachable = self.stiffness == 0.0 && self.damping > 0.0 && self.rate.abs() >= UNREACHABLE_RATE;
         if unreachable { self.rate.signum() as i8 } else { 0 }
     }
 
     /// The law for the reversed axis if `sign` is -1.
-    pub(super) fn signed(self, sign: f64) -> Self {
+    pub(super) fn with_sign(self, sign: f64) -> Self {
         Self { position: sign * self.position, rate: sign * self.rate, ..self }
     }
 }

@@ -38,7 +38,7 @@ pub struct Wrench {
 }
 
 /// The energy of a world, J. Friction, dampers, stops and impacts dissipate energy: `stored` grows by less than
-/// `given`.
+/// `supplied`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EnergyBalance {
     /// Kinetic energy of bodies and rotors, and potential energy of gravity and joint springs. Springs and rotors of
@@ -47,7 +47,7 @@ pub struct EnergyBalance {
     /// The kinetic part.
     pub kinetic: f64,
     /// The energy supplied in the last step by motors, external wrenches, and springs and rotors of loop joints.
-    pub given: f64,
+    pub supplied: f64,
 }
 
 /// A contact point of two bodies in a step; forces are means over the step.
@@ -99,9 +99,9 @@ impl JointState {
 }
 
 impl BodyState {
-    /// True if the state is finite and within the meaningful limits; [`complaint`](Self::complaint) is then `None`.
+    /// True if the state is finite and within the meaningful limits; [`find_defect`](Self::find_defect) is then `None`.
     #[inline]
-    pub(super) fn is_sound(&self) -> bool {
+    pub(super) fn is_meaningful(&self) -> bool {
         let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());
         let (distance, turn) = (self.pose.translation.length_squared(), self.pose.rotation.length_squared());
         let push = self.force.length_squared() + self.torque.length_squared();
@@ -111,8 +111,8 @@ impl BodyState {
     }
 
     /// The defect of a state that is not finite or not meaningful, and its value.
-    pub(super) fn complaint(&self) -> Option<(String, f64)> {
-        if self.is_sound() {
+    pub(super) fn find_defect(&self) -> Option<(String, f64)> {
+        if self.is_meaningful() {
             return None;
         }
         let sizes = [self.pose.translation, self.linear_velocity, self.angular_velocity, self.force, self.torque];
@@ -145,9 +145,9 @@ pub const RUT_CELL: f64 = 0.01;
 /// A pressed soil cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rut {
-    /// World coordinates x and z of its centre, m. On ground steeper than 60 degrees, coordinates along two axes in the
-    /// ground.
-    pub place: [f64; 2],
+    /// World coordinates x and z of its centre, m. On ground steeper than 60 degrees, coordinates along its
+    /// [`rut_axes`].
+    pub centre: [f64; 2],
     /// Remaining depth below the original surface, along the ground's normal, m; above 0.
     pub depth: f64,
 }
@@ -171,8 +171,8 @@ pub struct RutTile {
 /// Result of [`Engine::take_changed_ruts`](crate::Engine::take_changed_ruts).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RutChanges {
-    /// True if this is a new record: all tiles follow, and the caller must discard earlier ones.
-    pub anew: bool,
+    /// True if the record of changes starts here: all tiles follow, and the caller must discard earlier ones.
+    pub is_new_record: bool,
     /// True if tiles remain because the buffer was full.
     pub more: bool,
 }

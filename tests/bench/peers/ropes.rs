@@ -86,7 +86,8 @@ fn keep_fastest(found: &mut Option<Run>, run: Run) {
 
 fn own(scene: &Scene) -> Run {
     let mut engine = engine(scene, EngineKind::Dynamics);
-    let stored = |engine: &dyn simpartner_dynamics::Engine| engine.energy().map_or(f64::NAN, |energy| energy.stored);
+    let stored =
+        |engine: &dyn simpartner_dynamics::Engine| engine.energy_balance().map_or(f64::NAN, |energy| energy.stored);
     let start = stored(&*engine);
     let steps = (0..scene.steps).map(|_| {
         let begin = Instant::now();

@@ -48,7 +48,7 @@ fn pressed(simulation: &Simulation) -> Cells {
     let cell = |along: f64| (along / RUT_CELL).floor() as i64;
     let of = |ground: usize| {
         let ruts = simulation.ruts(ground).into_iter();
-        ruts.map(move |rut| ((ground as u32, rut.place.map(cell)), rut.depth as f32))
+        ruts.map(move |rut| ((ground as u32, rut.centre.map(cell)), rut.depth as f32))
     };
     grounds.flat_map(of).collect()
 }

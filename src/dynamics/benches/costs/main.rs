@@ -66,6 +66,6 @@ fn run(scene: &Scene, costs: &mut [Cost]) {
         let start = Instant::now();
         engine.step();
         cost.microseconds = cost.microseconds.min(start.elapsed().as_secs_f64() * 1e6);
-        (cost.step, cost.sweeps) = (step + 1, engine.work().unwrap_or_default());
+        (cost.step, cost.sweeps) = (step + 1, engine.solver_cost().unwrap_or_default());
     }
 }

@@ -81,7 +81,7 @@ impl std::fmt::Display for Tally {
             writeln!(
                 formatter,
                 "{format}: {files} files, of which the format's own reader refuses {refused}; of the others {loaded} load, \
-                 {quiet} of these swing for 10 s without a notice",
+                 {quiet} of these swing for 10 s without a event",
             )?;
         }
         Ok(())
@@ -102,14 +102,14 @@ fn examine(format: &str, path: &Path, refused: &str, folder: &Path, failed_only:
             row.quiet += usize::from(refused.is_empty());
             (true, None)
         }
-        Ok(Ok(Some(notice))) => (true, Some(notice)),
+        Ok(Ok(Some(event))) => (true, Some(event)),
         Ok(Err(problem)) => (false, Some(problem.lines().next().unwrap_or_default().to_owned())),
         Err(_) => (false, Some("panic".to_owned())),
     };
     row.loaded += usize::from(is_loaded && refused.is_empty());
     let refused = if refused.is_empty() { String::new() } else { format!(" (its own reader: {refused})") };
     match said {
-        Some(said) => println!("{} {}: {said}{refused}", if is_loaded { "notice" } else { "failed" }, path.display()),
+        Some(said) => println!("{} {}: {said}{refused}", if is_loaded { "event" } else { "failed" }, path.display()),
         None if !failed_only => println!("ok {}", path.display()),
         None => {}
     }
@@ -148,8 +148,8 @@ fn swing(format: &str, path: &Path) -> Result<Option<String>, String> {
         build(&world.mechanism, Timestep::MILLISECOND, &Settings::default()).map_err(|error| error.to_string())?;
     for step in 1..=STEPS {
         engine.step();
-        if let Some(notice) = engine.notices().first() {
-            return Ok(Some(format!("step {step}: {:?}: {}", notice.guard, notice.text)));
+        if let Some(event) = engine.step_events().first() {
+            return Ok(Some(format!("step {step}: {:?}: {}", event.check, event.text)));
         }
     }
     Ok(None)

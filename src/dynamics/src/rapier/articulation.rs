@@ -364,7 +364,7 @@ fn loop_axis(coordinate: Coordinate) -> JointAxis {
 }
 
 /// Sets rapier's motor: an implicit spring and damper.
-pub(super) fn drive(world: &mut PhysicsWorld, place: &RapierAxis, servo: &Servo) {
+pub(super) fn set_motor(world: &mut PhysicsWorld, place: &RapierAxis, servo: &Servo) {
     let Some(joint) = joint_data_mut(world, place.handle) else { return };
     let motor = &mut joint.motors[place.axis as usize];
     motor.model = MotorModel::ForceBased;

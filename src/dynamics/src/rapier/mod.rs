@@ -30,8 +30,8 @@ use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
 
 use self::{contacts::Contacts, fixture::Fixture};
 use super::{
-    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, RayScene, Settings,
-    Snapshot, SnapshotError, Wrench,
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Motor, RayScene, Settings, Snapshot,
+    SnapshotError, StepEvent, Wrench,
 };
 use crate::{motor::Gains, rays::CurrentScene};
 
@@ -42,7 +42,7 @@ pub(super) struct Rapier {
     contacts: Contacts,
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
-    notices: Vec<Notice>,
+    events: Vec<StepEvent>,
     /// Bodies with external wrenches in the next step.
     pushed: Vec<BodyId>,
     rays: CurrentScene,
@@ -56,7 +56,7 @@ impl Rapier {
             contacts: Contacts::new(mechanism, timestep.seconds(), settings.substeps),
             bodies: mechanism.bodies.iter().map(state::before_first_step).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
-            notices: Vec::new(),
+            events: Vec::new(),
             pushed: Vec::new(),
             rays,
             world: rapier_world,
@@ -67,7 +67,7 @@ impl Rapier {
     }
 
     fn read_state(&mut self) {
-        state::read_bodies(&self.world, &self.fixture, &self.contacts, &mut self.bodies, &mut self.notices);
+        state::read_bodies(&self.world, &self.fixture, &self.contacts, &mut self.bodies, &mut self.events);
         state::read_joints(&self.world, &self.fixture, &self.bodies, &mut self.joints);
     }
 }
@@ -78,7 +78,7 @@ impl Engine for Rapier {
     }
 
     fn step(&mut self) {
-        self.notices.clear();
+        self.events.clear();
         self.rays.outdate();
         self.contacts.apply_rolling_torques(&mut self.world, &self.fixture.bodies, &self.bodies);
         self.world.step_with_events(&self.fixture.articulation, &());
@@ -101,17 +101,17 @@ impl Engine for Rapier {
         self.joints[joint.index()]
     }
 
-    fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
+    fn set_motor(&mut self, joint: JointId, axis: usize, motor: Motor) {
         if let Some(place) = self.fixture.articulation.rapier_axis(joint, axis) {
-            articulation::drive(&mut self.world, place, &motor.servo(Gains::RAPIER));
+            articulation::set_motor(&mut self.world, place, &motor.servo_law(Gains::RAPIER));
         }
     }
 
-    fn can_drive(&self, joint: JointId, axis: usize) -> bool {
+    fn supports_motor(&self, joint: JointId, axis: usize) -> bool {
         self.fixture.articulation.rapier_axis(joint, axis).is_some()
     }
 
-    fn push(&mut self, body: BodyId, point: DVec3, Wrench { force, torque }: Wrench) {
+    fn apply_wrench(&mut self, body: BodyId, point: DVec3, Wrench { force, torque }: Wrench) {
         let at = self.bodies[body.index()].pose.point(point);
         let handle = self.fixture.bodies[body.index()];
         self.world.bodies[handle].add_force_at_point(force, at, true);
@@ -129,8 +129,8 @@ impl Engine for Rapier {
         self.contacts.points()
     }
 
-    fn notices(&self) -> &[Notice] {
-        &self.notices
+    fn step_events(&self) -> &[StepEvent] {
+        &self.events
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -148,7 +148,7 @@ impl Engine for Rapier {
         self.rays.outdate();
         self.contacts.set_rolling(rolling);
         self.contacts.read(&self.world, &self.fixture);
-        self.notices.clear();
+        self.events.clear();
         self.read_state();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! State after a step. A body with a state that is not finite or not meaningful causes a notice, and keeps its last
+//! State after a step. A body with a state that is not finite or not meaningful causes an event, and keeps its last
 //! valid state.
 
 use bevy_math::{DQuat, DVec3};
@@ -10,7 +10,7 @@ use super::{
     contacts::Contacts,
     fixture::Fixture,
 };
-use crate::{BodyState, Guard, JointState, Notice, state::rotation_vector};
+use crate::{BodyState, JointState, StepCheck, StepEvent, state::rotation_vector};
 
 /// The state of a body of the model before the first step.
 pub(super) fn before_first_step(body: &Body) -> BodyState {
@@ -18,13 +18,13 @@ pub(super) fn before_first_step(body: &Body) -> BodyState {
     BodyState { pose, linear_velocity, angular_velocity, force: DVec3::ZERO, torque: DVec3::ZERO }
 }
 
-/// Reads all bodies. Adds a notice for each body with an invalid state.
+/// Reads all bodies. Adds an event for each body with an invalid state.
 pub(super) fn read_bodies(
     world: &PhysicsWorld,
     fixture: &Fixture,
     contacts: &Contacts,
     states: &mut [BodyState],
-    notices: &mut Vec<Notice>,
+    events: &mut Vec<StepEvent>,
 ) {
     let disabled = world.quarantine().bodies();
     for (index, &handle) in fixture.bodies.iter().enumerate() {
@@ -32,15 +32,15 @@ pub(super) fn read_bodies(
         let (force, torque) = contacts.wrench(index);
         let pose = model_pose(world.bodies[handle].position());
         let state = BodyState { pose, linear_velocity, angular_velocity, force, torque };
-        let complaint = if disabled.contains(&handle) {
+        let defect = if disabled.contains(&handle) {
             Some(("was in no finite state and has been put out of action".to_owned(), f64::NAN))
         } else {
-            state.complaint()
+            state.find_defect()
         };
-        match complaint {
+        match defect {
             None => states[index] = state,
-            Some((what, value)) => notices.push(Notice {
-                guard: Guard::Divergence,
+            Some((what, value)) => events.push(StepEvent {
+                check: StepCheck::Divergence,
                 bodies: vec![BodyId::new(index)],
                 text: format!("body '{}' {what}", fixture.names[index]),
                 value,

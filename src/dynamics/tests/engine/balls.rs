@@ -184,7 +184,7 @@ fn stops_hold_what_leans_on_them() {
         let stops = if place == Place::Backwards { [0.3, -0.5] } else { [0.5, -0.3] };
         for (moment, twist_stop) in [3.0, -3.0].into_iter().zip(stops) {
             let mut pushed = build(&weightless(ball(place, DVec3::Z * length, law, swing)), h);
-            pushed.drive(JointId::new(place.number()), 2, Motor::Effort(moment * place.sign()));
+            pushed.set_motor(JointId::new(place.number()), 2, Motor::Effort(moment * place.sign()));
             run(&mut *pushed, h, 3.0);
             let found = state(&*pushed, place);
             let load = found.load.expect("the engine knows");
@@ -211,7 +211,7 @@ fn a_pendulum_slides_round_its_cone() {
                 let is_pushed = step as f64 * h < pushed;
                 if is_pushed {
                     let at = engine.body(BodyId::new(1)).pose.translation;
-                    engine.push(BodyId::new(1), at, Wrench { force, torque: DVec3::ZERO });
+                    engine.apply_wrench(BodyId::new(1), at, Wrench { force, torque: DVec3::ZERO });
                 }
                 engine.step();
                 let found = state(&*engine, place);
@@ -242,7 +242,7 @@ fn a_motor_turns_a_ball_by_an_exact_angle() {
             let mut engine = build(&world, h);
             for axis in 0..3 {
                 let motor = Motor::Position { target: target[axis], max_effort: 1e9 };
-                engine.drive(JointId::new(place.number()), axis, motor);
+                engine.set_motor(JointId::new(place.number()), axis, motor);
             }
             // It gets there within some steps, at more than 100 rad/s.
             (0..steps(h, 1.0)).for_each(|_| engine.step());
@@ -252,7 +252,11 @@ fn a_motor_turns_a_ball_by_an_exact_angle() {
         let (rate, t) = (DVec3::new(0.5, -0.2, 1.3), 2.0);
         let mut engine = build(&world, h);
         for axis in 0..3 {
-            engine.drive(JointId::new(place.number()), axis, Motor::Velocity { target: rate[axis], max_effort: 100.0 });
+            engine.set_motor(
+                JointId::new(place.number()),
+                axis,
+                Motor::Velocity { target: rate[axis], max_effort: 100.0 },
+            );
         }
         run(&mut *engine, h, t);
         let found = state(&*engine, place);
@@ -271,7 +275,7 @@ fn every_motor_of_a_ball_joint_has_its_own_bound() {
         let world = weightless(ball(place, DVec3::ZERO, free(), f64::INFINITY));
         let mut engine = build(&world, h);
         for (axis, max_effort) in efforts.into_iter().enumerate() {
-            engine.drive(JointId::new(place.number()), axis, Motor::Velocity { target: 1e3, max_effort });
+            engine.set_motor(JointId::new(place.number()), axis, Motor::Velocity { target: 1e3, max_effort });
         }
         engine.step();
         let found = state(&*engine, place);
@@ -293,7 +297,7 @@ fn a_servo_of_a_ball_joint_goes_the_shortest_way() {
         let mut engine = build(&world, h);
         for k in 0..3 {
             let servo = Servo { position: axis[k] * start, rate: 0.0, stiffness, damping, max_effort: 1e3 };
-            engine.drive(JointId::new(place.number()), k, Motor::Servo(servo));
+            engine.set_motor(JointId::new(place.number()), k, Motor::Servo(servo));
         }
         let t = 0.8;
         run(&mut *engine, h, t);

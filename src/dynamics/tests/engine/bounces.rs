@@ -333,7 +333,7 @@ fn bounces_come_to_an_end() {
                 for _ in 0..steps(h, end + 0.1) {
                     engine.step();
                     most = most.max(engine.contacts().len());
-                    assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+                    assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
                 }
                 let (off, speed) = (position(&*engine, 0).y - 0.1, velocity(&*engine, 0).length());
                 println!("e {e}, h {h}: rests {off:.1e} m above, {speed:.1e} m/s, {most} points in a step at most");

@@ -39,7 +39,7 @@ fn geared_wheels_turn_as_one() {
     for backwards in [false, true] {
         for h in [0.001, 0.01] {
             let mut engine = build(&gear(0.0, backwards), h);
-            engine.drive(JointId::new(0), 2, Motor::Effort(4.0));
+            engine.set_motor(JointId::new(0), 2, Motor::Effort(4.0));
             run(&mut *engine, h, 1.0);
             let [leader, follower] = [0, 1].map(|id| engine.joint(JointId::new(id)));
             let acceleration = 4.0 / (0.3 + RATIO * RATIO * 0.2);
@@ -75,7 +75,7 @@ fn a_motor_holds_through_a_gear() {
     world.mechanism.bodies[2].inertia = None;
     world.mechanism.bodies[2].pose.translation = DVec3::new(1.4, 0.0, 0.0);
     let mut engine = build(&world, 0.001);
-    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.0, max_effort: 1000.0 });
+    engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 0.0, max_effort: 1000.0 });
     run(&mut *engine, 0.001, 1.0);
     let held = engine.joint(JointId::new(0)).effort[2];
     // The weight turns the follower by -0.4 g, so the leader by -0.4 g r.
@@ -103,7 +103,7 @@ fn joints_of_a_loop_may_be_coupled() {
         world.mechanism.couplings =
             vec![Coupling { leader: leader_axis, follower: follower_axis, ratio: -0.7, offset: 0.0, source }];
         let mut engine = build(&world, 0.001);
-        engine.drive(JointId::new(leader), 2, Motor::Effort(5.0));
+        engine.set_motor(JointId::new(leader), 2, Motor::Effort(5.0));
         run(&mut *engine, 0.001, 0.3);
         let [own, other] = [leader, follower].map(|joint| engine.joint(JointId::new(joint)).position[2]);
         assert!((other + 0.7 * own).abs() < 1e-9 && own.abs() > 1e-3, "{leader} {follower}: {own} {other}");

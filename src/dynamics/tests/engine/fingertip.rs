@@ -70,10 +70,10 @@ fn two_fingertips_lift_a_cube_of_a_centimetre() {
     let mut relative = Vec::new();
     for step in 0..2000 {
         let lift = if (500..1500).contains(&step) { 0.05 } else { 0.0 };
-        engine.drive(JointId::new(0), 2, Motor::Velocity { target: lift, max_effort: 100.0 });
-        (1..3).for_each(|joint| engine.drive(JointId::new(joint), 2, Motor::Effort(1.0)));
+        engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: lift, max_effort: 100.0 });
+        (1..3).for_each(|joint| engine.set_motor(JointId::new(joint), 2, Motor::Effort(1.0)));
         engine.step();
-        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+        assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
         relative.push(position(&*engine, 4) - position(&*engine, 2));
     }
     let slip = (relative[1999] - relative[400]).length();

@@ -120,7 +120,7 @@ fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
             let rover = rover::add(&mut world, DVec3::ZERO, wheel);
             let mut engine = build(&world, h);
             for joint in rover.joints() {
-                engine.drive(joint, 2, Motor::Velocity { target: 0.0, max_effort: 1e5 });
+                engine.set_motor(joint, 2, Motor::Velocity { target: 0.0, max_effort: 1e5 });
             }
             for _ in 0..steps(h, 2.0) {
                 engine.step();
@@ -276,7 +276,7 @@ fn friction_of_a_driven_wheel_is_torque_over_radius() {
     world.mechanism.joints.push(slider);
     world.mechanism.joints.push(joint("axle", JointKind::Hinge, 1, 2, DVec3::new(0.0, 0.3, 0.0)));
     let mut engine = build(&world, 0.001);
-    engine.drive(JointId::new(1), 2, Motor::Velocity { target: -100.0, max_effort: 3.0 });
+    engine.set_motor(JointId::new(1), 2, Motor::Velocity { target: -100.0, max_effort: 3.0 });
     run(&mut *engine, 0.001, 1.0);
     let force = engine.body(BodyId::new(2)).force;
     assert!((force.x - 10.0).abs() < 1e-9 && (force.y - 5.5 * G).abs() < 1e-9, "{force}");
@@ -345,7 +345,7 @@ fn a_belt_takes_a_box_along() {
             let mut given = 0.0;
             for _ in 0..steps(h, 1.0) {
                 engine.step();
-                given += engine.energy().unwrap().given;
+                given += engine.energy_balance().unwrap().supplied;
             }
             let (way, now) = (position(&*engine, 0).dot(direction), velocity(&*engine, 0));
             let slides = speed / (mu * G);
@@ -378,7 +378,7 @@ fn a_shaker_moves_as_it_is_told() {
     for step in 0..steps(h, 2.0) {
         let before = if step == 0 { 0.0 } else { told(step as f64 * h) };
         let target = told((step + 1) as f64 * h);
-        engine.drive(JointId::new(0), 2, Motor::Velocity { target, max_effort: 1e4 });
+        engine.set_motor(JointId::new(0), 2, Motor::Velocity { target, max_effort: 1e4 });
         engine.step();
         way += 0.5 * h * (before + target);
         // The box weighs and is shaken by no more than 2 m/s²: 130 N at most.

@@ -61,7 +61,7 @@ fn a_grasp_holds_heavy_poles() {
             let mut engine = build(&world, h);
             let close = |engine: &mut dyn simpartner_dynamics::Engine| {
                 for (index, side) in [(0, -1.0), (1, 1.0)] {
-                    engine.drive(JointId::new(index), 2, Motor::Velocity { target: side, max_effort: grip });
+                    engine.set_motor(JointId::new(index), 2, Motor::Velocity { target: side, max_effort: grip });
                 }
             };
             close(&mut *engine);

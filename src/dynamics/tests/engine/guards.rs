@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_PI_2;
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Notice};
+use simpartner_dynamics::{DynamicsSettings, Engine, Motor, StepCheck, StepEvent};
 use simpartner_model::{Body, BodyId, Inertia, Joint, JointId, JointKind, Material, Shape, random::Stream};
 
 use super::{build, build_with, on_plane, position, steps, unconverged};
@@ -14,11 +14,11 @@ use crate::{
     scene::{self, ball, body, cube, joint},
 };
 
-fn notices(engine: &mut dyn Engine, steps: usize) -> Vec<(usize, Notice)> {
+fn events_of(engine: &mut dyn Engine, steps: usize) -> Vec<(usize, StepEvent)> {
     let mut all = Vec::new();
     for step in 0..steps {
         engine.step();
-        all.extend(engine.notices().iter().map(|notice| (step, notice.clone())));
+        all.extend(engine.step_events().iter().map(|event| (step, event.clone())));
     }
     all
 }
@@ -32,17 +32,17 @@ fn fast_joints_divide_the_step() {
     world.mechanism.bodies.push(body("blade", 0.1, ball(0.05), DVec3::X * 0.3));
     world.mechanism.joints.push(joint("pin", JointKind::Hinge, 0, 1, DVec3::ZERO));
     let mut engine = build(&world, 0.01);
-    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 60.0, max_effort: 5.0 });
-    let faster = notices(&mut *engine, 100);
-    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.0, max_effort: 5.0 });
-    let slower = notices(&mut *engine, 100);
-    assert!(faster.iter().chain(&slower).all(|(_, notice)| notice.guard == Guard::Substeps), "{faster:?}");
+    engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 60.0, max_effort: 5.0 });
+    let faster = events_of(&mut *engine, 100);
+    engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 0.0, max_effort: 5.0 });
+    let slower = events_of(&mut *engine, 100);
+    assert!(faster.iter().chain(&slower).all(|(_, event)| event.check == StepCheck::Substeps), "{faster:?}");
     assert_eq!(
-        faster.last().map(|(_, notice)| notice.value),
+        faster.last().map(|(_, event)| event.value),
         Some(16.0),
         "60 rad/s in 10 ms, 0.05 rad each at most: {faster:?}"
     );
-    assert_eq!(slower.last().map(|(_, notice)| notice.value), Some(1.0), "{slower:?}");
+    assert_eq!(slower.last().map(|(_, event)| event.value), Some(1.0), "{slower:?}");
     assert_eq!(faster[0].1.bodies, [BodyId::new(1)]);
 }
 
@@ -67,15 +67,15 @@ fn a_step_in_which_something_sinks_in_is_made_in_parts() {
         let mut engine = build(&world, 0.01);
         for _ in 0..20 {
             engine.step();
-            told.extend(engine.notices().to_vec());
+            told.extend(engine.step_events().to_vec());
             deepest = engine.contacts().iter().fold(deepest, |deepest, contact| deepest.max(-contact.gap));
         }
     }
     println!("bob: {told:?}, at most {deepest:.1e} m deep");
-    assert!(!told.is_empty() && told.iter().all(|notice| notice.guard == Guard::Substeps), "{told:?}");
-    for notice in &told {
-        assert!(notice.text.contains("'bob' sank") && notice.bodies == [BodyId::new(1)], "{notice:?}");
-        assert!(notice.value > 1e-3 && notice.value < 5e-3, "{notice:?}");
+    assert!(!told.is_empty() && told.iter().all(|event| event.check == StepCheck::Substeps), "{told:?}");
+    for event in &told {
+        assert!(event.text.contains("'bob' sank") && event.bodies == [BodyId::new(1)], "{event:?}");
+        assert!(event.value > 1e-3 && event.value < 5e-3, "{event:?}");
     }
     assert!(deepest < 1e-3, "{deepest}");
 }
@@ -88,9 +88,9 @@ fn penetration_is_told_and_taken_out() {
     world.mechanism.bodies.push(body("left", 1.0, cube(1.0), DVec3::ZERO));
     world.mechanism.bodies.push(body("right", 1.0, cube(1.0), DVec3::X * 0.9));
     let mut engine = build(&world, 0.001);
-    let told = notices(&mut *engine, 500);
+    let told = events_of(&mut *engine, 500);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!(told[0].1.guard, Guard::Penetration);
+    assert_eq!(told[0].1.check, StepCheck::Penetration);
     assert!((told[0].1.value - 0.1).abs() < 0.01 && told[0].1.bodies.len() == 2, "{told:?}");
     let apart = position(&*engine, 1).x - position(&*engine, 0).x;
     assert!((apart - 1.0).abs() < 1e-4, "{apart}");
@@ -104,9 +104,9 @@ fn a_body_that_is_too_fast_is_told_once() {
     world.mechanism.bodies.push(body("stone", 1.0, ball(0.1), DVec3::ZERO));
     world.mechanism.bodies[0].linear_velocity = DVec3::X * 50.0;
     let mut engine = build_with(&world, 0.001, DynamicsSettings { max_speed_m_per_s: 60.0, ..Default::default() });
-    let told = notices(&mut *engine, 6000);
+    let told = events_of(&mut *engine, 6000);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!((told[0].1.guard, &told[0].1.bodies[..]), (Guard::Speed, &[BodyId::new(0)][..]));
+    assert_eq!((told[0].1.check, &told[0].1.bodies[..]), (StepCheck::Speed, &[BodyId::new(0)][..]));
     assert!(told[0].1.value > 60.0 && told[0].1.value < 60.1, "{told:?}");
 }
 
@@ -124,11 +124,11 @@ fn a_body_that_runs_away_is_told_by_name() {
     let tensor = DMat3::from_diagonal(DVec3::splat(0.01));
     world.mechanism.bodies[1].inertia = Some(Inertia { centre_of_mass: DVec3::X * -0.5, tensor });
     let mut engine = build(&world, 0.01);
-    let told = notices(&mut *engine, 20);
-    let of = |name: &str| told.iter().filter(|(_, notice)| notice.text.contains(name)).map(|(step, _)| *step).min();
+    let told = events_of(&mut *engine, 20);
+    let of = |name: &str| told.iter().filter(|(_, event)| event.text.contains(name)).map(|(step, _)| *step).min();
     println!("{told:?}");
     assert!(
-        told.iter().all(|(_, notice)| notice.guard == Guard::Divergence && notice.text.contains("run away to")),
+        told.iter().all(|(_, event)| event.check == StepCheck::Divergence && event.text.contains("run away to")),
         "{told:?}"
     );
     assert!(matches!((of("stone"), of("stick"), of("wall")), (Some(4..=5), Some(9..=10), None)), "{told:?}");
@@ -143,8 +143,8 @@ fn an_unconverged_solve_tells_its_residual() {
         world.mechanism.bodies.push(body("box", 1.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
     }
     let mut engine = build_with(&world, 0.001, DynamicsSettings { max_sweeps: 1, ..Default::default() });
-    let told = notices(&mut *engine, 3);
-    assert!(!told.is_empty() && told.iter().all(|(_, notice)| notice.guard == Guard::Unconverged), "{told:?}");
+    let told = events_of(&mut *engine, 3);
+    assert!(!told.is_empty() && told.iter().all(|(_, event)| event.check == StepCheck::Unconverged), "{told:?}");
     assert_eq!(told[0].1.bodies.len(), 5);
     assert!(told[0].1.value > 1e-6);
 }
@@ -162,14 +162,14 @@ fn joint_error_and_energy_have_their_limits() {
     world.mechanism.joints.push(joint("second", JointKind::Hinge, 0, 1, DVec3::X * 0.5 + DVec3::Z));
     let settings = DynamicsSettings { max_joint_error_m: 0.0, max_energy_gain_j: 0.0, ..Default::default() };
     let mut engine = build_with(&world, 0.01, settings);
-    let told = notices(&mut *engine, 100);
-    assert!(told.iter().any(|(_, notice)| notice.guard == Guard::JointError), "{told:?}");
+    let told = events_of(&mut *engine, 100);
+    assert!(told.iter().any(|(_, event)| event.check == StepCheck::JointError), "{told:?}");
     // The last bits of the energy go up and down.
-    let gains: Vec<_> = told.iter().filter(|(_, notice)| notice.guard == Guard::Energy).collect();
+    let gains: Vec<_> = told.iter().filter(|(_, event)| event.check == StepCheck::Energy).collect();
     // Of 0.043 J in all.
     assert!(gains.len() == 1 && gains[0].1.value < 4e-5, "once an episode: {gains:?}");
-    let quiet = notices(&mut *build(&world, 0.01), 100);
-    assert!(quiet.iter().all(|(_, notice)| notice.guard == Guard::Substeps), "{quiet:?}");
+    let quiet = events_of(&mut *build(&world, 0.01), 100);
+    assert!(quiet.iter().all(|(_, event)| event.check == StepCheck::Substeps), "{quiet:?}");
 }
 
 /// A drive that no number can hold is one of the largest effort and rate that an axis allows: the state stays finite,
@@ -181,13 +181,15 @@ fn a_state_that_is_not_finite_is_never_read() {
         rover::add(&mut world, DVec3::ZERO, Wheel::Ball);
         world.mechanism.bodies.push(body("witness", 1.0, cube(0.2), DVec3::new(5.0, 0.1, 0.0)));
         let mut engine = build(&world, 0.001);
-        engine.drive(JointId::new(1), 2, Motor::Velocity { target: effort, max_effort: effort });
+        engine.set_motor(JointId::new(1), 2, Motor::Velocity { target: effort, max_effort: effort });
         let mut seen = false;
         for _ in 0..200 {
             engine.step();
-            assert!(!super::diverged(&*engine), "{:?}", engine.notices());
-            seen |=
-                engine.notices().iter().any(|notice| notice.guard == Guard::Motor && notice.text.contains("largest"));
+            assert!(!super::diverged(&*engine), "{:?}", engine.step_events());
+            seen |= engine
+                .step_events()
+                .iter()
+                .any(|event| event.check == StepCheck::Motor && event.text.contains("largest"));
             for (id, _) in world.mechanism.bodies() {
                 let state = engine.body(id);
                 assert!(state.pose.translation.is_finite() && state.pose.rotation.is_finite(), "{state:?}");
@@ -222,26 +224,26 @@ fn drive_at_random(seed: u64, minutes: f64) {
     for step in 0..steps(0.001, 60.0 * minutes) {
         if step % 500 == 0 {
             for wheel in 0..4 {
-                engine.drive(rover.axle(wheel), 2, Motor::Velocity { target: 8.0 * random(), max_effort: 10.0 });
+                engine.set_motor(rover.axle(wheel), 2, Motor::Velocity { target: 8.0 * random(), max_effort: 10.0 });
             }
             let steer = Motor::Position { target: 0.5 * random(), max_effort: 200.0 };
-            engine.drive(JointId::new(rover.first_joint), 2, steer);
+            engine.set_motor(JointId::new(rover.first_joint), 2, steer);
             // Half of the time it goes for the robot, otherwise it swings up.
             aim = DVec3::new(random(), if random() > 0.0 { 0.3 } else { 2.0 }, random());
         }
         let way = position(&*engine, rover.first_body) + aim - position(&*engine, crane.hammer);
         for (axis, along) in [way.x, way.y, way.z].into_iter().enumerate() {
             let motor = Motor::Velocity { target: (4.0 * along).clamp(-3.0, 3.0), max_effort: 80.0 };
-            engine.drive(JointId::new(crane.first_joint + axis), 2, motor);
+            engine.set_motor(JointId::new(crane.first_joint + axis), 2, motor);
         }
         engine.step();
         let hit = |bodies: [Option<BodyId>; 2]| bodies.contains(&Some(BodyId::new(crane.hammer)));
         shoves += usize::from(engine.contacts().iter().any(|contact| hit(contact.bodies)));
-        told.extend(engine.notices().iter().filter(|notice| notice.guard != Guard::Substeps).cloned());
+        told.extend(engine.step_events().iter().filter(|event| event.check != StepCheck::Substeps).cloned());
     }
     let end = position(&*engine, rover.first_body);
     println!(
-        "random driving {seed}, {minutes} min: {} notices, hammered in {shoves} steps, ends at {end:.2}",
+        "random driving {seed}, {minutes} min: {} events, hammered in {shoves} steps, ends at {end:.2}",
         told.len()
     );
     assert!(told.is_empty(), "{}: {:?}", told.len(), &told[..told.len().min(5)]);

@@ -1,7 +1,7 @@
 //! Many bodies in one island: every step is solved, and what one body needs costs only those that may touch it.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_dynamics::{Engine, Guard, Motor};
+use simpartner_dynamics::{Engine, Motor, StepCheck};
 use simpartner_model::{BodyId, JointId, JointKind, Shape};
 
 use super::{build, on_plane, position, steps};
@@ -34,7 +34,7 @@ fn dominoes_are_solved_in_every_step() {
     let mut unsolved = Vec::new();
     for _ in 0..steps(0.001, 1.5) {
         engine.step();
-        unsolved.extend(engine.notices().iter().filter(|notice| notice.guard == Guard::Unconverged).cloned());
+        unsolved.extend(engine.step_events().iter().filter(|event| event.check == StepCheck::Unconverged).cloned());
     }
     let fallen = (0..20).filter(|&index| position(&*engine, index).y < 0.04).count();
     println!("dominoes: {fallen} fell, {} solves fell short", unsolved.len());
@@ -52,8 +52,12 @@ fn no_step_of_falling_dominoes_takes_the_work_of_hundreds() {
         let mut most = 0.0f64;
         for _ in 0..steps(0.001, 1.5) {
             engine.step();
-            most = most.max(engine.work().unwrap());
-            assert!(engine.notices().iter().all(|notice| notice.guard != Guard::Unconverged), "{:?}", engine.notices());
+            most = most.max(engine.solver_cost().unwrap());
+            assert!(
+                engine.step_events().iter().all(|event| event.check != StepCheck::Unconverged),
+                "{:?}",
+                engine.step_events()
+            );
         }
         println!("{wider}: {most:.0} sweeps at most");
         assert!(most < 800.0, "{wider}: {most} sweeps");
@@ -77,16 +81,20 @@ fn heaps_gain_nothing_while_they_fall_and_rest_exactly() {
             world.mechanism.bodies.push(one);
         }
         let (mut engine, seconds) = (build(&world, h), 4.0);
-        let mut energy = engine.energy().unwrap().stored;
+        let mut energy = engine.energy_balance().unwrap().stored;
         let (mut gained, mut most) = (0.0f64, 0usize);
         for _ in 0..steps(h, seconds) {
             engine.step();
-            assert!(engine.notices().iter().all(|notice| notice.guard != Guard::Unconverged), "{:?}", engine.notices());
-            let now = engine.energy().unwrap();
-            gained += (now.stored - energy - now.given).max(0.0);
+            assert!(
+                engine.step_events().iter().all(|event| event.check != StepCheck::Unconverged),
+                "{:?}",
+                engine.step_events()
+            );
+            let now = engine.energy_balance().unwrap();
+            gained += (now.stored - energy - now.supplied).max(0.0);
             (energy, most) = (now.stored, most.max(engine.contacts().len()));
         }
-        let kinetic = engine.energy().unwrap().kinetic;
+        let kinetic = engine.energy_balance().unwrap().kinetic;
         println!(
             "{h} s: {most} contacts at most; the heap gained {gained:.1e} J in all, and keeps {kinetic:.1e} J of motion"
         );
@@ -117,7 +125,7 @@ fn heaps_that_bounce_are_solved() {
         let mut unsolved = 0;
         for _ in 0..steps(0.001, 1.5) {
             engine.step();
-            unsolved += engine.notices().iter().filter(|notice| notice.guard == Guard::Unconverged).count();
+            unsolved += engine.step_events().iter().filter(|event| event.check == StepCheck::Unconverged).count();
         }
         println!("cylinders {cylinders}: {unsolved} solves fell short");
         assert!(unsolved < 25, "cylinders {cylinders}: {unsolved}");
@@ -139,7 +147,7 @@ fn a_fast_rotor_divides_only_its_own_steps() {
     let pin = beside.mechanism.joints.len();
     beside.mechanism.joints.push(joint("pin", JointKind::Hinge, bodies, bodies + 1, at));
     let (mut alone, mut beside) = (build(&alone, 0.001), build(&beside, 0.001));
-    beside.drive(JointId::new(pin), 2, Motor::Velocity { target: 800.0, max_effort: 5.0 });
+    beside.set_motor(JointId::new(pin), 2, Motor::Velocity { target: 800.0, max_effort: 5.0 });
     let mut divided = false;
     for engine in [&mut alone, &mut beside] {
         rover.drive(&mut **engine, 4.0);
@@ -147,7 +155,7 @@ fn a_fast_rotor_divides_only_its_own_steps() {
     for step in 0..300 {
         alone.step();
         beside.step();
-        divided |= beside.notices().iter().any(|notice| notice.guard == Guard::Substeps && notice.value >= 16.0);
+        divided |= beside.step_events().iter().any(|event| event.check == StepCheck::Substeps && event.value >= 16.0);
         for index in (0..bodies).map(BodyId::new) {
             assert_eq!(alone.body(index), beside.body(index), "step {step}");
         }

@@ -117,7 +117,7 @@ fn every_coordinate_has_laws_of_its_own() {
         ]
         .map(Axis::Free);
         let mut engine = build(&world, h);
-        engine.drive(JointId::new(place), 1, Motor::Effort(5.0));
+        engine.set_motor(JointId::new(place), 1, Motor::Effort(5.0));
         run(&mut *engine, h, t);
         let found = state(&*engine, place);
         let expected = [2.0 * (1.0 + h * 4.0 / 2.0f64).powi(-1000), 5.0 * t / (2.0 + 3.0), 0.0];
@@ -176,7 +176,7 @@ fn a_joint_has_its_origin_in_its_child_however_it_is_walked() {
             let world = plate(kind, DVec3::new(0.1, 0.05, 0.02), backwards);
             let mut engine = build(&world, 0.001);
             for (axis, target) in [0.2, -0.15, 0.5].into_iter().enumerate() {
-                engine.drive(JointId::new(0), axis, Motor::Position { target, max_effort: 1e4 });
+                engine.set_motor(JointId::new(0), axis, Motor::Position { target, max_effort: 1e4 });
             }
             run(&mut *engine, 0.001, 1.0);
             let (joint, found) = (&world.mechanism.joints[0], state(&*engine, 0));

@@ -2,7 +2,7 @@
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::Guard;
+use simpartner_dynamics::StepCheck;
 use simpartner_model::{Axis, FreeAxis, JointKind, Shape, random::Stream};
 
 use super::{build, on_plane, steps, velocity};
@@ -59,7 +59,7 @@ fn a_limp_figure_is_solved_in_whole_steps_and_comes_to_rest() {
         let (mut engine, mut unsolved, mut most) = (build(&world, 0.001), 0, 0);
         for _ in 0..steps(0.001, 3.0) {
             engine.step();
-            unsolved += engine.notices().iter().filter(|notice| notice.guard == Guard::Unconverged).count();
+            unsolved += engine.step_events().iter().filter(|event| event.check == StepCheck::Unconverged).count();
             most = most.max(engine.contacts().len());
         }
         let speed = (0..world.mechanism.bodies.len()).map(|part| velocity(&*engine, part).length()).fold(0.0, f64::max);

@@ -7,7 +7,7 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Settings};
+use simpartner_dynamics::{DynamicsSettings, Engine, Motor, Settings, StepCheck};
 use simpartner_model::{Axis, BodyId, FreeAxis, Inertia, JointId, JointKind, Shape, Timestep};
 
 use super::{G, build, build_with, on_plane, run, steps};
@@ -38,7 +38,7 @@ fn a_motor_exerts_its_limit_and_says_so() {
             let mut world = arm(1.0, FreeAxis::default());
             world.mechanism.gravity = DVec3::ZERO;
             let mut engine = build(&world, h);
-            engine.drive(JointId::new(0), 2, Motor::Velocity { target: 1000.0, max_effort: limit });
+            engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 1000.0, max_effort: limit });
             run(&mut *engine, h, 0.02);
             let before = engine.joint(JointId::new(0)).rate[2];
             for _ in 0..steps(h, 0.2) {
@@ -59,7 +59,7 @@ fn a_velocity_motor_below_its_limit_does_not_creep() {
     for h in [0.001, 0.01] {
         for rate in [0.0, 0.3] {
             let mut engine = build(&arm(10.0, FreeAxis::default()), h);
-            engine.drive(JointId::new(0), 2, Motor::Velocity { target: rate, max_effort: 1000.0 });
+            engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: rate, max_effort: 1000.0 });
             // It gathers speed for some milliseconds.
             run(&mut *engine, h, 0.1);
             let start = engine.joint(JointId::new(0)).position[2];
@@ -141,7 +141,7 @@ fn reactions_are_those_of_statics() {
     world.mechanism.joints[1].frame = bevy_math::DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
     let mut engine = build(&world, 0.001);
     for index in 0..2 {
-        engine.drive(JointId::new(index), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
+        engine.set_motor(JointId::new(index), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
     }
     run(&mut *engine, 0.001, 5.0);
     let reaction = |index: usize| engine.joint(JointId::new(index)).load.unwrap().reaction;
@@ -183,7 +183,11 @@ fn the_books_of_a_driving_robot_balance() {
             let before: Vec<DQuat> = world.mechanism.bodies().map(|(id, _)| engine.body(id).pose.rotation).collect();
             engine.step();
             // The engine checks its own books in every step, those with impacts too.
-            assert!(engine.notices().iter().all(|notice| notice.guard != Guard::Imbalance), "{:?}", engine.notices());
+            assert!(
+                engine.step_events().iter().all(|event| event.check != StepCheck::Imbalance),
+                "{:?}",
+                engine.step_events()
+            );
             if step > 3000 {
                 worst = worst.max(imbalance(&world, &*engine, &before));
             }
@@ -205,9 +209,9 @@ fn the_books_balance_where_work_is_at_its_end() {
     let mut unsolved = 0;
     for step in 0..3000 {
         engine.step();
-        let told = |guard: Guard| engine.notices().iter().find(|notice| notice.guard == guard);
-        assert!(told(Guard::Imbalance).is_none(), "step {step}: {:?}", told(Guard::Imbalance));
-        unsolved += usize::from(told(Guard::Unconverged).is_some());
+        let told = |check: StepCheck| engine.step_events().iter().find(|event| event.check == check);
+        assert!(told(StepCheck::Imbalance).is_none(), "step {step}: {:?}", told(StepCheck::Imbalance));
+        unsolved += usize::from(told(StepCheck::Unconverged).is_some());
     }
     assert!(unsolved > 0);
 }

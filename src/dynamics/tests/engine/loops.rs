@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Integrator, Motor, Servo, mass_properties};
+use simpartner_dynamics::{DynamicsSettings, Engine, Integrator, Motor, Servo, StepCheck, mass_properties};
 use simpartner_model::{Axis, Body, BodyId, FreeAxis, JointId, JointKind, Shape};
 
 use super::{build, build_with, energy, run, steps};
@@ -67,7 +67,7 @@ fn differ(law: FreeAxis, motor: Option<Motor>, rate: f64, h: f64) -> (f64, f64) 
         let (world, stores) = (door(law, place, rate), law.stiffness > 0.0 || law.armature > 0.0);
         let mut engine = build(&if stores { weightless(world) } else { world }, h);
         if let Some(motor) = motor {
-            engine.drive(JointId::new(place), 2, motor);
+            engine.set_motor(JointId::new(place), 2, motor);
         }
         engine
     });
@@ -77,7 +77,7 @@ fn differ(law: FreeAxis, motor: Option<Motor>, rate: f64, h: f64) -> (f64, f64) 
         let [one, other] = [IN_TREE, IN_LOOP].map(|place| read(&*engines[place], place));
         motion = one.0.iter().zip(other.0).fold(motion, |worst, (a, b)| worst.max((a - b).abs()));
         effort = one.1.iter().zip(other.1).fold(effort, |worst, (a, b)| worst.max((a - b).abs()));
-        assert_eq!(engines[0].notices().len(), engines[1].notices().len(), "{:?}", engines[1].notices());
+        assert_eq!(engines[0].step_events().len(), engines[1].step_events().len(), "{:?}", engines[1].step_events());
     }
     (motion, effort)
 }
@@ -149,7 +149,7 @@ fn a_rotor_on_a_loop_joint_turns_with_it() {
     for h in TIMESTEPS {
         let law = FreeAxis { armature: 2.0, ..FreeAxis::default() };
         let mut engine = build(&weightless(door(law, IN_LOOP, 0.0)), h);
-        engine.drive(JointId::new(IN_LOOP), 2, Motor::Effort(5.0));
+        engine.set_motor(JointId::new(IN_LOOP), 2, Motor::Effort(5.0));
         run(&mut *engine, h, 1.0);
         let (([angle, rate], _), wanted) = (read(&*engine, IN_LOOP), 5.0 / (inertia() + 2.0));
         println!("rotor, h {h}: {:.1e} rad, {:.1e} rad/s off", angle - 0.5 * wanted, rate - wanted);
@@ -203,7 +203,7 @@ fn a_door_on_two_hinges_swings_like_one_on_one() {
                 engines.iter_mut().for_each(|engine| engine.step());
                 let [one, two] = [0, 1].map(|k| read(&*engines[k], 0).0);
                 worst = worst.max((one[0] - two[0]).abs()).max((one[1] - two[1]).abs());
-                assert!(engines[1].notices().is_empty(), "{:?}", engines[1].notices());
+                assert!(engines[1].step_events().is_empty(), "{:?}", engines[1].step_events());
             }
             println!("door on two hinges at {place}, free frame {free}: {worst:.1e} rad and rad/s");
             // Rounding of places, a unit in the last place of the distance, times the number of steps. On a frame that
@@ -309,14 +309,14 @@ fn a_driven_loop_is_no_excuse_for_energy() {
             let strict = DynamicsSettings { max_energy_gain_j: 1e-7, ..DynamicsSettings::default() };
             let world = weightless(door(law, IN_LOOP, 0.0));
             let mut engine = build_with(&world, h, strict);
-            engine.drive(JointId::new(IN_LOOP), 2, motor);
+            engine.set_motor(JointId::new(IN_LOOP), 2, motor);
             let start = energy(&world, &*engine);
             let mut most = 0.0f64;
             for _ in 0..steps(h, 1.0) {
                 engine.step();
                 most = most.max(energy(&world, &*engine) - start);
-                let alarms = engine.notices().iter().filter(|notice| notice.guard != Guard::Substeps).count();
-                assert_eq!(alarms, 0, "h {h}: {:?}", engine.notices());
+                let alarms = engine.step_events().iter().filter(|event| event.check != StepCheck::Substeps).count();
+                assert_eq!(alarms, 0, "h {h}: {:?}", engine.step_events());
             }
             assert!(most > 1.0, "the motor gave {most} J");
         }
@@ -343,13 +343,13 @@ fn what_hangs_on_the_post_of_a_loop_does_not_matter() {
             world.mechanism.joints.push(joint("hinge", JointKind::Hinge, parent, child, anchor));
         }
         let mut engine = build(&world, 0.001);
-        engine.drive(JointId::new(0), 2, Motor::Effort(5.0));
+        engine.set_motor(JointId::new(0), 2, Motor::Effort(5.0));
         let mut touched = false;
         for _ in 0..300 {
             engine.step();
             touched |= !engine.contacts().is_empty();
-            let quiet = engine.notices().iter().all(|notice| notice.guard == Guard::Substeps);
-            assert!(quiet, "{:?}", engine.notices());
+            let quiet = engine.step_events().iter().all(|event| event.check == StepCheck::Substeps);
+            assert!(quiet, "{:?}", engine.step_events());
         }
         assert!(touched, "the rocker kicks the ball");
         [3, 4, 5, 6].map(|body| engine.body(BodyId::new(body)).pose.translation)

@@ -46,7 +46,7 @@ mod worlds;
 
 use bevy_math::DVec3;
 use simpartner_description::World;
-use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Guard, Settings};
+use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Settings, StepCheck};
 use simpartner_model::{BodyId, Material, Plane, Timestep};
 
 const G: f64 = scene::G;
@@ -65,7 +65,7 @@ fn build_with(world: &World, h: f64, dynamics: DynamicsSettings) -> Box<dyn Engi
 fn run(engine: &mut dyn Engine, h: f64, seconds: f64) {
     for _ in 0..steps(h, seconds) {
         engine.step();
-        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+        assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
     }
 }
 
@@ -90,7 +90,7 @@ fn velocity(engine: &dyn Engine, body: usize) -> DVec3 {
 
 /// How many solves of the last step were not solved to the tolerance.
 fn unconverged(engine: &dyn Engine) -> usize {
-    engine.notices().iter().filter(|notice| notice.guard == Guard::Unconverged).count()
+    engine.step_events().iter().filter(|event| event.check == StepCheck::Unconverged).count()
 }
 
 /// Kinetic energy and potential energy of all bodies, from what can be read of them.
@@ -118,5 +118,5 @@ fn momenta(world: &World, engine: &dyn Engine) -> (DVec3, DVec3) {
 
 /// Whether the last step ended in no sound state.
 fn diverged(engine: &dyn Engine) -> bool {
-    engine.notices().iter().any(|notice| notice.guard == Guard::Divergence)
+    engine.step_events().iter().any(|event| event.check == StepCheck::Divergence)
 }

@@ -198,7 +198,7 @@ fn what_moves_freely_is_divided_half_as_often() {
         let mut engine = build(&world, 0.01);
         let works = (0..5).map(|_| {
             engine.step();
-            engine.work().expect("it counts its work")
+            engine.solver_cost().expect("it counts its cost")
         });
         works.collect::<Vec<f64>>()
     };
@@ -273,7 +273,7 @@ fn a_driven_four_bar_stays_closed() {
             world.mechanism.joints.push(joint("pin", JointKind::Hinge, parent, child, corners[index]));
         }
         let mut engine = build(&world, h);
-        engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.8, max_effort: 100.0 });
+        engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: 0.8, max_effort: 100.0 });
         let mut worst = 0.0f64;
         for _ in 0..steps(h, 10.0) {
             run(&mut *engine, h, h);

@@ -8,7 +8,7 @@ use std::f64::consts::FRAC_PI_2;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{Engine, Guard, Notice};
+use simpartner_dynamics::{Engine, StepCheck, StepEvent};
 use simpartner_model::{Axis, Body, Coupling, FreeAxis, Joint, JointAxis, JointId, JointKind, Shape};
 
 use self::random::{Seen, run};
@@ -36,8 +36,8 @@ fn door(overlap: f64, at: f64) -> World {
 }
 
 /// Events that tell that shapes do not part.
-fn held(notices: &[Notice]) -> usize {
-    notices.iter().filter(|notice| notice.guard == Guard::Penetration && notice.text.contains("no farther")).count()
+fn held(events: &[StepEvent]) -> usize {
+    events.iter().filter(|event| event.check == StepCheck::Penetration && event.text.contains("no farther")).count()
 }
 
 /// What is over the hinge is as deep after a turn; only by the square of it does the door go down there. Before, the
@@ -55,7 +55,7 @@ fn a_door_whose_frame_reaches_into_it_turns_by_no_more_than_frees_it() {
                 assert!((state.position[2] - last).abs() * 0.8 <= SPEED * 0.001, "{overlap} at {at}: {state:?}");
                 assert!(state.rate[2].abs() < 1e-12, "{overlap} at {at}: {state:?}");
                 last = state.position[2];
-                told += held(engine.notices());
+                told += held(engine.step_events());
             }
             let frees = overlap / (at + 0.05);
             println!("{overlap} m at {at}: turned by {last:.4} rad, {frees:.4} frees its edge, told {told} times");
@@ -138,8 +138,8 @@ fn coupled_fingers_that_cannot_part_come_to_rest() {
         };
         let across = engine.contacts().iter().filter(|contact| sides(contact)[0] != sides(contact)[1]);
         across.for_each(|contact| assert!(contact.gap > -1e-5, "{contact:?}"));
-        told += held(engine.notices());
-        work = work.max(engine.work().unwrap());
+        told += held(engine.step_events());
+        work = work.max(engine.solver_cost().unwrap());
         if step == 500 {
             middle = now;
         }
@@ -164,7 +164,7 @@ fn what_is_squeezed_comes_to_the_middle_and_stays() {
     let mut told = 0;
     for _ in 0..500 {
         engine.step();
-        told += held(engine.notices());
+        told += held(engine.step_events());
     }
     let at = position(&*engine, 2);
     assert!(at.x.abs() < 1e-5 && told == 1, "{at}, told {told} times");

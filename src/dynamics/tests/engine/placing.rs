@@ -83,7 +83,7 @@ fn difference(world: &World, a: &dyn Engine, b: &dyn Engine) -> f64 {
 
 fn put_back(engine: &mut dyn Engine, body: BodyId) {
     let state = engine.body(body);
-    engine.place(body, &state.pose, state.linear_velocity, state.angular_velocity);
+    engine.set_pose(body, &state.pose, state.linear_velocity, state.angular_velocity);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn put_where_it_is_nothing_moves() {
             let off = difference(&world, &*touched, &*left);
             let allowed = if is_rover { 1e-7 } else { 1e-12 };
             assert!(off < allowed, "round {round}: {off:.1e} after a step");
-            assert_eq!(touched.notices(), left.notices());
+            assert_eq!(touched.step_events(), left.step_events());
         }
     }
 }
@@ -128,7 +128,7 @@ fn all_that_is_tied_to_it_comes_along_and_joints_stay_as_they_are() {
         let before: Vec<_> = world.mechanism.bodies().map(|(id, _)| engine.body(id)).collect();
         let joints: Vec<_> = world.mechanism.joints().map(|(id, _)| engine.joint(id)).collect();
         let (pose, linear, angular) = (numbers.pose(), numbers.vector(3.0), numbers.vector(3.0));
-        engine.place(id, &pose, linear, angular);
+        engine.set_pose(id, &pose, linear, angular);
         let state = engine.body(id);
         assert!((state.pose.translation - pose.translation).length() < ROUNDING * 10.0);
         assert!((state.pose.rotation * pose.rotation.inverse()).xyz().length() < ROUNDING);
@@ -153,7 +153,7 @@ fn all_that_is_tied_to_it_comes_along_and_joints_stay_as_they_are() {
                 assert!(off.0 < 1e-4 && off.1 < 0.1, "{index}: {off:?}");
             }
         }
-        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+        assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
     }
 }
 
@@ -172,7 +172,7 @@ fn a_lone_body_goes_on_as_if_it_had_begun_there() {
         (0..30 * round).for_each(|_| put.step());
         let (mut pose, linear, angular) = (numbers.pose(), numbers.vector(2.0), numbers.vector(4.0));
         pose.translation.y = 1.0 + pose.translation.y.abs();
-        put.place(BodyId::new(0), &pose, linear, angular);
+        put.set_pose(BodyId::new(0), &pose, linear, angular);
         let begun = &mut world.mechanism.bodies[0];
         (begun.pose, begun.linear_velocity, begun.angular_velocity) = (pose, linear, angular);
         let mut begun = build(&world, H);
@@ -213,7 +213,7 @@ fn a_linkage_goes_on_as_if_it_had_begun_there() {
     // By one of its bodies each, the fourth of the chain and the third of the ring.
     for id in [3, 8].map(BodyId::new) {
         let body = begun.body(id);
-        put.place(id, &body.pose, body.linear_velocity, body.angular_velocity);
+        put.set_pose(id, &body.pose, body.linear_velocity, body.angular_velocity);
     }
     let off = difference(&world, &*put, &*begun);
     assert!(off < 1e-13, "{off:.1e}");
@@ -238,7 +238,7 @@ fn what_leaned_on_it_falls_and_what_it_is_put_on_wakes() {
     (0..2000).for_each(|_| engine.step());
     // The lower one leaves for the third, half beside its middle.
     let pose = Pose { translation: DVec3::new(5.4, 0.7501, 0.0), rotation: DQuat::IDENTITY };
-    engine.place(BodyId::new(0), &pose, DVec3::ZERO, DVec3::ZERO);
+    engine.set_pose(BodyId::new(0), &pose, DVec3::ZERO, DVec3::ZERO);
     engine.step();
     assert!(velocity(&*engine, 1).y < -0.009, "it falls from the first step on: {}", velocity(&*engine, 1).y);
     assert!(engine.contacts().iter().all(|contact| contact.bodies != [Some(BodyId::new(0)), Some(BodyId::new(1))]));
@@ -267,11 +267,11 @@ fn height_and_speed_that_are_given_are_no_gain_of_energy() {
     (0..300).for_each(|_| engine.step());
     let before = energy(&world, &*engine);
     let pose = Pose { translation: DVec3::Y * 100.0, rotation: DQuat::IDENTITY };
-    engine.place(BodyId::new(rover.first_body), &pose, DVec3::X * 50.0, DVec3::ZERO);
+    engine.set_pose(BodyId::new(rover.first_body), &pose, DVec3::X * 50.0, DVec3::ZERO);
     assert!(energy(&world, &*engine) > before + 10_000.0);
     for _ in 0..300 {
         engine.step();
-        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+        assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
     }
 }
 
@@ -282,11 +282,11 @@ fn what_is_fixed_stays() {
     let mut engine = build(&world, H);
     let before = engine.snapshot();
     for id in (0..6).map(BodyId::new) {
-        assert!(engine.obstacle_to_placing(id).unwrap().contains("static"));
-        engine.place(id, &Pose::IDENTITY, DVec3::ZERO, DVec3::ZERO);
+        assert!(engine.set_pose_obstacle(id).unwrap().contains("static"));
+        engine.set_pose(id, &Pose::IDENTITY, DVec3::ZERO, DVec3::ZERO);
     }
     assert_eq!(engine.snapshot(), before);
-    assert!(engine.obstacle_to_placing(BodyId::new(6)).is_none());
+    assert!(engine.set_pose_obstacle(BodyId::new(6)).is_none());
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn a_snapshot_taken_after_it_goes_on_bit_for_bit() {
     let pose = Pose { translation: DVec3::Y * 2.0, rotation: DQuat::IDENTITY };
     // One goes on from a snapshot of before, one from a snapshot of after it.
     for engine in [&mut first, &mut second] {
-        engine.place(BodyId::new(7), &pose, DVec3::ZERO, DVec3::X);
+        engine.set_pose(BodyId::new(7), &pose, DVec3::ZERO, DVec3::X);
     }
     let mut third = build(&world, H);
     third.restore(&first.snapshot()).unwrap();

@@ -11,7 +11,7 @@
 
 use bevy_math::DVec3;
 use simpartner_description::World;
-use simpartner_dynamics::{Guard, Motor, Servo};
+use simpartner_dynamics::{Motor, Servo, StepCheck};
 use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Shape};
 
 use super::{G, build, run, steps};
@@ -96,7 +96,7 @@ fn a_motor_gives_its_largest_power_in_every_step() {
         for motor in far_motors().into_iter().take(if is_ball { 2 } else { 4 }) {
             for start in [0.0, 3.0] {
                 let mut engine = build(&spun(world.clone(), start), h);
-                engine.drive(id, 2, signed(motor, sign));
+                engine.set_motor(id, 2, signed(motor, sign));
                 let mut off = 0.0f64;
                 for step in 1..=steps(h, 0.5) {
                     let before = sign * engine.joint(id).rate[2];
@@ -125,7 +125,7 @@ fn effort_then_power_then_target_bound_a_motor() {
     let end = 0.5 * INERTIA * target * target / max_power + 0.5 * reached;
     for (name, world, id, sign) in wheels(law) {
         let mut engine = build(&world, h);
-        engine.drive(id, 2, signed(Motor::Velocity { target, max_effort: 1e9 }, sign));
+        engine.set_motor(id, 2, signed(Motor::Velocity { target, max_effort: 1e9 }, sign));
         let (mut off, mut told) = (0.0f64, Vec::new());
         for step in 1..=steps(h, 1.5 * end) {
             engine.step();
@@ -137,7 +137,11 @@ fn effort_then_power_then_target_bound_a_motor() {
             };
             off = off.max((rate - expected).abs());
             told.extend(
-                engine.notices().iter().filter(|notice| notice.guard == Guard::Motor).map(|notice| notice.text.clone()),
+                engine
+                    .step_events()
+                    .iter()
+                    .filter(|event| event.check == StepCheck::Motor)
+                    .map(|event| event.text.clone()),
             );
         }
         println!("{name}: {off:.1e} rad/s off, {first} rad/s at {reached} s, {told:?}");
@@ -148,11 +152,11 @@ fn effort_then_power_then_target_bound_a_motor() {
     }
     for (name, world, id, sign) in wheels(FreeAxis { max_power, ..FreeAxis::default() }) {
         let mut engine = build(&world, h);
-        engine.drive(id, 2, signed(Motor::Velocity { target, max_effort: 1e9 }, sign));
+        engine.set_motor(id, 2, signed(Motor::Velocity { target, max_effort: 1e9 }, sign));
         engine.step();
-        let notices = engine.notices();
-        let told = notices.iter().find(|notice| notice.guard == Guard::Motor);
-        let told = told.unwrap_or_else(|| panic!("{name}: nothing is told: {notices:?}"));
+        let events = engine.step_events();
+        let told = events.iter().find(|event| event.check == StepCheck::Motor);
+        let told = told.unwrap_or_else(|| panic!("{name}: nothing is told: {events:?}"));
         assert_eq!(told.text, "a motor on 'wheel' is at its largest power, 2.0000e1", "{name}");
     }
 }
@@ -165,7 +169,7 @@ fn what_brakes_has_no_bound_of_power() {
     let stopped = start * INERTIA / effort;
     for (name, world, id, sign) in wheels(law) {
         let mut engine = build(&spun(world, start), h);
-        engine.drive(id, 2, signed(Motor::Effort(-effort), sign));
+        engine.set_motor(id, 2, signed(Motor::Effort(-effort), sign));
         run(&mut *engine, h, 0.9 * stopped);
         let rate = sign * engine.joint(id).rate[2];
         assert!((rate - 0.1 * start).abs() < 1e-9, "{name}: {rate}");
@@ -191,7 +195,7 @@ fn a_hoist_lifts_as_fast_as_its_power_allows() {
             world.mechanism.joints[0].frame = bevy_math::DQuat::from_rotation_arc(DVec3::Z, DVec3::Y);
             let sign = if backwards { -1.0 } else { 1.0 };
             let mut engine = build(&world, h);
-            engine.drive(JointId::new(0), 2, Motor::Effort(sign * 1e6));
+            engine.set_motor(JointId::new(0), 2, Motor::Effort(sign * 1e6));
             let (mut last, mut swings) = (f64::INFINITY, 0);
             for _ in 0..steps(h, t) {
                 engine.step();
@@ -254,12 +258,12 @@ fn no_motor_of_any_linkage_gives_more_than_its_power() {
                         1 => Motor::Effort(target),
                         _ => Motor::Position { target: 0.1 * target, max_effort: 1e2 },
                     };
-                    engine.drive(JointId::new(id), axis, motor);
+                    engine.set_motor(JointId::new(id), axis, motor);
                 }
             }
             engine.step();
-            let given = engine.energy().expect("the engine keeps an account").given;
-            at_bound += usize::from(engine.notices().iter().any(|notice| notice.text.contains("largest power")));
+            let given = engine.energy_balance().expect("the engine keeps an energy balance").supplied;
+            at_bound += usize::from(engine.step_events().iter().any(|event| event.text.contains("largest power")));
             // What is not solved is not bounded either.
             if super::unconverged(&*engine) > 0 {
                 unsolved += 1;

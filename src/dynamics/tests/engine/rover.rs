@@ -54,7 +54,7 @@ impl Rover {
     /// Holds legs and chassis as they are and turns the wheels at a rate in rad/s.
     pub fn drive(self, engine: &mut dyn Engine, rate: f64) {
         for (index, joint) in self.joints().enumerate() {
-            engine.drive(joint, 2, Motor::Servo(servo(index, rate)));
+            engine.set_motor(joint, 2, Motor::Servo(servo(index, rate)));
         }
     }
 }

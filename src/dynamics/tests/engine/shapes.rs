@@ -63,7 +63,7 @@ fn every_shape_lands_on_every_other() {
             let (mut touched, mut deepest) = (false, 0.0f64);
             for _ in 0..1500 {
                 engine.step();
-                assert!(!diverged(&*engine), "{upper} on {lower}: {:?}", engine.notices());
+                assert!(!diverged(&*engine), "{upper} on {lower}: {:?}", engine.step_events());
                 touched |= !engine.contacts().is_empty();
                 deepest = engine.contacts().iter().fold(deepest, |deepest, contact| deepest.max(-contact.gap));
             }

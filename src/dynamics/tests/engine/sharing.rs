@@ -346,7 +346,7 @@ fn legs_that_motors_hold_share_as_one_body() {
         }
         let mut engine = build(&world, h);
         for leg in 0..4 {
-            engine.drive(JointId::new(leg), 2, Motor::Velocity { target: 0.0, max_effort: 1e4 });
+            engine.set_motor(JointId::new(leg), 2, Motor::Velocity { target: 0.0, max_effort: 1e4 });
         }
         run(&mut *engine, h, 1.0);
         let off = curvature(&*engine, 4);

@@ -38,14 +38,14 @@ impl SixWheels {
     pub fn drive(&self, engine: &mut dyn Engine, rate: f64) {
         for &axle in &self.axles {
             let servo = Servo { position: 0.0, rate, stiffness: 0.0, damping: 50.0, max_effort: 40.0 };
-            engine.drive(axle, 2, Motor::Servo(servo));
+            engine.set_motor(axle, 2, Motor::Servo(servo));
         }
     }
 
     /// Brakes the wheels.
     pub fn park(&self, engine: &mut dyn Engine) {
         for &axle in &self.axles {
-            engine.drive(axle, 2, Motor::Velocity { target: 0.0, max_effort: 1e6 });
+            engine.set_motor(axle, 2, Motor::Velocity { target: 0.0, max_effort: 1e6 });
         }
     }
 }

@@ -67,8 +67,8 @@ fn rig(soil: Soil) -> World {
 
 /// Rolls towards -x at a speed with a slip.
 fn roll(engine: &mut dyn Engine, speed: f64, slip: f64) {
-    engine.drive(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
-    engine.drive(JointId::new(0), 2, Motor::Velocity { target: speed / (RADIUS * (1.0 - slip)), max_effort: 1e6 });
+    engine.set_motor(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+    engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: speed / (RADIUS * (1.0 - slip)), max_effort: 1e6 });
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_rover_of_six_wheels_drives_over_sand() {
     println!("{:?}, {:?}", chassis.pose.translation, chassis.linear_velocity);
     let mut weight = 0.0;
     for &wheel in &rover.wheels {
-        let soil = engine.soil(wheel).unwrap();
+        let soil = engine.soil_reading(wheel).unwrap();
         println!("{soil:?}");
         assert!(soil.normal_force > 100.0 && soil.slip > 0.0 && soil.slip < 0.7, "{soil:?}");
         weight += soil.normal_force;
@@ -174,7 +174,7 @@ fn flat_triangles_are_soil_as_a_plane_is() {
         let mut engine = build(world, h);
         roll(&mut *engine, 0.1, 0.3);
         run(&mut *engine, h, 3.0);
-        (engine.soil(BodyId::new(1)).unwrap(), engine.ruts(0))
+        (engine.soil_reading(BodyId::new(1)).unwrap(), engine.ruts(0))
     };
     let mut world = rig(soil("lunar"));
     let (plane, ruts) = rolls(&world);
@@ -191,7 +191,7 @@ fn flat_triangles_are_soil_as_a_plane_is() {
     // The ruts are in the same cells; where the wheel was let down and swung, as deep to a fiftieth.
     assert!(ruts.len() > 200 && ruts.len() == ruts_of_mesh.len(), "{} {}", ruts.len(), ruts_of_mesh.len());
     for (one, other) in ruts.iter().zip(&ruts_of_mesh) {
-        assert!(one.place == other.place && (other.depth / one.depth - 1.0).abs() < 0.02, "{one:?} {other:?}");
+        assert!(one.centre == other.centre && (other.depth / one.depth - 1.0).abs() < 0.02, "{one:?} {other:?}");
     }
 }
 
@@ -210,7 +210,7 @@ fn no_closed_way_through_soil_gives_energy() {
             for sign in [1.0, -1.0] {
                 for (axis, way) in ways.into_iter().enumerate() {
                     let target = sign * way / 0.1;
-                    engine.drive(JointId::new(0), axis, Motor::Velocity { target, max_effort: 1e6 });
+                    engine.set_motor(JointId::new(0), axis, Motor::Velocity { target, max_effort: 1e6 });
                 }
                 for _ in 0..100 {
                     engine.step();
@@ -253,7 +253,7 @@ fn measure(engine: &mut dyn Engine, before: f64) -> [f64; 4] {
     let count = steps(h, 1.0);
     for _ in 0..count {
         engine.step();
-        let soil = engine.soil(BodyId::new(1)).unwrap();
+        let soil = engine.soil_reading(BodyId::new(1)).unwrap();
         let figures = [soil.sinkage, soil.drawbar_pull, soil.lateral_force, soil.torque];
         sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure / count as f64);
     }
@@ -313,9 +313,9 @@ fn a_wheel_that_goes_aside_is_held_by_shear_and_by_the_soil_beside_it() {
     world.mechanism.joints.push(axle);
     let mut engine = build(&world, 0.001);
     let speed = 0.1;
-    engine.drive(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+    engine.set_motor(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
     let rate = speed * angle.cos() / (RADIUS * (1.0 - slip));
-    engine.drive(JointId::new(1), 2, Motor::Velocity { target: rate, max_effort: 1e6 });
+    engine.set_motor(JointId::new(1), 2, Motor::Velocity { target: rate, max_effort: 1e6 });
     let [sinkage, pull, lateral, torque] = measure(&mut *engine, 6.0);
     let form = SteadyWheel { radius: RADIUS, width: WIDTH, shear_radius: RADIUS, slip, slip_angle: angle, gravity: G };
     let (closed, forces) = form.under_load(&soil, MASS * G).unwrap();
@@ -351,9 +351,9 @@ fn in_a_rut_a_wheel_sinks_less_each_time() {
     let mut engine = build(&world, h);
     let (speed, slip) = (0.1, 0.2);
     for k in 0..3 {
-        engine.drive(JointId::new(k), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+        engine.set_motor(JointId::new(k), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
         let target = speed / (RADIUS * (1.0 - slip));
-        engine.drive(JointId::new(k), 2, Motor::Velocity { target, max_effort: 1e6 });
+        engine.set_motor(JointId::new(k), 2, Motor::Velocity { target, max_effort: 1e6 });
     }
     // Until the last one is in the ruts of both others, and beyond where they were let down.
     run(&mut *engine, h, 14.0);
@@ -362,7 +362,7 @@ fn in_a_rut_a_wheel_sinks_less_each_time() {
     for _ in 0..count {
         engine.step();
         for k in 0..3 {
-            let soil = engine.soil(BodyId::new(k + 1)).unwrap();
+            let soil = engine.soil_reading(BodyId::new(k + 1)).unwrap();
             depths[k] += soil.sinkage / count as f64;
             resistances[k] += soil.resistance / count as f64;
         }
@@ -441,7 +441,7 @@ fn whatever_falls_on_soil_comes_to_rest_there() {
             world.mechanism.bodies.push(one);
         }
         let mut engine = build(&world, h);
-        let energy = |engine: &dyn Engine| -> f64 { engine.energy().unwrap().stored };
+        let energy = |engine: &dyn Engine| -> f64 { engine.energy_balance().unwrap().stored };
         let first = energy(&*engine);
         let (mut last, whole) = (first, first.abs() + mass);
         let mut most = 0.0f64;

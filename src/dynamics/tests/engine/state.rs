@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 use simpartner_description::World;
-use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Kept, Motor, Settings};
+use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Motor, PreviousIds, Settings};
 use simpartner_model::{BodyId, JointId, JointKind, Timestep};
 
 use super::{G, build, build_with, on_plane, position};
@@ -42,7 +42,7 @@ fn assert_equal(world: &World, a: &dyn Engine, b: &dyn Engine, step: usize) {
         assert_eq!(a.joint(id), b.joint(id), "joint '{}' in step {step}", joint.name);
     }
     assert_eq!(a.contacts(), b.contacts(), "step {step}");
-    assert_eq!(a.notices(), b.notices(), "step {step}");
+    assert_eq!(a.step_events(), b.step_events(), "step {step}");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_snapshot_goes_on_bit_for_bit() {
     let (world, rover) = busy();
     let start = |engine: &mut dyn Engine| {
         rover.drive(engine, 4.0);
-        engine.drive(JointId::new(rover::JOINTS), 2, Motor::Velocity { target: 20.0, max_effort: 300.0 });
+        engine.set_motor(JointId::new(rover::JOINTS), 2, Motor::Velocity { target: 20.0, max_effort: 300.0 });
     };
     for h in [0.001, 0.01] {
         let mut first = build(&world, h);
@@ -160,20 +160,20 @@ fn what_is_there_goes_on_when_others_come_and_go() {
     let grown = with_newcomers(&world);
     let joints: Vec<_> = (0..world.mechanism.joints.len()).map(|joint| Some(JointId::new(joint))).collect();
     let count = world.mechanism.bodies.len();
-    let come = Kept {
+    let come = PreviousIds {
         bodies: [None; 2].into_iter().chain((0..count).map(|body| Some(BodyId::new(body)))).collect(),
         joints: joints.clone(),
     };
-    let go = Kept { bodies: (2..count + 2).map(|body| Some(BodyId::new(body))).collect(), joints };
+    let go = PreviousIds { bodies: (2..count + 2).map(|body| Some(BodyId::new(body))).collect(), joints };
     for h in [0.001, 0.01] {
         let (mut alone, mut other) = (build(&world, h), build(&world, h));
         for engine in [&mut alone, &mut other] {
             rover.drive(&mut **engine, 4.0);
-            engine.drive(JointId::new(rover::JOINTS), 2, Motor::Velocity { target: 20.0, max_effort: 300.0 });
+            engine.set_motor(JointId::new(rover::JOINTS), 2, Motor::Velocity { target: 20.0, max_effort: 300.0 });
         }
         for round in 0..8 {
             let mut next = build(if round % 2 == 0 { &grown } else { &world }, h);
-            assert!(next.carry_over(&*other, if round % 2 == 0 { &come } else { &go }));
+            assert!(next.adopt_state(&*other, if round % 2 == 0 { &come } else { &go }));
             other = next;
             let shift = if round % 2 == 0 { 2 } else { 0 };
             let newcomer = |engine: &dyn Engine| engine.body(BodyId::new(1)).pose.translation.y;
@@ -245,8 +245,8 @@ fn what_is_asleep_on_something_that_goes_wakes_up() {
     assert_eq!(tower.body(BodyId::new(2)), asleep, "it sleeps");
     world.mechanism.bodies.remove(0);
     let mut less = build(&world);
-    let kept = Kept { bodies: [1, 2].map(|body| Some(BodyId::new(body))).to_vec(), joints: Vec::new() };
-    assert!(less.carry_over(&*tower, &kept));
+    let kept = PreviousIds { bodies: [1, 2].map(|body| Some(BodyId::new(body))).to_vec(), joints: Vec::new() };
+    assert!(less.adopt_state(&*tower, &kept));
     // Half a metre takes 0.32 s.
     (0..2000).for_each(|_| less.step());
     for (index, height) in [0.25, 0.75].into_iter().enumerate() {

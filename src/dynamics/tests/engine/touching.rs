@@ -40,7 +40,7 @@ fn press(first: Body, second: Body, on_face: DVec3, normal: DVec3) -> Result<(),
     let mut engine = build(&world, 0.001);
     engine.step();
     if diverged(&*engine) {
-        return Err(format!("{:?}", engine.notices()));
+        return Err(format!("{:?}", engine.step_events()));
     }
     let contacts = engine.contacts();
     for contact in contacts {
@@ -115,7 +115,7 @@ fn an_arch_of_seven_stones_stands_from_its_first_step() {
     }
     let mut engine = build(&world, 0.001);
     (0..200).for_each(|_| engine.step());
-    assert!(!diverged(&*engine), "{:?}", engine.notices());
+    assert!(!diverged(&*engine), "{:?}", engine.step_events());
     for index in 0..7 {
         let moved = super::position(&*engine, index).length();
         assert!(moved < 1e-4, "stone {index} moved {moved} m");

@@ -55,9 +55,9 @@ fn friction_carries_a_block_around_and_does_not_fight_itself() {
             let (mut braked, mut way, mut turned, mut open) = (0.0f64, 0.0f64, 0.0f64, 0);
             for step in 0..steps(h, 10.0) {
                 let rate = RATE * libm::sin((step + 1) as f64 * h);
-                engine.drive(JointId::new(0), 2, Motor::Velocity { target: rate, max_effort: 1e4 });
-                engine.drive(JointId::new(1), 2, Motor::Velocity { target: 0.0, max_effort: 1e4 });
-                engine.drive(JointId::new(2), 2, Motor::Effort(-GRIP));
+                engine.set_motor(JointId::new(0), 2, Motor::Velocity { target: rate, max_effort: 1e4 });
+                engine.set_motor(JointId::new(1), 2, Motor::Velocity { target: 0.0, max_effort: 1e4 });
+                engine.set_motor(JointId::new(2), 2, Motor::Effort(-GRIP));
                 engine.step();
                 open += unconverged(&*engine);
                 let error = taken.then(&held(&*engine));

@@ -10,7 +10,7 @@
 mod random;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_dynamics::{DynamicsSettings, EngineKind, Guard, ImpactLaw, Integrator, Settings};
+use simpartner_dynamics::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, Settings, StepCheck};
 use simpartner_model::{BodyId, JointKind, Pose, Shape};
 
 pub use self::random::{Chance, run};
@@ -69,8 +69,8 @@ fn a_step_costs_no_more_than_its_budget() {
         let (mut worst, mut told) = (0.0f64, false);
         run_by(seed, h, 20.0 * h, &mut |engine| {
             engine.step();
-            worst = worst.max(engine.work().expect("the engine counts its work"));
-            told |= engine.notices().iter().any(|notice| notice.text.contains("divided no further"));
+            worst = worst.max(engine.solver_cost().expect("the engine counts its cost"));
+            told |= engine.step_events().iter().any(|event| event.text.contains("divided no further"));
         });
         println!("{seed}: {worst:.0} sweeps");
         assert!(told && worst < 1.3 * most, "{seed}: {worst:.0} sweeps");
@@ -99,8 +99,8 @@ fn commands_beyond_all_reason_leave_all_finite() {
             command_anything(&world, &mut *engine, &mut chance);
             engine.step();
             check(&world, &*engine, seed);
-            let energy = engine.energy().unwrap();
-            let finite = energy.stored.is_finite() && energy.kinetic.is_finite() && energy.given.is_finite();
+            let energy = engine.energy_balance().unwrap();
+            let finite = energy.stored.is_finite() && energy.kinetic.is_finite() && energy.supplied.is_finite();
             assert!(finite, "{seed}: {energy:?}");
         }
     }
@@ -150,7 +150,7 @@ fn threads_and_snapshots_change_no_bit() {
                 let state = one.body(BodyId::new(0));
                 let pose = Pose { translation: state.pose.translation + DVec3::Y, ..state.pose };
                 for engine in [&mut one, &mut two].into_iter().filter(|_| places) {
-                    engine.place(BodyId::new(0), &pose, DVec3::X, DVec3::Z);
+                    engine.set_pose(BodyId::new(0), &pose, DVec3::X, DVec3::Z);
                 }
                 later.restore(&one.snapshot()).unwrap();
             }
@@ -211,15 +211,16 @@ fn a_chain_of_light_links_carries_a_heavy_load() {
     {
         let world = loaded_chain(hold);
         let mut engine = crate::build(&world, h);
-        let start = engine.energy().expect("the engine keeps an account");
+        let start = engine.energy_balance().expect("the engine keeps an energy balance");
         let (mut given, mut most) = (0.0, 0.0f64);
         for _ in 0..crate::steps(h, 2.0) {
             engine.step();
             check(&world, &*engine, 0);
-            let quiet = engine.notices().iter().all(|notice| matches!(notice.guard, Guard::Substeps | Guard::Energy));
-            assert!(quiet, "{hold:?}, {h}: {:?}", engine.notices());
-            let now = engine.energy().expect("the engine keeps an account");
-            given += now.given;
+            let quiet =
+                engine.step_events().iter().all(|event| matches!(event.check, StepCheck::Substeps | StepCheck::Energy));
+            assert!(quiet, "{hold:?}, {h}: {:?}", engine.step_events());
+            let now = engine.energy_balance().expect("the engine keeps an energy balance");
+            given += now.supplied;
             most = most.max((now.stored - start.stored - given) / (1.0 * crate::G * 0.63));
         }
         println!("{hold:?}, {h} s: the chain gained {most:.1e} of its energy at most");

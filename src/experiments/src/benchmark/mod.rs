@@ -65,7 +65,7 @@ pub struct Outcome {
     pub figures: Figures,
     /// Wall time of the steps, s.
     pub wall_s: f64,
-    /// Events of our engine's guards, one entry for each kind; empty for other engines.
+    /// Exceptional events of our engine, one entry for each check; empty for other engines.
     pub events: Vec<Event>,
     /// Tracking errors of an arm's joints; empty without an arm.
     pub joints: Vec<JointError>,
@@ -99,10 +99,10 @@ impl Controller for () {
     fn read_state(&mut self, _: &dyn Engine, _: f64) {}
 }
 
-/// Events of one kind of guard in a run.
+/// Exceptional events of one check in a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
-    /// Kind of guard.
+    /// Name of the check.
     pub guard: String,
     /// Number of steps with such an event.
     pub steps: u64,
@@ -189,13 +189,13 @@ impl Grip {
     }
 }
 
-/// Counts the engine's notices of a step by their kind.
+/// Counts the exceptional events of a step by their check.
 fn count_events(engine: &dyn Engine, time: f64, events: &mut Vec<Event>) {
-    for notice in engine.notices() {
-        let guard = format!("{:?}", notice.guard);
+    for raised in engine.step_events() {
+        let guard = format!("{:?}", raised.check);
         match events.iter_mut().find(|event| event.guard == guard) {
             Some(event) => event.steps += 1,
-            None => events.push(Event { guard, steps: 1, first_s: time, text: notice.text.clone() }),
+            None => events.push(Event { guard, steps: 1, first_s: time, text: raised.text.clone() }),
         }
     }
 }

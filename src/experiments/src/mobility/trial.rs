@@ -1,7 +1,7 @@
 //! Simulated trials of a vehicle: it pulls a brake cart, climbs slopes, tips over, climbs steps and drives among rocks.
 
 use bevy_math::DVec3;
-use simpartner_dynamics::{BodyState, ContactPoint, Engine, Guard, Motor, Settings, Wrench, build};
+use simpartner_dynamics::{BodyState, ContactPoint, Engine, Motor, Settings, StepCheck, Wrench, build};
 use simpartner_model::{Body, BodyId, Material, Mechanism, Placed, Plane, Pose, RockField, Shape, Timestep};
 
 use super::{Ground, MobilityError, Site, closed::Steady, rocks::Touch, stability::Edge, vehicle::Vehicle};
@@ -112,7 +112,7 @@ impl<'a> Trial<'a> {
         let mut trial = Self { vehicle, site, engine, h: timestep.seconds(), time: 0.0, hitch, diverged: false };
         for &(joint, coordinate, target) in &vehicle.held {
             let motor = Motor::Position { target, max_effort: f64::MAX };
-            trial.engine.drive(joint, coordinate, motor);
+            trial.engine.set_motor(joint, coordinate, motor);
         }
         Ok(trial)
     }
@@ -146,20 +146,20 @@ impl<'a> Trial<'a> {
             let rate = rim / wheel.radius;
             let max_effort = if rate > 0.0 { drive.torque(rate) } else { f64::MAX };
             let motor = Motor::Velocity { target: wheel.sign * rate, max_effort };
-            self.engine.drive(wheel.joint, wheel.coordinate, motor);
+            self.engine.set_motor(wheel.joint, wheel.coordinate, motor);
         }
     }
 
     fn step(&mut self) {
         self.engine.step();
         self.time += self.h;
-        self.diverged |= self.engine.notices().iter().any(|notice| notice.guard == Guard::Divergence);
+        self.diverged |= self.engine.step_events().iter().any(|event| event.check == StepCheck::Divergence);
     }
 
     /// Pulls the hitch back with a force, N, in the next step.
     fn pull_back(&mut self, force: f64) {
         let wrench = Wrench { force: -self.vehicle.forward * force, torque: DVec3::ZERO };
-        self.engine.push(self.vehicle.base, self.hitch, wrench);
+        self.engine.apply_wrench(self.vehicle.base, self.hitch, wrench);
     }
 
     /// Drives until the motion is steady, with the last wheel in the rut of the first ([`SETTLED_RADII`]), and returns
@@ -221,7 +221,7 @@ impl<'a> Trial<'a> {
                 (rims, driven) = (rims + rate * wheel.radius, driven + 1.0);
             }
             let along = force.dot(self.vehicle.forward);
-            let resists = match self.engine.soil(wheel.body) {
+            let resists = match self.engine.soil_reading(wheel.body) {
                 Some(soil) => {
                     deepest = deepest.max(soil.sinkage);
                     soil.resistance
@@ -327,7 +327,7 @@ impl<'a> Trial<'a> {
         let aside = vehicle.forward * libm::cos(edge.heading_rad) + vehicle.right * libm::sin(edge.heading_rad);
         for wheel in vehicle.wheels.iter().filter(|wheel| wheel.drive.is_none()) {
             let brake = Motor::Velocity { target: 0.0, max_effort: f64::MAX };
-            trial.engine.drive(wheel.joint, wheel.coordinate, brake);
+            trial.engine.set_motor(wheel.joint, wheel.coordinate, brake);
         }
         trial.turn_wheels(0.0);
         let least = LIFTED_LOAD * vehicle.weight(site.gravity);
@@ -341,7 +341,7 @@ impl<'a> Trial<'a> {
                 let own = &vehicle.masses[id.index()];
                 let wrench = Wrench { force: (down - mechanism.gravity) * own.mass, torque: DVec3::ZERO };
                 debug_assert!(!body.fixed);
-                trial.engine.push(id, own.centre_of_mass, wrench);
+                trial.engine.apply_wrench(id, own.centre_of_mass, wrench);
             }
             trial.step();
             let place = |contact: &ContactPoint| aside.dot(contact.point);

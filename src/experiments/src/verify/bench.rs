@@ -7,7 +7,7 @@ use simpartner_description::{
     Timeline, World,
     xml::{self, Document},
 };
-use simpartner_dynamics::{BodyState, BuildError, Engine, EngineIdentity, Guard, Settings};
+use simpartner_dynamics::{BodyState, BuildError, Engine, EngineIdentity, Settings, StepCheck};
 use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
 use simpartner_wire::signal::{EventKind, StepRecord};
 
@@ -107,8 +107,8 @@ impl Scene {
     pub fn step(&mut self) -> Result<(), Trouble> {
         self.engine.step();
         self.step += 1;
-        match self.engine.notices().iter().find(|notice| notice.guard == Guard::Divergence) {
-            Some(notice) => Err(Trouble::Engine(format!("diverged after {:.3} s: {}", self.time(), notice.text))),
+        match self.engine.step_events().iter().find(|event| event.check == StepCheck::Divergence) {
+            Some(event) => Err(Trouble::Engine(format!("diverged after {:.3} s: {}", self.time(), event.text))),
             None => Ok(()),
         }
     }

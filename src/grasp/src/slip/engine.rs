@@ -1,7 +1,7 @@
 //! Slip in the engine of this workspace: the grasp becomes a [`world`](super::world()), which is simulated until the
 //! object rests or leaves a finger.
 
-use simpartner_dynamics::{Engine, Guard, Settings, Wrench, build};
+use simpartner_dynamics::{Engine, Settings, StepCheck, Wrench, build};
 use simpartner_model::{ContactKind, Grasp, Timestep};
 
 use super::{
@@ -66,7 +66,7 @@ fn simulate_slip(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<
     let steps = (options.duration / options.timestep).ceil() as usize;
     for step in 1..=steps {
         let wrench = Wrench { force: grasp.force, torque: grasp.torque };
-        engine.push(world.object, centre, wrench);
+        engine.apply_wrench(world.object, centre, wrench);
         engine.step();
         check_divergence(engine.as_ref())?;
         let state = engine.body(world.object);
@@ -93,8 +93,8 @@ fn simulate_slip(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<
 
 /// Returns an error if the engine's state has diverged, because it then says nothing about the grasp.
 fn check_divergence(engine: &dyn Engine) -> Result<(), GraspError> {
-    match engine.notices().iter().find(|notice| notice.guard == Guard::Divergence) {
-        Some(notice) => Err(GraspError::Unrepresentable(notice.text.clone())),
+    match engine.step_events().iter().find(|event| event.check == StepCheck::Divergence) {
+        Some(event) => Err(GraspError::Unrepresentable(event.text.clone())),
         None => Ok(()),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{
-    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Motor, Notice, RayScene,
-    Rut, Snapshot, SnapshotError, SoilReading, Wrench,
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Motor, RayScene, Rut,
+    Snapshot, SnapshotError, SoilReading, StepEvent, Wrench,
 };
 use simpartner_model::{BodyId, JointId, Pose};
 
@@ -53,28 +53,28 @@ impl Engine for TaskEngine {
         self.engine.joint(joint)
     }
 
-    fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
-        self.engine.drive(joint, axis, motor);
+    fn set_motor(&mut self, joint: JointId, axis: usize, motor: Motor) {
+        self.engine.set_motor(joint, axis, motor);
     }
 
-    fn can_drive(&self, joint: JointId, axis: usize) -> bool {
-        self.engine.can_drive(joint, axis)
+    fn supports_motor(&self, joint: JointId, axis: usize) -> bool {
+        self.engine.supports_motor(joint, axis)
     }
 
     fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {
         self.engine.set_surface_velocity(body, velocity)
     }
 
-    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
-        self.engine.push(body, point, wrench);
+    fn apply_wrench(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
+        self.engine.apply_wrench(body, point, wrench);
     }
 
-    fn obstacle_to_placing(&self, body: BodyId) -> Option<&'static str> {
-        self.engine.obstacle_to_placing(body)
+    fn set_pose_obstacle(&self, body: BodyId) -> Option<&'static str> {
+        self.engine.set_pose_obstacle(body)
     }
 
-    fn place(&mut self, body: BodyId, pose: &Pose, linear_velocity: DVec3, angular_velocity: DVec3) {
-        self.engine.place(body, pose, linear_velocity, angular_velocity);
+    fn set_pose(&mut self, body: BodyId, pose: &Pose, linear_velocity: DVec3, angular_velocity: DVec3) {
+        self.engine.set_pose(body, pose, linear_velocity, angular_velocity);
     }
 
     fn ray_scene(&self) -> Arc<RayScene> {
@@ -85,20 +85,20 @@ impl Engine for TaskEngine {
         self.engine.contacts()
     }
 
-    fn soil(&self, body: BodyId) -> Option<SoilReading> {
-        self.engine.soil(body)
+    fn soil_reading(&self, body: BodyId) -> Option<SoilReading> {
+        self.engine.soil_reading(body)
     }
 
     fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.engine.ruts(ground)
     }
 
-    fn energy(&self) -> Option<EnergyBalance> {
-        self.engine.energy()
+    fn energy_balance(&self) -> Option<EnergyBalance> {
+        self.engine.energy_balance()
     }
 
-    fn notices(&self) -> &[Notice] {
-        self.engine.notices()
+    fn step_events(&self) -> &[StepEvent] {
+        self.engine.step_events()
     }
 
     /// The snapshot of the engine alone. The progress of the task is not part of it, since it follows from the steps.

@@ -1,7 +1,7 @@
 //! The state machine of a task: approach, grasp, lift.
 
 use bevy_math::{DMat3, DVec2, DVec3};
-use simpartner_dynamics::{ContactPoint, Engine, Guard, Motor, Servo, Wrench};
+use simpartner_dynamics::{ContactPoint, Engine, Motor, Servo, StepCheck, Wrench};
 use simpartner_model::{BodyId, Contact, ContactKind, DriveKind, Grasp, Patch, Pose};
 
 use super::{Measures, Outcome, Scene, Status, TaskContact};
@@ -137,7 +137,7 @@ impl Machine {
         for finger in &scene.task().fingers {
             let target = if closed { finger.closed } else { finger.open };
             let motor = Motor::Position { target, max_effort: finger.max_effort };
-            engine.drive(finger.axis.joint, finger.axis.axis, motor);
+            engine.set_motor(finger.axis.joint, finger.axis.axis, motor);
         }
         self.advance_setpoint(scene);
         self.drive_slides(scene, engine);
@@ -145,7 +145,7 @@ impl Machine {
             let object = scene.object_mass();
             let force = scene.task().acceleration * object.mass;
             let wrench = Wrench { force, torque: DVec3::ZERO };
-            engine.push(scene.task().object, object.centre_of_mass, wrench);
+            engine.apply_wrench(scene.task().object, object.centre_of_mass, wrench);
         }
         self.apply_suction(scene, engine);
     }
@@ -201,7 +201,7 @@ impl Machine {
                     })
                 }
             };
-            engine.drive(joint, axis, motor);
+            engine.set_motor(joint, axis, motor);
         }
     }
 
@@ -212,7 +212,7 @@ impl Machine {
         let force = tcp.direction(DVec3::Z) * suction.force;
         for (body, force) in [(scene.task().object, -force), (suction.cup, force)] {
             let point = engine.body(body).pose.inverse().point(tcp.translation);
-            engine.push(body, point, Wrench { force, torque: DVec3::ZERO });
+            engine.apply_wrench(body, point, Wrench { force, torque: DVec3::ZERO });
         }
     }
 
@@ -222,10 +222,10 @@ impl Machine {
         let time = self.elapsed_time(scene);
         self.outcome.times.steps = self.step;
         self.outcome.times.ended = time;
-        for notice in engine.notices() {
-            *self.outcome.notices.entry(format!("{:?}", notice.guard)).or_default() += 1;
-            if notice.guard == Guard::Divergence {
-                return self.end_task(Status::SimulationFailure, Some(notice.text.clone()));
+        for event in engine.step_events() {
+            *self.outcome.notices.entry(format!("{:?}", event.check)).or_default() += 1;
+            if event.check == StepCheck::Divergence {
+                return self.end_task(Status::SimulationFailure, Some(event.text.clone()));
             }
         }
         if let Some(suction) = scene.task().suction {

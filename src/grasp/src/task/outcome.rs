@@ -175,7 +175,7 @@ pub struct Outcome {
     pub touched_on_the_way: bool,
     /// Times of the states.
     pub times: Times,
-    /// Number of notices of the engine, by the name of the guard.
+    /// Number of exceptional events of the engine, by the name of the check.
     pub notices: BTreeMap<String, u64>,
 }
 

@@ -207,8 +207,8 @@ fn both_drives_lift_a_box_off_a_table() {
         let found = scene.run(&from_above).unwrap();
         assert_eq!(found.status, Status::Success, "{kind:?}: {found:?}");
         assert!(found.slip.unwrap() < 1e-5, "{:?}", found.slip);
-        // The motor of the jaws is at its limit, which gives a notice; there are no other notices.
-        assert!(found.notices.keys().all(|guard| guard == "Motor"), "{:?}", found.notices);
+        // The motor of the jaws is at its limit, which is an event; there are no other events.
+        assert!(found.notices.keys().all(|check| check == "Motor"), "{:?}", found.notices);
     }
 }
 

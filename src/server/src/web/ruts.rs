@@ -72,7 +72,7 @@ pub(super) struct Ruts {
 impl RutCache {
     /// Adds the physics thread's answer.
     fn update(&mut self, tiles: &[RutTile], changes: RutChanges) {
-        if changes.anew {
+        if changes.is_new_record {
             self.tiles.clear();
             self.by_revision.clear();
             self.revision += 1;

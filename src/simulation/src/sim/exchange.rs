@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use simpartner_description::World;
-use simpartner_dynamics::Kept;
+use simpartner_dynamics::PreviousIds;
 use simpartner_model::{BodyId, JointId, RobotId};
 use simpartner_wire::{
     protocol,
@@ -42,7 +42,7 @@ impl Simulation {
         mut next: Self,
         numbers: &Renumbering,
     ) -> Result<(Self, Option<Box<StepRecord>>), Box<Self>> {
-        if !next.engine.carry_over(&*self.engine, &id_map(&self.world, &next.world)) {
+        if !next.engine.adopt_state(&*self.engine, &previous_ids(&self.world, &next.world)) {
             return Err(Box::new(next));
         }
         let remainder = self.end_run();
@@ -98,7 +98,7 @@ impl Simulation {
 }
 
 /// For each body and joint of the edited world, its id in the previous world; matched by robot and name.
-fn id_map(before: &World, now: &World) -> Kept {
+fn previous_ids(before: &World, now: &World) -> PreviousIds {
     fn named<'w>(world: &'w World, robot: Option<RobotId>, name: &'w str) -> (Option<&'w str>, &'w str) {
         (robot.map(|robot| world.mechanism.robot(robot).name.as_str()), name)
     }
@@ -108,7 +108,7 @@ fn id_map(before: &World, now: &World) -> Kept {
     fn joints(world: &World) -> impl Iterator<Item = (Option<&str>, &str)> {
         world.mechanism.joints.iter().map(|joint| named(world, joint.robot, &joint.name))
     }
-    Kept {
+    PreviousIds {
         bodies: places(bodies(now), bodies(before)).into_iter().map(|place| place.map(BodyId::new)).collect(),
         joints: places(joints(now), joints(before)).into_iter().map(|place| place.map(JointId::new)).collect(),
     }

@@ -127,7 +127,7 @@ impl Simulation {
         let bodies = world.mechanism.bodies().map(|(id, body)| BodyInfo {
             name: world.mechanism.qualified_name(body),
             robot: body.robot,
-            obstacle_to_placing: engine.obstacle_to_placing(id),
+            set_pose_obstacle: engine.set_pose_obstacle(id),
         });
         let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), infos)
             .with_robots(robots)
@@ -311,7 +311,7 @@ impl Simulation {
         };
         let linear = vector(placement.linear_velocity, now.linear_velocity);
         let angular = vector(placement.angular_velocity, now.angular_velocity);
-        self.engine.place(body, &pose, linear, angular);
+        self.engine.set_pose(body, &pose, linear, angular);
         for device in &mut self.devices {
             device.begin_anew(&*self.engine);
         }
@@ -457,7 +457,7 @@ fn refuse_unsupported_devices(world: &World, engine: &mut dyn Engine) -> Result<
             return Err(BuildError { place: device.source.clone(), what });
         }
         if let DeviceSpec::Actuator(Actuator { mount: Mount::Joint(joint), .. }) = device.spec
-            && world.mechanism.joint(joint).free_coordinates().any(|(axis, _)| !engine.can_drive(joint, axis))
+            && world.mechanism.joint(joint).free_coordinates().any(|(axis, _)| !engine.supports_motor(joint, axis))
         {
             let (kind, name, engine) = (world.mechanism.joint(joint).kind.name(), &device.name, engine.identity().name);
             let what = format!(

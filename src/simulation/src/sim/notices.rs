@@ -1,29 +1,29 @@
 //! Warnings of the physics engine as events.
 
-use simpartner_dynamics::Guard;
+use simpartner_dynamics::StepCheck;
 use simpartner_wire::signal::{Event, EventKind};
 
 use super::Simulation;
 
 impl Simulation {
-    /// Adds the engine's notices about the last step to the events of its record.
+    /// Adds the engine's exceptional events of the last step to the events of its record.
     pub(super) fn add_engine_events(&mut self) {
-        for notice in self.engine.notices() {
-            self.diverged |= notice.guard == Guard::Divergence;
-            let kind = match notice.guard {
-                Guard::Divergence => EventKind::Divergence,
-                Guard::Substeps => EventKind::Substeps,
-                Guard::Unconverged => EventKind::Unconverged,
-                Guard::Speed
-                | Guard::Motor
-                | Guard::JointError
-                | Guard::Penetration
-                | Guard::Imbalance
-                | Guard::Energy => EventKind::PhysicsLimit,
+        for event in self.engine.step_events() {
+            self.diverged |= event.check == StepCheck::Divergence;
+            let kind = match event.check {
+                StepCheck::Divergence => EventKind::Divergence,
+                StepCheck::Substeps => EventKind::Substeps,
+                StepCheck::Unconverged => EventKind::Unconverged,
+                StepCheck::Speed
+                | StepCheck::Motor
+                | StepCheck::JointError
+                | StepCheck::Penetration
+                | StepCheck::Imbalance
+                | StepCheck::Energy => EventKind::PhysicsLimit,
             };
-            let subject = notice.bodies.first().map(|&body| self.body_name(body));
-            let (subject, text) = (subject.unwrap_or_default(), notice.text.clone());
-            self.events.push(Event { step: self.step, kind, subject, text, value: Some(notice.value) });
+            let subject = event.bodies.first().map(|&body| self.body_name(body));
+            let (subject, text) = (subject.unwrap_or_default(), event.text.clone());
+            self.events.push(Event { step: self.step, kind, subject, text, value: Some(event.value) });
         }
     }
 }

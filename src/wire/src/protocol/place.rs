@@ -97,11 +97,11 @@ pub fn placeable_body(layout: &Layout, name: &str) -> Result<BodyId, Refusal> {
     let body = robot.and_then(first_of).or_else(|| infos.iter().position(|info| info.name == name));
     let Some(body) = body else {
         let robots = layout.robots().iter().map(|robot| robot.name.clone());
-        let objects = infos.iter().filter(|info| info.robot.is_none() && info.obstacle_to_placing.is_none());
+        let objects = infos.iter().filter(|info| info.robot.is_none() && info.set_pose_obstacle.is_none());
         let known: Vec<String> = robots.chain(objects.map(|info| info.name.clone())).collect();
         return Err(unknown_name(&known, name, "SCENE"));
     };
-    match infos[body].obstacle_to_placing {
+    match infos[body].set_pose_obstacle {
         Some(why) => Err(Refusal::State(format!("'{name}' cannot be placed: {why}"))),
         None => Ok(BodyId::new(body)),
     }
@@ -178,10 +178,10 @@ mod tests {
 
     #[test]
     fn a_robot_stands_for_its_first_body() {
-        let info = |name: &str, robot: Option<usize>, obstacle_to_placing| BodyInfo {
+        let info = |name: &str, robot: Option<usize>, set_pose_obstacle| BodyInfo {
             name: name.into(),
             robot: robot.map(RobotId::new),
-            obstacle_to_placing,
+            set_pose_obstacle,
         };
         let held = Some("it is static");
         let layout = Layout::new(4, 0, Vec::new())

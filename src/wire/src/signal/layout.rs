@@ -89,7 +89,7 @@ pub struct DeviceInfo {
     pub source: String,
 }
 
-/// A robot as one thing to talk to: all readings of its sensors, all commands of its actuators.
+/// A robot's combined port: the sensors that it sends, and the actuators that it commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RobotInfo {
     /// Name, unique in its world.
@@ -111,11 +111,12 @@ pub struct BodyInfo {
     pub name: String,
     /// Its robot, if it belongs to one.
     pub robot: Option<RobotId>,
-    /// Why it cannot be put elsewhere, if it cannot.
-    pub obstacle_to_placing: Option<&'static str>,
+    /// Reason why its pose cannot be set; `None` if it can.
+    pub set_pose_obstacle: Option<&'static str>,
 }
 
-/// Where everything stands in a [`StepRecord`](super::StepRecord), described once for all its readers.
+/// The layout of a [`StepRecord`](super::StepRecord): the index of each body, joint and device in its arrays. All
+/// readers share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     world: u32,
@@ -123,7 +124,7 @@ pub struct Layout {
     joints: usize,
     devices: Vec<DeviceInfo>,
     device_starts: Vec<usize>,
-    /// Index of each device among the long readings, if it has one.
+    /// Index of each device among the long readings; `None` for a device without them.
     long_readings: Vec<Option<usize>>,
     robots: Vec<RobotInfo>,
     body_infos: Vec<BodyInfo>,

@@ -53,8 +53,8 @@ impl Tree {
         if !motor.is_rigid() {
             self.state.holding_efforts[dof] = 0.0;
         }
-        if motor.certain_side() != 0 {
-            self.state.saturation[dof] = motor.certain_side();
+        if motor.constant_effort_side() != 0 {
+            self.state.saturation[dof] = motor.constant_effort_side();
         }
         self.wake();
     }
@@ -194,7 +194,7 @@ impl Tree {
             let own = ball.dof..ball.dof + 3;
             let mut motors = [Servo::OFF; 3];
             for (motor, given) in motors.iter_mut().zip(&state.motors[own.clone()]) {
-                *motor = given.signed(ball.sign);
+                *motor = given.with_sign(ball.sign);
             }
             let found = motor_coordinates(&motors, ball.model_turn(turn));
             coordinates[own].copy_from_slice(&found.map(|coordinate| ball.sign * coordinate));

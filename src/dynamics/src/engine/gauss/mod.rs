@@ -87,7 +87,7 @@ impl Tree {
         let mut motors = state.motors.iter().zip(&state.v).zip(&self.topology.laws);
         motors.all(|((motor, v), law)| {
             let far = v.abs() < 0.5 * law.max_rate && motor.max_effort * v.abs() <= 0.5 * law.max_power;
-            !motor.is_on() || motor.certain_side() != 0 && far
+            !motor.is_on() || motor.constant_effort_side() != 0 && far
         })
     }
 
@@ -258,7 +258,8 @@ impl Tree {
         for (dof, law) in self.topology.laws.iter().enumerate() {
             let (stretch, motor) = (law.spring_position - self.state.q[dof], &self.state.motors[dof]);
             stage.passive[dof] = law.stiffness * stretch - law.damping * stage.v[dof];
-            a[dof] = stage.passive[dof] + f64::from(motor.certain_side()) * motor.max_effort - self.work.bias[dof];
+            a[dof] =
+                stage.passive[dof] + f64::from(motor.constant_effort_side()) * motor.max_effort - self.work.bias[dof];
         }
         self.update_loop_rows(loops, gravity, &mut a);
         if is_long {
@@ -300,7 +301,7 @@ impl Tree {
             let mut stage_loads = mem::take(&mut self.work.stage_loads);
             stage_loads.clear();
             stage_loads.extend(loads.map(|(((a, passive), law), motor)| {
-                [f64::from(motor.certain_side()) * motor.max_effort, 0.0, passive - law.armature * a]
+                [f64::from(motor.constant_effort_side()) * motor.max_effort, 0.0, passive - law.armature * a]
             }));
             for ((load, now), v) in self.work.substep_loads.iter_mut().zip(&stage_loads).zip(&stage.v) {
                 (0..3).for_each(|k| load[k] += share * now[k]);

@@ -10,8 +10,8 @@ use super::{
     command_limits::{bounded_servo, bounded_vector, bounded_velocity, bounded_wrench},
 };
 use crate::{
-    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Kept, Notice, RayScene,
-    Rut, RutChanges, RutTile, Settings, Snapshot, SnapshotError, SoilReading, Wrench,
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, PreviousIds, RayScene, Rut,
+    RutChanges, RutTile, Settings, Snapshot, SnapshotError, SoilReading, StepEvent, Wrench,
     engine::{
         collision::Contact,
         islands::island::Islands,
@@ -102,12 +102,12 @@ impl Engine for Dynamics {
         self.joint_state(joint.index())
     }
 
-    fn drive(&mut self, joint: JointId, axis: usize, motor: crate::Motor) {
-        let motor = bounded_servo(motor.servo(Gains::EXACT));
+    fn set_motor(&mut self, joint: JointId, axis: usize, motor: crate::Motor) {
+        let motor = bounded_servo(motor.servo_law(Gains::DYNAMICS));
         match self.model.joints[joint.index()] {
             JointAddress::Tree { tree, dofs, sign, .. } => {
                 if let Some(dof) = dofs[axis] {
-                    self.trees[tree].set_motor(dof, motor.signed(sign));
+                    self.trees[tree].set_motor(dof, motor.with_sign(sign));
                 }
             }
             JointAddress::LoopJoint(loop_joint) => {
@@ -120,7 +120,7 @@ impl Engine for Dynamics {
         }
     }
 
-    fn soil(&self, body: BodyId) -> Option<SoilReading> {
+    fn soil_reading(&self, body: BodyId) -> Option<SoilReading> {
         self.collider.soil_under(body)
     }
 
@@ -143,18 +143,18 @@ impl Engine for Dynamics {
         true
     }
 
-    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
+    fn apply_wrench(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
         let place = &self.model.bodies[body.index()];
         self.pushed.push(place.tree);
         let (point, wrench) = (place.frame.point(bounded_vector(point)), bounded_wrench(wrench));
         self.trees[place.tree].add_external_wrench(ExternalWrench { link: place.link, point, wrench });
     }
 
-    fn obstacle_to_placing(&self, body: BodyId) -> Option<&'static str> {
+    fn set_pose_obstacle(&self, body: BodyId) -> Option<&'static str> {
         self.pose_override_obstacle(body)
     }
 
-    fn place(&mut self, body: BodyId, pose: &Pose, linear_velocity: DVec3, angular_velocity: DVec3) {
+    fn set_pose(&mut self, body: BodyId, pose: &Pose, linear_velocity: DVec3, angular_velocity: DVec3) {
         if self.pose_override_obstacle(body).is_none() {
             self.set_state(body, pose, linear_velocity, angular_velocity);
         }
@@ -168,21 +168,21 @@ impl Engine for Dynamics {
         &self.contacts
     }
 
-    fn energy(&self) -> Option<EnergyBalance> {
+    fn energy_balance(&self) -> Option<EnergyBalance> {
         let sum = |part: fn(&Work) -> f64| self.trees.iter().map(|tree| part(&tree.work)).sum();
         Some(EnergyBalance {
             stored: sum(|work| work.energy),
             kinetic: sum(|work| work.kinetic),
-            given: sum(|work| work.step_work),
+            supplied: sum(|work| work.step_work),
         })
     }
 
-    fn work(&self) -> Option<f64> {
+    fn solver_cost(&self) -> Option<f64> {
         Some(self.trees.iter().map(|tree| tree.work.used_work).fold(0.0, f64::max))
     }
 
-    fn notices(&self) -> &[Notice] {
-        self.checks.notices()
+    fn step_events(&self) -> &[StepEvent] {
+        self.checks.events()
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -197,9 +197,9 @@ impl Engine for Dynamics {
         Some(self)
     }
 
-    fn carry_over(&mut self, from: &dyn Engine, kept: &Kept) -> bool {
+    fn adopt_state(&mut self, from: &dyn Engine, previous_ids: &PreviousIds) -> bool {
         let old = from.as_any().and_then(|engine| engine.downcast_ref::<Self>());
-        old.into_iter().for_each(|old| self.take_state_of(old, kept));
+        old.into_iter().for_each(|old| self.take_state_of(old, previous_ids));
         old.is_some()
     }
 }

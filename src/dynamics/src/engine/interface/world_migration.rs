@@ -8,7 +8,7 @@ use simpartner_model::BodyId;
 
 use super::snapshot::Saved;
 use crate::{
-    Kept,
+    PreviousIds,
     engine::{collision::NewShapeIndices, state::addresses::JointAddress, stepping::world::Dynamics},
 };
 
@@ -22,15 +22,15 @@ struct NewIndices {
 }
 
 impl NewIndices {
-    fn new(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Self {
-        let trees = kept_trees(old, new, kept);
+    fn new(old: &Dynamics, new: &Dynamics, previous: &PreviousIds) -> Self {
+        let trees = kept_trees(old, new, previous);
         let mut bodies = vec![None; old.model.bodies.len()];
-        for (number, before) in kept.bodies.iter().enumerate() {
+        for (number, before) in previous.bodies.iter().enumerate() {
             let before = before.filter(|before| trees[old.model.bodies[before.index()].tree].is_some());
             before.into_iter().for_each(|before| bodies[before.index()] = Some(number));
         }
         let (mut joints, mut loop_joints) = (vec![None; old.model.joints.len()], vec![None; old.loop_joints.len()]);
-        for (number, before) in kept.joints.iter().enumerate() {
+        for (number, before) in previous.joints.iter().enumerate() {
             let Some(before) = before.map(simpartner_model::JointId::index) else { continue };
             match (old.model.joints[before], new.model.joints[number]) {
                 (JointAddress::LoopJoint(old), JointAddress::LoopJoint(new)) => loop_joints[old] = Some(new),
@@ -45,13 +45,13 @@ impl NewIndices {
 }
 
 /// For each old tree, the index of the new one with the same bodies at the same links; `None` if there is none.
-fn kept_trees(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Vec<Option<usize>> {
+fn kept_trees(old: &Dynamics, new: &Dynamics, previous: &PreviousIds) -> Vec<Option<usize>> {
     let mut found = vec![None; old.trees.len()];
     for (number, tree) in new.trees.iter().enumerate() {
         let links = &tree.topology.links;
-        let before = links.first().and_then(|root| kept.bodies[root.body?.index()]);
+        let before = links.first().and_then(|root| previous.bodies[root.body?.index()]);
         let Some(before) = before.map(|body| old.model.bodies[body.index()].tree) else { continue };
-        let was = |body: Option<BodyId>| body.and_then(|body| kept.bodies[body.index()]);
+        let was = |body: Option<BodyId>| body.and_then(|body| previous.bodies[body.index()]);
         let old_links = &old.trees[before].topology.links;
         let same = links.len() == old_links.len()
             && links.iter().zip(old_links).all(|(link, old)| was(link.body) == old.body)
@@ -62,9 +62,9 @@ fn kept_trees(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Vec<Option<usize>>
 }
 
 impl Dynamics {
-    /// Takes the state of another world, as far as this one has the same trees.
-    pub(crate) fn take_state_of(&mut self, old: &Self, kept: &Kept) {
-        let numbers = NewIndices::new(old, self, kept);
+    /// Takes the state of the world before an edit, for all trees that this world has unchanged.
+    pub(crate) fn take_state_of(&mut self, old: &Self, previous: &PreviousIds) {
+        let numbers = NewIndices::new(old, self, previous);
         let mut state = self.state_to_save();
         state.migrate(old.state_to_save(), &numbers);
         self.restore_state(state);

@@ -294,8 +294,8 @@ impl SoilPatches {
         grounds: impl Iterator<Item = usize>,
         into: &mut Vec<RutTile>,
     ) -> RutChanges {
-        let anew = !self.ruts.iter().all(Ruts::tracks_changes);
-        if anew {
+        let is_new_record = !self.ruts.iter().all(Ruts::tracks_changes);
+        if is_new_record {
             self.ruts.iter_mut().for_each(Ruts::track_changes);
         }
         let more = self
@@ -303,7 +303,7 @@ impl SoilPatches {
             .iter_mut()
             .zip(grounds)
             .fold(false, |more, (ruts, ground)| ruts.take_changed(ground, into) || more);
-        RutChanges { anew, more }
+        RutChanges { is_new_record, more }
     }
 
     /// Number of pairs of a shape and a soil that may touch.

@@ -105,7 +105,7 @@ impl Ruts {
             let pressed = depths.iter().enumerate().filter(|(_, depth)| **depth > 0.0);
             pressed.map(move |(cell, &depth)| {
                 let middle = |tile: i32, cell: usize| (f64::from(tile) * TILE as f64 + cell as f64 + 0.5) * CELL;
-                Rut { place: [middle(tile[0], cell % TILE), middle(tile[1], cell / TILE)], depth }
+                Rut { centre: [middle(tile[0], cell % TILE), middle(tile[1], cell / TILE)], depth }
             })
         })
     }
@@ -174,8 +174,8 @@ mod tests {
             let (place, depth) = ([middle(k), middle(-3 * k)], 0.1 + 1e-3 * f64::from(k));
             ruts.deepen([place[0] + 0.004, place[1] - 0.004], depth);
             let told = ruts.pressed_cells().find(|rut| (rut.depth - depth).abs() < 1e-12).unwrap();
-            assert!((0..2).all(|axis| (told.place[axis] - place[axis]).abs() < 1e-12), "{told:?} {place:?}");
-            assert_eq!(ruts.depth_at(told.place), depth);
+            assert!((0..2).all(|axis| (told.centre[axis] - place[axis]).abs() < 1e-12), "{told:?} {place:?}");
+            assert_eq!(ruts.depth_at(told.centre), depth);
         }
         assert_eq!(ruts.pressed_cells().count(), 140);
     }

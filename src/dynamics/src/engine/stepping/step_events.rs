@@ -7,7 +7,7 @@ use super::{
     step_validation::StepChecks,
 };
 use crate::{
-    Guard, Notice,
+    StepCheck, StepEvent,
     engine::{
         collision::Contact,
         constraints::loop_joint::LoopJoint,
@@ -31,24 +31,24 @@ impl StepChecks {
     /// Reports, once for each pair and step, that a step is divided because a new contact penetrated too deep.
     pub(super) fn report_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
         let bodies = bodies_of_contact(trees, contact);
-        let same = |notice: &Notice| notice.bodies.iter().eq(bodies.iter().flatten());
-        if self.notices.iter().any(|notice| notice.guard == Guard::Substeps && same(notice)) {
+        let same = |event: &StepEvent| event.bodies.iter().eq(bodies.iter().flatten());
+        if self.events.iter().any(|event| event.check == StepCheck::Substeps && same(event)) {
             return;
         }
         let [one, other] = bodies.map(|body| self.name(body));
         let text =
             format!("'{one}' sank {depth:.4} m into '{other}' before the contact could hold it: the step is divided");
         let bodies = bodies.into_iter().flatten().collect();
-        self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: depth });
+        self.events.push(StepEvent { check: StepCheck::Substeps, bodies, text, value: depth });
     }
 
     /// Reports an event that occurs in several substeps once, with its largest figure.
-    pub(super) fn report_worst(&mut self, notice: Notice) {
-        let same = |other: &&mut Notice| (other.guard, &other.bodies) == (notice.guard, &notice.bodies);
-        match self.notices.iter_mut().find(same) {
-            Some(other) if notice.value > other.value => *other = notice,
+    pub(super) fn report_worst(&mut self, event: StepEvent) {
+        let same = |other: &&mut StepEvent| (other.check, &other.bodies) == (event.check, &event.bodies);
+        match self.events.iter_mut().find(same) {
+            Some(other) if event.value > other.value => *other = event,
             Some(_) => {}
-            None => self.notices.push(notice),
+            None => self.events.push(event),
         }
     }
 
@@ -72,13 +72,13 @@ impl StepChecks {
                 continue;
             }
             let bodies = bodies_of_island(island, trees);
-            let (guard, value) = if outcome.non_finite {
-                (Guard::Divergence, f64::NAN)
+            let (check, value) = if outcome.non_finite {
+                (StepCheck::Divergence, f64::NAN)
             } else {
-                (Guard::Unconverged, outcome.solve.residual)
+                (StepCheck::Unconverged, outcome.solve.residual)
             };
-            let text = match guard {
-                Guard::Divergence => {
+            let text = match check {
+                StepCheck::Divergence => {
                     let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
                     format!("body '{first}' and the bodies coupled to it reached no finite state")
                 }
@@ -94,7 +94,7 @@ impl StepChecks {
                     )
                 }
             };
-            self.report_worst(Notice { guard, bodies, text, value });
+            self.report_worst(StepEvent { check, bodies, text, value });
         }
         for island in islands.clone() {
             self.report_slowed(island, trees);
@@ -110,7 +110,7 @@ impl StepChecks {
             let bodies: Vec<BodyId> = tree.topology.links.iter().filter_map(|link| link.body).collect();
             let value = tree.work.imbalance;
             let text = format!("reactions and efforts of {} bodies are out of balance by {value:.1e}", bodies.len());
-            self.notices.push(Notice { guard: Guard::Imbalance, bodies, text, value });
+            self.events.push(StepEvent { check: StepCheck::Imbalance, bodies, text, value });
         }
     }
 
@@ -131,25 +131,25 @@ impl StepChecks {
             let text =
                 format!("'{one}' is {depth:.2e} m deep in '{other}', and their constraints let them part no farther");
             let bodies = bodies.into_iter().flatten().collect();
-            self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: depth });
+            self.events.push(StepEvent { check: StepCheck::Penetration, bodies, text, value: depth });
         }
     }
 
     /// Reports that an island was slowed down to limit its energy or speed.
     fn report_slowed(&mut self, island: &Island, trees: &[Tree]) {
-        for (guard, key, value) in [
-            (Guard::Energy, episode::ISLAND_ENERGY, island.outcome.energy_removed),
-            (Guard::Speed, episode::ISLAND_SPEED, island.outcome.overspeed),
+        for (check, key, value) in [
+            (StepCheck::Energy, episode::ISLAND_ENERGY, island.outcome.energy_removed),
+            (StepCheck::Speed, episode::ISLAND_SPEED, island.outcome.overspeed),
         ] {
             if value > 0.0 && self.begins_episode((key, island.trees()[0])) {
                 let bodies = bodies_of_island(island, trees);
                 let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
-                let why = match guard {
-                    Guard::Energy => format!("{value:.3e} J of energy came from nowhere"),
+                let why = match check {
+                    StepCheck::Energy => format!("{value:.3e} J of energy came from nowhere"),
                     _ => format!("the fastest has {value:.3e} times the permitted speed"),
                 };
                 let text = format!("body '{first}' and the bodies coupled to it are slowed down: {why}");
-                self.notices.push(Notice { guard, bodies, text, value });
+                self.events.push(StepEvent { check, bodies, text, value });
             }
         }
     }
@@ -173,7 +173,7 @@ impl StepChecks {
         self.memory.raised_alarms.clone_from(&self.active_alarms);
         self.check_energy(trees);
         // Events that end a run come first.
-        self.notices.sort_by_key(|notice| notice.guard != Guard::Divergence);
+        self.events.sort_by_key(|event| event.check != StepCheck::Divergence);
     }
 
     /// Reports runaway bodies.
@@ -182,9 +182,14 @@ impl StepChecks {
             return;
         }
         for (index, place) in bodies.iter().enumerate() {
-            if let Some((what, value)) = read_body(&trees[place.tree], place).complaint() {
+            if let Some((what, value)) = read_body(&trees[place.tree], place).find_defect() {
                 let text = format!("body '{}' {what}", self.names[index]);
-                self.notices.push(Notice { guard: Guard::Divergence, bodies: vec![BodyId::new(index)], text, value });
+                self.events.push(StepEvent {
+                    check: StepCheck::Divergence,
+                    bodies: vec![BodyId::new(index)],
+                    text,
+                    value,
+                });
             }
         }
     }
@@ -200,7 +205,7 @@ impl StepChecks {
             if speed > limit && self.is_new_alarm((alarm::SPEED, index, 0)) {
                 let bodies = vec![BodyId::new(index)];
                 let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
-                self.notices.push(Notice { guard: Guard::Speed, bodies, text, value: speed });
+                self.events.push(StepEvent { check: StepCheck::Speed, bodies, text, value: speed });
             }
         }
     }
@@ -217,7 +222,7 @@ impl StepChecks {
                 let [one, other] = bodies.map(|body| self.name(body));
                 let text = format!("'{one}' is {:.4} m deep in '{other}'", -contact.gap);
                 let bodies = bodies.into_iter().flatten().collect();
-                self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: -contact.gap });
+                self.events.push(StepEvent { check: StepCheck::Penetration, bodies, text, value: -contact.gap });
             }
         }
     }
@@ -254,7 +259,7 @@ impl StepChecks {
             MotorLimit::Power => ("power", law.max_power),
         };
         let text = format!("a motor on '{}' is at its largest {what}, {value:.4e}", self.name(moved));
-        self.notices.push(Notice { guard: Guard::Motor, bodies: moved.into_iter().collect(), text, value });
+        self.events.push(StepEvent { check: StepCheck::Motor, bodies: moved.into_iter().collect(), text, value });
     }
 
     /// Reports loop joints whose error exceeds the limit.
@@ -266,7 +271,7 @@ impl StepChecks {
                 let bodies: Vec<BodyId> = [body(loop_joint.b), body(loop_joint.a)].into_iter().flatten().collect();
                 let name = bodies.first().map_or("", |body| self.names[body.index()].as_str());
                 let text = format!("the loop joint of '{name}' is open by {error:.2e} m");
-                self.notices.push(Notice { guard: Guard::JointError, bodies, text, value: error });
+                self.events.push(StepEvent { check: StepCheck::JointError, bodies, text, value: error });
             }
         }
     }
@@ -279,7 +284,7 @@ impl StepChecks {
         let gain = energy - self.energy - given;
         if gain > self.settings.max_energy_gain_j && self.begins_episode((episode::WORLD_ENERGY, 0)) {
             let text = format!("the world gained {gain:.3} J in a step that no motor supplied");
-            self.notices.push(Notice { guard: Guard::Energy, bodies: Vec::new(), text, value: gain });
+            self.events.push(StepEvent { check: StepCheck::Energy, bodies: Vec::new(), text, value: gain });
         }
     }
 

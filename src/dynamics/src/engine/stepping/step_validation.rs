@@ -4,7 +4,7 @@ use simpartner_model::{BodyId, Mechanism};
 
 use super::check_memory::{Alarm, CheckMemory};
 use crate::{
-    DynamicsSettings, Guard, Notice,
+    DynamicsSettings, StepCheck, StepEvent,
     engine::{
         collision::Contact,
         islands::{energy_bound::negligible_energy, island::Island},
@@ -53,7 +53,7 @@ pub(crate) struct StepChecks {
     /// requires.
     pub(super) turning: Vec<(f64, Option<BodyId>)>,
     pub(super) halvings: Vec<u32>,
-    pub(super) notices: Vec<Notice>,
+    pub(super) events: Vec<StepEvent>,
 }
 
 impl StepChecks {
@@ -67,12 +67,12 @@ impl StepChecks {
             energy: 0.0,
             turning: Vec::new(),
             halvings: Vec::new(),
-            notices: Vec::new(),
+            events: Vec::new(),
         }
     }
 
-    pub(crate) fn notices(&self) -> &[Notice] {
-        &self.notices
+    pub(crate) fn events(&self) -> &[StepEvent] {
+        &self.events
     }
 
     pub(crate) fn memory(&self) -> &CheckMemory {
@@ -81,7 +81,7 @@ impl StepChecks {
 
     pub(crate) fn restore_memory(&mut self, memory: CheckMemory) {
         self.memory = memory;
-        self.notices.clear();
+        self.events.clear();
     }
 
     /// Number of halvings that the fastest joint of a tree requires; `is_free` if Gauss's method moves it.
@@ -98,7 +98,7 @@ impl StepChecks {
     /// far in a substep is badly represented by its axis at the midpoint. Trees without contacts are also halved for
     /// the rotation of their root, because no friction hides the energy that the scheme gains.
     pub(crate) fn begin_step(&mut self, trees: &[Tree], contacts: &[Contact], timestep: f64, least: usize) {
-        self.notices.clear();
+        self.events.clear();
         self.memory.episodes.retain(|_, quiet| {
             *quiet -= timestep;
             *quiet > 0.0
@@ -136,7 +136,7 @@ impl StepChecks {
                 format!("'{name}' turns at {fastest:.1} rad/s: steps are divided into up to {count} parts")
             };
             let bodies = where_from.into_iter().collect();
-            self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: count as f64 });
+            self.events.push(StepEvent { check: StepCheck::Substeps, bodies, text, value: count as f64 });
         }
         self.memory.substeps = if count == least { 0 } else { count };
     }

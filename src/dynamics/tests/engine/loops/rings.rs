@@ -173,7 +173,7 @@ fn a_ring_moves_alike_wherever_it_is_cut() {
                     let mut engine = build(&ring.renamed_world(order), h);
                     for _ in 0..steps(h, 1.0) {
                         engine.step();
-                        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+                        assert!(engine.step_events().is_empty(), "{:?}", engine.step_events());
                     }
                     ring.read(&*engine, order)
                 });
@@ -205,7 +205,7 @@ fn the_order_in_which_a_ring_is_written_changes_no_bit() {
             let motors = [Motor::Velocity { target: 1.5, max_effort: 20.0 }, Motor::Effort(3.0)];
             for (k, motor) in [0, 2].into_iter().zip(motors) {
                 if let Some(axis) = ring.joints[k].axes.iter().position(|axis| axis.free().is_some()) {
-                    engine.drive(order.joint(k, kinds.len()), axis, motor);
+                    engine.set_motor(order.joint(k, kinds.len()), axis, motor);
                 }
             }
             (0..steps(h, 0.8)).for_each(|_| engine.step());

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{BodyState, Engine, Guard, Probe};
+use simpartner_dynamics::{BodyState, Engine, Probe, StepCheck};
 use simpartner_model::{Axis, Body, BodyId, Coupling, FreeAxis, JointAxis, JointId, JointKind, Shape};
 
 use super::{SPEED, held};
@@ -309,9 +309,9 @@ pub fn run(seed: u64) -> Seen {
         let fault = fault(&world, &*engine, h, &before, &now);
         seen.fault = seen.fault.take().or(fault.map(|fault| format!("step {step}: {fault}")));
         before = now;
-        seen.is_held |= held(engine.notices()) > 0;
-        seen.work = seen.work.max(engine.work().unwrap());
-        seen.energy = seen.energy.max(engine.energy().unwrap().kinetic);
+        seen.is_held |= held(engine.step_events()) > 0;
+        seen.work = seen.work.max(engine.solver_cost().unwrap());
+        seen.energy = seen.energy.max(engine.energy_balance().unwrap().kinetic);
         if step == steps - LAST {
             earlier = depth(&world, &*engine);
         }
@@ -347,9 +347,10 @@ fn look(world: &World, engine: &dyn Engine) -> (Vec<BodyState>, Vec<[f64; 3]>) {
 type Look = (Vec<BodyState>, Vec<[f64; 3]>);
 
 fn fault(world: &World, engine: &dyn Engine, h: f64, before: &Look, now: &Look) -> Option<String> {
-    let bad = [Guard::Divergence, Guard::Unconverged, Guard::Speed, Guard::Energy, Guard::JointError];
-    if let Some(notice) = engine.notices().iter().find(|notice| bad.contains(&notice.guard)) {
-        return Some(notice.text.clone());
+    let bad =
+        [StepCheck::Divergence, StepCheck::Unconverged, StepCheck::Speed, StepCheck::Energy, StepCheck::JointError];
+    if let Some(event) = engine.step_events().iter().find(|event| bad.contains(&event.check)) {
+        return Some(event.text.clone());
     }
     // Axes turn with what carries them while points go: by the second order in the angles of all joints.
     let turned: f64 =

@@ -28,7 +28,7 @@ struct Pressed<'a> {
 impl<'a> Pressed<'a> {
     fn new(model: &'a Mechanism, engine: &dyn Engine) -> Self {
         let cell = |place: [f64; 2]| place.map(|along| (along / RUT_CELL).floor() as i64);
-        let depths = engine.ruts(0).iter().map(|rut| (cell(rut.place), rut.depth)).collect();
+        let depths = engine.ruts(0).iter().map(|rut| (cell(rut.centre), rut.depth)).collect();
         Self { ground: &model.grounds[0], depths }
     }
 

@@ -140,7 +140,7 @@ fn no_free_wheel_speeds_up() {
 /// is mobilised along K m, no more than K.
 fn held(engine: &dyn Engine, rover: &SixWheels, soil: &Soil) -> f64 {
     let pressure = Pressure::new(soil, six_wheels::WHEEL_WIDTH, 0.0, G);
-    let each = rover.wheels.iter().filter_map(|&wheel| engine.soil(wheel)).map(|reading| {
+    let each = rover.wheels.iter().filter_map(|&wheel| engine.soil_reading(wheel)).map(|reading| {
         let recoil = pressure.at(reading.sinkage, 0.0).0 / pressure.elastic;
         let shear = reading.torque.abs() / six_wheels::WHEEL_RADIUS;
         0.5 * (reading.normal_force * recoil + shear * soil.shear_modulus)
@@ -165,7 +165,7 @@ fn borne_by_pressure(soil: Soil) -> f64 {
 
 /// The kinetic energy of all that a world has, J.
 fn kinetic(engine: &dyn Engine) -> f64 {
-    engine.energy().unwrap().kinetic
+    engine.energy_balance().unwrap().kinetic
 }
 
 /// A rover that has driven, and whose motors then have no power, no effort or brake: it stops where it is and stays.
@@ -186,12 +186,17 @@ fn a_rover_without_power_stops() {
         rover.drive(&mut *engine, rate);
         fastest(&mut *engine, rover.chassis, h, 2.0 + chance.between(0.0, 2.0));
         let sunk = |engine: &dyn Engine| {
-            rover.wheels.iter().filter_map(|&wheel| engine.soil(wheel)).map(|soil| soil.sinkage / 6.0).sum::<f64>()
+            rover
+                .wheels
+                .iter()
+                .filter_map(|&wheel| engine.soil_reading(wheel))
+                .map(|soil| soil.sinkage / 6.0)
+                .sum::<f64>()
         };
         let place = |engine: &dyn Engine| engine.body(rover.chassis).pose.translation.x;
         let (before, deep) = (place(&*engine), sunk(&*engine));
         let (moves, held) = (kinetic(&*engine), held(&*engine, &rover, &named.soil));
-        rover.axles.iter().for_each(|&axle| engine.drive(axle, 2, end));
+        rover.axles.iter().for_each(|&axle| engine.set_motor(axle, 2, end));
         let mut most = 0.0f64;
         for _ in 0..steps(h, 2.0) {
             engine.step();

@@ -18,7 +18,7 @@ fn a_rover_drives_over_the_holes_that_it_has_dug() {
     rover.drive(&mut *engine, 0.1 / six_wheels::WHEEL_RADIUS);
     for step in 0..40_000 {
         engine.step();
-        assert!(step < 1000 || engine.notices().is_empty(), "step {step}: {:?}", engine.notices());
+        assert!(step < 1000 || engine.step_events().is_empty(), "step {step}: {:?}", engine.step_events());
     }
     let way = engine.body(rover.chassis).pose.translation.x;
     println!("it comes {way:.3} m far");
@@ -33,13 +33,17 @@ fn a_wheel_that_turns_back_stays_in_the_soil() {
         for (h, speed) in [(0.001, 0.001), (0.001, 0.003), (0.005, 0.003)] {
             let mut engine = build(&rig(soil(name)), h);
             let drive = |engine: &mut dyn Engine, speed: f64| {
-                engine.drive(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
-                engine.drive(JointId::new(0), 2, Motor::Velocity { target: speed / (0.9 * RADIUS), max_effort: 1e6 });
+                engine.set_motor(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+                engine.set_motor(
+                    JointId::new(0),
+                    2,
+                    Motor::Velocity { target: speed / (0.9 * RADIUS), max_effort: 1e6 },
+                );
             };
             drive(&mut *engine, 0.1);
             run(&mut *engine, h, 2.0);
             // What takes most of its load lets it rise as it rolls on: behind it is a rut that is deeper than itself.
-            engine.drive(JointId::new(0), 1, Motor::Velocity { target: 1.0, max_effort: 0.7 * MASS * G });
+            engine.set_motor(JointId::new(0), 1, Motor::Velocity { target: 1.0, max_effort: 0.7 * MASS * G });
             drive(&mut *engine, 0.02);
             run(&mut *engine, h, 3.0);
             let (mut out, mut most) = (0, 0.0f64);
@@ -49,8 +53,8 @@ fn a_wheel_that_turns_back_stays_in_the_soil() {
                 // Over its whole contact, and not so far.
                 for _ in 0..steps(h, if leg < 2 { 10.0 } else { 2.0 }) {
                     engine.step();
-                    assert!(engine.notices().is_empty(), "{}, {h}, {speed}: {:?}", name, engine.notices());
-                    let reading = engine.soil(BodyId::new(1));
+                    assert!(engine.step_events().is_empty(), "{}, {h}, {speed}: {:?}", name, engine.step_events());
+                    let reading = engine.soil_reading(BodyId::new(1));
                     out += usize::from(reading.is_none());
                     most = most.max(reading.map_or(0.0, |reading| reading.normal_force));
                 }

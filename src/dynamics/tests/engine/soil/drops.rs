@@ -153,13 +153,13 @@ fn a_reading_of_a_step_in_parts_is_their_mean() {
         let (mut mean, mut last, mut inside) = ([0.0; 8], None, 0);
         for _ in 0..parts {
             single.step();
-            last = single.soil(BodyId::new(1));
+            last = single.soil_reading(BodyId::new(1));
             inside += usize::from(last.is_some());
             for (sum, figure) in mean.iter_mut().zip(last.map_or([0.0; 8], figures)) {
                 *sum += figure / parts as f64;
             }
         }
-        let found = whole.soil(BodyId::new(1));
+        let found = whole.soil_reading(BodyId::new(1));
         assert_eq!(found.is_some(), inside > 0);
         let Some(found) = found.map(figures) else { continue };
         lands += usize::from(inside < parts);

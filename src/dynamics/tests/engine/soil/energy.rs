@@ -35,7 +35,7 @@ impl Guide {
     /// Goes on at these velocities for so many steps.
     fn lead(&mut self, velocities: [f64; 3], steps: usize) {
         for (axis, target) in velocities.into_iter().enumerate() {
-            self.engine.drive(JointId::new(0), axis, Motor::Velocity { target, max_effort: 1e9 });
+            self.engine.set_motor(JointId::new(0), axis, Motor::Velocity { target, max_effort: 1e9 });
         }
         for _ in 0..steps {
             let before = self.engine.body(BodyId::new(1));

@@ -71,7 +71,7 @@ fn rocks(soil: Soil, h: f64, degrees: f64, heading: f64) -> [f64; 2] {
         let place = engine.body(chassis).pose.translation;
         (low, high) = (low.min(place), high.max(place));
     }
-    let sinkages = wheels.iter().filter_map(|&wheel| engine.soil(wheel)).map(|reading| reading.sinkage);
+    let sinkages = wheels.iter().filter_map(|&wheel| engine.soil_reading(wheel)).map(|reading| reading.sinkage);
     let pressure = Pressure::new(&soil, six_wheels::WHEEL_WIDTH, 0.0, G);
     [(high - low).length(), pressure.at(sinkages.fold(f64::MAX, f64::min), 0.0).0 / pressure.elastic]
 }

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{BodyState, Engine, EngineKind, Guard, Motor, Notice, Servo, Settings};
+use simpartner_dynamics::{BodyState, Engine, EngineKind, Motor, Servo, Settings, StepCheck, StepEvent};
 use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Material, Shape, Timestep};
 
 use crate::scene::{self, body, joint};
@@ -193,7 +193,7 @@ pub struct Seen {
     /// Where all bodies were after each step and how they moved, every bit of it, as one number.
     pub bits: DefaultHasher,
     /// How many events there were of each kind.
-    pub events: Vec<(Guard, usize)>,
+    pub events: Vec<(StepCheck, usize)>,
 }
 
 impl Seen {
@@ -206,14 +206,14 @@ impl Seen {
         }
     }
 
-    fn note(&mut self, notice: &Notice) {
-        match self.events.iter_mut().find(|(guard, _)| *guard == notice.guard) {
+    fn note(&mut self, event: &StepEvent) {
+        match self.events.iter_mut().find(|(check, _)| *check == event.check) {
             Some((_, count)) => *count += 1,
-            None => self.events.push((notice.guard, 1)),
+            None => self.events.push((event.check, 1)),
         }
-        self.unconverged += usize::from(notice.guard == Guard::Unconverged);
-        if notice.guard == Guard::Divergence && !self.diverged {
-            (self.diverged, self.end) = (true, notice.text.clone());
+        self.unconverged += usize::from(event.check == StepCheck::Unconverged);
+        if event.check == StepCheck::Divergence && !self.diverged {
+            (self.diverged, self.end) = (true, event.text.clone());
         }
     }
 }
@@ -237,7 +237,7 @@ pub fn run_with(seed: u64, h: f64, seconds: f64, settings: &Settings, step: &mut
     let mut seen = Seen::default();
     let Ok(mut engine) = simpartner_dynamics::build(&world.mechanism, timestep, settings) else { return seen };
     let every = ((0.05 / h).round() as usize).max(1);
-    let start = engine.energy().expect("the engine keeps an account");
+    let start = engine.energy_balance().expect("the engine keeps an energy balance");
     let (mut given, mut worked, mut most) = (0.0, 0.0, start.kinetic);
     let mut pushes = wide::Pushes::new();
     for number in 0..(seconds / h).round() as usize {
@@ -248,17 +248,17 @@ pub fn run_with(seed: u64, h: f64, seconds: f64, settings: &Settings, step: &mut
             let (next, jump) = wide::disturb(&world, &mut *engine, &mut chance);
             (pushes, given) = (next, given + jump);
         }
-        pushes.iter().for_each(|(body, point, wrench)| engine.push(*body, *point, *wrench));
+        pushes.iter().for_each(|(body, point, wrench)| engine.apply_wrench(*body, *point, *wrench));
         step(&mut *engine);
         seen.steps += 1;
-        seen.work = engine.work().expect("the engine counts its work").max(seen.work);
+        seen.work = engine.solver_cost().expect("the engine counts its cost").max(seen.work);
         check(&world, &*engine, seed);
         seen.note_bits(&world, &*engine);
-        let now = engine.energy().expect("the engine keeps an account");
-        (given, worked, most) = (given + now.given, worked + now.given.abs(), now.kinetic.max(most));
+        let now = engine.energy_balance().expect("the engine keeps an energy balance");
+        (given, worked, most) = (given + now.supplied, worked + now.supplied.abs(), now.kinetic.max(most));
         // A millijoule is what bodies of a kilogram have at 5 cm/s.
         seen.gain = ((now.stored - start.stored - given) / (most + worked + 1e-3)).max(seen.gain);
-        engine.notices().iter().for_each(|notice| seen.note(notice));
+        engine.step_events().iter().for_each(|event| seen.note(event));
         if seen.diverged {
             // A run ends here.
             break;
@@ -272,7 +272,7 @@ pub fn drive(world: &World, engines: &mut [&mut dyn Engine], chance: &mut Chance
     for joint in 0..world.mechanism.joints.len() {
         for axis in 0..3 {
             let motor = chance.motor();
-            engines.iter_mut().for_each(|engine| engine.drive(JointId::new(joint), axis, motor));
+            engines.iter_mut().for_each(|engine| engine.set_motor(JointId::new(joint), axis, motor));
         }
     }
 }

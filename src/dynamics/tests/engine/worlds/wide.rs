@@ -286,11 +286,11 @@ pub fn disturb(world: &World, engine: &mut dyn Engine, chance: &mut Chance) -> (
         let wrench = Wrench { force: chance.vector(size), torque: chance.vector(0.1 * size) };
         pushes.push((any(chance), chance.vector(0.1), wrench));
     }
-    let stored = |engine: &dyn Engine| engine.energy().map_or(0.0, |energy| energy.stored);
+    let stored = |engine: &dyn Engine| engine.energy_balance().map_or(0.0, |energy| energy.stored);
     let before = stored(engine);
     if chance.happens(0.02) {
         let at = Pose { translation: DVec3::Y + chance.vector(1.0), rotation: chance.turn() };
-        engine.place(any(chance), &at, chance.vector(5.0), chance.vector(10.0));
+        engine.set_pose(any(chance), &at, chance.vector(5.0), chance.vector(10.0));
     }
     (pushes, stored(engine) - before)
 }
@@ -313,9 +313,9 @@ pub fn command_anything(world: &World, engine: &mut dyn Engine, chance: &mut Cha
                 Motor::Servo(Servo { position: target, rate, stiffness, damping, max_effort })
             }
         };
-        engine.drive(JointId::new(joint), axis, motor);
+        engine.set_motor(JointId::new(joint), axis, motor);
     }
     let body = BodyId::new(chance.below(world.mechanism.bodies.len()));
-    engine.push(body, vector(chance), Wrench { force: vector(chance), torque: vector(chance) });
+    engine.apply_wrench(body, vector(chance), Wrench { force: vector(chance), torque: vector(chance) });
     engine.set_surface_velocity(body, vector(chance));
 }

@@ -208,10 +208,10 @@ impl Controller for ArmController {
                     Motor::Effort(effort.clamp(-hinge.max_effort, hinge.max_effort))
                 }
             };
-            engine.drive(*joint, 2, motor);
+            engine.set_motor(*joint, 2, motor);
         }
         for (joint, force) in &self.fingers {
-            engine.drive(*joint, 2, Motor::Effort(*force));
+            engine.set_motor(*joint, 2, Motor::Effort(*force));
         }
     }
 

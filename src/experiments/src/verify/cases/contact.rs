@@ -296,13 +296,13 @@ fn grasp(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
             let max_effort = 1.5 * mass * G / (2.0 * mu);
             for (name, target) in [("close_near", -1.0), ("close_far", 1.0)] {
                 let joint = scene.joint(name);
-                scene.engine.drive(joint, 2, Motor::Velocity { target, max_effort });
+                scene.engine.set_motor(joint, 2, Motor::Velocity { target, max_effort });
             }
             let lift = scene.joint("lift");
             let height = |time: f64| 0.025 * (1.0 - ((time - 0.5).clamp(0.0, 1.0) * std::f64::consts::PI).cos());
             while scene.time() < 2.0 {
                 let target = height(scene.time());
-                scene.engine.drive(lift, 2, Motor::Position { target, max_effort: 1e4 });
+                scene.engine.set_motor(lift, 2, Motor::Position { target, max_effort: 1e4 });
                 scene.step()?;
             }
             let hangs = |scene: &crate::verify::bench::Scene| {

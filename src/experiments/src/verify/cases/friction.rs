@@ -169,7 +169,7 @@ fn locked_robot(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         let mut scene = bench.scene(&text, 0.001)?;
         for joint in 0..scene.world.mechanism.joints.len() {
             for axis in 0..3 {
-                scene.engine.drive(JointId::new(joint), axis, Motor::Position { target: 0.0, max_effort: 1e5 });
+                scene.engine.set_motor(JointId::new(joint), axis, Motor::Position { target: 0.0, max_effort: 1e5 });
             }
         }
         let mut path = vec![(0.0, 0.0, 0.0)];

@@ -102,7 +102,7 @@ fn joint_drift(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     findings.measure([Row::new("loop of four bars, driven for 10 s", "m", 0.0, open)], |findings| {
         let mut scene = bench.scene(&four_bar, timestep)?;
         let crank = scene.joint("motor");
-        scene.engine.drive(crank, 2, Motor::Velocity { target: 0.8, max_effort: 100.0 });
+        scene.engine.set_motor(crank, 2, Motor::Velocity { target: 0.8, max_effort: 100.0 });
         let mut path = Vec::new();
         scene.watch(10.0, |scene| path.push((scene.time(), scene.joint_gap())))?;
         let worst = path.iter().map(|(_, gap)| *gap).fold(0.0, f64::max);
@@ -215,7 +215,7 @@ fn reaction_rows(share: f64) -> [Row; 2 * BOX_COUNT] {
 /// Force and moment that each joint reports after 2 s, with the motors holding.
 fn reported_loads(bench: &Bench, text: &str) -> Result<[f64; 2 * BOX_COUNT], Trouble> {
     let mut scene = bench.scene(text, 0.001)?;
-    scene.engine.drive(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
+    scene.engine.set_motor(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
     scene.pass(2.0)?;
     let mut figures = [0.0; 2 * BOX_COUNT];
     for joint in 0..BOX_COUNT {
@@ -238,7 +238,7 @@ fn measure_motors(bench: &Bench, findings: &mut Findings, plot: &mut Plot) -> Re
     findings.measure(rows, |_| {
         let mut scene = bench.scene(&cantilever_world("hinge", "hinge"), 0.001)?;
         for joint in 0..BOX_COUNT {
-            scene.engine.drive(JointId::new(joint), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
+            scene.engine.set_motor(JointId::new(joint), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
         }
         scene.pass(2.0)?;
         let states: [_; BOX_COUNT] = std::array::from_fn(|joint| scene.engine.joint(JointId::new(joint)));

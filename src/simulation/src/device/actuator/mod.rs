@@ -163,14 +163,14 @@ impl Actuator {
                 let expired = self.check_watchdog(&measured);
                 for axis in 0..3 {
                     let motor = self.motor_setting(axis, &measured);
-                    engine.drive(joint, axis, motor);
+                    engine.set_motor(joint, axis, motor);
                 }
                 expired
             }
             Mount::Body { body, pose } => {
                 let expired = self.check_watchdog(&JointState::ZERO);
                 if let Some((wrench, frame)) = self.effective_wrench() {
-                    engine.push(
+                    engine.apply_wrench(
                         body,
                         pose.translation,
                         to_world_axes(wrench, frame, engine.body(body).pose.then(&pose)),

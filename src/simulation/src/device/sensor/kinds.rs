@@ -71,7 +71,7 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
             Box::new(LoadCell::new(Source::Contacts(mount.body), axes))
         }
         DeviceKind::SoilSensor => closure_probe(move |engine, reading| {
-            let soil = engine.soil(mount.body).unwrap_or_default();
+            let soil = engine.soil_reading(mount.body).unwrap_or_default();
             reading.extend([soil.sinkage, soil.slip, soil.slip_angle]);
             reading.extend([soil.normal_force, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
         }),

@@ -1,23 +1,23 @@
-//! The exceptional events of a step, and the checks that report them.
+//! The exceptional events of a step, such as a divergence or an overloaded motor, and the checks that report them.
 
 use simpartner_model::BodyId;
 
 /// An exceptional event of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notice {
+pub struct StepEvent {
     /// The check that reported it.
-    pub guard: Guard,
+    pub check: StepCheck,
     /// The bodies concerned, the most affected first.
     pub bodies: Vec<BodyId>,
     /// Description, including the value.
     pub text: String,
-    /// Value, in the unit stated at the guard.
+    /// Value, in the unit stated at the check.
     pub value: f64,
 }
 
 /// The checks of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard {
+pub enum StepCheck {
     /// A body's state is not finite, or beyond the largest meaningful speed or distance (m/s, rad/s, m). The engine
     /// keeps the state finite, but the state is no longer meaningful.
     Divergence,
