@@ -22,26 +22,27 @@ pub(super) fn choices(setting: &str) -> PossibleValuesParser {
 /// Flags that change the configuration for one call.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct ConfigurationArguments {
-    /// Properties file [default: properties.toml, if it is there]
+    /// Properties file with settings [default: properties.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(super) properties: Option<PathBuf>,
-    /// World file, or a robot file (also URDF or SDF), which then stands on level ground
+    /// World file, or a robot file, which then stands on level ground; in SimPartner's format, URDF, MJCF or SDF
+    /// [default: the setting simulation.world_file]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) world: Option<String>,
-    /// Fix the root of such a robot
+    /// Fix the root link of a robot file to the ground
     #[arg(long)]
     pub(super) fixed_base: bool,
-    /// Move all ports that model and settings name by so many, so that a second server has its own. One that stands on
-    /// the same line by --set is not moved
+    /// Number that is added to all ports of the world and the settings, from -64510 to 64510, so that several servers
+    /// can run on one machine. A port that is given with --set stays as it is [default: 0]
     #[arg(long, value_name = "N")]
     pub(super) port_offset: Option<String>,
-    /// Any free ports in place of those; --ports-file lists them
+    /// Use any free ports in place of those of the world and the settings; --ports-file lists them
     #[arg(long)]
     pub(super) free_ports: bool,
-    /// File that lists, while the server runs, the ports of everything
+    /// JSON file with all ports of a running server. `run` writes it, and removes it at the end; other verbs read it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) ports_file: Option<String>,
-    /// Any other setting, as `--set section.key=value`
+    /// Value of any other setting, as `--set section.key=value`; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
 }

@@ -38,28 +38,29 @@ const MAX_BLOCKS: i64 = 81;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum BenchmarkVerb {
-    /// How long objects stay in a grasp, by Taylor and Drumwright's benchmark.
+    /// Measure how long objects stay in a grasp (benchmark of Taylor and Drumwright).
     #[command(subcommand)]
     Grasp(GraspBenchmark),
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GraspBenchmark {
-    /// Rows of blocks between two jaws.
+    /// Hold a row of blocks between two jaws.
     Blocks(BlocksArguments),
-    /// A UR10 that swings a block in its hand.
+    /// Swing a block in the hand of a UR10 arm.
     Arm(ArmArguments),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct BlocksArguments {
-    /// How many blocks; may be given several times [default: 1 to 11]
+    /// Number of blocks, from 1 to 81; may be given several times [default: 1 to 11]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_BLOCKS))]
     blocks: Vec<u32>,
-    /// Coulomb's coefficient of blocks and jaws; may be given several times. 0.049 is the least that can hold them
+    /// Friction coefficient of blocks and jaws, from 0 to 1e9; may be given several times. Below 0.049, no force can
+    /// hold the blocks
     #[arg(long = "friction", value_name = "MU", default_values_t = [0.5, 1.0, 100.0], value_parser = parse_friction)]
     frictions: Vec<f64>,
-    /// Length of a step, ms; may be given several times
+    /// Timestep, in milliseconds, from 0.01 to 100; may be given several times
     #[arg(long = "timestep", value_name = "MS", default_values_t = [1.0], value_parser = parse_timestep)]
     timesteps: Vec<f64>,
     #[command(flatten)]
@@ -68,21 +69,22 @@ pub(super) struct BlocksArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct ArmArguments {
-    /// Which arm, hand and block; may be given several times. The hand, the block or both are polygonal; an
-    /// inertialmod_Kx has links whose masses and moments are powers of 1/K
+    /// Model of arm, hand and block; may be given several times. In polygonal models the hand, the block or both are
+    /// polyhedra. In inertialmod_Kx the masses and moments of inertia of the links are powers of 1/K
     #[arg(long = "variant", value_name = "NAME", default_values_t = ["primitiveall".to_owned()], value_parser = VARIANTS)]
     variants: Vec<String>,
-    /// Coulomb's coefficient of pads and block; may be given several times
+    /// Friction coefficient of pads and block, from 0 to 1e9; may be given several times
     #[arg(long = "friction", value_name = "MU", default_values_t = [1.0, 100.0], value_parser = parse_friction)]
     frictions: Vec<f64>,
-    /// Length of a step, ms; may be given several times
+    /// Timestep, in milliseconds, from 0.01 to 100; may be given several times
     #[arg(long = "timestep", value_name = "MS", default_values_t = [1.0], value_parser = parse_timestep)]
     timesteps: Vec<f64>,
-    /// Take the torques of a step at its start, as published, where at 1 ms the wrist swings up; without it at its end
+    /// Compute the motor torques at the start of each step, as published; with a timestep of 1 ms, the wrist then
+    /// oscillates. Without this flag, they are computed at the end of the step
     #[arg(long)]
     explicit: bool,
-    /// Start as published: the fingers 0.5 mm from the block, and the block at rest while the arm starts at 3 m/s;
-    /// without it in the grasp
+    /// Start as published: the fingers are 0.5 mm from the block, and the block is at rest while the arm moves at 3
+    /// m/s. Without this flag, the block starts in the grasp
     #[arg(long)]
     published_start: bool,
     #[command(flatten)]
@@ -91,18 +93,19 @@ pub(super) struct ArmArguments {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// How long to hold on, s
+    /// Simulated time to hold, in seconds, from 0.01 to 1e5
     #[arg(long, value_name = "S", default_value_t = PUBLISHED_SECONDS, value_parser = parse_seconds)]
     seconds: f64,
-    /// Have other engines run the same, those that are installed, by the scripts in this folder
+    /// Run the benchmark in the other installed engines as well, with the scripts in this folder; without a folder, in
+    /// tests/bench/peers
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = PEER_SCRIPTS)]
     peers: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArguments,
-    /// File for plots of the ways over time, as SVG
+    /// SVG file for plots of the displacements over time
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the worlds into this folder in place of running them; made if it is not there
+    /// Write the worlds into this folder instead of running them; created if missing
     #[arg(long, value_name = "DIR")]
     worlds: Option<PathBuf>,
 }

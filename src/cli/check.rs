@@ -31,24 +31,24 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArguments {
-    /// World, robot and sequence files
+    /// World, robot, sequence, grasp and grasp task files
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Properties file whose settings the files are checked with [default: properties.toml, if it is there]
+    /// Properties file with the settings for the check [default: properties.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     properties: Option<PathBuf>,
-    /// World that sequences are checked with: whether it has their ports and its devices take their commands
+    /// World for the check of sequences: it must have their ports, and its devices must accept their commands
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
-    /// Any other setting, as `--set section.key=value`
+    /// Value of any other setting, as `--set section.key=value`; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Take warnings for errors: exit code 3
+    /// Treat warnings as errors, with exit code 3
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
     report: ReportArguments,
-    /// Print the graph of bodies and joints for Graphviz instead
+    /// Print the graph of bodies and joints for Graphviz (DOT) instead
     #[arg(long)]
     dot: bool,
 }

@@ -17,13 +17,13 @@ use super::{
 
 #[derive(Debug, Args)]
 pub(super) struct ConvertArguments {
-    /// The robot or world, in any format that is read
+    /// Robot or world file in SimPartner's format, URDF, MJCF or SDF
     file: PathBuf,
-    /// The file to write: URDF if its name ends with .urdf, MJCF if it ends with .xml or .mjcf; meshes go into a folder
+    /// File to write: URDF if its name ends with .urdf, MJCF if it ends with .xml or .mjcf; meshes go into a folder
     /// beside it
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Take what is left out for an error: exit code 3, and nothing is written
+    /// Treat warnings about omitted content as errors: exit code 3, and nothing is written
     #[arg(long)]
     strict: bool,
 }

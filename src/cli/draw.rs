@@ -15,20 +15,20 @@ pub(super) struct DrawArguments {
     /// World or robot files
     #[arg(required = true)]
     worlds: Vec<PathBuf>,
-    /// Where they are seen from
+    /// Direction of view
     #[arg(long, value_enum, default_value = "isometric")]
     view: View,
-    /// Folder for the pictures; each has its world's name and .svg [default: that of the world, or this one for a
-    /// built-in world]
+    /// Folder for the pictures, NAME.svg for the world NAME.xml [default: the folder of the world; for a built-in
+    /// world, the current folder]
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum View {
-    /// From ahead, from the right and from above
+    /// From the front, the right and above
     Isometric,
-    /// Straight down
+    /// From above
     Top,
 }
 

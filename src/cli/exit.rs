@@ -15,10 +15,10 @@ use crate::{
 /// The exit codes, for `--help` and the README.
 pub const CODES: &str = "\
 Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
-            5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had or reached;
-            9 a member of the lockstep did not answer and that was to end the run; 10 two runs differ, or a run and its replay;
-            11 the end of the log waits in a spill file; 12 the server refused what `talk` said;
-            13 the sequence of a fast run waited in vain for a reading";
+            5 the physics diverged; 6 a case of `verify` failed; 7 the clock was overrun (setting simulation.on_overrun); 8 a port could not be opened or reached;
+            9 a lockstep member did not answer (setting lockstep.on_timeout); 10 two runs differ, or a run and its replay;
+            11 the end of the log is in a spill file; 12 the server refused a line of `talk`;
+            13 the sequence of a fast run waited for a reading that never came";
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub enum ExitStatus {
     Undelivered = 11,
     /// The server refused a line.
     Refused = 12,
-    /// The sequence of a fast run waited in vain for a reading.
+    /// The sequence of a fast run waited for a reading that never came.
     SequenceBrokenOff = 13,
 }
 

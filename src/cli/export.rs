@@ -25,23 +25,23 @@ const MAX_STEP: u64 = u32::MAX as u64;
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArguments {
-    /// The run: a number, `last`, or URL#NUMBER
+    /// Run: a number or `last`; URL#NUMBER or URL#last for a run of another database
     run: RunName,
-    /// As what: a folder of tables as csv or parquet, or one mcap file for Foxglove and PlotJuggler
+    /// Format: a folder of tables as csv or parquet, or one mcap file for Foxglove and PlotJuggler
     #[arg(long, value_enum)]
     format: FileFormat,
-    /// The folder or file to make [default: run-NUMBER-csv, run-NUMBER-parquet or run-NUMBER.mcap]
+    /// Folder or file to write [default: run-NUMBER-csv, run-NUMBER-parquet or run-NUMBER.mcap]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Replace what is there
+    /// Overwrite an existing folder or file
     #[arg(long)]
     force: bool,
-    /// Only these tables, separated by commas
+    /// Tables to export, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tables: Vec<String>,
     #[command(flatten)]
     range: StepRange,
-    /// Only steps that are divided by this number, or one in this time as 0.1s; commands and events are always there
+    /// Interval of the exported steps, in steps, or in simulated time as 0.1s; commands and events are always exported
     #[arg(long, value_name = "STEPS", default_value = "1", value_parser = Moment::or_steps)]
     every: Moment,
     #[command(flatten)]
@@ -51,10 +51,10 @@ pub(super) struct ExportArguments {
 /// A range of steps of a run.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct StepRange {
-    /// From this simulated time on, in seconds, or from a step on as 2500steps
+    /// First simulated time, in seconds, or as a step such as 2500steps [default: the start of the run]
     #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
     from: Option<Moment>,
-    /// Up to this simulated time, in seconds, or up to a step
+    /// Last simulated time, in seconds, or as a step such as 5000steps [default: the end of the run]
     #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
     to: Option<Moment>,
 }

@@ -12,7 +12,7 @@ use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Args)]
 pub(super) struct ExternalArguments {
-    /// What the client is told; `--help` lists its flags
+    /// Arguments of the client; `--help` lists them
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

@@ -21,25 +21,25 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct ForkArguments {
-    /// The run: a number, `last`, or URL#NUMBER
+    /// Run: a number or `last`; URL#NUMBER or URL#last for a run of another database
     run: RunName,
-    /// The step after which the new run goes its own way, or its simulated time as 2.5s
+    /// Last step that both runs share, or its simulated time as 2.5s
     #[arg(long, value_name = "STEP", value_parser = Moment::or_steps)]
     at: Moment,
-    /// A setting that is different from there on, as `--set section.key=value`
+    /// Setting that changes from there on, as `--set section.key=value`; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Play this command sequence from there on, in place of the commands that the run had
+    /// Command sequence to play from there on, in place of the commands of the logged run
     #[arg(long, value_name = "FILE")]
     sequence: Option<PathBuf>,
-    /// Leave out the commands that the run had from there on
+    /// Leave out the commands of the logged run from there on
     #[arg(long)]
     without_commands: bool,
-    /// Clock [default: fast]
+    /// Mode of the clock [default: fast]
     #[arg(long, value_parser = choices("simulation.mode"))]
     mode: Option<String>,
-    /// End so many simulated seconds after the fork, or steps as 2500steps [default: where the run or the sequence
-    /// ends]
+    /// Simulated time from the fork to the end, in seconds, or in steps as 2500steps [default: to the end of the logged
+    /// run or of the sequence]
     #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
     duration: Option<Moment>,
     #[command(flatten)]

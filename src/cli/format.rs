@@ -5,20 +5,20 @@ use clap::{Args, ValueEnum};
 /// How a report is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormat {
-    /// For people
+    /// Text
     #[default]
     Text,
-    /// For programs, in SI units and radians
+    /// JSON, in SI units and radians
     Json,
 }
 
 /// How a verb prints its report.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(super) struct ReportArguments {
-    /// How to print
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
     format: ReportFormat,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long)]
     json: bool,
 }

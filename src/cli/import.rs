@@ -20,36 +20,36 @@ use super::{
 
 #[derive(Debug, Args)]
 pub(super) struct ImportArguments {
-    /// The robot or world, as URDF, MJCF or SDF
+    /// Robot or world file in URDF, MJCF or SDF
     file: PathBuf,
-    /// The robot or world file to write, its meshes in a folder beside it; without it the file is printed, and names
-    /// them where they are
+    /// Robot or world file to write; its meshes go into a folder beside it. Without this flag the file is printed, and
+    /// refers to the meshes where they are
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Fix the root to the world
+    /// Fix the root link to the world
     #[arg(long)]
     fixed_base: bool,
-    /// Keep links that cannot move against each other as bodies of their own, with fixed joints between them
+    /// Keep links that are connected by fixed joints as separate bodies, instead of merging them
     #[arg(long)]
     keep_fixed_joints: bool,
-    /// Port of the first device, the others follow; 0 for free ones
+    /// Port of the first device; the others get the following ports. 0 gives any free ports
     #[arg(long, value_name = "PORT", default_value_t = 3001)]
     first_port: u16,
-    /// Take meshes that collide apart into convex ones, written into the mesh folder; without it each counts as its
-    /// convex hull
+    /// Decompose collision meshes into convex parts, which are written into the mesh folder. Without this flag, each
+    /// mesh collides as its convex hull
     #[arg(long, requires = "output")]
     decompose: bool,
-    /// Write the one robot of the file, without ground and other bodies; by default a file that has them becomes a
-    /// world
+    /// Write a robot file with the only robot of the file, without ground and other bodies [default: a world, if there
+    /// are any]
     #[arg(long, conflicts_with = "world")]
     robot: bool,
-    /// Write a world in any case
+    /// Write a world, even for a single robot
     #[arg(long)]
     world: bool,
-    /// Begin in this keyframe of an MJCF file
+    /// Keyframe of an MJCF file that gives the initial state
     #[arg(long, value_name = "NAME")]
     keyframe: Option<String>,
-    /// Take what is left out or changed for an error: exit code 3, and nothing is written
+    /// Treat warnings about omitted or changed content as errors: exit code 3, and nothing is written
     #[arg(long)]
     strict: bool,
 }

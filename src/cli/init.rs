@@ -16,9 +16,9 @@ use crate::config;
 
 #[derive(Debug, Args)]
 pub(super) struct InitArguments {
-    /// The folder; it is made if there is none
+    /// Project folder; created if missing
     folder: PathBuf,
-    /// Replace files that are there already
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
 }

@@ -14,7 +14,7 @@ use super::{
 
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
-    /// Only files of these kinds
+    /// Kinds of files to list [default: all]
     #[arg(value_enum)]
     kinds: Vec<Kind>,
     #[command(flatten)]
@@ -24,15 +24,15 @@ pub(super) struct ListArguments {
 /// The kind of a built-in file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// What `run --world` takes
+    /// Worlds, for `run --world`
     Worlds,
-    /// What a world's <robot> names; `run --world` puts one on level ground
+    /// Robots, for <robot> in a world; `run --world` puts one on level ground
     Robots,
-    /// What `run --sequence` and `sequence` play
+    /// Command sequences, for `run --sequence` and `sequence`
     Sequences,
-    /// What `grasp check`, `chart`, `quality`, `slip` and `show` take
+    /// Grasps, for `grasp check`, `chart`, `quality`, `slip` and `show`
     Grasps,
-    /// What `grasp run` takes
+    /// Grasp tasks, for `grasp run`
     Tasks,
     /// Parts of robots
     Assemblies,

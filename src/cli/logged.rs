@@ -15,10 +15,11 @@ use crate::{
 /// The database of a verb that looks into logs.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct LogArguments {
-    /// Database of the logs [default: that of the settings]
+    /// Database of the log: sqlite:FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE [default: the
+    /// setting log.database]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
-    /// Properties file [default: properties.toml, if it is there]
+    /// Properties file with settings [default: properties.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     properties: Option<PathBuf>,
 }

@@ -12,7 +12,7 @@ use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Args)]
 pub(super) struct ManArguments {
-    /// The verb whose page to print, such as `run` or `db verify`; without one the program's own
+    /// Verb whose page is printed, such as `run` or `db verify` [default: the page of the program]
     verb: Vec<String>,
     /// Write the pages of the program and of all verbs into this folder
     #[arg(short, long, value_name = "FOLDER", conflicts_with = "verb")]
@@ -21,7 +21,7 @@ pub(super) struct ManArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArguments {
-    /// The shell
+    /// Name of the shell
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -23,52 +23,54 @@ const BAR_LENGTH: u64 = 1000;
 
 #[derive(Debug, Args)]
 pub(super) struct MobilityArguments {
-    /// Robot file: ours, URDF, SDF or MJCF
+    /// Robot file in SimPartner's format, URDF, MJCF or SDF
     #[arg(value_name = "ROBOT")]
     robot: PathBuf,
-    /// Soil it drives on: one that ships (drySand, sandyLoam, clay, lunar, lunarSimulant, marsSand, regolithSimulant,
+    /// Soil to drive on: a built-in one (drySand, sandyLoam, clay, lunar, lunarSimulant, marsSand, regolithSimulant,
     /// leteSand), or one of --soil-file [default: firm ground]
     #[arg(long, value_name = "NAME")]
     soil: Option<String>,
-    /// File with <soil> elements, a world or these alone; without --soil its first one is taken
+    /// World file, or file of <soil> elements, with further soils; without --soil, its first one is used
     #[arg(long, value_name = "FILE")]
     soil_file: Option<PathBuf>,
-    /// Coefficient of friction of firm ground, steps and rocks; that of a wheel counts where it is smaller
+    /// Friction coefficient of firm ground, steps and rocks, from 0 to 10; a smaller coefficient of a wheel takes
+    /// precedence
     #[arg(long, value_name = "MU", default_value_t = 0.8, value_parser = parse_friction)]
     friction: f64,
-    /// Slip at which it pulls, above 0 and below 1; may be given several times
+    /// Slip ratio for the drawbar pull, from 0.001 to 0.98; may be given several times
     #[arg(long = "slip", value_name = "RATIO", default_values_t = [0.1, 0.2, 0.4, 0.6], value_parser = parse_slip)]
     slips: Vec<f64>,
-    /// Slope that it drives up, degrees; may be given several times
+    /// Slope to climb, in degrees, from 0 to 89; may be given several times
     #[arg(long = "slope", value_name = "DEGREES", default_values_t = [5.0, 10.0, 15.0], value_parser = parse_slope)]
     slopes: Vec<f64>,
-    /// Slip from which a slope counts as too steep
+    /// Slip ratio from which a slope counts as too steep, from 0.001 to 0.98
     #[arg(long, value_name = "RATIO", default_value_t = 0.8, value_parser = parse_slip)]
     most_slip: f64,
-    /// Speed of the wheels' rims, m/s; soil's laws hold up to about 0.2
+    /// Circumferential speed of the wheels, in m/s, from 0.001 to 2; the soil model is valid up to about 0.2
     #[arg(long, value_name = "SPEED", default_value_t = 0.2, value_parser = parse_speed)]
     speed: f64,
-    /// How things fall, m/s²
+    /// Gravitational acceleration, in m/s², from 0.01 to 100
     #[arg(long, value_name = "G", default_value_t = 9.81, value_parser = parse_gravity)]
     gravity: f64,
-    /// Part of the ground that rocks cover, for the mean free path; may be given several times
+    /// Fraction of the ground that rocks cover, from 0.001 to 1, for the mean free path; may be given several times
     #[arg(long = "rocks", value_name = "PART", default_values_t = [0.05, 0.1, 0.2, 0.3], value_parser = parse_cover)]
     rocks: Vec<f64>,
-    /// Diameter from which a rock stops it, metres [default: of rocks as high as its largest step, which is half of it]
+    /// Diameter from which a rock is an obstacle, in metres, from 0.01 to 100 [default: twice the height of the largest
+    /// step that the robot climbs, because rocks are half as high as wide]
     #[arg(long, value_name = "METRES", value_parser = parse_diameter)]
     rock_diameter: Option<f64>,
-    /// Random fields of rocks to drive through for each mean free path
+    /// Number of random rock fields for each mean free path, from 0 to 100000
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     rock_fields: u32,
-    /// Seed of the first of these fields; the others have those that follow
+    /// Seed of the first rock field; the others have the following numbers
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Only closed forms
+    /// Compute closed-form results only, without simulation
     #[arg(long)]
     closed_form: bool,
     #[command(flatten)]
     report: ReportArguments,
-    /// Folder for plots as SVG; made if it is not there
+    /// Folder for SVG plots; created if missing
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 }

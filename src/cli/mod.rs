@@ -60,23 +60,24 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Run the simulation (what plain `simpartner` does).
+    /// Run a simulation. `simpartner` without a verb does the same.
     Run(run::RunArguments),
-    /// Validate world, robot and sequence files and print what they hold.
+    /// Check world, robot, sequence, grasp and grasp task files, and print their contents.
     Check(check::CheckArguments),
-    /// List the devices of the configured world with their ports and fields.
+    /// List the sensors and actuators of a world with their ports and fields.
     Devices(devices::DevicesArguments),
-    /// Send lines to a port of a running server and print its answers. Exit code 12 if it refuses one.
+    /// Send lines to a port of a running server and print its answers. Exit code 12 if the server refuses a line.
     Talk(talk::TalkArguments),
     /// Play a command sequence to a running server.
     ///
-    /// A paused server is run through the sequence exactly, bit for bit as `run --mode fast --sequence FILE` would, and
-    /// left paused. A playing one is followed: every command is sent ahead of the step it is for.
+    /// If the server is paused, it steps through the sequence with the same results as `run --mode fast --sequence
+    /// FILE`, bit for bit, and is paused at the end. If it is playing, each command is sent ahead of its step.
     Sequence(sequence::SequenceArguments),
-    /// Drive a robot of a running server by gamepad, and record what was driven. Runs the program simpartner-gamepad.
+    /// Drive a robot of a running server with a gamepad, and record the commands as a sequence. Runs the program
+    /// simpartner-gamepad.
     #[command(disable_help_flag = true)]
     Gamepad(external::ExternalArguments),
-    /// Connect a robot of a running server to a serial line, for a microcontroller that steers it. Runs the program
+    /// Connect a robot of a running server to a serial line, so that a microcontroller can control it. Runs the program
     /// simpartner-serial.
     #[command(disable_help_flag = true)]
     Serial(external::ExternalArguments),
@@ -85,73 +86,74 @@ enum Verb {
     Ros2(external::ExternalArguments),
     /// List the worlds, robots, sequences, grasps and grasp tasks that are built into this program.
     List(list::ListArguments),
-    /// Run experiments of known outcome and compare the results with theory and the thesis.
+    /// Simulate cases with known results, and compare with theory and with the thesis on WorkPartner (Heiskanen 2008).
     Verify(verify::VerifyArguments),
-    /// Repeat a logged run from its log alone, and compare every step. Exit code 10 if one differs.
+    /// Repeat a logged run from its log alone, and compare every step. Exit code 10 if a step differs.
     Replay(replay::ReplayArguments),
-    /// Continue a logged run from one of its steps with something changed, as a new run.
+    /// Start a new run at a step of a logged run, with other settings or commands.
     Fork(fork::ForkArguments),
-    /// Ask the log of a run by SQL.
+    /// Query the log of a run with SQL.
     Query(query::QueryArguments),
-    /// List the runs of a database, or compare two.
+    /// List the logged runs of a database, or compare two of them.
     Runs(runs::RunsArguments),
-    /// Write a run into files for other programs.
+    /// Export a logged run to CSV, Parquet or MCAP files.
     Export(export::ExportArguments),
-    /// Plot numbers of a run over time.
+    /// Plot values of a logged run over time.
     Plot(plot::PlotArguments),
-    /// Prove logged runs complete, import a spill file, copy runs, or remove runs.
+    /// Maintain a database: check that runs are complete, import a spill file, copy or remove runs.
     #[command(subcommand)]
     Db(db::DbVerb),
-    /// Turn a robot or world of another format (URDF, MJCF, SDF) into a file of ours, with its meshes beside it.
+    /// Convert a robot or world file from URDF, MJCF or SDF to SimPartner's format, with its meshes.
     Import(import::ImportArguments),
-    /// Write a robot or world in another format (URDF, MJCF).
+    /// Convert a robot or world file to URDF or MJCF.
     Convert(convert::ConvertArguments),
-    /// Say what a file of heights holds, and write it as another format or as a picture
+    /// Describe an elevation file, convert it to another format, or draw it.
     Terrain(terrain::TerrainArguments),
-    /// Say what a robot on wheels can do on a soil: drawbar pull, slopes, steps, stability, mean free path among rocks
+    /// Compute the mobility of a wheeled robot on a soil: drawbar pull, slopes, steps, stability, mean free path among
+    /// rocks.
     Mobility(mobility::MobilityArguments),
-    /// Ask whether a grasp holds, how stable and how good it is.
+    /// Analyse and simulate grasps: equilibrium, stability, quality, slip and lifting.
     #[command(subcommand)]
     Grasp(grasp::GraspVerb),
-    /// Run a published benchmark, also in other engines that are installed.
+    /// Run a published benchmark, in SimPartner and in other physics engines that are installed.
     #[command(subcommand)]
     Benchmark(benchmark::BenchmarkVerb),
-    /// Draw worlds as SVG pictures, as they are before the first step.
+    /// Draw worlds in their initial state as SVG pictures.
     Draw(draw::DrawArguments),
-    /// Make a project folder with the worlds, robots and settings that are built into this program.
+    /// Create a project folder with the built-in worlds, robots and settings.
     Init(init::InitArguments),
-    /// Print what the program is made to: the DTDs, the format's reference, the protocol, the log's tables, the default
-    /// properties.
+    /// Print a definition: a DTD, the reference of the file formats, the protocol, the tables of the log, or the
+    /// default settings.
     Schema {
-        /// Which.
+        /// Definition to print.
         #[arg(value_enum)]
         what: Schema,
     },
     /// Print the manual page of the program, or of a verb: `simpartner man run | man -l -`. `-o FOLDER` writes all
     /// pages.
     Man(manual::ManArguments),
-    /// Print a script that completes verbs and flags in a shell.
+    /// Print a completion script for a shell.
     Completions(manual::CompletionsArguments),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Schema {
-    /// worlds/world.dtd
+    /// DTD of world files
     World,
-    /// robots/robot.dtd
+    /// DTD of robot files
     Robot,
-    /// robots/sequence.dtd
+    /// DTD of command sequences
     Sequence,
-    /// worlds/grasps/grasp.dtd
+    /// DTD of grasp files
     Grasp,
-    /// worlds/grasps/tasks/graspTask.dtd
+    /// DTD of grasp task files
     #[value(name = "graspTask")]
     GraspTask,
-    /// The reference of world, robot, sequence and grasp files
+    /// Reference of world, robot, sequence and grasp files
     Reference,
-    /// The protocol between clients and server over TCP
+    /// Protocol between clients and server over TCP
     Protocol,
-    /// properties.toml
+    /// properties.toml with all settings and their defaults
     Properties,
     /// Tables, views and columns of the log
     Log,

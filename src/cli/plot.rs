@@ -18,18 +18,18 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArguments {
-    /// The run: a number, `last`, or URL#NUMBER
+    /// Run: a number or `last`; URL#NUMBER or URL#last for a run of another database
     run: RunName,
-    /// What to plot, separated by commas: `Position.x` of a device, `body:Wheel*.F_y` of every such body,
-    /// `joint:Turner.position_1`, `clock:late_ns`; a robot's name and a slash may stand before a name, and * for any
-    /// part of it or of the field's, as in `Scanner.distance_*`
+    /// Fields to plot, separated by commas: `Position.x` of a device, `body:Wheel*.F_y` of all bodies with such a name,
+    /// `joint:Turner.position_1`, `clock:late_ns`. A name may follow its robot's name and a slash. * stands for any
+    /// part of a name or field, as in `Scanner.distance_*`
     #[arg(long)]
     fields: String,
-    /// Draw over this field instead of over time, such as `Position.x` over `Position.z`; several are for one field
-    /// each
+    /// Field for the horizontal axis, in place of time, such as `Position.x`. Several, separated by commas, belong to
+    /// the --fields one by one
     #[arg(long, value_name = "FIELDS")]
     over: Option<String>,
-    /// The file, as .svg or .png [default: run-NUMBER.svg]
+    /// File to write, .svg or .png [default: run-NUMBER.svg]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -20,28 +20,28 @@ use crate::{
 
 /// Text after the help of the verb.
 const HELP_NOTES: &str = "\
-In the SQL, `:run` stands for the run's number, and every table and view of the log shows that run's rows alone; a name that
-is qualified (main.pose in SQLite), or --all-runs, shows those of all runs. A query printed for another run, such as those of the
-thesis's appendix 5, runs as it is printed with `--as NUMBER`: wherever that number stands, the run's is meant. The connection
-is read-only and sees one state of the database. Grasps belong to no run: the table `grasp` shows all of them.";
+In the SQL, `:run` stands for the number of RUN. The tables and views of the log show the rows of RUN only. To see the rows of
+all runs, use --all-runs, or a qualified name such as main.pose in SQLite. With `--as 7`, a query that was written for run 7 applies
+to RUN, because each number 7 in it is replaced by the number of RUN. The connection is read-only, and sees one consistent state of
+the database. Grasps belong to no run: the table `grasp` shows all of them.";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP_NOTES)]
 pub(super) struct QueryArguments {
-    /// The run: a number, `last`, or URL#NUMBER
+    /// Run: a number or `last`; URL#NUMBER or URL#last for a run of another database
     run: RunName,
-    /// The query, or `-` for standard input
+    /// SQL query, or `-` to read it from standard input
     sql: String,
-    /// How to print
+    /// Format of the output
     #[arg(long, value_enum, default_value = "table")]
     format: AnswerFormat,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// A number in the query that means the run
+    /// Run number in the query to replace by the number of RUN, so that a query for another run works unchanged
     #[arg(long = "as", value_name = "NUMBER")]
     alias: Option<u64>,
-    /// Show the rows of all runs
+    /// Show the rows of all runs, not only of RUN
     #[arg(long)]
     all_runs: bool,
     #[command(flatten)]

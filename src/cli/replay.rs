@@ -19,16 +19,16 @@ use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport, RutRelief};
 
 #[derive(Debug, Args)]
 pub(super) struct ReplayArguments {
-    /// The run: a number, `last`, or URL#NUMBER
+    /// Run: a number or `last`; URL#NUMBER or URL#last for a run of another database
     run: RunName,
-    /// Up to this step, or to this simulated time as 2.5s [default: the last]
+    /// Last step to repeat, or its simulated time as 2.5s [default: the last step of the run]
     #[arg(long, value_name = "STEP", value_parser = Moment::or_steps)]
     until: Option<Moment>,
-    /// Write the heights of the ground with the ruts that are in it after the last step made: .asc, .csv, .tif, .png
-    /// (16 bits), or their surface as .obj or .stl
+    /// Write the heights of the ground, with its ruts after the last repeated step, into this file: .asc, .csv, .tif or
+    /// .png (16 bits), or as a surface .obj or .stl
     #[arg(long, value_name = "FILE")]
     ruts: Option<PathBuf>,
-    /// Distance of two samples of the ruts; a sample is the deepest of its cell
+    /// Spacing of these heights, in metres, at least 0.01; each is the deepest of its cell
     #[arg(long, value_name = "METRES", default_value_t = RUT_CELL, value_parser = parse_cell, requires = "ruts")]
     cell: f64,
     #[command(flatten)]

@@ -23,26 +23,29 @@ use crate::{
 pub(super) struct RunArguments {
     #[command(flatten)]
     configuration: ConfigurationArguments,
-    /// Clock: `realtime` gives every step its deadline, `fast` makes one step after the other, `lockstep` waits for
-    /// controllers
+    /// Mode of the clock: `realtime` keeps pace with wall time, `fast` never waits, `lockstep` waits for the
+    /// controllers at every step [default: the setting simulation.mode]
     #[arg(long, value_parser = choices("simulation.mode"))]
     mode: Option<String>,
-    /// Simulated seconds per wall second in real time
+    /// Simulated seconds per second of wall time in the mode realtime, from 0.001 to 1000 [default: the setting
+    /// simulation.rate]
     #[arg(long)]
     rate: Option<String>,
-    /// End after so many simulated seconds, or steps as 2500steps
+    /// Simulated time after which the run ends, in seconds, or in steps as 2500steps [default: the setting
+    /// simulation.duration_s]
     #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
     duration: Option<Moment>,
-    /// Play this command sequence from step 0, inside the process. A fast run ends when the sequence does
+    /// Command sequence to play from step 0. In the mode fast, the run ends with the sequence
     #[arg(long, value_name = "FILE")]
     sequence: Option<PathBuf>,
-    /// Database of the log, or `none`
+    /// Database of the log: sqlite:FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE; `none` for no log
+    /// [default: the setting log.database]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
-    /// Wait for PLAY on the control port
+    /// Start paused, and wait for PLAY on the control port
     #[arg(long)]
     paused: bool,
-    /// Serve no viewer page
+    /// Do not serve the viewer's page
     #[arg(long)]
     no_viewer: bool,
 }

@@ -33,16 +33,16 @@ pub(super) struct RunsArguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Set two runs side by side: where they first differ, to the bit, and how far apart each body comes. Exit code 10
+    /// Compare two runs bit by bit: print their first difference, and the largest deviation of each body. Exit code 10
     /// if they differ
     Compare(CompareArguments),
 }
 
 #[derive(Debug, Args)]
 struct CompareArguments {
-    /// A run: a number, `last`, or URL#NUMBER
+    /// First run: a number or `last`; URL#NUMBER or URL#last for a run of another database
     one: RunName,
-    /// Another
+    /// Second run, likewise
     two: RunName,
     #[command(flatten)]
     log: LogArguments,

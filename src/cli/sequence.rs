@@ -21,17 +21,17 @@ use super::{
 pub(super) struct SequenceArguments {
     /// Sequence file
     file: PathBuf,
-    /// Control port of the server [default: that of the settings, or of --ports-file]
+    /// Address of the server's control port [default: from --ports-file, otherwise from the settings]
     #[arg(long, value_name = "HOST:PORT")]
     server: Option<String>,
-    /// The server's token, where it wants one [default: that of the settings]
+    /// Token of the server, if it requires one [default: the setting server.token, if --server is not given]
     #[arg(long)]
     token: Option<String>,
-    /// How far ahead of a playing clock the sequence begins, in simulated time as 0.2s or 200steps; a plain number is
-    /// one of seconds
+    /// Simulated time from now to the start of the sequence on a playing server, from 0 to 3600 s; in seconds, or in
+    /// steps as 200steps
     #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = read_lead)]
     lead: Moment,
-    /// End the server's run after the sequence
+    /// End the run of the server after the sequence
     #[arg(long)]
     quit: bool,
     #[command(flatten)]

@@ -32,29 +32,29 @@ const MAX_LINE_LENGTH: u64 = 1 << 20;
 const HELP_EXAMPLES: &str = "\
 Examples:
   simpartner talk Position GET                          a reading of the device Position
-  simpartner talk WheelMotor1 '<1000,1000,100,0,0,1>'   a command to an actuator: its state before, and the new one
-  simpartner talk WheelMotor1 velocity=1                the same by name; the other fields stay as they are
+  simpartner talk WheelMotor1 '<1000,1000,100,0,0,1>'   a command to an actuator; prints its state before and after
+  simpartner talk WheelMotor1 velocity=1                the same field by name; the other fields do not change
   simpartner talk control STEP 10                       a request to the clock
   simpartner talk --wait WorkPartner/Position SUB 500   readings until Ctrl-C
-  simpartner talk control < requests.txt                a request a line
-A device's port speaks first. What a port understands it says to HELP, or to a line that it does not understand.";
+  simpartner talk control < requests.txt                one request per line
+A device's port sends a greeting first. HELP lists the requests that a port accepts.";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP_EXAMPLES)]
 pub(super) struct TalkArguments {
-    /// `control`, a device as NAME or ROBOT/NAME, a robot for its combined port, or the number of a port
+    /// Port to talk to: `control`, a device as NAME or ROBOT/NAME, a robot for its combined port, or a port number
     whom: String,
-    /// A line to say; without one, the lines of standard input
+    /// Line to send [default: the lines of standard input]
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     line: Vec<String>,
-    /// Go on printing for so many seconds after the last line was sent, or as 500ms or 500steps; without a time, until
-    /// Ctrl-C
+    /// Keep printing answers after the last line was sent: for this time in seconds, or as 500ms or 500steps; without a
+    /// time, until Ctrl-C
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = Moment::or_seconds)]
     wait: Option<Option<Moment>>,
-    /// Control port of the server [default: that of the settings, or of --ports-file]
+    /// Address of the server's control port [default: from --ports-file, otherwise from the settings]
     #[arg(long, value_name = "HOST:PORT")]
     server: Option<String>,
-    /// The server's token, where it wants one [default: that of the settings]
+    /// Token of the server, if it requires one [default: the setting server.token]
     #[arg(long)]
     token: Option<String>,
     #[command(flatten)]

@@ -18,31 +18,31 @@ use crate::draw::relief;
 
 #[derive(Debug, Args)]
 pub(super) struct TerrainArguments {
-    /// The file: .csv, .asc, .tif, .png, .hgt, .dem or .wrl
+    /// Elevation file: .csv, .asc, .tif, .png, .hgt, .dem or .wrl
     file: PathBuf,
-    /// Write the heights as another format: .asc, .csv, .tif, .png (16 bits), or their surface as .obj or .stl; may be
-    /// given several times
+    /// File to write: the heights as .asc, .csv, .tif or .png (16 bits), or the surface as .obj or .stl; may be given
+    /// several times
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
-    /// Draw a shaded relief, .png or .svg
+    /// File to write with a shaded relief, .png or .svg
     #[arg(long, value_name = "FILE")]
     relief: Option<PathBuf>,
-    /// Distance of two samples in metres, in place of what the file says; .csv and .png files say nothing
+    /// Spacing of the samples, in metres, in place of the file's; .csv and .png files have none
     #[arg(long, value_name = "METRES", value_parser = parse_positive)]
     spacing: Option<f64>,
     /// Factor on the heights
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Of a PNG file, in place of --scale: height of white above black, metres
+    /// Height of white above black in a PNG file, in metres, in place of --scale
     #[arg(long, value_name = "METRES", value_parser = parse_positive, conflicts_with = "scale")]
     white: Option<f64>,
-    /// Added to the scaled heights, metres
+    /// Height that is added after scaling, in metres
     #[arg(long, default_value_t = 0.0)]
     offset: f64,
-    /// The value that stands for no data, beside the one that the file says
+    /// Value that marks samples without data, in addition to the file's
     #[arg(long, value_name = "VALUE")]
     no_data: Option<f64>,
-    /// Resample to cells of about this many metres, bilinear
+    /// Resample to cells of about this size, in metres, by bilinear interpolation
     #[arg(long, value_name = "METRES", value_parser = parse_positive)]
     cell: Option<f64>,
     #[command(flatten)]

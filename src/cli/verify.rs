@@ -23,25 +23,25 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArguments {
-    /// Name all cases, and what they test
+    /// List all cases with a description
     #[arg(long)]
     list: bool,
-    /// Run only this case; any number of times
+    /// Run only this case; may be given several times
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
-    /// Run only the cases that take a moment
+    /// Run only the cases that --list marks as quick
     #[arg(long)]
     quick: bool,
-    /// The physics engine to verify [default: that of the settings]
+    /// Physics engine to verify [default: the setting physics.engine]
     #[arg(long, value_parser = choices("physics.engine"))]
     engine: Option<String>,
-    /// How to print
+    /// Format of the output
     #[arg(long, value_enum, default_value = "text", conflicts_with = "json")]
     format: ReportFormat,
-    /// Print JSON, or write it into a file and print the table
+    /// Print JSON, or write it into this file and print the text
     #[arg(long, value_name = "FILE")]
     json: Option<Option<PathBuf>>,
-    /// Write a report with plots
+    /// Write a report with plots into this HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

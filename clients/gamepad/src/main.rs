@@ -1,4 +1,4 @@
-//! The `simpartner-gamepad` command: arguments in, notices and a summary out.
+//! The `simpartner-gamepad` command: parses arguments, prints messages and a summary.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,37 +22,41 @@ use simpartner_gamepad::{
 use simpartner_model::Moment;
 use simpartner_terminal::{ServerArguments, output};
 
-/// Drives a robot of a running SimPartner server by gamepad.
+/// Drives a robot of a running SimPartner server with a gamepad.
 ///
-/// Without a mapping it drives WorkPartner: the left stick drives and steers, the cross raises the legs and turns the
-/// torso, buttons move the manipulators, triggers the claws. Ctrl-C stops the robot and ends it.
+/// Without a mapping file it drives WorkPartner: the left stick drives and steers, the cross raises the legs and turns
+/// the torso, buttons move the manipulators, triggers move the claws. Ctrl-C stops the robot and ends the program.
 #[derive(Debug, Parser)]
-#[command(version, after_help = "Exit codes: 0 driven, 1 not driven or not to the end, 2 wrong arguments")]
+#[command(
+    version,
+    after_help = "Exit codes: 0 success, 1 the drive failed or the recording ended early, 2 wrong arguments"
+)]
 struct Arguments {
     #[command(flatten)]
     server: ServerArguments,
-    /// The server's token, where it wants one
+    /// Token of the server, if it requires one
     #[arg(long)]
     token: Option<String>,
-    /// The robot to drive, where several have the mapping's devices
+    /// Name of the robot, if several robots have the devices of the mapping
     #[arg(long, value_name = "NAME")]
     robot: Option<String>,
-    /// Mapping file, instead of the one for WorkPartner
+    /// Mapping file [default: the mapping for WorkPartner]
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Write what was driven as a sequence; the file must not be there yet
+    /// Record the commands as a sequence in this file, which must not exist yet
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Drive by a file of timed events instead of a pad
+    /// Drive by the timed events of this file instead of a gamepad
     #[arg(long, value_name = "FILE", conflicts_with = "wait")]
     script: Option<PathBuf>,
-    /// Wait for a pad if none is there
+    /// Wait for a gamepad if none is connected
     #[arg(long)]
     wait: bool,
-    /// How far ahead of a playing clock commands are sent, in seconds; it grows where that is too little
+    /// Simulated time between a command and its step on a playing server, in seconds, from 0 to 0.5; it grows if
+    /// commands arrive late
     #[arg(long, value_name = "SECONDS", default_value = "0.02", value_parser = read_lead)]
     lead: f64,
-    /// Print the mapping for WorkPartner and end
+    /// Print the mapping for WorkPartner and exit
     #[arg(long)]
     print_mapping: bool,
 }
@@ -98,7 +102,7 @@ fn run(arguments: Arguments) -> Result<Driven> {
     drive(&server, mapping, &mut *backend, record.as_deref(), &stop, &mut |notice| output::note(notice))
 }
 
-/// The largest mapping or script, bytes; a minute of a pad is a tenth of it.
+/// Largest size of a mapping or script, bytes: ten minutes of a gamepad.
 const MAX_FILE: usize = 1 << 20;
 
 fn read(file: &Path) -> Result<String> {

@@ -1,4 +1,5 @@
-//! The `simpartner-ros2` command: arguments and signals in, news to standard error, the topics to standard output.
+//! The `simpartner-ros2` command: parses arguments, handles signals, prints events to standard error and topics to
+//! standard output.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -14,27 +15,28 @@ use simpartner_terminal::{ServerArguments, output};
 
 /// Bridges the robots of a running SimPartner server to ROS 2. ROS need not be installed.
 ///
-/// Publishes /clock, /tf, /tf_static, and of each robot its description, joint states and sensors; takes commands for
-/// joints and wheels; offers the services of simulation_interfaces. Frames have z up. It speaks on loopback alone
-/// unless a file says otherwise.
+/// Publishes /clock, /tf, /tf_static, and the description, joint states and sensors of each robot; subscribes to
+/// commands for joints and wheels; offers the services of simulation_interfaces. Frames have z up. Only the loopback
+/// interface is used, unless the configuration file names others.
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 ended by Ctrl-C, 1 the settings or the domain do not fit, 2 wrong arguments"
+    after_help = "Exit codes: 0 ended by Ctrl-C, 1 invalid configuration or domain in use, 2 wrong arguments"
 )]
 struct Arguments {
     #[command(flatten)]
     server: ServerArguments,
-    /// The server's token, where it wants one
+    /// Token of the server, if it requires one
     #[arg(long)]
     token: Option<String>,
-    /// Settings; the page "ROS 2 bridge" of the documentation describes them
+    /// Configuration file; the page "ROS 2 bridge" of the documentation describes it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// DDS domain, in place of the file's
+    /// DDS domain, from 0 to 232 [default: that of the configuration file, otherwise 0]
     #[arg(long, env = "ROS_DOMAIN_ID", value_parser = clap::value_parser!(u16).range(0..=232))]
     domain: Option<u16>,
-    /// Whose way of telling services apart, in place of the file's
+    /// Middleware whose mapping of service requests and replies is used [default: that of the configuration file,
+    /// otherwise fastdds]
     #[arg(long, value_enum)]
     services: Option<Services>,
 }
@@ -67,14 +69,14 @@ fn main() -> ExitCode {
     )
 }
 
-/// Lets this process open as many files as it may. A topic or a service takes three or four.
+/// Raises the limit of open files to the permitted maximum. A topic or a service takes three or four.
 fn raise_descriptor_limit() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit, setrlimit};
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
-        // Where that is not allowed it stays as it is, and is enough for most robots.
+        // If that is not permitted, the present limit is enough for most robots.
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }
@@ -89,7 +91,7 @@ async fn run_bridge(arguments: Arguments) -> Result<DropCounters> {
     config.domain = domain.unwrap_or(config.domain);
     config.services = services.unwrap_or(config.services);
     let ctrl_c = tokio::spawn(tokio::signal::ctrl_c());
-    // The task runs now, so Ctrl-C is heard while the domain is being opened, too.
+    // The task starts now, so that Ctrl-C works while the domain is being opened.
     tokio::task::yield_now().await;
     let stop = async {
         // Without a handler Ctrl-C ends the process all the same.

@@ -30,7 +30,7 @@ pub fn play_with_notes(sequence: &Sequence, options: &Options) -> Result<Progres
 /// Reads the flag `--lead`.
 ///
 /// # Errors
-/// When it is no time from 0 to 3600 s.
+/// The text is not a time from 0 to 3600 s.
 pub fn read_lead(text: &str) -> Result<Moment, String> {
     let lead = Moment::or_seconds(text)?;
     if lead.seconds(Timestep::MILLISECOND) <= 3600.0 { Ok(lead) } else { Err("expected 0 to 3600 s".to_owned()) }

@@ -1,4 +1,4 @@
-//! The `simpartner-sequencer` command: arguments in, progress and a summary out.
+//! The `simpartner-sequencer` command: parses arguments, prints progress and a summary.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -14,23 +14,23 @@ use simpartner_terminal::{ServerArguments, output};
 
 /// Plays an XML command sequence to a running SimPartner server.
 ///
-/// A paused server is run through the sequence exactly, bit for bit as `simpartner run --mode fast --sequence FILE`
-/// would, and left paused. A playing one is followed: every command is sent ahead of the step it is for.
+/// If the server is paused, it steps through the sequence with the same results as `simpartner run --mode fast
+/// --sequence FILE`, bit for bit, and is paused at the end. If it is playing, each command is sent ahead of its step.
 #[derive(Debug, Parser)]
-#[command(version, after_help = "Exit codes: 0 played, 1 not played or not to the end, 2 wrong arguments")]
+#[command(version, after_help = "Exit codes: 0 success, 1 the sequence was not played to its end, 2 wrong arguments")]
 struct Arguments {
     /// Sequence file
     file: PathBuf,
     #[command(flatten)]
     server: ServerArguments,
-    /// The server's token, where it wants one
+    /// Token of the server, if it requires one
     #[arg(long)]
     token: Option<String>,
-    /// How far ahead of a playing clock the sequence begins, in simulated time as 0.2s or 200steps; a plain number is
-    /// one of seconds
+    /// Simulated time from now to the start of the sequence on a playing server, from 0 to 3600 s; in seconds, or in
+    /// steps as 200steps
     #[arg(long, value_name = "TIME", default_value = "0.2", value_parser = read_lead)]
     lead: Moment,
-    /// End the server's run after the sequence
+    /// End the run of the server after the sequence
     #[arg(long)]
     quit: bool,
 }
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Err(error)) => {
-            // What is wrong with a file ends its last line itself.
+            // Messages about a file end with a line break.
             output::note(format_args!("error: {}", format!("{error:#}").trim_end()));
             ExitCode::FAILURE
         }

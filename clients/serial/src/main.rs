@@ -1,4 +1,5 @@
-//! The `simpartner-serial` command: arguments and signals in, news to standard error, the times at the end.
+//! The `simpartner-serial` command: parses arguments, handles signals, prints events to standard error and the
+//! round-trip times at the end.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -16,34 +17,37 @@ use tokio::{
     time::sleep,
 };
 
-/// Bridges the combined port of a robot in a running SimPartner server to a serial line, for a microcontroller that
-/// steers it.
+/// Bridges the combined port of a robot in a running SimPartner server to a serial line, so that a microcontroller can
+/// control the robot.
 ///
-/// Lines are passed on both ways as they are; the wire is in the documentation of `simpartner_wire::protocol`. A side
-/// that goes away is tried again. Round-trip times are printed at the end, on SIGUSR1, and at intervals where asked
-/// for.
+/// Lines are passed in both directions unchanged; `simpartner schema protocol` prints their format. The bridge
+/// reconnects to a side that disconnects. Round-trip times are printed at the end, on SIGUSR1, and with --every at
+/// intervals.
 #[derive(Debug, Parser)]
-#[command(version, after_help = "Exit codes: 0 ended by Ctrl-C, 1 no such line or robot, 2 wrong arguments")]
+#[command(
+    version,
+    after_help = "Exit codes: 0 ended by Ctrl-C, 1 the line or the robot does not exist, 2 wrong arguments"
+)]
 #[command(group(ArgGroup::new("wire").required(true)))]
 struct Arguments {
     #[command(flatten)]
     server: ServerArguments,
-    /// The server's token, where it wants one
+    /// Token of the server, if it requires one
     #[arg(long)]
     token: Option<String>,
-    /// The robot
+    /// Name of the robot
     #[arg(long, value_name = "NAME")]
     robot: String,
-    /// The serial line, such as /dev/ttyUSB0 or COM3
+    /// Serial line, such as /dev/ttyUSB0 or COM3
     #[arg(long, value_name = "LINE", group = "wire")]
     device: Option<String>,
-    /// Bits per second of the serial line
+    /// Rate of the serial line, in bits per second, at least 50
     #[arg(long, default_value_t = 115_200, conflicts_with = "pty", value_parser = clap::value_parser!(u32).range(50..))]
     baud: u32,
-    /// Make a pseudo-terminal instead, and print its name
+    /// Create a pseudo-terminal in place of a serial line, and print its name
     #[arg(long, group = "wire")]
     pty: bool,
-    /// Tell the times every so many seconds, or as 500ms
+    /// Interval at which round-trip times are printed, in seconds, or as 500ms; at least 10 ms
     #[arg(long, value_name = "TIME", value_parser = read_period)]
     every: Option<Duration>,
 }
@@ -92,7 +96,7 @@ fn report(event: BridgeEvent) {
     }
 }
 
-/// Reads a time in seconds, or in what its suffix says.
+/// Parses a time in seconds, or in the unit of its suffix.
 fn read_period(text: &str) -> Result<Duration, String> {
     let (number, unit_s) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => (number, 1e-3),
@@ -122,7 +126,7 @@ async fn report_on_signal(requests: Sender<BridgeRequest>) {
 #[cfg(not(unix))]
 async fn report_on_signal(_requests: Sender<BridgeRequest>) {}
 
-/// Ctrl-C and SIGTERM end the bridge.
+/// Ends the bridge on Ctrl-C or SIGTERM.
 async fn stop_on_signal(requests: Sender<BridgeRequest>) {
     let interrupt = tokio::signal::ctrl_c();
     #[cfg(unix)]

@@ -19,7 +19,7 @@ const MAX_LISTED_RANGES: usize = 20;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ImportArguments {
-    /// The spill file
+    /// Spill file
     file: PathBuf,
     #[command(flatten)]
     log: LogArguments,

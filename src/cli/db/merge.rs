@@ -15,11 +15,11 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MergeArguments {
-    /// Database whose runs are copied
+    /// Database to copy from: sqlite:FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE
     from: String,
-    /// Database that they are copied into; a file is made if there is none
+    /// Database to copy into, likewise; an SQLite file is created if missing
     into: String,
-    /// Only these runs, separated by commas
+    /// Numbers of the runs to copy, separated by commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS")]
     runs: Vec<i64>,
 }

@@ -11,12 +11,11 @@ use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DbVerb {
-    /// Prove runs complete: every step, all rows of each, and the chain up to its head. Exit code 4 if something is
-    /// missing
+    /// Check that runs are complete: every step, all rows, and the hash chain. Exit code 4 if something is missing
     Verify(verify::VerifyArguments),
     /// Import a spill file into a database
     Import(import::ImportArguments),
-    /// Copy runs of one database into another, with new numbers
+    /// Copy runs of one database into another, where they get new numbers
     Merge(merge::MergeArguments),
     /// Remove runs from a database
     Prune(prune::PruneArguments),

@@ -18,19 +18,19 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("which").required(true))]
 pub(in crate::cli) struct PruneArguments {
-    /// The runs to take out, by their numbers
+    /// Numbers of the runs to remove
     #[arg(group = "which", value_name = "RUN")]
     runs: Vec<i64>,
-    /// All but so many of the newest
+    /// Remove all runs but the newest N
     #[arg(long, group = "which", value_name = "N")]
     keep: Option<usize>,
-    /// All that began more than so many days ago
+    /// Remove all runs that began more than this many days ago, from 0 to 36500
     #[arg(long, group = "which", value_name = "DAYS")]
     older_than: Option<f64>,
-    /// Do not ask
+    /// Remove without asking for confirmation
     #[arg(long)]
     yes: bool,
-    /// Give the room that becomes free back to the disk, which takes as long as writing the rest anew
+    /// Give the freed space back to the disk, which takes as long as writing the remaining runs again
     #[arg(long)]
     vacuum: bool,
     #[command(flatten)]

@@ -29,22 +29,22 @@ pub(in crate::cli) struct ChartArguments {
     input: Input,
     #[command(flatten)]
     friction: Friction,
-    /// The chart of 1994: 21 rows, 39 columns, its linear program, and a count that begins at 1
+    /// Use the method of 1994, with its linear program, 21 rows, 39 columns, and counts from 1
     #[arg(long, conflicts_with_all = ["edges", "svg", "force", "torque", "tilt"])]
     as_1994: bool,
-    /// With --as-1994: as the thesis's text has it, with 40 columns, and a count that begins at 0
+    /// With --as-1994: follow the text of Harker's thesis, with 40 columns and counts from 0
     #[arg(long, requires = "as_1994")]
     corrected: bool,
-    /// The largest tilt in degrees, in place of the file's
+    /// Largest tilt, in degrees, above 0 and up to 180 [default: that of the file]
     #[arg(long, value_name = "DEGREES", value_parser = parse_degrees)]
     tilt: Option<f64>,
-    /// Draw the chart, as .svg
+    /// Draw the chart into this .svg file
     #[arg(short = 'o', long = "output", visible_alias = "svg", value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Find how large a force is held beside the load, of at most so many newtons
+    /// Find the largest force that the grasp holds in addition to the load, up to this many newtons
     #[arg(long, value_name = "NEWTONS", value_parser = parse_positive)]
     force: Option<f64>,
-    /// Find how large a torque is held beside the load, of at most so many newton metres
+    /// Find the largest torque that the grasp holds in addition to the load, up to this many newton metres
     #[arg(long, value_name = "NEWTON_METRES", value_parser = parse_positive)]
     torque: Option<f64>,
     #[command(flatten)]

@@ -21,11 +21,12 @@ pub(in crate::cli) struct CheckArguments {
     input: Input,
     #[command(flatten)]
     friction: Friction,
-    /// Solve the linear program of 1994, faults included: four edges at the coefficient of friction in radians, torsion
-    /// of one sense
+    /// Solve the linear program of 1994, including its errors: pyramids of four edges, friction coefficients used as
+    /// angles in radians, torsion in one sense only
     #[arg(long, conflicts_with = "edges")]
     as_1994: bool,
-    /// With --as-1994: as the thesis's text has it, torsion in both senses and arc tangents for friction angles
+    /// With --as-1994: follow the text of Harker's thesis, with torsion in both senses and friction angles from arc
+    /// tangents
     #[arg(long, requires = "as_1994")]
     corrected: bool,
     #[command(flatten)]

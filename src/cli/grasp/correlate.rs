@@ -14,10 +14,10 @@ use crate::grasp_batch;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CorrelateArguments {
-    /// Files of rows that `grasp run` has written
+    /// Result files of `grasp run`
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Draw the rate of success over each measure, as .svg
+    /// Draw the success rate over each measure into this .svg file
     #[arg(short = 'o', long = "output", visible_alias = "svg", value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub(in crate::cli) struct ImportArguments {
     object: PathBuf,
     /// Contact file
     contacts: PathBuf,
-    /// The grasp file to write; without it, it is printed
+    /// Grasp file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ use super::super::exit::CliError;
 /// The grasp that a verb is about.
 #[derive(Debug, Args)]
 pub(super) struct Input {
-    /// A grasp file; or an object file and a contact file of 1994
+    /// Grasp file; or an object file and a contact file in the format of Harker (1994)
     #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Input {
 /// How friction is taken.
 #[derive(Debug, Args)]
 pub(super) struct Friction {
-    /// Take friction cones for pyramids of so many edges; without it they are cones
+    /// Replace friction cones by pyramids with this number of edges, from 3 to 360 [default: exact cones]
     #[arg(long, value_name = "EDGES")]
     pub(super) edges: Option<usize>,
 }

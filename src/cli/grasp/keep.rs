@@ -15,7 +15,7 @@ use crate::{
 /// Where an answer is kept.
 #[derive(Debug, Args)]
 pub(super) struct Keep {
-    #[arg(long, value_name = "URL", help = format!("Add the answer to the table `grasp` of a database: {ADDRESSES}"))]
+    #[arg(long, value_name = "URL", help = format!("Add the result to the table `grasp` of this database: {ADDRESSES}"))]
     database: Option<String>,
 }
 

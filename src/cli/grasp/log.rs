@@ -22,10 +22,10 @@ use crate::{
 
 #[derive(Debug, Default, Args)]
 pub(super) struct LogArguments {
-    /// With --task: make it as a run, with every step in the log, for the viewer and all verbs that look into logs
+    /// With --task: run the task with a log of every step, for the viewer and for the verbs that read logs
     #[arg(long, requires = "task", conflicts_with = "json")]
     pub(super) log: bool,
-    /// With --log: properties file [default: properties.toml, if it is there]
+    /// With --log: properties file with settings [default: properties.toml, if it exists]
     #[arg(long, value_name = "FILE", requires = "log")]
     properties: Option<PathBuf>,
 }

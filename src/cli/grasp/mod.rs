@@ -18,21 +18,22 @@ use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GraspVerb {
-    /// Tell whether a grasp is in equilibrium, with the forces, or with a proof that there are none.
+    /// Compute whether a grasp can be in equilibrium, and print contact forces or a proof that there are none.
     Check(check::CheckArguments),
-    /// Tilt gravity in all directions, and tell how far a grasp holds.
+    /// Compute how far gravity can be tilted before a grasp fails, for all directions of tilt.
     Chart(chart::ChartArguments),
-    /// Measure the grasp wrench space.
+    /// Compute quality measures of the grasp wrench space, with lower and upper bounds.
     Quality(quality::QualityArguments),
-    /// Let the object go, the fingers held still, and tell what becomes of it.
+    /// Simulate the object between fingers that do not move, and report whether it stays, slips or falls.
     Slip(slip::SlipArguments),
-    /// Let a gripper grasp and lift an object in the engine, again and again at other poses.
+    /// Simulate grasp tasks: a gripper grasps and lifts an object, once for each target pose.
     Run(run::RunArguments),
-    /// Tell which measure of quality says whether the lifts of a batch succeed.
+    /// Correlate quality measures with the success of the lifts of `grasp run`.
     Correlate(correlate::CorrelateArguments),
-    /// Show a grasp in the browser: contacts, friction cones, forces, and what breaks it, for each tilt of gravity.
+    /// Show a grasp in the browser: contacts, friction cones, forces, and the load that breaks it, for each tilt of
+    /// gravity.
     Show(show::ShowArguments),
-    /// Turn an object and a contact file of 1994 (Harker) into a grasp file.
+    /// Convert an object file and a contact file in the format of Harker (1994) to a grasp file.
     Import(import::ImportArguments),
 }
 

@@ -19,22 +19,23 @@ pub(in crate::cli) struct QualityArguments {
     input: Input,
     #[command(flatten)]
     friction: Friction,
-    /// What is bounded: the sum of the normal forces, or each of them
+    /// Limit on the normal forces: `l1` limits their sum, `linf` each of them
     #[arg(long, value_enum, default_value = "l1")]
     norm: NormWord,
-    /// By what: 1 N, or each contact's largest force
+    /// Size of this limit: `unit` is 1 N, `limits` is the largest force of each contact
     #[arg(long, value_enum, default_value = "unit")]
     scaling: ScalingWord,
-    /// Factor on torques, 1/m; without it 1 / the largest distance of a contact from the centre of mass
+    /// Factor that makes torques comparable with forces, in 1/m, above 0 and up to 1e9 [default: 1 / the largest
+    /// distance of a contact from the centre of mass]
     #[arg(long, value_name = "FACTOR", value_parser = parse_positive)]
     torque_scale: Option<f64>,
-    /// How near lower and upper bounds are to come, in parts of the upper one
+    /// Largest gap between the lower and upper bound of a measure, as a fraction of the upper bound
     #[arg(long, value_name = "PART", default_value_t = Options::default().tolerance, value_parser = parse_positive)]
     tolerance: f64,
-    /// The same of the volume
+    /// Largest gap between the bounds of the volume, as a fraction of the upper bound
     #[arg(long, value_name = "PART", default_value_t = Options::default().volume_tolerance, value_parser = parse_positive)]
     volume_tolerance: f64,
-    /// Facets at which the search ends, whatever the gap
+    /// Number of facets of the wrench space at which the search ends, even if the gap is larger; from 7 to 1000000
     #[arg(long, value_name = "COUNT", default_value_t = Options::default().facets, value_parser = parse_facets)]
     facets: usize,
     #[command(flatten)]

@@ -29,35 +29,38 @@ const MAX_TARGETS_SIZE: usize = 16 << 20;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RunArguments {
-    /// A file of grasp tasks
+    /// Grasp task file
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// How many tasks [default: the targets of the file; one where they are drawn]
+    /// Number of tasks, from 1 to 10000000 [default: one for each target of the file; 1 if the file draws random
+    /// targets]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     tasks: Option<u64>,
-    /// Seed of the targets that are drawn
+    /// Seed of random targets
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     seed: u64,
-    /// Threads [default: as many as there are cores]; the results are the same for any number
+    /// Number of threads, from 1 to 1024; it does not change the results [default: one for each processor core]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// The file of rows, one for each task. A batch goes on where the file ends [default: NAME.grasps.jsonl]
+    /// File for the results, one row of JSON for each task. An interrupted batch continues at the end of the file
+    /// [default: NAME.grasps.jsonl]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the rows as a table, too
+    /// Write the rows into this CSV file as well
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Write the rows as a file of RobWork, too: .rwtask.xml
+    /// Write the rows into this RobWork file (.rwtask.xml) as well
     #[arg(long, value_name = "FILE")]
     rwtask: Option<PathBuf>,
-    /// Take targets, approach, retraction and the gripper's coordinates from a file of RobWork (.rwtask.xml)
+    /// RobWork file (.rwtask.xml) with the targets, the approach, the retraction and the gripper's coordinates, in
+    /// place of the file's
     #[arg(long, value_name = "FILE")]
     targets: Option<PathBuf>,
-    /// Make this one task, counted from 0, and print its row
+    /// Run only this task, counted from 0, and print its row
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["tasks", "jobs", "output", "csv", "rwtask"])]
     task: Option<u64>,
     #[arg(long, value_name = "URL", help = format!(
-        "Add each row to the table `graspTask` of a database, too; with --log, the database of the log [default: that of the settings]: {ADDRESSES}"
+        "Add each row to the table `graspTask` of this database as well; with --log, the database of the log [default: the setting log.database]: {ADDRESSES}"
     ))]
     database: Option<String>,
     #[command(flatten)]

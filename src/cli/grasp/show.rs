@@ -27,13 +27,13 @@ pub(in crate::cli) struct ShowArguments {
     input: Input,
     #[command(flatten)]
     friction: Friction,
-    /// The largest tilt of gravity in degrees, in place of the file's
+    /// Largest tilt of gravity, in degrees, above 0 and up to 180 [default: that of the file]
     #[arg(long, value_name = "DEGREES", value_parser = super::chart::parse_degrees)]
     tilt: Option<f64>,
-    /// Serve the page on this port of 127.0.0.1 until Ctrl-C; 0 takes a free one
+    /// Port of 127.0.0.1 on which the page is served until Ctrl-C; 0 is any free port
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Write the page into a file, which needs no server, instead of serving it
+    /// Write the page into this file, which needs no server, instead of serving it
     #[arg(short, long, value_name = "FILE.html", conflicts_with_all = ["port", "json"])]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -23,20 +23,21 @@ use super::{
 pub(in crate::cli) struct SlipArguments {
     #[command(flatten)]
     input: Input,
-    /// Timestep, from 1e-5 s to 0.01 s
+    /// Timestep, in seconds, from 1e-5 to 0.01
     #[arg(long, value_name = "SECONDS", default_value_t = SlipOptions::default().timestep, value_parser = parse_timestep)]
     timestep: f64,
-    /// Simulated time after which there is no verdict, up to 1000 s
+    /// Simulated time after which the simulation ends without a verdict, in seconds, above 0 and up to 1000
     #[arg(long, value_name = "SECONDS", default_value_t = SlipOptions::default().duration, value_parser = parse_duration)]
     duration: f64,
-    /// Let sliding lift surfaces apart as well, at a third of the cost; without it, sliding is along the surface, as
-    /// Coulomb's law has it
+    /// Use associated friction, in which sliding also separates the surfaces; it takes a third of the time. Without
+    /// this flag, sliding follows Coulomb's law
     #[arg(long)]
     associated: bool,
-    /// Let go of it in the engine as well, with the fingers as balls on rails, and tell whether both ways agree
+    /// Simulate the release in the physics engine as well, with the fingers as balls on rails, and compare the two
+    /// results
     #[arg(long)]
     engine: bool,
-    /// Write the world that the engine runs, for `simpartner run --world`
+    /// Write the world of the physics engine into this file, for `simpartner run --world`
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
     #[command(flatten)]

@@ -11,10 +11,10 @@ pub const DEFAULT_SERVER: &str = "127.0.0.1:6500";
 /// The flags by which a client's command line names the server.
 #[derive(Debug, Clone, Args)]
 pub struct ServerArguments {
-    /// Control port of the server
+    /// Address of the server's control port
     #[arg(long, value_name = "HOST:PORT", default_value = DEFAULT_SERVER)]
     server: String,
-    /// File that a server with --ports-file has written, in place of --server
+    /// Ports file that the server writes with --ports-file, in place of --server
     #[arg(long, value_name = "FILE", conflicts_with = "server")]
     ports_file: Option<PathBuf>,
 }
