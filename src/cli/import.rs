@@ -79,11 +79,9 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
     };
     let folder = output.parent().unwrap_or(Path::new(""));
     for mesh in &imported.meshes {
-        let to = folder.join(&mesh.path);
-        to.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| unwritable(&to, error))?;
-        fs::write(&to, &mesh.contents).map_err(|error| unwritable(&to, error))?;
+        write_with_folder(&folder.join(&mesh.path), &mesh.contents)?;
     }
-    fs::write(output, &imported.text).map_err(|error| unwritable(output, error))?;
+    write_with_folder(output, imported.text.as_bytes())?;
     // Reading the written file proves that it is valid.
     xml::read_any(output)?;
     let meshes = imported.meshes.len();
@@ -101,6 +99,8 @@ fn mesh_folder(output: &Path) -> String {
     format!("meshes/{}", output.file_stem().unwrap_or_default().to_string_lossy())
 }
 
-fn unwritable(path: &Path, error: std::io::Error) -> CliError {
-    CliError::Input(format!("cannot write '{}': {error}", path.display()))
+/// Writes a file, and creates its folder if it is missing.
+fn write_with_folder(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, bytes));
+    written.map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))
 }

@@ -44,7 +44,7 @@ impl std::str::FromStr for RunName {
             "last" => None,
             number => Some(number.parse().map_err(|_| {
                 let near = did_you_mean(number, ["last"]);
-                format!("expected a run's number, `last`, or one of them behind URL#, got `{text}`{near}")
+                format!("expected the number of a run, `last`, URL#NUMBER or URL#last, got `{text}`{near}")
             })?),
         };
         Ok(Self { database, number })
@@ -80,12 +80,24 @@ impl LogArguments {
         Self::find(name, &mut inquiry).map(|run| (inquiry, run.simulation_id))
     }
 
-    fn inquiry(&self, name: &RunName) -> Result<Inquiry, CliError> {
-        let database = match &name.database {
-            Some(url) => Database::parse(url)?,
-            None => self.database()?,
+    /// The database and the number of a run. A number is not looked up, because the run's row may be damaged.
+    pub(super) fn locate(&self, name: &RunName) -> Result<(Database, i64), CliError> {
+        let number = match name.number {
+            Some(number) => number,
+            None => self.open(name)?.1.simulation_id,
         };
-        Ok(Inquiry::open(&database)?)
+        Ok((self.database_of(name)?, number))
+    }
+
+    fn database_of(&self, name: &RunName) -> Result<Database, CliError> {
+        match &name.database {
+            Some(url) => Ok(Database::parse(url)?),
+            None => self.database(),
+        }
+    }
+
+    fn inquiry(&self, name: &RunName) -> Result<Inquiry, CliError> {
+        Ok(Inquiry::open(&self.database_of(name)?)?)
     }
 
     fn find(name: &RunName, inquiry: &mut Inquiry) -> Result<RecordedRun, CliError> {

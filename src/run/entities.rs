@@ -20,7 +20,7 @@ use simpartner_wire::{
 use super::prepare;
 use crate::{
     config::Config,
-    recorder::{AnnouncedWorlds, RunDescription},
+    recorder::{RunDescription, WorldRegistry},
     server::Entities,
     sim::Simulation,
 };
@@ -29,8 +29,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct NextWorlds {
     config: Config,
-    /// Queue in which the log finds the next world, and the grants of the physics thread; unset without a log.
-    log: OnceLock<(AnnouncedWorlds, String)>,
+    /// Registry in which the log finds the edited worlds, and the grants of the physics thread; unset without a log.
+    log: OnceLock<(WorldRegistry, String)>,
     /// Path of the ports file, which is rewritten for each world; `None` if it is not written.
     ports_file: Mutex<Option<PathBuf>>,
 }
@@ -40,9 +40,9 @@ impl NextWorlds {
         Self { config: config.clone(), log: OnceLock::new(), ports_file: Mutex::new(config.ports_file.clone()) }
     }
 
-    /// Sets the queue to the log, and the grants of the physics thread. From now on new worlds are announced to the
-    /// log.
-    pub(super) fn tell(&self, worlds: AnnouncedWorlds, grants: String) {
+    /// Sets the registry of the log, and the grants of the physics thread. From now on edited worlds are registered for
+    /// the log.
+    pub(super) fn set_log(&self, worlds: WorldRegistry, grants: String) {
         // A second call has no effect.
         let _ = self.log.set((worlds, grants));
     }
@@ -96,10 +96,10 @@ impl Entities for NextWorlds {
         world.sources.first().map(|own| xml::spawnable_robots(&own.path)).unwrap_or_default()
     }
 
-    fn announce(&self, simulation: &Simulation) {
+    fn register_world(&self, simulation: &Simulation) {
         if let Some((worlds, grants)) = self.log.get() {
             let description = prepare::describe(simulation, &self.config);
-            worlds.announce(RunDescription { realtime_grants: grants.clone(), ..description });
+            worlds.register(RunDescription { realtime_grants: grants.clone(), ..description });
         }
     }
 

@@ -115,7 +115,7 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
         None => None,
     };
     if let Some(recorder) = &recorder {
-        next_worlds.tell(recorder.worlds(), grants.to_string());
+        next_worlds.set_log(recorder.worlds(), grants.to_string());
     }
     let log_status = recorder.as_ref().map(|recorder| Arc::new(LogStatus(recorder.status())));
     let server = match (server, log_status) {

@@ -22,7 +22,7 @@ static COMPARED_TABLES: LazyLock<[ComparedTable; 5]> = LazyLock::new(|| {
         columns.skip(2).map(|(name, _)| name).collect()
     };
     [
-        ComparedTable { table: "command", number: "componentID", labels: 2, columns: vec!["ordinal", "text"] },
+        ComparedTable { table: "command", number: "componentID", labels: 1, columns: vec!["ordinal", "text"] },
         ComparedTable { table: "body_state", number: "bodyID", labels: 0, columns: state("body_state") },
         ComparedTable { table: "jointPose", number: "jointID", labels: 0, columns: state("jointPose") },
         ComparedTable { table: "sensorReading", number: "componentID", labels: 1, columns: vec!["field", "value"] },
@@ -35,7 +35,7 @@ struct ComparedTable {
     table: &'static str,
     /// Column with the number of a row's component.
     number: &'static str,
-    /// Number of leading columns that distinguish the rows of a component; 0 if there is only one row.
+    /// Number of leading columns, 0 or 1, that distinguish the rows of a component in a step.
     labels: usize,
     /// Columns that are compared.
     columns: Vec<&'static str>,
@@ -408,7 +408,7 @@ fn read_rows(
         let step = row[0].integer().unwrap_or(0) as u64;
         // Every component is in the log before its first row, so a row of an unknown component is damaged and skipped.
         let Some(&component) = row[1].integer().and_then(|number| numbers.get(&number)) else { return Ok(()) };
-        let label = match &row[2..2 + compared.labels.min(1)] {
+        let label = match &row[2..2 + compared.labels] {
             [Value::Text(text)] => text.clone(),
             // The padding sorts commands by their order.
             [other] => format!("{:>10}", other.integer().unwrap_or(0)),

@@ -1,4 +1,4 @@
-//! `simpartner db verify`: proves that logged runs are complete.
+//! `simpartner db verify`: checks that logged runs are complete.
 
 use clap::Args;
 
@@ -6,32 +6,40 @@ use simpartner_terminal::output::line;
 
 use super::super::{
     exit::{CliError, ExitStatus},
-    logged::LogArguments,
+    logged::{LogArguments, RunName},
 };
 use crate::recorder::{Completeness, Reader};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct VerifyArguments {
-    /// Number of a run [default: all]
-    run: Option<i64>,
+    /// Run: a number or `last`; URL#NUMBER or URL#last for a run of another database [default: all runs]
+    run: Option<RunName>,
     #[command(flatten)]
     log: LogArguments,
 }
 
 /// Prints for each run whether it is complete, and what is missing.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
-    let database = arguments.log.database()?;
+    let (database, number) = match &arguments.run {
+        Some(run) => {
+            let (database, number) = arguments.log.locate(run)?;
+            (database, Some(number))
+        }
+        None => (arguments.log.database()?, None),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let found = runtime.block_on(Reader::new(&database).verify(arguments.run))?;
+    let found = runtime.block_on(Reader::new(&database).verify(number))?;
     if found.is_empty() {
-        let what = arguments.run.map_or_else(|| "no run".to_owned(), |run| format!("no run {run}"));
+        let what = number.map_or_else(|| "no run".to_owned(), |run| format!("no run {run}"));
         return Err(CliError::Input(format!("{database} has {what}")));
     }
     for Completeness { simulation_id, steps, rows, chain_head, has_checksums, findings } in &found {
         let verdict = if findings.is_empty() { "complete" } else { "incomplete" };
         line(format_args!("run {simulation_id:<6} {verdict:<10}  {steps} steps, {rows} rows, chain {chain_head:016x}"));
         if !has_checksums {
-            line("           it has no checksums (an earlier version logged it): its rows are counted, not proved");
+            line(
+                "           an earlier version logged this run without checksums: its rows are counted, but not compared",
+            );
         }
         for finding in findings {
             line(format_args!("           {finding}"));

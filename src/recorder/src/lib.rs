@@ -36,9 +36,9 @@ pub use read::{
     days_ago, source_file,
 };
 pub use write::{
-    AnnouncedWorlds, Damage, ExpectedGrowth, GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, Imported,
-    LogSummary, Missing, MovedCommands, Origin, Patterns, Recorder, RecorderStatus, RunDescription, RunOutcome,
-    Settings, SimulationSummary, Thinning, WhenFull, import, keep_grasp,
+    Damage, ExpectedGrowth, GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, Imported, LogSummary, Missing,
+    MovedCommands, Origin, Patterns, Recorder, RecorderStatus, RunDescription, RunOutcome, Settings, SimulationSummary,
+    Thinning, WhenFull, WorldRegistry, import, keep_grasp,
 };
 
 /// Types of queries of a log, and of their results.

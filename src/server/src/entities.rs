@@ -23,14 +23,15 @@ pub trait Entities: Send + Sync + std::fmt::Debug {
     /// Builds `world` without the robot or object `name`, as world number `number`.
     ///
     /// # Errors
-    /// When nothing has this name, or something else depends on it.
+    /// Nothing has this name, or something else depends on it.
     fn without(&self, world: &World, number: u32, name: &str) -> Result<Simulation, String>;
 
     /// Names of the robot files that can be spawned.
     fn spawnable(&self, world: &World) -> Vec<String>;
 
-    /// Called before the clock is asked to replace the running world by this one.
-    fn announce(&self, simulation: &Simulation);
+    /// Registers an edited world for the log, before the clock is asked to continue in it. If the clock refuses, nothing
+    /// has to be undone: the next edit has the same world number, and its registration replaces this one.
+    fn register_world(&self, simulation: &Simulation);
 
     /// Rewrites the file that lists the ports.
     fn write_ports(&self, ports: &PortsFile);

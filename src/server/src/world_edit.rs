@@ -35,7 +35,9 @@ pub(super) enum WorldEdit {
 pub(super) async fn edit_world(shared: &Arc<Shared>, change: WorldEdit) -> Result<String, Refusal> {
     let shared = Arc::clone(shared);
     let work = tokio::spawn(async move { build_and_switch(&shared, change).await });
-    work.await.unwrap_or_else(|_| Err(Refusal::State("this has gone wrong; please report it".into())))
+    work.await.unwrap_or_else(|_| {
+        Err(Refusal::State("the edit failed because of an error in the server; please report it".into()))
+    })
 }
 
 /// Builds the edited world, opens its new ports and switches to it. Returns as [`edit_world`].
@@ -59,7 +61,9 @@ async fn build_and_switch(shared: &Arc<Shared>, change: WorldEdit) -> Result<Str
                 WorldEdit::Remove(name) => Ok((work.without(&world, number, name)?, name.clone())),
             }
         });
-        let built = built.await.map_err(|_| Refusal::State("this has gone wrong; please report it".into()))?;
+        let built = built.await.map_err(|_| {
+            Refusal::State("the edit failed because of an error in the server; please report it".into())
+        })?;
         let (simulation, name) = built.map_err(Refusal::Parameter)?;
         match bind_newcomers(shared, &served, &simulation) {
             Ok((next, listeners)) => {
@@ -104,7 +108,7 @@ async fn switch_world(
     (kind, name): (EventKind, &str),
 ) -> Result<(), Refusal> {
     let number = next.layout.world();
-    entities.announce(&simulation);
+    entities.register_world(&simulation);
     // Added first, because records of the edited world may come before the clock's answer.
     shared.add_served(next);
     let text = match kind {

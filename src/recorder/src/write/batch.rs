@@ -24,8 +24,8 @@ use crate::{
 pub(super) struct Batch {
     /// Key of the run.
     pub(super) run_key: String,
-    /// Number of runs that the process had begun before this one.
-    pub(super) epoch: u32,
+    /// Index of the run among the runs of its process, from 0.
+    pub(super) run_index: u32,
     /// Number of the batch within the run, from 1.
     pub(super) number: u64,
     /// First step that the batch has rows of.

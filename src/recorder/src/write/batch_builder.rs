@@ -7,12 +7,12 @@ use simpartner_model::StepIndex;
 use simpartner_wire::signal::{Event, StepRecord};
 
 use super::{
-    announced::AnnouncedWorlds,
     batch::Batch,
     current_run::{CurrentRun, RunPlace, RunProgress},
     description::{Origin, RunDescription, RunOutcome},
     logged_components::LoggedComponents,
     settings::Settings,
+    world_registry::WorldRegistry,
 };
 use crate::database::error::RecorderError;
 
@@ -34,7 +34,7 @@ struct EndedRuns {
 /// Gathers the records of a process into batches, run after run.
 pub(super) struct BatchBuilder {
     settings: Settings,
-    worlds: AnnouncedWorlds,
+    worlds: WorldRegistry,
     logged: Arc<LoggedComponents>,
     process_key: String,
     ended: EndedRuns,
@@ -50,7 +50,7 @@ impl BatchBuilder {
     pub(super) fn new(
         settings: Settings,
         description: RunDescription,
-        worlds: AnnouncedWorlds,
+        worlds: WorldRegistry,
         process_key: String,
     ) -> Result<Self, RecorderError> {
         let logged = Arc::new(LoggedComponents::new(&settings, &description)?);

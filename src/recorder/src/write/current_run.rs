@@ -200,7 +200,7 @@ impl CurrentRun {
         self.batch += 1;
         Batch {
             run_key: self.progress.key.clone(),
-            epoch: self.number,
+            run_index: self.number,
             number: self.batch,
             first_step: self.first_step,
             steps: std::mem::take(&mut self.steps_in_rows),

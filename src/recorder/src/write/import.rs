@@ -120,14 +120,14 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
     if frames.iter().any(|frame| !frame.is_of_these_tables()) {
         return Err(RecorderError::OtherTables { path: file.to_owned() });
     }
-    frames.sort_by_key(|frame| (frame.epoch, frame.number));
+    frames.sort_by_key(|frame| (frame.run_index, frame.number));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
     runtime.block_on(async {
         let waits_until = Instant::now() + LOCK_WAIT;
         let connection = connect_with_retries(database, waits_until).await?;
         let mut last_steps = BTreeMap::new();
         for frame in frames.iter().filter(|frame| frame.steps > 0) {
-            let last: &mut u64 = last_steps.entry(frame.epoch).or_default();
+            let last: &mut u64 = last_steps.entry(frame.run_index).or_default();
             *last = (*last).max(frame.first_step.saturating_add(frame.steps - 1));
         }
         let (imported, keys) = (Imported::default(), BTreeMap::new());
@@ -158,9 +158,9 @@ struct Import {
     connection: Connection,
     waits_until: Instant,
     imported: Imported,
-    /// Key and number of the run of each epoch.
+    /// Key and number of each run, by its index in the process.
     keys: BTreeMap<u32, (String, i64)>,
-    /// Last step that the file has of each epoch.
+    /// Last step of each run in the file, by the index of the run in the process.
     last_steps: BTreeMap<u32, u64>,
 }
 
@@ -178,7 +178,7 @@ impl Import {
         let mut result = self.commit_with_retries(&batch).await?;
         if matches!(result, Err(RecorderError::Database { .. })) {
             self.reconnect().await?;
-            let last_step = self.last_steps.get(&frame.epoch).copied().unwrap_or(0);
+            let last_step = self.last_steps.get(&frame.run_index).copied().unwrap_or(0);
             if let Some(moved) = misplaced::move_commands(&mut batch, &mut self.connection, last_step).await? {
                 result = self.commit_with_retries(&batch).await?;
                 self.imported.moved.extend(result.is_ok().then_some(moved));
@@ -190,7 +190,7 @@ impl Import {
                 if !self.imported.runs.contains(&run) {
                     self.imported.runs.push(run);
                 }
-                self.keys.insert(frame.epoch, (batch.run_key, run));
+                self.keys.insert(frame.run_index, (batch.run_key, run));
                 self.imported.batches += 1;
                 self.imported.new_batches += u64::from(committed.is_new);
                 self.imported.steps += frame.steps;
@@ -239,7 +239,7 @@ impl Import {
                 continue;
             };
             if let Some(frame) = frame
-                && let Some((run_key, _)) = self.keys.get(&frame.epoch)
+                && let Some((run_key, _)) = self.keys.get(&frame.run_index)
                 && committed_run(&mut self.connection, run_key).await?.is_some_and(|run| run.has_batch(frame.number))
             {
                 continue;
@@ -259,11 +259,11 @@ impl Import {
 
     /// Finds the batches that the database lacks of the runs in this file.
     async fn find_missing(&mut self, sections: &[Section]) -> Result<(), RecorderError> {
-        for (epoch, (run_key, run)) in &self.keys {
+        for (run_index, (run_key, run)) in &self.keys {
             let Some(row) = committed_run(&mut self.connection, run_key).await? else { continue };
             for (first, last) in row.missing.iter() {
                 let frames = sections.iter().filter_map(|section| match section {
-                    Section::Whole(frame) if frame.epoch == *epoch && frame.steps > 0 => Some(frame),
+                    Section::Whole(frame) if frame.run_index == *run_index && frame.steps > 0 => Some(frame),
                     _ => None,
                 });
                 // The missing steps lie between the last step in the database before the gap and the first batch with

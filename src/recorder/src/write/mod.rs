@@ -7,7 +7,6 @@
 //!
 //! This module knows nothing of reading logs. Start at [`recorder`].
 
-mod announced;
 mod batch;
 mod batch_builder;
 mod changes;
@@ -34,9 +33,9 @@ mod run_rows;
 pub(super) mod settings;
 mod spill;
 mod status;
+mod world_registry;
 mod writer;
 
-pub use announced::AnnouncedWorlds;
 pub use description::{LogSummary, Origin, RunDescription, RunOutcome, SimulationSummary};
 pub use expected_growth::ExpectedGrowth;
 pub use grasp::{GraspFinding, keep_grasp};
@@ -47,3 +46,4 @@ pub use patterns::Patterns;
 pub use recorder::Recorder;
 pub use settings::{Settings, Thinning, WhenFull};
 pub use status::RecorderStatus;
+pub use world_registry::WorldRegistry;

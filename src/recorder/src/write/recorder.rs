@@ -9,12 +9,12 @@ use simpartner_model::Timestep;
 use simpartner_wire::signal::{Layout, StepRecord};
 
 use super::{
-    announced::AnnouncedWorlds,
     description::{LogSummary, RunDescription, RunOutcome},
     expected_growth::ExpectedGrowth,
     logged_components::LoggedComponents,
     settings::Settings,
     status::RecorderStatus,
+    world_registry::WorldRegistry,
     writer::{RecordQueue, Writer},
 };
 use crate::database::error::RecorderError;
@@ -34,7 +34,7 @@ pub struct Recorder {
     outcome: mpsc::Sender<RunOutcome>,
     status: Arc<RecorderStatus>,
     expected: ExpectedGrowth,
-    worlds: AnnouncedWorlds,
+    worlds: WorldRegistry,
     writer: JoinHandle<Result<LogSummary, RecorderError>>,
 }
 
@@ -50,11 +50,11 @@ impl Recorder {
         let (outcome, outcomes) = mpsc::channel::<RunOutcome>();
         let (opened, answer) = mpsc::sync_channel(1);
         let status = Arc::new(RecorderStatus::default());
-        let (shared, worlds) = (Arc::clone(&status), AnnouncedWorlds::default());
-        let announced = worlds.clone();
+        let (shared, worlds) = (Arc::clone(&status), WorldRegistry::default());
+        let registry = worlds.clone();
         let queue = RecordQueue::new(queue, run.layout.numbers_per_step());
         let body = move || {
-            let mut writer = match Writer::open(settings, run, announced, queue, shared) {
+            let mut writer = match Writer::open(settings, run, registry, queue, shared) {
                 Ok(writer) => writer,
                 Err(error) => {
                     let _ = opened.send(Err(error));
@@ -81,8 +81,8 @@ impl Recorder {
         Arc::clone(&self.status)
     }
 
-    /// The list of upcoming worlds. A world is announced here before the clock continues in it.
-    pub fn worlds(&self) -> AnnouncedWorlds {
+    /// The registry of edited worlds. A world is registered before the clock continues in it.
+    pub fn worlds(&self) -> WorldRegistry {
         self.worlds.clone()
     }
 

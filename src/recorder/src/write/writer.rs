@@ -9,7 +9,6 @@ use std::{
 use simpartner_wire::signal::{Event, EventKind, StepRecord};
 
 use super::{
-    announced::AnnouncedWorlds,
     batch::Batch,
     batch_builder::BatchBuilder,
     current_run::RunProgress,
@@ -21,6 +20,7 @@ use super::{
     settings::{Settings, WhenFull},
     spill,
     status::RecorderStatus,
+    world_registry::WorldRegistry,
 };
 use crate::{database::error::RecorderError, format::ids::LAST_STEP};
 use simpartner_realtime::{DeadlineNiceness, LogReceiver, Mode};
@@ -86,7 +86,7 @@ impl Writer {
     pub(super) fn open(
         settings: Settings,
         run: RunDescription,
-        worlds: AnnouncedWorlds,
+        worlds: WorldRegistry,
         queue: RecordQueue,
         status: Arc<RecorderStatus>,
     ) -> Result<Self, RecorderError> {

@@ -5,7 +5,7 @@
 //! section, and knows which batch a damaged frame held.
 //!
 //! ```text
-//! magic 8 | length of the payload u32 | tables u32 | epoch u32 | number u64 | first step u64 | steps u64
+//! magic 8 | length of the payload u32 | tables u32 | run index u32 | number u64 | first step u64 | steps u64
 //!         | crc32c of the payload u32 | crc32c of the header before it u32 | payload
 //! ```
 //!
@@ -45,7 +45,9 @@ pub(in crate::write) struct Frame {
     pub(in crate::write) length: u64,
     /// Checksum of the tables' columns; `None` in files of the first version.
     pub(super) tables: Option<u32>,
-    pub(in crate::write) epoch: u32,
+    /// Index of the run among the runs of its process, from 0.
+    pub(in crate::write) run_index: u32,
+    /// Number of the batch within the run, from 1.
     pub(in crate::write) number: u64,
     pub(in crate::write) first_step: u64,
     pub(in crate::write) steps: u64,

@@ -14,12 +14,12 @@ fn batch(number: u64) -> Batch {
     let row = [Cell::Step(number), Cell::Component(1), "x".into(), Cell::Real(f64::MIN)];
     rows.push(TableId::SensorReading, row);
     let content = Content::Rows(rows);
-    Batch { run_key: "k".into(), epoch: 0, number, first_step: number, steps: 1, content }
+    Batch { run_key: "k".into(), run_index: 0, number, first_step: number, steps: 1, content }
 }
 
 fn beginning() -> Batch {
     let content = Content::Begin(TableRows::default());
-    Batch { run_key: "k".into(), epoch: 0, number: 1, first_step: 0, steps: 0, content }
+    Batch { run_key: "k".into(), run_index: 0, number: 1, first_step: 0, steps: 0, content }
 }
 
 /// A file with the beginning and batches 2 to `last`.

@@ -172,7 +172,7 @@ impl SpillWriter {
             offset: self.length,
             length: (HEADER_LENGTH + payload.len()) as u64,
             tables: Some(tables_checksum()),
-            epoch: batch.epoch,
+            run_index: batch.run_index,
             number: batch.number,
             first_step: batch.first_step,
             steps: batch.steps,
@@ -209,7 +209,7 @@ fn open_locked(path: &Path) -> io::Result<(File, File)> {
 
 fn encode_header(frame: &Frame, payload: &[u8]) -> Vec<u8> {
     let mut header = MAGIC.to_vec();
-    for number in [payload.len() as u32, frame.tables.unwrap_or_default(), frame.epoch] {
+    for number in [payload.len() as u32, frame.tables.unwrap_or_default(), frame.run_index] {
         header.extend(number.to_le_bytes());
     }
     for number in [frame.number, frame.first_step, frame.steps] {
