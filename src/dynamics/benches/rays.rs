@@ -22,12 +22,12 @@ const BOXES: usize = 400;
 const LAYERS: usize = 64;
 const AROUND: usize = 1024;
 const RANGE: f64 = 100.0;
-/// One ray in so many is cast at every shape and every triangle of the terrain, which takes about 3 ms.
+/// Interval of the rays that are cast at every shape and every triangle of the terrain, which takes about 3 ms.
 const BRUTE: usize = 256;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that the bench runs.
     let is_real = arguments.iter().any(|argument| argument == "--bench");
     let repeat = arguments.iter().find_map(|argument| argument.strip_prefix("repeat=")?.parse().ok());
     let repeat = if is_real { repeat.unwrap_or(5) } else { 1 };
@@ -58,7 +58,7 @@ fn main() {
     upkeep(&mut *engine, repeat);
 }
 
-/// What it takes to move the tree of boxes to the present state, and to cast one ray, while all boxes fall.
+/// Times the update of the bounding volume hierarchy and the cast of one ray, while all boxes fall.
 fn upkeep(engine: &mut dyn Engine, repeat: usize) {
     let down = Ray { origin: DVec3::Y * 30.0, direction: DVec3::NEG_Y, range: RANGE, ignore: None };
     let mut all: Vec<Duration> = (0..40 * repeat)
@@ -71,8 +71,7 @@ fn upkeep(engine: &mut dyn Engine, repeat: usize) {
     println!("first ray of a step, boxes falling: median {:.1?}, most {:.1?}", all[all.len() / 2], all[all.len() - 1]);
 }
 
-/// What the work gives, and the processor time that it takes; where the system does not tell that (Linux does), the
-/// time.
+/// Result of the work and its processor time; the wall time on systems that do not report processor time (Linux does).
 fn time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let (start, used) = (Instant::now(), processor_time());
     let done = work();

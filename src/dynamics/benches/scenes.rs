@@ -1,7 +1,7 @@
-//! What a step costs in scenes made of mechanisms alone: `cargo bench -p simpartner-dynamics --features rapier`.
+//! Cost of a step in scenes of bare mechanisms: `cargo bench -p simpartner-dynamics --features rapier`.
 //!
-//! Each engine makes the same steps of the same scene in turn, several rounds of them in one run; the last column is
-//! the ratio to rapier, where that is built in.
+//! Each engine makes the same steps of the same scene in turn, in several rounds of one run. The last column is the
+//! ratio to rapier, if it is built in.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ const STEPS: u32 = 1000;
 const ROUNDS: usize = 5;
 
 fn main() {
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that the bench runs.
     let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
     let engines: &[EngineKind] =
         if cfg!(feature = "rapier") { &[EngineKind::Dynamics, EngineKind::Rapier] } else { &[EngineKind::Dynamics] };
@@ -45,7 +45,7 @@ fn main() {
     println!("{:<20} {large:8.2}, {:.2} of the same on 64 x 64", "6 wheels, 4096 x 4096", large / small);
 }
 
-/// Wheels that roll over bumps on terrain of so many points each way, half a metre apart.
+/// Wheels that roll over bumps on terrain of `points` points each way, half a metre apart.
 fn terrain(points: usize) -> Mechanism {
     let extent = 0.5 * (points - 1) as f64;
     let mut field = Heightfield {

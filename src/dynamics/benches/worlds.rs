@@ -1,11 +1,10 @@
-//! What worlds at random gain, tell and cost: `cargo bench -p simpartner-dynamics --bench worlds -- h=0.001
+//! Energy gain, events and cost of random worlds: `cargo bench -p simpartner-dynamics --bench worlds -- h=0.001
 //! seeds=0..500`.
 //!
-//! A line for each: how many steps it made, a number that any other bit in any of these would change, the largest part
-//! of energy that nothing gave, what a step cost in the mean and at most, in microseconds and in sweeps
-//! (`dynamics.max_sweeps`), and its events by kind. Runs are of two seconds, or `seconds=0.5`. Seeds from 1000000 on
-//! are worlds of the wide family. The last lines sum up; with `only=odd` there are no others but those of worlds that
-//! ran away, gained energy, cost too much or ended in a panic.
+//! Each line has the number of steps, a hash of all states, the largest relative energy gain without a source, the mean
+//! and largest cost of a step in microseconds and in sweeps (`dynamics.max_sweeps`), and the events by kind. Runs last
+//! two seconds, or `seconds=0.5`. Seeds from 1000000 on are worlds of the wide family. The last lines are a summary.
+//! With `only=odd`, only worlds are listed that ran away, gained energy, cost too much or panicked.
 
 #[path = "../tests/engine/worlds/random.rs"]
 #[expect(dead_code, reason = "the tests use the rest of it")]
@@ -24,11 +23,11 @@ use simpartner_dynamics::{DynamicsSettings, StepCheck};
 
 use self::random::{Seen, run_by};
 
-/// More than this part of energy that nothing gave is odd, and more than this part of the budget.
+/// Relative energy gain, and fraction of the work budget, above which a world is listed as odd.
 const MUCH_GAIN: f64 = 1e-3;
 const MUCH_WORK: f64 = 1.3;
 
-/// What was seen of all worlds.
+/// Results over all worlds.
 #[derive(Default)]
 struct Sum {
     built: usize,
@@ -46,7 +45,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let given = |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name)?.strip_prefix('='));
     let number = |text: &str| text.parse::<f64>().unwrap_or_else(|_| panic!("'{text}' is no number"));
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that the bench runs.
     let real = arguments.iter().any(|argument| argument == "--bench");
     let seconds = if real { given("seconds").map_or(2.0, number) } else { 0.01 };
     let h = given("h").map_or(0.001, number);

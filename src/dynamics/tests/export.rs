@@ -1,7 +1,7 @@
-//! Robots written in other formats and read back: the same equations of motion.
+//! Robots exported to other formats and read back: the equations of motion are the same.
 //!
-//! A joint with several coordinates comes back as a chain of joints over links of 1e-12 kg, which change no entry of
-//! the mass matrix by more than that share of it.
+//! A joint with several coordinates returns as a chain of joints over links of 1e-12 kg, which change no entry of the
+//! mass matrix by more than that fraction.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,7 +16,7 @@ use simpartner_description::{
 use simpartner_dynamics::{Equations, Probe, give_inertias};
 use simpartner_model::{Body, BodyId, CollisionFilter, Joint, Mechanism, Robot, RobotId};
 
-/// A world of our own, with the inertia of each body told.
+/// A world of this repository, with the inertia of each body computed.
 fn world(path: &str) -> World {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     let mut world = match xml::read_any(&path) {
@@ -93,7 +93,7 @@ fn workpartner_comes_back_from_mjcf_with_the_same_equations() {
         let scratch = tempfile::tempdir().unwrap();
         let file = scratch.path().join("again.xml");
         std::fs::write(&file, &written.text).unwrap();
-        // What is one body has one centre of mass, and a floating root moves by that of its own.
+        // Bodies that are merged have one centre of mass, and a floating root moves by its own.
         let options = ImportOptions { keep_fixed_joints: true, ..ImportOptions::default() };
         let imported = xml::import(&file, &options).unwrap_or_else(|problems| panic!("{problems}"));
         let again = read("imported.xml", &imported.text);
@@ -102,8 +102,7 @@ fn workpartner_comes_back_from_mjcf_with_the_same_equations() {
     }
 }
 
-/// URDF has no armature and no base pose: the links' own coordinates and masses are what it holds, and the root is
-/// turned.
+/// URDF has no armature and no base pose: it has the links' own coordinates and masses, and the root is turned.
 #[test]
 fn workpartner_comes_back_from_urdf_with_the_same_links() {
     for path in ROBOTS {
@@ -125,7 +124,7 @@ fn workpartner_comes_back_from_urdf_with_the_same_links() {
     }
 }
 
-/// Links that stand for the coordinates of a joint have 1e-12 kg, and less inertia than MuJoCo takes.
+/// The links for the coordinates of a joint have 1e-12 kg, and less inertia than MuJoCo accepts.
 #[test]
 fn what_came_back_is_written_again() {
     let scratch = tempfile::tempdir().unwrap();
@@ -153,7 +152,7 @@ fn what_came_back_is_written_again() {
     assert!(mass < 1e-11 && acceleration < 1e-10, "{mass:e} {acceleration:e}");
 }
 
-/// MuJoCo's own compiler takes what is written, and has the same mass matrix. Skipped where it is not installed.
+/// MuJoCo's compiler accepts the exported file, and has the same mass matrix. Skipped where MuJoCo is not installed.
 #[test]
 fn mujoco_reads_what_is_written() {
     const SCRIPT: &str = "
@@ -232,7 +231,7 @@ const ARM: &str = r#"<robot name="arm"><body name="Base"><mass>1</mass><pose y="
 const LOOSE: &str = r#"<world name="w"><surface/><object name="Plain"><mass>1</mass><box x="1" y="1" z="1"/><pose y="9"/></object>
   <object name="Odd"><mass>1</mass><collision category="2" collidesWith="4"><box x="1" y="1" z="1"/></collision><pose y="7"/></object></world>"#;
 
-/// Robots beside each other, of which `colliding` collide with themselves, with loose objects.
+/// Robots side by side, of which `colliding` have self-collision, with free objects.
 fn crowd(count: usize, colliding: usize, arm: &str) -> World {
     let (arm, mut world) = (read("arm.xml", arm), read("worlds/w.xml", LOOSE));
     let Mechanism { bodies, joints, robots, .. } = &mut world.mechanism;

@@ -39,7 +39,7 @@ fn a_rolling_wheel_has_the_sinkage_pull_and_torque_of_the_table() {
         for (slip, [sinkage, pull, torque]) in [0.2, 0.4, 0.6, 0.8].into_iter().zip(rows) {
             let (found, forces) = wheel(slip).under_load(&soil, LOAD).unwrap();
             println!("{name} {slip}: {:.3} {:.3} {:.4}", 1e3 * found, forces.drawbar_pull, forces.torque);
-            // The last digit that is given.
+            // The last digit of the published value.
             let near = |found: f64, expected: f64, digit: f64| {
                 assert!((found - expected).abs() < digit, "{name} {slip}: {found}, not {expected}");
             };
@@ -78,7 +78,8 @@ fn thrust_comes_near_to_the_strength_of_the_soil_and_no_further() {
     }
 }
 
-/// Soil that is pressed, let up and pressed again gives back less than it took, and goes on where it was.
+/// Soil that is pressed, unloaded and pressed again returns less energy than it received, and continues on its first
+/// curve.
 #[test]
 fn pressed_soil_lets_up_along_a_stiff_line() {
     let soil = Soil::named("drySand").unwrap();
@@ -111,7 +112,7 @@ fn a_driven_wheel_has_the_thrust_and_the_resistances_of_a_calculation_by_hand() 
     assert_eq!(Traction::new(&soil, [0.09, 0.11], 1e5, 0.2, GRAVITY), None, "it sinks to its axle");
 }
 
-/// The same wheel in the rut of one before it: it sinks little deeper, with less resistance.
+/// The same wheel in the rut of an earlier one: it sinks little deeper, with less resistance.
 #[test]
 fn in_a_rut_a_wheel_meets_less_resistance() {
     for named in Soil::NAMED {

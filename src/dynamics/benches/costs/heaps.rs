@@ -55,7 +55,7 @@ fn heap(count: usize, side: usize, shape: impl Fn(usize) -> Option<Shape>) -> Wo
     world
 }
 
-/// Ten boxes, every other one so far aside.
+/// Ten stacked boxes, every other one shifted sideways by `offset`, m.
 pub fn stack(offset: f64) -> World {
     let mut world = plane();
     for index in 0..10 {
@@ -68,7 +68,7 @@ pub fn stack(offset: f64) -> World {
     world
 }
 
-/// Boxes and balls of 1 to 50 kg that fall on a heap, so many along each edge.
+/// Boxes and balls of 1 to 50 kg that fall on a heap, `side` of them along each edge.
 pub fn pile(side: usize) -> World {
     let mut world = plane();
     for index in 0..side * side * side {

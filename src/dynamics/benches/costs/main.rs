@@ -1,9 +1,9 @@
-//! What each step of a run costs: `cargo bench -p simpartner-dynamics --bench costs`, with names of scenes behind `--`
-//! for some of them only, and `seconds=10` for runs of another length than 60 s.
+//! Cost of each step of a run: `cargo bench -p simpartner-dynamics --bench costs`. Names of scenes behind `--` select
+//! scenes; `seconds=10` sets the length of a run, 60 s by default.
 //!
-//! A run is a minute of simulated time from the first step on. The worst step is what a loop in real time waits for,
-//! and a machine that does other things beside adds its pauses to it: so each scene is run several times, the same
-//! steps to the last bit, and a step costs what it did in the fastest of them.
+//! A run starts at the first step. A loop in real time waits for the worst step. Other programs on the machine add
+//! pauses to a step, so each scene runs several times with bit-identical steps, and the cost of a step is that of its
+//! fastest repetition.
 
 mod heaps;
 #[path = "../../tests/engine/rover.rs"]
@@ -26,7 +26,7 @@ const SECONDS: f64 = 60.0;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that the bench runs.
     let real = arguments.iter().any(|argument| argument == "--bench");
     let seconds = arguments.iter().find_map(|argument| argument.strip_prefix("seconds=")?.parse().ok());
     let steps = if real { (seconds.unwrap_or(SECONDS) / TIMESTEP).round() as usize } else { 1 };
@@ -51,7 +51,7 @@ fn main() {
     }
 }
 
-/// What a step costs.
+/// Cost of a step.
 #[derive(Clone, Copy)]
 struct Cost {
     microseconds: f64,
@@ -59,7 +59,7 @@ struct Cost {
     sweeps: f64,
 }
 
-/// Runs a scene, and lowers the cost of each step to what it was now.
+/// Runs a scene, and keeps the lower cost of each step.
 fn run(scene: &Scene, costs: &mut [Cost]) {
     let mut engine = scene.engine();
     for (step, cost) in costs.iter_mut().enumerate() {

@@ -24,7 +24,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The world at step 0, its robots told to drive.
+    /// The world at step 0, with the motors of its robots set.
     pub fn engine(&self) -> Box<dyn Engine> {
         let settings = Settings { engine: EngineKind::Dynamics, ..Settings::default() };
         let timestep = Timestep::from_seconds(TIMESTEP).expect("a whole number of microseconds");

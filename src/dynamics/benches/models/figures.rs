@@ -1,4 +1,4 @@
-//! What our reader makes of a model, as lines of text that `readers.py` compares.
+//! Figures of a model as our reader reads it, as lines of text that `readers.py` compares.
 
 use std::{fmt::Write, path::Path};
 
@@ -14,8 +14,8 @@ const MOST_FREEDOMS: usize = 60;
 
 /// Mass, first and second moments at the initial coordinates, limits, and accelerations at random states.
 ///
-/// The second world is the same with its root fixed, where that is how the other reader has it; `changed` is what the
-/// import has changed of masses and inertias.
+/// The second world is the same with a fixed root, for readers that fix it; `changed` is the change of masses and
+/// inertias by the import.
 pub fn text(format: &str, path: &Path, [world, hanging]: [&World; 2], changed: Option<&str>) -> String {
     let mut text = format!("file {}\nformat {format}\n", path.display());
     if let Some(changed) = changed {
@@ -37,7 +37,7 @@ pub fn text(format: &str, path: &Path, [world, hanging]: [&World; 2], changed: O
     text
 }
 
-/// The joints with one coordinate.
+/// The joints with a single coordinate.
 fn single_axes(mechanism: &Mechanism) -> Vec<(usize, FreeAxis)> {
     let of = |(place, joint): (usize, &simpartner_model::Joint)| match (joint.kind, joint.axes[2]) {
         (JointKind::Hinge | JointKind::Slider, Axis::Free(axis)) => Some((place, axis)),
@@ -46,7 +46,7 @@ fn single_axes(mechanism: &Mechanism) -> Vec<(usize, FreeAxis)> {
     mechanism.joints.iter().enumerate().filter_map(of).collect()
 }
 
-/// The mechanism without shapes, whose inertia is known, and without what ties coordinates.
+/// The mechanism without shapes and couplings; its inertia is known.
 fn bare(mechanism: &Mechanism) -> Mechanism {
     let mut bare = mechanism.clone();
     for body in bare.bodies.iter_mut().filter(|body| body.inertia.is_some() || body.fixed) {
@@ -89,7 +89,7 @@ impl Random {
 
 fn add_states(text: &mut String, mechanism: &Mechanism, single: &[(usize, FreeAxis)]) {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    // Back to where all coordinates are 0, from where each state moves them.
+    // All coordinates return to 0, because each state is relative to that.
     for _ in 0..STATES {
         let mut moved = mechanism.clone();
         let mut numbers = Vec::new();
@@ -97,7 +97,7 @@ fn add_states(text: &mut String, mechanism: &Mechanism, single: &[(usize, FreeAx
             let (low, high) = (axis.lower.max(-3.0), axis.upper.min(3.0));
             let q = 0.5 * (low + high) + 0.5 * (high - low) * random.next();
             let v = 2.0 * random.next();
-            // The bodies stand at the initial position already.
+            // The bodies are at the initial position already.
             let delta = q - axis.initial_position;
             moved.joints[*place].axes[2] = Axis::Free(FreeAxis {
                 initial_position: delta,

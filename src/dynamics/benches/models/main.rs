@@ -1,11 +1,11 @@
-//! The robots of other simulators, read by ours: how many load, how many swing under gravity for 10 s without a guard's
-//! notice, and whether mass, inertia, joint limits and joint accelerations are those of independent readers (MuJoCo's
-//! compiler, yourdfpy, pinocchio).
+//! Robots of other simulators, read by our importers: number of files that load, number that swing under gravity for 10
+//! s without an event, and comparison of mass, inertia, joint limits and joint accelerations with independent readers
+//! (MuJoCo's compiler, yourdfpy, pinocchio).
 //!
 //! `cargo bench -p simpartner-dynamics --bench models`, with parts of paths behind `--` for some files only, and
-//! `--failed` to list only what is not as it should be. Needs Python with `mujoco dm_control pybullet gymnasium
-//! yourdfpy pin numpy`; what is not installed is left out, and said. Repositories that `robot_descriptions` has in its
-//! cache are read too. `readers.py` beside this file lists the files and reads them with the other readers.
+//! `--failed` to list only failures. Needs Python with `mujoco dm_control pybullet gymnasium yourdfpy pin numpy`;
+//! missing packages are skipped with a note. Repositories in the cache of `robot_descriptions` are read as well.
+//! `readers.py` beside this file lists the files and reads them with the other readers.
 //!
 //! Robots of URDF files hang on their roots; MJCF files are worlds as they are. Motors are off.
 
@@ -31,7 +31,7 @@ const STEPS: usize = 10_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that the bench runs.
     if !arguments.iter().any(|argument| argument == "--bench") {
         println!("skipped: cargo bench -p simpartner-dynamics --bench models runs it");
         return ExitCode::SUCCESS;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     fs::create_dir_all(&folder).expect("a folder for figures can be made");
     let mut tally = Tally::default();
     for line in String::from_utf8_lossy(&listed.stdout).lines() {
-        // Format, tab, path, tab, why the reader refuses it (mostly nothing).
+        // Format, tab, path, tab, reason why the reader refuses the file (mostly empty).
         let mut fields = line.split('\t');
         let (Some(format), Some(path)) = (fields.next(), fields.next()) else { continue };
         if wanted.is_empty() || wanted.iter().any(|part| path.contains(part.as_str())) {
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     if compared.is_ok_and(|status| status.success()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// How many of how many, a format each.
+/// A count and its total, for each format.
 #[derive(Default)]
 struct Tally(Vec<Row>);
 
@@ -123,9 +123,9 @@ fn examine(format: &str, path: &Path, refused: &str, folder: &Path, failed_only:
     }
 }
 
-/// Loads a file by way of the text that `simpartner import` writes.
+/// Loads a file through the text that `simpartner import` writes.
 ///
-/// Beside it, the first change of a mass or an inertia that the import tells of.
+/// Also returns the first warning of a changed mass or inertia.
 fn load(format: &str, path: &Path, fixed_base: bool) -> Result<(World, Option<String>), String> {
     let options = ImportOptions { fixed_base, first_port: 0, ..ImportOptions::default() };
     let imported = xml::import(path, &options).map_err(|problems| problems.to_string())?;

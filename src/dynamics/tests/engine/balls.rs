@@ -22,7 +22,7 @@ const MASS: f64 = 2.0;
 const RADIUS: f64 = 0.3;
 const INERTIA: f64 = 0.4 * MASS * RADIUS * RADIUS;
 
-/// Where the joint of a world is: in the tree, walked from the parent or from the child, or closing a loop.
+/// Position of a joint in the topology: in the tree with the parent or the child nearer to the root, or closing a loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Place {
     Forwards,
@@ -108,15 +108,15 @@ fn damping_slows_a_ball_down_by_its_law() {
         };
         let [coarse, fine] = [0.002, 0.001].map(off);
         println!("{place:?}: damping {coarse:.1e} rad/s off at 2 ms, {fine:.1e} at 1 ms");
-        // In the tree of fourth order; where the joint closes a loop the scheme takes the damping at the end of the
-        // step, which is of first: h (c / J)² t / 2 of the rate.
+        // The tree is integrated to fourth order. For a loop joint, the damping is taken at the end of the step, which
+        // is of first order: h (c / J)² t / 2 of the rate.
         let part = damping / INERTIA;
         let bound = if place == Place::Loop { 0.5 * 0.001 * part * part * t * spin.length() } else { 1e-9 };
         assert!(fine < bound, "{place:?}: {fine:.1e}");
     }
 }
 
-/// It swings along one axis, whichever that is, as far as 2.9 rad.
+/// The ball swings about a single axis in any direction, up to 2.9 rad.
 #[test]
 fn a_spring_of_a_ball_joint_is_harmonic_about_any_axis() {
     let (stiffness, axis, t) = (3.0f64, DVec3::new(0.6, -0.48, 0.64), 2.0);
@@ -169,7 +169,7 @@ fn stops_hold_what_leans_on_them() {
     for place in PLACES {
         let law = FreeAxis { lower: -0.3, upper: 0.5, damping: 1.0, ..free() };
         let mut world = ball(place, DVec3::Z * length, law, swing);
-        // The weight pulls sideways, so that the pendulum would hang at 90 degrees.
+        // Gravity is horizontal, so the pendulum would hang at 90 degrees.
         world.mechanism.gravity = frame() * (DVec3::X * G);
         let mut engine = build(&world, h);
         run(&mut *engine, h, 3.0);
@@ -194,9 +194,9 @@ fn stops_hold_what_leans_on_them() {
     }
 }
 
-/// A pendulum that a push leans on its cone, and sends round it for some turns: at the middles of the steps it is on
-/// the surface, so at their ends it is off by the curve of half a step, which is of second order. It slides without
-/// loss, falls back where the weight pulls it off, and gains nothing.
+/// A pendulum that an external force holds against its cone and moves round it for some turns. It is on the surface at
+/// the middle of each step, so at the ends it is off by the curve of half a step, which is of second order. It slides
+/// without loss, falls back where gravity pulls it off the cone, and gains no energy.
 #[test]
 fn a_pendulum_slides_round_its_cone() {
     let (length, swing, pushed) = (0.5, 0.6, 0.3);
@@ -231,8 +231,8 @@ fn a_pendulum_slides_round_its_cone() {
     }
 }
 
-/// A motor that holds a position turns its ball there by the shortest turn, a velocity motor turns it about the joint's
-/// axes as the parent carries them; each exerts no more than it may.
+/// A position motor turns its ball joint by the shortest rotation; a velocity motor turns it about the joint's axes,
+/// which move with the parent. Neither exceeds its largest effort.
 #[test]
 fn a_motor_turns_a_ball_by_an_exact_angle() {
     let h = 0.001;
@@ -267,7 +267,7 @@ fn a_motor_turns_a_ball_by_an_exact_angle() {
     }
 }
 
-/// Each axis's bound is its own: under a weight the motors give way about the axes where they are too weak.
+/// The effort limit of each axis is its own: under a weight, motors yield about the axes on which they are too weak.
 #[test]
 fn every_motor_of_a_ball_joint_has_its_own_bound() {
     let (h, efforts) = (0.001, [3.0, 0.5, 0.1]);
@@ -306,7 +306,7 @@ fn a_servo_of_a_ball_joint_goes_the_shortest_way() {
         let way = start * (1.0 - (-decay * t).exp() * ((rate * t).cos() + decay / rate * (rate * t).sin()));
         let found = DVec3::from_array(state(&*engine, place).position);
         println!("{place:?}: {found}, {}", axis * way);
-        // Motors act with what they see at the end of a step: of first order.
+        // Motors act on the state at the end of a step: an error of first order.
         assert!((found - axis * way).length() < h * start * square, "{place:?}: {found} {}", axis * way);
         assert!(found.cross(axis).length() < 1e-9, "{place:?}: it leaves its axis: {found}");
     }

@@ -1,9 +1,9 @@
 //! Impacts located in time.
 //!
-//! Between impacts what falls follows its parabola; at an impact the normal velocity u of the point of contact becomes
-//! -e u, and Coulomb's law bounds the tangential impulse by mu times the normal one. All of it is known in closed form,
-//! so positions and velocities at every step are held against it: at 1 m/s an error of 1e-9 m is one of 1e-9 s in the
-//! time of the impact.
+//! Between impacts, a falling body follows its parabola. At an impact, the normal velocity u of the contact point
+//! becomes -e u, and Coulomb's law limits the tangential impulse to mu times the normal impulse. The motion is known in
+//! closed form, so positions and velocities of every step are compared with it. At 1 m/s, an error of 1e-9 m
+//! corresponds to 1e-9 s in the time of the impact.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -64,8 +64,8 @@ fn a_ball_bounces_at_the_times_of_closed_form() {
     }
 }
 
-/// A ball without spin comes in at (vx, -vy): the impulse (1 + e) m vy stops it at its point of contact, or brakes with
-/// mu times that.
+/// A ball without spin arrives at (vx, -vy): the impulse (1 + e) m vy stops its contact point, or brakes it with mu
+/// times that impulse.
 #[test]
 fn a_thrown_ball_slides_or_grips() {
     for h in STEPS {
@@ -99,7 +99,7 @@ fn a_thrown_ball_slides_or_grips() {
     }
 }
 
-/// Along the line of the centres relative velocities become -e times what they were; across it nothing changes without
+/// The relative velocity along the line of the centres becomes -e times its value; across it, nothing changes without
 /// friction.
 #[test]
 fn two_balls_meet_in_the_air() {
@@ -135,11 +135,11 @@ fn two_balls_meet_in_the_air() {
     }
 }
 
-/// A pendulum released level hits a wall where it hangs straight down, without loss: it is there at odd multiples of a
-/// quarter of its period, 4 sqrt(I / (m g L)) K(1/sqrt 2).
+/// A pendulum released from the horizontal hits a wall at its lowest point, without loss. It arrives at odd multiples
+/// of a quarter of its period, 4 sqrt(I / (m g L)) K(1/sqrt 2).
 #[test]
 fn a_pendulum_hits_a_wall() {
-    // Of fourth order: what the swing itself is off by grows by 16 with twice the step.
+    // Fourth order: the error of the swing itself grows by 16 with twice the timestep.
     for (h, bound) in [(0.001, 1e-10), (0.002, 1e-10), (0.005, 1e-9), (0.01, 1e-8)] {
         let (r, length, m) = (0.1, 1.0, 2.0);
         let mut world = scene::world();
@@ -160,8 +160,8 @@ fn a_pendulum_hits_a_wall() {
             let (at, time) = (position(&*engine, 1), h * step as f64);
             most = most.max((energy(&world, &*engine) - start).abs());
             if last.x < 0.0 && velocity(&*engine, 1).x > 0.0 {
-                // Just after an impact: back to it with the speed at the bottom, which energy gives; the angle swept
-                // since then at nearly that speed, with the deceleration m g L sin(a) / I.
+                // Just after an impact: the time since the impact follows from the angle swept since then, the speed at
+                // the bottom by energy, and the deceleration m g L sin(a) / I.
                 let rate = (2.0 * m * G * length / inertia).sqrt();
                 let angle = at.x.atan2(-at.y);
                 let square = m * G * length / inertia;
@@ -247,7 +247,8 @@ fn cradle(count: usize, moving: usize, gap: f64, mass: impl Fn(usize) -> f64, re
     world
 }
 
-/// As many balls leave as came, whether the others touch or are a hair apart, in whatever order they are listed.
+/// The number of balls that leave equals the number that arrive, for touching balls and for balls a hair apart, in any
+/// order of the list.
 #[test]
 fn newtons_cradle_passes_shocks_on() {
     for h in STEPS {
@@ -273,7 +274,7 @@ fn newtons_cradle_passes_shocks_on() {
     }
 }
 
-/// What Newton's law says of touching balls instead: all pairs that approach leave at e times their approach, at once.
+/// Newton's law for touching balls: all approaching pairs separate at e times their approach speed, simultaneously.
 #[test]
 fn newtons_law_solves_all_pairs_at_once() {
     let settings = || DynamicsSettings { impact_law: ImpactLaw::Newton, ..DynamicsSettings::default() };
@@ -317,7 +318,7 @@ fn shocks_keep_symmetry_momentum_and_energy() {
     }
 }
 
-/// What bounces lower and lower comes to rest on the ground, and a step never has more than a few impacts.
+/// A body that bounces lower and lower comes to rest on the ground, and no step has more than a few impacts.
 #[test]
 fn bounces_come_to_an_end() {
     for h in [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02] {
@@ -327,7 +328,7 @@ fn bounces_come_to_an_end() {
                 world.mechanism.bodies.push(body("body", 1.0, shape.clone(), DVec3::Y * 0.3));
                 world.mechanism.bodies[0].material.restitution = e;
                 let mut engine = build(&world, h);
-                // sqrt(2 H / g) (1 + e)/(1 - e) is when the last of infinitely many bounces would end.
+                // End of the infinite series of bounces: sqrt(2 H / g) (1 + e)/(1 - e).
                 let end = (0.4 / G).sqrt() * (1.0 + e) / (1.0 - e);
                 let mut most = 0;
                 for _ in 0..steps(h, end + 0.1) {
@@ -343,7 +344,7 @@ fn bounces_come_to_an_end() {
     }
 }
 
-/// A heap of bouncy boxes at rest makes whole steps: each of its points is listed once.
+/// A heap of bouncy boxes at rest makes undivided steps: each contact point is listed once.
 #[test]
 fn what_rests_is_not_divided() {
     let mut world = on_plane(scene::world());
@@ -390,12 +391,12 @@ fn nothing_gains_energy_by_bouncing() {
             (gain, last) = (gain.max(now - last), now);
         }
         println!("seed {seed} {law:?} h {h}: {start:.0} J, gains {gain:.1e} J in a step at most");
-        // What leans on an edge or a corner swings by the first order of the step.
+        // A body that leans on an edge or a corner swings, with an error of first order in the timestep.
         assert!(gain < 0.01 * h * start, "seed {seed} h {h}: {gain} of {start}");
     }
 }
 
-/// What is left of the energy of a body that falls on an edge, J, at every twentieth of a second.
+/// Remaining energy of a body that falls on an edge, J, every twentieth of a second.
 fn losses(shape: Shape, turn: DQuat, e: f64, h: f64) -> Vec<f64> {
     let mut world = on_plane(scene::world());
     world.mechanism.bodies.push(body("body", 0.1, Some(shape), DVec3::Y * 0.15));
@@ -410,7 +411,7 @@ fn losses(shape: Shape, turn: DQuat, e: f64, h: f64) -> Vec<f64> {
     each.collect()
 }
 
-/// A cube and a coin come down askew and rattle to rest: what each impact takes does not depend on the timestep.
+/// A cube and a coin fall at an angle and rattle to rest: the energy loss of an impact does not depend on the timestep.
 #[test]
 fn impacts_take_what_their_law_says_at_any_timestep() {
     let askew = DQuat::from_xyzw(0.2, 0.1, -0.3, 1.0).normalize();
@@ -420,8 +421,8 @@ fn impacts_take_what_their_law_says_at_any_timestep() {
         ("flat cube", Shape::Box { size: DVec3::splat(0.1) }, DQuat::IDENTITY),
         ("coin", coin, DQuat::from_rotation_x(0.3)),
     ] {
-        // What bounces faster than 0.05 m/s does so at its time. Slower impacts, and those without restitution, are up
-        // to a step and a half early; that is what is left between the timesteps.
+        // Impacts above 0.05 m/s with restitution are located in time. Slower impacts, and those without restitution,
+        // are up to a step and a half early, which is the remaining difference between the timesteps.
         for e in [0.5, 0.0] {
             let fine = losses(shape.clone(), turn, e, 0.00025);
             for h in [0.0005, 0.001, 0.002, 0.005] {
@@ -460,8 +461,7 @@ fn a_ball_that_grazes_the_ground_skips_on() {
     }
 }
 
-/// A ball between two thin plates comes through neither, however far it flies in a step: up to twice the way between
-/// them.
+/// A ball between two thin plates passes through neither, even if it flies up to twice their distance in a step.
 #[test]
 fn a_fast_ball_stays_between_two_plates() {
     for h in [0.001, 0.005, 0.01, 0.02] {

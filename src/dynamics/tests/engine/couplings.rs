@@ -1,5 +1,5 @@
-//! Couplings of joint axes. Two wheels of inertia I_1 and I_2 in the ratio r turn as one of I_1 + r² I_2: a torque T on
-//! the first gives it T / (I_1 + r² I_2), and the teeth carry r I_2 of that times the acceleration.
+//! Couplings of joint axes. Two wheels of inertia I_1 and I_2 in the ratio r turn as one wheel of I_1 + r² I_2: a
+//! torque T on the first accelerates it by T / (I_1 + r² I_2), and the teeth transmit r I_2 times that acceleration.
 
 use std::f64::consts::TAU;
 
@@ -13,8 +13,8 @@ use crate::scene::{self, body, joint};
 
 const RATIO: f64 = -2.5;
 
-/// Two wheels on a fixed base, one beside the other, each on a hinge along z; the second joint is walked backwards if
-/// so wanted.
+/// Two wheels side by side on a fixed base, each on a hinge along z. With `backwards`, the child of the second joint is
+/// nearer to the root.
 fn gear(offset: f64, backwards: bool) -> World {
     let mut world = scene::world();
     world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
@@ -53,7 +53,7 @@ fn geared_wheels_turn_as_one() {
     }
 }
 
-/// What begins out of ratio comes into it, within some tens of steps and without an oscillation.
+/// Wheels that start out of ratio reach it within some tens of steps, without oscillation.
 #[test]
 fn a_coupling_that_begins_open_closes() {
     let mut engine = build(&gear(0.01, false), 0.001);
@@ -68,7 +68,7 @@ fn a_coupling_that_begins_open_closes() {
     assert!(last < 1e-9, "{last}");
 }
 
-/// A motor on the leader holds a weight on the follower: r times its moment.
+/// A motor on the leader holds a weight on the follower: it needs r times the moment.
 #[test]
 fn a_motor_holds_through_a_gear() {
     let mut world = gear(0.0, false);
@@ -83,7 +83,8 @@ fn a_motor_holds_through_a_gear() {
     assert!(engine.body(BodyId::new(2)).pose.translation.y.abs() < 1e-6);
 }
 
-/// Any two joints of five bars may be coupled, whichever would close the loop otherwise, and they turn in that ratio.
+/// Any two joints of five bars can be coupled, including the joint that would close the loop, and they turn in the
+/// given ratio.
 #[test]
 fn joints_of_a_loop_may_be_coupled() {
     let corners: Vec<DVec3> = (0..5).map(|k| DQuat::from_rotation_z(TAU * f64::from(k) / 5.0) * DVec3::X).collect();
@@ -129,7 +130,7 @@ fn what_cannot_be_coupled_is_refused() {
     let mut loose = gear(0.0, false);
     loose.mechanism.joints[1].kind = JointKind::Ball;
     assert!(refusal(&loose, EngineKind::Dynamics).starts_with("gear.xml:9: a coupling ties free axes"));
-    // Two hinges of one body make a loop, and both are coupled.
+    // Two hinges of the same body make a loop, and both are coupled.
     let mut both = gear(0.0, false);
     both.mechanism.joints[1].child = BodyId::new(1);
     assert!(refusal(&both, EngineKind::Dynamics).contains("no loop may have coupled joints alone"));

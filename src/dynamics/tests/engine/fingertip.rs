@@ -1,5 +1,5 @@
-//! Small shapes: a fingertip is a ball of 5 mm, and what it holds is no larger. No length of the engine may be large
-//! beside it.
+//! Small shapes: a fingertip is a ball of 5 mm, and it holds objects of that size. No length constant of the engine may
+//! be large compared with that.
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{Motor, Settings};
@@ -39,10 +39,10 @@ fn a_small_ball_hits_what_is_in_its_way() {
     assert!(after.y > 0.5 && after.x < 5.9, "{after}");
 }
 
-/// Two fingertips of 5 mm press from both sides on a cube of 1 cm and 8 g with 1 N each; with friction of 0.5 they
-/// could hold 1 N, and it weighs 0.078 N. They lift it by 5 cm in a second. The lift yields by 1e-8 m/s for each newton
-/// that it carries. The cube stays where they took it: contacts that stick have no velocity at the end of a step, so it
-/// slips by what the solver's tolerance of 1e-6 m/s leaves in two seconds, 2 um.
+/// Two fingertips of 5 mm press with 1 N each on a cube of 1 cm and 8 g. With friction of 0.5 they could hold 1 N, and
+/// the cube weighs 0.078 N. They lift it by 5 cm in a second. The lift yields by 1e-8 m/s for each newton of load. The
+/// cube stays at its place between the fingers: sticking contacts have no velocity at the end of a step, so it slips
+/// only by the solver's tolerance of 1e-6 m/s for two seconds, 2 um.
 #[test]
 fn two_fingertips_lift_a_cube_of_a_centimetre() {
     let mut world = world();
@@ -82,8 +82,8 @@ fn two_fingertips_lift_a_cube_of_a_centimetre() {
     assert!((height - 0.05).abs() < 2e-6 && slip < 2e-6, "{height} {slip}");
 }
 
-/// A cube of 5 mm slides to rest from 0.5 m/s on a plane with friction of 0.5: v² / (2 mu g), as a large one does. The
-/// scheme makes the last step shorter than the law: half a step at the speed of one, mu g h² / 2.
+/// A cube of 5 mm slides to rest from 0.5 m/s on a plane with friction of 0.5, over v² / (2 mu g), as a large one does.
+/// In the last step the scheme deviates from the law by half a step at the speed of one step, mu g h² / 2.
 #[test]
 fn a_cube_of_five_millimetres_slides_as_far_as_a_large_one() {
     let (mu, v, h) = (0.5, 0.5, 1e-3);
@@ -98,7 +98,8 @@ fn a_cube_of_five_millimetres_slides_as_far_as_a_large_one() {
     assert!((distance - law).abs() < mu * G * h * h, "{distance} {law}");
 }
 
-/// What moves by its own size in half a second is not at rest, though it is slower than large things are allowed to be.
+/// A body that moves by its own size in half a second is not at rest, although its speed is below the rest limit of
+/// large bodies.
 #[test]
 fn a_small_cube_that_creeps_does_not_fall_asleep() {
     let (speed, h) = (0.008, 1e-3);

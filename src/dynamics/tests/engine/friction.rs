@@ -1,10 +1,10 @@
 //! Coulomb friction in two dimensions.
 //!
-//! What slides is braked by mu N against its motion, whatever its shape and wherever it heads: a body of 10 m/s with mu
-//! = 0.5 is at 10 - 0.5 g t after t seconds and stops after v²/(2 mu g), on its heading and without turning. With two
-//! coefficients the force is the one of the ellipse that brakes most (maximum dissipation): F = -N (mu1² v1, mu2²
-//! v2)/|(mu1 v1, mu2 v2)|. A robot with all joints locked is one body on four feet: on a slope of tan a = 1.2 that runs
-//! at 45 degrees to its wheels it slides with g (sin a - mu cos a), straight down the slope.
+//! A sliding body is decelerated by mu N against its motion, for any shape and heading: a body of 10 m/s with mu = 0.5
+//! has the speed 10 - 0.5 g t after t seconds and stops after v²/(2 mu g), on its heading and without turning. With two
+//! coefficients, the force is that of the friction ellipse with maximum dissipation: F = -N (mu1² v1, mu2² v2)/|(mu1
+//! v1, mu2 v2)|. A robot with all joints locked is one body on four feet: on a slope of tan a = 1.2 at 45 degrees to
+//! its wheels, it slides with g (sin a - mu cos a), straight down the slope.
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{EngineKind, Motor, Settings};
@@ -89,7 +89,7 @@ fn two_direction_friction_follows_maximum_dissipation() {
     }
 }
 
-/// A locked wheel with mu = 0.8 in the direction it would roll in and 0.2 along its axle, whichever way it is turned.
+/// A locked wheel with mu = 0.8 in its rolling direction and 0.2 along its axle, at any heading.
 #[test]
 fn friction_across_an_axle_turns_with_the_wheel() {
     for yaw in [0.0f64, 0.7] {
@@ -125,7 +125,8 @@ fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
             for _ in 0..steps(h, 2.0) {
                 engine.step();
             }
-            // Standing still, it is put on the slope: the state goes over into the same world under another gravity.
+            // The robot is at rest when the slope begins: its state is restored in the same world under another
+            // direction of gravity.
             let angle = 1.2f64.atan();
             let down = angle.sin() * 0.5f64.sqrt() * G;
             world.mechanism.gravity = DVec3::new(down, -G * angle.cos(), -down);
@@ -147,7 +148,7 @@ fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
     }
 }
 
-/// A ball that rolls is held back by the torque Crr N r: with I = 2/5 m r² its speed falls by Crr g / (1 + 2/5).
+/// The rolling resistance of a ball is the torque Crr N r: with I = 2/5 m r², its speed falls by Crr g / (1 + 2/5).
 #[test]
 fn rolling_friction_brakes_and_then_holds() {
     for h in [0.001, 0.01] {
@@ -169,7 +170,7 @@ fn rolling_friction_brakes_and_then_holds() {
     }
 }
 
-/// A top on its tip is held back by the torque c N about the normal: its spin falls by c m g / I.
+/// The torsional resistance of a top on its tip is the torque c N about the normal: its spin falls by c m g / I.
 #[test]
 fn torsional_friction_brakes_a_spin() {
     let mut world = on_plane(scene::world());
@@ -186,7 +187,7 @@ fn torsional_friction_brakes_a_spin() {
     assert!((pressing + 0.01 * 2.0 * G).abs() < 1e-9, "{pressing}");
 }
 
-/// Soft ground: k x = m g / 4 in each of four points, and the damped spring comes to rest there.
+/// Soft ground: k x = m g / 4 in each of four points; the damped spring comes to rest at this depth.
 #[test]
 fn a_soft_contact_sinks_by_its_weight() {
     for h in [0.001, 0.01] {
@@ -201,7 +202,7 @@ fn a_soft_contact_sinks_by_its_weight() {
     }
 }
 
-/// Slip: a held body creeps with the slip coefficient times the force, and what slides is braked as without it.
+/// Slip: a held body creeps with the slip coefficient times the force; a sliding body is decelerated as without slip.
 #[test]
 fn slip_is_creep_by_force() {
     let mut world = on_plane(scene::world());
@@ -232,7 +233,7 @@ fn cylinder_wheels_drive_straight() {
             }
             let end = position(&*engine, 0);
             println!("cylinder wheels, slip {slip}, 10 s at 0.94 m/s, h {h}: {:+.1e} m off to the side", end.z);
-            // A heading of 1e-5 rad, what rounding of the first steps grows to.
+            // A heading of 1e-5 rad, the accumulated rounding of the first steps.
             assert!(end.z.abs() < 1e-4, "{}", end.z);
             assert!((velocity(&*engine, 0).x - 0.94).abs() < 1e-4);
         }
@@ -240,7 +241,7 @@ fn cylinder_wheels_drive_straight() {
 }
 
 /// A robot that starts with spinning wheels and then drives straight: axles that are parallel to 1e-8 rad do not make
-/// its wheels brake each other across the way.
+/// its wheels brake each other sideways.
 #[test]
 fn wheels_on_parallel_axles_do_not_brake_each_other() {
     let h = 0.001;
@@ -260,7 +261,7 @@ fn wheels_on_parallel_axles_do_not_brake_each_other() {
     assert!(across < 0.01, "{across}");
 }
 
-/// A hinged wheel that a motor drives: the ground's friction on it is what the motor's torque asks for.
+/// A hinged wheel with a motor: the friction force of the ground balances the motor's torque.
 #[test]
 fn friction_of_a_driven_wheel_is_torque_over_radius() {
     let mut world = on_plane(scene::world());
@@ -282,8 +283,8 @@ fn friction_of_a_driven_wheel_is_torque_over_radius() {
     assert!((force.x - 10.0).abs() < 1e-9 && (force.y - 5.5 * G).abs() < 1e-9, "{force}");
 }
 
-/// A belt starts under a box that sleeps on it, takes it along, and stops it again: u / (mu g) either way. In between
-/// the engine goes on from a snapshot in another world whose belt stands.
+/// A belt starts under a sleeping box, accelerates it, and stops it again, in u / (mu g) each. In between, the engine
+/// continues from a snapshot in another world whose belt is off.
 #[test]
 fn a_belt_starts_and_stops_under_a_box_that_sleeps() {
     let (mu, speed, h) = (0.5, 1.0, 0.001);
@@ -318,9 +319,9 @@ fn a_belt_starts_and_stops_under_a_box_that_sleeps() {
     }
 }
 
-/// A belt that runs at u takes up a box laid on it: the box slides for t = u / (mu g) and then rides along. Halfway to
-/// the end, the belt has gone twice as far as the box, so its drive gave m u², half of which the box has. On a ground,
-/// and on a body that is turned by a quarter about the vertical.
+/// A box is placed on a belt that runs at u: it slides for t = u / (mu g) and then moves with the belt. During this
+/// time the belt moves twice as far as the box, so its drive supplies m u², of which the box has half. The test runs on
+/// a ground, and on a body turned by 90 degrees about the vertical.
 #[test]
 fn a_belt_takes_a_box_along() {
     let (mu, speed, mass) = (0.5, 1.0, 4.0);
@@ -351,15 +352,15 @@ fn a_belt_takes_a_box_along() {
             let slides = speed / (mu * G);
             println!("belt, h {h}: {way:.6} m, the drive gave {given:.6} J");
             assert!((now - direction * speed).length() < 1e-9, "{now}");
-            // The step in which it stops sliding is made as one.
+            // The step in which the box stops sliding is not divided.
             assert!((way - speed * (1.0 - 0.5 * slides)).abs() < 0.5 * speed * h, "{way}");
             assert!((given - mass * speed * speed).abs() < mass * speed * mu * G * h, "{given}");
         }
     }
 }
 
-/// A shaker: a table on a slider of the world, whose velocity motor is told a sine. It moves as told to the motor's
-/// 1e-8 m/s for a newton, with a box of ten times its mass on it.
+/// A shaker: a table on a slider to the world, whose velocity motor follows a sine. It follows to the motor's 1e-8 m/s
+/// per newton, with a box of ten times its mass on it.
 #[test]
 fn a_shaker_moves_as_it_is_told() {
     let h = 0.001;

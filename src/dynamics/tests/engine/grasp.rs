@@ -1,9 +1,9 @@
 //! A row of cubes between two jaws, held by friction alone.
 //!
-//! Each jaw presses with the constant force F along the row. n cubes of mass m hang in between: at each jaw friction
-//! carries half of their weight, n m g / 2 <= mu F. In the middle of the row the weight bends it with n² m g a / 8 for
-//! cubes of edge a; the thrust of the jaws can carry that as long as it stays inside the faces, F a at most, so F >= n²
-//! m g / 8 as well. Inside both, Coulomb's law lets nothing slide, and the corners of each face keep the cubes from
+//! Each jaw presses with the constant force F along the row. n cubes of mass m hang in between: at each jaw, friction
+//! carries half of their weight, n m g / 2 <= mu F. The weight bends the middle of the row with the moment n² m g a / 8
+//! for cubes of edge a. The thrust of the jaws can balance at most F a while it stays within the faces, so F >= n² m g
+//! / 8 as well. Within both limits nothing slides by Coulomb's law, and the corners of each face keep the cubes from
 //! turning about each other.
 
 use bevy_math::DVec3;
@@ -14,7 +14,7 @@ use crate::scene::{self, body, cube, joint};
 
 const EDGE: f64 = 0.1;
 
-/// A row of so many cubes of 1 kg, those with odd numbers shifted sideways.
+/// A row of cubes of 1 kg, with the odd ones shifted sideways.
 struct Grasp {
     cubes: usize,
     friction: f64,
@@ -59,8 +59,8 @@ impl Grasp {
     }
 }
 
-/// A jaw's face meets the first cube's with all its corners, and each cube the next, from the first step on. A common
-/// run makes four grasps of a second; `SIMPARTNER_LONG_TESTS=1` sixty-four of 5 s.
+/// The face of each jaw meets the first cube's with all its corners, and each cube meets the next, from the first step
+/// on. By default the test makes four grasps of a second; with `SIMPARTNER_LONG_TESTS=1` sixty-four of 5 s.
 #[test]
 fn no_cube_slips_in_a_grasp() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
@@ -72,7 +72,7 @@ fn no_cube_slips_in_a_grasp() {
     let weight = |cubes: usize| cubes as f64 * G;
     let others = [3, 6, 8, 11].into_iter().flat_map(|cubes| {
         [0.002, 0.005].into_iter().flat_map(move |h| {
-            // Three other ways to hold them: hardly enough, hard, and with faces that overlap by half.
+            // Three other grasps: with hardly enough force, with a large force, and with faces that overlap by half.
             [(1.5, 0.0), (100.0, 0.0), (6.0, 0.05)].map(|(times, shift)| {
                 let force = times * weight(cubes);
                 Grasp { cubes, friction: 0.5, force, shift, h }

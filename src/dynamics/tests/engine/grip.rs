@@ -1,7 +1,7 @@
-//! Loads that contacts share: stacks, grasps, piles, light under heavy.
+//! Loads that several contacts carry: stacks, grasps, piles, light bodies under heavy ones.
 //!
-//! A stack at rest stands at the sum of its edges and presses with its weight. A pole that two fingers press with the
-//! force F is held as long as m g < 2 mu F, by friction alone, and does not slip at all.
+//! A stack at rest has the height of the sum of its edges and presses with its weight. A pole between two fingers with
+//! the force F does not slip if m g < 2 mu F.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::Motor;
@@ -68,7 +68,7 @@ fn a_grasp_holds_heavy_poles() {
             for _ in 0..steps(h, 0.5) {
                 engine.step();
             }
-            // The weight comes once it is held: the state goes over into the same world under gravity.
+            // Gravity starts once the grasp is closed: the state is restored in the same world under gravity.
             let closed = engine.snapshot();
             world.mechanism.gravity = DVec3::new(0.0, -G, 0.0);
             let mut engine = build(&world, h);
@@ -130,7 +130,7 @@ fn a_pile_comes_to_rest() {
     }
 }
 
-/// How many groups of bodies touch each other or the ground.
+/// Number of groups of bodies that touch each other or the ground.
 fn islands(engine: &dyn simpartner_dynamics::Engine, bodies: usize) -> usize {
     let mut group: Vec<usize> = (0..bodies).collect();
     let mut touches = vec![false; bodies];
@@ -145,7 +145,7 @@ fn islands(engine: &dyn simpartner_dynamics::Engine, bodies: usize) -> usize {
     (0..bodies).filter(|&body| touches[body] && group[body] == body).count()
 }
 
-/// A thousand kilograms on two boxes of one.
+/// A box of 1000 kg on two boxes of 1 kg.
 #[test]
 fn a_heavy_box_stands_on_light_ones() {
     for h in [0.001, 0.01] {

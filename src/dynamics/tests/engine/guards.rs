@@ -1,5 +1,5 @@
-//! What watches over a step: everything out of the ordinary is told with its bodies and its figure, and nothing that
-//! cannot be is ever read.
+//! The checks of a step: every exceptional event is reported with its bodies and its value, and no state is ever
+//! invalid.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -23,7 +23,7 @@ fn events_of(engine: &mut dyn Engine, steps: usize) -> Vec<(usize, StepEvent)> {
     all
 }
 
-/// A free linkage that spins fast: its steps are divided while it does, and both changes are told.
+/// A free linkage that spins fast: its steps are divided meanwhile, and both changes are reported.
 #[test]
 fn fast_joints_divide_the_step() {
     let mut world = scene::world();
@@ -46,10 +46,10 @@ fn fast_joints_divide_the_step() {
     assert_eq!(faster[0].1.bodies, [BodyId::new(1)]);
 }
 
-/// A ball on an arm of 1.2 m, whose hinge is 1 m below the ground, turns at 9 rad/s and comes down on the ground from
-/// inside its circle, from ten places. Between the middles of two steps of 10 ms it leaves its tangent by up to 1.2 m
-/// (0.09)²/2 = 4.9 mm, which no look ahead along the tangent knows of. Steps in which it sinks in are made in parts,
-/// which is told with the depth.
+/// A ball on an arm of 1.2 m, whose hinge is 1 m below the ground, turns at 9 rad/s and hits the ground from inside its
+/// circle, from ten positions. Between the middles of two steps of 10 ms it leaves its tangent by up to 1.2 m (0.09)²/2
+/// = 4.9 mm, which no prediction along the tangent can see. Steps in which it sinks in are divided, and the event has
+/// the depth.
 #[test]
 fn a_step_in_which_something_sinks_in_is_made_in_parts() {
     let (mut told, mut deepest) = (Vec::new(), 0.0f64);
@@ -80,7 +80,7 @@ fn a_step_in_which_something_sinks_in_is_made_in_parts() {
     assert!(deepest < 1e-3, "{deepest}");
 }
 
-/// Two boxes that start in each other are told once, and pushed apart at no more than the correcting speed.
+/// Two boxes that start in overlap are reported once, and pushed apart at no more than the correcting speed.
 #[test]
 fn penetration_is_told_and_taken_out() {
     let mut world = scene::world();
@@ -94,7 +94,7 @@ fn penetration_is_told_and_taken_out() {
     assert!((told[0].1.value - 0.1).abs() < 0.01 && told[0].1.bodies.len() == 2, "{told:?}");
     let apart = position(&*engine, 1).x - position(&*engine, 0).x;
     assert!((apart - 1.0).abs() < 1e-4, "{apart}");
-    // Pushing apart gives no speed.
+    // The correction adds no speed.
     assert!(engine.body(BodyId::new(1)).linear_velocity.length() < 1e-9);
 }
 
@@ -110,9 +110,9 @@ fn a_body_that_is_too_fast_is_told_once() {
     assert!(told[0].1.value > 60.0 && told[0].1.value < 60.1, "{told:?}");
 }
 
-/// Two bodies on their way beyond where anything may be: one has its centre of mass there first, the other its origin,
-/// which is half a metre ahead of that. Each is told by name in the step in which it arrives, its state is still a
-/// number, and the third, which stays, is not told.
+/// Two bodies leave the range of meaningful positions: one with its centre of mass first, the other with its origin,
+/// which is half a metre ahead. Each is reported by name in the step of its arrival, and its state stays finite. The
+/// third body stays in range and is not reported.
 #[test]
 fn a_body_that_runs_away_is_told_by_name() {
     let mut world = scene::world();
@@ -135,7 +135,7 @@ fn a_body_that_runs_away_is_told_by_name() {
     assert!(engine.body(BodyId::new(0)).pose.translation.is_finite());
 }
 
-/// With one sweep the solver does not converge on a stack, and the event reports the residual, m/s.
+/// With one sweep the solver does not converge on a stack, and the event has the residual, m/s.
 #[test]
 fn an_unconverged_solve_tells_its_residual() {
     let mut world = on_plane(scene::world());
@@ -149,7 +149,7 @@ fn an_unconverged_solve_tells_its_residual() {
     assert!(told[0].1.value > 1e-6);
 }
 
-/// A loop that is pulled open beyond measure, and energy that comes from nowhere, are told.
+/// A loop that is pulled open too far, and energy without a source, are reported.
 #[test]
 fn joint_error_and_energy_have_their_limits() {
     let mut world = scene::world();
@@ -164,7 +164,7 @@ fn joint_error_and_energy_have_their_limits() {
     let mut engine = build_with(&world, 0.01, settings);
     let told = events_of(&mut *engine, 100);
     assert!(told.iter().any(|(_, event)| event.check == StepCheck::JointError), "{told:?}");
-    // The last bits of the energy go up and down.
+    // The last bits of the energy vary.
     let gains: Vec<_> = told.iter().filter(|(_, event)| event.check == StepCheck::Energy).collect();
     // Of 0.043 J in all.
     assert!(gains.len() == 1 && gains[0].1.value < 4e-5, "once an episode: {gains:?}");
@@ -172,8 +172,8 @@ fn joint_error_and_energy_have_their_limits() {
     assert!(quiet.iter().all(|(_, event)| event.check == StepCheck::Substeps), "{quiet:?}");
 }
 
-/// A drive that no number can hold is one of the largest effort and rate that an axis allows: the state stays finite,
-/// the limit is told with the body, and nothing runs away.
+/// A motor command of infinite size is limited to the largest effort and rate of the axis: the state stays finite, the
+/// limit is reported with the body, and nothing runs away.
 #[test]
 fn a_state_that_is_not_finite_is_never_read() {
     for effort in [1e200, 1e300, f64::MAX] {
@@ -202,8 +202,8 @@ fn a_state_that_is_not_finite_is_never_read() {
     }
 }
 
-/// Ten minutes at random over the hills, shoved at random by a hammer of 3 kg that a crane swings at it: no guard but
-/// the division of steps speaks. A common run makes a quarter of a minute; `SIMPARTNER_LONG_TESTS=1` all ten, four
+/// Random driving over hills for ten minutes, with random blows of a hammer of 3 kg on a crane: the only events are
+/// divided steps. By default the test runs a quarter of a minute; with `SIMPARTNER_LONG_TESTS=1` ten minutes, four
 /// times.
 #[test]
 fn random_driving_on_rough_ground_rouses_no_guard() {
@@ -228,7 +228,7 @@ fn drive_at_random(seed: u64, minutes: f64) {
             }
             let steer = Motor::Position { target: 0.5 * random(), max_effort: 200.0 };
             engine.set_motor(JointId::new(rover.first_joint), 2, steer);
-            // Half of the time it goes for the robot, otherwise it swings up.
+            // Half of the time the hammer aims at the robot, otherwise it swings up.
             aim = DVec3::new(random(), if random() > 0.0 { 0.3 } else { 2.0 }, random());
         }
         let way = position(&*engine, rover.first_body) + aim - position(&*engine, crane.hammer);
@@ -281,8 +281,8 @@ fn playground() -> (World, Crane, Rover) {
     (world, crane, rover)
 }
 
-/// A slab on a level slider, 1 mm in the ground that it slides along: its slider's axis is level but for rounding, so
-/// nothing that presses on it can lift it, and friction has nothing to hold it by. It glides on as if there were no
+/// A slab on a level slider, 1 mm deep in the ground along which it slides. The slider's axis is level but for
+/// rounding, so contact forces cannot lift it, and there is no normal force for friction. It slides as if there were no
 /// ground.
 #[test]
 fn what_a_joint_holds_against_the_ground_is_not_pushed_out_by_rounding() {

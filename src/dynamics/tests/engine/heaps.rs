@@ -1,4 +1,4 @@
-//! Many bodies in one island: every step is solved, and what one body needs costs only those that may touch it.
+//! Many bodies in one island: every step is solved, and the cost of one body affects only bodies that may touch it.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{Engine, Motor, StepCheck};
@@ -26,8 +26,8 @@ fn dominoes(apart: f64) -> Box<dyn Engine> {
     build(&world, 0.001)
 }
 
-/// Dominoes 40 mm apart: all fall, and every step of the way is solved to the tolerance. In the end some sixty contacts
-/// slide or stick in one island.
+/// Dominoes 40 mm apart: all fall, and every step is solved to the tolerance. At the end, some sixty contacts slide or
+/// stick in one island.
 #[test]
 fn dominoes_are_solved_in_every_step() {
     let mut engine = dominoes(0.04);
@@ -65,8 +65,8 @@ fn no_step_of_falling_dominoes_takes_the_work_of_hundreds() {
 }
 
 /// Twenty-seven cubes of 1 kg fall on a heap and come to rest. The solver's tolerance is relative to the sliding speed:
-/// an error of 1e-5 m/s under the weight of all cubes is a power of 3 mW, the bound on the net energy gain during the
-/// fall. At the end the kinetic energy is below 1e-15 J, which a looser tolerance would not reach.
+/// an error of 1e-5 m/s under the weight of all cubes is a power of 3 mW, which bounds the net energy gain during the
+/// fall. At the end the kinetic energy is below 1e-15 J, which needs the tight tolerance.
 #[test]
 fn heaps_gain_nothing_while_they_fall_and_rest_exactly() {
     for h in [0.001, 0.01] {
@@ -103,9 +103,9 @@ fn heaps_gain_nothing_while_they_fall_and_rest_exactly() {
     }
 }
 
-/// Cylinders and capsules that bounce off each other: a step is made in many parts, one for each time at which
-/// something bounces, and the shortest of them may take work enough to be solved. With eight sweeps for these, 53
-/// solves of the cylinders fell short; a dozen do.
+/// Cylinders and capsules that bounce off each other: a step has many substeps, one for each time of impact, and the
+/// solver has enough sweeps even for the shortest of them. With eight sweeps for these, 53 solves of the cylinders did
+/// not converge; a dozen suffice.
 #[test]
 fn heaps_that_bounce_are_solved() {
     for cylinders in [true, false] {
@@ -132,8 +132,8 @@ fn heaps_that_bounce_are_solved() {
     }
 }
 
-/// A rotor that turns at 800 rad/s needs its steps made in parts; a robot some metres away does not notice: its states
-/// have the same bits as without the rotor.
+/// A rotor at 800 rad/s needs divided steps. This does not affect a robot some metres away: its states have the same
+/// bits as without the rotor.
 #[test]
 fn a_fast_rotor_divides_only_its_own_steps() {
     let mut alone = on_plane(scene::world());
@@ -163,7 +163,7 @@ fn a_fast_rotor_divides_only_its_own_steps() {
     assert!(divided);
 }
 
-/// A ball rests on the fixed hub of an arm that swings freely: the hub is a link of the arm's tree, but nothing moves
+/// A ball rests on the fixed hub of an arm that swings freely. The hub is a link of the arm's tree, but nothing moves
 /// it, so the ball is in an island of its own.
 #[test]
 fn a_ball_rests_on_the_fixed_base_of_an_arm() {

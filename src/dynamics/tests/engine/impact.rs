@@ -1,8 +1,8 @@
 //! Impacts.
 //!
-//! Newton's law: a body that comes at v leaves at e v. In free flight the heights of the peaks then follow h' = e² h;
-//! with e = 1 each peak is the first. Two equal balls exchange their velocities along the line of their centres,
-//! whatever the rest; momentum, angular momentum and, for e = 1, energy stay. Nothing ever gains energy.
+//! Newton's law: a body that arrives at v leaves at e v. In free flight the heights of the peaks then follow h' = e² h;
+//! with e = 1 all peaks are equal. Two equal balls exchange their velocities along the line of their centres. Momentum,
+//! angular momentum and, for e = 1, energy are constant. Energy never increases.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -107,7 +107,7 @@ fn an_impact_on_a_chain_keeps_its_momenta() {
     }
 }
 
-/// A box thrown on its corner, with friction and restitution: the case in which Newton's law by itself makes energy.
+/// A box thrown on its corner, with friction and restitution: the case in which Newton's law alone creates energy.
 #[test]
 fn a_tumbling_box_never_gains_energy() {
     for (h, bound) in [(0.001, 1e-6), (0.01, 1e-5)] {
@@ -137,7 +137,7 @@ fn a_tumbling_box_never_gains_energy() {
     }
 }
 
-/// The robot without motors, dropped askew from 1 m: its joints come to hundreds of radians a second.
+/// The robot without motors, dropped at an angle from 1 m: its joints reach hundreds of radians per second.
 #[test]
 fn a_limp_robot_keeps_its_energy_in_check() {
     let mut worst = (0.0f64, String::new());
@@ -185,7 +185,8 @@ fn limp(restitution: f64, friction: f64) -> World {
     world
 }
 
-/// A ball of 5 cm at 100 m/s does not come through a plate of 1 cm, nor is one that flies past an edge turned away.
+/// A ball of 5 cm at 100 m/s does not pass through a plate of 1 cm, and a ball that flies past an edge is not
+/// deflected.
 #[test]
 fn a_fast_ball_is_stopped_by_a_thin_plate() {
     for h in [0.001, 0.005, 0.01] {

@@ -1,10 +1,9 @@
-//! Joints whose coordinates slide and turn.
+//! Joints with sliding and turning coordinates.
 //!
-//! A cylindrical joint leaves its child a screw-like motion: what pulls along the axis and what turns about it do not
-//! know of each other. A planar joint presses on its child along the normal and tilts it about axes in the plane, and
-//! so leaves the free motion of a plate: the centre of mass follows the pull in the plane, the spin stays. Every
-//! coordinate has stops, losses and a motor of its own, whether the joint is one of the tree, walked from either end,
-//! or closes a loop.
+//! A cylindrical joint leaves its child a screw-like motion: the force along the axis and the torque about it act
+//! independently. A planar joint presses on its child along the normal and tilts it about axes in the plane. It leaves
+//! the free motion of a plate: the centre of mass follows the force in the plane, and the spin is constant. Every
+//! coordinate has its own stops, losses and motor, for tree joints with either direction and for loop joints.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -14,8 +13,8 @@ use simpartner_model::{Axis, FreeAxis, JointId, JointKind, Shape};
 use super::{G, build, energy, position, run, steps};
 use crate::scene::{self, body, joint};
 
-/// A plate of 2 kg and 0.3 m by 0.2 m on a fixed base, its centre of mass `off` from the joint's origin in the joint's
-/// axes. The joint stands anywhere but along the world's axes.
+/// A plate of 2 kg and 0.3 m by 0.2 m on a fixed base, with its centre of mass at `off` from the joint's origin, in the
+/// joint's axes. The joint's axes are not parallel to the world's.
 fn plate(kind: JointKind, off: DVec3, backwards: bool) -> World {
     let (anchor, frame) = (DVec3::new(0.4, -0.2, 0.7), frame());
     let mut world = scene::world();
@@ -48,7 +47,7 @@ fn state(engine: &dyn Engine, joint: usize) -> JointState {
     engine.joint(JointId::new(joint))
 }
 
-/// A plate thrown about its centre of mass: x = v t + g t²/2 in either direction of the plane, the angle w t.
+/// A plate thrown about its centre of mass: x = v t + g t²/2 in each direction of the plane, and the angle w t.
 #[test]
 fn a_planar_joint_leaves_the_free_motion_of_a_plate() {
     let (h, t, velocity, spin) = (0.001, 2.0, DVec3::new(0.7, -0.3, 0.0), 3.0);
@@ -138,8 +137,8 @@ fn every_coordinate_has_laws_of_its_own() {
     }
 }
 
-/// Stops of coordinates that slide and of one that turns hold what leans on them, each its share: m g along the first
-/// two axes, and the weight's moment about the joint's origin, which is fixed to the child, about the third.
+/// Stops of two sliding coordinates and of a turning one carry the load: m g along the first two axes, and the moment
+/// of the weight about the joint's origin, which is fixed to the child, about the third.
 #[test]
 fn stops_of_slides_and_turns_hold_their_shares() {
     let (off, at, pull) = (DVec3::X * 0.1, DVec3::new(0.02, 0.03, 0.0), DVec3::new(6.0, 5.0, 0.0));
@@ -167,8 +166,8 @@ fn stops_of_slides_and_turns_hold_their_shares() {
     }
 }
 
-/// Motors hold the plate away from where it was placed. The joint's origin is fixed to the child, and the reaction
-/// there is what statics asks for, whichever of the two bodies is fixed.
+/// Motors hold the plate away from its initial position. The joint's origin is fixed to the child, and the reaction
+/// there is that of statics, whichever of the two bodies is fixed.
 #[test]
 fn a_joint_has_its_origin_in_its_child_however_it_is_walked() {
     for kind in [JointKind::Slider, JointKind::Cylindrical, JointKind::Planar] {

@@ -1,4 +1,4 @@
-//! A figure without power that falls and comes to lie on many of its edges and corners.
+//! A figure without motors that falls and comes to rest on many of its edges and corners.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -36,7 +36,7 @@ fn figure(next: &mut impl FnMut() -> f64) -> World {
         let Some(parent) = parent else { continue };
         let anchor = 0.5 * (at + boxes[parent].1);
         let mut hinge = joint("hinge", JointKind::Hinge, parent, index, turn * anchor + DVec3::Y * 1.2);
-        // About the axis across or the one ahead, by turns.
+        // Hinges alternate between the lateral and the forward axis.
         hinge.frame =
             turn * if index % 3 == 0 { DQuat::IDENTITY } else { DQuat::from_rotation_y(std::f64::consts::FRAC_PI_2) };
         let law =
@@ -47,9 +47,8 @@ fn figure(next: &mut impl FnMut() -> f64) -> World {
     world
 }
 
-/// Every step is solved, from the fall to rest. What rocks on its corners gains and loses less than anybody sees, and
-/// no step is made in parts for that: a step lists its contacts once for each part, and the figure never has more than
-/// sixteen.
+/// Every step is solved, from the fall to rest. Rocking on corners changes the energy by a negligible amount, and no
+/// step is divided for it: a step lists its contacts once for each part, and the figure never has more than sixteen.
 #[test]
 fn a_limp_figure_is_solved_in_whole_steps_and_comes_to_rest() {
     let mut stream = Stream::from_number(5);

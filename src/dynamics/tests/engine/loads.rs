@@ -1,9 +1,9 @@
-//! What joints transmit.
+//! Loads of joints.
 //!
-//! A motor below its limit exerts what statics asks for, at its limit just that; a stop and dry friction likewise. The
-//! reaction of a joint is all that its child needs beside gravity and contacts to move as it does (Newton and Euler),
-//! and so its component along the axis is what motor, stop, spring, damping and friction exert there: the check that
-//! the engine's own books balance.
+//! A motor below its limit exerts the effort of statics, and at its limit exactly the limit; so do stops and dry
+//! friction. The reaction of a joint is the wrench that its child needs beside gravity and contacts for its motion
+//! (Newton and Euler). Its component along the axis therefore equals the sum of motor, stop, spring, damping and
+//! friction, which checks the engine's bookkeeping.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
@@ -52,7 +52,7 @@ fn a_motor_exerts_its_limit_and_says_so() {
     }
 }
 
-/// A motor is exact below its limit: a velocity motor at zero stands still under 49 N m, and one of 0.3 rad/s keeps its
+/// A motor below its limit is exact: a velocity motor at zero stands still under 49 N m, and one at 0.3 rad/s keeps its
 /// rate.
 #[test]
 fn a_velocity_motor_below_its_limit_does_not_creep() {
@@ -72,7 +72,7 @@ fn a_velocity_motor_below_its_limit_does_not_creep() {
     }
 }
 
-/// A body on a ball joint begins with the velocity that its file gives, whichever way the joint is walked.
+/// A body on a ball joint starts with the velocity of its file, for both directions of the joint.
 #[test]
 fn a_ball_joint_begins_with_the_velocity_of_its_bodies() {
     for backwards in [false, true] {
@@ -127,7 +127,7 @@ fn dry_friction_holds_and_tells_its_torque() {
     }
 }
 
-/// Two links in a row held by motors: force and moment in either joint are those of statics.
+/// Two links in a row held by motors: force and moment in each joint are those of statics.
 #[test]
 fn reactions_are_those_of_statics() {
     let mut world = scene::world();
@@ -137,7 +137,7 @@ fn reactions_are_those_of_statics() {
     world.mechanism.bodies.push(body("lower", 3.0, ball(0.05), DVec3::new(1.5, 0.0, 0.0)));
     world.mechanism.joints.push(joint("shoulder", JointKind::Hinge, 0, 1, DVec3::ZERO));
     world.mechanism.joints.push(joint("elbow", JointKind::Hinge, 1, 2, DVec3::X));
-    // The elbow turns about the vertical, so its motor carries nothing and its bearing everything.
+    // The elbow turns about the vertical, so its motor carries no load and its bearing the whole.
     world.mechanism.joints[1].frame = bevy_math::DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
     let mut engine = build(&world, 0.001);
     for index in 0..2 {
@@ -154,8 +154,8 @@ fn reactions_are_those_of_statics() {
     assert!(engine.joint(JointId::new(1)).effort[2].abs() < 1e-6);
 }
 
-/// The largest difference of a joint's reaction along its axis and what its motor, stops and losses exert. The reaction
-/// is that of the middle of the step, and so is the axis: halfway between the parent's orientations at both ends.
+/// The largest difference between a joint's reaction along its axis and the sum of its motor, stops and losses.
+/// Reaction and axis are those of the middle of the step: halfway between the parent's orientations at both ends.
 fn imbalance(world: &World, engine: &dyn Engine, before: &[DQuat]) -> f64 {
     let each = world.mechanism.joints().map(|(id, joint)| {
         let state = engine.joint(id);
@@ -193,13 +193,14 @@ fn the_books_of_a_driving_robot_balance() {
             }
         }
         println!("axis reactions against motors, stops and losses, {name}: {worst:.1e} N m off at most");
-        // Where wheels hit bumps, the axis of the middle of the step is only known to the engine.
+        // During impacts of the wheels, only the engine knows the axis at the middle of the step.
         assert!(worst < if ground { 1e-2 } else { 1e-9 }, "{worst}");
     }
 }
 
-/// A robot hits bumps, and its budget of work allows no second pass for what they change of the bias: steps fall short,
-/// and still every joint transmits along its axis what is exerted there. The bias had changed and the motion had not.
+/// A robot hits bumps, and its work budget allows no second pass for the changed bias. Steps are not converged, and
+/// still every joint transmits along its axis the exerted effort. An earlier version had updated the bias but not the
+/// motion.
 #[test]
 fn the_books_balance_where_work_is_at_its_end() {
     let mut world = scene::hills();
@@ -243,7 +244,7 @@ fn wheels_carry_the_weight_to_rounding() {
     }
 }
 
-/// A closed loop: the pins of a hanging parallelogram share its weight as statics says.
+/// A closed loop: the pins of a hanging parallelogram share its weight as in statics.
 #[test]
 fn the_pins_of_a_loop_carry_its_weight() {
     let mut world = scene::world();
@@ -263,15 +264,15 @@ fn the_pins_of_a_loop_carry_its_weight() {
     for (index, expected) in [(0, 3.0), (1, -2.0), (2, 3.0), (3, -2.0)] {
         let force = engine.joint(JointId::new(index)).load.unwrap().reaction.force;
         let sign = if index % 2 == 1 { -1.0 } else { 1.0 };
-        // Each upper pin holds a rod and half the tray; each lower one half the tray.
+        // Each upper pin carries a rod and half the tray; each lower one half the tray.
         let wanted = expected * sign * G;
         assert!((force.y - wanted).abs() < 1e-6 && force.x.abs() < 1e-6, "pin {index}: {force}, {wanted}");
     }
     assert!(engine.body(BodyId::new(2)).linear_velocity.length() < 1e-9);
 }
 
-/// A shelf welded to a wall has nothing that can move, and its joint carries all the same: its own 3 kg at 0.5 m, and a
-/// cube of 5 kg that has come to rest on it at 0.8 m, awake or asleep.
+/// A shelf welded to a wall cannot move, and its joint still reports its load: its own 3 kg at 0.5 m, and a cube of 5
+/// kg that has come to rest on it at 0.8 m, awake or asleep.
 #[test]
 fn a_welded_shelf_tells_what_stands_on_it() {
     let mut world = scene::world();

@@ -1,8 +1,8 @@
-//! Joints that close a loop obey the same laws as joints of a tree.
+//! Loop joints obey the same laws as tree joints.
 //!
-//! A door on two hinges of one axis has one coordinate, whichever of them is in the tree: of two of one name the first
-//! is, and the second closes a loop. So a law (stop, motor, spring, damper, friction, rotor) on the first hinge and the
-//! same law on the second are one mechanism, and both worlds must move alike to what the solver rounds.
+//! A door on two hinges of one axis has one coordinate, whichever hinge is in the tree: with equal names the first one
+//! is, and the second one closes a loop. So a law (stop, motor, spring, damper, friction, rotor) on the first hinge and
+//! the same law on the second are one mechanism, and both worlds must move alike up to the solver's tolerance.
 
 mod rings;
 
@@ -16,14 +16,14 @@ use simpartner_model::{Axis, Body, BodyId, FreeAxis, JointId, JointKind, Shape};
 use super::{build, build_with, energy, run, steps};
 use crate::scene::{self, body, joint};
 
-/// A law is on the hinge of the tree, or on the one that closes the loop.
+/// The law is on the hinge of the tree, or on the hinge that closes the loop.
 const IN_TREE: usize = 0;
 const IN_LOOP: usize = 1;
 const TIMESTEPS: [f64; 5] = [0.0005, 0.001, 0.002, 0.005, 0.01];
-/// What a sweep of the solver may leave of a velocity, rad/s: what two solutions of one step may differ by.
+/// Residual velocity of a solver's sweep, rad/s: the largest difference of two solutions of one step.
 const SOLVED: f64 = 1e-9;
 
-/// A door of 3 kg on two hinges, 1.7 m apart on one axis along z, that turns at `rate`. The law is that of hinge
+/// A door of 3 kg on two hinges, 1.7 m apart on one axis along z, that turns at `rate`. The law is on the hinge
 /// `place`.
 fn door(law: FreeAxis, place: usize, rate: f64) -> World {
     let mut world = scene::world();
@@ -52,7 +52,7 @@ fn weightless(mut world: World) -> World {
     world
 }
 
-/// What is read of a joint: coordinate, rate, and the efforts of motor, stops and the rest.
+/// Readings of a joint: coordinate, rate, and the efforts of motor, stops and passive elements.
 fn read(engine: &dyn Engine, joint: usize) -> ([f64; 2], [f64; 3]) {
     let state = engine.joint(JointId::new(joint));
     let load = state.load.unwrap();
@@ -62,8 +62,8 @@ fn read(engine: &dyn Engine, joint: usize) -> ([f64; 2], [f64; 3]) {
 /// The largest differences between the two doors, of coordinates and rates and of efforts.
 fn differ(law: FreeAxis, motor: Option<Motor>, rate: f64, h: f64) -> (f64, f64) {
     let mut engines = [IN_TREE, IN_LOOP].map(|place| {
-        // Under gravity the guard of the energy may make a step near a turning point in halves, by a share of the
-        // energy that a tree has: the spring and the rotor of a tree joint are in it, those of a loop joint are not.
+        // Under gravity the energy check may divide a step near a turning point, depending on the energy of the tree.
+        // The spring and the rotor of a tree joint are included in it, those of a loop joint are not.
         let (world, stores) = (door(law, place, rate), law.stiffness > 0.0 || law.armature > 0.0);
         let mut engine = build(&if stores { weightless(world) } else { world }, h);
         if let Some(motor) = motor {
@@ -113,8 +113,7 @@ fn a_law_on_a_loop_joint_is_the_law_on_a_tree_joint() {
         for (name, law, motor, rate) in cases {
             let (motion, effort) = differ(law, motor, rate, h);
             println!("{name}, h {h}: {motion:.1e} rad and rad/s, {effort:.1e} N m");
-            // Every step may leave what the solver does not resolve; the motion of a pendulum does not make it grow
-            // fast.
+            // Every step may leave the solver's residual; the motion of a pendulum does not amplify it quickly.
             assert!(motion < SOLVED * steps(h, 2.0) as f64, "{name}, h {h}: {motion}");
             // An effort is the change of a rate in a step times an inertia, here of up to 10 kg m².
             assert!(effort < 10.0 * motion.max(SOLVED) / h, "{name}, h {h}: {effort}");
@@ -122,11 +121,11 @@ fn a_law_on_a_loop_joint_is_the_law_on_a_tree_joint() {
     }
 }
 
-/// A stop is inelastic: after the hit the door stands at the stop and has no rate.
+/// A stop is inelastic: after the impact the door rests at the stop.
 #[test]
 fn a_stop_of_a_loop_joint_gives_nothing_back() {
     for h in TIMESTEPS {
-        // Up to the rate at which a step is made in parts: a joint may turn by 0.1 rad.
+        // Rates up to the limit at which a step is divided: a joint may turn by 0.1 rad.
         for rate in [0.5, 5.0, 0.09 / h] {
             let stops = FreeAxis { lower: -0.4, upper: 0.3, ..FreeAxis::default() };
             let mut engine = build(&weightless(door(stops, IN_LOOP, -rate)), h);
@@ -157,8 +156,8 @@ fn a_rotor_on_a_loop_joint_turns_with_it() {
     }
 }
 
-/// Door, rotor and spring keep (I + J) q'²/2 + k q²/2: half a percent in 10 s at 10 ms, where a step is 0.05 of a
-/// radian of the oscillation, is what the scheme's period costs; energy itself stays.
+/// Door, rotor and spring conserve (I + J) q'²/2 + k q²/2. The period has an error of half a percent in 10 s at 10 ms,
+/// where a step is 0.05 rad of the oscillation; the energy itself is constant.
 #[test]
 fn a_spring_and_a_rotor_on_a_loop_joint_keep_their_energy() {
     for h in TIMESTEPS {
@@ -179,7 +178,8 @@ fn a_spring_and_a_rotor_on_a_loop_joint_keep_their_energy() {
     }
 }
 
-/// Two hinges of one axis, wherever it stands: the second one's rows are zero but for rounding and hold nothing back.
+/// Two hinges on one axis, at any position: the rows of the second one are zero but for rounding, and constrain
+/// nothing.
 #[test]
 fn a_door_on_two_hinges_swings_like_one_on_one() {
     for (place, turn) in [
@@ -195,7 +195,7 @@ fn a_door_on_two_hinges_swings_like_one_on_one() {
                 moved(&mut world, place, turn);
                 world
             });
-            // One hinge alone would move to fourth order.
+            // A single hinge would be integrated to fourth order.
             let second = || DynamicsSettings { integrator: Integrator::Midpoint, ..DynamicsSettings::default() };
             let mut engines = [build_with(&doors[0], 0.001, second()), build_with(&doors[1], 0.001, second())];
             let mut worst = 0.0f64;
@@ -261,9 +261,9 @@ fn a_free_crank_and_slider_keeps_its_energy() {
         let drift = mean(&off[off.len() * 3 / 4..]) - mean(&off[..off.len() / 4]);
         let swing = off.iter().fold(0.0f64, |swing, off| swing.max(off.abs()));
         println!("crank and slider, 20 s, h {h}: energy swings by {swing:.1e} J and drifts by {drift:.1e} J");
-        // The energy that moves is some 0.5 J, and the pin of the rod turns at up to 20 rad/s; Gauss's method errs by
-        // 1/4320 of the fourth power of w h, by twenty times that where all terms of its error add up. Each step may
-        // leave rounding.
+        // The kinetic energy is about 0.5 J, and the pin of the rod turns at up to 20 rad/s. Gauss's method errs by
+        // 1/4320 of the fourth power of w h, and by twenty times that if all terms of its error add up. Each step may
+        // add rounding.
         let bound = 0.5 * 20.0 * (20.0 * h).powi(4) / 4320.0 + 1e-16 * steps(h, 20.0) as f64;
         assert!(swing < bound && drift.abs() < 0.5 * bound, "{swing} {drift}");
     }
@@ -300,7 +300,7 @@ fn crank_and_slider() -> World {
     scene::as_robot(world)
 }
 
-/// What a motor in a loop joint gives is counted, so the guard of the energy watches over such worlds as over others.
+/// The work of a motor in a loop joint is counted, so the energy check covers such worlds as well.
 #[test]
 fn a_driven_loop_is_no_excuse_for_energy() {
     let law = FreeAxis { armature: 1.0, stiffness: 10.0, damping: 0.5, ..FreeAxis::default() };
@@ -323,9 +323,9 @@ fn a_driven_loop_is_no_excuse_for_energy() {
     }
 }
 
-/// A four-bar linkage between two fixed posts kicks a ball on a pendulum. Whether that hangs on the post of the linkage
-/// or on one of its own, all moves alike. The post of both was taken for a link of the pendulum's tree, which ended in
-/// a panic or moved the wrong links.
+/// A four-bar linkage between two fixed posts kicks a ball on a pendulum. The motion is the same whether the pendulum
+/// hangs on a post of the linkage or on its own. An earlier version took the shared post for a link of the pendulum's
+/// tree, which caused a panic or moved the wrong links.
 #[test]
 fn what_hangs_on_the_post_of_a_loop_does_not_matter() {
     let run = |post: usize| {

@@ -1,9 +1,9 @@
-//! Articulated dynamics of our own against closed answers: each file opens with its physics.
+//! SimPartner's articulated dynamics against closed-form solutions: each file opens with its physics.
 //!
-//! Bounds are what the figures must not exceed; the figures themselves are printed (`cargo test -p simpartner-dynamics
-//! --test engine -- --nocapture`).
+//! Bounds are upper limits of the errors; the errors themselves are printed (`cargo test -p simpartner-dynamics --test
+//! engine -- --nocapture`).
 
-// A test that cannot go on is to stop; clippy allows this only in test functions themselves.
+// A test that cannot continue has to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 
 mod balls;
@@ -61,7 +61,7 @@ fn build_with(world: &World, h: f64, dynamics: DynamicsSettings) -> Box<dyn Engi
     simpartner_dynamics::build(&world.mechanism, Timestep::from_seconds(h).unwrap(), &settings).unwrap()
 }
 
-/// Makes the steps of so many seconds. Nothing may be out of the ordinary.
+/// Steps for a number of seconds. No events may occur.
 fn run(engine: &mut dyn Engine, h: f64, seconds: f64) {
     for _ in 0..steps(h, seconds) {
         engine.step();
@@ -73,7 +73,7 @@ fn steps(h: f64, seconds: f64) -> usize {
     (seconds / h).round() as usize
 }
 
-/// A ground y = 0 that takes all properties from what stands on it.
+/// Adds a ground y = 0 that takes its contact properties from the bodies on it.
 fn on_plane(mut world: World) -> World {
     let material = Material { friction: 1e6, ..Material::default() };
     world.mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: 0.0, material }.into()];
@@ -88,12 +88,12 @@ fn velocity(engine: &dyn Engine, body: usize) -> DVec3 {
     engine.body(BodyId::new(body)).linear_velocity
 }
 
-/// How many solves of the last step were not solved to the tolerance.
+/// Number of solves in the last step that did not reach the tolerance.
 fn unconverged(engine: &dyn Engine) -> usize {
     engine.step_events().iter().filter(|event| event.check == StepCheck::Unconverged).count()
 }
 
-/// Kinetic energy and potential energy of all bodies, from what can be read of them.
+/// Kinetic and potential energy of all bodies, from their readings.
 fn energy(world: &World, engine: &dyn Engine) -> f64 {
     let each = world.mechanism.bodies().filter(|(_, body)| !body.fixed).map(|(id, body)| {
         let (state, mass) = (engine.body(id), simpartner_dynamics::mass_properties(body).unwrap());
@@ -116,7 +116,7 @@ fn momenta(world: &World, engine: &dyn Engine) -> (DVec3, DVec3) {
     })
 }
 
-/// Whether the last step ended in no sound state.
+/// True if the last step ended in an invalid state.
 fn diverged(engine: &dyn Engine) -> bool {
     engine.step_events().iter().any(|event| event.check == StepCheck::Divergence)
 }

@@ -61,8 +61,8 @@ fn a_robot_in_the_air_falls_like_a_stone() {
 
 #[test]
 fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
-    // Both stay but for rounding, 1e-16 in each of 40000 and 4000 halves of a step, which falls to either side: by
-    // chance it adds up to 1e-14.
+    // Both are constant but for rounding, 1e-16 in each of 40000 and 4000 half steps, in either direction: the random
+    // sum reaches 1e-14.
     for (h, most) in [(0.001, 1e-13), (0.01, 1e-13)] {
         let mut world = scene::world();
         world.mechanism.gravity = DVec3::ZERO;
@@ -72,7 +72,7 @@ fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
             Some(Shape::Box { size: DVec3::new(1.0, 0.6, 0.2) }),
             DVec3::ZERO,
         ));
-        // Nearly about the axis of the middle moment of inertia, where it is not stable.
+        // Nearly about the axis of the middle moment of inertia, which is unstable.
         world.mechanism.bodies[0].angular_velocity = DVec3::new(0.01, 5.0, 0.01);
         let mut engine = build(&world, h);
         let (start, (_, spin)) = (energy(&world, &*engine), momenta(&world, &*engine));
@@ -118,7 +118,7 @@ fn a_swinging_chain_errs_by_the_square_of_the_step() {
     assert!(coarse / fine > 10.0, "of second order it would be 16: {}", coarse / fine);
 }
 
-/// Bobs of 1 kg on rods of 0.5 m, let go from the horizontal.
+/// Bobs of 1 kg on rods of 0.5 m, released from the horizontal.
 fn pendulum(bobs: usize) -> World {
     let mut world = scene::world();
     world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
@@ -132,8 +132,7 @@ fn pendulum(bobs: usize) -> World {
     scene::as_robot(world)
 }
 
-/// The largest error of the energy in so many seconds, and how its mean over the last sixth differs from that over the
-/// first, J.
+/// The largest error of the energy in a run, and the difference of its means over the last and the first sixth, J.
 fn energy_errors(world: &World, h: f64, seconds: f64, integrator: Integrator) -> (f64, f64) {
     let mut engine = build_with(world, h, DynamicsSettings { integrator, ..DynamicsSettings::default() });
     let start = energy(world, &*engine);
@@ -147,9 +146,9 @@ fn energy_errors(world: &World, h: f64, seconds: f64, integrator: Integrator) ->
     (off.iter().fold(0.0f64, |worst, off| worst.max(off.abs())), drift)
 }
 
-/// The double pendulum whirls chaotically, its elbow at up to w = 30 rad/s. Gauss's method errs by (w h)⁴/4320 of 10 J,
-/// by twenty times that where all terms of its error add up, to and fro: in ten minutes it loses less than in a turn.
-/// MuJoCo's method of Runge and Kutta has 1.9e-7 J at 1 ms and 7.6e-3 J at 10 ms, and loses steadily.
+/// The double pendulum moves chaotically, its elbow at up to w = 30 rad/s. Gauss's method errs by (w h)⁴/4320 of 10 J,
+/// and by twenty times that if all terms of its error add up, in both directions: in ten minutes it loses less than in
+/// a turn. MuJoCo's Runge-Kutta method has 1.9e-7 J at 1 ms and 7.6e-3 J at 10 ms, and loses steadily.
 #[test]
 fn a_double_pendulum_keeps_its_energy_to_fourth_order() {
     for (h, seconds) in [(0.001, 60.0), (0.01, 60.0), (0.002, 600.0)] {
@@ -160,8 +159,8 @@ fn a_double_pendulum_keeps_its_energy_to_fourth_order() {
     }
 }
 
-/// A speck of 1e-19 kg between two hinges in one line: what is left of the inertia of the inner one is rounding, below
-/// zero or above. The outer one swings the bob as if it were alone.
+/// A mass of 1e-19 kg between two hinges in one line: the remaining inertia of the inner one is rounding, negative or
+/// positive. The outer one swings the bob as if it were alone.
 #[test]
 fn a_speck_between_two_hinges_in_line_changes_nothing() {
     let swing = |has_speck: bool| {
@@ -185,8 +184,8 @@ fn a_speck_between_two_hinges_in_line_changes_nothing() {
     assert!(with.distance(without) < 1e-9, "{with} {without}");
 }
 
-/// A bob at 15 rad/s turns by 0.15 rad in 10 ms: such a step is made in four parts, and in two where it moves freely.
-/// As a stop comes near it no longer does, and what was tried as free is made again in four.
+/// A bob at 15 rad/s turns by 0.15 rad in 10 ms. Such a step has four parts, or two in free motion. Near a stop the
+/// motion is no longer free, and an attempt as free motion is repeated in four parts.
 #[test]
 fn what_moves_freely_is_divided_half_as_often() {
     let works = |law: FreeAxis| {
@@ -209,8 +208,8 @@ fn what_moves_freely_is_divided_half_as_often() {
     assert!(stopped[0] == free[0] && stopped.iter().any(|work| *work > 1.4 * free[0]), "{free:?} {stopped:?}");
 }
 
-/// The midpoint scheme errs by (w h)²/12 of 10 J and runs backwards as well as forwards, so what it loses it gains
-/// again: after five minutes the mean is still within the swing.
+/// The midpoint scheme errs by (w h)²/12 of 10 J and is symmetric in time, so losses and gains balance: after five
+/// minutes the mean is still within the oscillation.
 #[test]
 fn a_double_pendulum_keeps_its_energy_to_second_order() {
     let (worst, drift) = energy_errors(&pendulum(2), 0.001, 300.0, Integrator::Midpoint);
@@ -258,7 +257,7 @@ fn a_spring_swings_with_its_period() {
     }
 }
 
-/// A four-bar linkage with a driven crank: what closes it keeps it closed.
+/// A four-bar linkage with a driven crank: its loop stays closed.
 #[test]
 fn a_driven_four_bar_stays_closed() {
     for h in [0.001, 0.01] {
@@ -316,8 +315,8 @@ fn a_body_that_turns_at_any_rate_stays_finite() {
     }
 }
 
-/// A needle and a plate that tumble by up to a thousand turns in a step, far from any principal axis: what no step can
-/// follow keeps its angular momentum and its energy all the same.
+/// A needle and a plate that tumble by up to a thousand turns in a step, far from any principal axis. No step can
+/// resolve this, but angular momentum and energy are constant.
 #[test]
 fn what_tumbles_faster_than_any_step_keeps_energy_and_angular_momentum() {
     for h in [0.001, 0.01] {

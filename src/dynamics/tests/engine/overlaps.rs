@@ -1,6 +1,6 @@
-//! What begins in each other is parted: at no more than `contact_max_correcting_velocity_m_per_s` at any point of a
-//! body, within stops, with loops, couplings and other contacts as they were, and without a rate or an energy. What
-//! cannot part stays as it is, and is told once.
+//! Overlaps at the start are separated: at no more than `contact_max_correcting_velocity_m_per_s` at any point of a
+//! body, within stops, with loops, couplings and other contacts unchanged, and without rates or energy. Overlaps that
+//! cannot separate stay, and are reported once.
 
 mod random;
 
@@ -35,14 +35,14 @@ fn door(overlap: f64, at: f64) -> World {
     world
 }
 
-/// Events that tell that shapes do not part.
+/// Number of events about shapes that cannot separate.
 fn held(events: &[StepEvent]) -> usize {
     events.iter().filter(|event| event.check == StepCheck::Penetration && event.text.contains("no farther")).count()
 }
 
-/// What is over the hinge is as deep after a turn; only by the square of it does the door go down there. Before, the
-/// door turned by 2.5 to 5 rad in its second step, through its stop at 1.6 rad. To turn by overlap over reach, 0.1 rad
-/// for 5 mm, is all that frees what can be freed.
+/// The part over the hinge is as deep after a turn, because the door moves down there only by the square of the angle.
+/// In an earlier version, the door turned by 2.5 to 5 rad in its second step, through its stop at 1.6 rad. A turn by
+/// overlap over reach, 0.1 rad for 5 mm, separates all that can be separated.
 #[test]
 fn a_door_whose_frame_reaches_into_it_turns_by_no_more_than_frees_it() {
     for overlap in [1e-4, 1e-3, 5e-3] {
@@ -90,8 +90,8 @@ fn links_that_overlap_along_their_length_turn_by_little() {
     }
 }
 
-/// A knuckle and a finger of 60 mm by 16 mm on each side of a gripper, coupled, on hinges 4 mm apart: 12 mm in each
-/// other where they begin, and near the hinges always.
+/// A knuckle and a finger of 60 mm by 16 mm on each side of a gripper, coupled, on hinges 4 mm apart. They overlap by
+/// 12 mm at the start, and near the hinges always.
 fn gripper() -> World {
     let mut world = scene::world();
     world.mechanism.gravity = DVec3::NEG_Z * super::G;
@@ -121,8 +121,8 @@ fn gripper() -> World {
     world
 }
 
-/// The stops hold, the couplings hold, and what did not touch is not pushed into each other. Then all rests, for the
-/// work of few sweeps.
+/// The stops hold, the couplings hold, and no new overlaps appear. Afterwards all bodies rest, at the cost of few
+/// sweeps.
 #[test]
 fn coupled_fingers_that_cannot_part_come_to_rest() {
     let mut engine = build(&gripper(), 0.001);
@@ -150,7 +150,7 @@ fn coupled_fingers_that_cannot_part_come_to_rest() {
     assert!(work < 500.0 && told == 1, "{work} sweeps, told {told} times");
 }
 
-/// A block between two walls that are nearer to each other than it is thick: it comes to the middle and is told.
+/// A block between two walls that are closer than its thickness: it moves to the middle and is reported.
 #[test]
 fn what_is_squeezed_comes_to_the_middle_and_stays() {
     let mut world = scene::world();

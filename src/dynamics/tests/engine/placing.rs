@@ -1,9 +1,9 @@
-//! A body put elsewhere between two steps goes on as one that begins there.
+//! A body whose pose is set between two steps continues as one that starts there.
 //!
-//! Equations of motion know no history: where all poses and velocities are equal, so is what follows, but for what the
-//! solver starts its search from. So a world in which something was put at X with the twist V, and one that begins with
-//! it there, differ by rounding. What joints tie to it comes along rigidly: `T = X' X⁻¹` takes every pose of it to the
-//! new one, and joint coordinates and rates stay.
+//! Equations of motion have no history: with equal poses and velocities, the further motion is equal, but for the
+//! starting values of the solver. So a world in which a body was placed at X with the twist V differs only by rounding
+//! from one that starts with the body there. Bodies joined to it move along rigidly: `T = X' X⁻¹` takes each of their
+//! poses to the new one, and joint coordinates and rates do not change.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -107,8 +107,8 @@ fn put_where_it_is_nothing_moves() {
             assert!(off < 1e-12, "round {round}: {off:.1e}");
             left.step();
             touched.step();
-            // The contacts of the rover, which stands, are solved from another start, to some 1e-9 m/s. While it moves,
-            // its first step without a step before it is of lower order.
+            // The contacts of the standing rover are solved from other starting values, to about 1e-9 m/s. While it
+            // moves, the first step without a previous one is of lower order.
             let off = difference(&world, &*touched, &*left);
             let allowed = if is_rover { 1e-7 } else { 1e-12 };
             assert!(off < allowed, "round {round}: {off:.1e} after a step");
@@ -147,7 +147,8 @@ fn all_that_is_tied_to_it_comes_along_and_joints_stay_as_they_are() {
         for (index, before) in joints.iter().enumerate() {
             let after = engine.joint(JointId::new(index));
             for axis in 0..3 {
-                // A step later: they have moved on by their rates, and these by what a millisecond does.
+                // One step later, coordinates have changed by their rates, and rates by the accelerations of a
+                // millisecond.
                 let moved = after.position[axis] - before.position[axis] - H * before.rate[axis];
                 let off = (moved.abs(), (after.rate[axis] - before.rate[axis]).abs());
                 assert!(off.0 < 1e-4 && off.1 < 0.1, "{index}: {off:?}");
@@ -168,7 +169,7 @@ fn a_lone_body_goes_on_as_if_it_had_begun_there() {
         thing.material.friction = 0.6;
         world.mechanism.bodies.push(thing);
         let mut put = build(&world, H);
-        // It lies, leans or falls when it is taken away.
+        // The body lies, leans or falls when it is placed elsewhere.
         (0..30 * round).for_each(|_| put.step());
         let (mut pose, linear, angular) = (numbers.pose(), numbers.vector(2.0), numbers.vector(4.0));
         pose.translation.y = 1.0 + pose.translation.y.abs();
@@ -184,7 +185,7 @@ fn a_lone_body_goes_on_as_if_it_had_begun_there() {
         }
         // Some hundred steps of a rounding each.
         assert!(largest < 1e-12, "round {round}: {largest:.1e}");
-        // An edge that hits the ground multiplies what is left.
+        // Impacts of an edge amplify the remaining difference.
         (0..100).for_each(|_| {
             put.step();
             begun.step();
@@ -210,7 +211,7 @@ fn a_linkage_goes_on_as_if_it_had_begun_there() {
         (joint.anchor, joint.frame) = (whole.point(joint.anchor), (whole.rotation * joint.frame).normalize());
     }
     let mut begun = build(&moved, H);
-    // By one of its bodies each, the fourth of the chain and the third of the ring.
+    // Each is placed by one of its bodies, the fourth of the chain and the third of the ring.
     for id in [3, 8].map(BodyId::new) {
         let body = begun.body(id);
         put.set_pose(id, &body.pose, body.linear_velocity, body.angular_velocity);
@@ -236,13 +237,13 @@ fn what_leaned_on_it_falls_and_what_it_is_put_on_wakes() {
     let settings = Settings { engine: EngineKind::Dynamics, auto_disable: true, ..Settings::default() };
     let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).unwrap();
     (0..2000).for_each(|_| engine.step());
-    // The lower one leaves for the third, half beside its middle.
+    // The lower box is placed on the third, shifted by half its width.
     let pose = Pose { translation: DVec3::new(5.4, 0.7501, 0.0), rotation: DQuat::IDENTITY };
     engine.set_pose(BodyId::new(0), &pose, DVec3::ZERO, DVec3::ZERO);
     engine.step();
     assert!(velocity(&*engine, 1).y < -0.009, "it falls from the first step on: {}", velocity(&*engine, 1).y);
     assert!(engine.contacts().iter().all(|contact| contact.bodies != [Some(BodyId::new(0)), Some(BodyId::new(1))]));
-    // It is down after 5 ms and presses on what it tips over.
+    // It lands after 5 ms and presses on the box over whose edge it tips.
     (0..10).for_each(|_| engine.step());
     let carried: f64 = engine
         .contacts()
@@ -254,7 +255,7 @@ fn what_leaned_on_it_falls_and_what_it_is_put_on_wakes() {
     (0..2000).for_each(|_| engine.step());
     assert!((position(&*engine, 1).y - 0.25).abs() < 1e-3, "it lies where the lower one was");
     assert!((position(&*engine, 0).y - 0.25).abs() < 1e-3, "it tipped over");
-    // Friction pushes the lower one with 0.1 of the load, and holds it with 0.3 of that and of its own weight.
+    // Friction pushes the lower box with 0.1 of the load, and holds it with 0.3 of the load and of its own weight.
     assert!((position(&*engine, 2) - DVec3::new(5.0, 0.25, 0.0)).length() < 1e-9, "it stays where it was");
 }
 
@@ -298,7 +299,7 @@ fn a_snapshot_taken_after_it_goes_on_bit_for_bit() {
     let mut second = build(&world, H);
     second.restore(&first.snapshot()).unwrap();
     let pose = Pose { translation: DVec3::Y * 2.0, rotation: DQuat::IDENTITY };
-    // One goes on from a snapshot of before, one from a snapshot of after it.
+    // One engine continues from a snapshot before the placement, one from a snapshot after it.
     for engine in [&mut first, &mut second] {
         engine.set_pose(BodyId::new(7), &pose, DVec3::ZERO, DVec3::X);
     }

@@ -1,5 +1,5 @@
-//! Joints that begin at other coordinates than zero: the bodies stand where the joints say, and move on as if they had
-//! come there.
+//! Joints with initial coordinates other than zero: the bodies have the poses that these coordinates give, and move on
+//! as if they had arrived there.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -8,7 +8,7 @@ use simpartner_model::{Axis, BodyId, Joint, JointId, JointKind, OpenLoop, take_i
 use super::{G, build, run};
 use crate::scene::{self, body, cube, joint};
 
-/// A base, an arm of 1 m along x on a joint at the origin, and a hand at its end; either joint may be turned round.
+/// A base, an arm of 1 m along x on a joint at the origin, and a hand at its end; each joint can be reversed.
 fn arm(kind: JointKind, backwards: bool) -> World {
     let mut world = scene::world();
     for (name, x) in [("base", 0.0), ("arm", 0.5), ("hand", 1.2)] {
@@ -56,8 +56,8 @@ fn bodies_stand_where_their_joints_begin() {
     }
 }
 
-/// Every kind of joint that has axes, begun somewhere: its coordinates read so, and its bodies stand in every engine's
-/// step as the model says.
+/// Every kind of joint with axes and an initial position: its coordinates read so, and in every engine the bodies have
+/// the poses of the model.
 #[test]
 fn every_kind_of_joint_begins_anywhere() {
     for kind in JointKind::ALL.into_iter().filter(|kind| kind.has_axes()) {
@@ -80,7 +80,7 @@ fn every_kind_of_joint_begins_anywhere() {
                 let off = (pose.translation - body.pose.translation).length();
                 assert!(off < 1e-14 && pose.rotation.angle_between(body.pose.rotation) < 1e-7, "{kind:?} {off}");
             }
-            // Nothing moves it, so it stays.
+            // No force acts, so it stays.
             run(&mut *engine, 0.001, 0.1);
             for &index in &free {
                 assert!((at(&*engine)[index] - positions[index]).abs() < 1e-13, "{kind:?} {:?}", at(&*engine));
@@ -89,7 +89,7 @@ fn every_kind_of_joint_begins_anywhere() {
     }
 }
 
-/// A pendulum that begins at 0.7 rad swings as one that was built there.
+/// A pendulum with an initial position of 0.7 rad swings as one that was built there.
 #[test]
 fn a_pendulum_swings_from_where_it_begins() {
     let mut world = arm(JointKind::Hinge, false);

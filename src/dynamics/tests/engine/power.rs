@@ -25,7 +25,7 @@ const MASS: f64 = 2.0;
 /// Of the wheel, a ball.
 const INERTIA: f64 = 0.4 * MASS * RADIUS * RADIUS;
 
-/// A wheel on a fixed post, its joint number `laws` of one or two that do the same.
+/// A wheel on a fixed post, with a joint of this kind, or two joints that share the law.
 fn wheel(kind: JointKind, backwards: bool, twice: bool, law: FreeAxis) -> World {
     let mut world = scene::world();
     world.mechanism.bodies.push(body("post", 1.0, None, DVec3::ZERO));
@@ -46,7 +46,7 @@ fn spun(mut world: World, rate: f64) -> World {
     world
 }
 
-/// Every way to have such a wheel, with the number of its joint and its rate for one of the wheel.
+/// All variants of such a wheel, with the number of its joint and the ratio of its rate to the wheel's.
 fn wheels(law: FreeAxis) -> Vec<(&'static str, World, JointId, f64)> {
     let one = |name, kind, backwards, twice| {
         let sign = if backwards { -1.0 } else { 1.0 };
@@ -62,7 +62,7 @@ fn wheels(law: FreeAxis) -> Vec<(&'static str, World, JointId, f64)> {
     ]
 }
 
-/// What motors ask for that is far away.
+/// Motor commands with distant targets.
 fn far_motors() -> [Motor; 4] {
     let servo = Servo { position: 1e4, rate: 0.0, stiffness: 1e3, damping: 0.0, max_effort: 1e9 };
     [
@@ -115,8 +115,8 @@ fn a_motor_gives_its_largest_power_in_every_step() {
     }
 }
 
-/// Up to w = P / M the effort is the largest, then the power: J w² / 2 = P (t - t_1 / 2) with t_1 = J P / M². Where the
-/// motor is at its target it gives what it takes there.
+/// Up to w = P / M the effort limit applies, then the power limit: J w² / 2 = P (t - t_1 / 2) with t_1 = J P / M². A
+/// motor at its target exerts the effort that holds it.
 #[test]
 fn effort_then_power_then_target_bound_a_motor() {
     let (h, max_power, max_effort, target) = (0.001, 20.0, 5.0, 12.0);
@@ -184,7 +184,7 @@ fn what_brakes_has_no_bound_of_power() {
     }
 }
 
-/// A hoist comes up to P / m g and stays there.
+/// A hoist reaches the speed P / m g and keeps it.
 #[test]
 fn a_hoist_lifts_as_fast_as_its_power_allows() {
     let (max_power, t) = (50.0, 8.0);
@@ -200,7 +200,7 @@ fn a_hoist_lifts_as_fast_as_its_power_allows() {
             for _ in 0..steps(h, t) {
                 engine.step();
                 let speed = engine.body(BodyId::new(1)).linear_velocity.y;
-                // It begins faster than it can go on.
+                // Its initial speed is above the speed that it can keep.
                 swings += usize::from(speed > last + 1e-7 && last > max_power / (MASS * G) + 1e-9);
                 last = speed;
             }
@@ -237,8 +237,8 @@ fn linkage(chance: &mut Chance, closes: bool, max_power: f64) -> World {
     scene::as_robot(world)
 }
 
-/// Linkages in the air whose motors are told anything at any time: together these give no more than the sum of their
-/// powers in any step.
+/// Linkages in the air whose motors get random commands at any time: in any step they supply together no more than the
+/// sum of their powers.
 #[test]
 fn no_motor_of_any_linkage_gives_more_than_its_power() {
     let (h, max_power) = (0.001, 15.0);
@@ -264,7 +264,7 @@ fn no_motor_of_any_linkage_gives_more_than_its_power() {
             engine.step();
             let given = engine.energy_balance().expect("the engine keeps an energy balance").supplied;
             at_bound += usize::from(engine.step_events().iter().any(|event| event.text.contains("largest power")));
-            // What is not solved is not bounded either.
+            // Unconverged steps do not obey the limit.
             if super::unconverged(&*engine) > 0 {
                 unsolved += 1;
                 continue;

@@ -1,8 +1,8 @@
-//! Rays: the distance to the nearest of all shapes is that to the nearest of each by itself, wherever bodies have
-//! moved.
+//! Rays: the distance to the nearest of all shapes equals the smallest distance to each shape alone, wherever bodies
+//! have moved.
 //!
-//! Where a ray grazes a surface its distance jumps, and rounding decides on which side of the jump it is. Such a ray is
-//! known by its neighbours [`GRAZE`] beside it, some of which are on either side.
+//! Where a ray grazes a surface, its distance jumps, and rounding decides the side of the jump. Such a ray is detected
+//! by its neighbours at [`GRAZE`], some of which are on either side.
 
 mod brute_force;
 mod ruts;
@@ -15,7 +15,7 @@ use simpartner_model::{
 
 use self::brute_force::Shapes;
 
-/// What distances may differ by, m: positions are of some ten metres, and their rounding is 1e-15 of that.
+/// Largest difference of distances, m: positions are of some ten metres, and their rounding is 1e-15 of that.
 const SAME: f64 = 1e-9;
 /// Distance of the neighbouring rays from a ray, m: parry's search along a ray is exact to some 1e-9 of a shape of a
 /// metre.
@@ -60,7 +60,7 @@ fn random_shape(random: &mut Stream, may_be_compound: bool) -> Shape {
     }
 }
 
-/// Terrain with holes, turned about y, or a surface of triangles, or a plane, or nothing.
+/// Terrain with holes, turned about y, or a triangle mesh, or a plane, or no ground.
 fn random_ground(random: &mut Stream, model: &mut Mechanism) {
     let (points_x, points_z) = (2 + random.below(60), 2 + random.below(60));
     let mut field = Heightfield {
@@ -103,7 +103,7 @@ fn random_ground(random: &mut Stream, model: &mut Mechanism) {
     }
 }
 
-/// Bodies of all shapes, some of them fixed, that fall and whirl through each other's neighbourhood.
+/// Bodies of all shapes, some of them fixed, that fall and spin close to each other.
 fn random_world(random: &mut Stream) -> Mechanism {
     let mut model = Mechanism { gravity: DVec3::new(0.0, -9.81, 0.0), ..Mechanism::default() };
     random_ground(random, &mut model);
@@ -150,7 +150,7 @@ fn agree(one: Option<f64>, two: Option<f64>) -> bool {
     }
 }
 
-/// Whether a neighbour of a ray reads what was read along it, to what the surface may rise between them.
+/// True if a neighbour of a ray reads the same distance, up to the rise of the surface between them.
 fn grazes(shapes: &Shapes, ray: &Ray, seen: Option<f64>) -> bool {
     let beside = ray.direction.any_orthonormal_pair();
     (0..8).any(|index| {
@@ -166,7 +166,7 @@ fn grazes(shapes: &Shapes, ray: &Ray, seen: Option<f64>) -> bool {
     })
 }
 
-/// How many rays were cast, and how many of them grazed.
+/// Number of rays, and number of grazing ones.
 fn compare(seed: u64, kind: EngineKind) -> (usize, usize) {
     let mut random = Stream::from_number(seed);
     let model = random_world(&mut random);

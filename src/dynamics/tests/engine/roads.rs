@@ -1,7 +1,7 @@
 //! Terrain and meshes.
 //!
-//! A surface of triangles that is flat is a plane: nothing may show where its inner edges are. What drives over it must
-//! do what it does on the plane, and what slides must neither lift nor slow down.
+//! A flat triangle mesh is a plane: its inner edges must have no effect. A vehicle must move as on the plane, and a
+//! sliding body must neither lift nor slow down.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -36,9 +36,9 @@ fn flat_terrain_is_a_plane() {
         let plane = drive(on_plane(scene::world()), wheel);
         let field = drive(scene::terrain(|_, _| 0.0), wheel);
         println!("{wheel:?} wheels, plane: {plane:?}\n{wheel:?} wheels, flat terrain: {field:?}");
-        // A ball has one contact, which an inner edge does not change: rounding. A cylinder stands on the ends of a
-        // line. Points of it nearer than 0.1 mm are one, so that an end may be so much off the rim of a wheel of 10 cm;
-        // and a wheel's load that is off by so much lets it slip for the 20 s.
+        // A ball has one contact, which an inner edge changes only by rounding. A cylinder touches with the two ends of
+        // a line. Contact points closer than 0.1 mm are merged, so an end may be off the rim of a wheel of 10 cm by
+        // this much, and the offset of the load lets the wheel slip during the 20 s.
         let noise = 1e-3;
         let slipped = 1e-5 * noise * rover::MASS * G / 4.0 * 20.0;
         let (off, of_height, of_force) = match wheel {
@@ -50,8 +50,8 @@ fn flat_terrain_is_a_plane() {
     }
 }
 
-/// A slope that is smooth, a ramp askew to the cells, presses on a robot that drives up it with m g cos(slope) in every
-/// step: what the triangles add is noise, less than a hundredth.
+/// A smooth slope, a ramp at an angle to the cells, presses on a robot that drives up it with m g cos(slope) in every
+/// step; the noise of the triangles is less than a hundredth.
 #[test]
 fn a_smooth_slope_presses_evenly_on_cylinder_wheels() {
     let (along, across) = (0.12, 0.05);
@@ -194,7 +194,7 @@ fn a_robot_crosses_hills_at_every_step() {
     }
 }
 
-/// What lies on a slope or in a corner of the terrain rests on all of it.
+/// A body on a slope or in a corner of the terrain rests on all of its supports.
 #[test]
 fn shapes_rest_in_a_valley() {
     for (name, shape) in [

@@ -1,4 +1,4 @@
-//! Contacts that last while what touches tips or rolls: the point of contact moves on the bodies, and nothing is lost.
+//! Contacts that persist while a body tips or rolls: the contact point moves on the bodies, and no energy is lost.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Shape;
@@ -9,8 +9,8 @@ use crate::{
     steps,
 };
 
-/// A cube stands on an edge, leans and falls over it, sticking: until its face comes down nothing takes any energy. Its
-/// point of contact is a corner that turns with it.
+/// A cube balances on an edge and falls over it, sticking: until its face lands, no energy is lost. Its contact point
+/// is a corner that turns with it.
 #[test]
 fn a_cube_tips_over_its_edge_without_loss() {
     for h in [0.001, 0.002, 0.005, 0.01] {

@@ -1,5 +1,5 @@
-//! Ropes: long chains of links that move freely. Their fastest waves run at 2 sqrt(F / (m l)) rad/s, F the force in the
-//! rope, m the mass of a link and l its length: 280 rad/s under the weight of 100 links of 20 g and 5 cm, faster where
+//! Ropes: long chains of links in free motion. Their fastest waves have 2 sqrt(F / (m l)) rad/s, with the force F in
+//! the rope, the mass m of a link and its length l: 280 rad/s under the weight of 100 links of 20 g and 5 cm, more when
 //! the end of the rope whips.
 
 use bevy_math::{DQuat, DVec3};
@@ -13,7 +13,7 @@ use crate::scene::{self, body, joint};
 const MASS: f64 = 0.02;
 const LENGTH: f64 = 0.05;
 
-/// A rope of so many links, straight, let go at 1 rad from where it would hang.
+/// A straight rope of `links` links, released at 1 rad from the vertical.
 fn rope(links: usize, kind: JointKind) -> World {
     let along = DVec3::new(1f64.sin(), -1f64.cos(), 0.0);
     let mut world = scene::world();
@@ -30,14 +30,14 @@ fn rope(links: usize, kind: JointKind) -> World {
     scene::as_robot(world)
 }
 
-/// What the fall to where it would hang sets free, J.
+/// Potential energy of the fall to the vertical, J.
 fn fall(links: usize) -> f64 {
     MASS * links as f64 * G * (0.5 * LENGTH * links as f64) * (1.0 - 1f64.cos())
 }
 
-/// While the rope falls and its end whips, its energy stays to a part of 1e-4 of what the fall sets free at most. A
-/// joint turns by 0.2 rad in a step before that is divided, and a method of fourth order gains or loses a part of the
-/// fifth power of that, 3e-4, of the energy of the links that do.
+/// While the rope falls and its end whips, its energy is constant to 1e-4 of the potential energy of the fall. A joint
+/// may turn by 0.2 rad in a step before the step is divided. A method of fourth order gains or loses the fifth power of
+/// that, 3e-4, of the energy of these links.
 #[test]
 fn ropes_keep_their_energy() {
     for (links, kind, h, seconds) in [
@@ -61,8 +61,8 @@ fn ropes_keep_their_energy() {
     }
 }
 
-/// Dampers as stiff as the links are light are a part of free motion: the energy of a rope of 60 ball joints falls in
-/// every step, and more than a hundredth of what the fall sets free is gone after 3 s.
+/// Dampers that are as stiff as the links are light belong to free motion: the energy of a rope of 60 ball joints falls
+/// in every step, and more than a hundredth of the potential energy of the fall is gone after 3 s.
 #[test]
 fn a_damped_rope_only_loses_energy() {
     let mut world = rope(60, JointKind::Ball);

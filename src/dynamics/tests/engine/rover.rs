@@ -2,7 +2,7 @@
 //!
 //! Two half chassis of 5 kg with a vertical hinge between them, four legs of two links each (0.5 kg, 0.25 m), bent by
 //! 45 degrees so that gravity loads the knees, four wheels of 1 kg with a radius of 0.235 m. It drives along +x. Its
-//! parts meet nothing but the ground.
+//! parts collide with the ground only.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
@@ -16,10 +16,10 @@ use super::scene::{body, joint};
 
 pub const WHEEL_RADIUS: f64 = 0.235;
 pub const MASS: f64 = 18.0;
-/// Height of the chassis' middle when it stands.
+/// Height of the chassis' middle above the ground when it stands, m.
 pub const RIDE: f64 = WHEEL_RADIUS + 0.5 * std::f64::consts::FRAC_1_SQRT_2;
 const LINK: f64 = 0.25;
-/// How many joints it has: the hinge of the chassis, then hip, knee and wheel of each leg.
+/// Number of its joints: the hinge of the chassis, then hip, knee and wheel of each leg.
 pub const JOINTS: usize = 13;
 
 /// The shape of its wheels.
@@ -30,7 +30,7 @@ pub enum Wheel {
     Cylinder,
 }
 
-/// What is added to a world, by the number of the robot.
+/// The added bodies and joints, by the number of the robot.
 #[derive(Debug, Clone, Copy)]
 pub struct Rover {
     pub first_body: usize,
@@ -51,7 +51,7 @@ impl Rover {
         (self.first_body..self.first_body + 14).map(BodyId::new)
     }
 
-    /// Holds legs and chassis as they are and turns the wheels at a rate in rad/s.
+    /// Sets motors that hold legs and chassis, and turn the wheels at a rate in rad/s.
     pub fn drive(self, engine: &mut dyn Engine, rate: f64) {
         for (index, joint) in self.joints().enumerate() {
             engine.set_motor(joint, 2, Motor::Servo(servo(index, rate)));
@@ -69,12 +69,12 @@ pub fn servo(index: usize, rate: f64) -> Servo {
     Servo { position: 0.0, rate, stiffness, damping, max_effort }
 }
 
-/// A place given in the axes of the drawing: forward, left, up.
+/// A position in the axes of the drawing: forward, left, up.
 fn place(forward: f64, left: f64, up: f64) -> DVec3 {
     DVec3::new(forward, up, -left)
 }
 
-/// Adds one that stands on `at`, as a robot of its own.
+/// Adds a rover that stands at `at`, as a separate robot.
 pub fn add(world: &mut World, at: DVec3, wheel: Wheel) -> Rover {
     let rover = Rover { first_body: world.mechanism.bodies.len(), first_joint: world.mechanism.joints.len() };
     let slant = std::f64::consts::FRAC_PI_4;

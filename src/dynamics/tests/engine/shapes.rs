@@ -1,8 +1,8 @@
-//! All pairs of shapes that the format knows.
+//! All pairs of shapes of the format.
 //!
-//! One body of each shape is dropped on a fixed one of each shape, a little off its middle. It must touch it and not
-//! come through: nothing ends inside the other, the forces are finite, and whatever still lies on it is carried with
-//! its weight.
+//! One body of each shape is dropped on a fixed one of each shape, a little off its middle. It must touch and not
+//! penetrate: no shape ends inside the other, the forces are finite, and a body that still lies on the other is carried
+//! with its weight.
 
 use bevy_math::DVec3;
 use simpartner_model::{BodyId, Material, Placed, Pose, Shape};
@@ -78,8 +78,8 @@ fn every_shape_lands_on_every_other() {
     }
 }
 
-/// Meshes meet triangle by triangle, and terrain likewise: a cube of triangles comes to rest on either where its faces
-/// touch, and is carried with its weight.
+/// Meshes collide triangle by triangle, and terrain likewise: a cube mesh comes to rest on either at the distance of
+/// its faces, and is carried with its weight.
 #[test]
 fn a_mesh_rests_on_a_mesh_and_on_terrain() {
     let mesh = || shapes().into_iter().find(|(name, _)| *name == "mesh").map(|(_, shape)| shape);
@@ -101,8 +101,8 @@ fn a_mesh_rests_on_a_mesh_and_on_terrain() {
     }
 }
 
-/// A mesh is a part of a compound like any other: a cube of triangles beside a ball has the mass properties of a box
-/// beside a ball. It panicked, since parry's compounds take no meshes.
+/// A mesh can be part of a compound: a cube mesh beside a ball has the mass properties of a box beside a ball. It once
+/// panicked, because parry's compounds accept no meshes.
 #[test]
 fn a_compound_may_hold_a_mesh() {
     let named = |wanted: &str| shapes().into_iter().find(|(name, _)| *name == wanted).map(|(_, shape)| shape).unwrap();
@@ -122,7 +122,7 @@ fn a_compound_may_hold_a_mesh() {
     assert!((engine.body(BodyId::new(0)).force.y - 3.0 * G).abs() < 1e-6, "{:?}", engine.body(BodyId::new(0)));
 }
 
-/// Every pair presses with opposite forces: what one body gets, the other gives.
+/// The forces of every pair are opposite.
 #[test]
 fn contacts_are_listed_with_both_bodies() {
     let mut world = scene::world();
@@ -142,8 +142,7 @@ fn contacts_are_listed_with_both_bodies() {
     assert_eq!(engine.body(BodyId::new(0)).force, -engine.body(BodyId::new(1)).force);
 }
 
-/// An L of two blocks is not convex; what it is taken apart into is, and fills as much of space but for the grid's
-/// cells.
+/// An L of two blocks is not convex; its decomposition is, and fills the same volume up to the grid's cells.
 #[test]
 fn a_surface_comes_apart_into_convex_parts() {
     let outline = [(0.0, 0.0), (3.0, 0.0), (3.0, 1.0), (1.0, 1.0), (1.0, 3.0), (0.0, 3.0)];

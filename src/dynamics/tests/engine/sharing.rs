@@ -1,9 +1,9 @@
-//! How contacts share a load that statics leave to them: the least squares of their forces, as of springs that are all
-//! as stiff.
+//! Load distribution that statics leaves open: contacts take the forces of least squares, as equally stiff springs
+//! would.
 //!
-//! Feet at (x, z) on a plane that carry a weight W at (X, Z), and nothing else, have N = a + b x + c z where that is
-//! positive, and nothing where it is not, with sum N = W, sum N x = W X, sum N z = W Z. Force and moment of any other
-//! shares are the same, and the sum of their squares is larger.
+//! Feet at (x, z) on a plane that carry only a weight W at (X, Z) have N = a + b x + c z where that is positive and 0
+//! elsewhere, with sum N = W, sum N x = W X, sum N z = W Z. All other distributions have the same force and moment, and
+//! a larger sum of squares.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -45,8 +45,8 @@ fn solve(rows: [[f64; 3]; 3], right: [f64; 3]) -> [f64; 3] {
     (matrix.inverse() * DVec3::from_array(right)).to_array()
 }
 
-/// The shares of a weight at a place, by the normal equations over those feet that carry: any that would pull are left
-/// out, and the worst of them first.
+/// Distribution of a weight at a position, by the normal equations of the loaded feet: feet that would pull are
+/// removed, the worst first.
 fn least_squares(feet: &[DVec3], weight: f64, at: DVec3) -> Vec<f64> {
     let mut carries = vec![true; feet.len()];
     loop {
@@ -92,8 +92,8 @@ fn weight(feet: &[DVec3], top: DVec3) -> (f64, DVec3) {
     (mass * G, (top * 5.0 + feet.iter().sum::<DVec3>() * 0.01) / mass)
 }
 
-/// Many tables of four to twelve legs: at either timestep, in any order of the legs, set down or dropped, the shares
-/// are those of least squares.
+/// Many tables of four to twelve legs: for each timestep, order of the legs, and for placed and dropped tables, the
+/// distribution is that of least squares.
 #[test]
 fn feet_share_by_least_squares() {
     let mut numbers = Stream::from_number(5);
@@ -130,9 +130,9 @@ fn feet_share_by_least_squares() {
     assert!(without > 10);
 }
 
-/// On a slope the feet share friction as well: F / n each, and what the moment M of all of it about the middle c of the
-/// feet asks for, M (r - c) / sum (r - c)², at right angles. The normals are those of a weight where the line of
-/// gravity meets the plane.
+/// On a slope the feet share friction as well: F / n each, plus the moment's part M (r - c) / sum (r - c)² at right
+/// angles, with the moment M about the middle c of the feet. The normal forces are those of a weight at the point where
+/// the line of gravity meets the plane.
 #[test]
 fn feet_on_a_slope_share_friction_too() {
     let mut numbers = Stream::from_number(11);
@@ -149,7 +149,7 @@ fn feet_on_a_slope_share_friction_too() {
         let turn = DVec3::Y * (pull * (centre.z - middle.z) / spread);
         let friction = feet.iter().map(|foot| DVec3::X * pull / count + turn.cross(*foot - middle));
         let expected: Vec<DVec3> = friction.zip(&expected).map(|(along, share)| along + DVec3::Y * *share).collect();
-        // Elsewhere a foot is at the edge of its cone, and the others hold what it cannot.
+        // In the other cases a foot is at the edge of its friction cone, and the others carry the rest.
         if !expected.iter().all(|force| DVec3::new(force.x, 0.0, force.z).length() < 0.9 * FRICTION * force.y) {
             continue;
         }
@@ -166,7 +166,7 @@ fn feet_on_a_slope_share_friction_too() {
     assert!(compared > 10, "{compared}");
 }
 
-/// Feet with slip beside rigid ones carry as much as these: slip is a law of what is along the surface.
+/// Feet with slip carry as much as rigid ones beside them: slip is a law of the tangential direction.
 #[test]
 fn slip_empties_no_foot() {
     let mut numbers = Stream::from_number(17);
@@ -192,8 +192,8 @@ fn slip_empties_no_foot() {
     println!("shares of feet, every second with slip, are off by {worst:.1e} of the weight");
 }
 
-/// A table that slides and turns: friction goes with the shares, and the shares with the moment of friction. All are
-/// linear in the place of the feet in every step, and the order of the legs changes nothing but rounding.
+/// A table that slides and turns: friction depends on the distribution, and the distribution on the moment of friction.
+/// All are linear in the positions of the feet in every step, and the order of the legs changes only rounding.
 #[test]
 fn a_table_slides_and_turns_the_same_in_any_order() {
     for h in [0.001, 0.01] {
@@ -238,7 +238,7 @@ fn curvature(engine: &dyn Engine, feet: usize) -> f64 {
     forces.iter().zip(expected).map(|(force, expected)| (force - expected).abs() / weight).fold(0.0, f64::max)
 }
 
-/// A cube stands on four corners and a beam lies on five posts: a quarter each, a fifth each.
+/// A cube on four corners and a beam on five posts: a quarter each, a fifth each.
 #[test]
 fn boxes_and_beams_share_evenly() {
     for h in [0.001, 0.01] {
@@ -261,7 +261,7 @@ fn boxes_and_beams_share_evenly() {
         assert_eq!(corners.len(), 4);
         assert!(corners.iter().all(|force| (force - G).abs() < 1e-8), "{corners:?}");
         for post in 1..6 {
-            // What the ground bears there.
+            // Force of the ground at each corner.
             let ground = engine.contacts().iter().filter(|c| c.bodies == [None, Some(BodyId::new(post))]);
             let force: f64 = ground.map(|contact| contact.wrench.force.y).sum();
             assert!((force - 3.0 * G).abs() < 1e-6 * G, "h {h}, post {post}: {force}");
@@ -269,8 +269,8 @@ fn boxes_and_beams_share_evenly() {
     }
 }
 
-/// A robot on four cylinders, each of which touches with two rims. Both rims of a wheel carry the same, and the robot
-/// moves with omega r, straight ahead. What the rims differ by and the wheels slip by is what the legs' springs have
+/// A robot on four cylinder wheels, each of which touches with two rims. Both rims of a wheel carry the same load, and
+/// the robot moves with omega r, straight ahead. The remaining differences and slips are those of leg springs that have
 /// not settled yet.
 #[test]
 fn cylinder_wheels_roll_at_their_rate() {
@@ -303,8 +303,8 @@ fn cylinder_wheels_roll_at_their_rate() {
     }
 }
 
-/// On gentle waves, level across, the forces on cylinder wheels are smooth: from step to step they change by what the
-/// ground changes.
+/// On gentle waves, level across, the forces on cylinder wheels are smooth: from step to step they change as the ground
+/// does.
 #[test]
 fn cylinder_wheels_are_quiet_on_smooth_ground() {
     let noise = |wheel: Wheel| {
@@ -332,8 +332,8 @@ fn cylinder_wheels_are_quiet_on_smooth_ground() {
     assert!(cylinders < 0.01, "{cylinders}");
 }
 
-/// Legs on hinges that motors of given velocity hold: these give way by the same rate for each newton metre, so loads
-/// are those of least squares here, too, but for the 1e-8 rad/s of each of them.
+/// Legs on hinges with velocity motors yield by the same rate for each newton metre, so loads are those of least
+/// squares here as well, up to the 1e-8 rad/s of each of them.
 #[test]
 fn legs_that_motors_hold_share_as_one_body() {
     for h in [0.001, 0.01] {

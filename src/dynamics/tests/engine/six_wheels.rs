@@ -1,9 +1,9 @@
-//! A rover of six wheels on rockers and bogies, of the size and mass of NASA's of 2004: 174 kg, wheels of 0.13 m radius
-//! and 0.16 m width, 1.41 m from the first to the last and 1.06 m from left to right.
+//! A rover of six wheels on rockers and bogies, with the size and mass of NASA's of 2004: 174 kg, wheels of 0.13 m
+//! radius and 0.16 m width, 1.41 m from the first to the last and 1.06 m from left to right.
 //!
-//! A rocker on each side of the chassis carries the front wheel and a bogie, that the two others; a differential turns
-//! the rockers against each other. 16 degrees of freedom, of which the differential takes one. It drives along +x. Its
-//! parts meet nothing but the ground.
+//! A rocker on each side of the chassis carries the front wheel and a bogie with the two others; a differential turns
+//! the rockers against each other. There are 16 degrees of freedom, of which the differential takes one. It drives
+//! along +x. Its parts collide with the ground only.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -19,11 +19,11 @@ pub const WHEEL_RADIUS: f64 = 0.13;
 /// kg, of all of it.
 pub const MASS: f64 = 174.0;
 pub const WHEEL_WIDTH: f64 = 0.16;
-/// From the middle of the chassis forward to the front axles, the middle and the rear ones, and aside to all.
+/// Distances from the middle of the chassis: forward to the front, middle and rear axles, and sideways to all, m.
 const AXLES: [f64; 3] = [0.705, 0.0, -0.705];
 const ASIDE: f64 = 0.53;
 
-/// What is added to a world.
+/// The added bodies and joints.
 #[derive(Debug, Clone)]
 pub struct SixWheels {
     /// The chassis.
@@ -50,7 +50,7 @@ impl SixWheels {
     }
 }
 
-/// Adds one whose wheels stand on the plane through `at` with this rotation, as a robot of its own.
+/// Adds a rover whose wheels stand on the plane through `at` with this rotation, as a separate robot.
 pub fn add(world: &mut World, at: DVec3, turn: DQuat) -> SixWheels {
     let (first_body, first_joint) = (world.mechanism.bodies.len(), world.mechanism.joints.len());
     let place = |forward: f64, up: f64, right: f64| at + turn * DVec3::new(forward, up, right);

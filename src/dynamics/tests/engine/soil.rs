@@ -99,7 +99,7 @@ fn a_wheel_at_a_given_slip_has_the_forces_of_the_closed_form() {
                 forces.drawbar_pull,
                 forces.torque
             );
-            // A thousandth of the load, three of the torque, and what is left after 8 s of how the wheel was let down.
+            // A thousandth of the load, three of the torque, and the rest of the wheel's initial settling after 8 s.
             assert!((depth / sinkage - 1.0).abs() < 2.5e-3, "{name} {slip}: {depth}, not {sinkage}");
             assert!((pull - forces.drawbar_pull).abs() < 1e-3 * MASS * G, "{name} {slip}: {pull}");
             assert!((torque / forces.torque - 1.0).abs() < 3e-3, "{name} {slip}: {torque}");
@@ -134,13 +134,13 @@ fn a_rover_of_six_wheels_drives_over_sand() {
         assert!(soil.normal_force > 100.0 && soil.slip > 0.0 && soil.slip < 0.7, "{soil:?}");
         weight += soil.normal_force;
     }
-    // What sinks on and what swings is below a hundredth.
+    // Further sinking and swinging are below a hundredth.
     assert!((weight / (six_wheels::MASS * G) - 1.0).abs() < 0.01, "{weight} N");
     assert!(chassis.pose.translation.y > 0.45 && chassis.linear_velocity.x > 0.02, "{chassis:?}");
     assert_eq!(engine.contacts().len(), 6);
 }
 
-/// A box settles where the plate law carries it, and a second one that is as heavy sinks in as deep beside it.
+/// A box settles at the depth of the plate law, and a second one of the same weight beside it at the same depth.
 #[test]
 fn a_foot_sinks_by_the_plate_law() {
     for name in ["drySand", "clay", "lunar"] {
@@ -166,7 +166,7 @@ fn a_foot_sinks_by_the_plate_law() {
     }
 }
 
-/// Triangles that lie flat are soil as a plane is, wherever their edges are.
+/// A flat triangle mesh is the same soil as a plane, for any position of its edges.
 #[test]
 fn flat_triangles_are_soil_as_a_plane_is() {
     let h = 0.001;
@@ -188,14 +188,14 @@ fn flat_triangles_are_soil_as_a_plane_is() {
     // The wheel swings, and each step is solved to 1e-4 of the load.
     let (depth, pull) = (mesh.sinkage / plane.sinkage - 1.0, mesh.drawbar_pull - plane.drawbar_pull);
     assert!(depth.abs() < 1e-3 && pull.abs() < 1e-3 * MASS * G, "{depth} of the sinkage, {pull} N");
-    // The ruts are in the same cells; where the wheel was let down and swung, as deep to a fiftieth.
+    // The ruts are in the same cells; where the wheel was lowered and swung, their depths agree to a fiftieth.
     assert!(ruts.len() > 200 && ruts.len() == ruts_of_mesh.len(), "{} {}", ruts.len(), ruts_of_mesh.len());
     for (one, other) in ruts.iter().zip(&ruts_of_mesh) {
         assert!(one.centre == other.centre && (other.depth / one.depth - 1.0).abs() < 0.02, "{one:?} {other:?}");
     }
 }
 
-/// Whatever a foot is led through in a closed way, soil takes more than it gives.
+/// On any closed path of a foot, soil absorbs more energy than it returns.
 #[test]
 fn no_closed_way_through_soil_gives_energy() {
     let h = 0.001;
@@ -224,7 +224,7 @@ fn no_closed_way_through_soil_gives_energy() {
     }
 }
 
-/// A run that is restored from a snapshot goes on with the same bits.
+/// A run that is restored from a snapshot continues with the same bits.
 #[test]
 fn a_snapshot_holds_the_soil() {
     let h = 0.001;
@@ -299,7 +299,7 @@ fn grousers_pull_more() {
 fn a_wheel_that_goes_aside_is_held_by_shear_and_by_the_soil_beside_it() {
     let (soil, slip, angle) = (soil("regolithSimulant"), 0.2, 0.1f64);
     let mut world = rig(soil);
-    // The rig turned about the vertical: it slides along its x, which is not where the wheel points.
+    // The rig is turned about the vertical: it slides along its x, which is not the heading of the wheel.
     let turn = DQuat::from_rotation_y(angle);
     let wheel = &mut world.mechanism.bodies[1];
     wheel.pose.rotation = turn;
@@ -327,10 +327,9 @@ fn a_wheel_that_goes_aside_is_held_by_shear_and_by_the_soil_beside_it() {
     assert!((torque / forces.torque - 1.0).abs() < 0.01, "{torque}");
 }
 
-/// Wheels that go the same way again, against the closed form: each finds the surface where the one before left it,
-/// that is as deep as it was pressed less what pressed soil lets up, and a stiff line of unloading from there on until
-/// the soil yields again. The arc of contact begins at the surface that is left; stresses are those of the depth below
-/// the first one.
+/// Repeated passes of wheels in one rut, against the closed form: each wheel meets the surface that the one before
+/// left, which is the pressed depth less the elastic recovery, and follows a stiff unloading line until the soil yields
+/// again. The contact arc begins at the remaining surface; stresses are those of the depth below the original one.
 #[test]
 fn in_a_rut_a_wheel_sinks_less_each_time() {
     let soil = soil("drySand");
@@ -355,7 +354,7 @@ fn in_a_rut_a_wheel_sinks_less_each_time() {
         let target = speed / (RADIUS * (1.0 - slip));
         engine.set_motor(JointId::new(k), 2, Motor::Velocity { target, max_effort: 1e6 });
     }
-    // Until the last one is in the ruts of both others, and beyond where they were let down.
+    // Until the last wheel is in the ruts of both others, and beyond the place where they were lowered.
     run(&mut *engine, h, 14.0);
     // A wheel that rolls swings: means over several times.
     let (count, mut depths, mut resistances) = (steps(h, 2.0), [0.0; 3], [0.0; 3]);
@@ -377,8 +376,8 @@ fn in_a_rut_a_wheel_sinks_less_each_time() {
         }
         let [_, closed] = form(high);
         println!("pass {k}: {:.3} mm, closed {:.3}; {resistance:.3} N, closed {closed:.3}", 1e3 * depth, 1e3 * high);
-        // A thousandth of the load. A rut keeps how deep it was pressed while the wheel swings, by some hundredths of a
-        // millimetre in each pass.
+        // A thousandth of the load. A rut keeps the deepest position of the swinging wheel, some hundredths of a
+        // millimetre per pass.
         assert!((depth / high - 1.0).abs() < 5e-3, "{k}: {depth}, not {high}");
         assert!((resistance - closed).abs() < 1e-3 * MASS * G, "{k}: {resistance}, not {closed}");
         left = Pressure::new(&soil, WIDTH, slip, G).left_by(high, left);
@@ -388,8 +387,8 @@ fn in_a_rut_a_wheel_sinks_less_each_time() {
     assert!(resistances[0] > resistances[1] && resistances[1] > resistances[2], "{resistances:?}");
 }
 
-/// Load and resistance, N, of a wheel that rolls evenly so deep below the first surface on one that is left at another
-/// depth, m: Wong and Reece's integrals by the midpoint rule.
+/// Load and resistance, N, of a wheel that rolls evenly at a given depth below the original surface, on a surface left
+/// at another depth, m: Wong and Reece's integrals by the midpoint rule.
 fn in_rut(soil: &Soil, slip: f64, depth: f64, left: f64) -> [f64; 2] {
     let pressure = Pressure::new(soil, WIDTH, slip, G);
     let entry = (1.0 - (depth - left) / RADIUS).acos();
@@ -409,11 +408,11 @@ fn in_rut(soil: &Soil, slip: f64, depth: f64, left: f64) -> [f64; 2] {
     [load, resistance]
 }
 
-/// Whatever wheel, foot or rock, light or heavy, on whatever soil and slope, at any timestep: nothing runs away, and
-/// nothing has more energy than it came with. What it is given in a step is what it has put into the soil before.
+/// Any wheel, foot or rock, light or heavy, on any soil and slope, at any timestep: nothing runs away, and no body
+/// gains energy. The energy that it receives in a step is energy that it stored in the soil before.
 #[test]
 fn whatever_falls_on_soil_comes_to_rest_there() {
-    // The last three were once given up to 3.8 times all of it.
+    // In an earlier version, the last three received up to 3.8 times that energy.
     for seed in (0..48).chain([98, 167, 288]) {
         let mut chance = Chance(seed);
         let h = [0.001, 0.002, 0.005, 0.01][chance.below(4)];

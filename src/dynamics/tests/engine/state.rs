@@ -62,7 +62,7 @@ fn a_snapshot_goes_on_bit_for_bit() {
             second.restore(&snapshot).unwrap();
             assert_eq!(second.snapshot(), snapshot, "nothing is lost on the way");
             for step in 0..20 {
-                // What was told of the step before the snapshot is not told again.
+                // Events of the step before the snapshot are not reported again.
                 if step > 0 {
                     assert_equal(&world, &*first, &*second, 100 * round + step);
                 }
@@ -73,8 +73,8 @@ fn a_snapshot_goes_on_bit_for_bit() {
     }
 }
 
-/// Boxes and balls that fly past each other, meet and come to lie: an engine that begins anew knows nothing of which
-/// shapes were near or apart before, and finds the same contacts, on two threads as well.
+/// Boxes and balls that fly past each other, meet and come to rest: an engine that is restored has no record of earlier
+/// neighbours, and finds the same contacts, on two threads as well.
 #[test]
 fn what_an_engine_knows_of_pairs_changes_no_result() {
     let mut world = on_plane(scene::world());
@@ -152,8 +152,8 @@ fn with_newcomers(world: &World) -> World {
     world
 }
 
-/// Bodies come and go far away: all others, their joints, motors, contacts and loops go on with the bits that they
-/// would have had.
+/// Bodies are added and removed far away: all other bodies, their joints, motors, contacts and loops continue with the
+/// same bits as without the edit.
 #[test]
 fn what_is_there_goes_on_when_others_come_and_go() {
     let (world, rover) = busy();
@@ -190,7 +190,7 @@ fn what_is_there_goes_on_when_others_come_and_go() {
                 other.step();
             }
             assert!(shift == 0 || newcomer(&*other) < 50.0, "and falls from there");
-            // What was carried over is a state as any other.
+            // A migrated state is a complete state.
             let mut restored = build(if shift > 0 { &grown } else { &world }, h);
             restored.restore(&other.snapshot()).unwrap();
             assert_eq!(restored.snapshot(), other.snapshot());
@@ -198,7 +198,7 @@ fn what_is_there_goes_on_when_others_come_and_go() {
     }
 }
 
-/// A tower falls asleep as it stands, is still carried, and wakes as a whole when a ball rolls against it.
+/// A tower falls asleep, still reports its loads, and wakes as a whole when a ball rolls against it.
 #[test]
 fn sleep_loses_nothing() {
     let mut world = on_plane(scene::world());
@@ -229,7 +229,7 @@ fn sleep_loses_nothing() {
     assert_equal(&world, &*engine, &*other, 4500);
 }
 
-/// The lowest box of a tower that is asleep goes: the others wake up and fall onto the ground, where they sleep again.
+/// The lowest box of a sleeping tower is removed: the others wake up, fall onto the ground and sleep again.
 #[test]
 fn what_is_asleep_on_something_that_goes_wakes_up() {
     let mut world = on_plane(scene::world());
@@ -255,8 +255,8 @@ fn what_is_asleep_on_something_that_goes_wakes_up() {
     }
 }
 
-/// A hanging parallelogram of objects comes to rest and sleeps: its joints, the one that closes the loop too, go on
-/// telling what they carry, in a restored world as well, and after it is woken they tell it once, not twice.
+/// A hanging parallelogram of objects comes to rest and sleeps. Its joints, including the loop joint, keep reporting
+/// their loads, in a restored world as well; after it wakes up, they report them once, not twice.
 #[test]
 fn joints_that_sleep_still_tell_what_they_carry() {
     let mut world = scene::world();
@@ -294,7 +294,7 @@ fn joints_that_sleep_still_tell_what_they_carry() {
         assert_equal(&world, &*engine, &*other, step);
         engine.step();
         other.step();
-        // What hangs carries at most the weight and the blow: never twice what it carried in the step before it woke.
+        // The hanging load is at most the weight and the blow: never twice the load of the step before it woke.
         if engine.contacts().is_empty() {
             assert!(carried(&*engine).iter().all(|&force| force < 5.0 * G), "step {step}: {:?}", carried(&*engine));
         }

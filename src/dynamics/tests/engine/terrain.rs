@@ -1,8 +1,8 @@
-//! Grounds of triangles: terrain that is placed and turned, surfaces of meshes, several of them, holes.
+//! Triangle grounds: terrain that is placed and turned, surfaces of meshes, several of them, holes.
 //!
-//! A flat surface of triangles is a plane, however its triangles lie: a body that slides over it without friction keeps
-//! its velocity, and one that rolls keeps its velocity and its spin, v = w r. Nothing that is stopped at a plane comes
-//! through triangles.
+//! A flat triangle mesh is a plane for any triangulation: a body that slides over it without friction keeps its
+//! velocity, and a rolling one keeps its velocity and its spin, v = w r. Bodies that a plane stops are stopped by
+//! triangles as well.
 
 use std::{
     f64::consts::{FRAC_PI_2, PI},
@@ -17,7 +17,7 @@ use simpartner_model::{BodyId, Ground, GroundMesh, Heightfield, Material, Placed
 use super::{build, position, velocity};
 use crate::scene::{self, body};
 
-/// Terrain of so many points each way over 24 m by 24 m.
+/// Terrain of `points` points each way over 24 m by 24 m.
 fn field(points: usize, pose: Pose, height: impl Fn(f64, f64) -> f64) -> Heightfield {
     let mut field = Heightfield {
         points_x: points,
@@ -33,8 +33,8 @@ fn field(points: usize, pose: Pose, height: impl Fn(f64, f64) -> f64) -> Heightf
     field
 }
 
-/// A flat mesh of 24 m by 24 m at a height, its squares cut along one diagonal or the other, its corners moved about in
-/// the plane, every triangle facing down or up.
+/// A flat mesh of 24 m by 24 m at a height. Its squares are cut along one diagonal or the other, its corners are moved
+/// in the plane, and every triangle faces down or up.
 fn flat_mesh(height: f64, other_diagonal: bool, moved: f64, down: bool) -> GroundMesh {
     let cells = 30u32;
     let mut random = Random(Stream::from_number(7));
@@ -82,7 +82,7 @@ fn with(grounds: Vec<Ground>) -> World {
     world
 }
 
-/// Shapes that lie on the ground at this height, and how they are turned.
+/// Shapes that lie on the ground, their heights and rotations.
 fn shapes() -> [(&'static str, Shape, f64, DQuat); 5] {
     let on_side = DQuat::from_rotation_x(FRAC_PI_2);
     [
@@ -141,7 +141,7 @@ fn flat_triangles_are_a_plane_however_they_lie() {
     assert!(worst.is_empty(), "{worst:#?}");
 }
 
-/// A ball of 0.3 m comes to rest on whatever ground is below it.
+/// A ball of 0.3 m comes to rest on any ground below it.
 #[test]
 fn several_grounds_hold_what_stands_on_each() {
     let material = scene::GRIP;
@@ -162,7 +162,7 @@ fn several_grounds_hold_what_stands_on_each() {
     }
     for (index, (x, ground)) in places.into_iter().enumerate() {
         let at = position(&*engine, index);
-        // What rests keeps a gap of 1 um.
+        // A resting body keeps a gap of 1 um.
         assert!((at - DVec3::new(x, ground + 0.3, 1.0)).length() < 2e-6, "{at}");
         let ray =
             Ray { origin: DVec3::new(x + 1.0, ground + 2.0, 0.0), direction: -DVec3::Y, range: 50.0, ignore: None };
@@ -171,8 +171,8 @@ fn several_grounds_hold_what_stands_on_each() {
     }
 }
 
-/// What says how high terrain is, and the triangles that hold and stop rays, are one surface; where there is none, both
-/// have none.
+/// The height function of terrain, and the triangles that carry bodies and stop rays, are the same surface; in holes,
+/// both are absent.
 #[test]
 fn the_height_of_terrain_is_where_rays_meet_it() {
     let mut random = Random(Stream::from_number(11));
@@ -228,7 +228,7 @@ fn placed_terrain_is_where_its_pose_says() {
     }
 }
 
-/// What stands on a hole falls through, and rays pass; at its edge the ground holds.
+/// Bodies over a hole fall through, and rays pass; at its edge the ground carries them.
 #[test]
 fn holes_hold_nothing() {
     let hole = |x: f64, z: f64| if x.abs() < 1.1 && z.abs() < 1.1 { f64::NAN } else { 0.5 };
@@ -245,7 +245,7 @@ fn holes_hold_nothing() {
     }
     let mut engine = build(&world, 0.001);
     let ray = |x: f64| Ray { origin: DVec3::new(x, 20.0, 0.0), direction: -DVec3::Y, range: 50.0, ignore: None };
-    // Beside the bodies.
+    // Between the bodies.
     assert_eq!(engine.cast_ray(&ray(1.7)), None);
     assert!((engine.cast_ray(&ray(2.3)).expect("ground") - 19.5).abs() < 1e-9);
     for _ in 0..3000 {
@@ -258,8 +258,8 @@ fn holes_hold_nothing() {
     }
 }
 
-/// Whatever comes, from whichever side of a surface of triangles or from above terrain, however fast and turned, ends
-/// on the side it came from.
+/// Any body that hits a triangle mesh from either side, or terrain from above, at any speed and rotation, ends on its
+/// original side.
 #[test]
 fn nothing_comes_through_triangles() {
     let mut random = Random(Stream::from_number(3));
@@ -334,7 +334,7 @@ fn a_cylinder_wheel_on_a_slope_presses_evenly() {
     }
 }
 
-/// A shape that the ground is made of as a fixed body holds as the ground does.
+/// A fixed body with the shape of the ground carries bodies as the ground does.
 #[test]
 fn a_ground_of_triangles_is_like_a_fixed_body_of_them() {
     let block = |height: f64| Shape::Box { size: DVec3::new(0.5, height, 0.5) };

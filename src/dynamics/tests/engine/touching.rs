@@ -1,8 +1,8 @@
-//! Faces that are exactly in contact, pressed together.
+//! Faces exactly in contact, pressed together.
 //!
-//! Two shapes share a face, computed from the same numbers, so that the gap is zero but for rounding. The one
-//! approaches at 1 mm/s along the normal of the face: after one step contacts lie on the face, press along its normal,
-//! and together give the other what two equal masses m share of the momentum, m v / 2.
+//! Two shapes share a face, computed from the same numbers, so that the gap is zero but for rounding. One approaches at
+//! 1 mm/s along the normal of the face. After one step the contacts lie on the face, press along its normal, and
+//! together give the other body the momentum of an inelastic impact of two equal masses m, m v / 2.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Body, Material, Shape};
@@ -18,7 +18,7 @@ fn number(index: usize, of: usize) -> f64 {
     golden.fract()
 }
 
-/// A stone of an arch about z: between two radii, from one angle to another.
+/// A stone of an arch about z: between two radii and two angles.
 fn wedge(radii: [f64; 2], angles: [f64; 2]) -> Shape {
     let corners = (0..8).map(|k: usize| {
         let (sin, cos) = angles[k >> 2].sin_cos();
@@ -28,7 +28,7 @@ fn wedge(radii: [f64; 2], angles: [f64; 2]) -> Shape {
     Shape::ConvexHull { points: corners.collect() }
 }
 
-/// Makes a step, and says what is wrong with the contacts in words.
+/// Makes a step, and returns the faults of the contacts as text.
 fn press(first: Body, second: Body, on_face: DVec3, normal: DVec3) -> Result<(), String> {
     let mut world = scene::world();
     world.mechanism.gravity = DVec3::ZERO;
@@ -54,7 +54,7 @@ fn press(first: Body, second: Body, on_face: DVec3, normal: DVec3) -> Result<(),
         }
     }
     let impulse: f64 = contacts.iter().map(|contact| contact.wrench.force.dot(normal) * 0.001).sum();
-    // What a face that lies beside a centre of mass takes away is less, since the bodies turn.
+    // A face off the centre of mass transmits less, because the bodies turn.
     let most = 0.5 * 10.0 * SPEED;
     if !(contacts.len() >= 3 && impulse > 0.5 * most && impulse < most * (1.0 + 1e-6)) {
         return Err(format!("{} contacts, {impulse} N s, not {most}", contacts.len()));

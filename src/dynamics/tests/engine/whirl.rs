@@ -1,8 +1,8 @@
-//! What a hand carries around: a block between two fingers at the end of an arm that swings to and fro.
+//! A load carried by a hand: a block between two fingers at the end of an arm that swings.
 //!
-//! Friction has to give it the acceleration of the circle, m (r w² + r w'), and no more. The fingers do not turn past
-//! each other, so the points where they touch the block have one rigid motion, and sticking friction at one does not
-//! work against that at another.
+//! Friction must exactly provide the acceleration of the circle, m (r w² + r w'). The fingers do not turn against each
+//! other, so the points where they touch the block move as one rigid body, and sticking friction at one point does not
+//! oppose that at another.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{Engine, Motor};
@@ -76,7 +76,7 @@ fn friction_carries_a_block_around_and_does_not_fight_itself() {
                  {way:.1e} m, {turned:.1e} rad, {open} unconverged"
             );
             assert!(braked < 1.5 * needed, "{braked} N of friction, {needed} N needed");
-            // What an acceleration does in a step, from rest to where it is allowed for.
+            // Displacement by an acceleration within a step, from rest.
             let second_order = (RATE * RATE + RATE) * REACH * h * h;
             assert!(way < second_order && turned < second_order, "{way} m, {turned} rad");
             assert_eq!(open, 0);

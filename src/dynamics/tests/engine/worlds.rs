@@ -1,11 +1,11 @@
-//! Worlds at random, by seed: all shapes in each other and beside each other, chains and loops of all joints, motors
-//! that are told anything a client may say. Whatever they do, no state is ever read that is not finite, and energy
-//! comes from nowhere but motors:
+//! Random worlds by seed: all shapes in and beside each other, chains and loops of all joints, motors with any command
+//! that a client may send. All states are finite, and only motors supply energy:
 //!
-//! stored(t) <= stored(0) + given(t) + a part of (largest kinetic energy so far + all work of motors, either way)
+//! stored(t) <= stored(0) + supplied(t) + a fraction of (largest kinetic energy so far + all work of motors, in either
+//! direction)
 //!
-//! `given` is what [`simpartner_dynamics::EnergyBalance`] says: motors and pushes, surfaces that yield and springs of
-//! loop joints, which may begin under load, and bodies pushed out of each other, which begin inside each other here.
+//! `supplied` is that of [`simpartner_dynamics::EnergyBalance`]: motors and external wrenches, moving surfaces, springs
+//! of loop joints, which may start under load, and the separation of bodies, which start in overlap here.
 
 mod random;
 
@@ -17,12 +17,11 @@ pub use self::random::{Chance, run};
 use self::random::{WIDE, check, drive, of_seed, run_by, run_with, wide::command_anything};
 use crate::scene::{self, body, joint};
 
-/// Some dozens for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand of each family for two seconds each. None
-/// costs more than the budget and the attempts that are open at its end.
+/// Some dozens of worlds for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand of each family for two seconds
+/// each. None costs more than the budget and the attempts that are open at its end.
 ///
-/// Where joints are nearly singular, or contacts are not solved, substeps are made in parts, and the last attempt is
-/// slowed down to the energy that it may have. A tree gains a part of 8e-4 of its kinetic energy in all, as smooth
-/// motion swings by.
+/// Steps with nearly singular joints or unsolved contacts are divided, and the last attempt is slowed down to its
+/// permitted energy. A tree gains at most 8e-4 of its kinetic energy in all, the oscillation of smooth motion.
 #[test]
 fn worlds_at_random_stay_finite_and_gain_no_energy() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
@@ -50,18 +49,18 @@ fn worlds_at_random_stay_finite_and_gain_no_energy() {
     }
 }
 
-/// Motors turn a chain by many radians in a step, and the last attempt at it must take what comes. A bias at the mean
-/// velocity that a round towards it only led away from was kept: velocities of 1e46, and no number after the next
-/// round.
+/// Motors turn a chain by many radians in a step, and the last attempt must be accepted as it is. An earlier version
+/// kept a bias at a mean velocity from which the iteration had diverged: velocities of 1e46, and no finite number in
+/// the next iteration.
 #[test]
 fn a_chain_that_turns_many_times_in_a_step_stays_finite() {
     let seen = run(661, 0.01, 1.4);
     assert!(!seen.diverged && seen.steps == 140, "{} steps", seen.steps);
 }
 
-/// What the engine spends beside its solves counts as well: collision, equations and rows of each attempt at a part of
-/// a step. Worlds in which most attempts are rejected made thousands of them; now the rest of a step is made in few
-/// parts when its work is spent. An attempt for each open level of division and each impact may still be made then.
+/// The engine's cost outside the solver counts as well: collision, equations and rows of each attempt at a substep.
+/// Worlds in which most attempts are rejected made thousands of them. Now, when the budget is spent, the rest of a step
+/// has few substeps. One attempt for each open level of division and each impact may still follow.
 #[test]
 fn a_step_costs_no_more_than_its_budget() {
     let most = DynamicsSettings::default().max_sweeps as f64;
@@ -77,9 +76,9 @@ fn a_step_costs_no_more_than_its_budget() {
     }
 }
 
-/// Motors throw these faster than anything may be, in attempts that were no last ones, or in places that the step then
-/// went back to, where the same rates of joints are other speeds. They are made again or slowed down; nothing runs
-/// away. The last is thrown so fast that the stages of its free motion are no numbers.
+/// Motors accelerate these worlds beyond the largest speed, in attempts before the last, or at positions to which the
+/// step returned, where the same joint rates are other speeds. Such attempts are repeated or slowed down; nothing runs
+/// away. The last world is so fast that the stages of its free motion are not finite.
 #[test]
 fn what_motors_throw_does_not_run_away() {
     for (seed, seconds) in [(37, 1.0), (90, 0.4), (178, 2.0), (214, 0.5), (271, 1.0)] {
@@ -88,8 +87,8 @@ fn what_motors_throw_does_not_run_away() {
     }
 }
 
-/// Numbers of any size in commands, up to 1e300: forces whose moments are no numbers were loads of joints, and targets
-/// of motors made the account of energy none.
+/// Commands of any size, up to 1e300. In an earlier version, forces whose moments overflow became joint loads, and
+/// motor targets made the energy balance NaN.
 #[test]
 fn commands_beyond_all_reason_leave_all_finite() {
     for seed in [0, 1, 2, WIDE + 6, WIDE + 10, WIDE + 22, WIDE + 26, WIDE + 50] {
@@ -129,8 +128,8 @@ fn other_settings_stay_finite_and_gain_no_energy() {
     }
 }
 
-/// Threads share whole islands, and a snapshot holds all that a step reads: the same bits on one thread, on two, and in
-/// an engine that takes up a snapshot on the way, after a body was placed elsewhere.
+/// Threads share whole islands, and a snapshot is a complete state: the bits are the same on one thread, on two, and in
+/// an engine that continues from a snapshot, after the pose of a body was set.
 #[test]
 fn threads_and_snapshots_change_no_bit() {
     // An event of an attempt that did not count was in the bytes of the first.
@@ -171,8 +170,8 @@ fn threads_and_snapshots_change_no_bit() {
     }
 }
 
-/// Worlds of extreme ratios of mass, in which hardly any step is solved. What is not solved gains nothing, not even the
-/// part of 1e-4 of the kinetic energy that the scheme may be off by in a step: a hundred of those would be 2 %.
+/// Worlds of extreme mass ratios, in which hardly any step converges. Unconverged steps gain no energy, not even the
+/// 1e-4 of the kinetic energy by which the scheme may err in a step: a hundred of those would be 2 %.
 #[test]
 fn what_is_not_solved_gains_nothing() {
     for seed in [496, 604, 705] {
@@ -181,17 +180,16 @@ fn what_is_not_solved_gains_nothing() {
     }
 }
 
-/// Links that motors throw to thousands of rad/s, so that each step is made in up to 128 parts, and the scheme errs to
-/// one side in all of them: a part of 1e-5 of the energy in each, before trees kept an account of what they gained.
+/// Links that motors accelerate to thousands of rad/s, so that each step has up to 128 parts, and the scheme errs in
+/// one direction in all of them: 1e-5 of the energy in each, before trees kept an account of their gain.
 #[test]
 fn small_gains_do_not_add_up() {
     for seed in [41, 184, 303, 501, 553] {
         let seen = run(seed, 0.001, 0.25);
         assert!(seen.steps == 250 && seen.gain < 1e-3, "{seed}: {seen:?}");
     }
-    // What came from nowhere is no measure of what may come: 1.8e7 J in a solved contact of a body that turns by many
-    // radians in a step, of which a part of 8e-4 was let pass; in the last, of 1.2e9 J in every part of a step, the
-    // rounding.
+    // Energy from an error must not raise the permitted gain: 1.8e7 J in a solved contact of a body that turns by many
+    // radians in a step, of which 8e-4 was permitted; in the last world, the rounding of 1.2e9 J in every substep.
     for (seed, seconds) in [(WIDE + 86, 2.0), (WIDE + 545, 2.0), (WIDE + 34, 0.3)] {
         let seen = run(seed, 0.01, seconds);
         assert!(seen.steps >= 30 && seen.gain < 1e-3, "{seed}: {seen:?}");
@@ -201,9 +199,9 @@ fn small_gains_do_not_add_up() {
     assert!(seen.steps == 25 && seen.gain < 1e-3, "{seen:?}");
 }
 
-/// A chain of twelve links of 0.1 g under a load of 1 kg, let go level: a mass ratio of 10,000. It swings down and up
-/// for 2 s at 1 ms and 10 ms. All steps are solved, and hardly any energy comes in; the joints of the links turn fast,
-/// so steps are divided and may be slowed down. The load hangs on a ball joint, or is welded to the last link.
+/// A chain of twelve links of 0.1 g under a load of 1 kg, released from the horizontal: a mass ratio of 10,000. It
+/// swings down and up for 2 s at 1 ms and 10 ms. All steps converge, and the energy gain is small; the joints turn
+/// fast, so steps are divided and may be slowed down. The load hangs on a ball joint, or is welded to the last link.
 #[test]
 fn a_chain_of_light_links_carries_a_heavy_load() {
     for (h, hold) in
@@ -229,8 +227,8 @@ fn a_chain_of_light_links_carries_a_heavy_load() {
     }
 }
 
-/// A level chain of twelve capsules on ball joints, 0.1 g each, whose last one holds a ball of 1 kg by a joint of this
-/// kind.
+/// A horizontal chain of twelve capsules on ball joints, 0.1 g each, whose last link carries a ball of 1 kg by a joint
+/// of this kind.
 fn loaded_chain(hold: JointKind) -> simpartner_description::World {
     let mut world = scene::world();
     let mut anchor = body("anchor", 1.0, None, DVec3::ZERO);

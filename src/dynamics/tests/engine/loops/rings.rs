@@ -1,5 +1,5 @@
-//! Rings of links. The engine cuts a ring where its masses say, and only between equal ones their names, whatever their
-//! order; in free motion not even that shows.
+//! Rings of links. The engine cuts a ring by its masses, and by names only between equal masses, never by order. In
+//! free motion the cut has no effect.
 
 use std::f64::consts::TAU;
 
@@ -62,7 +62,7 @@ impl Ring {
         Self { links, joints }
     }
 
-    /// The same with links of different masses, the heaviest of which is neither first nor last.
+    /// The same ring with links of different masses, whose heaviest link is neither first nor last.
     fn of_different_masses(mut self) -> Self {
         for (link, mass) in self.links.iter_mut().zip([2.0, 2.3, 1.8, 2.1, 1.9, 2.2, 2.4, 1.7]) {
             link.mass = mass;
@@ -109,8 +109,8 @@ impl Ring {
         (0..count).map(read).collect()
     }
 
-    /// The largest difference that its order makes after a run: in place and velocity, m and m/s, and in loads, N and N
-    /// m.
+    /// The largest difference after a run between two orders: in position and velocity, m and m/s, and in loads, N and
+    /// N m.
     fn differ(&self, run: impl Fn(Order) -> Vec<[DVec3; 4]>) -> [f64; 2] {
         let reference = run(Order { first: 0, backwards: false });
         let mut worst = [0.0f64; 2];
@@ -126,7 +126,7 @@ impl Ring {
     }
 }
 
-/// The order in which a ring is written: the link that comes first, and whether its joints stand the other way round.
+/// The order of a ring in the file: its first link, and whether its joints are reversed.
 #[derive(Debug, Clone, Copy)]
 struct Order {
     first: usize,
@@ -134,7 +134,7 @@ struct Order {
 }
 
 impl Order {
-    /// Where link `k` of so many stands.
+    /// Index of link `k` of `count` in this order.
     fn place_of(self, k: usize, count: usize) -> usize {
         (k + count - self.first) % count
     }
@@ -161,8 +161,8 @@ const RINGS: [(&str, &[JointKind], bool); 10] = {
     ]
 };
 
-/// Where a ring is cut makes no difference in free motion but by rounding, a thousand steps of it, and at longer steps
-/// by the fourth power of the timestep. Names that follow the order have it cut elsewhere.
+/// The cut of a ring changes free motion only by rounding over a thousand steps, and at longer steps by the fourth
+/// power of the timestep. Names that follow the order move the cut.
 #[test]
 fn a_ring_moves_alike_wherever_it_is_cut() {
     for (name, kinds, planar) in RINGS {
@@ -184,8 +184,7 @@ fn a_ring_moves_alike_wherever_it_is_cut() {
     }
 }
 
-/// Where motors drive a ring and where it falls on a plane, the order in which it is written changes no bit, nor do
-/// names where masses differ.
+/// With motors or with a fall on a plane, the order of a ring changes no bit, nor do names if masses differ.
 #[test]
 fn the_order_in_which_a_ring_is_written_changes_no_bit() {
     for ((name, kinds, planar), [falls, renamed]) in RINGS

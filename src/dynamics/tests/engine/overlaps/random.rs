@@ -1,5 +1,5 @@
-//! Worlds at random, by seed, in which all is at rest and something begins in something else, without gravity: all that
-//! moves does so to part.
+//! Random worlds by seed, at rest and without gravity, in which some bodies overlap at the start: all motion is their
+//! separation.
 
 use std::f64::consts::TAU;
 
@@ -15,28 +15,28 @@ use crate::{
     worlds::Chance,
 };
 
-/// Deeper than this at its end, m, what does not part has to be told: twice what the engine tells from.
+/// Depth at the end above which an unseparated overlap must be reported, m: twice the engine's limit.
 const TOLD_DEPTH: f64 = 2e-5;
 /// Largest permitted excess of an axis beyond its stop, rad or m: the uncorrected 1e-6, and the largest error of quick
 /// sweeps in a step, 5e-6, a fifth of which is corrected in each step.
 const STOPS: f64 = 1e-5;
-/// The same of a ball joint: the square of what anything turns by in a step.
+/// The same for a ball joint: the square of the largest rotation in a step.
 const SWING: f64 = 2.5e-3;
-/// Seconds of a run, or steps where these are more, and the last steps of it, in which what parts at all becomes
-/// shallower by this part.
+/// Duration of a run, in seconds or in steps if these are more, and the last steps of it, in which separable overlaps
+/// decrease by this fraction.
 const SECONDS: f64 = 0.35;
 const STEPS: usize = 200;
 const LAST: usize = 100;
 const LESS: f64 = 0.98;
 
-/// What was seen of a world.
+/// Results of a world.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// What was wrong, the first of it.
+    /// The first fault.
     pub fault: Option<String>,
-    /// The deepest overlap where it begins, m.
+    /// The deepest initial overlap, m.
     pub depth: f64,
-    /// Whether something was told not to part.
+    /// True if an overlap was reported as inseparable.
     pub is_held: bool,
     /// The most that a step cost, in sweeps, and the largest kinetic energy, J.
     pub work: f64,
@@ -74,12 +74,12 @@ impl Chance {
         }
     }
 
-    /// A depth from a hundredth of a millimetre to half of what is so thick.
+    /// A depth from 0.01 mm to half of the thickness.
     fn depth(&mut self, thickness: f64) -> f64 {
         self.of_any_size(1e-5, 0.5 * thickness)
     }
 
-    /// A body of any shape that reaches into one at rest along one of its axes.
+    /// A body of any shape that overlaps a body at rest, along one of its axes.
     fn beside(&mut self, of: &Body, half: DVec3, name: &str) -> (Body, DVec3) {
         let size = half.max_element() * self.of_any_size(0.2, 1.5);
         let (shape, own) = self.shape_of(size);
@@ -98,7 +98,7 @@ impl Chance {
     }
 }
 
-/// A box on a joint to a post, with something fixed or loose that reaches into it.
+/// A box on a joint to a post, and a fixed or free body that overlaps it.
 fn leaf(chance: &mut Chance, kind: JointKind) -> World {
     let mut world = scene::world();
     let half = DVec3::new(chance.between(0.05, 0.5), chance.between(0.01, 0.5), chance.between(0.01, 0.1));
@@ -205,7 +205,7 @@ fn fingers(chance: &mut Chance) -> World {
     world
 }
 
-/// Loose bodies, each in one before it.
+/// Free bodies, each overlapping an earlier one.
 fn pile(chance: &mut Chance) -> World {
     let mut world = scene::world();
     let (shape, half) = chance.shape_of(0.2);
@@ -220,7 +220,7 @@ fn pile(chance: &mut Chance) -> World {
     world
 }
 
-/// Four bars in a loop, with something that reaches into one of them.
+/// Four bars in a loop, and a body that overlaps one of them.
 fn linkage(chance: &mut Chance) -> World {
     let mut world = scene::world();
     let corners = [DVec3::ZERO, DVec3::new(0.1, 0.5, 0.0), DVec3::new(0.7, 0.6, 0.0), DVec3::new(0.8, 0.0, 0.0)];
@@ -245,7 +245,7 @@ fn linkage(chance: &mut Chance) -> World {
     world
 }
 
-/// Bodies on any joints, one after the other, each in the one that it does not hang on.
+/// A chain of bodies on any joints, each overlapping a body to which it is not joined.
 fn chain(chance: &mut Chance) -> World {
     let mut world = scene::world();
     let kinds = [
@@ -295,7 +295,7 @@ fn world(seed: u64) -> (World, f64) {
     (world, h)
 }
 
-/// Runs the world of a seed and says what is wrong.
+/// Runs the world of a seed and returns its faults.
 pub fn run(seed: u64) -> Seen {
     let (world, h) = world(seed);
     let mut engine = build(&world, h);
@@ -323,7 +323,7 @@ pub fn run(seed: u64) -> Seen {
     seen
 }
 
-/// How deep the deepest overlap is, m, of all that is not joined to each other.
+/// Depth of the deepest overlap of bodies that are not joined to each other, m.
 fn depth(world: &World, engine: &dyn Engine) -> f64 {
     let mut mechanism = world.mechanism.clone();
     for (index, body) in mechanism.bodies.iter_mut().enumerate() {
@@ -338,7 +338,7 @@ fn depth(world: &World, engine: &dyn Engine) -> f64 {
     contacts.iter().fold(0.0, |deepest, contact| deepest.max(-contact.gap))
 }
 
-/// Where all is.
+/// Poses of all bodies and coordinates of all joints.
 fn look(world: &World, engine: &dyn Engine) -> (Vec<BodyState>, Vec<[f64; 3]>) {
     let bodies = world.mechanism.bodies().map(|(id, _)| engine.body(id)).collect();
     (bodies, (0..world.mechanism.joints.len()).map(|joint| engine.joint(JointId::new(joint)).position).collect())
@@ -352,7 +352,7 @@ fn fault(world: &World, engine: &dyn Engine, h: f64, before: &Look, now: &Look) 
     if let Some(event) = engine.step_events().iter().find(|event| bad.contains(&event.check)) {
         return Some(event.text.clone());
     }
-    // Axes turn with what carries them while points go: by the second order in the angles of all joints.
+    // Axes turn with their bodies while points move: an effect of second order in the angles of all joints.
     let turned: f64 =
         before.1.iter().zip(&now.1).flat_map(|(one, two)| [0, 1, 2].map(|k| (one[k] - two[k]).abs())).sum();
     let most = SPEED * h * (1.0 + turned) + 1e-12;

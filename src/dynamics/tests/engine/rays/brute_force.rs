@@ -1,8 +1,8 @@
-//! Rays against one shape after the other, each as parry has it, and against one triangle of terrain after the other.
+//! Rays against each shape alone, as parry computes it, and against each triangle of terrain alone.
 //!
-//! Parry follows a ray over terrain from cell to cell. Where rounding puts the point at which the ray enters the box of
-//! the terrain outside of all cells, it begins at a corner of the terrain instead, and may pass the surface by. A loop
-//! over all triangles has no first cell.
+//! Parry follows a ray over terrain from cell to cell. If rounding puts the entry point into the terrain's box outside
+//! of all cells, parry begins at a corner of the terrain instead, and may miss the surface. A loop over all triangles
+//! has no first cell.
 
 use bevy_math::DVec3;
 use parry3d_f64::{
@@ -14,7 +14,7 @@ use parry3d_f64::{
 use simpartner_dynamics::{Engine, Ray};
 use simpartner_model::{BodyId, Ground, Heightfield, Mechanism, Pose, Shape};
 
-/// A world's shapes in the order of its bodies, and where these are.
+/// A world's shapes in the order of its bodies, and their poses.
 pub struct Shapes {
     bodies: Vec<(BodyId, SharedShape, Pose)>,
     grounds: Vec<(SharedShape, ParryPose)>,
@@ -43,7 +43,7 @@ impl Shapes {
         Self { bodies: model.bodies().filter_map(of_body).collect(), grounds: grounds.collect(), placed: Vec::new() }
     }
 
-    /// Puts the shapes where the engine has their bodies.
+    /// Moves the shapes to the poses of the engine's bodies.
     pub fn place(&mut self, engine: &dyn Engine) {
         let placed = self.bodies.iter().map(|(body, shape, pose)| {
             let pose = engine.body(*body).pose.then(pose);

@@ -1,8 +1,8 @@
-//! Rays see the ruts in soil.
+//! Rays hit the ruts in soil.
 //!
-//! The ground is lowered in each cell by its depth, so a point is in the soil where it is deeper below the ground as it
-//! was at first than its cell was pressed. Along a ray points are taken one after the other until one is in the soil,
-//! and the border is found by halving.
+//! The ground is lowered in each cell by its depth, so a point is in the soil if it is deeper below the original ground
+//! than its cell was pressed. The test samples points along a ray until one is in the soil, and finds the border by
+//! bisection.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use simpartner_model::{
 
 use super::{random_turn, random_vector};
 
-/// Points along a ray are so far apart, m. What is thinner may lie between two of them.
+/// Distance of the samples along a ray, m. Thinner features may lie between two of them.
 const APART: f64 = 5e-4;
-/// What distances may differ by, m: as [`super::SAME`].
+/// Largest difference of distances, m: as [`super::SAME`].
 const SAME: f64 = 1e-9;
 
-/// The ground and how deep its cells were pressed.
+/// The ground and the depths of its cells.
 struct Pressed<'a> {
     ground: &'a Ground,
     depths: HashMap<[i64; 2], f64>,
@@ -32,8 +32,8 @@ impl<'a> Pressed<'a> {
         Self { ground: &model.grounds[0], depths }
     }
 
-    /// Depth of a point below the undisturbed ground, m: vertical below terrain, normal to a plane. The same depth of a
-    /// rut of 1 m, which is measured along the normal. Position on the grid of ruts, m. `None` beside the ground.
+    /// Depth of a point below the undisturbed ground, m: vertical below terrain, normal to a plane; factor to the depth
+    /// along the normal, in which ruts are measured; and position on the grid of ruts, m. `None` beside the ground.
     fn below(&self, point: DVec3) -> Option<(f64, f64, [f64; 2])> {
         match self.ground {
             Ground::Plane(plane) => {
@@ -79,7 +79,7 @@ impl<'a> Pressed<'a> {
         self.below(point).is_some_and(|(below, per_depth, place)| below >= per_depth * self.depth(place))
     }
 
-    /// Where a ray that begins in the open comes into the soil.
+    /// Distance at which a ray from the open enters the soil.
     fn cast(&self, ray: &Ray) -> Option<f64> {
         let solid = |distance: f64| self.is_solid(ray.origin + ray.direction * distance);
         let last = (ray.range / APART).ceil() as usize;
@@ -144,8 +144,8 @@ fn world(random: &mut Stream, kind: usize) -> (Mechanism, DVec3) {
     (Mechanism { gravity, grounds: vec![ground], bodies: vec![body], ..Mechanism::default() }, up)
 }
 
-/// How many rays were cast, how many of them met what the points along them stepped over, and how many straight down
-/// met the floor of a rut.
+/// Number of rays, number of them that hit features between the samples, and number of vertical ones that hit the floor
+/// of a rut.
 fn compare(seed: u64) -> [usize; 3] {
     let mut random = Stream::from_number(seed);
     let (model, up) = world(&mut random, seed as usize % 3);
@@ -189,7 +189,7 @@ fn compare(seed: u64) -> [usize; 3] {
         match (seen, expected) {
             (Some(one), Some(two)) if (one - two).abs() < SAME => {}
             (None, None) => {}
-            // A corner between two points, or the end of the range: it has to be where the ray comes into the soil.
+            // A corner between two samples, or the end of the range: the ray must enter the soil there.
             (Some(one), _) if expected.is_none_or(|two| one < two) => {
                 let solid = |distance: f64| ground.is_solid(ray.origin + ray.direction * distance);
                 assert!(!solid(one - 1e-8) && solid(one + 1e-10), "seed {seed}: {seen:?} for {expected:?}, {ray:?}");

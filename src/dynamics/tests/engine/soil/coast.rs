@@ -1,5 +1,5 @@
-//! What nothing drives comes to rest on level soil: it is slowed down by what its wheels press, which recoils by p/k_e
-//! and gives no more.
+//! A vehicle without drive comes to rest on level soil: pressing the soil slows it down, and the soil recoils by p/k_e
+//! only.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{
@@ -16,7 +16,7 @@ use crate::{
     worlds::Chance,
 };
 
-/// A wheel that nothing holds: radius, width, m, and mass, kg.
+/// A free wheel: radius, width, m, and mass, kg.
 #[derive(Debug, Clone, Copy)]
 struct Free {
     radius: f64,
@@ -45,8 +45,8 @@ impl Free {
     }
 }
 
-/// The largest speed that a free wheel would have along the ground with all that it has, rolling, in so many seconds,
-/// m/s: it may go on faster where it turns more slowly.
+/// The largest speed that a free wheel could reach along the ground with its total energy, rolling, in a period of
+/// time, m/s: its speed may rise while its rotation slows down.
 fn liveliest(engine: &mut dyn Engine, radius: f64, h: f64, seconds: f64) -> f64 {
     (0..steps(h, seconds)).fold(0.0, |most, _| {
         engine.step();
@@ -56,7 +56,7 @@ fn liveliest(engine: &mut dyn Engine, radius: f64, h: f64, seconds: f64) -> f64 
     })
 }
 
-/// The largest speed along the ground in so many seconds, m/s.
+/// The largest speed along the ground in a period of time, m/s.
 fn fastest(engine: &mut dyn Engine, body: BodyId, h: f64, seconds: f64) -> f64 {
     (0..steps(h, seconds)).fold(0.0, |most, _| {
         engine.step();
@@ -91,9 +91,9 @@ fn a_free_wheel_stops_where_its_resistance_stops_it() {
     }
 }
 
-/// Free wheels by seed: all soils, loads, radii, speeds, either way, all timesteps. 24 of them; 2,000 with
-/// `SIMPARTNER_LONG_TESTS=1`. They start on the surface and fall into the soil within 0.1 s. At a timestep of
-/// 10 ms these are ten steps, too few to measure a speed, so there the first half second is not judged.
+/// Free wheels by seed: all soils, loads, radii, speeds, directions and timesteps. 24 of them; 2,000 with
+/// `SIMPARTNER_LONG_TESTS=1`. They start on the surface and fall into the soil within 0.1 s. At a timestep of 10 ms
+/// these are ten steps, too few to measure a speed, so the first half second is not judged.
 #[test]
 fn no_free_wheel_speeds_up() {
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 2000 } else { 24 };
@@ -104,7 +104,7 @@ fn no_free_wheel_speeds_up() {
         let h = [2e-4, 0.001, 0.002, 0.005, 0.01][chance.below(5)];
         let radius = chance.between(0.05, 0.4);
         let width = radius * chance.between(0.3, 1.5);
-        // As heavy as would press a rolling wheel in by up to a third of its radius.
+        // A weight that presses a rolling wheel in by up to a third of its radius.
         let sinks = radius * 10f64.powf(chance.between(-1.5, -0.5));
         let form = SteadyWheel { radius, width, shear_radius: radius, slip: 0.0, slip_angle: 0.0, gravity: G };
         let wheel = Free { radius, width, mass: form.forces(&named.soil, sinks).normal / G };
@@ -136,8 +136,8 @@ fn no_free_wheel_speeds_up() {
     );
 }
 
-/// What soil holds under driving wheels, J: its pressure p is let up along p/k_e, and a shear force F of which a part m
-/// is mobilised along K m, no more than K.
+/// Elastic energy of the soil under driving wheels, J: its pressure p recovers along p/k_e, and a shear force F with
+/// the mobilised fraction m recovers along K m, at most K.
 fn held(engine: &dyn Engine, rover: &SixWheels, soil: &Soil) -> f64 {
     let pressure = Pressure::new(soil, six_wheels::WHEEL_WIDTH, 0.0, G);
     let each = rover.wheels.iter().filter_map(|&wheel| engine.soil_reading(wheel)).map(|reading| {
@@ -148,7 +148,7 @@ fn held(engine: &dyn Engine, rover: &SixWheels, soil: &Soil) -> f64 {
     each.sum()
 }
 
-/// How deep a wheel of the rover rolls that soil bears without shear, m.
+/// Sinkage of a wheel of the rover that rolls on this soil without shear, m.
 fn borne_by_pressure(soil: Soil) -> f64 {
     let radius = six_wheels::WHEEL_RADIUS;
     let wheel = SteadyWheel {
@@ -168,9 +168,9 @@ fn kinetic(engine: &dyn Engine) -> f64 {
     engine.energy_balance().unwrap().kinetic
 }
 
-/// A rover that has driven, and whose motors then have no power, no effort or brake: it stops where it is and stays.
-/// All that moves it is what it has and what the soil under it holds: wheels that pulled spring back by what they have
-/// sheared. 4 by seed; 200 with `SIMPARTNER_LONG_TESTS=1`.
+/// A rover that has driven, and whose motors then have no power, no effort or brake: it stops and stays. Its only
+/// energy is its motion and the elastic energy of the soil: wheels that pulled spring back by their shear displacement.
+/// 4 by seed; 200 with `SIMPARTNER_LONG_TESTS=1`.
 #[test]
 fn a_rover_without_power_stops() {
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 200 } else { 4 };
@@ -213,8 +213,8 @@ fn a_rover_without_power_stops() {
         );
         assert!(most <= moves + held, "{case}: {most} J, {moves} before, and {held} held");
         assert!(later < 0.01 && moved.abs() < 0.015, "{case}: {later} m/s, {moved} m");
-        // What pulled was borne by shear as well; one that is let go while it still digs itself in comes down to where
-        // pressure alone bears it.
+        // Shear carried a part of the load while pulling; a rover that is released while it still sinks comes down to
+        // the depth at which pressure alone carries it.
         let deepest = (1.1 * deep).max(borne_by_pressure(named.soil)) + 1e-3;
         assert!(deep + deeper < deepest, "{case}: {deeper} m deeper, {deep} before, {deepest} at most");
     }

@@ -1,4 +1,4 @@
-//! What drives comes over the holes that its own wheels have dug.
+//! Driving wheels climb out of the holes that they have dug.
 
 use bevy_math::{DQuat, DVec3};
 
@@ -8,8 +8,8 @@ use simpartner_model::{BodyId, JointId};
 use super::{G, MASS, RADIUS, rig, run, slope, soil, steps};
 use crate::{build, six_wheels};
 
-/// Wheels dig in before they come on: after 1.2 m those behind come over holes of those ahead that are deeper than they
-/// are themselves. They go down into them, and no guard has anything to tell.
+/// Wheels dig in before they advance: after 1.2 m the rear wheels cross holes of the front wheels that are deeper than
+/// their own sinkage. They go down into them, and no events occur.
 #[test]
 fn a_rover_drives_over_the_holes_that_it_has_dug() {
     let mut world = slope(soil("drySand"), 0.0);
@@ -42,7 +42,8 @@ fn a_wheel_that_turns_back_stays_in_the_soil() {
             };
             drive(&mut *engine, 0.1);
             run(&mut *engine, h, 2.0);
-            // What takes most of its load lets it rise as it rolls on: behind it is a rut that is deeper than itself.
+            // An upward force takes most of its load, so it rises while it rolls: the rut behind it is deeper than the
+            // wheel.
             engine.set_motor(JointId::new(0), 1, Motor::Velocity { target: 1.0, max_effort: 0.7 * MASS * G });
             drive(&mut *engine, 0.02);
             run(&mut *engine, h, 3.0);

@@ -1,4 +1,4 @@
-//! A wheel that is let go, at any timestep; and what is read of a step that is made in parts.
+//! A wheel dropped on soil at any timestep, and the readings of a divided step.
 
 use simpartner_dynamics::{EngineKind, Settings, SoilReading, soil::SteadyWheel};
 use simpartner_model::{Axis, BodyId, FreeAxis, JointId, Timestep};
@@ -8,13 +8,13 @@ use super::{
     MASS, RADIUS, WIDTH, rig, roll, soil,
 };
 
-/// A wheel that is let go at the surface, turning slowly: its deepest sinkage, and the largest force of a step, which
-/// is a mean over the step, beside the mean of as long a time in steps of 0.1 ms.
+/// A slowly turning wheel that is released at the surface: its deepest sinkage, and the largest force of a step, which
+/// is a mean over the step, compared with the mean over the same time in steps of 0.1 ms.
 ///
-/// A step's force is its impulse over its length, so that momentum comes out right. Around a peak F with the curvature
-/// F" that is F - |F"| h²/24: here, where the wheel turns back on soil that holds, F" is about 2e6 N/s², and means over
-/// 1 ms and 10 ms differ by 5 % however exactly the step is solved. Forces of 1 % at all timesteps are those of a
-/// softer landing, as in the next test.
+/// A step's force is its impulse over its length, so that momentum is correct. Around a peak F with the curvature F"
+/// that is F - |F"| h²/24. Here, where the wheel reverses on the soil, F" is about 2e6 N/s², and means over 1 ms and 10
+/// ms differ by 5 % even for exact steps. Forces that agree to 1 % at all timesteps need a softer landing, as in the
+/// next test.
 #[test]
 fn a_drop_is_the_same_at_any_timestep() {
     let drop = |h: f64| {
@@ -35,8 +35,8 @@ fn a_drop_is_the_same_at_any_timestep() {
         let count = steps(1e-4, h);
         let mean = fine.chunks(count).map(|forces| forces.iter().sum::<f64>() / count as f64).fold(0.0, f64::max);
         println!("{h}: {force:.3} N, {:.4} mm; in steps of 0.1 ms {mean:.3}, {:.4}", 1e3 * depth, 1e3 * reference);
-        // Where it turns, soil in front still yields while that behind holds, and a step has one force of both: 0.1 ms
-        // of 5 ms earlier is 2 %.
+        // At the reversal, the soil in front still yields while the soil behind holds, and a step has one force for
+        // both: 0.1 ms of 5 ms earlier is 2 %.
         assert!((force / mean - 1.0).abs() < 0.02, "{h}: {force} N, not {mean}");
         assert!((depth / reference - 1.0).abs() < 0.01, "{h}: {depth} m, not {reference}");
     }
@@ -133,8 +133,8 @@ fn figures(reading: SoilReading) -> [f64; 8] {
     [sinkage, slip, slip_angle, normal_force, drawbar_pull, lateral_force, resistance, torque]
 }
 
-/// What is read of a step that is made in four parts is the mean of what steps as long as these parts have, also where
-/// the wheel comes into the soil within the step.
+/// The reading of a step in four parts is the mean of the readings of four steps of that length, even if the wheel
+/// enters the soil within the step.
 #[test]
 fn a_reading_of_a_step_in_parts_is_their_mean() {
     let mut world = rig(soil("lunar"));
@@ -166,7 +166,7 @@ fn a_reading_of_a_step_in_parts_is_their_mean() {
         for (found, mean) in found.into_iter().zip(mean) {
             assert!((found - mean).abs() <= 1e-9 * (1.0 + mean.abs()), "{found}, not {mean}");
         }
-        // A sensor that kept the last part would be off by this.
+        // A sensor that kept only the last part would be off by this.
         last_differs += usize::from(last.is_some_and(|last| (figures(last)[3] - mean[3]).abs() > 1.0));
     }
     assert!(lands > 0 && last_differs > 5, "{lands} {last_differs}");

@@ -1,5 +1,4 @@
-//! Soil takes energy and gives none: whatever a shape is led through, what soil has given back is never more than what
-//! was put into it.
+//! Soil dissipates energy: for any motion of a shape, the soil never returns more energy than it received.
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{Engine, Motor, soil::Pressure};
@@ -8,10 +7,10 @@ use simpartner_model::{BodyId, JointId, Shape, Soil};
 use super::{G, WIDTH, rig, steps};
 use crate::{build, worlds::Chance};
 
-/// What rounding makes of the work, as a part of all that soil took.
+/// Rounding of the work, as a fraction of the work done on the soil.
 const ROUNDING: f64 = 1e-9;
 
-/// What leads a shape: velocities along x and y and about z, and the soil's work so far.
+/// Guide of a shape: velocities along x and y and about z, and the soil's work so far.
 struct Guide {
     engine: Box<dyn Engine>,
     h: f64,
@@ -32,7 +31,7 @@ impl Guide {
         Self { engine: build(&world, h), h, work: 0.0, most: 0.0, taken: 0.0 }
     }
 
-    /// Goes on at these velocities for so many steps.
+    /// Moves at these velocities for a number of steps.
     fn lead(&mut self, velocities: [f64; 3], steps: usize) {
         for (axis, target) in velocities.into_iter().enumerate() {
             self.engine.set_motor(JointId::new(0), axis, Motor::Velocity { target, max_effort: 1e9 });
@@ -77,7 +76,7 @@ fn no_way_through_soil_gives_energy() {
         assert!(most <= ROUNDING * taken, "{seed}: {shape}, {}, {h}: {most} J", named.name);
         wholes.push(taken);
     }
-    // Nearly all of them come into the soil.
+    // Nearly all of them enter the soil.
     assert!(wholes.iter().filter(|&&taken| taken > 0.1).count() > 120, "{wholes:?}");
 }
 
@@ -94,8 +93,8 @@ fn leg(guide: &mut Guide, way: [f64; 3]) {
     guide.lead(way.map(|way| way / 0.2), steps(h, 0.2));
 }
 
-/// Leads a shape round a way through corners, again and again. Once it has come to know the way a round gives nothing,
-/// or what was stored before: then the next one gives less.
+/// Guides a shape along a closed path through corners, repeatedly. After the first rounds, a round returns no energy
+/// beyond stored energy, and then the next round returns less.
 fn check_rounds(guide: &mut Guide, corners: &[[f64; 3]], case: &str) {
     let mut last = f64::INFINITY;
     for round in 0..12 {
@@ -113,8 +112,8 @@ fn check_rounds(guide: &mut Guide, corners: &[[f64; 3]], case: &str) {
     assert!(guide.most <= ROUNDING * guide.taken, "{case}: {} J", guide.most);
 }
 
-/// Sheared under little load, pressed, sheared back under this load and let up, again and again, where soil holds shear
-/// and pressure elastically: nothing gets more from shear than it put in.
+/// Soil that is sheared under little load, pressed, sheared back under this load and unloaded, repeatedly, while it is
+/// elastic in shear and pressure: shear never returns more energy than it received.
 #[test]
 fn shear_under_another_load_gives_less_than_was_put_in() {
     for named in Soil::NAMED {
@@ -130,8 +129,8 @@ fn shear_under_another_load_gives_less_than_was_put_in() {
     }
 }
 
-/// A foot, or a wheel that also turns, that goes round a way of any corners within the soil that it pressed, again and
-/// again: no round gives.
+/// A foot, or a wheel that also turns, on a closed path of any corners within pressed soil, repeatedly: no round
+/// returns energy.
 #[test]
 fn no_round_gives_energy() {
     for seed in 0..120 {

@@ -1,5 +1,5 @@
-//! What is parked on a slope of soil stays where it is: it slides until enough of the shear strength is mobilised,
-//! swings there, and comes to rest.
+//! A vehicle parked on a soil slope stays: it slides until enough of the shear strength is mobilised, swings, and comes
+//! to rest.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{Engine, soil::Pressure};
@@ -17,7 +17,7 @@ const HOLDS: f64 = 1e-4;
 /// Degrees.
 const SLOPE: f64 = 15.0;
 
-/// A rover of six braked wheels on a slope, which has settled for so many seconds.
+/// A rover of six braked wheels on a slope, after `settled` seconds.
 fn parked(soil: Soil, h: f64, degrees: f64, heading: f64, settled: f64) -> (Box<dyn Engine>, SixWheels) {
     let mut world = slope(soil, degrees.to_radians());
     let turn = DQuat::from_rotation_z(-degrees.to_radians());
@@ -76,8 +76,8 @@ fn rocks(soil: Soil, h: f64, degrees: f64, heading: f64) -> [f64; 2] {
     [(high - low).length(), pressure.at(sinkages.fold(f64::MAX, f64::min), 0.0).0 / pressure.elastic]
 }
 
-/// On level ground and on slopes it does not rock to and fro in its ruts. What rocks by a hundredth of the soil's
-/// recoil changes no stress by more than that part: nothing lets go, and nothing is pressed anew.
+/// On level ground and on slopes it does not rock in its ruts. Rocking by a hundredth of the soil's recoil changes no
+/// stress by more than that fraction: no contact separates, and no cell is pressed further.
 #[test]
 fn a_rover_comes_to_rest() {
     for named in Soil::NAMED {
@@ -107,8 +107,7 @@ fn a_rover_stays_for_a_minute() {
     }
 }
 
-/// A foot, turned by some angle, and a wheel that nothing brakes but whose axle points down the slope, each of which is
-/// let fall on it.
+/// A foot at an angle, and an unbraked wheel whose axle points down the slope; each is dropped on the slope.
 #[test]
 fn a_foot_and_a_wheel_stay() {
     let foot = Shape::Box { size: DVec3::new(0.4, 0.1, 0.3) };
@@ -126,7 +125,7 @@ fn a_foot_and_a_wheel_stay() {
             world.mechanism.bodies.push(one);
             let mut engine = build(&world, h);
             let place = |engine: &dyn Engine| engine.body(BodyId::new(0)).pose.translation;
-            // Its fall may be slowed down by a guard.
+            // The energy check may slow its fall down.
             (0..steps(h, 15.0)).for_each(|_| engine.step());
             let before = place(&*engine);
             run(&mut *engine, h, 10.0);

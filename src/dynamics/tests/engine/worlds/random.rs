@@ -1,4 +1,4 @@
-//! Worlds at random, by seed, and what is seen of them while they run.
+//! Random worlds by seed, and the results of their runs.
 
 #[path = "wide.rs"]
 pub mod wide;
@@ -120,7 +120,7 @@ impl Chance {
     }
 }
 
-/// The world of a seed, and the chance that goes on to drive it.
+/// The world of a seed, and the random stream that continues with its commands.
 pub fn of_seed(seed: u64) -> (Chance, World) {
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let world = if seed < WIDE { world(&mut chance) } else { wide::world(&mut chance) };
@@ -177,22 +177,22 @@ fn world(chance: &mut Chance) -> World {
     world
 }
 
-/// What was seen of the world of a seed.
+/// Results of the world of a seed.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Steps that were made; none if the engine refuses the world.
+    /// Number of steps; 0 if the engine refuses the world.
     pub steps: usize,
-    /// Whether it ran away, and what the engine says of it.
+    /// True if the world diverged; `end` has the engine's message.
     pub diverged: bool,
     pub end: String,
-    /// The largest part of energy that nothing gave.
+    /// The largest relative energy gain without a source.
     pub gain: f64,
     /// The most that a step cost, in sweeps.
     pub work: f64,
     pub unconverged: usize,
-    /// Where all bodies were after each step and how they moved, every bit of it, as one number.
+    /// Hash of the poses and velocities of all bodies after each step.
     pub bits: DefaultHasher,
-    /// How many events there were of each kind.
+    /// Number of events of each kind.
     pub events: Vec<(StepCheck, usize)>,
 }
 
@@ -218,19 +218,19 @@ impl Seen {
     }
 }
 
-/// Runs the world of a seed for so many seconds.
+/// Runs the world of a seed for a number of seconds.
 pub fn run(seed: u64, h: f64, seconds: f64) -> Seen {
     run_by(seed, h, seconds, &mut |engine| engine.step())
 }
 
-/// The same with steps that `step` makes. New commands come 20 times a second.
+/// The same with the steps of the function `step`. Commands change 20 times a second.
 pub fn run_by(seed: u64, h: f64, seconds: f64, step: &mut dyn FnMut(&mut dyn Engine)) -> Seen {
     let usual = Settings { engine: EngineKind::Dynamics, ..Settings::default() };
     let settings = if seed < WIDE { usual } else { wide::settings(&mut Chance(seed)) };
     run_with(seed, h, seconds, &settings, step)
 }
 
-/// The same with settings of its own.
+/// The same with these settings.
 pub fn run_with(seed: u64, h: f64, seconds: f64, settings: &Settings, step: &mut dyn FnMut(&mut dyn Engine)) -> Seen {
     let (mut chance, world) = of_seed(seed);
     let timestep = Timestep::from_seconds(h).expect("a whole number of microseconds");
@@ -256,7 +256,7 @@ pub fn run_with(seed: u64, h: f64, seconds: f64, settings: &Settings, step: &mut
         seen.note_bits(&world, &*engine);
         let now = engine.energy_balance().expect("the engine keeps an energy balance");
         (given, worked, most) = (given + now.supplied, worked + now.supplied.abs(), now.kinetic.max(most));
-        // A millijoule is what bodies of a kilogram have at 5 cm/s.
+        // 1 mJ is the kinetic energy of 1 kg at about 5 cm/s.
         seen.gain = ((now.stored - start.stored - given) / (most + worked + 1e-3)).max(seen.gain);
         engine.step_events().iter().for_each(|event| seen.note(event));
         if seen.diverged {
@@ -267,7 +267,7 @@ pub fn run_with(seed: u64, h: f64, seconds: f64, settings: &Settings, step: &mut
     seen
 }
 
-/// Gives all motors of the same world in some engines new commands.
+/// Gives all motors of the same world in several engines new commands.
 pub fn drive(world: &World, engines: &mut [&mut dyn Engine], chance: &mut Chance) {
     for joint in 0..world.mechanism.joints.len() {
         for axis in 0..3 {
@@ -277,7 +277,7 @@ pub fn drive(world: &World, engines: &mut [&mut dyn Engine], chance: &mut Chance
     }
 }
 
-/// Everything that can be read is finite.
+/// Asserts that all readings are finite.
 pub fn check(world: &World, engine: &dyn Engine, seed: u64) {
     for (id, _) in world.mechanism.bodies() {
         let state = engine.body(BodyId::new(id.index()));

@@ -1,7 +1,7 @@
-//! Worlds of the wide family, by seed: what the first family has not. Compounds, closed meshes and plates of a
-//! millimetre, given inertias; planes at any angle, terrain, triangles and soil, all of which may move under what
-//! stands on them; joints of all kinds with initial positions and rates; couplings; bodies that do not collide; gravity
-//! in any direction, or none; pushes and placements on the way.
+//! Worlds of the wide family, by seed, with features that the first family lacks: compounds, closed meshes and plates
+//! of a millimetre, given inertias; planes at any angle, terrain, triangles and soil, all of which may have moving
+//! surfaces; joints of all kinds with initial positions and rates; couplings; collision filters; gravity in any
+//! direction, or none; external wrenches and placements during the run.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
@@ -112,7 +112,7 @@ impl Chance {
         Ground::Mesh(GroundMesh { vertices, triangles: triangles.collect(), material })
     }
 
-    /// An inertia that some body could have: that of three pairs of masses on axes of its own.
+    /// A physically possible inertia: that of three pairs of masses on axes of their own.
     fn inertia(&mut self, mass: f64, size: f64) -> Inertia {
         let squares = DVec3::new(self.share(), self.share(), self.share()) * (size * size * mass);
         let principal = DVec3::new(squares.y + squares.z, squares.x + squares.z, squares.x + squares.y);
@@ -236,7 +236,7 @@ fn add_joint(world: &mut World, chance: &mut Chance, child: usize) {
     world.mechanism.joints.push(one);
 }
 
-/// Couples axes of the joints of a tree, most of which begin as their couplings say.
+/// Couples axes of the joints of a tree; most of them start in the coupled ratio.
 fn add_couplings(world: &mut World, chance: &mut Chance) {
     let mechanism = &world.mechanism;
     let forest = Graph::new(&mechanism.bodies, &mechanism.joints).spanning_forest();
@@ -268,7 +268,7 @@ fn add_couplings(world: &mut World, chance: &mut Chance) {
     world.mechanism.couplings = couplings;
 }
 
-/// What pushes bodies until the next commands.
+/// External wrenches until the next commands.
 pub type Pushes = Vec<(BodyId, DVec3, Wrench)>;
 
 /// Sets surface velocities, chooses external wrenches, and now and then sets the pose of a body. Returns the wrenches,
