@@ -40,7 +40,7 @@ fn lock_state() -> MutexGuard<'static, State> {
     OUTPUT_STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes data to standard output. Once standard output is closed, nothing more is written.
+/// Writes data to standard output. After standard output is closed, it writes nothing.
 pub fn print(text: impl Display) {
     // A failure is kept for `finish`.
     let _ = Stdout.write_all(printable(&text.to_string()).as_bytes()).and_then(|()| Stdout.flush());
@@ -51,8 +51,8 @@ pub fn line(text: impl Display) {
     print(format_args!("{text}\n"));
 }
 
-/// Writes the summary of work whose result is kept elsewhere. If standard output fails, as on a full disk, the summary
-/// goes to standard error, and the program does not fail.
+/// Writes the summary of work whose result is stored elsewhere. If standard output fails, as on a full disk, the
+/// summary goes to standard error, and the program does not fail.
 pub fn summary(text: impl Display) {
     let text = printable(&text.to_string()).into_owned();
     let written = Stdout.write_all(text.as_bytes()).and_then(|()| Stdout.flush());
@@ -150,8 +150,8 @@ pub fn arguments<P: clap::Parser>() -> Result<P, ExitCode> {
     })
 }
 
-/// Standard output without escaping, for streamed data and for text with our own colours. An error means that nothing
-/// more can be written; the caller stops and need not report it.
+/// Standard output without escaping, for streamed data and for text with our own colours. After an error, nothing more
+/// can be written; the caller stops and need not report it.
 #[derive(Debug, Clone, Copy)]
 pub struct Stdout;
 

@@ -1,10 +1,10 @@
-//! Near names: what somebody may have meant who asked for a name that is not there.
+//! Near names: suggestions for a misspelled name.
 
 /// The longest name that is compared, in bytes; the comparison takes time by the product of both lengths.
 const MAX_COMPARED: usize = 256;
 
-/// The known name most like this one, if any is like it at all: it differs in no more than one letter and one of each
-/// four, where upper and lower case are the same letter. Of equally near names the first by the alphabet is taken.
+/// The known name that is most similar, if any is: it differs in at most one letter and one of each four, ignoring
+/// case. Of equally similar names, the first in alphabetical order is returned.
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if name.len() > MAX_COMPARED {
         return None;
@@ -13,8 +13,8 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     known.into_iter().filter_map(like).min().map(|(_, known)| known)
 }
 
-/// The number of letters that are put in, taken out, exchanged or swapped between two names, if it is small enough for
-/// one to be a slip for the other.
+/// Edit distance of two names (insertions, deletions, substitutions and swaps of letters), if it is small enough for a
+/// misspelling.
 pub fn distance(name: &str, known: &str) -> Option<usize> {
     if !is_as_long(name, known) {
         return None;
@@ -25,7 +25,7 @@ pub fn distance(name: &str, known: &str) -> Option<usize> {
     (distance <= most_slips(known) && distance < longest).then_some(distance)
 }
 
-/// True if the lengths alone allow one name to be a misspelling of the other: their difference is the least number of
+/// True if the lengths alone permit one name to be a misspelling of the other: their difference is the least number of
 /// insertions.
 pub fn is_as_long(name: &str, known: &str) -> bool {
     name.chars().count().abs_diff(known.chars().count()) <= most_slips(known)
@@ -35,7 +35,7 @@ fn most_slips(known: &str) -> usize {
     1 + known.len() / 4
 }
 
-/// `; did you mean 'NAME'?`, or nothing where no known name is near. It ends a message about an unknown name.
+/// `; did you mean 'NAME'?`, or an empty text if no known name is similar. It ends a message about an unknown name.
 pub fn did_you_mean<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     nearest(name, known).map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
 }

@@ -1,4 +1,4 @@
-//! A file that tells where everything of a running server listens, for programs that start one on any free ports.
+//! The ports file: all addresses of a running server, for programs that start one on any free ports.
 
 use std::{
     fs, io,
@@ -12,16 +12,16 @@ use thiserror::Error;
 /// The longest file that is read, in bytes: a thousand times that of WorkPartner.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Where everything of a running server listens.
+/// All addresses of a running server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortsFile {
     /// The server's version.
     pub simpartner: String,
     /// The server's process.
     pub process: u32,
-    /// Where this machine reaches the control port.
+    /// Address of the control port, as seen from this machine.
     pub control: SocketAddr,
-    /// Where it reaches the viewer's page, if there is one.
+    /// Address of the viewer's page, as seen from this machine; `None` without one.
     pub viewer: Option<SocketAddr>,
     /// The ports of all devices.
     pub devices: Vec<DevicePort>,
@@ -29,7 +29,7 @@ pub struct PortsFile {
     pub robots: Vec<RobotPort>,
 }
 
-/// Where a device listens.
+/// The port of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DevicePort {
     /// The device.
@@ -44,7 +44,7 @@ pub struct DevicePort {
     pub bound: u16,
 }
 
-/// Where a robot's combined port is.
+/// The combined port of a robot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RobotPort {
     /// The robot.
@@ -55,10 +55,10 @@ pub struct RobotPort {
     pub bound: u16,
 }
 
-/// Why a file of ports cannot be used.
+/// Error of a ports file.
 #[derive(Debug, Error)]
 pub enum PortsFileError {
-    /// The system says no.
+    /// The operating system refuses access.
     #[error("the file of ports '{}' cannot be {what}: {cause}", path.display())]
     System {
         /// The file.
@@ -94,10 +94,10 @@ impl PortsFile {
         serde_json::from_slice(&bytes).map_err(|error| other(error.to_string()))
     }
 
-    /// Writes it, in one go. Only a file of ports is replaced.
+    /// Writes the file atomically. It replaces nothing but a ports file.
     ///
     /// # Errors
-    /// When something else is there, or the system says no.
+    /// The path is another kind of file, or the operating system refuses access.
     pub fn write(&self, path: &Path) -> Result<(), PortsFileError> {
         if path.symlink_metadata().is_ok() {
             Self::read(path)?;
@@ -106,7 +106,7 @@ impl PortsFile {
         new.push(format!(".{}", self.process));
         let written = fs::write(&new, format!("{:#}\n", serde_json::json!(self)));
         written.and_then(|()| fs::rename(&new, path)).map_err(|cause| {
-            // What is left of it helps nobody.
+            // An incomplete file is useless.
             let _ = fs::remove_file(&new);
             PortsFileError::System { path: path.to_owned(), what: "written", cause }
         })

@@ -1,7 +1,7 @@
-//! The command board: commands that were accepted and have not yet acted, one slot for each device.
+//! The command board: the newest accepted command of each device that has not acted yet.
 //!
-//! A frame for an actuator is answered with the state before it, at once, although it takes effect at the next step
-//! boundary. So the board remembers, for each device, the newest command on its way.
+//! A frame for an actuator is answered at once with the state before it, although it takes effect at the next step
+//! boundary. So the board stores the newest pending command of each device.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::signal::{
     Acknowledgement, Action, ClientId, Command, Layout, Renumbering, Reservation, StepRecord, set_fields,
 };
 
-/// One slot for each device, shared by all sessions.
+/// The slots of all devices, shared by all sessions.
 #[derive(Debug)]
 pub struct CommandBoard {
     slots: Vec<Arc<Mutex<Slot>>>,
@@ -42,7 +42,7 @@ pub struct Order {
     pub device: DeviceId,
     /// From whom.
     pub client: ClientId,
-    /// The step it is for; `None` is the next one.
+    /// The step in which it acts; `None` is the next one.
     pub at: Option<StepIndex>,
     /// The text it was read from.
     pub text: String,
@@ -56,7 +56,7 @@ impl CommandBoard {
         Self { slots: layout.devices().iter().map(|_| Arc::default()).collect() }
     }
 
-    /// The board of another world: devices that are in both have one slot.
+    /// The board of an edited world: devices in both worlds share a slot.
     pub fn of_next(&self, layout: &Layout, numbers: &Renumbering) -> Self {
         let mut next = Self::new(layout);
         for (index, slot) in self.slots.iter().enumerate() {
@@ -77,10 +77,10 @@ impl CommandBoard {
         self.slot(device).last_text.clone()
     }
 
-    /// Numbers a command and sends it on its way, in the order of this device's commands. Returns the values before it.
+    /// Numbers a command and sends it, in the order of this device's commands. Returns the values before it.
     ///
     /// # Errors
-    /// When it is for a step already made, or `send` refuses it; the board is then unchanged.
+    /// Its step has been made already, or `send` refuses it; the board is then unchanged.
     pub fn accept(
         &self,
         order: Order,
@@ -93,11 +93,11 @@ impl CommandBoard {
         Ok(previous.into_iter().next().unwrap_or_default())
     }
 
-    /// The same for commands of different devices that belong together: all are sent, or none is. They are put in the
-    /// order of their devices, and so are the values returned.
+    /// The same for commands of several devices that belong together: all are sent, or none. They are sorted by device,
+    /// and so are the returned values.
     ///
     /// # Errors
-    /// When they are for a step already made, or `send` refuses them; the board is then unchanged.
+    /// Their step has been made already, or `send` refuses them; the board is then unchanged.
     pub fn accept_all(
         &self,
         mut orders: Vec<Order>,
@@ -108,7 +108,7 @@ impl CommandBoard {
         if let Some(at) = orders.iter().find_map(|order| order.at.filter(|at| *at <= record.step)) {
             return Err(Refusal::State(format!("step {at} has been made already; the present one is {}", record.step)));
         }
-        // Everybody locks in the order of the devices, and no device is here twice, so nobody waits for ever.
+        // All callers lock in the order of the devices, and no device occurs twice, so there is no deadlock.
         orders.sort_by_key(|order| order.device);
         orders.dedup_by_key(|order| order.device);
         let mut slots: Vec<_> = orders.iter().map(|order| self.slot(order.device)).collect();
@@ -122,10 +122,10 @@ impl CommandBoard {
         Ok(previous)
     }
 
-    /// Sends an acknowledgement on its way together with the commands that came in the same line.
+    /// Sends an acknowledgement together with the commands of the same line.
     ///
     /// # Errors
-    /// When `send` refuses it; the board is then unchanged.
+    /// `send` refuses it; the board is then unchanged.
     pub(super) fn acknowledge(
         &self,
         answer: Acknowledgement,

@@ -33,7 +33,7 @@ pub(super) enum RobotRequest {
     Commands {
         /// Each with its text.
         commands: Vec<RobotCommand>,
-        /// The step they are for; `None` is the next one.
+        /// The step in which they act; `None` is the next one.
         at: Option<StepIndex>,
     },
 }
@@ -68,8 +68,8 @@ pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Resul
     }
 }
 
-/// A line of commands: groups `Name=v,v,...;Name2=v,...`, or the numbers of all actuators one after the other. All of
-/// it is good, or none of it is taken.
+/// A line of commands: groups `Name=v,v,...;Name2=v,...`, or the numbers of all actuators in sequence. All commands are
+/// accepted, or none.
 fn read_commands(layout: &Layout, robot: RobotId, text: &str) -> Result<Vec<RobotCommand>, Refusal> {
     let text = text.trim();
     let text = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text).trim();
@@ -98,7 +98,7 @@ fn read_commands(layout: &Layout, robot: RobotId, text: &str) -> Result<Vec<Robo
 fn read_groups(layout: &Layout, robot: RobotId, text: &str) -> Result<Vec<RobotCommand>, Refusal> {
     let actuators = &layout.robot_info(robot).actuators;
     let mut commands: Vec<RobotCommand> = Vec::new();
-    // A semicolon behind the last group is nothing to complain about.
+    // A semicolon after the last group is permitted.
     for group in text.trim_end_matches([';', ' ']).split(';') {
         let (name, numbers) = group.split_once('=').unwrap_or((group, ""));
         let name = name.trim();
@@ -115,7 +115,7 @@ fn read_groups(layout: &Layout, robot: RobotId, text: &str) -> Result<Vec<RobotC
     Ok(commands)
 }
 
-/// The numbers of one actuator. A refusal names it.
+/// The numbers of one actuator. A refusal names the actuator.
 fn read_command(layout: &Layout, device: DeviceId, numbers: &str) -> Result<RobotCommand, Refusal> {
     let info = layout.device_info(device);
     let text = numbers.trim().to_owned();

@@ -10,11 +10,11 @@ use crate::signal::{Action, Configuration, DeviceInfo, NoiseFigure, NoiseLaw, Qu
 const MAX_RATE_HZ: f64 = 1e6;
 /// Longest latency, seconds.
 const MAX_LATENCY_S: f64 = 10.0;
-/// Largest figure of noise, in whatever unit.
+/// Largest parameter of noise, in its own unit.
 const MAX_NOISE: f64 = 1e9;
 
-/// `CFG key=value ...`: what every sensor takes, `range` of those that see, and figures of noise, of all quantities or,
-/// with its name before it, of one.
+/// Reads `CFG key=value ...`: parameters of every sensor, `range` of range sensors, and noise of all quantities or,
+/// after the name of a quantity, of one.
 pub(super) fn configure(info: &DeviceInfo, rest: &str) -> Result<Action, Refusal> {
     if info.kind.is_actuator() || info.fields.is_empty() {
         return Err(Refusal::Parameter(format!("a {} has no parameters", info.kind)));
@@ -34,7 +34,7 @@ pub(super) fn configure(info: &DeviceInfo, rest: &str) -> Result<Action, Refusal
     Ok(Action::Configure(parameters))
 }
 
-/// A parameter whose value is yet to come, with its bounds; the lower one is itself excluded if `above`.
+/// A parameter whose value follows, with its bounds; the lower bound itself is excluded if `above`.
 struct Parameter {
     lowest: f64,
     above: bool,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::signal::{BodyPlacement, Fault, Layout, Member};
 
-/// A message for the control port, understood. The module's documentation says what each does.
+/// A parsed message for the control port. The module's documentation describes each request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ControlRequest {
     /// `STATE`
@@ -52,16 +52,16 @@ pub enum ControlRequest {
         device: String,
         /// Its fault from now on.
         fault: Fault,
-        /// The text as the device's own port would get it.
+        /// The text as the device's own port would receive it.
         text: String,
     },
     /// `PLACE name key=numbers ...`
     Place {
         /// A robot, `robot/body` or an object.
         name: String,
-        /// Where, and how it then moves.
+        /// Pose and velocity to set.
         placement: BodyPlacement,
-        /// The text as it came.
+        /// The text as received.
         text: String,
     },
     /// `SPAWN file=name ..`
@@ -83,7 +83,7 @@ pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seco
 /// Reads a message for the control port. An empty one asks for the state.
 ///
 /// # Errors
-/// When the verb is unknown or its parameter does not fit.
+/// The verb is unknown, or its parameter does not fit.
 pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
     refuse_control_characters(text)?;
     let (verb, rest) = verb_and_rest(text);
@@ -167,10 +167,10 @@ fn positive(verb: &str, text: &str, highest: f64) -> Result<f64, Refusal> {
     }
 }
 
-/// The device that can be made to fail under this name: `robot/device`, or `device` where only one robot has it.
+/// The device of this name that can fail: `robot/device`, or `device` if only one robot has it.
 ///
 /// # Errors
-/// When there is no such device, more than one, or it has no faults; the text says what there is.
+/// There is no such device, more than one, or it has no faults; the text lists the devices.
 pub fn faulty_device(layout: &Layout, name: &str) -> Result<DeviceId, Refusal> {
     let device = device_named(layout, name, &[])?;
     let info = layout.device_info(device);
@@ -180,11 +180,11 @@ pub fn faulty_device(layout: &Layout, name: &str) -> Result<DeviceId, Refusal> {
     }
 }
 
-/// The member of a lockstep of this name: a robot for its combined port, `robot/device`, or `device` where only one
-/// robot has it.
+/// The lockstep member of this name: a robot for its combined port, `robot/device`, or `device` if only one robot has
+/// it.
 ///
 /// # Errors
-/// When there is none of this name, or more than one; the text says what there is.
+/// There is none of this name, or more than one; the text lists the members.
 pub fn lockstep_member(layout: &Layout, name: &str) -> Result<Member, Refusal> {
     let robots: Vec<&str> = layout.robots().iter().map(|robot| robot.name.as_str()).collect();
     match robots.iter().position(|robot| *robot == name) {
@@ -193,11 +193,10 @@ pub fn lockstep_member(layout: &Layout, name: &str) -> Result<Member, Refusal> {
     }
 }
 
-/// The device of this name: `robot/device`, or `device` where only one robot has it. `others` would have been
-/// understood too.
+/// The device of this name: `robot/device`, or `device` if only one robot has it. `others` are further valid names.
 ///
 /// # Errors
-/// When there is no such device, or more than one; the text says what there is.
+/// There is no such device, or more than one; the text lists the devices.
 pub fn device_named(layout: &Layout, name: &str, others: &[&str]) -> Result<DeviceId, Refusal> {
     let full = |index: usize| format!("{}/{}", layout.devices()[index].robot, layout.devices()[index].name);
     let found: Vec<usize> = (0..layout.devices().len())

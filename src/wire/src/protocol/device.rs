@@ -1,4 +1,4 @@
-//! The requests of a device's port: how they are read and answered.
+//! The requests of a device's port: their parsing and their answers.
 
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
@@ -38,7 +38,7 @@ pub enum DeviceRequest {
     Command {
         /// Its action.
         action: Action,
-        /// The step it is for; `None` is the next one.
+        /// The step in which it acts; `None` is the next one.
         at: Option<StepIndex>,
         /// The form of its answer.
         answer: Answer,
@@ -48,13 +48,13 @@ pub enum DeviceRequest {
 /// Which samples a client wants to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Samples {
-    /// Steps from one to the next; 0 for none.
+    /// Number of steps between samples; 0 for none.
     pub interval: u64,
     /// True to send a late client every sample, false for the newest only.
     pub all: bool,
 }
 
-/// A command that came as a frame behind a verb.
+/// A command that was sent as a frame after a verb.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameCommand {
     /// The frame.
@@ -75,11 +75,11 @@ pub enum Answer {
 /// Reads a message for this device.
 ///
 /// # Errors
-/// When the device cannot do what it says, or its numbers do not fit.
+/// The device does not support it, or its numbers do not fit.
 pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refusal> {
     let hears_all = info.kind == DeviceKind::EchoSensor;
     let (verb, rest) = match verb_and_rest(text) {
-        // What an echo sensor is sent in lower case is a text for it.
+        // A lower-case message to an echo sensor is a text, not a verb.
         (Cow::Owned(_), _) if hears_all => (Cow::Borrowed(text), ""),
         found => found,
     };
@@ -148,7 +148,7 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
         let expected = lengths.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
         return Err(Refusal::Count { expected, got: values.len() });
     }
-    // A short frame is the end of the long one: it leaves what stands before it as it is.
+    // A short frame is the end of the long one: the fields before it do not change.
     let fields = &info.fields[info.fields.len() - values.len()..];
     fields.iter().zip(&values).try_for_each(|(field, &value)| check_range(field, value))?;
     Ok(Action::Drive(values))
@@ -228,7 +228,7 @@ fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
     Ok(DeviceRequest::Command { action: command(info, frame)?, at, answer: Answer::Ok })
 }
 
-/// The step behind an `@`, if there is one, and the rest.
+/// The step after an `@`, if there is one, and the rest.
 pub(super) fn scheduled(text: &str) -> Result<(Option<StepIndex>, &str), Refusal> {
     let Some(text) = text.strip_prefix('@') else { return Ok((None, text)) };
     let (step, frame) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -273,8 +273,8 @@ pub fn write_sample(step: StepIndex, timestep: Timestep, values: &[f64], dropped
     text.push('\n');
 }
 
-/// Answer of a device to a command, as a frame: an actuator its previous state, a device that keeps what it hears that
-/// very text. (`SET` tells its sender just `OK`.)
+/// Answer of a device to a command, as a frame: the previous state of an actuator, or the received text of an echo
+/// sensor. (The sender of `SET` gets just `OK`.)
 pub fn reply(applied: &AppliedCommand) -> String {
     match &applied.command.action {
         Action::Drive(_) => frame(applied.before.numbers()),

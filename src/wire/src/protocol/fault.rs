@@ -12,10 +12,10 @@ const MAX_DELAY_S: f64 = 60.0;
 /// All faults, for errors.
 pub(super) const FAULT_WORDS: &str = "ok, off, stuck, garbage, delayed SECONDS or intermittent PROBABILITY";
 
-/// Reads what stands behind `FAULT`.
+/// Reads the parameters of `FAULT`.
 ///
 /// # Errors
-/// When it is no fault, or its figure is missing, needless or out of range.
+/// The fault is unknown, or its value is missing, superfluous or out of range.
 pub(super) fn read_fault(text: &str) -> Result<Fault, Refusal> {
     let mut words = text.split_ascii_whitespace();
     let (mode, value, rest) = (words.next().unwrap_or("").to_ascii_lowercase(), words.next(), words.next());

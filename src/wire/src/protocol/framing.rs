@@ -18,11 +18,11 @@ const LONGEST_VERB: usize = 10;
 pub enum Flow {
     /// The session continues.
     Open,
-    /// Close the connection, after sending what has been written.
+    /// Close the connection, after sending the pending output.
     Close,
 }
 
-/// A message as it came.
+/// A message as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message<'a> {
     /// A line or a frame, without its end, its brackets and the blanks around it.
@@ -35,7 +35,7 @@ pub enum Message<'a> {
     Http,
 }
 
-/// Cuts a stream into messages. It keeps at most one unfinished message.
+/// Splits a stream into messages. It buffers at most one incomplete message.
 #[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
@@ -78,7 +78,7 @@ enum Found {
 }
 
 impl Decoder {
-    /// For messages of at most so many bytes.
+    /// Creates a decoder for messages of at most `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
         Self { buffer: Vec::new(), complete: false, inside: Inside::default(), limit }
     }
@@ -88,8 +88,8 @@ impl Decoder {
         Refusal::Message(format!("expected a message of at most {} bytes", self.limit))
     }
 
-    /// Takes bytes from a client up to the end of the first message that they complete, and lets `answer` answer it. A
-    /// refusal goes into `out`. Returns how many bytes were taken, and whether the conversation goes on.
+    /// Consumes bytes from a client up to the end of the first complete message, and calls `answer` with it. A refusal
+    /// goes into `out`. Returns the number of consumed bytes, and whether the session continues.
     pub(super) fn answer_next(
         &mut self,
         bytes: &[u8],
@@ -112,8 +112,8 @@ impl Decoder {
         (taken, flow)
     }
 
-    /// Takes bytes up to the end of the first message that they complete; returns how many they were, and the message.
-    /// What is no text and what opens an HTTP request is a message as soon as it is known, without waiting for its end.
+    /// Consumes bytes up to the end of the first complete message; returns their number, and the message. Invalid text
+    /// and the start of an HTTP request count as complete messages at once.
     pub fn feed(&mut self, bytes: &[u8]) -> (usize, Option<Message<'_>>) {
         if self.complete {
             self.buffer.clear();
@@ -136,7 +136,7 @@ impl Decoder {
         (bytes.len(), None)
     }
 
-    /// Takes a byte; returns what it completes.
+    /// Consumes a byte; returns the item that it completes.
     fn take(&mut self, byte: u8) -> Option<Found> {
         let (inside, found) = match (self.inside, byte) {
             (Inside::AfterFrame, b'\r') => (Inside::AfterFrame, None),
@@ -200,13 +200,13 @@ pub(super) fn verb_and_rest(text: &str) -> (Cow<'_, str>, &str) {
     (verb, rest)
 }
 
-/// Refuses a whole message that did not come through a [`Decoder`], if it has control characters in it.
+/// Refuses a complete message with control characters that did not come through a [`Decoder`].
 pub(super) fn refuse_control_characters(text: &str) -> Result<(), Refusal> {
     ControlCharacter::find(text).map_or(Ok(()), |found| Err(Refusal::Message(format!("expected text, got {found}"))))
 }
 
-/// True if a line has just turned out to be that of an HTTP request: a method, a blank and the first byte of its
-/// target. Our own `GET` stands alone on its line.
+/// True if a line is that of an HTTP request: a method, a blank and the first byte of its target. Our own `GET` stands
+/// alone on its line.
 fn opens_http(line: &[u8]) -> bool {
     const HTTP_METHODS: [&[u8]; 9] =
         [b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"CONNECT", b"TRACE"];

@@ -28,10 +28,10 @@ pub fn frame(values: &[f64]) -> String {
     text
 }
 
-/// Reads numbers with commas between them and blanks around them as one likes.
+/// Reads numbers, separated by commas and optional blanks.
 ///
 /// # Errors
-/// When a part is not a finite decimal; the text names it and its place.
+/// A part is not a finite decimal; the text names it and its place.
 pub fn read_numbers(text: &str) -> Result<Vec<f64>, Refusal> {
     text.split(',').enumerate().map(|(index, part)| read_number(part, index + 1)).collect()
 }
@@ -42,7 +42,7 @@ pub fn read_numbers(text: &str) -> Result<Vec<f64>, Refusal> {
 /// When it is not a finite decimal.
 pub fn read_number(part: &str, place: usize) -> Result<f64, Refusal> {
     let part = part.trim();
-    // The standard parser also takes `inf`, `nan` and numbers too large for an f64, which it makes infinite.
+    // The standard parser also accepts `inf`, `nan` and numbers too large for an f64, which become infinite.
     let decimal = part.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E'));
     let number = part.parse::<f64>().ok().filter(|number| decimal && number.is_finite());
     number.ok_or_else(|| Refusal::NotANumber { place, got: excerpt(part) })

@@ -14,20 +14,20 @@ const MAX_POSITION: f64 = 1e5;
 /// Largest velocity of a placed body, m/s and rad/s: a tenth and a hundredth of the engine's bounds, and the limit of
 /// joints' axes by default.
 const MAX_VELOCITY: f64 = 1e4;
-/// Tolerance for the length of a unit quaternion: one with four decimals is nearer.
+/// Tolerance for the length of a unit quaternion; four decimals are enough.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
 /// The expected parameters, for errors.
 pub(super) const PLACEMENT_KEYS: &str =
     "one or more of position=X,Y,Z, orientation=QX,QY,QZ,QW, linearVelocity=X,Y,Z and angularVelocity=X,Y,Z, each once";
 
-/// The keys that say where something is, not how it moves.
+/// The keys that set the pose, not the velocity.
 pub(super) const PLACED_BY: [&str; 2] = ["position", "orientation"];
 
-/// Reads what stands behind the name in `PLACE name key=numbers ...`.
+/// Reads the parameters after the name in `PLACE name key=numbers ...`.
 ///
 /// # Errors
-/// When a key is unknown, missing or there twice, or its numbers are too few, too many, not finite or out of range.
+/// A key is unknown, missing or repeated, or its numbers are too few, too many, not finite or out of range.
 pub(super) fn read_placement(text: &str) -> Result<BodyPlacement, Refusal> {
     let mut placement = BodyPlacement::default();
     for word in text.split_ascii_whitespace() {
@@ -86,10 +86,10 @@ fn unit(quaternion: [f64; 4]) -> Result<[f64; 4], Refusal> {
     }
 }
 
-/// The body that `PLACE` names: a robot's first for `robot`, one of its others for `robot/body`, else an object.
+/// The body that `PLACE` names: a robot's first for `robot`, one of its others for `robot/body`, otherwise an object.
 ///
 /// # Errors
-/// When there is none of this name, or it cannot be put elsewhere; the text says why, or what there is.
+/// There is none of this name, or its pose cannot be set; the text has the reason, or lists the names.
 pub fn placeable_body(layout: &Layout, name: &str) -> Result<BodyId, Refusal> {
     let infos = layout.body_infos();
     let robot = layout.robots().iter().position(|robot| robot.name == name);

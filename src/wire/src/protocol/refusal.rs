@@ -1,4 +1,4 @@
-//! Why a message is refused. The state is then unchanged and the connection stays open.
+//! Refusals of messages. The state is then unchanged and the connection stays open.
 
 use std::fmt;
 
@@ -21,9 +21,9 @@ pub enum Refusal {
         /// Number of values received.
         got: usize,
     },
-    /// 3: something that is no finite decimal.
+    /// 3: not a finite decimal.
     NotANumber {
-        /// Which one, from 1.
+        /// Position of the number, from 1.
         place: usize,
         /// The text received.
         got: String,
@@ -37,7 +37,7 @@ pub enum Refusal {
         /// The text received.
         got: f64,
     },
-    /// 5: a message that is too long, or one that is not text.
+    /// 5: the message is too long, or is not text.
     Message(String),
     /// 6: too much waits already.
     Busy(String),
@@ -49,7 +49,7 @@ pub enum Refusal {
     Token,
     /// 10: a fault has put the device off.
     Off,
-    /// Something is wrong with the part of a line that is for this device.
+    /// Refusal of the part of a line for this device.
     Of {
         /// Its name.
         device: String,

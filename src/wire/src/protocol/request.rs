@@ -7,7 +7,7 @@ use crate::signal::{Acknowledgement, Command};
 pub enum Request {
     /// Commands that act in the same step: all of them or none.
     Commands(Vec<Command>),
-    /// A member of the lockstep joins, or has seen a step and commands this for the next one.
+    /// A lockstep member joins, or acknowledges a step with commands for the next one.
     Acknowledge(Acknowledgement, Vec<Command>),
 }
 

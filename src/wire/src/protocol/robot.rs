@@ -1,4 +1,4 @@
-//! The conversation with one client of a robot's combined port, without any socket.
+//! The session of one client of a robot's combined port, independent of sockets.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Session for RobotSession {
         mut send: impl FnMut(Request) -> Result<Accepted, Refusal>,
         out: &mut String,
     ) -> (usize, Flow) {
-        // The decoder is lent out so that the messages may be answered by the rest of the session.
+        // The decoder is taken out, so that the session can be borrowed for the answer.
         let mut decoder = std::mem::take(&mut self.decoder);
         let taken = decoder.answer_next(bytes, out, |text, out| self.answer(text, record, &mut send, out));
         self.decoder = decoder;

@@ -1,4 +1,4 @@
-//! The conversation with one client of one device, without any socket: bytes and records in, text out.
+//! The session of one client of one device, independent of sockets: bytes and records in, text out.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ pub trait Session {
     /// Greeting of the port.
     fn greet(&self, record: &StepRecord, out: &mut String);
 
-    /// Takes what the client has sent up to the end of the first message in it, and answers that. `send` puts a request
-    /// in the queue to the physics thread. Returns how many bytes were taken, and whether the conversation goes on. One
-    /// message at a time lets the caller send its answer before the next one is made.
+    /// Consumes the client's bytes up to the end of the first message, and answers it. `send` puts a request in the
+    /// queue to the physics thread. Returns the number of consumed bytes, and whether the session continues. Messages
+    /// are handled one by one, so that the caller can send each answer before the next message.
     fn receive(
         &mut self,
         bytes: &[u8],
@@ -29,12 +29,11 @@ pub trait Session {
         out: &mut String,
     ) -> (usize, Flow);
 
-    /// Takes a new record: writes the sample that is due, if one is. Samples that no record has come for are counted in
-    /// `dropped`.
+    /// Handles a new record: writes the sample that is due, if any. Samples without a record are counted in `dropped`.
     fn sample(&mut self, record: &StepRecord, out: &mut String);
 
-    /// Goes on in the next world. False if what the port is for is not there; nothing else may be asked of the session
-    /// then.
+    /// Continues in an edited world. False if the object of the port no longer exists; the session must then not be
+    /// used.
     #[must_use]
     fn go_on_in(&mut self, layout: &Arc<Layout>, board: &Arc<CommandBoard>, numbers: &Renumbering) -> bool;
 
@@ -76,7 +75,7 @@ impl DeviceSession {
         Self { layout, board, timestep, device, client, port, decoder, stream }
     }
 
-    /// Takes one whole message that came without brackets or line end, such as one from a page.
+    /// Handles a complete message without brackets or line end, such as one from the viewer.
     pub fn take(
         &mut self,
         text: &str,
@@ -144,7 +143,7 @@ impl DeviceSession {
         Order { device: self.device, client: self.client, at, text, action }
     }
 
-    /// A sample says what was at its step: of an actuator the state that acted then, not one that is on its way.
+    /// A sample has the state at its step: of an actuator the state that acted then, not a pending one.
     fn write_sample(&self, record: &StepRecord, dropped: u64, out: &mut String) {
         let values = record.device(&self.layout, self.device);
         device::write_sample(record.step, self.timestep, values, dropped, out);
@@ -184,7 +183,7 @@ impl Session for DeviceSession {
         mut send: impl FnMut(Request) -> Result<Accepted, Refusal>,
         out: &mut String,
     ) -> (usize, Flow) {
-        // The decoder is lent out so that the messages may be answered by the rest of the session.
+        // The decoder is taken out, so that the session can be borrowed for the answer.
         let mut decoder = std::mem::take(&mut self.decoder);
         let taken = decoder.answer_next(bytes, out, |text, out| self.answer(text, record, &mut send, out));
         self.decoder = decoder;
@@ -192,7 +191,7 @@ impl Session for DeviceSession {
     }
 
     fn sample(&mut self, record: &StepRecord, out: &mut String) {
-        // What a device that is off has not said is counted as missed when it is back.
+        // Samples of a device that is powered off count as missed once it is back.
         if !self.is_off(record)
             && let Some(dropped) = self.stream.due(record)
         {

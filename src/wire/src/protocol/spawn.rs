@@ -1,4 +1,4 @@
-//! `SPAWN`: a robot comes to the world.
+//! `SPAWN`: adds a robot to the world.
 
 use super::{
     Refusal,
@@ -7,20 +7,20 @@ use super::{
 };
 use crate::signal::BodyPlacement;
 
-/// The longest message of the control port while robots may be given as texts, bytes: twice the longest URDF of a ROS
-/// distribution.
+/// Largest length of a message to the control port while robots may be sent as text, bytes: twice that of the longest
+/// URDF of a ROS distribution.
 pub const MAX_GIVEN: usize = 4 << 20;
 
-/// A robot that a client lets come.
+/// Request to add a robot.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Spawn {
-    /// Its name; without one that of its model.
+    /// Name of the robot; `None` for the name of its model.
     pub name: Option<String>,
     /// Its source.
     pub source: SpawnSource,
-    /// Where it stands: position and orientation, nothing else.
+    /// Initial position and orientation; nothing else.
     pub placement: BodyPlacement,
-    /// Offset of its ports; by default one that avoids all ports in use.
+    /// Offset of its ports; `None` for one that avoids all ports in use.
     pub port_offset: Option<i64>,
     /// True to fix the root of an imported robot.
     pub fixed_base: bool,
@@ -33,7 +33,7 @@ pub struct Spawn {
 pub enum SpawnSource {
     /// A file, named as in a world.
     File(String),
-    /// The text of one.
+    /// The text of a robot file.
     Text(String),
 }
 
@@ -46,10 +46,10 @@ impl Default for SpawnSource {
 const EXPECTED_KEYS: &str = "file=NAME or text=\"JSON string\", and then any of name=NAME, position=X,Y,Z, orientation=QX,QY,QZ,QW, \
                         portOffset=N, fixedBase=true|false and rename=true|false, each once; text comes last";
 
-/// Reads what stands behind `SPAWN`.
+/// Reads the parameters of `SPAWN`.
 ///
 /// # Errors
-/// When a key is unknown, missing or there twice, or its value does not fit.
+/// A key is unknown, missing or repeated, or its value does not fit.
 pub(super) fn read_spawn(text: &str) -> Result<Spawn, Refusal> {
     let unexpected = |got: &str| Refusal::Parameter(format!("expected {EXPECTED_KEYS}; got '{}'", excerpt(got)));
     let (words, given) =

@@ -5,7 +5,7 @@ use simpartner_model::StepIndex;
 use super::{Accepted, Refusal, device::Samples};
 use crate::signal::{Acknowledgement, StepRecord};
 
-/// A stream of every n-th step, if the client has asked for one.
+/// A stream of every n-th step, if the client has subscribed.
 #[derive(Debug, Default)]
 pub(super) struct Stream(Option<Subscription>);
 
@@ -21,15 +21,16 @@ struct Subscription {
 }
 
 impl Stream {
-    /// Every n-th step from the one of the record on, itself excluded; none for 0.
+    /// Subscribes to every n-th step after the record's; to none for 0.
     pub(super) fn subscribe(&mut self, samples: Samples, record: &StepRecord) {
         let Samples { interval, all } = samples;
         let due = record.step.after(interval);
         self.0 = (interval > 0).then_some(Subscription { interval, due, epoch: record.epoch, from_zero: false, all });
     }
 
-    /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true,
-    /// and it is to be sent that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
+    /// Sends an `ACK`. If it makes the client join, the result is true, the client gets every step from the record's
+    /// on, and must be sent that one at once. Any other `ACK` is answered by the step at which the client wants to be
+    /// asked again.
     pub(super) fn acknowledge(
         &mut self,
         answer: Acknowledgement,
@@ -61,7 +62,7 @@ impl Stream {
         self.0.is_some_and(|subscription| subscription.all)
     }
 
-    /// Takes a new record. If a sample is due, tells how many were missed before it.
+    /// Handles a new record. If a sample is due, returns the number of samples missed before it.
     pub(super) fn due(&mut self, record: &StepRecord) -> Option<u64> {
         let subscription = self.0.as_mut()?;
         if subscription.epoch != record.epoch {

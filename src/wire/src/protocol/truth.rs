@@ -1,4 +1,4 @@
-//! The answer to `TRUTH`: where all bodies and joints are after a step.
+//! The answer to `TRUTH`: the state of all bodies and joints after a step.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The refusal of a name that nothing has.
+//! The refusal of an unknown name.
 
 use super::{Refusal, number::excerpt};
 use crate::near::did_you_mean;
@@ -6,7 +6,7 @@ use crate::near::did_you_mean;
 /// Number of known names that a refusal lists.
 pub(super) const MAX_LISTED_NAMES: usize = 20;
 
-/// The refusal of a name that is none of those that are known. A request lists the others where there are many.
+/// The refusal of a name that is not among the known ones. For a long list, it names the request that lists them.
 pub(super) fn unknown_name(known: &[String], got: &str, request: &str) -> Refusal {
     let names = known.iter().map(String::as_str);
     let last_parts = names.clone().filter_map(|name| Some(name.rsplit_once('/')?.1)).filter(|_| !got.contains('/'));

@@ -7,14 +7,14 @@ use super::{ClientId, Member, StepIndex, StepRecord};
 pub struct Seen {
     /// The step that it names.
     pub step: Option<StepIndex>,
-    /// Number of steps until the member is asked again, at least one.
+    /// Number of steps until the member is asked again, at least 1.
     pub count: u64,
 }
 
 /// `ACK`, as a client of a member's port has sent it: it joins the lockstep, or has seen a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The port it came through.
+    /// The port that received it.
     pub member: Member,
     /// From whom.
     pub client: ClientId,

@@ -1,9 +1,8 @@
 //! A bounded amount that all clients share, such as memory for commands that have not reached the log yet.
 //!
-//! One rule divides it: a client may hold at most a quarter of what it and the free part make up together (a dynamic
-//! threshold, as switches use for their buffers: Choudhury and Hahne, 1998), and always a small amount, whatever the
-//! others hold. A client alone gets a quarter; n clients that all want as much as they can get, and give back as fast
-//! as they take, 1 / (n + 3) each.
+//! One rule divides it: a client may hold at most a quarter of the sum of its own and the free amount (a dynamic
+//! threshold, as in buffers of switches: Choudhury and Hahne, 1998), and always a small amount, independent of the
+//! others. A single client gets a quarter; n clients with unlimited demand get 1 / (n + 3) each.
 
 use std::{
     collections::HashMap,
@@ -16,14 +15,14 @@ use std::{
 
 use super::ClientId;
 
-/// A client may hold the free amount and its own, divided by this.
+/// Divisor of the sum of the free and the client's own amount, which gives the client's limit.
 const SHARE_DIVISOR: usize = 4;
 
 /// An amount to reserve from.
 #[derive(Debug)]
 pub struct Budget {
     total: usize,
-    /// Least and greatest limit of one client, whatever is free.
+    /// Smallest and largest limit of one client, independent of the free amount.
     bounds: RangeInclusive<usize>,
     held: Arc<AtomicUsize>,
     /// Amount held by each client. Clients that hold nothing may be missing.
@@ -39,7 +38,7 @@ pub struct Overdrawn {
     pub share: usize,
 }
 
-/// A part of a budget, given back when the last clone is dropped. The default is a part of none.
+/// A reserved part of a budget, returned when the last clone is dropped. The default reserves nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Reservation {
     _held: Option<Arc<Held>>,
@@ -60,23 +59,23 @@ impl Drop for Held {
 }
 
 impl PartialEq for Reservation {
-    /// Always true: what a command has reserved is no part of what it says.
+    /// Always true: the reservation of a command is not part of its content.
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
 impl Budget {
-    /// A budget of `total`, of which a client may hold the lower bound in any case, and never more than the upper one.
-    /// In all, no more is held than `total` and the lower bound of each client.
+    /// Creates a budget of `total`. Each client may always hold the lower bound, and never more than the upper bound.
+    /// Together, clients hold at most `total` and the lower bound of each.
     pub fn new(total: usize, bounds: RangeInclusive<usize>) -> Self {
         Self { total, bounds, held: Arc::default(), clients: Mutex::default() }
     }
 
-    /// Takes a part for a client. Giving it back needs no lock, so a real-time thread may do it.
+    /// Reserves a part for a client. Returning it needs no lock, so a real-time thread may do it.
     ///
     /// # Errors
-    /// When the client would hold more than its share.
+    /// The client would exceed its share.
     pub fn reserve(&self, client: ClientId, amount: usize) -> Result<Reservation, Overdrawn> {
         // Every statement leaves the map whole, so a panic elsewhere does not spoil it.
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +86,7 @@ impl Budget {
                 Arc::clone(clients.entry(client).or_default())
             }
         };
-        // Reservations are made under the lock, so both can only become less in the meantime.
+        // Reservations are made under the lock, so both can only decrease in the meantime.
         let held = of_client.load(Ordering::Relaxed);
         let share = self.share(held);
         if held.saturating_add(amount) > share {

@@ -1,5 +1,5 @@
-//! A hash over every step of a run, each chained to the one before: two runs are the same up to a step if, and as good
-//! as only if, their chains are the same there.
+//! A hash over every step of a run, chained to the previous step: two runs are the same up to a step if, and
+//! practically only if, their chains are equal there.
 
 use xxhash_rust::xxh3;
 
@@ -14,14 +14,14 @@ pub struct StateChain {
 }
 
 impl StateChain {
-    /// A chain that goes on from a head.
+    /// Continues a chain from its head.
     pub fn from_head(head: u64) -> Self {
         Self { head, bytes: Vec::new() }
     }
 
-    /// Takes the next step's record into the chain and tells its new head. What the wall clock, commands and events say
-    /// is left out: commands and events show in the steps' numbers, and the same run is the same at another time of
-    /// day.
+    /// Adds the next step's record to the chain and returns the new head. Wall-clock times, commands and events are not
+    /// hashed: commands and events change the numbers of the steps, and the same run at another time of day has the
+    /// same chain.
     pub fn advance(&mut self, record: &StepRecord) -> u64 {
         self.bytes.clear();
         self.bytes.extend(record.step.0.to_le_bytes());

@@ -42,15 +42,15 @@ pub enum NoiseFigure {
 /// Fault of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// No power: no reading and no answer, no effort, and commands are refused.
     Off,
-    /// The reading stays as it is; commands change nothing.
+    /// The reading stays constant; commands have no effect.
     Stuck,
     /// Any reading within its range; any effort within the limits of the last command.
     Garbage,
-    /// Readings and commands arrive so many seconds later.
+    /// Readings and commands arrive late by this time, s.
     Delayed(f64),
     /// Readings and commands are lost with this probability.
     Intermittent(f64),
@@ -69,7 +69,7 @@ impl Fault {
         }
     }
 
-    /// Its figure, where it has one.
+    /// Value of the fault, if it has one.
     pub fn value(self) -> Option<f64> {
         match self {
             Self::Delayed(value) | Self::Intermittent(value) => Some(value),
@@ -78,7 +78,7 @@ impl Fault {
     }
 }
 
-/// Where a body is put, and how it then moves, world axes. What is `None` stays as it is at the step boundary.
+/// Pose and velocity to set for a body, world axes. Fields with `None` stay as they are at the step boundary.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BodyPlacement {
     /// Position of its origin, m.
@@ -107,7 +107,7 @@ impl From<DeviceId> for Target {
 }
 
 impl Target {
-    /// The device that it is, if it is one.
+    /// The device, if the target is one.
     pub fn device(self) -> Option<DeviceId> {
         match self {
             Self::Device(device) => Some(device),
@@ -126,14 +126,14 @@ pub enum Action {
     Configure(Vec<Configuration>),
     /// A fault put into a device, or taken out of it.
     Fault(Fault),
-    /// A frame for a device that keeps what it hears.
+    /// A frame for an echo sensor.
     Hear,
     /// A body is put elsewhere.
     Place(BodyPlacement),
 }
 
-/// Sets the last of an actuator's `fields` to the values of a command, except those that are NaN in it. False for more
-/// values than fields, which set nothing.
+/// Sets the last of an actuator's `fields` to the values of a command; NaN leaves a field unchanged. False for more
+/// values than fields, which change nothing.
 pub fn set_fields(fields: &mut [f64], command: &[f64]) -> bool {
     let Some(kept) = fields.len().checked_sub(command.len()) else { return false };
     for (field, value) in fields[kept..].iter_mut().zip(command) {
@@ -149,14 +149,14 @@ pub fn set_fields(fields: &mut [f64], command: &[f64]) -> bool {
 pub struct Command {
     /// Its target.
     pub target: Target,
-    /// The step in which it first acts; `None` is the next one.
+    /// The first step in which it acts; `None` is the next one.
     pub at: Option<StepIndex>,
-    /// Who sent it.
+    /// Sender of the command.
     pub client: ClientId,
-    /// Number among the commands of this device, counted by the port it came through; see
-    /// [`StepRecord::applied`](super::StepRecord). Those for bodies have none: 0.
+    /// Number among the commands of this device, counted by its port; see [`StepRecord::applied`](super::StepRecord). 0
+    /// for commands to bodies.
     pub sequence: u64,
-    /// The text as it came, without its frame.
+    /// The text as received, without its frame.
     pub text: String,
     /// Its action.
     pub action: Action,
@@ -165,31 +165,31 @@ pub struct Command {
     pub memory: Reservation,
 }
 
-/// Bytes of a command besides its text and numbers: the struct, its place in a queue and its answer's, the answer's
-/// numbers, and what the allocator adds.
+/// Bytes of a command besides its text and numbers: the struct, its entries in two queues, the numbers of its answer,
+/// and the overhead of the allocator.
 const COMMAND_OVERHEAD: usize = 384;
 
 impl Command {
-    /// About how much memory it takes on its way from its sender to the log, its answer included, in bytes.
+    /// Approximate memory of the command and its answer on the way from the sender to the log, bytes.
     pub fn size(&self) -> usize {
         let parameters = match &self.action {
             Action::Drive(values) => size_of_val(&values[..]),
             Action::Configure(parameters) => size_of_val(&parameters[..]),
             Action::Fault(_) | Action::Hear | Action::Place(_) => 0,
         };
-        // The answer to a text that a device has heard is that text.
+        // The answer to a text for an echo sensor is that text.
         COMMAND_OVERHEAD + 2 * self.text.len() + parameters
     }
 }
 
-/// A command that took effect, as it goes into the log.
+/// A command that took effect, as logged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedCommand {
     /// Place among the commands of the same step, from 0.
     pub order: u32,
     /// The command.
     pub command: Command,
-    /// The state of the actuator before it; no numbers for a command that drives nothing.
+    /// The state of the actuator before it; empty for a command to another target.
     pub before: ActuatorState,
 }
 
@@ -197,7 +197,7 @@ pub struct AppliedCommand {
 /// controller.
 pub const MAX_STATE_NUMBERS: usize = 9;
 
-/// The numbers of an actuator's state, without memory of their own: the physics thread notes them with each command.
+/// The numbers of an actuator's state, without heap memory: the physics thread stores them with each command.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ActuatorState {
     numbers: [f64; MAX_STATE_NUMBERS],

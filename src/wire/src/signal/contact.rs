@@ -1,18 +1,18 @@
-//! Where bodies touched in a step, for those who look on.
+//! Contact points of a step.
 
 use super::BodyId;
 
 /// Number of contact points of a step that are kept.
 pub const MOST_CONTACTS: usize = 128;
 
-/// A point where a body was touched. Single precision, since it is only looked at.
+/// A contact point of a body. Single precision is enough for display and log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contact {
-    /// The body that the force acts on: of the two the one that can move.
+    /// The body on which the force acts: the movable one of the two.
     pub body: BodyId,
     /// The other body; `None` for the ground.
     pub other: Option<BodyId>,
-    /// Where, world frame, metres.
+    /// Position, world frame, metres.
     pub point: [f32; 3],
     /// Unit normal of the contact, towards the body, world axes.
     pub normal: [f32; 3],
@@ -22,8 +22,8 @@ pub struct Contact {
     pub gap: f32,
 }
 
-/// The contacts of a step with the largest forces. They follow from the state and are no part of it: neither the log
-/// nor the state's hash has them.
+/// The contact points of a step with the largest forces, for the viewer and, with the setting `log.contacts`, for the
+/// log. They follow from the state, so they are not part of the state's hash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contacts {
     largest: Vec<Contact>,
@@ -31,7 +31,7 @@ pub struct Contacts {
 }
 
 impl Contacts {
-    /// None, with room for as many as are ever held.
+    /// An empty list, with memory for the largest number of contacts.
     pub fn new() -> Self {
         Self { largest: Vec::with_capacity(2 * MOST_CONTACTS), total: 0 }
     }
@@ -46,11 +46,11 @@ impl Contacts {
         self.total
     }
 
-    /// Takes the contacts of another step, in a time that grows with their number and without memory of its own.
+    /// Replaces the contacts by those of another step, in linear time and without allocation.
     pub fn refill(&mut self, contacts: impl Iterator<Item = Contact>) {
         self.largest.clear();
         self.total = 0;
-        // What is not above the smallest of those kept so far need not be looked at again.
+        // A contact with at most the smallest of the kept forces is skipped.
         let mut bar = f32::NEG_INFINITY;
         for contact in contacts {
             self.total += 1;

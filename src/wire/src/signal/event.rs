@@ -11,48 +11,49 @@ pub enum EventKind {
     Pause,
     /// The world was rebuilt from the model.
     Reset,
-    /// The clock fell too far behind and was re-anchored; the value is the time given up, in seconds.
+    /// The clock fell too far behind and was re-anchored; the value is the lost time, s.
     ClockSlip,
     /// A client connected to a port.
     Connect,
     /// A client left or was sent away.
     Disconnect,
-    /// An address has shown several wrong tokens; the value is how many.
+    /// An address has sent several wrong tokens; the value is their number.
     WrongToken,
     /// The physics went wrong: a body was found in a state that is not finite, or was put out of action.
     Divergence,
-    /// From this step on, steps are made in parts, up to as many as the value says, because something turns too fast
-    /// for one.
+    /// From this step on, steps are divided because a joint or body turns too fast; the value is the largest number of
+    /// parts.
     Substeps,
     /// The solver of contacts stopped short of its tolerance; the value is the residual in m/s.
     Unconverged,
-    /// A speed (m/s), joint error (m), penetration (m) or gain of energy (J) beyond what is thought right; the value.
+    /// A speed (m/s), joint error (m), penetration (m) or energy gain (J) exceeds its limit; the value.
     PhysicsLimit,
     /// A command could not take effect.
     CommandRefused,
-    /// A fault was put into a device or taken out of it; the value is its figure, if it has one.
+    /// A fault was set or cleared; the value is that of the fault, if it has one.
     Fault,
     /// A body was put elsewhere.
     Place,
-    /// A robot has come to the world.
+    /// A robot was added to the world.
     Spawn,
-    /// A robot or an object has gone.
+    /// A robot or an object was removed.
     Remove,
-    /// An actuator went without a command for too long; the value is the time since the last one, s.
+    /// An actuator received no command for too long; the value is the time since the last one, s.
     Watchdog,
-    /// A sequence that waits for a reading was broken off: the reading did not come in time, or its device is gone.
+    /// A sequence that waits for a reading was aborted: the reading did not come in time, or its device no longer
+    /// exists.
     SequenceBrokenOff,
     /// A client took the place of a member of the lockstep, or left it.
     Lockstep,
     /// A member of the lockstep has not answered for a step; the value is the waiting time, s.
     LockstepTimeout,
-    /// A robot has tipped over: the base that its joints hang on leans by more than 60 degrees from its pose in the
-    /// model. It is told again only after the robot was within 45 degrees; the value is the tilt in rad.
+    /// A robot has tipped over: the base that carries its joints tilts by more than 60 degrees from its pose in the
+    /// model. The event occurs again only after the robot was within 45 degrees; the value is the tilt in rad.
     TipOver,
-    /// A robot has left the ground: after a contact nothing has touched it for 0.1 s; the value is the simulated time
-    /// of the last contact in s.
+    /// A robot has left the ground: after a contact, it had none for 0.1 s; the value is the simulated time of the last
+    /// contact, s.
     LeftGround,
-    /// The log came to the size it is bounded by.
+    /// The log reached its size limit.
     LogLimit,
     /// The log's database went away, or is back; then the value is the duration of the outage, s.
     LogOutage,
@@ -90,7 +91,7 @@ impl EventKind {
     }
 }
 
-/// One event.
+/// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// The step after which it was seen.
@@ -101,6 +102,6 @@ pub struct Event {
     pub subject: String,
     /// A sentence for people.
     pub text: String,
-    /// The figure that belongs to it, where there is one, in the unit its kind states.
+    /// Value of the event, in the unit of its kind; `None` without one.
     pub value: Option<f64>,
 }

@@ -1,6 +1,5 @@
-//! The kinds of sensor and actuator: one table says what each is called, what it is mounted on, which numbers it has
-//! and what they mean. The reader, the DTD, the reference page, the protocol and the devices derive from it;
-//! `device/sensor/kinds.rs` computes what a sensor measures.
+//! The kinds of sensors and actuators: one table has their names, mounts, quantities and meanings. The reader, the DTD,
+//! the reference page, the protocol and the devices derive from it; `device/sensor/kinds.rs` computes the readings.
 
 mod description;
 mod table;
@@ -60,12 +59,12 @@ impl DeviceKind {
         self.description().name
     }
 
-    /// True for a device that moves something.
+    /// True for an actuator.
     pub fn is_actuator(self) -> bool {
         self.description().is_actuator
     }
 
-    /// The lengths of a frame that this device takes as a command; empty where it takes none.
+    /// Permitted lengths of a command frame; empty for a device without commands.
     pub fn command_lengths(self) -> &'static [usize] {
         self.description().command_lengths
     }

@@ -21,16 +21,16 @@ pub const POSE_WIDTH: usize = 7;
 pub const TWIST_WIDTH: usize = 6;
 /// A contact wrench: force in N, then torque about the centre of mass in N m, both in world axes.
 pub const WRENCH_WIDTH: usize = 6;
-/// A joint: anchor x, y, z in the world in metres; position (rad or m), rate (rad/s or m/s) and motor effort (N m or N)
-/// of its three axes, a locked axis reads zero; force and torque about the anchor that the parent exerts on the child,
-/// in world axes, not a number where the engine cannot tell.
+/// Numbers of a joint: anchor x, y, z in the world in metres; position (rad or m), rate (rad/s or m/s) and motor effort
+/// (N m or N) of its three axes, zero for a locked axis; force and torque about the anchor that the parent exerts on
+/// the child, in world axes, NaN from an engine that does not compute them.
 pub const JOINT_WIDTH: usize = 18;
-/// Most numbers of a device in the flat record. A longer reading, 32 kB or more, would cost a step more to copy than a
-/// robot costs to simulate, while it changes some ten times a second.
+/// Largest number of a device's fields in the flat record. A longer reading, 32 kB or more, changes some ten times a
+/// second, but copying it in every step would cost more than simulating a robot.
 pub const MOST_FIELDS_IN_RECORD: usize = 4096;
 const BODY_WIDTH: usize = POSE_WIDTH + TWIST_WIDTH + WRENCH_WIDTH;
 
-/// One number of a device's frame.
+/// A field of a device's frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     /// Name, unique in its device, such as `x` or `velocity_3`.
@@ -48,7 +48,7 @@ pub struct Field {
 pub enum Attachment {
     /// A sensor sits on a body.
     Body(String),
-    /// An actuator drives a joint; some sensors read one.
+    /// A joint that an actuator drives or a sensor reads.
     Joint(String),
 }
 
@@ -83,7 +83,7 @@ pub struct DeviceInfo {
     pub port: Port,
     /// The numbers of its frame, in order.
     pub fields: Vec<Field>,
-    /// Steps from one fresh reading to the next, at least 1.
+    /// Number of steps between fresh readings, at least 1.
     pub interval_steps: u64,
     /// `file:line:column` of its element, for messages.
     pub source: String,
@@ -109,7 +109,7 @@ pub struct RobotInfo {
 pub struct BodyInfo {
     /// Its name; of a robot's body `robot/body`.
     pub name: String,
-    /// Its robot, if it belongs to one.
+    /// Its robot; `None` for an object.
     pub robot: Option<RobotId>,
     /// Reason why its pose cannot be set; `None` if it can.
     pub set_pose_obstacle: Option<&'static str>,
@@ -131,8 +131,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out `bodies` bodies, `joints` joints and the given devices, in that order. Its robots are those that the
-    /// devices name, with any combined port.
+    /// Creates the layout of `bodies` bodies, `joints` joints and the given devices, in that order. Its robots are
+    /// those that the devices name, with any combined port.
     pub fn new(bodies: usize, joints: usize, devices: Vec<DeviceInfo>) -> Self {
         let mut start = bodies * BODY_WIDTH + joints * JOINT_WIDTH;
         let mut device_starts = Vec::with_capacity(devices.len() + 1);
@@ -175,7 +175,7 @@ impl Layout {
         self
     }
 
-    /// Tells what the bodies are, in the order of their ids.
+    /// Sets the descriptions of the bodies, in the order of their ids.
     #[must_use]
     pub fn with_bodies(self, body_infos: Vec<BodyInfo>) -> Self {
         Self { body_infos, ..self }
@@ -192,7 +192,7 @@ impl Layout {
         self.world
     }
 
-    /// The bodies, in the order of their ids; empty where only numbers matter.
+    /// The descriptions of the bodies, in the order of their ids; empty if none were set.
     pub fn body_infos(&self) -> &[BodyInfo] {
         &self.body_infos
     }
@@ -202,7 +202,7 @@ impl Layout {
         self.device_starts[self.devices.len()]
     }
 
-    /// True for a world with nothing in it.
+    /// True for an empty world.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -284,14 +284,13 @@ impl Layout {
         self.long_readings.iter().flatten().count()
     }
 
-    /// The place of a device's reading among the long ones; `None` if it stands in the flat record.
+    /// Index of a device's reading among the long ones; `None` if it is in the flat record.
     pub fn long_reading(&self, device: DeviceId) -> Option<usize> {
         self.long_readings[device.index()]
     }
 
-    /// Place of a device's fields in the flat record: a sensor's reading, or an actuator's present command. It is empty
-    /// where the reading is a [long one](Self::long_reading); [`StepRecord::device`](super::StepRecord::device) has
-    /// both.
+    /// Range of a device's fields in the flat record: a sensor's reading, or an actuator's present command. It is empty
+    /// for a [long reading](Self::long_reading); [`StepRecord::device`](super::StepRecord::device) has both.
     pub fn device(&self, device: DeviceId) -> Range<usize> {
         self.device_starts[device.index()]..self.device_starts[device.index() + 1]
     }

@@ -1,4 +1,4 @@
-//! The members of the lockstep: ports that may hold the clock, of a device or of a whole robot.
+//! The members of the lockstep: ports of devices or robots for which the clock waits.
 
 use super::{DeviceId, RobotId};
 

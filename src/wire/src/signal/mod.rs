@@ -1,8 +1,7 @@
-//! The vocabulary that server and clients share: who is meant (ids), when (steps), what can be read (layout), what was
-//! asked (command) and what came of it (record).
+//! The vocabulary of server and clients: ids, steps, the layout of readings, commands and step records.
 //!
-//! It knows nothing of physics, XML, sockets, SQL or any clock. Start at [`StepRecord`]: one flat record a step is what
-//! the wire, the database and later the viewer all read, and [`Layout`] says what stands where in it.
+//! It depends on no physics, XML, sockets, SQL or clock. Start at [`StepRecord`], the flat record of a step that the
+//! protocol, the database and the viewer read, and at [`Layout`], which has the index of each quantity in it.
 
 mod acknowledgement;
 mod budget;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// A TCP port that a device may use: above 1024 (thesis 3.7.1), or 0, which asks for a free one.
+/// A TCP port of a device: above 1024 (thesis 3.7.1), or 0 for any free one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port(u16);
 
@@ -20,7 +20,7 @@ impl Port {
     /// Checks the range.
     ///
     /// # Errors
-    /// When the number is neither 0 nor in 1025..=65535.
+    /// The number is neither 0 nor in 1025..=65535.
     pub fn new(number: i64) -> Result<Self, PortError> {
         match u16::try_from(number) {
             Ok(port) if port == 0 || port > 1024 => Ok(Self(port)),

@@ -20,7 +20,7 @@ pub struct StepTiming {
     pub played_ns: u64,
 }
 
-/// A reading of more numbers than the flat record takes. Records share it until a fresh one arrives.
+/// A reading with more numbers than the flat record accepts. Records share it until a fresh one arrives.
 #[derive(Debug, Clone, Default)]
 pub struct LongReading(Arc<HashedNumbers>);
 
@@ -36,7 +36,7 @@ impl LongReading {
         Self(Arc::new(HashedNumbers { numbers: numbers.into(), hash: OnceLock::new() }))
     }
 
-    /// Its numbers, in the order of the device's fields; none where the reading is not known.
+    /// Its numbers, in the order of the device's fields; empty without a reading.
     pub fn numbers(&self) -> &[f64] {
         &self.0.numbers
     }
@@ -56,17 +56,16 @@ impl PartialEq for LongReading {
     }
 }
 
-/// The bits of a number for a hash: which of the many bit patterns of "not a number" comes out is the processor's
-/// choice.
+/// The bits of a number for a hash. All bit patterns of NaN are replaced by one, because processors produce different
+/// ones.
 pub(super) fn bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
 }
 
-/// Everything one step brought about, or the remainder of a run. `values` is laid out as [`Layout`] says.
+/// All results of one step, or the remainder of a run. `values` is arranged as in [`Layout`].
 ///
-/// A run is what one reset or one change of the world begins, and the next one ends: `epoch` and `world` say which run
-/// a record belongs to, with all of its commands and events. A run of which no record tells has made no step and was
-/// given no command.
+/// A run lasts from a reset or a change of the world to the next one: `epoch` and `world` identify the run of a record,
+/// with all of its commands and events. A run without any record has made no step and received no command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRecord {
     /// The last step made; 0 before the first.
@@ -84,21 +83,21 @@ pub struct StepRecord {
     pub values: Box<[f64]>,
     /// The readings of devices with more fields than [`values`](Self::values) takes, in the order of the devices.
     pub long_readings: Box<[LongReading]>,
-    /// For each device, whether its reading is of this very step (sensors with a rate hold theirs in between).
+    /// For each device, true if its reading is of this step (sensors with a rate hold theirs in between).
     pub fresh: Box<[bool]>,
-    /// For each device, whether a fault has put it off. It then has no reading and gives no answer.
+    /// For each device, true if a fault has powered it off. It then has no reading and gives no answer.
     pub off: Box<[bool]>,
     /// For each device, the `sequence` of the newest command that has taken effect.
     pub applied: Box<[u64]>,
-    /// Where bodies touched.
+    /// The contact points.
     pub contacts: Contacts,
     /// The commands that took effect at the start of the step [`acts_in`](Self::acts_in).
     pub commands: Vec<AppliedCommand>,
     /// Events of the step.
     pub events: Vec<Event>,
-    /// The whole state after this step, in steps that the log keeps one of.
+    /// The complete state after this step, in steps with a logged snapshot.
     pub snapshot: Option<Arc<[u8]>>,
-    /// The whole state that the run goes on from, in its first record if the run does not begin with the model.
+    /// The complete state from which the run starts, in its first record, if the run does not start from the model.
     pub begins_with: Option<Arc<[u8]>>,
 }
 
@@ -145,7 +144,7 @@ impl StepRecord {
         }
     }
 
-    /// The step that the record's commands act in: its own, or the one that would have been next.
+    /// The step in which the record's commands act: its own, or the next one of a run that ended.
     pub fn acts_in(&self) -> StepIndex {
         if self.is_step { self.step } else { self.step.after(1) }
     }

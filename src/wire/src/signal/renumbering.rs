@@ -1,10 +1,10 @@
-//! Ids of one world in the world after it, in which something has come or gone.
+//! Ids of one world in an edited world.
 
 use std::{collections::HashMap, hash::Hash};
 
 use super::{BodyId, DeviceId, Layout, Member, RobotId, Target};
 
-/// For each body, device and robot of a world its id in another one; `None` for what is not there.
+/// For each body, device and robot of a world its id in another one; `None` if it does not exist there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Renumbering {
     bodies: Vec<Option<BodyId>>,
@@ -13,7 +13,7 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// From one layout to another, by names.
+    /// Matches two layouts by names.
     pub fn new(from: &Layout, to: &Layout) -> Self {
         fn device(layout: &Layout) -> impl Iterator<Item = (&str, &str)> {
             layout.devices().iter().map(|device| (device.robot.as_str(), device.name.as_str()))
@@ -58,7 +58,7 @@ impl Renumbering {
     }
 }
 
-/// Where each name of a list stands in another one; a name that comes again stands for the next of its kind.
+/// Index of each name of a list in another list; the n-th occurrence of a name matches the n-th one there.
 pub fn places<K: Eq + Hash>(from: impl Iterator<Item = K>, to: impl Iterator<Item = K>) -> Vec<Option<usize>> {
     let mut known: HashMap<K, Vec<usize>> = HashMap::new();
     to.enumerate().for_each(|(place, name)| known.entry(name).or_default().push(place));

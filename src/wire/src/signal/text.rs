@@ -1,18 +1,17 @@
-//! Control characters in texts: which ones no text may bring in, and how a text that has some is shown.
+//! Control characters in texts: a rule for input, and an escaped form for output.
 //!
-//! Texts come from files, ports and pages, are logged into databases and printed on terminals. A NUL cannot be stored
-//! by every database, and an escape sequence in a name would be carried out by the terminal that prints it. So every
-//! way in refuses control characters by this one rule, and every way out to a terminal writes them visibly, since a
-//! database may be foreign.
+//! Texts come from files, ports and pages, are logged into databases and printed on terminals. Some databases cannot
+//! store a NUL, and a terminal would execute an escape sequence in a name. So every input refuses control characters by
+//! this one rule, and every output to a terminal escapes them, because a database may come from elsewhere.
 
 use std::{borrow::Cow, fmt};
 
-/// A control character that no text may hold: all of C0 but tab and line ends, DEL, and all of C1.
+/// A control character that no text may contain: all of C0 but tab and line ends, DEL, and all of C1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlCharacter {
-    /// The byte at which it stands.
+    /// Its position in the text, bytes.
     pub at: usize,
-    /// Which one.
+    /// The character.
     pub character: char,
 }
 
@@ -35,9 +34,9 @@ impl ControlCharacter {
     }
 }
 
-/// The text as it may go to a terminal, with `\u001b` in place of an escape character. Tabs and line feeds stay; all
-/// other control characters and those that reverse the direction of writing are replaced. Within a string of JSON the
-/// replacement means the same character.
+/// The text for a terminal, with `\u001b` in place of an escape character. Tabs and line feeds stay; all other control
+/// characters and those that reverse the direction of writing are escaped. Within a string of JSON, the escape has the
+/// same meaning.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| (c.is_control() && !matches!(c, '\t' | '\n')) || is_direction(c);
     if !text.contains(hidden) {
@@ -53,7 +52,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// True if a character changes the direction of the text behind it, so that it reads as something else.
+/// True if a character changes the direction of the following text, which would then read as something else.
 fn is_direction(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }

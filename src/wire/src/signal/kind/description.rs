@@ -7,7 +7,7 @@ pub struct Description {
     pub name: &'static str,
     /// Its mount: a body or a joint.
     pub mounted_on: MountedOn,
-    /// True for a device that moves something.
+    /// True for an actuator.
     pub is_actuator: bool,
     /// The measured or commanded quantity.
     pub doc: &'static str,
@@ -19,7 +19,7 @@ pub struct Description {
     pub in_free_fall: &'static str,
     /// Attributes in XML that only some kinds have.
     pub attributes: &'static [&'static str],
-    /// The axes it may be told to read in, the default first; empty where there is no choice.
+    /// Axes in which it can read, the default first; empty if there is no choice.
     pub frames: &'static [&'static str],
     /// The lengths of a frame that it takes as a command.
     pub command_lengths: &'static [usize],
@@ -39,11 +39,11 @@ pub enum MountedOn {
 pub struct Quantity {
     /// Name.
     pub name: &'static str,
-    /// Names of its fields; a scanner has the one as often as it has rays.
+    /// Names of its fields; a scanner repeats its one field for each ray.
     pub fields: &'static [&'static str],
     /// Unit; `1` for a plain number.
     pub unit: &'static str,
-    /// The unit on a joint that slides instead of turning, where it is another one.
+    /// Unit on a sliding joint, if it differs from that on a turning joint.
     pub linear_unit: Option<&'static str>,
     /// Smallest value.
     pub lowest: f64,
@@ -63,6 +63,6 @@ pub enum NoiseLaw {
     Rotation,
     /// Noise added to an angle from 0 to 2 pi, which wraps around.
     Angle,
-    /// There is none: the quantity is a yes or no, or no reading at all.
+    /// No unit: the quantity is a yes or no, or not a reading.
     None,
 }

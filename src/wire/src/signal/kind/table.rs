@@ -1,10 +1,10 @@
-//! The table of device kinds. The enum, its list and its names are made from it.
+//! The table of device kinds. The enum, its list and its names are generated from it.
 //!
-//! A new kind of sensor is an entry here and what it measures in `device/sensor/kinds.rs`.
+//! A new kind of sensor needs an entry here and its reading in `device/sensor/kinds.rs`.
 
 use super::description::{Description, MountedOn, NoiseLaw, Quantity};
 
-/// Beyond this no coordinate of a world makes sense, metres.
+/// Largest meaningful coordinate of a world, metres.
 const MAX_COORDINATE: f64 = 1e9;
 /// Beyond this no speed (m/s, rad/s) does; see the engine's own bound.
 const MAX_SPEED: f64 = 1e6;
@@ -56,7 +56,7 @@ const fn command(
     Quantity { name, fields, unit, linear_unit: Some(linear_unit), lowest, highest, noise: NoiseLaw::None }
 }
 
-/// Numbers of a command that have one unit, whatever the device is mounted on.
+/// Numbers of a command with one unit, for any mount of the device.
 const fn setting(name: &'static str, fields: &'static [&'static str], unit: &'static str, bound: f64) -> Quantity {
     Quantity { noise: NoiseLaw::None, ..plain(name, fields, unit, bound) }
 }
@@ -65,7 +65,7 @@ const fn gain(name: &'static str, fields: &'static [&'static str], unit: &'stati
     setting(name, fields, unit, MAX_TARGET)
 }
 
-/// A sensor on a body; entries change what differs. The name comes from the entry.
+/// A sensor on a body; entries override the differences. The name comes from the entry.
 const fn sensor(doc: &'static str, quantities: &'static [Quantity]) -> Description {
     Description {
         name: "",
@@ -89,7 +89,7 @@ const fn actuator(
     Description { mounted_on: MountedOn::Joint, is_actuator: true, command_lengths, ..sensor(doc, quantities) }
 }
 
-/// Makes the enum of kinds and the array of their descriptions, which get their names from it.
+/// Generates the enum of kinds and the array of their descriptions.
 macro_rules! device_kinds {
     ($($kind:ident: $description:expr,)*) => {
         /// The kinds of sensor and actuator, in the order of [`DeviceKind::ALL`].
