@@ -1,8 +1,8 @@
 //! Assembly of closed loops: initial positions within the stops that close every loop.
 //!
-//! Where the given positions leave loops open, a bounded Levenberg-Marquardt method looks for the nearest ones that
-//! close them (More, The Levenberg-Marquardt algorithm, 1978). Its steps are the shortest that the linearised loops
-//! allow, so that positions change little.
+//! If the given positions leave loops open, a bounded Levenberg-Marquardt method finds the nearest positions that close
+//! them (More, The Levenberg-Marquardt algorithm, 1978). Its steps are the shortest that the linearised loops permit,
+//! so that positions change little.
 
 use bevy_math::{DQuat, DVec3};
 
@@ -17,21 +17,21 @@ const MAX_STEPS: usize = 300;
 const CLOSURE_TOLERANCE: f64 = 1e-12;
 /// Half the way of a central difference, rad or part of the loop's size: truncation and rounding are both about 1e-11.
 const DIFFERENCE_STEP: f64 = 1e-5;
-/// Damping of the first step, and bounds of all. The rows have entries of about 1; below the lower bound dependent rows
-/// (a planar loop has three) would divide rounding by rounding, above the upper bound no step is left.
+/// Damping of the first step, and its bounds. The rows have entries of about 1. Below the lower bound, dependent rows
+/// (a planar loop has three) would divide rounding errors by each other; above the upper bound, steps vanish.
 const FIRST_DAMPING: f64 = 1e-3;
 const DAMPING_BOUNDS: [f64; 2] = [1e-10, 1e8];
 
 /// Moves bodies and joints to the initial positions as [`take_initial_positions`](crate::take_initial_positions) does,
-/// and closes loops that the given positions leave open: joints that begin at 0 move first, where that is not enough
-/// all joints of these loops, within their stops. Ball joints turn if they have neither stops nor a spring. What is
-/// coupled begins where its coupling says if it begins at 0 and its stops allow that. Nothing else moves, and nothing
-/// at all changes if all loops are closed and couplings hold.
+/// and closes loops that the given positions leave open. Joints with the initial position 0 move first; if that is not
+/// enough, all joints of these loops move, within their stops. Ball joints turn if they have neither stops nor a
+/// spring. A coupled axis with the initial position 0 starts at its coupled position, if its stops permit. Nothing else
+/// moves, and nothing changes if all loops are closed and couplings hold.
 ///
-/// Returns the axes whose positions were given, not 0, and had to change.
+/// Returns the axes with a given position other than 0 that had to change.
 ///
 /// # Errors
-/// The first loop that no positions close, and its remaining error.
+/// The first loop that cannot be closed, and its remaining error.
 pub fn close_loops(
     bodies: &mut [Body],
     joints: &mut [Joint],
@@ -98,11 +98,11 @@ impl Posture {
         self.free(axis).initial_position
     }
 
-    /// With followers where their leaders put them, or leaders where followers do, as far as these begin at 0 and their
-    /// stops allow it.
+    /// Sets followers to the positions of their leaders, or leaders to those of their followers, for axes at 0 whose
+    /// stops permit it.
     fn coupled(&self, couplings: &[Coupling]) -> Self {
         let mut coupled = self.clone();
-        // A follower may lead another one: the longest chain has all couplings.
+        // A follower may lead another one: the longest chain contains all couplings.
         for _ in couplings {
             for &Coupling { leader, follower, ratio, offset, .. } in couplings {
                 let [leads, follows] = [leader, follower].map(|axis| coupled.position(axis));
@@ -180,7 +180,7 @@ impl<'a> Linkage<'a> {
         self.forest.loops().filter_map(move |closing| open_loop(&posture.joints, closing, &motions, &moved))
     }
 
-    /// The joints between the ends of a loop, and the one that closes it.
+    /// The joints between the ends of a loop, and the joint that closes it.
     fn cycle(&self, joints: &[Joint], closing: JointId) -> Vec<JointId> {
         let mut inner = vec![None; self.bodies];
         for edge in self.forest.trees.iter().flat_map(|tree| &tree.edges) {
@@ -192,15 +192,15 @@ impl<'a> Linkage<'a> {
         };
         let joint = &joints[closing.index()];
         let (one, other) = (path(joint.parent), path(joint.child));
-        // What both have in common carries the whole loop.
+        // The joints common to both sides carry the whole loop.
         let only = |own: &[JointId], than: &[JointId]| -> Vec<JointId> {
             own.iter().filter(|joint| !than.contains(joint)).copied().collect()
         };
         [only(&one, &other), only(&other, &one), vec![closing]].concat()
     }
 
-    /// The open loops with all that share joints with them, and what may move there: not what is elsewhere than at 0 in
-    /// a posture that is kept.
+    /// The open loops with all loops that share joints with them, and their movable axes: except, if a posture is to be
+    /// kept, axes that are not at 0 in it.
     fn problem(self, start: &Posture, kept: Option<&Posture>) -> Problem<'a> {
         let open: Vec<JointId> = self.open_loops(start).map(|open| open.joint).collect();
         let mut others: Vec<JointId> = self.forest.loops().filter(|closing| !open.contains(closing)).collect();
@@ -208,7 +208,7 @@ impl<'a> Linkage<'a> {
         let mut next = open;
         while !next.is_empty() {
             joints.extend(next.iter().flat_map(|closing| self.cycle(&start.joints, *closing)));
-            // A joint that follows one of a loop, or that one of a loop follows, moves with it.
+            // A joint that is coupled to a joint of a loop moves with it.
             for Coupling { leader, follower, .. } in self.couplings {
                 if joints.contains(&leader.joint) || joints.contains(&follower.joint) {
                     joints.extend([leader.joint, follower.joint]);
@@ -234,7 +234,7 @@ fn unknowns(start: &Posture, loops: &[JointId], id: JointId, kept: Option<&Postu
     if joint.kind == JointKind::Ball {
         let is_bound = |free: &FreeAxis| free.stiffness > 0.0 || free.lower.is_finite() || free.upper.is_finite();
         let is_free = joint.swing.is_infinite() && !joint.axes.iter().filter_map(Axis::free).any(is_bound);
-        // One that closes a loop is turned by the others.
+        // A joint that closes a loop is turned by the others.
         let turns = if is_free && !loops.contains(&id) { 3 } else { 0 };
         return (0..turns).map(|axis| Unknown::Turn(id, axis)).collect();
     }
@@ -242,7 +242,7 @@ fn unknowns(start: &Posture, loops: &[JointId], id: JointId, kept: Option<&Postu
     axes.filter(|axis| kept.is_none_or(|kept| kept.position(*axis) == 0.0)).map(Unknown::Axis).collect()
 }
 
-/// The largest distance between joints, metres; 1 where all are at one place.
+/// The largest distance between joints, metres; 1 if all are at one position.
 fn size(joints: &[Joint], of: &[JointId]) -> f64 {
     let anchors = || of.iter().map(|id| joints[id.index()].anchor);
     let middle = anchors().sum::<DVec3>() / anchors().count().max(1) as f64;
@@ -250,7 +250,7 @@ fn size(joints: &[Joint], of: &[JointId]) -> f64 {
     if size > 0.0 { size } else { 1.0 }
 }
 
-/// Loops to be closed, couplings to hold, and what may move for it. Lengths count in the size of the loops, angles in
+/// Loops to close, couplings to hold, and the movable axes. Lengths are relative to the size of the loops, angles in
 /// rad.
 struct Problem<'a> {
     linkage: Linkage<'a>,
@@ -370,7 +370,7 @@ fn solve_positive(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     for i in 0..n {
         for j in 0..=i {
             let left = a[i][j] - dot(&a[i][..j], &a[j][..j]);
-            // What rounding leaves of a dependent row is no less than its share of the damping.
+            // The rounded remainder of a dependent row is at least its share of the damping.
             a[i][j] = if i == j { left.max(DAMPING_BOUNDS[0] * f64::EPSILON).sqrt() } else { left / a[j][j] };
         }
         b[i] = (b[i] - dot(&a[i][..i], &b[..i])) / a[i][i];

@@ -18,25 +18,26 @@ pub struct Body {
     pub linear_velocity: DVec3,
     /// Angular velocity at step 0, world axes, rad/s.
     pub angular_velocity: DVec3,
-    /// True for a body that nothing moves. Its mass and velocities mean nothing.
+    /// True for an immovable body. Its mass and velocities have no meaning.
     pub fixed: bool,
     /// Mass in kg, above zero.
     pub mass: f64,
-    /// Centre of mass and inertia where the file gives them; otherwise they follow from shape and mass, and a body
-    /// without a shape is a particle.
+    /// Centre of mass and inertia, if the file has them; otherwise they follow from shape and mass, and a body without
+    /// a shape is a particle.
     pub inertia: Option<Inertia>,
-    /// The shape it has: what mass is spread over, and what is seen where there are no visuals. `None` is a particle.
+    /// The shape, over which the mass is distributed, and which is displayed if there are no visuals. `None` is a
+    /// particle.
     pub shape: Option<Placed>,
-    /// Visuals, where they differ from its shape.
+    /// Visuals, if they differ from its shape.
     pub visuals: Vec<Visual>,
-    /// The shape it collides with, where it differs from `shape`.
+    /// The collision shape, if it differs from `shape`.
     pub collision: Option<Placed>,
-    /// With what its shape collides.
+    /// Filter of its collisions.
     pub filter: CollisionFilter,
     /// Surface material.
     pub material: Material,
-    /// Materials of the parts of a compound collision shape, in their order; `None` for the body's own. Empty where all
-    /// have the body's.
+    /// Materials of the parts of a compound collision shape, in their order; `None` for the body's own. Empty if all
+    /// parts have the body's.
     pub part_materials: Vec<Option<Material>>,
     /// `file:line:column` of its element, for messages.
     pub source: String,
@@ -94,18 +95,18 @@ impl Body {
     }
 }
 
-/// Which shapes collide: two do if the category of one of them has a bit that the other collides with. A ground has all
-/// bits.
+/// Collision filter: two shapes collide if the category of one of them has a bit that the other collides with. A ground
+/// has all bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollisionFilter {
-    /// Categories that it belongs to, one bit each.
+    /// Its categories, one bit each.
     pub category: u16,
     /// The categories that it collides with.
     pub collides_with: u16,
 }
 
 impl Default for CollisionFilter {
-    /// All bits: it collides with everything that has any.
+    /// All bits: it collides with everything that has a category.
     fn default() -> Self {
         Self { category: u16::MAX, collides_with: u16::MAX }
     }
@@ -119,7 +120,7 @@ impl CollisionFilter {
     }
 }
 
-/// Where the mass of a body is.
+/// Mass distribution of a body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Inertia {
     /// Centre of mass, body frame, metres.
@@ -128,34 +129,33 @@ pub struct Inertia {
     pub tensor: DMat3,
 }
 
-/// Surface properties. For a pair of surfaces restitution, rolling and torsional friction are the larger of the two,
-/// friction as [`FrictionRule`] says; two soft surfaces give way one after the other, like springs in a row. Where the
-/// surfaces have different priorities, friction of all kinds and the dimensions are those of the surface with the
-/// higher one.
+/// Surface properties. For a pair of surfaces, restitution, rolling and torsional friction are the larger of the two,
+/// and friction follows the [`FrictionRule`]; two soft surfaces act like springs in series. If the surfaces have
+/// different priorities, friction of all kinds and the dimensions are those of the surface with the higher one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Material {
-    /// Coulomb friction coefficient, at least 0; where there are two, the one along their direction.
+    /// Coulomb friction coefficient, at least 0; of two coefficients, the one along their direction.
     pub friction: f64,
-    /// The coefficient across that direction, if it is another one.
+    /// The coefficient across that direction, if it differs.
     pub across: Option<CrossFriction>,
     /// Rule that combines its friction with that of another surface.
     pub friction_rule: FrictionRule,
-    /// Which of two surfaces decides on friction: the one of the higher priority, both where they have the same.
+    /// Priority: friction is that of the surface with the higher priority, or of both for equal priorities.
     pub priority: i32,
     /// The directions in which a contact resists; `None` for those that its coefficients are above zero in.
     pub dimensions: Option<ContactDimensions>,
     /// Coefficient of restitution, 0 (no bounce) to 1.
     pub restitution: f64,
-    /// Rolling resistance coefficient Crr: a ball, cylinder or capsule of radius r pressed on by the force N is held
-    /// back by the torque Crr N r. At least 0.
+    /// Rolling resistance coefficient Crr, at least 0: a ball, cylinder or capsule of radius r under the force N is
+    /// braked by the torque Crr N r.
     pub rolling_friction: f64,
     /// Resistance against turning about the normal, metres: the torque for each newton of normal force. At least 0.
     pub torsional_friction: f64,
     /// Stiffness of each point of contact, N/m; infinite for a rigid surface.
     pub stiffness: f64,
-    /// Damping of each point of contact, N s/m; means nothing for a rigid surface.
+    /// Damping of each contact point, N s/m; without meaning for a rigid surface.
     pub damping: f64,
-    /// Speed at which a held contact creeps for each newton of friction, m/(s N): 0 for Coulomb's law as it is.
+    /// Creep speed of a sticking contact per newton of friction, m/(s N); 0 for Coulomb's law.
     pub slip: f64,
     /// Velocity of the surface relative to its body, body axes, m/s: that of a conveyor's belt. Of a ground, world
     /// axes. Only its part in the surface counts.
@@ -176,8 +176,8 @@ pub enum FrictionRule {
     Larger,
 }
 
-/// The relative motions that a contact resists, each with those before it. A pair has the larger one of its two
-/// surfaces (MuJoCo's condim).
+/// The relative motions that a contact resists, each value including the previous ones. A pair has the larger one of
+/// its two surfaces (MuJoCo's condim).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContactDimensions {
     /// Approach alone: without friction.
@@ -224,7 +224,7 @@ pub struct CrossFriction {
 /// A direction in a surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FrictionDirection {
-    /// A unit vector that is fixed in the body, or in the world for a ground, as far as it lies in the surface.
+    /// A unit vector fixed in the body, or in the world for a ground; its component in the surface counts.
     Along(DVec3),
     /// Across the axle of a wheel, a unit vector fixed in the body: the direction in which it rolls.
     AcrossAxle(DVec3),

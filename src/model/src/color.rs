@@ -1,4 +1,4 @@
-//! Colours of what is seen.
+//! Display colours.
 
 use std::{fmt, str::FromStr};
 
@@ -11,12 +11,12 @@ pub struct Color {
     pub green: u8,
     /// Blue, 0 to 255.
     pub blue: u8,
-    /// Opacity, from 0, which cannot be seen, to 255, through which nothing can.
+    /// Opacity, from 0 (invisible) to 255 (opaque).
     pub alpha: u8,
 }
 
 impl Color {
-    /// From components of 0 to 1 in sRGB; what lies outside counts as the nearest end, what is no number as 0.
+    /// Converts components from 0 to 1 in sRGB; values outside are clamped, and NaN counts as 0.
     pub fn from_fractions([red, green, blue, alpha]: [f64; 4]) -> Self {
         let byte = |fraction: f64| (fraction.clamp(0.0, 1.0) * 255.0).round() as u8;
         Self { red: byte(red), green: byte(green), blue: byte(blue), alpha: byte(alpha) }
@@ -28,7 +28,7 @@ impl Color {
     }
 }
 
-/// `#rrggbb`, with two more digits where it is not opaque.
+/// `#rrggbb`, with two more digits if it is not opaque.
 impl fmt::Display for Color {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { red, green, blue, alpha } = self;

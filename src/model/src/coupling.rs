@@ -11,8 +11,8 @@ pub struct JointAxis {
     pub axis: usize,
 }
 
-/// Ties the coordinate of one free axis to that of another one of the same robot: follower = ratio leader + offset. It
-/// is ideal: it holds both ways, has no play and no losses.
+/// Couples the coordinate of a free axis to that of another one of the same robot: follower = ratio leader + offset. It
+/// is ideal: bidirectional, without play and losses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coupling {
     /// The axis that is followed.
@@ -21,7 +21,7 @@ pub struct Coupling {
     pub follower: JointAxis,
     /// Coordinate of the follower per coordinate of the leader, not zero.
     pub ratio: f64,
-    /// Coordinate of the follower where that of the leader is zero, rad or m.
+    /// Coordinate of the follower at the leader's zero, rad or m.
     pub offset: f64,
     /// `file:line:column` of its element, for messages.
     pub source: String,

@@ -23,10 +23,11 @@ pub struct TreeEdge {
     pub outer: BodyId,
 }
 
-/// One connected part: its root and its tree edges, each after the edge that reaches its inner body.
+/// A connected component: its root and its tree edges, each after the edge that reaches its inner body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
-    /// A fixed body of the part, if there is one; else its first body, or its heaviest ([`Graph::canonical_forest`]).
+    /// A fixed body of the component, if there is one; otherwise its first body, or its heaviest
+    /// ([`Graph::canonical_forest`]).
     pub root: BodyId,
     /// The edges, root outwards.
     pub edges: Vec<TreeEdge>,
@@ -47,20 +48,20 @@ impl<'a> Graph<'a> {
         Self { bodies, joints }
     }
 
-    /// Spans the graph breadth first, fixed bodies first and then bodies in order, joints in order: the same graph
-    /// always gives the same trees. A fixed body is only ever a root, since it holds up every part that hangs on it by
-    /// itself.
+    /// Spans the graph breadth first, fixed bodies first, then bodies in order, joints in order: the same graph always
+    /// gives the same trees. A fixed body is only ever a root, because each component that is connected to it is
+    /// independent.
     pub fn spanning_forest(&self) -> SpanningForest {
         let bodies: Vec<usize> = (0..self.bodies.len()).collect();
         let joints: Vec<usize> = (0..self.joints.len()).collect();
         self.span_all(&bodies, &joints, &[])
     }
 
-    /// As [`spanning_forest`](Self::spanning_forest), but the order of bodies and joints does not show in what hangs
-    /// together with a loop: the heaviest body is the root where none is fixed, joints of few degrees of freedom come
-    /// first, then those of heavy bodies. So a joint of many degrees of freedom closes a loop, which then takes few
-    /// constraints, and between equals one of light bodies. Names decide only between those of equal masses. A joint of
-    /// a coupling closes one only where all others of it are coupled, too, fixed bodies taken for one.
+    /// As [`spanning_forest`](Self::spanning_forest), but independent of the order of bodies and joints in components
+    /// with loops. The root is the heaviest body if none is fixed. Joints with few degrees of freedom come first, then
+    /// those of heavy bodies. So a joint with many degrees of freedom closes a loop, with few constraints, and among
+    /// equal ones a joint of light bodies. Names decide only between equal masses. A coupled joint closes a loop only
+    /// if all other joints of the loop are coupled, too; fixed bodies count as one.
     pub fn canonical_forest(&self, couplings: &[Coupling]) -> SpanningForest {
         let forest = self.spanning_forest();
         if forest.loops().next().is_none() {
@@ -94,7 +95,7 @@ impl<'a> Graph<'a> {
         SpanningForest { trees }
     }
 
-    /// The masses of the bodies that a joint connects, the larger one first; what is fixed moves with no mass.
+    /// The masses of the bodies that a joint connects, the larger one first; 0 for a fixed body.
     fn masses_at(&self, joint: &Joint) -> [f64; 2] {
         let [one, other] = [joint.parent, joint.child].map(|body| {
             let body = &self.bodies[body.index()];
@@ -103,8 +104,7 @@ impl<'a> Graph<'a> {
         [one.max(other), one.min(other)]
     }
 
-    /// Spans what these bodies and joints are, in this order; `coupled` joints, of which there may be none, come before
-    /// all others of a body.
+    /// Spans these bodies and joints, in this order; `coupled` joints, if any, come before all others of a body.
     fn span_all(&self, bodies: &[usize], joints: &[usize], coupled: &[bool]) -> SpanningForest {
         let mut neighbours = vec![Vec::new(); self.bodies.len()];
         for &index in joints {
@@ -116,7 +116,7 @@ impl<'a> Graph<'a> {
         let (reached, used) = (vec![false; self.bodies.len()], vec![false; self.joints.len()]);
         let mut span = Span { graph: self, neighbours, coupled, reached, used };
         let mut trees = Vec::new();
-        // What is coupled to a fixed body hangs on that, even if another fixed body leads there.
+        // A body that is coupled to a fixed body becomes its child, even if another fixed body is connected to it.
         let begun: Vec<Begun> = fixed.into_iter().map(|root| span.begin(BodyId::new(root))).collect();
         trees.extend(begun.into_iter().map(|begun| span.finish(begun)));
         for root in free {
@@ -133,7 +133,7 @@ impl<'a> Graph<'a> {
 /// A spanning forest in the making.
 struct Span<'a> {
     graph: &'a Graph<'a>,
-    /// The joints of each body, and where they lead.
+    /// The joints of each body, and their other bodies.
     neighbours: Vec<Vec<(JointId, BodyId)>>,
     /// True for each coupled joint; empty if none is coupled.
     coupled: &'a [bool],
@@ -166,7 +166,7 @@ impl Span<'_> {
         begun.tree
     }
 
-    /// Comes to a body, and through coupled joints to those behind it, before any other joint leads there.
+    /// Visits a body, and the bodies behind its coupled joints before any other joint can reach them.
     fn reach(&mut self, body: BodyId, begun: &mut Begun) {
         let mut behind = vec![body];
         while let Some(inner) = behind.pop() {
@@ -181,7 +181,7 @@ impl Span<'_> {
         }
     }
 
-    /// Takes a joint for an edge of the tree, or for one that closes a loop. True if it leads on.
+    /// Classifies a joint as an edge of the tree or as one that closes a loop. True if it leads to a new body.
     fn walk(&mut self, joint: JointId, inner: BodyId, outer: BodyId, tree: &mut Tree) -> bool {
         if std::mem::replace(&mut self.used[joint.index()], true) {
             return false;
@@ -213,7 +213,7 @@ impl Parts {
         parts
     }
 
-    /// The body that stands for the part of this one.
+    /// The representative of the component of a body.
     fn of(&mut self, body: BodyId) -> usize {
         let mut at = body.index();
         while self.towards[at] != at {

@@ -4,14 +4,14 @@ use bevy_math::{DVec2, DVec3};
 
 use crate::{Body, Norm, Pose};
 
-/// An object that disembodied fingers touch. Nothing moves in it: it is a state whose forces are asked for.
+/// An object in contact with fingers that have no bodies. It is static: the verbs compute the forces of this state.
 #[derive(Debug, Clone)]
 pub struct Grasp {
     /// Its name.
     pub name: String,
     /// Gravity, world frame, m/s².
     pub gravity: DVec3,
-    /// External force on the object beside its weight, through its centre of mass, world frame, N.
+    /// External force on the object in addition to its weight, through its centre of mass, world frame, N.
     pub force: DVec3,
     /// And a torque, world frame, N m.
     pub torque: DVec3,
@@ -36,7 +36,7 @@ pub struct Contact {
     pub frame: Pose,
     /// The part of the object's surface around it.
     pub patch: Patch,
-    /// Where the finger is, x and y in the patch's frame, metres; its z is the patch's.
+    /// Position of the finger, x and y in the patch's frame, metres; its z is the patch's.
     pub point: DVec2,
     /// Smallest and largest normal force, N.
     pub limits: [f64; 2],
@@ -144,7 +144,7 @@ impl Patch {
 }
 
 impl Contact {
-    /// Where the finger touches, object frame, metres.
+    /// Position of the contact, object frame, metres.
     pub fn position(&self) -> DVec3 {
         self.frame.point(self.point.extend(self.patch.height(self.point)))
     }

@@ -4,7 +4,8 @@ use bevy_math::DVec3;
 
 use crate::{BodyId, JointAxis, Pose, RobotId, Timestep};
 
-/// Task of a gripper with an object, repeated at many poses. Bodies and joints are those of the mechanism beside it.
+/// A gripper's task with an object, for many target poses. Bodies and joints are those of the mechanism of the same
+/// file.
 #[derive(Debug, Clone)]
 pub struct GraspTask {
     /// Its name.
@@ -20,20 +21,20 @@ pub struct GraspTask {
     pub tcp: Pose,
     /// The closing joints.
     pub fingers: Vec<Finger>,
-    /// A suction cup, if the gripper is one.
+    /// A suction cup; `None` for a gripper without one.
     pub suction: Option<Suction>,
-    /// The way from where a task begins to its target, tool frame, m.
+    /// Displacement from the start of a task to its target, tool frame, m.
     pub approach: DVec3,
     /// The way from there that lifts, world frame, m.
     pub retract: DVec3,
-    /// Acceleration on the object during the lift, beside gravity: a force of mass times this through its centre of
-    /// mass, world frame, m/s².
+    /// Acceleration of the object during the lift in addition to gravity: a force of mass times this through its centre
+    /// of mass, world frame, m/s².
     pub acceleration: DVec3,
     /// Motion law of the hand.
     pub drive: Drive,
     /// When a state ends.
     pub conditions: Conditions,
-    /// Sampling of targets, where none are given.
+    /// Sampling of targets, if none are given.
     pub sampling: Sampling,
     /// Targets, `object_from_tcp`, in the order of the file.
     pub targets: Vec<Pose>,
@@ -54,8 +55,8 @@ pub struct Finger {
     pub max_effort: f64,
 }
 
-/// A surrogate for a suction cup: while it is sealed, it and the object pull at each other along the tool's z axis with
-/// a constant force. What lies across is left to friction of their contact.
+/// Model of a suction cup: while it is sealed, cup and object attract each other along the tool's z axis with a
+/// constant force. The lateral forces are those of friction at their contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Suction {
     /// The body that is the cup.
@@ -80,7 +81,7 @@ pub struct Drive {
 /// The law of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DriveKind {
-    /// The hand is where it is wanted at the end of each step, whatever that takes.
+    /// The hand follows its path exactly, with unlimited force.
     Kinematic,
     /// A spring and a damper for each slide, damped critically for the mass that the slide carries.
     Dynamic {
@@ -96,7 +97,7 @@ pub struct Conditions {
     pub period: f64,
     /// The hand has arrived when it is so near to its target, m.
     pub arrival: f64,
-    /// From the end of the approach, time in which nothing counts as rest, s.
+    /// Time after the end of the approach during which rest is not detected, s.
     pub settling: f64,
     /// A finger rests below this rate, m/s.
     pub rest_speed: f64,
@@ -118,7 +119,7 @@ pub struct Conditions {
     pub time_limit: f64,
     /// The steps after which it ends.
     pub step_limit: u64,
-    /// An object that is farther than this from where it began has been lost by the simulation, m.
+    /// Distance from the start beyond which an object counts as lost by the simulation, m.
     pub farthest: f64,
 }
 
@@ -153,11 +154,12 @@ pub struct Sampling {
     /// True for the fault of RobWork's sampler: the rotation is drawn again after the retraction, so that the tool
     /// points anywhere.
     pub rotation_fault: bool,
-    /// The tool's z axis is within this angle of the normal into the surface, rad. It filters what `Surface` draws.
+    /// Largest angle between the tool's z axis and the inward normal of the surface, rad. It filters the samples of
+    /// `Surface`.
     pub tilt: f64,
     /// The tool's z axis is within the angle, rad, of a direction in the object's frame.
     pub approach: Option<(DVec3, f64)>,
-    /// Friction of antipodal poses: the coefficient whose cone holds the line between the two points, at both.
+    /// Friction coefficient of antipodal poses: its cone must contain the line between the two points, at both of them.
     pub friction: f64,
     /// Opening of antipodal poses: the largest distance of the two points, m.
     pub opening: f64,

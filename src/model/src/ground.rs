@@ -4,7 +4,7 @@ use bevy_math::DVec3;
 
 use super::{Heightfield, Material, Mechanism};
 
-/// A ground. It stands still, and it collides with bodies of all categories.
+/// A ground. It does not move, and it collides with bodies of all categories.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ground {
     /// A plane without end.
@@ -15,7 +15,7 @@ pub enum Ground {
     Mesh(GroundMesh),
 }
 
-/// The surface plane a x + b y + c z = d (thesis equation 6); what lies below it, against the normal, is solid.
+/// The surface plane a x + b y + c z = d (thesis equation 6); the half space against the normal is solid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plane {
     /// Unit normal (a, b, c), world frame.
@@ -26,7 +26,7 @@ pub struct Plane {
     pub material: Material,
 }
 
-/// A surface of triangles. It has two sides and no inside: it holds what comes from either side.
+/// A triangle mesh. It has two sides and no inside: it stops bodies from either side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroundMesh {
     /// Corners, world frame, metres.
@@ -58,7 +58,7 @@ impl Ground {
 }
 
 impl Plane {
-    /// Its height at x and z, metres; `None` where nothing can lie on it: it is upright, or a ceiling.
+    /// Its height at x and z, metres; `None` for a vertical surface or a ceiling.
     pub fn height_at(&self, x: f64, z: f64) -> Option<f64> {
         (self.normal.y > 0.0).then(|| (self.distance - self.normal.x * x - self.normal.z * z) / self.normal.y)
     }

@@ -6,8 +6,8 @@ use bevy_math::DVec3;
 
 use super::{Material, Pose};
 
-/// A grid of heights. Between the grid points the surface is made of triangles, two in each cell; n points have n - 1
-/// cells between them. What is below it is solid.
+/// A grid of heights. Between the grid points the surface has two triangles in each cell; n points have n - 1 cells
+/// between them. The space below is solid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heightfield {
     /// Number of grid points along x, at least 2.
@@ -18,8 +18,8 @@ pub struct Heightfield {
     pub width: f64,
     /// Extent along its z, metres.
     pub depth: f64,
-    /// Heights in metres, scale and offset applied; index i of x and j of z stands at `i * points_z + j`. NaN where the
-    /// data have none: the cells around such a point have no surface. Shared, since there may be millions.
+    /// Heights in metres, with scale and offset applied; the index of point i along x and j along z is `i * points_z +
+    /// j`. NaN without data: the cells around such a point have no surface. Shared, because there may be millions.
     pub heights: Arc<[f64]>,
     /// `world_from_field`: its middle at height 0, and its heading, a turn about y.
     pub pose: Pose,
@@ -28,7 +28,7 @@ pub struct Heightfield {
 }
 
 impl Heightfield {
-    /// The height of grid point i along x and j along z above the field's own origin, metres; NaN where there is none.
+    /// The height of grid point i along x and j along z above the field's origin, metres; NaN without data.
     pub fn height(&self, i: usize, j: usize) -> f64 {
         self.heights[i * self.points_z + j]
     }
@@ -39,15 +39,15 @@ impl Heightfield {
         (along(i, self.points_x, self.width), along(j, self.points_z, self.depth))
     }
 
-    /// Grid point i, j in the world, metres; its y is NaN where there is no height.
+    /// Grid point i, j in the world, metres; its y is NaN without a height.
     pub fn point(&self, i: usize, j: usize) -> DVec3 {
         let (x, z) = self.position(i, j);
         let level = self.pose.point(DVec3::new(x, 0.0, z));
         DVec3::new(level.x, level.y + self.height(i, j), level.z)
     }
 
-    /// The height of its surface at x and z of the world, metres; `None` beyond its edges and in holes. The triangles
-    /// of a cell meet on the line between its corners of one index each that is higher.
+    /// The height of the surface at x and z of the world, metres; `None` beyond its edges and in holes. The two
+    /// triangles of a cell share the diagonal between the corners with one higher index each.
     pub fn height_at(&self, x: f64, z: f64) -> Option<f64> {
         let local = self.pose.inverse().point(DVec3::new(x, 0.0, z));
         let cell = |at: f64, extent: f64, points: usize| {
@@ -88,12 +88,12 @@ impl Heightfield {
         (low + self.pose.translation.y, high + self.pose.translation.y)
     }
 
-    /// The same extent with so many grid points, at least 2 each way: bilinear between the four points around each new
-    /// one, and none where one of these that counts has none. A point that falls on an old one has its height, bit for
-    /// bit.
+    /// Resamples to a number of grid points over the same extent, at least 2 each way. Interpolation is bilinear
+    /// between the four old points around each new one, and without a height if one of them with a non-zero weight has
+    /// none. A point that coincides with an old one keeps its height, bit for bit.
     #[must_use]
     pub fn resampled(&self, points_x: usize, points_z: usize) -> Self {
-        // Index of the old point at or before a new one, and the fraction of the way to the next.
+        // Index of the old point at or before a new one, and the fraction of the distance to the next.
         let place = |index: usize, fresh: usize, old: usize| {
             let at = (index * (old - 1)) as f64 / (fresh - 1) as f64;
             let first = (at as usize).min(old - 2);
@@ -108,8 +108,7 @@ impl Heightfield {
         Self { points_x, points_z, heights: heights.collect(), ..self.clone() }
     }
 
-    /// The field itself if it has at most so many grid points each way, or one resampled to that many: for what only
-    /// shows it.
+    /// The field itself if it has at most this number of grid points each way, otherwise resampled to it: for display.
     #[must_use]
     pub fn at_most(&self, points: usize) -> Self {
         match (self.points_x.min(points), self.points_z.min(points)) {
@@ -119,7 +118,7 @@ impl Heightfield {
     }
 }
 
-/// So far on the way from one height to the next; an end that has no share need not have a height.
+/// Interpolates between two heights; an end with weight 0 need not have a height.
 fn between(first: f64, next: f64, share: f64) -> f64 {
     if share == 0.0 {
         first

@@ -1,8 +1,7 @@
-//! The convex hull of many points by quickhull (Barber, Dobkin and Huhdanpaa 1996, ACM TOMS 22, 469), whose work grows
-//! as n log n.
+//! The convex hull of many points by quickhull (Barber, Dobkin and Huhdanpaa 1996, ACM TOMS 22, 469), in O(n log n).
 //!
-//! Parry's takes memory for all points each time that it adds one, so that its work grows with their square. The engine
-//! uses parry's for few points, and where rounding leaves this one no surface.
+//! Parry's algorithm allocates memory for all points with each added point, so its cost is quadratic. The engine uses
+//! it for few points, and if this algorithm finds no closed surface because of rounding.
 
 use bevy_math::DVec3;
 
@@ -25,7 +24,7 @@ struct Facet {
     is_gone: bool,
 }
 
-/// An edge where what a point sees ends: from and to, with the facet behind it and which edge of that it is.
+/// A ridge edge, the horizon of a point: its ends, the facet behind it and the index of the edge in that facet.
 #[derive(Clone, Copy)]
 struct Ridge {
     ends: [u32; 2],
@@ -39,8 +38,8 @@ struct Builder<'p> {
     within: f64,
 }
 
-/// The corners of the hull, which are some of the points, and its triangles: three numbers of corners each,
-/// counter-clockwise seen from outside. `None` where the points span no volume or rounding leaves no closed surface.
+/// Corners of the hull, a subset of the points, and its triangles: three indices of corners each, counter-clockwise
+/// seen from outside. `None` if the points span no volume or rounding leaves no closed surface.
 pub fn quickhull(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
     let largest = points.iter().fold(DVec3::ZERO, |largest, point| largest.max(point.abs()));
     let mut builder = Builder { points, facets: Vec::new(), within: FACET_TOLERANCE * largest.max_element() };
@@ -103,7 +102,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// Gives each point to that of the facets from the first one on which it is highest above, unless it is above none.
+    /// Assigns each point to the facet, from the first one on, above which it is highest; not if it is above none.
     fn assign(&mut self, points: Vec<u32>, first: usize) {
         for point in points {
             let highest = (first..self.facets.len())
@@ -125,7 +124,7 @@ impl Builder<'_> {
         let first = self.facets.len();
         let count = ridges.len() as u32;
         for (number, ridge) in (0..count).zip(&ridges) {
-            // The ridges are one loop.
+            // The ridges form one loop.
             if ridge.ends[1] != ridges[(number as usize + 1) % ridges.len()].ends[0] {
                 return None;
             }
@@ -142,7 +141,7 @@ impl Builder<'_> {
         (count >= 3).then_some(())
     }
 
-    /// The facets that a point is not below, beginning with one, and the ridge around them, counter-clockwise seen from
+    /// The facets visible from a point, beginning with `facet`, and the ridge around them, counter-clockwise seen from
     /// outside.
     fn seen_from(&mut self, point: u32, facet: u32) -> (Vec<u32>, Vec<Ridge>) {
         let (mut seen, mut ridges) = (vec![facet], Vec::new());
@@ -217,8 +216,8 @@ mod tests {
         (0..count).map(|_| point()).collect()
     }
 
-    /// No point is above a triangle, to the rounding of coordinates of that size, and all corners are points. The
-    /// surface is closed, or there would be none.
+    /// No point is above a triangle, up to rounding of coordinates of that size, and all corners are points. The
+    /// surface is closed, otherwise there is none.
     #[test]
     fn no_point_is_outside_of_the_hull() {
         let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();

@@ -1,4 +1,4 @@
-//! Indices into the model's lists, each of its own type so that one cannot stand for another.
+//! Indices into the model's lists, each with its own type so that they cannot be confused.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -7,10 +7,10 @@ macro_rules! id {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of the thing at `index` of its list.
+            /// The id of the element at `index` of its list.
             ///
             /// # Panics
-            /// Beyond `u32::MAX` entries, which the reader's file limits exclude.
+            /// The index exceeds `u32::MAX`, which the reader's file limits exclude.
             pub const fn new(index: usize) -> Self {
                 assert!(index <= u32::MAX as usize, "file limits keep every list far below 2^32 entries");
                 Self(index as u32)

@@ -22,13 +22,13 @@ pub struct Joint {
     /// The joint's frame at step 0 as its parent carries it, `world_from_joint`: its three local axes are the columns
     /// of the rotation.
     pub frame: DQuat,
-    /// Axis laws of its three coordinates; [`JointKind::coordinate`] says along or about which local axis. The three
-    /// axes of a ball joint have the same stiffness, which holds it where its coordinates are zero; the stops of the
-    /// third are those of its twist.
+    /// Axis laws of its three coordinates; [`JointKind::coordinate`] has the local axis of each. The three axes of a
+    /// ball joint have the same stiffness, which pulls it to its zero coordinates; the stops of the third axis are
+    /// those of its twist.
     pub axes: [Axis; 3],
-    /// Swing limit of a ball joint: the largest angle, rad, by which its third axis, as the child carries it, may lean
-    /// away from where the parent carries it; infinity without one. The twist is the turn about that axis which is left
-    /// when the shortest turn has brought the two together.
+    /// Swing limit of a ball joint: the largest angle, rad, between its third axis on the child and on the parent;
+    /// infinity without a limit. The twist is the rotation about that axis that remains after the shortest rotation has
+    /// aligned the two.
     pub swing: f64,
     /// `file:line:column` of its element, for messages.
     pub source: String,
@@ -52,7 +52,7 @@ pub enum JointKind {
     Universal,
     /// Turns about those of its three axes that are not locked, first to third, each with stops and a motor.
     Constrained,
-    /// Nothing moves.
+    /// No motion.
     Fixed,
 }
 
@@ -108,9 +108,9 @@ impl JointKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Meanings of its coordinates (0 to 2); `None` for one that it locks. They act one after the other, the first on
-    /// the parent: the axis of each is carried by the coordinates before it. Those that slide come first, so that the
-    /// child turns about its own origin, and one that turns has the number of its axis.
+    /// Meanings of its coordinates (0 to 2); `None` for a locked one. They act in sequence, the first on the parent:
+    /// the axis of each is moved by the coordinates before it. Sliding coordinates come first, so that the child turns
+    /// about its own origin, and a turning coordinate has the number of its axis.
     pub fn coordinates(self) -> [Option<Coordinate>; 3] {
         let along = |axis| Some(Coordinate { axis, linear: true });
         let about = |axis| Some(Coordinate { axis, linear: false });
@@ -135,7 +135,7 @@ impl JointKind {
         self.coordinate(index).is_some_and(|coordinate| coordinate.linear)
     }
 
-    /// True if each of its coordinates counts a motion of its own, with stops of its own. A ball joint's do not.
+    /// True if each of its coordinates is an independent motion with its own stops; false for a ball joint.
     pub fn has_axes(self) -> bool {
         !matches!(self, Self::Fixed | Self::Ball)
     }
@@ -154,7 +154,7 @@ impl JointKind {
 /// The motion in one coordinate of a joint.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Axis {
-    /// Nothing moves here.
+    /// No motion.
     Locked,
     /// A free axis, within its stops.
     Free(FreeAxis),
@@ -173,9 +173,9 @@ impl Axis {
 /// The motion along a free axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FreeAxis {
-    /// Lower stop, rad or m, minus infinity without one.
+    /// Lower stop, rad or m; minus infinity without a stop.
     pub lower: f64,
-    /// Upper stop, rad or m, infinity without one.
+    /// Upper stop, rad or m; infinity without a stop.
     pub upper: f64,
     /// Viscous damping, N m s/rad or N s/m.
     pub damping: f64,
@@ -183,28 +183,27 @@ pub struct FreeAxis {
     pub friction: f64,
     /// Stiffness of a spring, N m/rad or N/m.
     pub stiffness: f64,
-    /// Where that spring is at rest, rad or m.
+    /// Rest position of that spring, rad or m.
     pub spring_position: f64,
     /// Inertia of the rotor that turns with the axis, kg m² or kg (MuJoCo's armature).
     pub armature: f64,
     /// The largest effort of any motor on it, N m or N.
     pub max_effort: f64,
-    /// The rate beyond which no motor drives it, rad/s or m/s, above 0. What else drives it faster, a motor brakes.
+    /// Largest rate of its motors, rad/s or m/s, above 0. At higher rates, a motor brakes.
     pub max_rate: f64,
-    /// The largest power that any motor on it gives, W, infinity without a bound: where the axis moves with the effort,
-    /// the effort is at most this over the rate. What brakes has no bound of power.
+    /// Largest power of its motors, W; infinity without a limit. While the axis moves in the direction of the effort,
+    /// the effort is at most this power divided by the rate. Braking has no power limit.
     pub max_power: f64,
     /// Coordinate at step 0, rad or m.
     pub initial_position: f64,
-    /// Rate at step 0, rad/s or m/s; `None` for what its bodies' velocities differ by along it.
+    /// Rate at step 0, rad/s or m/s; `None` for the rate that follows from the velocities of its bodies.
     pub initial_rate: Option<f64>,
 }
 
 impl FreeAxis {
-    /// The largest effort where none is given, N m or N: a hundred times that of the strongest motors there are.
+    /// The default of the largest effort, N m or N: a hundred times that of the strongest motors.
     pub const MAX_EFFORT: f64 = 1e9;
-    /// The largest rate where none is given, rad/s or m/s: 95,000 turns a minute, beyond all but turbines of
-    /// watch-makers' size.
+    /// The default of the largest rate, rad/s or m/s: 95,000 turns a minute, faster than all but miniature turbines.
     pub const MAX_RATE: f64 = 1e4;
 }
 
@@ -255,7 +254,7 @@ impl Joint {
         (0..3).filter_map(move |index| Some((index, free(index)?)))
     }
 
-    /// The direction, world frame, of the axis that a coordinate moves along or about where all coordinates are zero.
+    /// Direction, world frame, of the axis along or about which a coordinate moves, at zero coordinates.
     pub fn direction(&self, coordinate: Coordinate) -> DVec3 {
         self.frame * DVec3::AXES[coordinate.axis]
     }
@@ -273,8 +272,8 @@ mod tests {
         assert_eq!(JointKind::named("hings"), None);
     }
 
-    /// The engines rely on it: what slides comes before what turns, no axis slides or turns twice, and a coordinate
-    /// that turns has the number of its axis.
+    /// Assumptions of the engines: sliding coordinates come before turning ones, no axis slides or turns twice, and a
+    /// turning coordinate has the number of its axis.
     #[test]
     fn the_coordinates_of_every_kind_are_in_order() {
         for kind in JointKind::ALL {

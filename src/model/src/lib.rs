@@ -1,8 +1,7 @@
 //! A mechanism as resolved data: bodies, joints and grounds in flat lists, all references as ids, all numbers in SI
-//! units, world frame right-handed with y up. What builds a mechanism checks it; nobody who reads one checks it again.
+//! units, world frame right-handed with y up. The builder of a mechanism checks it; its users need no checks.
 //!
-//! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`], or at
-//! [`Grasp`].
+//! The crate depends on no devices, ports, file formats and physics engines. Start at [`Mechanism`], or at [`Grasp`].
 
 mod assembly;
 mod body;
@@ -53,7 +52,7 @@ pub use wheel::{AXLE_TOLERANCE, Wheel};
 
 use bevy_math::DVec3;
 
-/// Bodies, the joints between them, couplings of these, and what they stand on.
+/// Bodies, joints, couplings and grounds.
 #[derive(Debug, Clone, Default)]
 pub struct Mechanism {
     /// Gravity, world frame, m/s².
@@ -66,7 +65,7 @@ pub struct Mechanism {
     pub bodies: Vec<Body>,
     /// Joints in the same order.
     pub joints: Vec<Joint>,
-    /// Pairs of bodies that never collide, beside those that share a joint.
+    /// Pairs of bodies that never collide, in addition to those with a common joint.
     pub apart: Vec<[BodyId; 2]>,
     /// Couplings of their axes.
     pub couplings: Vec<Coupling>,
@@ -81,7 +80,7 @@ pub struct Robot {
     pub model: String,
     /// True if bodies of this robot collide with each other (bodies that share a joint never do).
     pub self_collision: bool,
-    /// Where it is described, such as `file:line:column`, for messages.
+    /// Position of its description, such as `file:line:column`, for messages.
     pub source: String,
 }
 

@@ -9,8 +9,8 @@ enum Unit {
     Steps,
 }
 
-/// A simulated time from 0 on: `2.5s`, `20ms`, `2500steps`, or a plain number, whose unit the place says that asks for
-/// it.
+/// A simulated time from 0 on: `2.5s`, `20ms`, `2500steps`, or a plain number, whose unit depends on the setting or
+/// flag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
     number: f64,
@@ -21,18 +21,18 @@ pub struct Moment {
 const LATEST_STEP: f64 = u32::MAX as f64;
 
 impl Moment {
-    /// Reads a time whose plain number is one of steps.
+    /// Reads a time; a plain number is a number of steps.
     ///
     /// # Errors
-    /// When it is no such time; the text says what was expected.
+    /// The text is not such a time; the error has the expected form.
     pub fn or_steps(text: &str) -> Result<Self, String> {
         Self::read(text, Unit::Steps)
     }
 
-    /// Reads a time whose plain number is one of seconds.
+    /// Reads a time; a plain number is a number of seconds.
     ///
     /// # Errors
-    /// When it is no such time; the text says what was expected.
+    /// The text is not such a time; the error has the expected form.
     pub fn or_seconds(text: &str) -> Result<Self, String> {
         Self::read(text, Unit::Seconds)
     }
@@ -52,7 +52,7 @@ impl Moment {
         })
     }
 
-    /// So many seconds; a number below 0 or not finite counts as 0.
+    /// A time in seconds; a number below 0 or not finite counts as 0.
     pub fn of_seconds(seconds: f64) -> Self {
         Self { number: if seconds.is_finite() { seconds.max(0.0) } else { 0.0 }, unit: Unit::Seconds }
     }
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(Moment::or_seconds("2.5ms").map(|moment| moment.nanoseconds(Timestep::MILLISECOND)), Ok(2_500_000));
         assert_eq!(Moment::or_seconds("3steps").map(|moment| moment.nanoseconds(Timestep::MILLISECOND)), Ok(3_000_000));
         assert_eq!(Moment::or_seconds("250steps").map(|moment| moment.seconds(Timestep::MILLISECOND)), Ok(0.25));
-        // A plain number that is no step is probably one of seconds.
+        // A fraction is probably a number of seconds.
         assert!(Moment::or_steps("2.5").is_err());
         for wrong in ["-5", "2.5steps", "soon", "", "s", "ms", "infs", "-1ms"] {
             assert!(Moment::or_seconds(wrong).is_err(), "{wrong}");

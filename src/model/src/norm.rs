@@ -1,8 +1,8 @@
-//! Lengths of vectors and quaternions by the square root of the standard library.
+//! Lengths of vectors and quaternions with the square root of the standard library.
 //!
-//! glam, as it is built here, takes that of `libm`, which is an instruction of SSE in assembly. Among instructions of
-//! AVX it costs a processor of Intel some hundred cycles, a quarter of a robot's step. Square roots are exact to the
-//! last bit, so both have the same.
+//! glam, as it is built here, uses that of `libm`, an SSE instruction in assembly. Between AVX instructions it costs
+//! some hundred cycles on Intel processors, a quarter of a robot's step. Square roots are correctly rounded, so both
+//! give the same bits.
 
 use std::ops::Mul;
 
@@ -10,7 +10,7 @@ use bevy_math::{DQuat, DVec2, DVec3};
 
 /// A vector with a length.
 pub trait Norm: Copy + Mul<f64, Output = Self> {
-    /// Nothing.
+    /// The zero vector or the identity.
     const NONE: Self;
 
     /// The square of its length.
@@ -35,7 +35,7 @@ pub trait Norm: Copy + Mul<f64, Output = Self> {
         (scale.is_finite() && scale > 0.0).then(|| self * scale)
     }
 
-    /// The same of length 1, or nothing if it has no length.
+    /// The same direction with length 1, or the zero value if the length is zero.
     #[inline(always)]
     fn normalized_or_zero(self) -> Self {
         self.try_normalized().unwrap_or(Self::NONE)

@@ -4,7 +4,7 @@ use bevy_math::{DMat3, DQuat, DVec3};
 
 use crate::Norm;
 
-/// A rigid transform: takes a point in the inner frame to the outer one. Written `outer_from_inner` in names.
+/// A rigid transform from an inner frame to an outer one. Its name is `outer_from_inner`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pose {
     /// Origin of the inner frame in the outer one, metres.
@@ -19,7 +19,7 @@ impl Default for Pose {
     }
 }
 
-/// Cosine of the pitch below which roll and yaw, each read by itself, would differ from the rotation by more than 1e-14
+/// Cosine of the pitch below which roll and yaw, each computed alone, would differ from the rotation by more than 1e-14
 /// rad.
 const NEAR_UPRIGHT: f64 = 0.1;
 
@@ -34,13 +34,13 @@ impl Pose {
         Self { translation, rotation }
     }
 
-    /// Roll, pitch and yaw of [`Pose::from_xyz_rpy`]; where roll and yaw turn about one axis, yaw is 0.
+    /// Roll, pitch and yaw of [`Pose::from_xyz_rpy`]; if roll and yaw turn about the same axis, yaw is 0.
     pub fn roll_pitch_yaw(&self) -> DVec3 {
         let turn = DMat3::from_quat(self.rotation);
         let (x, y, z) = (turn.x_axis, turn.y_axis, turn.z_axis);
         let level = libm::hypot(x.x, x.y);
         let pitch = libm::atan2(-x.z, level);
-        // What is left of a right angle after rounding is below this.
+        // A right angle after rounding is below this.
         if level < 1e-14 {
             return DVec3::new(libm::atan2(-z.y, y.y), pitch, 0.0);
         }
@@ -48,8 +48,7 @@ impl Pose {
         if level > NEAR_UPRIGHT {
             return DVec3::new(roll, pitch, libm::atan2(x.y, x.x));
         }
-        // What rounding has done to the roll the yaw makes good: it is that of the rotation which is left without the
-        // roll.
+        // Yaw compensates the rounding of roll: it is computed from the rotation without the roll.
         let (sine, cosine) = libm::sincos(roll);
         let across = y * cosine - z * sine;
         DVec3::new(roll, pitch, libm::atan2(-across.x, across.y))
@@ -72,17 +71,17 @@ impl Pose {
         Pose { translation: -(rotation * self.translation), rotation }
     }
 
-    /// Takes a point of the inner frame to the outer one.
+    /// Transforms a point from the inner frame to the outer one.
     pub fn point(&self, point: DVec3) -> DVec3 {
         self.rotation * point + self.translation
     }
 
-    /// Takes a direction of the inner frame to the outer one.
+    /// Transforms a direction from the inner frame to the outer one.
     pub fn direction(&self, direction: DVec3) -> DVec3 {
         self.rotation * direction
     }
 
-    /// Position x, y, z and quaternion x, y, z, w, as a step's record holds them.
+    /// Position x, y, z and quaternion x, y, z, w, as in a step's record.
     pub fn to_array(&self) -> [f64; 7] {
         let (p, q) = (self.translation, self.rotation);
         [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
@@ -100,7 +99,8 @@ fn axis_angle(axis: DVec3, angle: f64) -> DQuat {
 mod tests {
     use super::*;
 
-    /// Near an upright x axis, where roll and yaw turn about nearly one axis, as elsewhere.
+    /// The angles are accurate near a vertical x axis, where roll and yaw turn about nearly the same axis, as
+    /// elsewhere.
     #[test]
     fn roll_pitch_and_yaw_are_the_rotation_they_are_read_from() {
         let upright = std::f64::consts::FRAC_PI_2;

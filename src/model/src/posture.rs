@@ -1,11 +1,10 @@
-//! Where bodies stand when joints begin at other coordinates than zero.
+//! Poses of bodies for joints with initial coordinates other than zero.
 
 use bevy_math::{DQuat, DVec3};
 
 use crate::{Body, Graph, Joint, JointId, JointKind, Norm, Pose, SpanningForest};
 
-/// A loop is closed at the initial positions if it is open by less than this, m and rad: what a position with four
-/// digits leaves.
+/// Largest gap of a closed loop at the initial positions, m and rad: the rounding of a position with four digits.
 const LOOP_TOLERANCE: f64 = 1e-3;
 
 /// A joint that closes a loop, and is not closed at the initial positions.
@@ -60,8 +59,7 @@ impl Joint {
     }
 }
 
-/// Moves bodies and joints from where all coordinates are zero to where they are the initial positions. The root of
-/// each tree stays.
+/// Moves bodies and joints from zero coordinates to the initial positions. The root of each tree does not move.
 ///
 /// # Errors
 /// The first joint that closes a loop and does not fit.
@@ -81,8 +79,8 @@ pub fn take_initial_positions(bodies: &mut [Body], joints: &mut [Joint]) -> Resu
     }
 }
 
-/// Displacement of each body from where all coordinates are zero, world frame, where each joint moves its child's frame
-/// in its parent's.
+/// Displacement of each body from its pose at zero coordinates, world frame; `motion` of a joint moves its child's
+/// frame in its parent's.
 pub(crate) fn moved_bodies(forest: &SpanningForest, bodies: usize, joints: &[Joint], motions: &[Pose]) -> Vec<Pose> {
     let mut moved = vec![Pose::IDENTITY; bodies];
     let through = |joint: &Joint, motion: &Pose| {
@@ -97,7 +95,7 @@ pub(crate) fn moved_bodies(forest: &SpanningForest, bodies: usize, joints: &[Joi
     moved
 }
 
-/// Where the parent and where the child of a joint that closes a loop carry the child's frame, world frame.
+/// Frames of a loop joint on the parent and on the child, world frame.
 pub(crate) fn ends_of_loop(joint: &Joint, motion: &Pose, moved: &[Pose]) -> [Pose; 2] {
     let frame = Pose { translation: joint.anchor, rotation: joint.frame };
     [moved[joint.parent.index()].then(&frame).then(motion), moved[joint.child.index()].then(&frame)]

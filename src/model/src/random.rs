@@ -18,8 +18,7 @@ impl Stream {
         Self(Pcg64::from_seed(seed))
     }
 
-    /// From a number; those of numbers that follow each other have nothing to do with each other (SplitMix64, Steele et
-    /// al. 2014).
+    /// Creates a stream from a number; streams of consecutive numbers are independent (SplitMix64, Steele et al. 2014).
     pub fn from_number(seed: u64) -> Self {
         let mut state = seed;
         let words = [(); 4].map(|()| {
@@ -33,7 +32,7 @@ impl Stream {
         Self::from_bytes(bytes)
     }
 
-    /// A whole number of 64 bits, which may be the seed of another stream.
+    /// A random 64-bit number, which may be the seed of another stream.
     pub fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -49,11 +48,10 @@ impl Stream {
         low + (high - low) * self.uniform()
     }
 
-    /// One of 0 to `count` - 1, each as likely as the others but for 1 in 2^64 / `count`.
+    /// A random number from 0 to `count` - 1, uniform up to 1 in 2^64 / `count`.
     ///
     /// # Panics
-    ///
-    /// If `count` is 0.
+    /// `count` is 0.
     pub fn below(&mut self, count: usize) -> usize {
         (self.number() % count as u64) as usize
     }

@@ -1,9 +1,9 @@
 //! Rocks scattered over ground, as on Mars.
 //!
-//! Rocks of a diameter of at least D cover the part F(D) = k exp(-q D) of the ground, with q = 1.79 + 0.152/k and the
-//! part k that all of them cover (Golombek et al. 2003, *Rock Size-Frequency Distributions at the Mars Exploration
-//! Rover Landing Sites*, NTRS 20030111177). A rock covers pi D²/4, so a square metre has n(D) = k q exp(-q D) 4/(pi D²)
-//! rocks per metre of diameter. Where they lie is a Poisson process: one rock says nothing of the next.
+//! Rocks with a diameter of at least D cover the fraction F(D) = k exp(-q D) of the ground, with q = 1.79 + 0.152/k and
+//! the fraction k that all of them cover (Golombek et al. 2003, *Rock Size-Frequency Distributions at the Mars
+//! Exploration Rover Landing Sites*, NTRS 20030111177). A rock covers pi D²/4, so a square metre has n(D) = k q exp(-q
+//! D) 4/(pi D²) rocks per metre of diameter. Their positions are a Poisson process: independent of each other.
 
 use std::f64::consts::{FRAC_PI_4, PI, TAU};
 
@@ -35,7 +35,7 @@ impl RockSizes {
         self.scale() * libm::exp(-self.decay() * diameter) / (diameter * diameter)
     }
 
-    /// 4 k q / pi, 1/m: what [`Self::density`] is for each exp(-q D)/D².
+    /// 4 k q / pi, 1/m: the factor of exp(-q D)/D² in [`Self::density`].
     fn scale(self) -> f64 {
         self.cover * self.decay() / FRAC_PI_4
     }
@@ -48,7 +48,7 @@ pub struct RockField {
     pub seed: u64,
     /// Size distribution of rocks.
     pub sizes: RockSizes,
-    /// The smallest diameter, m, above 0. It only leaves rocks out: those above it are the same for any smallest one.
+    /// The smallest diameter, m, above 0. It only omits rocks: larger ones do not depend on it.
     pub smallest: f64,
     /// The largest diameter, m; likewise.
     pub largest: f64,
@@ -59,7 +59,7 @@ pub struct RockField {
 }
 
 impl RockField {
-    /// The mean number of random tries that [`Self::rocks`] makes; a little more than there are rocks, unless cover is
+    /// The mean number of random trials in [`Self::rocks`]; slightly above the number of rocks, unless the cover is
     /// small.
     pub fn tries(&self) -> f64 {
         self.width * self.depth * self.sizes.scale() / self.smallest
@@ -78,7 +78,7 @@ impl RockField {
         let tries = std::iter::from_fn(move || {
             inverse -= libm::log(1.0 - stream.uniform()) / rate;
             let diameter = 1.0 / inverse;
-            // All are drawn for every try, so that no rock depends on what became of another.
+            // All numbers are drawn in every trial, so that rocks are independent of each other.
             let (chance, x, z, seed) = (stream.uniform(), stream.uniform(), stream.uniform(), stream.number());
             let place = [(x - 0.5) * field.width, (z - 0.5) * field.depth];
             let is_rock = chance < libm::exp(-decay * diameter);
@@ -99,11 +99,11 @@ pub struct Rock {
     pub seed: u64,
 }
 
-/// Corners of a rock. With so many no two rocks look alike, and each is still seen to have faces.
+/// Number of corners of a rock: enough that rocks look different, and few enough that faces are visible.
 const ROCK_CORNERS: usize = 18;
 /// The largest ratio of a rock's length to its width, before its corners are drawn.
 const MAX_ASPECT_RATIO: f64 = 1.3;
-/// A corner lies between this part of the way from the middle to the ellipsoid and the ellipsoid.
+/// Smallest distance of a corner from the middle, as a fraction of the distance to the ellipsoid.
 const MIN_CORNER_FRACTION: f64 = 0.8;
 
 impl Rock {
@@ -198,8 +198,8 @@ mod tests {
         }
     }
 
-    /// The mean of uniform places is 0, that of their squares a twelfth of the square of the extent, and next to each
-    /// other in a list they have nothing to do with each other; within four standard errors.
+    /// The mean of uniform positions is 0, the mean of their squares a twelfth of the squared extent, and neighbours in
+    /// the list are uncorrelated; within four standard errors.
     #[test]
     fn places_are_uniform_and_independent() {
         let rocks: Vec<Rock> = (0..300).flat_map(|seed| field(seed, 0.1).rocks()).collect();

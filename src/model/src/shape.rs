@@ -7,7 +7,7 @@ use super::{Color, Norm, Pose};
 /// A shape in its body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
-    /// Where the shape's own frame is, `body_from_shape`.
+    /// Pose of the shape's frame, `body_from_shape`.
     pub pose: Pose,
     /// The shape.
     pub shape: Shape,
@@ -21,16 +21,16 @@ impl Placed {
     }
 }
 
-/// Visual of a body, in place of its shape. It has no mass and nothing collides with it.
+/// Visual of a body, in place of its shape. It has no mass and does not collide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Visual {
-    /// The shape and where it is, `body_from_shape`. A mesh of triangles need not be closed here.
+    /// The shape and its pose, `body_from_shape`. A triangle mesh need not be closed here.
     pub placed: Placed,
-    /// Its colour; without one whoever draws it chooses.
+    /// Its colour; `None` leaves the choice to the renderer.
     pub color: Option<Color>,
 }
 
-/// A shape about the origin of its own frame; lengths in metres. The round ones stand along their y axis.
+/// A shape about the origin of its own frame; lengths in metres. The axis of round shapes is y.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// A cuboid of the given edge lengths.
@@ -64,7 +64,7 @@ pub enum Shape {
         /// Length along y.
         length: f64,
     },
-    /// The convex hull of at least four points that do not lie in a plane.
+    /// The convex hull of at least four points, not in one plane.
     ConvexHull {
         /// The points.
         points: Vec<DVec3>,
@@ -119,7 +119,7 @@ impl Shape {
         }
     }
 
-    /// Number of points and triangles that describe it, at least one for each part of a compound.
+    /// Number of points and triangles of the description, at least one for each part of a compound.
     pub fn points(&self) -> usize {
         match self {
             Self::ConvexHull { points } => points.len(),
@@ -142,7 +142,8 @@ impl Shape {
 mod tests {
     use super::*;
 
-    /// A shape reaches as far as the farthest of its corners: round ones stand beside hulls of points on their rims.
+    /// The extent of a shape is that of its farthest corner: round shapes are compared with hulls of points on their
+    /// rims.
     #[test]
     fn every_shape_reaches_as_far_as_its_points() {
         let rim = |radius: f64, y: f64| {

@@ -1,4 +1,4 @@
-//! Soil: ground that gives way under what presses on it and is sheared by what turns on it.
+//! Soil: ground that deforms under pressure and shear.
 //!
 //! Its parameters are those of the literature on terramechanics (Bekker 1969; Reece 1965; Wong and Reece 1967; Janosi
 //! and Hanamoto 1961), in SI units.
@@ -39,7 +39,7 @@ pub struct Soil {
     pub shear_modulus: f64,
     /// Density, kg/m³.
     pub density: f64,
-    /// Where the stress under a rolling wheel is largest, as a part of the entry angle: a0 + a1 slip.
+    /// Position of the largest stress under a rolling wheel, as a fraction of the entry angle: a0 + a1 slip.
     pub peak: [f64; 2],
     /// Unloading stiffness: fall of the pressure per metre that pressed soil rises, Pa/m.
     pub elastic_stiffness: f64,
@@ -47,7 +47,7 @@ pub struct Soil {
     pub damping: f64,
 }
 
-/// A soil that ships: its name, what it is and where its parameters are from.
+/// A built-in soil: its name, description and sources of parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedSoil {
     /// Its name in files.
@@ -58,8 +58,8 @@ pub struct NamedSoil {
     pub soil: Soil,
 }
 
-/// A soil of Bekker's law: n, kc, kphi, c, angle in degrees, K, density. What measurements of pressure and shear do not
-/// give has the values that stand in [`Soil::ELASTIC_STIFFNESS`] and beside it.
+/// A soil of Bekker's law: n, kc, kphi, c, angle in degrees, K, density. Parameters that measurements of pressure and
+/// shear do not give have the defaults [`Soil::ELASTIC_STIFFNESS`] and beside it.
 const fn bekker([n, kc, kphi, c, degrees, shear, density]: [f64; 7]) -> Soil {
     Soil {
         pressure: PressureLaw::Bekker { cohesive: kc, frictional: kphi },
@@ -76,7 +76,7 @@ const fn bekker([n, kc, kphi, c, degrees, shear, density]: [f64; 7]) -> Soil {
 }
 
 impl Soil {
-    /// Where the stress is largest by default: Wong and Reece's figures for sand are near 0.4 and 0.15.
+    /// Default position of the largest stress: Wong and Reece's figures for sand are near 0.4 and 0.15.
     pub const PEAK: [f64; 2] = [0.4, 0.15];
     /// Stiffness of pressed soil by default, Pa/m: that of the harder soils of Chrono's models, far above every modulus
     /// kphi here.
@@ -133,8 +133,8 @@ impl Soil {
         Self::NAMED.iter().find(|named| named.name == name).map(|named| named.soil)
     }
 
-    /// The modulus k of p = k z^n under a contact of the smaller dimension `width`, m, where things fall at `gravity`,
-    /// m/s². The exponent is that without slip.
+    /// The modulus k of p = k z^n under a contact with the smaller dimension `width`, m, at the gravitational
+    /// acceleration `gravity`, m/s². The exponent is that without slip.
     pub fn modulus(&self, width: f64, gravity: f64) -> f64 {
         match self.pressure {
             PressureLaw::Bekker { cohesive, frictional } => cohesive / width + frictional,

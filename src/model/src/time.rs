@@ -1,9 +1,9 @@
-//! Simulated time: whole steps of a whole number of nanoseconds. It never comes from a clock.
+//! Simulated time: whole steps of a whole number of nanoseconds, independent of any clock.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Number of steps made. The state after the first step is that of step 1; step 0 is the model as loaded.
+/// Number of steps. The state after the first step is that of step 1; step 0 is the model as loaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StepIndex(pub u64);
 
@@ -32,7 +32,7 @@ pub struct Timestep {
 pub struct TimestepError(pub f64);
 
 impl Timestep {
-    /// One millisecond, the thesis's step.
+    /// One millisecond, the timestep of the thesis.
     pub const MILLISECOND: Self = Self { nanoseconds: 1_000_000 };
 
     /// Reads a timestep in seconds.

@@ -4,8 +4,8 @@ use bevy_math::DVec3;
 
 use crate::{Axis, BodyId, FreeAxis, Joint, Mechanism, Placed, Shape};
 
-/// Tolerance of a round shape's axis against its axle, as a sine, and of its centre, as a fraction of its radius: what
-/// is left of measuring a drawing.
+/// Tolerance of a round shape's axis against its axle, as a sine, and of its centre, as a fraction of its radius: the
+/// accuracy of measuring a drawing.
 pub const AXLE_TOLERANCE: f64 = 0.05;
 
 /// A wheel, as its joint turns it.
@@ -13,7 +13,7 @@ pub const AXLE_TOLERANCE: f64 = 0.05;
 pub struct Wheel {
     /// The round body.
     pub body: BodyId,
-    /// The coordinate of the joint that turns it, and what limits that.
+    /// The coordinate of the wheel's joint, and its limits.
     pub coordinate: usize,
     /// Limits of that coordinate.
     pub limits: FreeAxis,
@@ -26,8 +26,8 @@ pub struct Wheel {
 }
 
 impl Mechanism {
-    /// The wheel that a joint turns: its child or else its parent, if the joint has one coordinate, turns about it
-    /// without stops, and the body collides as a sphere, or as a cylinder or capsule about the axle.
+    /// The wheel of a joint: its child or otherwise its parent, if the joint has one turning coordinate without stops,
+    /// and the collision shape of the body is a sphere, or a cylinder or capsule about the axle.
     pub fn wheel(&self, joint: &Joint) -> Option<Wheel> {
         let mut free = joint.free_coordinates();
         let (Some((coordinate, own)), None) = (free.next(), free.next()) else { return None };
@@ -50,7 +50,8 @@ impl Mechanism {
 }
 
 impl crate::Body {
-    /// True if a round shape of this body has a direction, world frame at step 0, as its axis; a sphere has every one.
+    /// True if `axis`, world frame at step 0, is the axis of a round shape of this body; every direction is for a
+    /// sphere.
     pub fn is_round_about(&self, placed: &Placed, axis: DVec3) -> bool {
         let is_sphere = matches!(placed.shape, Shape::Sphere { .. });
         is_sphere || (self.pose.rotation * placed.pose.rotation * DVec3::Y).cross(axis).length() < AXLE_TOLERANCE

@@ -1,6 +1,6 @@
 //! Loops that the given initial positions leave open are closed within the stops of their joints; nothing else moves.
 
-// A test that cannot go on is to stop; clippy allows this only in test functions themselves.
+// A test that cannot continue has to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 
 use bevy_math::{DQuat, DVec3};
@@ -55,7 +55,7 @@ fn assert_close(found: &[f64], expected: &[f64]) {
     assert!(found.len() == expected.len() && off < CLOSE, "{found:?} are not {expected:?}");
 }
 
-/// A crank whose stops leave out 0 begins at one of them: the other joints follow, and it stays.
+/// A crank whose stops exclude 0 starts at one of them: the other joints follow, and it stays.
 #[test]
 fn a_loop_whose_zero_is_beyond_a_stop_is_closed_within_the_stops() {
     for crank in [0.3, -0.7] {
@@ -64,7 +64,7 @@ fn a_loop_whose_zero_is_beyond_a_stop_is_closed_within_the_stops() {
         assert!(take_initial_positions(&mut bodies.clone(), &mut joints.clone()).is_err());
         assert_eq!(close_loops(&mut bodies, &mut joints, &[]), Ok(vec![]));
         assert_close(&positions(&joints), &[crank, -crank, crank, -crank]);
-        // The far side stands upright, carried by the crank.
+        // The far side is upright, carried by the crank.
         let corner = DQuat::from_rotation_z(crank) * DVec3::Y;
         assert!((joints[1].anchor - corner).length() < CLOSE, "{}", joints[1].anchor);
         assert!((bodies[2].pose.translation - corner - DVec3::X).length() < CLOSE);
@@ -72,7 +72,7 @@ fn a_loop_whose_zero_is_beyond_a_stop_is_closed_within_the_stops() {
     }
 }
 
-/// The rocker's stop is in the way of where the crank is given: both move, and they are told.
+/// The rocker's stop prevents the given position of the crank: both move, and are returned.
 #[test]
 fn given_positions_move_where_nothing_else_closes_the_loop() {
     let (mut bodies, mut joints) = parallelogram([0.8, 0.0, 0.5, 0.0], [[0.3, 1.0], NONE, [-0.5, 0.6], NONE]);
@@ -96,7 +96,7 @@ fn a_loop_that_stops_keep_open_is_named() {
     assert_eq!((bodies, joints), before, "nothing has moved");
 }
 
-/// A closed loop keeps its bits, beside a loop that is open, too.
+/// A closed loop keeps its bits, even beside an open loop.
 #[test]
 fn what_is_closed_keeps_its_bits() {
     let closed = parallelogram([0.4, -0.4, 0.4, -0.4], [NONE; 4]);
@@ -129,7 +129,7 @@ fn crank_and_rod(angle: f64) -> (Vec<Body>, Vec<Joint>) {
     (places.map(|(at, fixed)| body(at, fixed)).into(), [crank, slide].into_iter().chain(balls).collect())
 }
 
-/// At the angle t of the crank the rod spans 2 sin(t/2) sideways, so the slide comes down by 2 - 2 sqrt(1 - sin²(t/2)).
+/// At the angle t of the crank the rod spans 2 sin(t/2) sideways, so the slide moves down by 2 - 2 sqrt(1 - sin²(t/2)).
 #[test]
 fn a_ball_joint_turns_with_its_rod() {
     let angle = 0.5_f64;
@@ -137,7 +137,7 @@ fn a_ball_joint_turns_with_its_rod() {
     assert_eq!(close_loops(&mut bodies, &mut joints, &[]), Ok(vec![]));
     let down = 2.0 - 2.0 * (1.0 - (angle / 2.0).sin().powi(2)).sqrt();
     assert_close(&positions(&joints)[..2], &[angle, -down]);
-    // Either ball joint holds its rod, which is as long as it was.
+    // Each ball joint holds its rod, whose length is constant.
     let [tip, top] = [joints[2].anchor, joints[3].anchor];
     assert!((top - (TOP - DVec3::Z * down)).length() < CLOSE, "{top}");
     assert!((tip - DQuat::from_rotation_z(angle) * DVec3::X).length() < CLOSE, "{tip}");
@@ -146,7 +146,7 @@ fn a_ball_joint_turns_with_its_rod() {
     assert!((along - (top - tip) / 2.0).length() < CLOSE, "{along}");
 }
 
-/// One with a spring or stops, which count from where it begins, does not turn.
+/// A ball joint with a spring or stops, which are relative to its initial position, does not turn.
 #[test]
 fn a_ball_joint_with_a_law_of_its_own_does_not_turn() {
     for is_stopped in [false, true] {
@@ -163,7 +163,7 @@ fn a_ball_joint_with_a_law_of_its_own_does_not_turn() {
     }
 }
 
-/// A wheel that follows a joint of an open loop begins where it follows.
+/// A wheel that follows a joint of an open loop starts at its coupled position.
 #[test]
 fn couplings_hold_where_a_loop_is_closed() {
     let (mut bodies, mut joints) = parallelogram([0.3, 0.0, 0.0, 0.0], [NONE; 4]);
@@ -174,8 +174,8 @@ fn couplings_hold_where_a_loop_is_closed() {
     assert_close(&positions(&joints), &[0.3, -0.3, 0.3, -0.3, -0.5]);
 }
 
-/// A follower that is not given begins where its leader puts it, by way of another follower, too; a leader that is not
-/// given where its follower does. What is given twice stays.
+/// A follower without a given position starts at the position of its leader, through another follower as well; a leader
+/// without one at that of its follower. Positions given for both stay.
 #[test]
 fn what_follows_begins_where_it_follows() {
     let wheels = |given: [f64; 3]| {

@@ -1,4 +1,4 @@
-//! Spanning forests of graphs at random: every part is spanned, and where loops close does not depend on an order.
+//! Spanning forests of random graphs: every component is spanned, and the loop joints do not depend on the order.
 
 use simpartner_model::{
     Axis, Body, BodyId, Coupling, Graph, Joint, JointAxis, JointId, JointKind, SpanningForest, random::Stream,
@@ -6,7 +6,7 @@ use simpartner_model::{
 
 const KINDS: [JointKind; 4] = [JointKind::Hinge, JointKind::Ball, JointKind::Universal, JointKind::Slider];
 
-/// Bodies, some of them fixed, and joints between any two of them; the joints that are coupled make no loop.
+/// Bodies, some of them fixed, and joints between any two of them; coupled joints form no loop.
 struct Scene {
     bodies: Vec<Body>,
     joints: Vec<Joint>,
@@ -34,7 +34,7 @@ impl Scene {
             joints.push(Joint { name: format!("joint {joint}"), axes: kind.free_axes(), ..own });
         }
         let mut part: Vec<usize> = (0..count).collect();
-        // All fixed bodies are one place.
+        // All fixed bodies count as one.
         let ground = bodies.iter().position(|body| body.fixed);
         let place = |body: BodyId| if bodies[body.index()].fixed { ground.unwrap_or(0) } else { body.index() };
         let mut coupled = Vec::new();
@@ -84,7 +84,7 @@ impl Scene {
         [graph.spanning_forest(), graph.canonical_forest(&couplings)]
     }
 
-    /// The names of what a forest is made of, tree by tree: root, edges from inner to outer bodies, and loops.
+    /// Names of a forest, tree by tree: root, edges from inner to outer bodies, and loops.
     fn names(&self, forest: &SpanningForest) -> Vec<String> {
         let body = |id: BodyId| &self.bodies[id.index()].name;
         let joint = |id: JointId| &self.joints[id.index()].name;
@@ -104,7 +104,7 @@ impl Scene {
         trees
     }
 
-    /// Every body is reached once, from one that was reached before, and every joint is an edge or closes a loop.
+    /// Asserts that every body is reached once, from an earlier one, and that every joint is an edge or closes a loop.
     fn check(&self, forest: &SpanningForest) {
         let mut reached = vec![false; self.bodies.len()];
         let mut used = vec![0; self.joints.len()];
@@ -154,7 +154,7 @@ fn where_loops_close_does_not_depend_on_an_order() {
     assert!(seen.iter().all(|count| *count > 300), "loops, coupled joints that closed one, other cuts: {seen:?}");
 }
 
-/// A free axis counts, a locked one does not: what has fewer is in the tree.
+/// Free axes count, locked ones do not: joints with fewer free axes are in the tree.
 #[test]
 fn the_joint_of_most_degrees_of_freedom_closes_the_loop() {
     let bodies: Vec<Body> = (0..3).map(|body| Body { name: format!("{body}"), ..Body::default() }).collect();
