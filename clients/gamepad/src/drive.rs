@@ -1,4 +1,5 @@
-//! The loop: events in, commands out, fifty times a second, through losses of pad and server, until somebody ends it.
+//! The control loop: events in, commands out, fifty times a second, across losses of gamepad and server, until the user
+//! ends it.
 
 use std::{
     path::{Path, PathBuf},
@@ -30,7 +31,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 pub struct Driven {
     /// Commands that acted.
     pub commands: u64,
-    /// Commands that came too late and were sent again.
+    /// Number of commands that came too late and were sent again.
     pub late: u64,
     /// The last step of the world that was driven last.
     pub step: StepIndex,
@@ -38,12 +39,12 @@ pub struct Driven {
     pub recordings: Vec<PathBuf>,
 }
 
-/// Drives until the backend says [`Event::End`] or `stop` is set, and stops the robot. `tell` gets what the user should
-/// know.
+/// Drives until the backend returns [`Event::End`] or `stop` is set, then stops the robot. `tell` receives messages for
+/// the user.
 ///
 /// # Errors
-/// When there is no server at the start, or one comes that the mapping does not fit; when the pad's backend fails; when
-/// the robot could not be stopped; or when the recording ended early.
+/// There is no server at the start, or a server does not fit the mapping; the gamepad's backend fails; the robot could
+/// not be stopped; or the recording ended early.
 pub fn drive(
     server: &Server,
     mapping: Mapping,
@@ -72,7 +73,7 @@ pub fn drive(
         Err(Broken::Reset) => return Err(anyhow!("the world was reset while connecting")),
     }
     let ended = driver.run(backend, stop);
-    // Whatever has ended it, the recording gets its end.
+    // The recording is completed in any case.
     let last = driver.last_step();
     let told = driver.tape.as_mut().map_or(Ok(()), |tape| tape.finish(last));
     ended?;
@@ -133,8 +134,7 @@ impl Driver<'_> {
         self.pilot.handle(event);
     }
 
-    /// Sends what the pilot wants, or tries to get the server back. Says whether everything has been sent and has
-    /// acted.
+    /// Sends the pilot's commands, or tries to reconnect to the server. True if everything has been sent and has acted.
     fn keep_linked(&mut self, now: Duration) -> Result<bool> {
         let broken = match self.link.as_mut() {
             Some(link) => {
@@ -202,7 +202,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Another world: says what is driven there, and begins its recording.
+    /// Starts with another world: reports the driven devices, and begins a recording.
     fn begin(&mut self, link: &Link, found: &[Found], missing: &[String], after: After) -> Result<()> {
         if after == After::Start {
             (self.tell)(format!("driving {} devices", found.len()));
@@ -229,7 +229,7 @@ impl Driver<'_> {
         }
     }
 
-    /// The last step that was driven in the present world, or in the one that was lost.
+    /// The last step driven in the present world, or in the one that was lost.
     fn last_step(&mut self) -> StepIndex {
         let present = self.link.as_ref().map(Link::last_step);
         let last = present.or_else(|| self.memory.as_ref().map(Memory::last_step)).unwrap_or_default();
@@ -250,7 +250,7 @@ struct Tape {
     first: PathBuf,
     recording: Option<Recording>,
     files: Vec<PathBuf>,
-    /// The first thing that went wrong; nothing is recorded from then on.
+    /// The first error of the recording; nothing is recorded afterwards.
     failed: Option<String>,
 }
 

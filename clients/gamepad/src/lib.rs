@@ -1,8 +1,8 @@
-//! Drives a robot by gamepad, as any client of the server's ports could, and records what was driven.
+//! Drives a robot with a gamepad, as any client of the server's ports could, and records the commands.
 //!
-//! [`pad`] says what a pad can do, [`mapping`] what that means for which device, [`pilot`] makes commands of both,
-//! [`link`] has them act at known steps, [`recording`] writes those down, and [`drive`] is the loop around them. Real
-//! pads are in [`real`], made-up ones in [`script`]. Nothing here knows the physics.
+//! [`pad`] defines the inputs of a gamepad, [`mapping`] assigns them to devices, [`pilot`] makes commands of both,
+//! [`link`] has them act at known steps, [`recording`] records them, and [`drive`] is the control loop. Real gamepads
+//! are in [`real`], scripted ones in [`script`]. The crate does not depend on the physics.
 
 pub mod drive;
 pub mod link;

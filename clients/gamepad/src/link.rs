@@ -23,7 +23,7 @@ use crate::{mapping::Mapping, pilot::Found, recording::Acted};
 const SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The farthest that commands are sent ahead, in seconds on the wall.
 const LONGEST_LEAD_S: f64 = 0.5;
-/// Simulated seconds a wall second that a lead is made for at most.
+/// Largest simulated time per wall time for which a lead is computed.
 const MAX_RATE: f64 = 1e4;
 
 /// Whom to talk to.
@@ -33,16 +33,16 @@ pub struct Server {
     pub address: String,
     /// The token that a server requires on an address that other machines reach.
     pub token: Option<String>,
-    /// The robot to drive, where the world has several with such devices.
+    /// The robot to drive, if several robots have the devices of the mapping.
     pub robot: Option<String>,
     /// Lead of commands before a playing clock, in seconds of wall time.
     pub lead_s: f64,
 }
 
-/// Why there is no link, or none any more.
+/// Reason why the connection is absent or was lost.
 #[derive(Debug)]
 pub enum Broken {
-    /// The server is gone or silent; it may come back.
+    /// The server is gone or silent; a reconnection may succeed.
     Lost(anyhow::Error),
     /// The world was rebuilt.
     Reset,
@@ -57,7 +57,7 @@ pub struct Link {
     devices: Vec<Device>,
     timestep: Timestep,
     epoch: u32,
-    /// The newest step that is known to be made.
+    /// The newest step that is known to be complete.
     step: StepIndex,
     /// The step that the last commands were sent for.
     sent_for: StepIndex,
@@ -123,7 +123,8 @@ impl Link {
         if first.starts_with("ERR 9 ") {
             return Err(Broken::Unfit(anyhow!("the server answers: {first}\nhelp: give its token with --token")));
         }
-        // From before any device tells its state, so that what was for this step or an earlier one shows in that.
+        // Read before any device sends its state, so that the states include all commands for this step or earlier
+        // ones.
         let state = State::read(&first).map_err(Broken::Lost)?;
         let known = list(&mut control).map_err(Broken::Lost)?;
         let (named, missing) = choose(&known, mapping, server.robot.as_deref()).map_err(Broken::Unfit)?;
@@ -168,21 +169,21 @@ impl Link {
         self.timestep
     }
 
-    /// The last step that was driven: the newest that is known to be made, or the one that the last command acts in.
+    /// The last driven step: the newest one known to be complete, or the one in which the last command acts.
     pub fn last_step(&self) -> StepIndex {
         self.step.max(self.sent_for)
     }
 
-    /// True if all commands have acted, or a paused clock holds them back.
+    /// True if all commands have acted, or a paused clock delays them.
     pub fn is_at_rest(&self) -> bool {
         self.step >= self.sent_for || self.clock == Clock::Paused
     }
 
-    /// Sends commands, each to another device, and finds out what becomes of them. Without any it only makes sure that
-    /// the server is there and its world the same.
+    /// Sends commands, each to another device, and determines the outcome of each. Without commands it only checks that
+    /// the server is connected and its world is the same.
     ///
     /// # Errors
-    /// When it is not.
+    /// The server or its world is lost.
     pub fn send(&mut self, commands: Vec<(usize, Vec<f64>)>) -> Result<Outcome, Broken> {
         let state = state(&mut self.control).map_err(Broken::Lost)?;
         if state.epoch != self.epoch {
@@ -239,7 +240,7 @@ impl Link {
         Ok(outcome)
     }
 
-    /// The last step that was made when all commands sent before had been taken in.
+    /// The last complete step when all commands sent before had been received.
     fn sync(&mut self) -> Result<StepIndex> {
         let answer = self.control.ask("SYNC pad")?;
         let step =
@@ -262,8 +263,8 @@ impl Link {
         Memory { step, epoch, sent_for, devices }
     }
 
-    /// If the world is the one that a lost link knew: the commands under way then that acted, and whether that is known
-    /// of all. `None` if it is another one.
+    /// If the world is that of a lost link: the pending commands that acted, and whether this is known of all. `None`
+    /// for another world.
     pub fn recognise(&mut self, memory: &Memory) -> Option<(Vec<Acted>, bool)> {
         if self.epoch != memory.epoch || self.step < memory.step || self.devices.len() != memory.devices.len() {
             return None;
@@ -279,7 +280,7 @@ impl Link {
                 Some(frame) if is_sent => {
                     acted.push(Acted { step: memory.sent_for, port: device.port, frame: frame.clone() });
                 }
-                // A clock that has not come to that step may still carry it out.
+                // A clock before that step may still execute it.
                 Some(_) => known &= self.step >= memory.sent_for,
                 None => {}
             }
@@ -290,14 +291,14 @@ impl Link {
 }
 
 impl Memory {
-    /// The last step that was driven: the newest that is known to be made, or the one that the last command acts in.
+    /// The last driven step: the newest one known to be complete, or the one in which the last command acts.
     pub fn last_step(&self) -> StepIndex {
         self.step.max(self.sent_for)
     }
 }
 
 impl Device {
-    /// Notice of a refusal, if it is a new one.
+    /// Message about a refusal, if it is a new one.
     fn refuses(&mut self, answer: String) -> Option<String> {
         let is_new = self.refusal.as_ref() != Some(&answer);
         let notice = format!("'{}' answers: {answer}", self.name);
@@ -305,7 +306,7 @@ impl Device {
         is_new.then_some(notice)
     }
 
-    /// True if it acts on these values after a step that must have been made by now, or nearly so.
+    /// True if the device acts on these values after a step that is complete by now, or nearly so.
     fn acts_on(&mut self, values: &[f64], at: StepIndex) -> Result<bool> {
         let deadline = Instant::now() + SERVER_TIMEOUT;
         loop {
@@ -383,7 +384,7 @@ fn connect(control: &Connection, device: &wire::Device, token: Option<&str>) -> 
     let fields = word(&info, "fields").with_context(|| format!("'{name}' answers INFO with: {info}"))?;
     let fields: Vec<String> =
         fields.split(',').map(|field| field.split('[').next().unwrap_or_default().into()).collect();
-    // One that is off tells no state; what it last took is not known.
+    // A device that is powered off sends no state; its last command is unknown.
     let present = match greeting.starts_with("ERR ") {
         true => vec![f64::NAN; fields.len()],
         false => numbers(&greeting).with_context(|| format!("'{name}' says: {greeting}"))?,

@@ -1,7 +1,7 @@
-//! A mapping file: which stick or button moves which field of which devices, and how.
+//! A mapping file: which stick or button moves which field of which devices.
 //!
-//! It says nothing of the server; whether its devices are there is found out in [`crate::link`]. The page "Gamepad" of
-//! the book describes the format.
+//! It is independent of the server; [`crate::link`] checks that the devices exist. The page "Gamepad" of the book
+//! describes the format.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use thiserror::Error;
 
 use crate::pad::{Axis, Button};
 
-/// The mapping that is used where no other is named.
+/// The default mapping.
 pub const WORKPARTNER: &str = include_str!("../mappings/workpartner.toml");
 
-/// A mapping that holds together.
+/// A valid mapping.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mapping {
     /// The devices, in groups that get the same commands.
@@ -35,23 +35,23 @@ pub struct Group {
     pub on_loss: OnLoss,
 }
 
-/// Reaction of a device when nobody holds it any more.
+/// Reaction of a device when its inputs are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnLoss {
     /// Keep the last command.
     #[default]
     Hold,
-    /// Its inputs count as let go: a wheel stops.
+    /// Its inputs count as released: a wheel stops.
     Release,
 }
 
-/// An input and what it moves.
+/// An input and the fields that it moves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Binding {
     /// Which stick or button.
     pub input: Input,
-    /// The button that has to be held with it.
+    /// The button that must be held at the same time.
     pub with: Option<Button>,
     /// The group it moves, by its place.
     pub group: usize,
@@ -64,7 +64,7 @@ pub struct Binding {
 /// A stick or a button.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Input {
-    /// A stick or trigger, and how its travel is bent.
+    /// A stick or trigger, and the curve of its deflection.
     Axis(Axis, Curve),
     /// A button, which is at 0 or 1.
     Button(Button),
@@ -88,14 +88,14 @@ pub enum Action {
     Scale(f64),
     /// Moves it by so much a second at full travel, between these bounds, and leaves it there.
     Rate(f64, [f64; 2]),
-    /// Adds so much from one press of the button to the next.
+    /// Adds this amount at one press of the button, and subtracts it at the next.
     Toggle(f64),
 }
 
-/// A mapping file that does not hold together.
+/// Error of a mapping file.
 #[derive(Debug, Error)]
 pub enum MappingError {
-    /// Not TOML, or keys, inputs or numbers where none of the kind may stand.
+    /// Not TOML, or invalid keys, inputs or numbers.
     #[error("{0}: {1}")]
     Toml(String, Box<toml::de::Error>),
     /// A value without a meaning.
@@ -129,7 +129,7 @@ struct RawGroup {
     on_loss: OnLoss,
 }
 
-/// One name, or several in brackets.
+/// One name, or a list of names.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected the name of a group, or several in brackets")]
 enum Names {
@@ -167,10 +167,10 @@ struct RawButton {
 }
 
 impl Mapping {
-    /// Reads the text of a mapping file; `file` stands in messages.
+    /// Reads the text of a mapping file; `file` is its name in messages.
     ///
     /// # Errors
-    /// When it does not hold together; the message names the line.
+    /// The mapping is invalid; the message has the line.
     pub fn read(file: &str, text: &str) -> Result<Self, MappingError> {
         let raw: File = toml::from_str(text).map_err(|error| MappingError::Toml(file.to_owned(), Box::new(error)))?;
         let at = |start: usize, what: String| {
@@ -199,7 +199,7 @@ impl Mapping {
 }
 
 impl Curve {
-    /// Where a stick at `x` stands.
+    /// Output for the deflection `x` of a stick.
     pub fn bend(&self, x: f64) -> f64 {
         let u = ((x.abs() - self.dead_zone) / (1.0 - self.dead_zone)).clamp(0.0, 1.0);
         x.signum() * ((1.0 - self.expo) * u + self.expo * u * u * u)
@@ -310,7 +310,7 @@ mod tests {
         let curve = Curve { dead_zone: 0.2, expo: 0.5 };
         assert_eq!([-0.2, 0.0, 0.1, 0.2].map(|x| curve.bend(x).abs()), [0.0; 4]);
         assert_eq!([curve.bend(1.0), curve.bend(-1.0)], [1.0, -1.0]);
-        // Half of what is left: u = 0.5, 0.5 x 0.5 + 0.5 x 0.125.
+        // Half of the remaining range: u = 0.5, 0.5 x 0.5 + 0.5 x 0.125.
         assert!((curve.bend(0.6) - 0.3125).abs() < 1e-15 && curve.bend(-0.6) == -curve.bend(0.6));
         let straight = Curve { dead_zone: 0.0, expo: 0.0 };
         assert_eq!(straight.bend(0.37), 0.37);

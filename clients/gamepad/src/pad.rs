@@ -1,10 +1,10 @@
-//! Inputs and events of a pad of any make.
+//! Inputs and events of a gamepad of any make.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-/// A stick or a trigger that gives a number. Sticks read from -1 to 1, up and right positive, triggers from 0 to 1.
+/// A stick or a trigger with a numeric value. Sticks read from -1 to 1, up and right positive, triggers from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[expect(missing_docs, reason = "the names are those that pads are described with everywhere")]
 pub enum Axis {
@@ -18,7 +18,7 @@ pub enum Axis {
     RightZ,
 }
 
-/// A button. `South` is the lowest of the four at the right thumb: A on one make of pad, a cross on another.
+/// A button. `South` is the lowest of the four at the right thumb: A on some gamepads, a cross on others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[expect(missing_docs, reason = "the names are those that pads are described with everywhere")]
 pub enum Button {
@@ -43,7 +43,7 @@ pub enum Button {
     DPadRight,
 }
 
-/// Something that happens on a pad.
+/// An event of a gamepad.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// There is a pad now; all its sticks are at rest.
@@ -54,16 +54,15 @@ pub enum Event {
     Axis(Axis, f64),
     /// A button went down (true) or up.
     Button(Button, bool),
-    /// Whoever drives has had enough.
+    /// The user ends the drive.
     End,
 }
 
-/// Where events come from.
+/// Source of events.
 pub trait Backend {
-    /// Puts the events since the last call behind those in `events`, and waits for none. `now` is the time since the
-    /// start.
+    /// Appends the events since the last call to `events`, without waiting. `now` is the time since the start.
     ///
     /// # Errors
-    /// When no event will ever come again.
+    /// No event can come any more.
     fn poll(&mut self, now: Duration, events: &mut Vec<Event>) -> anyhow::Result<()>;
 }

@@ -1,7 +1,6 @@
-//! From what happens on the pad to what the devices are to be sent. Sans-IO: time and the server's devices are
-//! arguments.
+//! Conversion of gamepad events to frames for devices. Sans-IO: time and the server's devices are arguments.
 //!
-//! A device is left alone until somebody touches one of its inputs, so that a client that joins a driven robot moves
+//! A device is not commanded until one of its inputs is moved, so that a client that connects to a driven robot moves
 //! nothing.
 
 use std::{
@@ -16,7 +15,7 @@ use crate::{
     pad::{Axis, Button, Event},
 };
 
-/// The longest time that a held button moves a field in one go: what a blocked client missed is not caught up.
+/// Longest time step for which a held button moves a field: a blocked client does not catch up on lost time.
 const LONGEST_MOVE: Duration = Duration::from_millis(100);
 /// A stick without a dead zone counts as at rest below this.
 const REST_THRESHOLD: f64 = 0.05;
@@ -39,18 +38,18 @@ pub struct Found {
 pub enum After {
     /// The client has just started.
     Start,
-    /// The server was lost, and the world is the one from before.
+    /// The server was lost, and the world is the same as before.
     Gap,
     /// The world is another one.
     NewWorld,
 }
 
-/// Inputs and devices as they stand.
+/// Present inputs and devices.
 #[derive(Debug)]
 pub struct Pilot {
     mapping: Mapping,
     axes: BTreeMap<Axis, f64>,
-    /// Sticks that have to come to rest before they count again.
+    /// Sticks that must return to rest before they count again.
     distrusted: BTreeSet<Axis>,
     buttons: BTreeSet<Button>,
     /// Toggle state of each binding.
@@ -66,12 +65,12 @@ struct Held {
     fields: Vec<Option<usize>>,
     /// Value that each field has been moved to and left at.
     moved: Vec<f64>,
-    /// Nobody has touched its inputs yet, or since the pad was lost.
+    /// True if its inputs have not been moved yet, or since the gamepad was lost.
     left_alone: bool,
 }
 
 impl Pilot {
-    /// Nothing pressed, no devices.
+    /// Creates a pilot without pressed inputs and devices.
     pub fn new(mapping: Mapping) -> Self {
         Self {
             toggled: vec![false; mapping.bindings.len()],
@@ -89,11 +88,11 @@ impl Pilot {
         &self.mapping
     }
 
-    /// Takes the devices of a server, in whose order the frames will be. After a loss, what was held then does not
-    /// count until it is let go and taken again.
+    /// Attaches the devices of a server, in the order of the frames. After a loss, inputs that were held do not count
+    /// until they are released and moved again.
     ///
     /// # Errors
-    /// When a device does not have the fields that the mapping moves.
+    /// A device does not have the fields that the mapping moves.
     pub fn attach(&mut self, found: &[Found], after: After) -> Result<()> {
         if after != After::Start {
             self.buttons.clear();
@@ -132,9 +131,9 @@ impl Pilot {
         let mut moved = vec![0.0; group.frame.len()];
         for (binding, &field) in self.mapping.bindings.iter().zip(&fields) {
             if let (Action::Rate(..), Some(field)) = (binding.action, field) {
-                // What can be moved and left goes on from where it is.
+                // A field that keeps its value continues from its present value.
                 let left = found.present[field] - group.frame[field] - self.switched_on(&fields, field);
-                // A device that is off does not tell where that is.
+                // A device that is powered off does not report that value.
                 moved[field] = if left.is_nan() { 0.0 } else { left };
             }
         }
@@ -175,7 +174,7 @@ impl Pilot {
         }
     }
 
-    /// Moves what is held on to up to the present time, counted from the start.
+    /// Moves the fields of held inputs up to the present time, counted from the start.
     pub fn advance(&mut self, now: Duration) {
         let seconds = now.saturating_sub(self.last).min(LONGEST_MOVE).as_secs_f64();
         self.last = now;
@@ -190,7 +189,7 @@ impl Pilot {
                 let Some(field) = device.fields[index] else { continue };
                 let base = self.mapping.groups[device.group].frame[field];
                 let from = base + device.moved[field];
-                // What stands out of its range is not pulled back, only kept from going farther.
+                // A value out of its range is not pulled back, only kept from moving farther.
                 let to = (from + way).clamp(lowest.min(from), highest.max(from));
                 device.moved[field] = to - base;
             }
@@ -214,14 +213,14 @@ impl Pilot {
                 Action::Rate(..) | Action::Toggle(_) => 0.0,
             });
             let value = frame[field] + held.moved[field] + scaled.sum::<f64>() + self.switched_on(&held.fields, field);
-            // Digits beyond the sixth are dirt from adding up, and make recordings hard to read.
-            // Adding 0 makes 0 of -0.
+            // Rounds accumulated errors beyond the sixth decimal, which make recordings hard to read. Adding 0 turns -0
+            // into 0.
             frame[field] = (value * 1e6).round() / 1e6 + 0.0;
         }
         driven.iter().any(|&field| frame[field] != present[field]).then_some(frame)
     }
 
-    /// Nothing is held any more; a device either follows that or keeps what it has until it is touched again.
+    /// Releases all inputs; a device either follows that or keeps its command until its inputs are moved again.
     fn let_go(&mut self) {
         self.axes.clear();
         self.buttons.clear();
@@ -242,8 +241,8 @@ impl Pilot {
         }
     }
 
-    /// True if a binding is active with the present buttons: one that wants a button held hides those of the same input
-    /// that want none.
+    /// True if a binding is active with the present buttons: a binding with a held button hides those of the same input
+    /// without one.
     fn is_active(&self, binding: &Binding) -> bool {
         let is_held = |button| self.buttons.contains(&button);
         match binding.with {
@@ -255,7 +254,7 @@ impl Pilot {
         }
     }
 
-    /// Where an input stands for a binding, from -1 to 1.
+    /// Deflection of an input for a binding, from -1 to 1.
     fn deflection(&self, binding: &Binding) -> f64 {
         match binding.input {
             _ if !self.is_active(binding) => 0.0,

@@ -7,18 +7,18 @@ use gilrs::{Error, EventType, Filter, GamepadId, Gilrs, GilrsBuilder, MappingSou
 
 use crate::pad::{Axis, Backend, Button, Event};
 
-/// The first pad that is there, or comes.
+/// The first gamepad that is connected, now or later.
 pub struct RealPad {
     gilrs: Gilrs,
-    /// The one that drives; others are not listened to.
+    /// The driving gamepad; others are ignored.
     pad: Option<GamepadId>,
 }
 
 impl RealPad {
-    /// Looks for pads. Where there is none yet, `wait` says whether one may come later.
+    /// Opens a gamepad. If none is connected, `wait` permits that one is connected later.
     ///
     /// # Errors
-    /// When this system has no pads, or there is none and none is waited for; the message says what to do.
+    /// This system has no gamepads, or none is connected and `wait` is false; the message has the remedy.
     pub fn open(wait: bool) -> Result<Self> {
         if cfg!(target_os = "linux") && !Path::new("/dev/input").exists() {
             bail!("this system has no input devices: there is no /dev/input, as in many containers\n{NO_PAD_HELP}");

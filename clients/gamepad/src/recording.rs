@@ -1,8 +1,8 @@
-//! What was driven, as a sequence file (`simpartner schema reference`): pauses in simulated time put every command into
-//! the step in which it acted.
+//! Recording of a drive as a sequence file (`simpartner schema reference`): pauses in simulated time put every command
+//! into the step in which it acted.
 //!
-//! The sequence counts from step 0 of the world, so it replays to the same bits in a fresh one, as long as nobody else
-//! has commanded the robot. The file is whole after every command: a client that is killed leaves what it had driven.
+//! The sequence counts from step 0 of the world, so it replays to the same bits in a fresh world, if no other client
+//! has commanded the robot. The file is complete after every command, so that a killed client leaves a valid recording.
 
 use std::{
     fs::{File, OpenOptions},
@@ -62,19 +62,19 @@ impl Recording {
         Ok(Self { path: path.to_owned(), file, timestep, paused_steps: 0, items: 0, commands: 0 })
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds commands, in the order they acted in.
+    /// Adds commands, in the order in which they acted.
     ///
     /// # Errors
-    /// When the file cannot be written, or is as long as a sequence may be; it then ends with the commands before.
+    /// The file cannot be written, or has reached the length limit of sequences; it then ends with the commands before.
     pub fn add(&mut self, commands: &[Acted]) -> Result<()> {
         let mut text = String::new();
         for command in commands {
-            // What comes after no step acts in the first one.
+            // A command before any step acts in the first one.
             self.pause_until(command.step.0.saturating_sub(1), &mut text);
             let frame = protocol::frame(&command.frame);
             let frame = frame.trim_start_matches('<').trim_end_matches('>');

@@ -30,11 +30,11 @@ pub struct Script {
 }
 
 impl Script {
-    /// Reads a script. `name` stands in messages. There is a pad from the start, unless a line finds one, and after the
-    /// last line it ends.
+    /// Reads a script. `name` is its name in messages. A gamepad is connected from the start, unless a line connects
+    /// one, and after the last line the drive ends.
     ///
     /// # Errors
-    /// When a line is none of a script, or earlier than the one before; the text says which.
+    /// A line is invalid, or earlier than the one before; the text names the line.
     pub fn read(name: &str, text: &str) -> Result<Self> {
         let mut events = VecDeque::new();
         let mut last = Duration::ZERO;
@@ -89,7 +89,7 @@ fn read_line(line: &str) -> Result<(Duration, Event)> {
     Ok((Duration::from_secs_f64(seconds), event))
 }
 
-/// An axis or a button by its name; the message of a wrong one lists them all.
+/// An axis or a button by its name; the error of an unknown name lists them all.
 fn named<'de, T: Deserialize<'de>>(name: &'de str) -> Result<T> {
     Ok(T::deserialize(StrDeserializer::<Error>::new(name))?)
 }

@@ -31,14 +31,14 @@ type Goal = ExecutingGoalHandle<u64>;
 /// Offers the action. It ends with the set of tasks.
 ///
 /// # Errors
-/// When its name is not one of ROS.
+/// The name is not valid in ROS.
 pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) -> Result<()> {
     let name = format!("/{}/simulate_steps", crate::NODE);
     let server = AsyncActionServer::new(ros.action(&name, crate::interfaces::PACKAGE, "SimulateSteps")?);
     let simulator = Rc::clone(simulator);
     tasks.spawn_local(async move {
         loop {
-            // A goal that cannot be read or was given up is no reason to end.
+            // An unreadable or abandoned goal does not end the action.
             if serve_goal(&server, &simulator).await.is_err() {
                 sleep(UNREADABLE_PAUSE).await;
             }
@@ -47,7 +47,7 @@ pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) 
     Ok(())
 }
 
-/// One goal, from its arrival to its result.
+/// Handles one goal, from its arrival to its result.
 async fn serve_goal(server: &Server, simulator: &Simulator) -> Result<()> {
     let handle = server.receive_new_goal().await.map_err(|error| anyhow!("{error:?}"))?;
     let count = server.get_new_goal(handle).unwrap_or(0);

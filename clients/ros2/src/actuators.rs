@@ -1,6 +1,6 @@
-//! Actuators: what arrives in messages of ROS, as commands of the combined port.
+//! Actuators: conversion of ROS messages to commands of the combined port.
 //!
-//! Every message is taken whole or not at all; what is wrong with one is told, and nothing moves.
+//! Each message is accepted as a whole or not at all; errors are reported, and nothing moves.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
 /// Quantity that a number for a joint sets at its actuator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interface {
-    /// A coordinate to hold, rad or m.
+    /// Target coordinate, rad or m.
     Position,
     /// A rate to keep, rad/s or m/s.
     Velocity,
@@ -52,24 +52,24 @@ impl Interface {
 pub struct Actuator {
     /// Its name.
     pub name: String,
-    /// Its joint's name in ROS, of one that drives a joint with one free coordinate.
+    /// Name of its joint in ROS, for an actuator of a joint with one free coordinate.
     pub joint: Option<String>,
     /// The quantity that a number for that joint sets.
     pub interface: Option<Interface>,
     /// The command that is in force.
     state: Vec<f64>,
-    /// Where in it that number is.
+    /// Index of the commanded number in the frame.
     place: usize,
 }
 
 impl Actuator {
-    /// An actuator and the state that its port tells, a frame.
+    /// An actuator, and the state that its port sends, a frame.
     ///
     /// # Errors
-    /// When that is no frame.
+    /// The state is not a frame.
     pub fn new(scene: &Scene, device: &Device, state: &str) -> Result<Self> {
         let text = state.trim().trim_start_matches('<').trim_end_matches('>');
-        // One that a fault has put off tells none.
+        // An actuator that a fault has powered off sends none.
         let numbers = if state.starts_with("ERR 10") { Ok(vec![0.0; device.fields.len()]) } else { read_numbers(text) };
         let state = numbers.ok().with_context(|| format!("the state of '{}' is '{state}'", device.name))?;
         let joint = device.joint.and_then(|joint| scene.joints.get(joint));
@@ -119,17 +119,17 @@ pub struct Drive {
 struct Following {
     start: f64,
     actuators: Vec<usize>,
-    /// Time from the start and positions; the first is where the joints were told to be before.
+    /// Times from the start, and positions; the first is the commanded position before.
     points: Vec<(f64, Vec<f64>)>,
 }
 
-/// The actuators of a robot and what is going on with them.
+/// The actuators of a robot and their commands in progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Actuators {
     list: Vec<Actuator>,
     following: Option<Following>,
     drive: Option<Drive>,
-    /// When the wheels stop unless another command comes.
+    /// Time at which the wheels stop without another command.
     stop_wheels_at: Option<f64>,
 }
 
@@ -149,10 +149,10 @@ impl Actuators {
         (0..self.list.len()).filter(|&index| self.list[index].interface == Some(interface)).collect()
     }
 
-    /// A number for each of some actuators.
+    /// Sets a number for each of some actuators.
     ///
     /// # Errors
-    /// When there are more or fewer, or one is not finite.
+    /// There are more or fewer numbers, or one is not finite.
     pub fn set_all(&mut self, actuators: &[usize], values: &[f64]) -> Result<String> {
         let joints =
             || actuators.iter().filter_map(|&index| self.list[index].joint.clone()).collect::<Vec<_>>().join(", ");
@@ -164,17 +164,17 @@ impl Actuators {
             values.len()
         );
         finite(values)?;
-        // The newest command for a joint is the one that counts.
+        // The newest command for a joint applies.
         self.following =
             self.following.take().filter(|old| !old.actuators.iter().any(|index| actuators.contains(index)));
         let parts = actuators.iter().zip(values).map(|(&index, &value)| self.list[index].set(value));
         Ok(parts.collect::<Vec<_>>().join(";"))
     }
 
-    /// A whole command for one actuator, as its own port takes it.
+    /// A complete command for one actuator, as its own port accepts it.
     ///
     /// # Errors
-    /// When a number is not finite; how many there may be the server says.
+    /// A number is not finite. The server checks their count.
     pub fn set_raw(&mut self, index: usize, values: &[f64]) -> Result<String> {
         finite(values)?;
         ensure!(!values.is_empty(), "expected numbers, got none");
@@ -186,10 +186,10 @@ impl Actuators {
         Ok(part)
     }
 
-    /// Begins a trajectory at this time, in place of the one before.
+    /// Starts a trajectory at this time, in place of the previous one.
     ///
     /// # Errors
-    /// When it names a joint without an actuator that holds positions, or its points do not fit.
+    /// It names a joint without a position actuator, or its points are invalid.
     pub fn follow(&mut self, trajectory: &JointTrajectory, now: f64) -> Result<()> {
         let known: BTreeMap<&str, usize> = self
             .with(Interface::Position)
@@ -219,7 +219,7 @@ impl Actuators {
             ensure!(fits, "point {place}: expected a time_from_start after {before} s, got {time} s");
             points.push((time, point.positions.clone()));
         }
-        // Without points it ends the one before, as in ros2_control.
+        // Without points it ends the previous one, as in ros2_control.
         self.following = (!trajectory.points.is_empty()).then_some(Following { start, actuators, points });
         Ok(())
     }
@@ -263,7 +263,7 @@ impl Actuators {
         parts
     }
 
-    /// Forgets what is going on, when time has gone back.
+    /// Discards commands in progress, when time has been reset.
     pub fn reset(&mut self) {
         self.following = None;
         self.stop_wheels_at = None;
@@ -277,7 +277,7 @@ fn finite(values: &[f64]) -> Result<()> {
     }
 }
 
-/// Straight from point to point; before the first and after the last, that one.
+/// Linear interpolation between points; constant before the first and after the last.
 fn interpolate(points: &[(f64, Vec<f64>)], time: f64) -> Vec<f64> {
     let next = points.partition_point(|(at, _)| *at <= time);
     match (next.checked_sub(1).and_then(|index| points.get(index)), points.get(next)) {
@@ -300,7 +300,7 @@ mod tests {
 
     const STATES: [&str; 3] = ["<1000,1000,50,0,0,0.25>", "<10,10,10,0,0,0>", "<0,0,0>"];
 
-    /// A motor that holds a position, one that keeps a velocity and one that exerts an effort, all on one hinge.
+    /// Position, velocity and effort motors, all on one hinge.
     fn actuators(drive: Option<Drive>) -> Actuators {
         let scene = pendulum();
         let devices = scene.devices.iter().filter(|device| device.actuator);
@@ -370,7 +370,7 @@ mod tests {
         let mut actuators = actuators(None);
         actuators.follow(&trajectory(&["Shoulder"], &[(2, &[1.25]), (3, &[0.25])]), 10.0).unwrap();
         let mut at = |time| actuators.commands_at(time).join("|");
-        // It begins where the motor was told to be.
+        // It starts at the commanded position of the motor.
         assert_eq!(at(10.0), "Motor=1000,1000,50,0,0,0.25");
         assert_eq!(at(11.0), "Motor=1000,1000,50,0,0,0.75");
         assert_eq!(at(12.5), "Motor=1000,1000,50,0,0,0.75");
@@ -388,7 +388,7 @@ mod tests {
         actuators.follow(&trajectory(&["Shoulder"], &[(2, &[1.0])]), 0.0).unwrap();
         actuators.follow(&trajectory(&[], &[]), 0.0).unwrap();
         assert!(actuators.commands_at(1.0).is_empty());
-        // One with a time stamp waits for it.
+        // A trajectory with a time stamp starts at that time.
         let mut later = trajectory(&["Shoulder"], &[(2, &[1.1])]);
         later.header.stamp.sec = 5;
         actuators.follow(&later, 0.0).unwrap();

@@ -1,6 +1,6 @@
 //! The bridge: readings of the server out as messages, messages in as commands, from connection to connection.
 //!
-//! When the server goes away, the bridge connects again. It drops commands that arrive meanwhile: they are stale.
+//! If the server disconnects, the bridge reconnects. It drops commands that arrive meanwhile, because they are stale.
 
 use std::{
     cell::Cell,
@@ -35,14 +35,14 @@ use crate::{
     services::Simulator,
 };
 
-/// Pause before the first reconnection; each further one is twice as long, up to the longest.
+/// Delay before the first reconnection; each further one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Capacity of the queues of lines and of commands. The source of a full queue is not read.
 const QUEUE_CAPACITY: usize = 256;
 
-/// Warnings a second, at most. Further ones are counted.
+/// Largest number of warnings a second. Further ones are counted.
 const MAX_WARNINGS_PER_SECOND: u32 = 10;
 
 /// Other clients can edit the world while it is paused; the bridge checks for changes at this interval.
@@ -122,7 +122,7 @@ pub async fn run(
             }
             node = None;
             on_event(BridgeEvent::Disconnected(format!("{end:#}")));
-            // One that has lasted was a good one.
+            // A long-lasting connection resets the delay.
             if began.elapsed() > LONGEST_PAUSE {
                 pause = FIRST_PAUSE;
             }
@@ -141,7 +141,7 @@ pub async fn run(
     }
 }
 
-/// Says who can reach the bridge whatever its `networks`: RustDDS 0.15.1 binds its sockets to all addresses.
+/// Describes who can reach the bridge: for any `networks`, RustDDS 0.15.1 binds its sockets to all addresses.
 fn describe_exposure(config: &Config) -> String {
     let networks: Vec<String> = config.networks.iter().map(ToString::to_string).collect();
     format!(
@@ -151,7 +151,7 @@ fn describe_exposure(config: &Config) -> String {
     )
 }
 
-/// A connection to a server and all that was made for its world.
+/// A connection to a server, with the topics of its world.
 struct Session {
     simulator: Rc<Simulator>,
     scene: Rc<Scene>,
@@ -187,7 +187,7 @@ struct Outputs {
     static_transforms: Publish<TFMessage>,
     /// Base body and topic of each robot with a body.
     odometry: Vec<(usize, Publish<Odometry>)>,
-    /// Held open, because late subscribers are sent the last message.
+    /// Kept open, because late subscribers receive the last message.
     _descriptions: Vec<Publish<String_>>,
 }
 
@@ -196,7 +196,7 @@ impl Session {
         let Options { server, source, .. } = options;
         let mut control = server.control().await?;
         let scene = Rc::new(Scene::read(&control.request("SCENE").await?)?);
-        // What the settings name may go later.
+        // Robots named in the configuration may be removed later.
         if let Some(source) = source.as_ref().filter(|_| node.is_none()) {
             source.check_world(&options.config, &scene)?;
         }
@@ -206,7 +206,7 @@ impl Session {
         let mut tasks = JoinSet::new();
         let ((command_sender, commands), (line_sender, lines)) = (channel(QUEUE_CAPACITY), channel(QUEUE_CAPACITY));
         let ports = control.robots().await?;
-        // Names that ROS gives come before those of devices.
+        // Names that ROS defines take precedence over those of devices.
         let names: Vec<String> = ports.iter().map(|(name, _)| name.clone()).collect();
         let mut meshes = MeshServer::open(config.networks[0]).await?;
         let outputs = Outputs::open_topics(ros, &scene, &links, &names, config, &mut meshes)?;
@@ -259,7 +259,7 @@ impl Session {
 
     /// Forwards readings and commands until an error ends the session.
     async fn run(&mut self, on_event: &mut impl FnMut(BridgeEvent)) -> anyhow::Error {
-        // Where no robot is, nothing comes by itself.
+        // Without robots, no readings arrive.
         let mut ticks = interval(Duration::from_secs_f64(1.0 / self.rate_hz));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let is_alone = self.robots.is_empty();
@@ -273,7 +273,7 @@ impl Session {
                     Err(error) => Err(error),
                 },
                 Some(command) = self.commands.recv() => self.on_command(&command, on_event).await,
-                // While the clock stands, and where no robot is, nothing else comes.
+                // While the clock is paused, and without robots, nothing else arrives.
                 _ = ticks.tick() => match is_alone || self.truth_requested_at.elapsed() > PAUSED_POLL_INTERVAL {
                     true => self.update_truth().await,
                     false => Ok(()),
@@ -430,7 +430,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Says where sensors and all that cannot move are.
+    /// Publishes the static transforms of sensors and fixed bodies.
     fn publish_static(&self, scene: &Scene, links: &[links::Link], robots: &[Robot]) {
         let sensors = robots.iter().flat_map(|robot| &robot.frames);
         let mounts = sensors.map(|sensor| (&scene.devices[sensor.device], sensor.frame.clone(), sensor.axes));

@@ -1,4 +1,4 @@
-//! The file that maps a world to ROS. Everything in it has a default, and most worlds need none.
+//! The configuration file, which maps a world to ROS. Everything in it has a default, and most worlds need no file.
 
 use std::{
     collections::BTreeMap,
@@ -17,14 +17,14 @@ use crate::{
     scene::Scene,
 };
 
-/// Highest publishing rate, Hz: one message a step at the finest timestep in use.
+/// Highest publishing rate, Hz: one message per step at the finest common timestep.
 const MAX_RATE_HZ: f64 = 10_000.0;
 
 /// The settings of the file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Messages a second of simulated time, for all topics without a rate of their own.
+    /// Publishing rate in simulated time, Hz, of all topics without a rate of their own.
     pub rate_hz: f64,
     /// The DDS domain, as ROS_DOMAIN_ID.
     pub domain: u16,
@@ -32,7 +32,7 @@ pub struct Config {
     pub services: Services,
     /// The addresses of this machine on whose networks the bridge announces itself; loopback alone by default.
     pub networks: Vec<IpAddr>,
-    /// True to publish sensors reliably, for readers of either sort; false for best effort.
+    /// True to publish sensors reliably, for both kinds of readers; false for best effort.
     pub reliable_sensors: bool,
     /// A subscriber whose commands the clock waits for.
     pub lockstep: Option<Lockstep>,
@@ -46,9 +46,9 @@ pub struct Config {
 pub struct Lockstep {
     /// The robot that it commands.
     pub robot: Spanned<String>,
-    /// The topic on which its commands come.
+    /// The topic of its commands.
     pub topic: Spanned<String>,
-    /// Simulated time from one command to the next, s.
+    /// Simulated time between commands, s.
     pub period_s: f64,
 }
 
@@ -58,9 +58,9 @@ pub struct Lockstep {
 pub struct Robot {
     /// Before all its topics, such as `/arm`; by default none for the only robot, else its name.
     pub namespace: Option<String>,
-    /// Before all its frames, such as `arm/`; by default nothing for the only robot, else its name and a slash.
+    /// Prefix of all its frames, such as `arm/`; by default none for the only robot, otherwise its name and a slash.
     pub frame_prefix: Option<String>,
-    /// Which axis of its links points up, `y` or `z`; by default the one that does in the model.
+    /// Upward axis of its links, `y` or `z`; by default that of the model.
     pub up: Option<Up>,
     /// Wheels that follow a `geometry_msgs/Twist`.
     pub cmd_vel: Option<CmdVel>,
@@ -86,7 +86,7 @@ pub struct Device {
     pub topic: Option<String>,
     /// Messages a second, at most as many as it has readings.
     pub rate_hz: Option<f64>,
-    /// False for none at all.
+    /// False to publish nothing.
     pub publish: Option<bool>,
 }
 
@@ -96,15 +96,15 @@ pub struct Device {
 pub struct CmdVel {
     /// The topic; `cmd_vel` in the robot's namespace by default.
     pub topic: Option<String>,
-    /// Velocity motors of the left wheels. One with a minus before its name turns the other way.
+    /// Velocity motors of the left wheels. A minus before a name reverses the direction.
     pub left: Vec<String>,
     /// Velocity motors of the right wheels.
     pub right: Vec<String>,
     /// Radius of the wheels, m.
     pub wheel_radius: f64,
-    /// From the left wheels to the right ones, m.
+    /// Distance of the left and right wheels, m.
     pub track_width: f64,
-    /// The wheels stop when no command has come for so long, simulated time, s.
+    /// Simulated time without a command after which the wheels stop, s.
     #[serde(default = "half_a_second")]
     pub timeout_s: f64,
 }
@@ -129,7 +129,7 @@ impl Default for Config {
 }
 
 impl Robot {
-    /// The axes of its links, where the file says which.
+    /// The axes of its links, if the file sets them.
     pub fn axes(&self) -> Option<Axes> {
         self.up.map(|up| if up == Up::Y { Axes::YUp } else { Axes::ZUp })
     }
@@ -143,19 +143,19 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads a file and what it says.
+    /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read, or says what the bridge does not know; the message names the line.
+    /// The file cannot be read, or has an invalid entry; the message has the line.
     pub fn read(path: &Path) -> Result<(Self, Config)> {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read '{}'", path.display()))?;
         Self::parse(&path.to_string_lossy(), &text)
     }
 
-    /// The same of a text.
+    /// Reads the text of a file.
     ///
     /// # Errors
-    /// When it says what the bridge does not know; the message names the line.
+    /// The text has an invalid entry; the message has the line.
     pub fn parse(path: &str, text: &str) -> Result<(Self, Config)> {
         let source = Self { path: path.to_owned(), text: text.to_owned() };
         let config: Config = toml::from_str(text)
@@ -215,7 +215,7 @@ impl Source {
     /// Checks that a world has everything that the file names.
     ///
     /// # Errors
-    /// When it does not; the message names the line and says what there is.
+    /// Something is missing; the message has the line and lists the names.
     pub fn check_world(&self, config: &Config, scene: &Scene) -> Result<()> {
         let robots = scene.robots();
         let known = |name: &Spanned<String>, names: &[String], what: &str| match names.contains(name.get_ref()) {

@@ -1,8 +1,8 @@
-//! `/robot_description`: a URDF of what the server tells about a robot, for viewers and kinematics.
+//! `/robot_description`: a URDF of the robot from the server's data, for viewers and kinematics.
 //!
-//! Links are the frames of `/tf`, with masses, inertias, what is seen and what collides. A hinge or slider is a joint
-//! with its stops, losses and bounds; one with several coordinates is a `floating` joint, which `/tf` places. What
-//! closes a loop is left out.
+//! Links are the frames of `/tf`, with masses, inertias, visuals and collision shapes. A hinge or slider is a joint
+//! with its stops, losses and limits; a joint with several coordinates is a `floating` joint, which `/tf` places. Loop
+//! joints are omitted.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ use crate::{
 /// A stop that a URDF wants and a joint does not have, rad or m.
 const UNLIMITED: f64 = 1e6;
 
-/// The description of a robot, whose links these are. `publish` makes a mesh available and says under which URL.
+/// The description of a robot with these links. `publish` serves a mesh and returns its URL.
 pub fn urdf(scene: &Scene, links: &[Link], robot: &str, publish: &mut dyn FnMut(&Mesh) -> String) -> String {
     let own: Vec<usize> = links::links_of(scene, robot).collect();
     let mut text = format!("<?xml version=\"1.0\"?>\n<robot name=\"{}\">\n", escape(robot));
@@ -117,7 +117,7 @@ fn joint_element(
     text.push_str("  </joint>\n");
 }
 
-/// The coordinate of a joint with one.
+/// The coordinate of a joint with a single one.
 fn simple(joint: &Joint) -> Option<&Axis> {
     match &joint.axes[..] {
         [axis] => Some(axis),
@@ -133,7 +133,7 @@ fn kind_of(axis: &Axis) -> &'static str {
     }
 }
 
-/// `parent_from_child` where the coordinate is 0.
+/// `parent_from_child` at coordinate 0.
 fn at_zero(now: Pose, axis: &Axis) -> Pose {
     let direction = DVec3::from_array(axis.direction);
     match axis.linear {
@@ -154,7 +154,7 @@ fn solids(shape: &Shape, outer: Pose, take: &mut dyn FnMut(Pose, Geometry)) {
     for part in &shape.parts {
         solids(part, pose, take);
     }
-    // The round ones stand along y here and along z there.
+    // Axis of round shapes: y here, z in URDF.
     let upright = pose.then(Pose { rotation: Axes::YUp.rotation().inverse(), ..Pose::IDENTITY });
     let sphere = |radius: f64| Geometry::Simple(format!("<sphere radius=\"{radius}\"/>"));
     let cylinder =
@@ -176,7 +176,7 @@ fn solids(shape: &Shape, outer: Pose, take: &mut dyn FnMut(Pose, Geometry)) {
     }
 }
 
-/// The colour `#rrggbb` of what is seen.
+/// Material of a visual with the colour `#rrggbb`.
 fn material(color: Option<&str>, opacity: f64) -> String {
     let part = |color: &str, at: usize| u8::from_str_radix(color.get(at..at + 2)?, 16).ok();
     let parts = color.and_then(|color| Some([part(color, 1)?, part(color, 3)?, part(color, 5)?]));
@@ -193,15 +193,15 @@ fn material(color: Option<&str>, opacity: f64) -> String {
 
 fn origin_element(pose: Pose) -> String {
     let (position, rotation) = (pose.position, pose.rotation);
-    // Fixed axes roll, pitch, yaw are the intrinsic ones the other way round.
+    // Roll, pitch and yaw about fixed axes are the intrinsic angles in reverse order.
     let (yaw, pitch, roll) = rotation.to_euler(bevy_math::EulerRot::ZYX);
     format!("<origin xyz=\"{}\" rpy=\"{}\"/>", numbers(position.to_array()), numbers([roll, pitch, yaw]))
 }
 
-/// Numbers without what rounding has left behind, far below what any robot measures.
+/// Numbers, rounded far below any robot's accuracy.
 fn numbers(values: [f64; 3]) -> String {
     const DIGITS: f64 = 1e12;
-    // Adding zero makes a positive zero of a negative one.
+    // Adding zero turns negative zero into zero.
     values.map(|value| ((value * DIGITS).round() / DIGITS + 0.0).to_string()).join(" ")
 }
 

@@ -1,5 +1,5 @@
-//! Robots that come, and robots and objects that go, by `simulation_interfaces`. A service answers when the topics of
-//! the world after it are there.
+//! Adding robots, and removing robots and objects, by `simulation_interfaces`. A service answers when the topics of the
+//! edited world exist.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
 const TOPICS_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Simulator {
-    /// A robot comes, and its topics with it.
+    /// Adds a robot and its topics.
     async fn spawn_entity(&self, request: &Spawn) -> Spawned {
         let failed = |result: Outcome| Spawned { result, ..Spawned::default() };
         let line = match spawning::line(request) {
@@ -78,7 +78,7 @@ impl Simulator {
         let now = word(&answer, "world").and_then(|world| world.parse().ok()).unwrap_or(0_u64);
         self.is_world_awaited.set(*self.world.borrow() < now);
         let mut world = self.world.subscribe();
-        // After that the answer is right all the same; the topics come later.
+        // After the timeout the answer is still correct; the topics follow later.
         let _ = timeout(TOPICS_TIMEOUT, world.wait_for(|world| *world >= now)).await;
     }
 
@@ -107,7 +107,7 @@ impl Simulator {
     }
 }
 
-/// Offers the services by which robots come and go, and the list of features.
+/// Offers the services that add and remove entities, and the list of features.
 pub(crate) fn offer(services: &mut Services<'_>) -> Result<()> {
     services.add("GetSimulatorFeatures", async |simulator, _: AnyRequest| Features {
         features: simulator.features().await,

@@ -10,7 +10,7 @@
 use bevy_math::{DQuat, DVec3};
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Rotation from a frame of ours to one of ROS.
+/// Rotation from a frame of SimPartner to one of ROS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axes {
     /// x forward, y up, z right.
@@ -31,7 +31,7 @@ impl Axes {
         }
     }
 
-    /// The vector of ours that [`Axes::vector`] turns into this one.
+    /// Inverse of [`Axes::vector`].
     pub fn vector_back(self, ros: DVec3) -> DVec3 {
         match self {
             Self::YUp => DVec3::new(ros.x, ros.z, -ros.y),
@@ -55,12 +55,12 @@ impl Axes {
 pub struct Pose {
     /// Origin of the inner frame in the outer one, metres.
     pub position: DVec3,
-    /// From the inner frame's axes to the outer one's.
+    /// Rotation from the inner frame's axes to the outer one's.
     pub rotation: DQuat,
 }
 
 impl Pose {
-    /// No move at all.
+    /// The identity.
     pub const IDENTITY: Self = Self { position: DVec3::ZERO, rotation: DQuat::IDENTITY };
 
     /// The same pose between the turned frames.
@@ -69,7 +69,7 @@ impl Pose {
         Self { position: outer.vector(self.position), rotation: rotation.normalize() }
     }
 
-    /// The pose of ours that [`Pose::turned`] makes this one of. A rotation of another length than 1 keeps it.
+    /// Inverse of [`Pose::turned`]. The length of the quaternion is kept.
     pub fn turned_back(self, outer: Axes, inner: Axes) -> Self {
         let rotation = outer.rotation().inverse() * self.rotation * inner.rotation();
         Self { position: outer.vector_back(self.position), rotation }
@@ -105,7 +105,7 @@ mod tests {
     fn up_is_z_and_forward_is_x() {
         check(Axes::YUp.vector(DVec3::Y), [0.0, 0.0, 1.0]);
         check(Axes::YUp.vector(DVec3::X), [1.0, 0.0, 0.0]);
-        // Right of a robot that looks along x with y up is z; REP 103 has y to the left.
+        // Right of a robot that faces x with y up is z; REP 103 has y to the left.
         check(Axes::YUp.vector(DVec3::Z), [0.0, -1.0, 0.0]);
         check(Axes::Rays.vector(DVec3::Z), [1.0, 0.0, 0.0]);
         check(Axes::Rays.vector(DVec3::Y), [0.0, 0.0, 1.0]);
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_link_of_a_urdf_that_stands_upright_has_the_identity_in_map() {
-        // The importer stands a link up by turning its z axis to our y axis.
+        // The importer uprights a link by turning its z axis to the y axis of the world.
         let upright = Pose { position: DVec3::new(1.0, 2.0, 3.0), rotation: Axes::YUp.rotation().inverse() };
         let link = upright.turned(Axes::YUp, Axes::ZUp);
         check(link.position, [1.0, -3.0, 2.0]);
@@ -153,7 +153,7 @@ mod tests {
                 let back = ros.turned_back(outer, inner);
                 assert!((back.position - pose(0.7).position).length() < 1e-15);
                 assert!(back.rotation.dot(pose(0.7).rotation).abs() > 1.0 - 1e-14);
-                // Turning a chain is a chain of turned ones.
+                // Turning a chain equals chaining the turned poses.
                 let chain = pose(0.7).then(pose(-1.1)).turned(outer, inner);
                 let other = pose(0.7).turned(outer, Axes::Rays).then(pose(-1.1).turned(Axes::Rays, inner));
                 assert!((chain.position - other.position).length() < 1e-14);

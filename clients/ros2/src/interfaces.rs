@@ -35,7 +35,7 @@ interfaces! {
     EntityFilters { filter: String, categories: Vec<EntityCategory>, tags: TagsFilter, bounds: Bounds }
     /// Category of an entity.
     EntityInfo { category: EntityCategory, description: String, tags: Vec<String> }
-    /// Where an entity is and how it moves.
+    /// Pose and motion of an entity.
     EntityState { header: Header, pose: Pose, twist: Twist, acceleration: Accel }
     /// A file, or its text.
     Resource { uri: String, resource_string: String }
@@ -57,7 +57,7 @@ interfaces! {
     StepsFeedback { completed_steps: u64, remaining_steps: u64 }
     /// `ResetSimulation`
     Scope { scope: u8 }
-    /// An answer that is an outcome and nothing else, or one whose other fields come after it and are empty.
+    /// An answer with the outcome only, or with empty further fields.
     OnlyOutcome { result: Outcome }
     /// The answer to `GetSimulatorFeatures`.
     Features { features: SimulatorFeatures }
@@ -87,13 +87,13 @@ interfaces! {
     Spawnable { entity_resource: Resource, description: String, spawn_bounds: Bounds }
     /// The answer to `GetSpawnables`.
     Spawnables { result: Outcome, spawnables: Vec<Spawnable> }
-    /// An answer with one list after the outcome.
+    /// An answer with a list after the outcome.
     List { result: Outcome, list: Vec<String> }
     /// An answer with bounds after the outcome.
     BoundsResponse { result: Outcome, bounds: Bounds }
 }
 
-/// A request of which nothing matters here. On the wire it may have any fields.
+/// A request without relevant fields. On the wire it may have any fields.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnyRequest {}
 
@@ -141,7 +141,7 @@ pub mod category {
     pub const STATIC_OBJECT: u8 = 5;
 }
 
-/// `SimulatorFeatures`: what this bridge supports.
+/// `SimulatorFeatures`: the features of this bridge.
 pub mod feature {
     #![expect(missing_docs, reason = "the package documents them")]
     pub const SPAWNING: u16 = 0;

@@ -19,12 +19,12 @@ const MAX_LINE_BYTES: u64 = 256 << 20;
 /// Time limit for an answer that needs no step, and for a line to be taken.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a server is.
+/// Address of a server.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// The control port, `host:port`.
     pub control: String,
-    /// Its token, where it wants one.
+    /// Its token, if it requires one.
     pub token: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Server {
 pub struct Link {
     /// The incoming half.
     pub reader: Reader,
-    /// Where lines go.
+    /// Sending half.
     pub writer: Writer,
 }
 
@@ -41,23 +41,23 @@ pub struct Link {
 #[derive(Debug)]
 pub struct Reader(BufReader<OwnedReadHalf>);
 
-/// Where lines go.
+/// Sending half of a connection.
 #[derive(Debug)]
 pub struct Writer(OwnedWriteHalf);
 
 impl Server {
-    /// A connection to the control port.
+    /// Connects to the control port.
     ///
     /// # Errors
-    /// When nobody answers.
+    /// The server does not answer.
     pub async fn control(&self) -> Result<Link> {
         self.open(&self.control).await.with_context(|| format!("no server at {}", self.control))
     }
 
-    /// A connection to another port of the same server.
+    /// Connects to another port of the same server.
     ///
     /// # Errors
-    /// When nobody answers.
+    /// The server does not answer.
     pub async fn port(&self, port: u16) -> Result<Link> {
         let (host, _) =
             self.control.rsplit_once(':').with_context(|| format!("expected HOST:PORT, got '{}'", self.control))?;
@@ -80,7 +80,7 @@ impl Link {
     /// Sends a line and returns the answer of one line.
     ///
     /// # Errors
-    /// When the connection ends.
+    /// The connection ends.
     pub async fn request(&mut self, line: &str) -> Result<String> {
         self.writer.send(line).await?;
         timeout(SERVER_TIMEOUT, self.reader.line()).await.with_context(|| format!("no answer to {line}"))?
@@ -95,10 +95,10 @@ impl Link {
         self.reader.line().await
     }
 
-    /// The first line, which ports of devices and robots send without being asked.
+    /// The first line, which ports of devices and robots send as a greeting.
     ///
     /// # Errors
-    /// When none comes.
+    /// No line comes.
     pub async fn greeting(&mut self) -> Result<String> {
         timeout(SERVER_TIMEOUT, self.reader.line()).await.context("the port says nothing")?
     }
@@ -142,7 +142,7 @@ impl Writer {
     /// Sends a line.
     ///
     /// # Errors
-    /// When the connection ends, or nobody reads at the other side.
+    /// The connection ends, or the server does not read.
     pub async fn send(&mut self, line: &str) -> Result<()> {
         let line = format!("{line}\n");
         timeout(SERVER_TIMEOUT, self.0.write_all(line.as_bytes())).await.context("the server does not read")??;

@@ -1,4 +1,4 @@
-//! The frames of a world: which link hangs on which, and where they are.
+//! The frames of a world: the tree of links, and their poses.
 
 use bevy_math::DVec3;
 
@@ -12,19 +12,19 @@ use crate::{
 /// The frame of the world, after REP 105.
 pub const MAP: &str = "map";
 
-/// A body as a link. Its frame stands in the origin of the joint by which it hangs on another, as URDF has it, or else
-/// in that of the body; its axes are those of the body, turned.
+/// A body as a link. Its origin is that of the joint to its parent, as in URDF, or otherwise that of the body; its axes
+/// are those of the body, turned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// The name of its frame.
     pub frame: String,
     /// Its axes convention.
     pub axes: Axes,
-    /// Where its origin is in the body, in our axes, m.
+    /// Position of its origin in the body, in SimPartner's axes, m.
     pub origin: DVec3,
     /// The link that it hangs on; `None` is the world.
     pub parent: Option<usize>,
-    /// The joint by which it hangs there; `None` where it is merely of the same robot.
+    /// The joint to its parent; `None` for a body without one in the same robot.
     pub joint: Option<usize>,
     /// True if it is fixed.
     pub fixed: bool,
@@ -33,16 +33,16 @@ pub struct Link {
 /// Prefixes of the names of a robot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Naming {
-    /// Before its topics: nothing, or `/name`.
+    /// Prefix of its topics: empty, or `/name`.
     pub namespace: String,
-    /// Before its frames: nothing, or `name/`.
+    /// Prefix of its frames: empty, or `name/`.
     pub frame_prefix: String,
     /// The axes of its links.
     pub axes: Axes,
 }
 
 impl Naming {
-    /// That of a robot, as the file says or by default.
+    /// The naming of a robot, from the file or by default.
     pub fn of(robot: &str, scene: &Scene, config: &Config) -> Self {
         let own = config.robots.iter().find(|(name, _)| name.get_ref() == robot).map(|(_, robot)| robot);
         let is_alone = scene.robots().len() == 1;
@@ -92,7 +92,7 @@ pub fn links(scene: &Scene, naming: impl Fn(&str) -> Naming) -> Vec<Link> {
     }
     for robot in scene.robots() {
         let own: Vec<usize> = links_of(scene, &robot).collect();
-        // A robot is one tree, as in its URDF: what hangs on nothing hangs on its root.
+        // A robot is one tree, as in its URDF: links without a parent are children of its root.
         let root = root_of(&links, &own);
         for &other in own.iter().filter(|&&other| Some(other) != root) {
             let link = &mut links[other];
@@ -120,7 +120,7 @@ impl Link {
     }
 }
 
-/// Where a link is in `map`.
+/// Pose of a link in `map`.
 pub fn in_map(link: &Link, state: &BodyState) -> Pose {
     state.pose.then(link.on_body()).turned(Axes::YUp, link.axes)
 }
@@ -129,7 +129,7 @@ fn stamped(stamp: &Time, frame: &str, child: &str, pose: Pose) -> TransformStamp
     TransformStamped { header: Header::new(stamp, frame), child_frame_id: child.to_owned(), transform: pose.into() }
 }
 
-/// `/tf`: every link that can move, seen from the one that it hangs on.
+/// `/tf`: the pose of every movable link relative to its parent.
 pub fn transforms(links: &[Link], truth: &Truth, stamp: &Time) -> TFMessage {
     let poses: Vec<Pose> = links.iter().zip(&truth.bodies).map(|(link, state)| in_map(link, state)).collect();
     let moving = links.iter().zip(&poses).filter(|(link, _)| !link.fixed);
@@ -140,8 +140,7 @@ pub fn transforms(links: &[Link], truth: &Truth, stamp: &Time) -> TFMessage {
     TFMessage { transforms: transforms.collect() }
 }
 
-/// `/tf_static`: links that stay where they are, and sensors on their links. `mounts` are sensors, their frames and
-/// axes.
+/// `/tf_static`: fixed links, and sensors on their links. `mounts` are sensors, their frames and axes.
 pub fn static_transforms<'a>(
     scene: &Scene,
     links: &[Link],
@@ -165,7 +164,7 @@ pub fn static_transforms<'a>(
     TFMessage { transforms }
 }
 
-/// Velocity of a link's origin in world axes, m/s; the server tells that of its body's centre of mass.
+/// Velocity of a link's origin in world axes, m/s; the server sends that of its body's centre of mass.
 pub fn origin_velocity(link: &Link, state: &BodyState, centre_of_mass: [f64; 3]) -> DVec3 {
     let lever = state.pose.rotation * (DVec3::from_array(centre_of_mass) - link.origin);
     state.velocity - state.spin.cross(lever)

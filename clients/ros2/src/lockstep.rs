@@ -1,4 +1,4 @@
-//! A clock that waits for a subscriber: the server's lockstep, answered when a command has come on a topic.
+//! A clock that waits for a subscriber: the server's lockstep, acknowledged when a command has arrived on a topic.
 
 use std::rc::Rc;
 
@@ -10,17 +10,17 @@ use crate::{
     scene::Scene,
 };
 
-/// Where the two sides are.
+/// State of the two sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lockstep {
     /// Which robot is commanded, by its place in the list of robots.
     pub robot: usize,
     topic: Rc<str>,
-    /// Steps from one command to the next.
+    /// Number of steps between commands.
     period: u64,
     /// The step that waits for an answer, and its time.
     waits: Option<(u64, f64)>,
-    /// The one before, for an answer that was refused.
+    /// The previous one, for an acknowledgement that was refused.
     answered: Option<(u64, f64)>,
     /// True if the subscriber has commanded since the last answer.
     has_command: bool,
@@ -64,18 +64,18 @@ impl Lockstep {
         self.waits = Some((step, time));
     }
 
-    /// A command has come, and with it perhaps a part of the answer.
+    /// Records a command, with its part of the acknowledgement if it has one.
     pub fn commanded(&mut self, topic: &str, part: Option<String>) {
         self.has_command |= topic == &*self.topic;
         self.add(part);
     }
 
-    /// The time at which an answer can be given, if it can.
+    /// The time for which an acknowledgement can be sent; `None` if none can.
     pub fn is_ready(&self) -> Option<f64> {
         self.waits.filter(|_| self.has_command).map(|(_, time)| time)
     }
 
-    /// The answer, with what is wanted besides.
+    /// The acknowledgement, with further commands.
     pub fn answer(&mut self, wanted: Vec<String>) -> String {
         self.add(wanted);
         self.answered = self.waits.take();
@@ -119,7 +119,7 @@ mod tests {
         lockstep.asked(10, 0.01);
         assert_eq!(lockstep.is_ready(), Some(0.01));
         assert_eq!(lockstep.answer(Vec::new()), "ACK 10+10");
-        // A refused one leaves the step waiting.
+        // A refused acknowledgement leaves the step waiting.
         lockstep.refused();
         assert_eq!(lockstep.is_ready(), None);
         lockstep.commanded("/a", Some("M=4".into()));

@@ -1,6 +1,7 @@
 //! Meshes of a description, which viewers fetch by HTTP: STL files in memory, on a port of this process.
 //!
-//! A path has a part that nobody can guess, and stands in the description alone: who may read that may read the meshes.
+//! The path has a random part, which only the description contains: only readers of the description can read the
+//! meshes.
 
 use std::{
     collections::hash_map::RandomState,
@@ -111,10 +112,10 @@ impl MeshServer {
         Ok(Self { listener, address, key: format!("{:016x}{:016x}", random(), random()), files: Vec::new() })
     }
 
-    /// Makes a mesh available, and says under which URL.
+    /// Serves a mesh, and returns its URL.
     pub fn publish(&mut self, mesh: &Mesh) -> String {
         let file = mesh.to_stl();
-        // The wheels of a robot are one mesh.
+        // The wheels of a robot share one mesh.
         let place = self.files.iter().position(|known| *known == file).unwrap_or_else(|| {
             self.files.push(file);
             self.files.len() - 1
@@ -136,7 +137,7 @@ impl MeshServer {
                     Ok((stream, _)) => {
                         let files = Arc::clone(&files);
                         clients.spawn_local(async move {
-                            // Who breaks off has no use for an answer.
+                            // A client that disconnects needs no answer.
                             let _ = timeout(CLIENT_TIMEOUT, answer(stream, &files.0, &files.1)).await;
                             drop(place);
                         });

@@ -112,13 +112,13 @@ impl Default for Quaternion {
     }
 }
 
-/// The name of a message's type in ROS, where that is not its name here: `String` is Rust's own.
+/// Name of a message type in ROS, if it differs from the name here: `String` is Rust's own.
 pub fn type_name<M: RosMessage>() -> &'static str {
     M::NAME.trim_end_matches('_')
 }
 
 impl Time {
-    /// Simulated time in seconds, to the nanosecond. What the message cannot hold becomes the latest time that it can.
+    /// Simulated time in seconds, to the nanosecond. Times out of range become the latest possible time.
     pub fn from_seconds(seconds: f64) -> Self {
         let nanoseconds = (seconds * 1e9).round() as i64;
         match i32::try_from(nanoseconds.div_euclid(1_000_000_000)) {

@@ -1,4 +1,5 @@
-//! The node with its services. It stays when a robot comes or goes, while the topics of all robots are opened again.
+//! The node with its services. It persists when robots are added or removed, while the topics of all robots are created
+//! again.
 
 use std::rc::Rc;
 
@@ -23,18 +24,18 @@ pub struct Node {
     pub ros: Ros,
     /// The simulator behind its services.
     pub simulator: Rc<Simulator>,
-    /// The settings, with what stands before the topics and frames of the robots that there were: those of a robot that
-    /// stays do not change when another one comes.
+    /// The configuration, with the prefixes of topics and frames of earlier robots: those of a robot do not change when
+    /// another one is added.
     pub config: Config,
     /// They end with the node.
     _tasks: JoinSet<()>,
 }
 
 impl Node {
-    /// The node, made if there is none yet, ready for the topics of a world, and the world as its services see it then.
+    /// The node, created if necessary, ready for the topics of a world, and the world for its services.
     ///
     /// # Errors
-    /// When a name is not one of ROS.
+    /// A name is not valid in ROS.
     pub fn in_world<'n>(
         node: &'n mut Option<Self>,
         server: &Server,

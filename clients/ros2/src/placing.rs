@@ -10,11 +10,11 @@ use crate::{
     scene::BodyState,
 };
 
-/// The line for the control port; `None` where nothing is to be set. `link` is that of the entity's body, `now` where
-/// it is.
+/// The line for the control port; `None` if nothing is to be set. `link` is that of the entity's body, `now` its
+/// present state.
 ///
 /// # Errors
-/// When the frame is not the world's, the pose is none, or an acceleration alone is to be set.
+/// The frame is not the world's, the pose is invalid, or only an acceleration is to be set.
 pub fn line(
     request: &SetEntityState,
     name: &str,
@@ -40,7 +40,7 @@ pub fn line(
     let rotation = if *set_pose { asked.rotation } else { now.pose.rotation };
     let mut line = format!("PLACE {name}");
     let mut add = |key: &str, numbers: &[f64]| {
-        // Adding zero makes a positive zero of a negative one.
+        // Adding zero turns negative zero into zero.
         let numbers: Vec<f64> = numbers.iter().map(|number| number + 0.0).collect();
         line.push_str(&format!(" {key}={}", frame(&numbers).trim_matches(['<', '>'])));
     };

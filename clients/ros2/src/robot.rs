@@ -17,12 +17,12 @@ use crate::{
     sensors::{self, Kind, Mount},
 };
 
-/// A command that came on a topic.
+/// A command from a topic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Command {
     /// Index of its robot in the list of robots.
     pub robot: usize,
-    /// The topic that it came on.
+    /// The topic of the command.
     pub topic: Rc<str>,
     /// Its kind, with its numbers.
     pub kind: CommandKind,
@@ -41,7 +41,7 @@ pub enum CommandKind {
     Drive(Twist),
 }
 
-/// A schedule of one event in every period of steps, counted from step 0. When time has gone back, the event is due at
+/// A schedule of one event in every period of steps, counted from step 0. After a reset of time, the event is due at
 /// once.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
@@ -50,7 +50,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// One event every `period` steps.
+    /// Creates a schedule of one event every `period` steps.
     pub fn every(period: u64) -> Self {
         Self { period: period.max(1), last: None }
     }
@@ -68,17 +68,17 @@ impl Schedule {
 /// A sensor with a topic, or in the joint states.
 struct Sensor {
     name: String,
-    /// Where its fields are in a line of readings.
+    /// Range of its fields in a line of readings.
     fields: std::ops::Range<usize>,
     publish: Option<sensors::Publish>,
     schedule: Schedule,
-    /// Steps from one reading to the next. It makes them at multiples of it and tells them until the next.
+    /// Number of steps between readings. A reading at a multiple of this is repeated until the next one.
     interval: u64,
     /// The joint that it reads, of an encoder.
     joint: Option<usize>,
 }
 
-/// Where a sensor on a link is.
+/// Pose of a sensor on a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SensorFrame {
     /// Its place in the scene's list of devices.
@@ -97,7 +97,7 @@ pub struct Robot {
     pub interval: u64,
     /// The frames of its sensors.
     pub frames: Vec<SensorFrame>,
-    /// All topics, for who wants to know.
+    /// Names of all topics, for the user.
     pub topics: Vec<String>,
     scene: Rc<Scene>,
     sensors: Vec<Sensor>,
@@ -116,11 +116,11 @@ pub struct RobotBuilder<'a> {
     pub scene: &'a Rc<Scene>,
     /// Its links.
     pub links: &'a [Link],
-    /// The settings, and where they come from.
+    /// The configuration.
     pub config: &'a Config,
-    /// Where the settings come from, if there is a file.
+    /// The source of the configuration, if there is a file.
     pub source: Option<&'a Source>,
-    /// The server, which tells the state of actuators.
+    /// The server, which sends the states of actuators.
     pub server: &'a Server,
     /// Queue of commands.
     pub commands: &'a Sender<Command>,
@@ -129,13 +129,13 @@ pub struct RobotBuilder<'a> {
 }
 
 impl RobotBuilder<'_> {
-    /// Makes the topics of a robot, the `place`th of the list.
+    /// Creates the topics of robot number `place` of the list.
     ///
     /// # Errors
-    /// When a name is not one of ROS, or the server does not answer.
+    /// A name is not valid in ROS, or the server does not answer.
     pub async fn build(&mut self, name: &str, place: usize) -> Result<Robot> {
         let naming = Naming::of(name, self.scene, self.config);
-        // Names that ROS gives come before those of devices.
+        // Names that ROS defines take precedence over those of devices.
         let topic = format!("{}/joint_states", naming.namespace);
         let joint_states: Publish<JointState> = Box::new(self.ros.publisher(&topic, Profile::Stream)?);
         let mut topics = vec![topic];
@@ -280,7 +280,7 @@ impl RobotBuilder<'_> {
                             return;
                         }
                     }
-                    // What cannot be read is no message of this type.
+                    // An unreadable message is not of this type.
                     Err(_) => tokio::time::sleep(crate::services::UNREADABLE_PAUSE).await,
                 }
             }
@@ -315,7 +315,7 @@ fn drive_of(wheels: &crate::config::CmdVel, list: &[Actuator]) -> Result<Drive> 
 }
 
 impl Robot {
-    /// Publishes the readings of a step, but those of devices that are off. Each has the time at which it was made.
+    /// Publishes the readings of a step, except those of devices that are powered off. Each has its own time stamp.
     pub fn publish(&mut self, step: u64, values: &[f64], off: &[&str]) {
         for sensor in &mut self.sensors {
             let Some(fields) = values.get(sensor.fields.clone()) else { continue };
@@ -332,7 +332,7 @@ impl Robot {
         }
     }
 
-    /// Publishes the joints: as encoders read them, those without one as they are.
+    /// Publishes the joints: the readings of encoders, and the true state of joints without one.
     pub fn publish_joints(&self, truth: &Truth, stamp: &Time) {
         let mut message = JointState { header: Header::new(stamp, ""), ..JointState::default() };
         for &index in &self.joints {
@@ -352,10 +352,10 @@ impl Robot {
         (self.joint_states)(message);
     }
 
-    /// The part of a line that a command becomes; a trajectory acts over time.
+    /// The part of a line for a command; a trajectory acts over time.
     ///
     /// # Errors
-    /// When the command does not fit the robot; then nothing acts.
+    /// The command does not fit the robot; then nothing acts.
     pub fn command(&mut self, kind: &CommandKind, now: f64) -> Result<Option<String>> {
         Ok(match kind {
             CommandKind::Set(interface, values) => {
@@ -375,7 +375,7 @@ impl Robot {
         self.actuators.commands_at(now)
     }
 
-    /// Forgets what was to come, when time has gone back.
+    /// Discards pending commands, when time has been reset.
     pub fn reset(&mut self) {
         self.actuators.reset();
     }

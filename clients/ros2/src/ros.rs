@@ -30,7 +30,7 @@ pub enum Profile {
     Stream,
     /// Sensor data for readers that want the newest: best effort, the last 5.
     BestEffort,
-    /// Reliable, and whoever comes later gets the last one: `/tf_static`, `/robot_description`.
+    /// Reliable, and late subscribers receive the last message: `/tf_static`, `/robot_description`.
     Latched,
     /// Commands and services: reliable, the last 10.
     Command,
@@ -39,7 +39,7 @@ pub enum Profile {
 impl Profile {
     fn qos(self) -> QosProfile {
         let keep = |depth| QosProfile::default().history(History::KeepLast { depth });
-        // A reader that does not keep up costs the others nothing: what finds no place is lost and counted.
+        // A slow reader does not delay others: messages that do not fit its queue are dropped and counted.
         let reliable = |depth| keep(depth).reliability_reliable(WhenFull::Fail);
         match self {
             Self::Clock => keep(1).reliability_best_effort(),
@@ -111,18 +111,18 @@ impl Domain {
         Ok(Self { context: context.with_context(what)?, services, lost: Rc::default() })
     }
 
-    /// Waits until the others in the domain are discovered.
+    /// Waits until the other participants of the domain are discovered.
     ///
     /// # Errors
-    /// When one of them publishes on `/clock`.
+    /// One of them publishes on `/clock`.
     pub async fn check_for_others(&self) -> Result<()> {
         sleep(DISCOVERY_TIME).await;
         self.refuse(self.clocks().any(|clock| clock.prefix != self.guid().prefix))
     }
 
-    /// Returns an error if a participant with a smaller GUID began to publish on `/clock` in the same moment as this
-    /// one, else never. Such participants discover each other when they publish already; the one with the smallest GUID
-    /// stays.
+    /// Returns an error if a participant with a smaller GUID began to publish on `/clock` at the same moment as this
+    /// one; otherwise it never returns. Such participants discover each other when they already publish; the one with
+    /// the smallest GUID continues.
     pub async fn wait_for_elder(&self) -> anyhow::Error {
         sleep(DISCOVERY_TIME).await;
         match self.refuse(self.clocks().any(|clock| clock.prefix < self.guid().prefix)) {
@@ -156,10 +156,10 @@ impl Domain {
         self.lost.get()
     }
 
-    /// Adds a node to it.
+    /// Adds a node.
     ///
     /// # Errors
-    /// When the name is not one of ROS.
+    /// The name is not valid in ROS.
     pub fn node(&self, name: &str) -> Result<Ros> {
         let node_name = NodeName::new("/", name).map_err(|error| anyhow!("the node's name '{name}': {error}"))?;
         let options = NodeOptions::new().enable_rosout(false).start_parameter_services(false);
@@ -170,7 +170,7 @@ impl Domain {
 }
 
 impl Ros {
-    /// All topics are given up, and their names are free for those of another world.
+    /// Drops all topics, so that their names are free for another world.
     pub fn forget_topics(&mut self) {
         self.topics.clear();
     }
@@ -178,7 +178,7 @@ impl Ros {
     /// A function that publishes on a topic.
     ///
     /// # Errors
-    /// When the topic's name is not one of ROS.
+    /// The topic's name is not valid in ROS.
     pub fn publisher<M: RosMessage>(&mut self, topic: &str, profile: Profile) -> Result<impl Fn(M) + use<M>> {
         let qos = profile.qos();
         let topic = self.topic::<M>(topic, &qos)?;
@@ -191,10 +191,10 @@ impl Ros {
         })
     }
 
-    /// The messages of a topic. One that cannot be read is passed over.
+    /// The messages of a topic. Unreadable ones are skipped.
     ///
     /// # Errors
-    /// When the topic's name is not one of ROS.
+    /// The topic's name is not valid in ROS.
     pub fn subscription<M: RosMessage>(&mut self, topic: &str) -> Result<Subscription<M>> {
         let topic = self.topic::<M>(topic, &Profile::Command.qos())?;
         self.node.create_subscription(&topic, None).map_err(|error| anyhow!("{error:?}"))
@@ -203,7 +203,7 @@ impl Ros {
     /// A service.
     ///
     /// # Errors
-    /// When its name is not one of ROS.
+    /// The name is not valid in ROS.
     pub fn service<Q, S>(&mut self, name: &str, package: &str, kind: &str) -> Result<Server<Q, S>>
     where
         Q: Message + Clone + 'static,
@@ -218,7 +218,7 @@ impl Ros {
     /// An action.
     ///
     /// # Errors
-    /// When its name is not one of ROS.
+    /// The name is not valid in ROS.
     pub fn action<G, R, F>(&mut self, name: &str, package: &str, kind: &str) -> Result<ActionServer<G, R, F>>
     where
         G: Message + Clone + 'static,

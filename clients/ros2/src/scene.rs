@@ -1,4 +1,4 @@
-//! The answers to `SCENE` and `TRUTH`: what there is, and where it is.
+//! The answers to `SCENE` and `TRUTH`: the elements of a world, and their state.
 
 use anyhow::{Context, Result, bail, ensure};
 use bevy_math::{DQuat, DVec3};
@@ -148,7 +148,7 @@ impl Scene {
     /// Reads the answer to `SCENE`.
     ///
     /// # Errors
-    /// When the server refuses, or what it says is of another version.
+    /// The server refuses, or its version differs.
     pub fn read(answer: &str) -> Result<Self> {
         let Some(json) = answer.strip_prefix("OK ") else {
             bail!("the server does not describe its world: '{answer}'; it has to be of the same version as this bridge")
@@ -169,7 +169,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The robots that have a body or a device, in the order in which they come.
+    /// The robots with a body or a device, in the order of the answer.
     pub fn robots(&self) -> Vec<String> {
         let mut robots: Vec<String> = Vec::new();
         let names = self.bodies.iter().filter_map(|body| body.robot.as_ref());
@@ -204,7 +204,7 @@ pub fn own_name<'a>(name: &'a str, robot: Option<&str>) -> &'a str {
     robot.and_then(|robot| name.strip_prefix(robot)?.strip_prefix('/')).unwrap_or(name)
 }
 
-/// Where a body is and how it moves, in world axes.
+/// Pose and velocity of a body, world axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BodyState {
     /// `world_from_body`.
@@ -226,7 +226,7 @@ pub struct JointCoordinates {
     pub effort: [f64; 3],
 }
 
-/// Everything after a step.
+/// State of all bodies and joints after a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Truth {
     /// Number of the world: the count of entities that were spawned or removed.
@@ -241,7 +241,7 @@ pub struct Truth {
     pub joints: Vec<JointCoordinates>,
 }
 
-/// The server tells of another world than before.
+/// The server has switched to another world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("TRUTH is about another world than SCENE was")]
 pub struct OtherWorld;
@@ -260,7 +260,7 @@ impl Truth {
             None => bail!("{name}= is missing"),
         };
         let step = word(answer, "step").and_then(|text| text.parse().ok()).with_context(what)?;
-        // A server of before has one world.
+        // Servers of earlier versions have one world.
         let world = word(answer, "world").map_or(Ok(0), str::parse).with_context(what)?;
         let time = number("time").with_context(what)?;
         let (bodies, joints) = (list("bodies").with_context(what)?, list("joints").with_context(what)?);

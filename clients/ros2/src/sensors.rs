@@ -13,7 +13,7 @@ use crate::{
     scene::{Device, Scene},
 };
 
-/// The first entry of a covariance when what it belongs to is not measured.
+/// First entry of a covariance for a quantity that is not measured.
 const NOT_MEASURED: f64 = -1.0;
 
 /// `sensor_msgs/PointField` FLOAT32, and its size in bytes.
@@ -52,7 +52,7 @@ pub enum Kind {
     Pressed,
     /// `std_msgs/Float64MultiArray`, all numbers: ROS has no message of a wheel in soil
     Numbers,
-    /// None of its own: its joint in `sensor_msgs/JointState`
+    /// No topic of its own: its joint in `sensor_msgs/JointState`
     Joint,
 }
 
@@ -102,7 +102,7 @@ fn checked_kind(device: &Device) -> Result<Option<Kind>> {
     Ok(kind)
 }
 
-/// A sensor's frame: where its messages say they were measured.
+/// A sensor's frame, which its messages refer to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mount {
     /// The frame's name.
@@ -114,15 +114,15 @@ pub struct Mount {
 /// A function that publishes a reading.
 pub type Publish = Box<dyn Fn(&[f64], &Time)>;
 
-/// The axes of a sensor on links of these axes: one that looks along its z axis has its own.
+/// The axes of a sensor on links with these axes: a sensor that faces its z axis has its own.
 pub fn axes_of(device: &Device, links: Axes) -> Axes {
     if device.rays.is_some() { Axes::Rays } else { links }
 }
 
-/// Opens the topic of a sensor. `None` of a kind that has no message of its own.
+/// Opens the topic of a sensor. `None` for a kind without a message of its own.
 ///
 /// # Errors
-/// When the topic's name is not one of ROS, or the server's sensor has fewer numbers than the message.
+/// The topic's name is not valid in ROS, or the sensor has fewer numbers than the message.
 pub fn publisher(
     ros: &mut Ros,
     scene: &Scene,
@@ -238,7 +238,7 @@ fn imu(kind: Kind, values: &[f64], axes: Axes, header: Header) -> Imu {
     message
 }
 
-/// The topic of a scanner: a scan of one layer, a cloud of several.
+/// The topic of a scanner: a scan for one layer, a point cloud for several.
 fn scan(
     ros: &mut Ros,
     scene: &Scene,
@@ -269,21 +269,22 @@ fn scan(
         scan_time: period as f32,
         range_min: 0.0,
         range_max: range as f32,
-        // REP 117: what meets nothing within the range reads infinity.
+        // REP 117: a ray without an obstacle within the range reads infinity.
         ranges: v.iter().map(|&way| if way >= range { f32::INFINITY } else { way as f32 }).collect(),
         intensities: Vec::new(),
     });
     publish.map(Some)
 }
 
-/// The first ray's angle from x towards y, and the step from one to the next.
+/// Angle of the first ray from x towards y, and the increment.
 fn angles(directions: &[DVec3]) -> [f64; 2] {
     let angle = |direction: &DVec3| direction.y.atan2(direction.x);
     let [Some(first), Some(second), Some(last)] = [directions.first(), directions.get(1), directions.last()] else {
         return [directions.first().map_or(0.0, angle), 0.0];
     };
     let steps = directions.len() as f64 - 1.0;
-    // A whole fan has the smallest error, but its ends are known up to whole turns; two neighbours tell how many.
+    // The whole fan gives the smallest error, but its angle is ambiguous by full turns; two neighbouring rays resolve
+    // it.
     let about = first.angle_between(*second) * steps;
     let span = angle(last) - angle(first);
     let turns = ((about - span) / std::f64::consts::TAU).round();
@@ -350,7 +351,7 @@ mod tests {
         assert_eq!(message.linear_acceleration_covariance[0], 0.0);
     }
 
-    /// A fan as the server makes it: from minus to plus the half angle, from z towards x.
+    /// A fan as in the server: from minus to plus the half angle, from z towards x.
     fn fan(count: usize, half_angle: f64) -> Rays {
         let angle = |index: usize| -half_angle + 2.0 * half_angle * index as f64 / (count as f64 - 1.0);
         let direction = |index| [f64::sin(angle(index)), 0.0, f64::cos(angle(index))];

@@ -1,4 +1,4 @@
-//! The services of `simulation_interfaces`, under the node's name. What the server cannot do is answered
+//! The services of `simulation_interfaces`, under the node's name. Unsupported requests are answered with
 //! FEATURE_UNSUPPORTED.
 
 use std::{
@@ -26,7 +26,7 @@ use crate::{
 /// The pause after a request that cannot be read, so that a flood of them takes little time.
 pub(crate) const UNREADABLE_PAUSE: Duration = Duration::from_millis(10);
 
-/// The simulator behind the services. Each request has a connection of its own, so none waits for a step.
+/// The simulator behind the services. Each request has its own connection, so none waits for a step.
 pub struct Simulator {
     view: RefCell<View>,
     pub(crate) server: Server,
@@ -34,13 +34,13 @@ pub struct Simulator {
     pub(crate) world: watch::Sender<u64>,
     /// True if the session has to check the world at once.
     pub(crate) is_world_awaited: Cell<bool>,
-    /// Robots that came by a service, and have not gone.
+    /// Robots that a service has added and not removed.
     pub(crate) spawned: RefCell<Vec<String>>,
-    /// Topic namespaces of robots, where a service has set them.
+    /// Topic namespaces of robots that a service has set.
     pub(crate) namespaces: RefCell<Vec<(String, String)>>,
 }
 
-/// A world as it is now.
+/// The present world.
 #[derive(Clone)]
 pub struct View {
     /// Its scene as the server describes it.
@@ -77,7 +77,7 @@ impl Simulator {
         self.is_world_awaited.get()
     }
 
-    /// The topic namespace of a robot, where `SpawnEntity` has set it.
+    /// The topic namespace of a robot, if `SpawnEntity` has set it.
     pub fn namespace_of(&self, robot: &str) -> Option<String> {
         let namespaces = self.namespaces.borrow();
         namespaces.iter().rfind(|(name, _)| name == robot).map(|(_, namespace)| namespace.clone())
@@ -196,7 +196,7 @@ impl Simulator {
         }
     }
 
-    /// Sends requests to the clock, one after the other.
+    /// Sends requests to the clock, in sequence.
     async fn control(&self, requests: &[String]) -> Result<()> {
         let mut clock = self.server.control().await?;
         for request in requests {
@@ -232,7 +232,7 @@ impl Simulator {
         outcome(self.control(&requests).await)
     }
 
-    /// Makes steps of a simulation that is paused.
+    /// Makes steps of a paused simulation.
     pub async fn step(&self, steps: u64) -> Outcome {
         match self.simulation_state().await {
             Ok(state::PAUSED | state::STOPPED) if steps == 0 => Outcome::ok(),
@@ -330,7 +330,7 @@ fn not_supported() -> Outcome {
 /// Offers all services but those of `entities`. They end with the set of tasks.
 ///
 /// # Errors
-/// When a name is not one of ROS.
+/// A name is not valid in ROS.
 pub(crate) fn offer(services: &mut Services<'_>) -> Result<()> {
     services.add("GetSimulationState", async |simulator, _: AnyRequest| simulator.get_state().await)?;
     services.add("SetSimulationState", async |simulator, request: SetState| OnlyOutcome {
@@ -403,7 +403,7 @@ impl<'a> Services<'a> {
         let simulator = Rc::clone(self.simulator);
         self.tasks.spawn_local(async move {
             loop {
-                // A request that cannot be read is no reason to end; there is nobody to tell.
+                // An unreadable request does not end the service, and it cannot be answered.
                 let Ok((id, request)) = service.async_receive_request().await else {
                     sleep(UNREADABLE_PAUSE).await;
                     continue;

@@ -13,7 +13,7 @@ use crate::{
 /// The line for the control port.
 ///
 /// # Errors
-/// When nothing is named, or a name, a namespace or the pose is none.
+/// Nothing is named, or a name, a namespace or the pose is invalid.
 pub fn line(request: &Spawn) -> Result<String, Outcome> {
     let Spawn { name, allow_renaming, entity_resource, entity_namespace, initial_pose } = request;
     if name.contains(char::is_whitespace) || name.contains('=') {
@@ -30,7 +30,7 @@ pub fn line(request: &Spawn) -> Result<String, Outcome> {
     if !name.is_empty() {
         line += &format!(" name={name}");
     }
-    // Without a name that of the model is taken, which may be taken already.
+    // Without a name, that of the model is used, which may be in use already.
     if *allow_renaming {
         line += " rename=true";
     }
@@ -62,7 +62,7 @@ fn place(given: &crate::messages::PoseStamped) -> Result<String, Outcome> {
         return Err(invalid(format!("poses are in the frame '{MAP}' (or ''), got '{in_frame:.100}'")));
     }
     let (p, q) = (&given.pose.position, &given.pose.orientation);
-    // A message that nobody has filled in has four zeros.
+    // An unset quaternion has four zeros.
     let rotation = match [q.x, q.y, q.z, q.w] {
         [0.0, 0.0, 0.0, 0.0] => DQuat::IDENTITY,
         numbers => DQuat::from_array(numbers),
@@ -71,9 +71,9 @@ fn place(given: &crate::messages::PoseStamped) -> Result<String, Outcome> {
     if !(asked.position.is_finite() && asked.rotation.is_finite()) {
         return Err(invalid("the pose has numbers that are not finite".into()));
     }
-    // A robot's own frame is turned like the world, whatever its links have.
+    // A robot's own frame is turned like the world, whatever the axes of its links.
     let asked = asked.turned_back(Axes::YUp, Axes::YUp);
-    // Adding zero makes a positive zero of a negative one.
+    // Adding zero turns negative zero into zero.
     let numbers = |numbers: &[f64]| frame(&numbers.iter().map(|number| number + 0.0).collect::<Vec<_>>());
     let (position, turn) = (numbers(&asked.position.to_array()), numbers(&asked.rotation.to_array()));
     let bare = |frame: &str| frame.trim_matches(['<', '>']).to_owned();

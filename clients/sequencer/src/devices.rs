@@ -22,10 +22,10 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Connects to every device that the timeline names, after making sure that there are all of them.
+    /// Connects to every device that the timeline names, after checking that all exist.
     ///
     /// # Errors
-    /// When the server lacks one of them or a field that is waited for, or cannot be reached.
+    /// The server lacks a device or a field of a condition, or cannot be reached.
     pub fn connect(control: &mut Connection, timeline: &Timeline, token: Option<&str>) -> Result<Self> {
         control.send_line("DEVICES")?;
         let mut known = Vec::new();
@@ -68,7 +68,7 @@ impl Devices {
     /// Evaluates a condition.
     ///
     /// # Errors
-    /// When there is no reading, or the condition does not hold and this is the last look.
+    /// There is no reading, or the condition does not hold at its last check.
     pub fn holds(&mut self, condition: &Condition, is_last: bool) -> Result<bool> {
         let (sensor, source) = (sensor(condition), &condition.source);
         let place = self.fields[&sensor].iter().position(|field| *field == *condition.field);
@@ -102,7 +102,7 @@ fn sensor(condition: &Condition) -> DeviceReference {
     DeviceReference::Name(condition.device.clone())
 }
 
-/// The device that a sequence means, or why there is none.
+/// The device of a reference, or the reason why there is none.
 fn find<'k>(known: &'k [Device], reference: &DeviceReference) -> Result<&'k Device, String> {
     let full = |device: &Device| format!("{}/{}", device.robot, device.name);
     let found: Vec<&Device> = match reference {

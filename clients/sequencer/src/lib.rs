@@ -1,6 +1,6 @@
 //! Plays a command sequence to a running server, as any client of its ports could.
 //!
-//! It knows the wire and the sequence format, nothing of the physics. Start at [`play::play`].
+//! It depends on the protocol and the sequence format, not on the physics. Start at [`play::play`].
 
 pub mod command;
 mod devices;

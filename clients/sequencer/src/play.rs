@@ -1,7 +1,7 @@
-//! Playing a sequence: exactly to a clock that stands still, ahead of time to one that runs.
+//! Playing a sequence: step by step on a paused clock, ahead of time on a running one.
 //!
-//! Both ways send each command for the step it is to act in, so that neither the network's nor this program's delays
-//! show in the result. Start at [`play`].
+//! Both ways send each command for its step, so that delays of the network and of this program do not affect the
+//! result. Start at [`play`].
 
 use std::{fmt, iter::Peekable, slice::Iter, thread, time::Duration};
 
@@ -20,7 +20,7 @@ const HORIZON_S: f64 = 1.0;
 /// Poll interval of a running clock.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Where to play, and how.
+/// Server and options of playing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// `host:port` of the control port.
@@ -38,11 +38,11 @@ pub struct Options {
 pub struct Progress {
     /// Commands sent.
     pub commands: usize,
-    /// Steps of the sequence made.
+    /// Number of completed steps of the sequence.
     pub steps: u64,
     /// The same in seconds.
     pub simulated_s: f64,
-    /// Length of all pauses in seconds, without what is waited for readings.
+    /// Length of all pauses in seconds, without waits for readings.
     pub length_s: f64,
 }
 
@@ -53,12 +53,13 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Plays a sequence to a server. A paused clock is run from one group of commands to the next and left paused at the
-/// end; a playing one is followed. `show` is called with the progress after every group, or at every look at the clock.
+/// Plays a sequence to a server. A paused clock is stepped from one group of commands to the next, and is paused at the
+/// end; a playing clock is followed. `show` is called with the progress after every group, or at every check of the
+/// clock.
 ///
 /// # Errors
-/// When the server cannot be reached, does not have a device of the sequence, or refuses a command, or when a reading
-/// that is waited for does not come in time.
+/// The server cannot be reached, lacks a device of the sequence, or refuses a command, or an awaited reading does not
+/// come in time.
 pub fn play(sequence: &Sequence, options: &Options, mut show: impl FnMut(Progress)) -> Result<Progress> {
     let token = options.token.as_deref();
     let mut control = Connection::open(&options.server, "the control port", token).map_err(|error| {
@@ -83,7 +84,7 @@ pub fn play(sequence: &Sequence, options: &Options, mut show: impl FnMut(Progres
     Ok(played)
 }
 
-/// The first answer also shows whether the server wants a token.
+/// The first answer also shows whether the server requires a token.
 fn first_state(control: &mut Connection, token: Option<&str>) -> Result<State> {
     let answer = control.ask("STATE")?;
     if answer.starts_with("ERR 1 ") && token.is_some() {
@@ -146,7 +147,7 @@ impl Player<'_> {
 
     /// Runs a paused clock to a step.
     fn run_to(&mut self, goal: StepIndex) -> Result<()> {
-        // The server refuses the time 0, where there is nothing to run anyway.
+        // The server refuses a run of length 0, which is not needed anyway.
         if goal > self.begin {
             let answer = self.control.ask_patiently(&format!("RUNTO {}", self.timestep.seconds_at(goal)))?;
             let reached = State::read(&answer).with_context(|| format!("the clock did not come to step {goal}"))?;
@@ -156,9 +157,8 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Keeps a little ahead of a running clock until the timeline has passed. Should somebody pause it, that takes
-    /// longer. What follows a condition begins the lead after the step in which its reading was seen. Returns the step
-    /// at the end.
+    /// Stays a little ahead of a running clock until the timeline has passed; a pause of the clock extends this.
+    /// Commands after a condition start the lead after the step of its reading. Returns the step at the end.
     fn follow(&mut self, timeline: &Timeline, present: State, lead_steps: u64) -> Result<StepIndex> {
         let mut now = present.step;
         self.begin = now.after(lead_steps);
@@ -203,7 +203,7 @@ impl Player<'_> {
         }
     }
 
-    /// Sends what is due up to a step.
+    /// Sends all commands up to a step.
     fn send_until(
         &mut self,
         waiting: &mut Peekable<Iter<'_, TimelineCommand>>,
@@ -219,7 +219,7 @@ impl Player<'_> {
     /// Sends a command of a section that begins after this step, for its own step, and waits until it is taken.
     fn send(&mut self, command: &TimelineCommand, start: StepIndex) -> Result<()> {
         let TimelineCommand { after_steps, device, source, .. } = command;
-        // What comes after no step acts in the first step after the present one.
+        // A command before any step acts in the first step after the present one.
         let step = start.after(*after_steps).after(1);
         let text = one_line(&command.text);
         let answer = self.devices.ask(device, &format!("SET @{step} {text}")).with_context(|| source.to_string())?;
@@ -256,7 +256,7 @@ impl Player<'_> {
     }
 }
 
-/// A command's text as a message: without its brackets, and on one line however the file breaks it.
+/// A command's text as a message: without its brackets, and on one line.
 fn one_line(text: &str) -> String {
     let text = text.trim();
     let text = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text);

@@ -1,6 +1,6 @@
-//! A connection that asks in lines and is answered in lines, and the two answers of the control port that clients read.
+//! A connection with requests and answers of one line each, and the two answers of the control port that clients read.
 //!
-//! It knows nothing of sequences. [`simpartner_wire::protocol`] documents what the lines mean.
+//! It does not depend on sequences. [`simpartner_wire::protocol`] documents the lines.
 
 use std::{
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},
@@ -16,11 +16,11 @@ use simpartner_wire::signal::{StepIndex, Timestep};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Default time limit for an answer that needs no step.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest line that is read, in bytes: far above a scanner's reading, and a bound on what a stranger can make us
-/// store.
+/// Longest line that is read, bytes: far above a scanner's reading; it bounds the memory that another program can make
+/// this one use.
 const MAX_LINE: u64 = 1 << 20;
 
-/// A connection to one port of a server.
+/// A connection to a port of a server.
 #[derive(Debug)]
 pub struct Connection {
     reader: BufReader<TcpStream>,
@@ -31,18 +31,18 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects to a `host:port` and shows the token, if there is one. `who` stands in messages.
+    /// Connects to a `host:port` and sends the token, if there is one. `who` names the port in messages.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// The connection is refused.
     pub fn open(address: &str, who: &str, token: Option<&str>) -> Result<Self> {
         Self::open_within(address, who, token, CONNECT_TIMEOUT, ANSWER_TIMEOUT)
     }
 
-    /// The same for someone who waits no longer than this to be accepted, and than `patience` for an answer.
+    /// The same with a time limit for the connection, and with the limit `patience` for an answer.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// The connection is refused or times out.
     pub fn open_within(
         address: &str,
         who: &str,
@@ -63,10 +63,10 @@ impl Connection {
         Ok(connection)
     }
 
-    /// The machine at the other end.
+    /// Address of the server.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// The connection is lost.
     pub fn host(&self) -> Result<IpAddr> {
         Ok(self.reader.get_ref().peer_addr().map_err(|error| self.lost(&error))?.ip())
     }
@@ -80,10 +80,10 @@ impl Connection {
         sent.map_err(|error| self.lost(&error))
     }
 
-    /// The next line that comes, without its end.
+    /// The next line, without its end.
     ///
     /// # Errors
-    /// When none comes in time, or the connection is lost.
+    /// None comes in time, or the connection is lost.
     pub fn read_line(&mut self) -> Result<String> {
         let mut line = String::new();
         let read = (&mut self.reader).take(MAX_LINE).read_line(&mut line);
@@ -98,7 +98,7 @@ impl Connection {
     /// Sends a line and waits for the answer.
     ///
     /// # Errors
-    /// When none comes in time, or the connection is lost.
+    /// None comes in time, or the connection is lost.
     pub fn ask(&mut self, line: &str) -> Result<String> {
         self.send_line(line)?;
         self.read_line()
@@ -141,9 +141,9 @@ fn connect(addresses: impl Iterator<Item = SocketAddr>, patience: Duration) -> i
 /// True if the server's clock runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// Steps are being made.
+    /// Steps are in progress.
     Playing,
-    /// The world stands still.
+    /// The clock is paused.
     Paused,
 }
 
@@ -152,13 +152,13 @@ pub enum Clock {
 pub struct State {
     /// True if the clock runs.
     pub clock: Clock,
-    /// Steps made.
+    /// Number of steps.
     pub step: StepIndex,
     /// Length of a step.
     pub timestep: Timestep,
     /// Number of resets of the world.
     pub epoch: u32,
-    /// Simulated seconds a wall second: those it is set to in realtime, those it made in fast mode.
+    /// Simulated seconds per wall second: the set rate in realtime, the measured one in the mode fast.
     pub speed: f64,
 }
 
@@ -200,7 +200,7 @@ impl Device {
     /// Reads one line of the answer to `DEVICES`, or `None` at its end.
     ///
     /// # Errors
-    /// When the server refuses the request, or the line is no such answer.
+    /// The server refuses the request, or the line is not such an answer.
     pub fn read(line: &str) -> Result<Option<Self>> {
         if line.starts_with("OK ") {
             return Ok(None);

@@ -1,8 +1,7 @@
-//! The bridge: lines from the robot to the controller, lines from the controller to the robot, for as long as it is
-//! wanted.
+//! The bridge: lines from the robot to the controller, lines from the controller to the robot, until it is stopped.
 //!
-//! Either side may go away and come back; what the other says meanwhile is lost. Nothing is kept: a command that is
-//! late steers wrong.
+//! Either side may disconnect and reconnect; lines of the other side are dropped meanwhile, because executing a stale
+//! command is worse than losing it.
 
 use std::time::Duration;
 
@@ -21,11 +20,11 @@ use crate::{
     times::{Summary, Times},
 };
 
-/// The first pause before another try; each is twice as long as the one before, up to the longest.
+/// Delay before the first reconnection; each further one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Time limit for writing a line. A controller that reads nothing is not waited for.
+/// Time limit for writing a line, so that the bridge does not wait for a controller that reads nothing.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A request to a running bridge.
@@ -40,7 +39,7 @@ pub enum BridgeRequest {
 /// Status events of a running bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BridgeEvent {
-    /// The serial line is open; of a pseudo-terminal this is what the controller opens.
+    /// The serial line is open; for a pseudo-terminal, the name of its other end.
     SerialOpen(Option<String>),
     /// The robot is connected.
     RobotConnected,
@@ -50,17 +49,17 @@ pub enum BridgeEvent {
     Times(Summary),
 }
 
-/// Why a connection ended.
+/// Reason for the end of a connection.
 enum End {
     Serial(String),
     Robot(String),
     Stopped,
 }
 
-/// Runs a bridge until a request to stop, or until every sender of requests is gone. Returns its times.
+/// Runs a bridge until a request to stop, or until every sender of requests is dropped. Returns its times.
 ///
 /// # Errors
-/// When the serial line cannot be opened at the start, or the server refuses us or has no such robot.
+/// The serial line cannot be opened at the start, or the server refuses the connection or has no such robot.
 pub async fn run(
     wire: &Wire,
     robot: &Robot,
@@ -138,9 +137,9 @@ impl<T: FnMut(BridgeEvent)> Bridge<T> {
         request != Some(BridgeRequest::Times)
     }
 
-    /// Passes lines on until one side ends.
+    /// Passes lines until one side ends.
     async fn pump(&mut self, serial: &mut Serial, mut stream: TcpStream) -> End {
-        // What waits in the line is of an earlier connection.
+        // Pending input belongs to an earlier connection.
         if let Err(error) = serial.stream.clear(ClearBuffer::All) {
             return End::Serial(error.to_string());
         }

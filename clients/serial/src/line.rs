@@ -1,4 +1,4 @@
-//! The two ends of the bridge as lines, and the serial one opened.
+//! The two ends of the bridge as streams of lines, and the opening of the serial one.
 
 use anyhow::{Context, Result};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
@@ -28,15 +28,15 @@ pub struct Serial {
     pub stream: SerialStream,
     /// Path that the controller opens, for a pseudo-terminal.
     pub other_side: Option<String>,
-    /// Kept open, so that a controller may come and go.
+    /// Kept open, so that a controller may disconnect and reconnect.
     _kept: Option<SerialStream>,
 }
 
 impl Wire {
-    /// Opens it.
+    /// Opens the line.
     ///
     /// # Errors
-    /// When there is no such device, it belongs to somebody else, or this system has no pseudo-terminals.
+    /// There is no such device, another program uses it, or this system has no pseudo-terminals.
     pub fn open(&self) -> Result<Serial> {
         match self {
             Self::Device { path, baud } => {
@@ -74,7 +74,7 @@ fn pseudo() -> Result<Serial> {
     anyhow::bail!("this system has no pseudo-terminals; name a serial line with --device")
 }
 
-/// Lines from one side. A line that is too long is passed over.
+/// Lines from one side. A line that is too long is skipped.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: BufReader<R>,
@@ -88,10 +88,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(stream), line: Vec::new(), too_long: false }
     }
 
-    /// The next line with its end, or `None` when there is no more. Given up and called again, it goes on where it was.
+    /// The next line with its end, or `None` at the end of the stream. A cancelled call can be repeated without loss.
     ///
     /// # Errors
-    /// When the stream fails.
+    /// The stream fails.
     pub async fn next(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         loop {
             let free = (LONGEST + 2 - self.line.len()) as u64;

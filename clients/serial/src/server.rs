@@ -11,7 +11,7 @@ use crate::line::Lines;
 /// Time limit for the server's answers.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where the robot is.
+/// Address of the robot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Robot {
     /// `host:port` of the control port.
@@ -22,7 +22,7 @@ pub struct Robot {
     pub name: String,
 }
 
-/// Why there is no connection.
+/// Reason why there is no connection.
 #[derive(Debug)]
 pub enum Failure {
     /// Trying again may help.
@@ -35,7 +35,7 @@ impl Robot {
     /// Finds the robot's port and connects to it.
     ///
     /// # Errors
-    /// When nobody answers, or the server has no such robot or refuses us.
+    /// The server does not answer, has no such robot, or refuses the connection.
     pub async fn connect(&self) -> Result<TcpStream, Failure> {
         let lines = async {
             let stream = self.open(&self.server).await?;

@@ -40,7 +40,7 @@ impl Times {
         self.sent = Some(Instant::now());
     }
 
-    /// A line has come; the first one after a line that was sent answers it.
+    /// Records a received line; the first one after a sent line is its answer.
     pub fn received(&mut self) {
         if let Some(sent) = self.sent.take() {
             let nanoseconds = u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX);

@@ -1,6 +1,6 @@
 //! The bridge against a real server, with the other side of a pseudo-terminal in place of a microcontroller.
 
-// A test that cannot go on is to stop; clippy allows this only in test functions themselves.
+// A test that cannot continue has to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
 
@@ -45,7 +45,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// On a free port, or on the one that another server has had.
+    /// On a free port, or on the port of an earlier server.
     fn start(control_port: u16) -> Self {
         let Ok(Document::Robot(world)) = xml::read_text("spinner.xml", ROBOT) else { panic!("it is a robot") };
         let settings = Default::default();
@@ -145,7 +145,7 @@ impl Controller {
         }
     }
 
-    /// Joins the lockstep, lets the clock run, and drives the motor for so many steps.
+    /// Joins the lockstep, starts the clock, and drives the motor for a number of steps.
     fn drive(&mut self, rig: &Rig, steps: u64) {
         self.say("ACK");
         self.line("S 0 ");

@@ -36,7 +36,7 @@ fn a_script_drives_without_a_pad_and_is_recorded() {
     assert!(said.contains("commands 8\n") && said.contains(&format!("recorded {record}\n")), "{said}");
     assert!(told.contains("driving 13 devices\nthe server has no ClawControllerALeft, "), "{told}");
     assert_eq!(xml::read_sequence(Path::new(&record)).unwrap().unrolled_len(), 8 + 3);
-    // What is there is not overwritten.
+    // An existing file is not overwritten.
     let again = call(&arguments);
     assert!(!again.status.success() && text(&again.stderr).contains("cannot begin the recording"), "{again:?}");
     rig.end();
@@ -82,8 +82,7 @@ fn the_mapping_can_be_printed_as_a_start_for_another() {
     Mapping::read("printed", &text(&output.stdout)).unwrap();
 }
 
-/// Where there is no pad the command says so, and how to go on without one. Where there is one, it goes on to the
-/// server.
+/// Without a gamepad the command reports that, and how to drive without one. With one, it connects to the server.
 #[test]
 fn a_missing_pad_is_told_before_the_server_is_asked() {
     let output = call(&["--server", "127.0.0.1:1"]);

@@ -1,4 +1,4 @@
-//! What happens when the pad, the server or the world is lost.
+//! Loss of the gamepad, the server or the world.
 
 use simpartner::realtime::Control;
 use simpartner_description::xml;
@@ -78,7 +78,7 @@ fn a_server_that_comes_back_finds_the_wheels_stopped_until_the_stick_was_let_go(
     assert_eq!(wheel, [4.0, 0.0, -4.0, 0.0]);
     let hips: Vec<f64> = commands(&world, &log, "HipController1", ANGLE).iter().map(|(_, angle)| *angle).collect();
     assert!(hips.is_sorted_by(|one, next| one > next), "it goes on from where it was: {hips:?}");
-    // It was the same world all the time, so there is one recording of it all.
+    // The world was the same all the time, so there is a single recording.
     assert_eq!(driven.recordings, std::slice::from_ref(&path));
     let sequence = xml::read_sequence(&path).unwrap();
     assert_eq!(replay(&world, &sequence, report.step.0, 0).state_hash(), report.state_hash);
@@ -102,7 +102,7 @@ fn another_world_gets_another_recording() {
     let control = rig.control.clone();
     rig.request(Control::Pause);
     let world = rig.world.clone();
-    // A server that ends takes its world with it, and another one on the same port has one of its own.
+    // The end of a server is the end of its world; another server on the same port has its own.
     let (report, _) = rig.end();
     drive.waits_for_notice("trying to get it back");
     let rig = Rig::restart("flat.xml", 1.0, &control);

@@ -1,6 +1,6 @@
-//! The gamepad client against a real server, with pads that are made up.
+//! The gamepad client against a real server, with scripted gamepads.
 
-// A test that cannot go on is to stop; clippy allows this only in test functions themselves.
+// A test that cannot continue has to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 
 mod command;
@@ -57,7 +57,7 @@ impl Backend for Hand {
     }
 }
 
-/// A drive in a thread of its own, with its pad and its notices.
+/// A drive in a thread of its own, with its gamepad and its messages.
 struct Drive {
     pad: mpsc::Sender<Event>,
     told: mpsc::Receiver<String>,

@@ -1,4 +1,4 @@
-//! From events to frames, without a server; and what the shipped mapping does to the robot.
+//! From events to frames, without a server; and the effect of the built-in mapping on the robot.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ fn button(button: Button, is_down: bool) -> Event {
     Event::Button(button, is_down)
 }
 
-/// What arm and wheel are to be sent, if they are at rest.
+/// Commands for arm and wheel; `None` if they are at rest.
 fn wanted(pilot: &Pilot) -> [Option<f64>; 2] {
     [0, 1].map(|device| pilot.wanted(device, &[5.0, 0.0]).map(|frame| frame[1]))
 }
@@ -151,8 +151,8 @@ fn a_mapping_that_does_not_fit_a_device_says_what_would() {
     assert_eq!(wrong, "'Wheel' takes 3 numbers (effort, position), and the frame of devices.wheel has 2");
 }
 
-/// Does all these things, and waits until the front chassis has moved as wanted, from where it was: ahead, up and to
-/// the right.
+/// Sends the events, and waits until the front chassis has moved as expected from its position: forward, up and to the
+/// right.
 fn does(events: &[Event], what: &str, has_come: impl Fn([f64; 3]) -> bool) {
     let rig = Rig::start("flat.xml", 3.0);
     let before = values(&rig, &rig.latest(), "Position");

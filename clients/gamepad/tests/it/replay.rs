@@ -22,7 +22,7 @@ fn bend() -> String {
     script + "1.4 release DPadDown\n1.4 axis LeftStickX 0\n1.5 axis LeftStickY -1\n1.9 axis LeftStickY 0\n2 end\n"
 }
 
-/// Everything that the shipped mapping has.
+/// All inputs of the built-in mapping.
 const ALL: &str = "0.1 axis LeftStickY 0.7
     0.15 axis LeftStickX 0.9
     0.2 press DPadUp
@@ -46,7 +46,7 @@ const ALL: &str = "0.1 axis LeftStickY 0.7
     1.4 axis LeftStickY 0
     1.5 end";
 
-/// Drives, records, replays in process, and compares the states. The second value is how many devices there were.
+/// Drives, records, replays in process, and compares the states. The second value is the number of devices.
 fn drive_and_replay(rig: Rig, server: &Server, script: &str) -> (Driven, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.xml");
@@ -96,8 +96,8 @@ fn a_drive_of_workpartner_3_with_all_it_has_replays_to_the_same_bits() {
     assert_eq!(devices, 24);
 }
 
-/// Without a lead, at ten times the pace, nearly every command misses its step; those that did are not in the
-/// recording, and those that were sent again are there where they acted.
+/// Without a lead, at ten times the pace, nearly every command misses its step. Commands that did not act are not in
+/// the recording, and repeated ones are at the step in which they acted.
 #[test]
 fn a_drive_with_too_little_lead_replays_to_the_same_bits() {
     let rig = Rig::start("flat.xml", 10.0);

@@ -16,7 +16,7 @@ use simpartner_description::{Sequence, World, xml};
 use simpartner_wire::signal::{Layout, Port, StepRecord, Timestep};
 use tokio::sync::oneshot;
 
-/// A world of `worlds/`, whose devices have whatever ports are free.
+/// A world of `worlds/`, whose devices have any free ports.
 pub fn world(name: &str) -> World {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(name);
     let mut world = xml::read_world(&path).unwrap();
@@ -55,20 +55,20 @@ pub struct Rig {
     /// `host:port` of the control port.
     pub control: String,
     settings: Settings,
-    /// The server, and what ends it; `None` while it is interrupted.
+    /// The server, and the channel that ends it; `None` while it is interrupted.
     server: Option<(oneshot::Sender<()>, tokio::task::JoinHandle<()>)>,
     thread: PhysicsThread,
     log: JoinHandle<Vec<Arc<StepRecord>>>,
 }
 
 impl Rig {
-    /// Starts one on any free control port.
+    /// Starts a server on any free control port.
     pub fn start(name: &str, rate: f64) -> Self {
-        // Another program may be quicker to take one of the ports.
+        // Another program may take one of the ports first.
         (0..20).find_map(|_| Self::try_start(world(name), rate, 0)).expect("no ports stayed free")
     }
 
-    /// Starts one on a certain control port, which was another's a moment ago.
+    /// Starts a server on a given control port, which an earlier server has just released.
     pub fn restart(name: &str, rate: f64, control: &str) -> Self {
         let port = control.rsplit(':').next().unwrap().parse().unwrap();
         (0..200)
@@ -90,7 +90,7 @@ impl Rig {
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
         let (log, logged) = log_queue(1000);
         let log_thread = std::thread::spawn(move || {
-            // Nearly all steps are without a command; keeping them would only fill the memory.
+            // Nearly all steps are without a command; storing them would waste memory.
             logged.iter().filter(|record: &Arc<StepRecord>| !record.commands.is_empty()).collect()
         });
         thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
@@ -102,7 +102,7 @@ impl Rig {
         Some(Self { runtime, handle, world, control, settings, server, thread, log: log_thread })
     }
 
-    /// Closes all connections; the world goes on.
+    /// Closes all connections; the world continues.
     pub fn interrupt(&mut self) {
         if let Some((stop, server)) = self.server.take() {
             drop(stop);
@@ -118,7 +118,7 @@ impl Rig {
         self.server = Some((stop, self.runtime.spawn(server.run(stopped))));
     }
 
-    /// Asks the clock for something.
+    /// Sends a request to the clock.
     pub fn request(&self, control: Control) {
         self.runtime.block_on(self.handle.control(control)).unwrap();
     }
@@ -128,12 +128,12 @@ impl Rig {
         self.handle.latest().borrow().clone()
     }
 
-    /// What stands where in a step.
+    /// Layout of a step record.
     pub fn layout(&self) -> Arc<Layout> {
         self.handle.layout()
     }
 
-    /// Ends everything in order and returns the steps that had commands.
+    /// Ends everything in order and returns the steps with commands.
     pub fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
         let report = self.thread.join().unwrap().unwrap();

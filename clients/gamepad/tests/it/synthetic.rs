@@ -1,4 +1,4 @@
-//! A pad that the kernel makes up (uinput), seen through gilrs. Most containers have no uinput; there the test is
+//! A virtual gamepad of the kernel (uinput), read through gilrs. Most containers have no uinput; there the test is
 //! skipped.
 
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use simpartner_gamepad::{
 
 use crate::needs::{Need, met};
 
-/// The make and model of a pad that every table of pads knows.
+/// Vendor and product of a common gamepad.
 const XBOX_360: (u16, u16) = (0x045e, 0x028e);
 
 fn plug_in() -> std::io::Result<VirtualDevice> {

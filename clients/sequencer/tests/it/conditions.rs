@@ -13,7 +13,7 @@ use super::{
     rig::{Rig, misfit, played_in_process, sequence},
 };
 
-/// A wheel turns until it has come half a radian, and back and forth twice more.
+/// A wheel turns by half a radian, and back and forth twice more.
 fn swing() -> Sequence {
     sequence(
         "<sequence version='2'>
@@ -47,7 +47,7 @@ fn a_sequence_that_waits_comes_to_the_same_bits_from_inside_and_by_the_ports() {
     assert!((step.0 as f64 - expected).abs() < 60.0, "{step} steps");
     let acted = acted(&log);
     assert_eq!(acted.len(), 8);
-    // What follows a reading acts in the step after it.
+    // Commands after a reading act in the step after it.
     assert_eq!(acted[1].1, format!("SET @{} velocity_3=-1", acted[1].0));
 }
 

@@ -1,6 +1,6 @@
 //! The sequencer against a real server.
 
-// A test that cannot go on is to stop; clippy allows this only in test functions themselves.
+// A test that cannot continue has to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 
 mod conditions;
@@ -177,7 +177,7 @@ fn a_server_that_is_not_there_or_goes_away_is_told_of() {
     let lost = playing(&sequence(&command("0.1", 0)), &options).unwrap_err();
     assert!(lost.contains("the control port at 127.0.0.1:"), "{lost}");
     accepting.join().unwrap();
-    // Nobody listens there any more.
+    // The port is closed.
     let refused = playing(&sequence(&command("0.1", 0)), &options).unwrap_err();
     assert!(refused.starts_with("cannot connect to the control port at 127.0.0.1:"), "{refused}");
     assert!(refused.contains("help: start a server with 'simpartner run --paused'"), "{refused}");

@@ -65,7 +65,7 @@ pub fn state_hash_in_process(ports: [u16; 3], sequence: &Sequence, late: u64) ->
     simulation.state_hash()
 }
 
-/// The same of a sequence that waits for readings, with the number of steps and how the sequence ended.
+/// The same for a sequence that waits for readings, with the number of steps and the outcome of the sequence.
 pub fn played_in_process(ports: [u16; 3], sequence: &Sequence) -> (String, StepIndex, SequenceEnd) {
     let mut simulation = simulation(&robot(ports));
     let mut record = StepRecord::new(&Arc::clone(simulation.layout()));
@@ -76,7 +76,7 @@ pub fn played_in_process(ports: [u16; 3], sequence: &Sequence) -> (String, StepI
     (simulation.state_hash(), simulation.step_index(), simulation.sequence_end().unwrap().clone())
 }
 
-/// Why a sequence does not fit the robot.
+/// Reason why a sequence does not fit the robot.
 pub fn misfit(ports: [u16; 3], sequence: &Sequence) -> String {
     simulation(&robot(ports)).schedule(&sequence.timeline(Timestep::MILLISECOND)).unwrap_err().to_string()
 }
@@ -98,7 +98,7 @@ pub struct Rig {
 impl Rig {
     pub fn start(mode: Mode, token: Option<&str>) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        // Sequences name ports of the model, so those must be known; another program may be quicker to take one.
+        // Sequences name ports of the model, so these must be known; another program may take one first.
         for _ in 0..20 {
             let ports = free_ports();
             let simulation = simulation(&robot(ports));
@@ -117,12 +117,12 @@ impl Rig {
         panic!("no three ports stayed free");
     }
 
-    /// Asks the clock for something.
+    /// Sends a request to the clock.
     pub fn request(&self, control: Control) {
         self.runtime.block_on(self.handle.control(control)).unwrap();
     }
 
-    /// Ends everything in order and returns what was logged.
+    /// Ends everything in order and returns the logged steps.
     pub fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         // The run may have been ended by the sequencer.
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
