@@ -35,7 +35,10 @@ pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitStatus, CliErr
         Some("urdf") => ExportFormat::Urdf,
         Some("xml" | "mjcf") => ExportFormat::Mjcf,
         _ => {
-            let message = format!("'{}' ends with none of .urdf, .xml (MJCF) and .mjcf", output.display());
+            let message = format!(
+                "--output: expected a file name that ends with .urdf, .xml or .mjcf, got '{}'",
+                output.display()
+            );
             return Err(CliError::Usage(message));
         }
     };

@@ -60,7 +60,7 @@ impl LogArguments {
         let arguments = ConfigurationArguments { properties: self.properties.clone(), ..Default::default() };
         let log = arguments.config(&[])?.log;
         log.map(|log| log.database).ok_or_else(|| {
-            CliError::Usage("the settings keep no log (log.enabled = false); name a database by --database".into())
+            CliError::Usage("logging is off (log.enabled = false); name a database with --database".into())
         })
     }
 
@@ -113,7 +113,7 @@ impl LogArguments {
         let wanted = name.number.map_or("the last run".into(), |number| format!("run {number}"));
         let database = inquiry.database();
         Err(CliError::Input(format!(
-            "{database} has not {wanted}: {}",
+            "{database} does not have {wanted}: {}",
             listed(runs.iter().map(|run| run.simulation_id))
         )))
     }
@@ -127,8 +127,8 @@ pub(super) fn listed(numbers: impl ExactSizeIterator<Item = i64>) -> String {
     let more = numbers.len().saturating_sub(MAX_LISTED_RUNS);
     let shown: Vec<String> = numbers.take(MAX_LISTED_RUNS).map(|number| number.to_string()).collect();
     match (&shown[..], more) {
-        ([], _) => "it holds none".into(),
-        ([one], _) => format!("it has run {one} alone"),
+        ([], _) => "it has no runs".into(),
+        ([one], _) => format!("it has only run {one}"),
         (shown, 0) => format!("it has runs {}", shown.join(", ")),
         (shown, more) => format!("it has runs {} and {more} others; `simpartner runs` lists all", shown.join(", ")),
     }

@@ -170,7 +170,7 @@ pub fn main() -> ExitCode {
     let terminal = match Terminal::start(output::Stderr) {
         Ok(terminal) => terminal,
         Err(error) => {
-            output::note(format_args!("the operating system gave no thread: {error}"));
+            output::note(format_args!("cannot start a thread: {error}"));
             return output::exit(ExitStatus::Internal.into());
         }
     };

@@ -49,7 +49,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError
     let until = arguments.until.map(|until| StepIndex(until.steps(run.timestep)));
     let mut replay = Replay::open(inquiry, run)?;
     for change in replay.environment_changes() {
-        note(format_args!("warning: {change}; the same bits are not to be expected"));
+        note(format_args!("warning: {change}; results may differ in their last bits"));
     }
     let report = replay.run(until, &mut Bar::new()).map_err(|error| match error {
         ReplayError::NoSuchStep { .. } => CliError::Usage(format!("--until: {error}")),
@@ -66,7 +66,9 @@ fn write_ruts(replay: &Replay, path: &Path, cell: f64) -> Result<(), CliError> {
     let refuse = |what: String| CliError::Input(format!("'{}': {what}", path.display()));
     let relief = replay.ruts(cell).map_err(|what| refuse(format!("{what} (--cell)")))?;
     let Some(RutRelief { dem, middle: [x, z], pressed, deepest, left_out }) = relief else {
-        return Err(refuse("no soil of this run was pressed that has heights, so there are no ruts to write".into()));
+        return Err(refuse(
+            "no ground with soil and heights was pressed in this run, so there are no ruts to write".into(),
+        ));
     };
     let bytes = dem.write(&path.to_string_lossy()).map_err(refuse)?;
     fs::write(path, bytes).map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
@@ -89,14 +91,13 @@ fn report_text(report: &ReplayReport) -> String {
         None => format!("chain             the same; its head is {chain_head:016x}\nstate             {state_hash}\n"),
         Some(Mismatch { step, deviation }) => {
             let first = deviation.as_ref().map_or_else(
-                || "no number that is logged: what differs was left out of the log, or lies in an earlier step that was".into(),
+                || "not in the log: the difference is in a value or in an earlier step that was not logged".into(),
                 ToString::to_string,
             );
-            format!("chain             not the same from step {step} on\nfirst difference  step {step}, {first}\n")
+            format!("chain             different from step {step} on\nfirst difference  step {step}, {first}\n")
         }
     };
     format!(
-        "run               {run}, {world}\nengine            {engine}\nsteps made        {steps}, {compared} of them held \
-         against the log\n{verdict}"
+        "run               {run}, {world}\nengine            {engine}\nsteps made        {steps}, {compared} of them compared with the log\n{verdict}"
     )
 }

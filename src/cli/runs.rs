@@ -173,7 +173,7 @@ fn text_of(found: &Comparison) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "steps in both     {}", found.common_steps);
     if found.after > 0 {
-        let _ = writeln!(out, "compared after    step {}, which the fork goes on from", found.after);
+        let _ = writeln!(out, "compared after    step {}, at which the fork starts", found.after);
     }
     if let Some([one, two]) = found.timesteps_ns {
         let _ = writeln!(out, "timestep          {one} ns and {two} ns; steps are compared by their numbers");

@@ -161,7 +161,7 @@ fn write_clock(report: &ClockReport, out: &mut String) -> fmt::Result {
     }
     if report.waits > 0 {
         let waited_s = Rounded(report.waited.as_secs_f64());
-        writeln!(out, "waited            {waited_s} s in {} waits for a queue with room", report.waits)?;
+        writeln!(out, "waited            {waited_s} s in {} waits for space in a queue", report.waits)?;
     }
     Ok(())
 }

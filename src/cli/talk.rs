@@ -234,7 +234,7 @@ fn port_of(known: &[(String, u16)], name: &str) -> Result<u16, CliError> {
         }
         _ => {
             let all: Vec<&str> = named.iter().map(|(full, _)| full.as_str()).collect();
-            Err(CliError::Usage(format!("several devices are called '{name}'; say which of {}", all.join(", "))))
+            Err(CliError::Usage(format!("several devices are called '{name}'; name one of {}", all.join(", "))))
         }
     }
 }
@@ -250,7 +250,7 @@ fn connect(address: SocketAddr, whom: &str, token: Option<&str>) -> Result<TcpSt
     let failed = |error: io::Error| {
         CliError::Talk(format!(
             "cannot connect to '{whom}' at {address}: {error}\n\
-             help: start a server with `simpartner run`, or say where it is with --server HOST:PORT or --ports-file FILE"
+             help: start a server with `simpartner run`, or name its address with --server HOST:PORT or --ports-file FILE"
         ))
     };
     let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).map_err(failed)?;
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(port_of(&known, "Motor").ok(), Some(3));
         assert_eq!(port_of(&known, "A").ok(), Some(4));
         let said = |name| port_of(&known, name).unwrap_err().to_string();
-        assert_eq!(said("Position"), "several devices are called 'Position'; say which of A/Position, B/Position");
+        assert_eq!(said("Position"), "several devices are called 'Position'; name one of A/Position, B/Position");
         assert_eq!(
             said("Claw"),
             "the server has no device or robot 'Claw'; it has control, A/Position, B/Position, A/Motor, A"

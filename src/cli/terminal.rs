@@ -109,7 +109,8 @@ impl SharedQueue {
             if queue.dropped > 0 {
                 queue.is_writing = true;
                 let dropped = std::mem::take(&mut queue.dropped);
-                return format!("{dropped} messages are missing here: nobody read them in time\n").into_bytes();
+                return format!("{dropped} messages were dropped here, because they were not read in time\n")
+                    .into_bytes();
             }
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }

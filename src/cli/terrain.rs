@@ -105,7 +105,7 @@ fn read_dem(arguments: &TerrainArguments) -> Result<Dem, CliError> {
     let scale = match (arguments.white, dem.white) {
         (Some(height), Some(level)) => height / level,
         (Some(_), None) => {
-            let message = "--white: only the levels of a PNG file have a white; give --scale instead";
+            let message = "--white applies to PNG files only; use --scale instead";
             return Err(CliError::Usage(message.into()));
         }
         (None, _) => arguments.scale,
@@ -130,7 +130,7 @@ fn print_survey(file: &Path, survey: &Survey) {
         (Some([dx, dz]), Some([width, depth])) => {
             line(format_args!("  every {dx:.6} m x {dz:.6} m, extent {width:.3} m x {depth:.3} m"));
         }
-        _ => line(format_args!("  the file does not say how far they are apart (--spacing)")),
+        _ => line(format_args!("  the file does not state their spacing; set it with --spacing")),
     }
     match (survey.range_m, survey.mean_m) {
         (Some([low, high]), Some(mean)) => line(format_args!("  heights {low:.3} to {high:.3} m, mean {mean:.3} m")),

@@ -125,7 +125,7 @@ impl Layers {
                     // Section names have no underscore, so the first underscore ends the section.
                     let path = name[VARIABLE_PREFIX.len()..].to_lowercase().replacen('_', ".", 1);
                     let hint = suggestion(nearest_setting(&path).map(Setting::variable));
-                    self.add_problem(name, format!("this variable is not of a setting{hint}"));
+                    self.add_problem(name, format!("no setting has this variable{hint}"));
                 }
             }
         }
@@ -167,7 +167,7 @@ impl Layers {
     fn add_problem(&mut self, place: String, text: String) {
         match self.problems.len() {
             0..MAX_PROBLEMS => self.problems.push(Problem { place, text }),
-            MAX_PROBLEMS => self.problems.push(Problem { place, text: "there is more wrong from here on".into() }),
+            MAX_PROBLEMS => self.problems.push(Problem { place, text: "there are further errors from here on".into() }),
             _ => {}
         }
     }

@@ -98,7 +98,7 @@ impl SettingType {
             Self::OptionalFile => "the name of a file, or nothing".into(),
             Self::Database => format!("a database address of the form {}", recorder::ADDRESSES),
             Self::Address => "an IP address".into(),
-            Self::Names => "names with blanks between them".into(),
+            Self::Names => "names, separated by blanks".into(),
             Self::Secret => "a text without line ends, and without blanks at its ends".into(),
         }
     }

@@ -57,7 +57,7 @@ pub enum ReplayError {
         key: String,
     },
     /// The run is a fork, and the log lacks the state that it started from.
-    #[error("run {run} goes on from step {step}, and the log has no state of it")]
+    #[error("run {run} starts from step {step}, and the log has no state of that step")]
     NoFirstState {
         /// The run.
         run: i64,
@@ -75,7 +75,7 @@ pub enum ReplayError {
         error: SnapshotError,
     },
     /// A logged command cannot be read.
-    #[error("the command '{text}' of step {step} cannot be given again: {why}")]
+    #[error("the command '{text}' of step {step} cannot be repeated: {why}")]
     Command {
         /// The step that it acted in.
         step: StepIndex,
@@ -109,13 +109,13 @@ pub enum ReplayError {
         what: String,
     },
     /// There is nothing in the log to compare the steps with.
-    #[error("run {run} was made again, but its log has no hash of those steps to hold it against")]
+    #[error("run {run} was repeated, but its log has no hash of these steps to compare with")]
     NoHashes {
         /// The run.
         run: i64,
     },
     /// The run cannot be reproduced up to the step of the fork.
-    #[error("run {run} does not come out the same in step {step}; `simpartner replay {run}` says more")]
+    #[error("run {run} differs from its log in step {step}; `simpartner replay {run}` has details")]
     NotReproduced {
         /// The run.
         run: i64,

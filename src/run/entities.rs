@@ -108,7 +108,7 @@ impl Entities for NextWorlds {
         if let Some(path) = &*path
             && let Err(error) = ports.write(path)
         {
-            tracing::warn!("the file of ports is not up to date: {error}");
+            tracing::warn!("the ports file cannot be updated: {error}");
         }
     }
 }

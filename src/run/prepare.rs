@@ -113,7 +113,7 @@ pub(super) fn lockstep(config: &Config, layout: &Layout) -> Result<LockstepSetti
         members = (0..layout.robots().len()).map(|index| Member::Robot(RobotId::new(index))).collect();
     }
     if members.is_empty() && config.simulation.mode == Mode::Lockstep {
-        let what = "the world has no robot that lockstep could wait for".into();
+        let what = "lockstep needs a robot to wait for, and the world has none".into();
         return Err(RunError::Setting { key: "simulation.mode", what });
     }
     Ok(LockstepSettings { members, timeout: *timeout, on_timeout: *on_timeout })

@@ -395,7 +395,7 @@ fn repeat(database: &str, first: i64) -> bool {
         }
     }
     println!(
-        "replay            {count} runs, {steps} steps, {compared} of them held against the log, {wrong} runs not right"
+        "replay            {count} runs, {steps} steps, {compared} of them compared with the log, {wrong} runs not right"
     );
     wrong == 0
 }

@@ -345,8 +345,8 @@ fn a_port_that_is_taken_is_named_before_the_first_step() {
     assert_eq!(second.status.code(), Some(8), "{}", text(&second.stderr));
     let message = text(&second.stderr);
     assert!(
-        message.contains(&format!("the control port cannot have port {taken}"))
-            || message.contains("cannot have port 1025"),
+        message.contains(&format!("the control port cannot open port {taken}"))
+            || message.contains("cannot open port 1025"),
         "{message}"
     );
     assert!(!scratch.path("second.db").exists(), "a run that cannot have its ports is not entered");

@@ -87,7 +87,7 @@ p.toml:12: log.every_n_step is not a setting; did you mean log.every_n_steps?
 p.toml:14: physics.substeps: expected a whole number from 1 to 1000, got `1.5`
 SIMPARTNER_SIMULATION_TIMESTEP_S: simulation.timestep_s: expected a number from 0.000001 to 0.1 that is a whole number \
 of nanoseconds, got `1`
-SIMPARTNER_SERVER_BINT: this variable is not of a setting; did you mean SIMPARTNER_SERVER_BIND?
+SIMPARTNER_SERVER_BINT: no setting has this variable; did you mean SIMPARTNER_SERVER_BIND?
 --duration: simulation.duration_s: expected a number from 0 to 1000000000, got `nan`";
     assert_eq!(load(text, &variables, &overrides).unwrap_err(), expected);
 }

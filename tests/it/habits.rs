@@ -156,8 +156,8 @@ fn a_name_that_is_not_there_is_answered_with_the_near_one() {
     };
     let log = ["--database", &database];
     near(&[&["replay", "lst"][..], &log].concat(), "`lst`; did you mean 'last'?");
-    near(&[&["replay", "7"][..], &log].concat(), "has not run 7: it has run 1 alone");
-    near(&[&["db", "prune", "7", "--yes"][..], &log].concat(), "has no run 7: it has run 1 alone");
+    near(&[&["replay", "7"][..], &log].concat(), "does not have run 7: it has only run 1");
+    near(&[&["db", "prune", "7", "--yes"][..], &log].concat(), "has no run 7: it has only run 1");
     near(&[&["query", "last", "SELECT stp FROM simulationRow"][..], &log].concat(), "did you mean 'step'?");
     near(&[&["plot", "last", "--fields", "Positon.x"][..], &log].concat(), "; did you mean 'Position'?");
     near(&[&["plot", "last", "--fields", "Position.xx"][..], &log].concat(), "; did you mean 'x'?");

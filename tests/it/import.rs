@@ -155,7 +155,7 @@ fn a_robot_of_ours_becomes_one_of_other_formats() {
     assert!(!scratch.path("strict.urdf").exists());
     let unknown = output(&["convert", "robots/workpartner1.xml", "--output", "robot.sdf"]);
     assert!(
-        text(&unknown.stderr).contains("ends with none of .urdf, .xml (MJCF) and .mjcf"),
+        text(&unknown.stderr).contains("expected a file name that ends with .urdf, .xml or .mjcf"),
         "{}",
         text(&unknown.stderr)
     );

@@ -129,7 +129,7 @@ fn a_port_that_is_taken_names_who_has_it_and_the_ways_out_and_leaves_no_run() {
         output(&["run", "--world", &world, "--set", &control, "--database", &database, "--ports-file", &ports_file]);
     assert_eq!(told.status.code(), Some(8));
     let told = text(&told.stderr);
-    assert!(told.contains(&format!("the control port cannot have port {port}")), "{told}");
+    assert!(told.contains(&format!("the control port cannot open port {port}")), "{told}");
     assert!(told.contains("--port-offset 1000") && told.contains("--free-ports"), "{told}");
     if cfg!(target_os = "linux") {
         assert!(told.contains(&format!("process {} has it", std::process::id())), "{told}");
@@ -181,7 +181,7 @@ fn a_file_that_is_no_file_of_ports_is_never_replaced() {
     let file = scratch.write("thesis.txt", "ten years of work");
     let told = output(&["run", "--free-ports", "--ports-file", &file, "--database", "none"]);
     assert_eq!(told.status.code(), Some(3));
-    assert!(text(&told.stderr).contains("is no file of ports"), "{}", text(&told.stderr));
+    assert!(text(&told.stderr).contains("is not a ports file"), "{}", text(&told.stderr));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "ten years of work");
 }
 

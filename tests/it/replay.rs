@@ -111,13 +111,13 @@ fn a_command_that_was_tampered_with_is_named_with_the_step_and_the_number_that_i
     let made = replay(&database, "1");
     let out = text(&made.stdout);
     assert_eq!(made.status.code(), Some(10), "{out}");
-    assert!(out.contains("chain             not the same from step 401 on\n"), "{out}");
+    assert!(out.contains("chain             different from step 401 on\n"), "{out}");
     let first = out.lines().find(|line| line.starts_with("first difference")).unwrap();
     assert!(
         first.starts_with("first difference  step 401, WorkPartner/") && first.contains(": the log has "),
         "{first}"
     );
-    assert!(out.contains("steps made        401, 400 of them held against the log\n"), "{out}");
+    assert!(out.contains("steps made        401, 400 of them compared with the log\n"), "{out}");
     // Up to the step before, all is well.
     is_the_same(&output(&["replay", "1", "--until", "400", "--database", &database]));
 }
@@ -246,7 +246,7 @@ fn what_cannot_be_forked_or_replayed_is_told() {
             2,
             "--until: run 1 has no step 700; it has the steps 0 to 600",
         ),
-        (output(&["replay", "5", "--database", &database]), 3, "has not run 5: it has run 1 alone"),
+        (output(&["replay", "5", "--database", &database]), 3, "does not have run 5: it has only run 1"),
     ];
     for (made, code, message) in refused {
         let error = text(&made.stderr);
@@ -288,5 +288,5 @@ fn a_run_without_hashes_is_not_called_the_same() {
     assert_eq!(execute(&scratch, "UPDATE simulation SET chain_head = NULL"), 1);
     let made = replay(&database, "1");
     assert_eq!((made.status.code(), text(&made.stdout)), (Some(3), String::new()));
-    assert!(text(&made.stderr).contains("its log has no hash of those steps"), "{}", text(&made.stderr));
+    assert!(text(&made.stderr).contains("its log has no hash of these steps"), "{}", text(&made.stderr));
 }

@@ -126,7 +126,7 @@ fn what_has_no_ruts_and_what_cannot_be_written_is_told() {
     let database = roll(&scratch, "<surface/>", [0.0, -9.81], [0.0, RADIUS]);
     let path = scratch.path("ruts.asc");
     for (arguments, told) in [
-        (&["--ruts", &*path.to_string_lossy()][..], "no soil of this run was pressed"),
+        (&["--ruts", &*path.to_string_lossy()][..], "no ground with soil and heights was pressed"),
         (&["--ruts", "ruts.asc", "--cell", "0.001"], "expected at least 0.01"),
         (&["--cell", "0.1"], "--ruts"),
     ] {

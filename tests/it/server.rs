@@ -390,7 +390,7 @@ fn all_ports_are_bound_or_none() {
         runtime.block_on(Server::bind(settings(), handle)).map(|_| ()).unwrap_err().to_string()
     };
     let message = bind([free, 0, port]);
-    let start = format!("robot.xml:12: JointController 'Motor' of 'robot' cannot have port {port}: ");
+    let start = format!("robot.xml:12: JointController 'Motor' of 'robot' cannot open port {port}: ");
     assert!(message.starts_with(&start) && message.contains("--port-offset 1000 moves all"), "{message}");
     TcpListener::bind((Ipv4Addr::LOCALHOST, free)).expect("what was bound before the error is free again");
     let message = bind([free, 0, free]);

@@ -47,10 +47,10 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
         let _ = writeln!(text, "                  or this is a copy that was cut short");
     }
     let advice = match (imported.is_complete(), damaged.is_empty()) {
-        (true, _) => format!("everything in {file} is there, so it can be deleted"),
-        (false, true) => format!("every whole batch of {file} is there"),
+        (true, _) => format!("it has everything of {file}, which can be deleted"),
+        (false, true) => format!("it has every complete batch of {file}"),
         (false, false) => {
-            format!("every whole batch is there; keep {file}, and import a better copy of it if there is one")
+            format!("it has every complete batch; keep {file}, and import an undamaged copy of it if there is one")
         }
     };
     let _ = writeln!(text, "now in            {database}; {advice}");

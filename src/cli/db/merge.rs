@@ -43,8 +43,8 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> 
         let merged = merge.copy(run, &mut |rows| bar.reach(rows))?;
         drop(bar);
         print(match merged.rows {
-            Some(rows) => format!("run {run} is run {} there, {rows} rows\n", merged.into),
-            None => format!("run {run} is there already, as run {}\n", merged.into),
+            Some(rows) => format!("run {run} was copied as run {}, {rows} rows\n", merged.into),
+            None => format!("run {run} has been copied before, as run {}\n", merged.into),
         });
     }
     merge.close()?;

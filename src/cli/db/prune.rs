@@ -45,14 +45,14 @@ pub(super) fn prune(arguments: &PruneArguments) -> Result<ExitStatus, CliError> 
     let wanted = selected_runs(arguments, &runs, &database)?;
     drop(inquiry);
     if wanted.is_empty() {
-        print("no run to take out\n");
+        print("no run to remove\n");
         return Ok(ExitStatus::Success);
     }
     for run in &wanted {
         note(format_args!("run {:>5}  {}  {}  {}", run.simulation_id, run.started, run.status, run.world));
     }
     if !arguments.yes && !is_confirmed(wanted.len(), &database)? {
-        return Err(CliError::Usage("nothing was taken out".into()));
+        return Err(CliError::Usage("no run was removed".into()));
     }
     remove_runs(arguments, &database, &wanted)
 }
@@ -87,10 +87,10 @@ fn selected_runs(
 fn is_confirmed(runs: usize, database: &Database) -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
         return Err(CliError::Usage(
-            "db prune: there is no terminal to ask at; add --yes to take these runs out".into(),
+            "db prune: there is no terminal to ask for confirmation; add --yes to remove these runs".into(),
         ));
     }
-    tell(format_args!("Take {runs} out of {database} for ever? [y/N] "));
+    tell(format_args!("Remove {runs} runs from {database} permanently? [y/N] "));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
@@ -113,7 +113,7 @@ fn remove_runs(
             bar.reach(done);
         })?;
         drop(bar);
-        print(format_args!("run {} taken out, {rows} rows\n", run.simulation_id));
+        print(format_args!("run {} removed, {rows} rows\n", run.simulation_id));
     }
     if arguments.vacuum {
         prune.vacuum()?;
@@ -122,11 +122,11 @@ fn remove_runs(
     let freed = before.saturating_sub(after) as f64 / 1e6;
     prune.close()?;
     print(match (arguments.vacuum, database) {
-        (true, _) => format!("{freed:.1} MB given back\n"),
+        (true, _) => format!("{freed:.1} MB freed on the disk\n"),
         (false, Database::Sqlite(_)) => {
             format!("{freed:.1} MB are free within the file for further runs; --vacuum gives them back to the disk\n")
         }
-        (false, _) => "the server uses the room for further runs; --vacuum gives it back to the disk\n".into(),
+        (false, _) => "the server uses the space for further runs; --vacuum gives it back to the disk\n".into(),
     });
     Ok(ExitStatus::Success)
 }

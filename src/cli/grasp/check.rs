@@ -80,9 +80,9 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
             print_forces(&grasp, &statics, least);
         }
         Verdict::Impossible(certificate) => print_proof(&grasp, &statics, certificate),
-        Verdict::Undecided => {
-            line(format_args!("  on the edge: neither forces nor a proof of their absence can be told from rounding"))
-        }
+        Verdict::Undecided => line(format_args!(
+            "  undecided: at the limit, rounding hides both the forces and a proof that there are none"
+        )),
     }
     Ok(ExitStatus::Success)
 }

@@ -56,9 +56,7 @@ impl Input {
                 let name = contacts.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "_");
                 read_texts(object, contacts)?.to_grasp(&name).map_err(|flaws| {
                     let lines: String = flaws.iter().map(|flaw| format!("{}: {flaw}\n", contacts.display())).collect();
-                    CliError::Input(format!(
-                        "{lines}help: check and chart take such contacts as they are with --as-1994"
-                    ))
+                    CliError::Input(format!("{lines}help: check and chart accept such contacts with --as-1994"))
                 })
             }
             [file, ..] => Ok(xml::read_grasp(file)?),

@@ -62,8 +62,7 @@ pub(super) fn run_with_log(
     let configuration = ConfigurationArguments { properties: arguments.properties.clone(), ..Default::default() };
     let config = configuration.config(&flags.collect::<Vec<_>>())?;
     if config.physics != *scene.settings() {
-        let what =
-            "the settings have another physics than grasp tasks are made with: give --properties a file without it";
+        let what = "the settings change the physics, which grasp tasks do not permit: use --properties with a file without physics settings";
         return Err(CliError::Input(what.into()));
     }
     // The log gets the text of a world with the gripper at the start of the task, so that it shows what was simulated.

@@ -93,7 +93,7 @@ pub(super) fn quality(arguments: &QualityArguments) -> Result<ExitStatus, CliErr
         let open = match ended {
             Ended::Met => String::new(),
             Ended::Facets => format!(", not closed with {} facets, the most that --facets allows", arguments.facets),
-            Ended::Rounding => ", as near as rounding lets bounds come".to_owned(),
+            Ended::Rounding => ", as close as rounding permits".to_owned(),
         };
         line(format_args!("  {name:<36} {lower} to {upper}{}{open}", gap_text(&bounds)));
     }

@@ -124,11 +124,11 @@ fn print_engine(grasp: &Grasp, found: &Slip, in_engine: &EngineSlip) {
 fn agreement_text(found: &Slip, in_engine: &EngineSlip) -> &'static str {
     match in_engine.outcome() {
         None => {
-            "the engine leaves it open: it bounds a soft finger's friction and torsion each by itself, and the bounds disagree"
+            "the engine's result is undecided: it limits friction and torsion of a soft finger separately, and its two limits give different outcomes"
         }
-        Some(outcome) if outcome.same_kind(found.outcome) => "both ways agree",
+        Some(outcome) if outcome.same_kind(found.outcome) => "both results agree",
         Some(_) => {
-            "the ways disagree: with --associated sliding lifts surfaces apart, in the engine it does not; without it, the motion is one that small differences decide, or Coulomb's law allows both"
+            "the results disagree: with --associated, sliding separates the surfaces, which it does not in the engine; without it, small differences decide the motion, or Coulomb's law permits both results"
         }
     }
 }

@@ -62,7 +62,7 @@ fn renumber_commands(commands: Vec<Command>, from: &Layout, to: &Layout) -> Resu
 }
 
 fn target_deleted() -> ControlError {
-    ControlError::WrongState("what this is for has been deleted".into())
+    ControlError::WrongState("its device or robot has been removed".into())
 }
 
 /// The clients' end: used by sessions and by the code that runs the simulation.
@@ -328,7 +328,7 @@ impl Handle {
         {
             let mut current = self.layout.write().unwrap_or_else(PoisonError::into_inner);
             if !next.can_go_on() {
-                let why = "this engine cannot go on in another world; use physics.engine = \"dynamics\"";
+                let why = "this engine cannot continue in an edited world; use physics.engine = \"dynamics\"";
                 return Err(ControlError::WrongState(why.into()));
             }
             if layout.world() != current.world() + 1 {

@@ -206,7 +206,9 @@ impl RecordSender {
     pub fn full_queue_text(&self, log_was_full: bool) -> String {
         match self.queues.longest_log().filter(|_| log_was_full) {
             Some((_, capacity)) => {
-                format!("the log's queue of {capacity} records was full, because the log took fewer than steps came")
+                format!(
+                    "the log's queue of {capacity} records was full, because the log was slower than the simulation"
+                )
             }
             None => format!(
                 "the ring of {CIRCULATING_RECORDS} records to the publisher was full, because that thread got too \

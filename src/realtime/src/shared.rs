@@ -159,7 +159,7 @@ impl Shared {
         };
         drop(board);
         let next = status.step.after(1);
-        let text = format!("the run ended without step {next}, which had been in the making for {making_s:.3} s");
+        let text = format!("the run ended without step {next}, which had taken {making_s:.3} s so far");
         tracing::warn!("{text}");
         let event = Event { step: status.step, kind, subject: String::new(), text, value: Some(making_s) };
         ClockReport { events: vec![event], ..self.report(Outcome::Quit, timestep) }

@@ -12,7 +12,7 @@ use simpartner_realtime::ControlError;
 pub enum ServerError {
     /// The operating system refused a port.
     #[error(
-        "{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), help_text(cause, *address, holder)
+        "{place}: {who} cannot open port {}: {cause}\nhelp: {}", address.port(), help_text(cause, *address, holder)
     )]
     Bind {
         /// `file:line:column` of the device, or the name of the setting.
@@ -43,7 +43,7 @@ pub enum ServerError {
     },
     /// Two owners request the same port.
     #[error(
-        "{place}: {who} and {other} both want port {port}\nhelp: give one of them another port, or 0 for a free one"
+        "{place}: {who} and {other} both have port {port}\nhelp: give one of them another port, or 0 for a free one"
     )]
     Twice {
         /// `file:line:column` of the second owner.
@@ -57,7 +57,7 @@ pub enum ServerError {
     },
     /// Other machines could reach the ports, and no token is set.
     #[error(
-        "server.bind: {0} is reached from other machines, and anybody there could drive the robot\n\
+        "server.bind: {0} can be reached from other machines, so anyone there could control the robot\n\
          help: set server.token (or SIMPARTNER_SERVER_TOKEN), or bind to 127.0.0.1"
     )]
     NoToken(std::net::IpAddr),
@@ -74,7 +74,7 @@ fn help_text(cause: &io::Error, address: SocketAddr, holder: &Option<String>) ->
             )
         }
         io::ErrorKind::AddrNotAvailable => format!("this machine has no address {}", address.ip()),
-        io::ErrorKind::PermissionDenied => "the system keeps this port for itself; choose one above 1024".to_owned(),
+        io::ErrorKind::PermissionDenied => "the operating system reserves this port; choose one above 1024".to_owned(),
         _ => "choose another port, or 0 for a free one".to_owned(),
     }
 }

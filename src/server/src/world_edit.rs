@@ -46,7 +46,7 @@ async fn build_and_switch(shared: &Arc<Shared>, change: WorldEdit) -> Result<Str
     let _lock = shared.changing.lock().await;
     let served = shared.newest();
     let (entities, world) = (shared.entities()?, served.world.get().cloned());
-    let world = world.ok_or_else(|| Refusal::State("the server was given no world that it could change".into()))?;
+    let world = world.ok_or_else(|| Refusal::State("the server has no world that it could change".into()))?;
     let number = served.layout.world() + 1;
     let mut taken = vec![shared.settings.control_port];
     taken.extend(shared.viewer.get().map(|(port, _)| *port));
@@ -112,8 +112,8 @@ async fn switch_world(
     // Added first, because records of the edited world may come before the clock's answer.
     shared.add_served(next);
     let text = match kind {
-        EventKind::Spawn => "a robot has come".to_owned(),
-        _ => "it has gone".to_owned(),
+        EventKind::Spawn => "the robot was added".to_owned(),
+        _ => "it was removed".to_owned(),
     };
     let event = Event { step: StepIndex(0), kind, subject: name.to_owned(), text, value: None };
     if let Err(error) = shared.handle.exchange(simulation, event).await {

@@ -59,7 +59,7 @@ pub struct RobotPort {
 #[derive(Debug, Error)]
 pub enum PortsFileError {
     /// The operating system refuses access.
-    #[error("the file of ports '{}' cannot be {what}: {cause}", path.display())]
+    #[error("the ports file '{}' cannot be {what}: {cause}", path.display())]
     System {
         /// The file.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum PortsFileError {
         cause: io::Error,
     },
     /// The file is no list of ports.
-    #[error("'{}' is no file of ports: {why}", path.display())]
+    #[error("'{}' is not a ports file: {why}", path.display())]
     Other {
         /// The file.
         path: PathBuf,

@@ -112,7 +112,7 @@ fn a_fork_is_compared_from_where_it_begins() {
     // Commands were given at 1 and 301, and steps made, before the fork was.
     let told = logs.call(&["runs", "compare", "1", "2"]);
     let expected =
-        "steps in both     150\ncompared after    step 350, which the fork goes on from\nfirst difference  none\n";
+        "steps in both     150\ncompared after    step 350, at which the fork starts\nfirst difference  none\n";
     assert_eq!((text(&told.stdout).as_str(), told.status.code()), (expected, Some(0)));
     for sides in [["1", "2"], ["2", "1"], ["2", "3"]] {
         let (code, found) = compared(&[sides[0], sides[1], "--database", &url]);

@@ -133,7 +133,7 @@ fn a_query_changes_nothing() {
     assert_eq!(logs.printed(&["query", "1", "SELECT count(*) AS n FROM command", "--format", "csv"]), "n\n2\n");
     let output = simpartner(&["query", "1", "SELECT 1", "--database", &logs.url("nowhere.db")]);
     assert_eq!(output.status.code(), Some(4));
-    assert!(text(&output.stderr).starts_with("there is no database "), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(" does not exist; name another with --database"), "{}", text(&output.stderr));
     assert!(!logs.path("nowhere.db").exists());
 }
 
@@ -142,7 +142,7 @@ fn a_run_that_is_not_there_is_told() {
     let logs = Logs::shared();
     let output = logs.call(&["query", "17", "SELECT 1"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("has not run 17: it has runs 3, 2, 1"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("does not have run 17: it has runs 3, 2, 1"), "{}", text(&output.stderr));
 }
 
 #[test]

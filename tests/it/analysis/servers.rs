@@ -18,7 +18,7 @@ fn runs_are_copied_with_all_they_have_and_not_twice() {
         told.lines().map(|line| &line[..19]).collect::<Vec<_>>(),
         ["run 2 is run 1 there", "run 3 is run 2 there"].map(|line| &line[..19])
     );
-    assert_eq!(printed(&["db", "merge", &from, &into, "--runs", "2"]), "run 2 is there already, as run 1\n");
+    assert_eq!(printed(&["db", "merge", &from, &into, "--runs", "2"]), "run 2 has been copied before, as run 1\n");
     assert_eq!(
         printed(&["runs", "compare", &format!("{from}#2"), &format!("{into}#1")]),
         "steps in both     500\nfirst difference  none\n"
@@ -49,13 +49,13 @@ fn runs_are_taken_out_whole() {
     printed(&["db", "merge", &Logs::shared().url("runs.db"), &url]);
     let output = simpartner(&["db", "prune", "--keep", "1", "--database", &url]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).ends_with("add --yes to take these runs out\n"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).ends_with("add --yes to remove these runs\n"), "{}", text(&output.stderr));
     let size = || std::fs::metadata(logs.path("pruned.db")).unwrap().len();
     let before = size();
     let output = simpartner(&["db", "prune", "--keep", "1", "--yes", "--database", &url]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let told = text(&output.stdout);
-    assert!(told.starts_with("run 2 taken out, ") && told.contains("\nrun 1 taken out, "), "{told}");
+    assert!(told.starts_with("run 2 removed, ") && told.contains("\nrun 1 removed, "), "{told}");
     assert!(
         told.ends_with("MB are free within the file for further runs; --vacuum gives them back to the disk\n"),
         "{told}"
@@ -72,7 +72,7 @@ fn runs_are_taken_out_whole() {
             .ends_with("none\n")
     );
     let told = printed_out(&["db", "prune", "3", "--yes", "--vacuum", "--database", &url]);
-    assert!(told.contains(" MB given back\n"), "{told}");
+    assert!(told.contains(" MB freed on the disk\n"), "{told}");
     assert!(size() < before / 4, "{} of {before} bytes", size());
 }
 
@@ -101,7 +101,7 @@ fn a_run_is_the_same_on_every_database() {
         assert!(velocities(&logs, &here) == velocities(&logs, &there), "{url}: the velocities are others");
         a_query_only_reads(&url);
         let told = printed_out(&["db", "prune", "1", "--yes", "--database", &url]);
-        assert!(told.contains("run 1 taken out, "), "{told}");
+        assert!(told.contains("run 1 removed, "), "{told}");
         let count = ["query", "2", "SELECT count(*) AS n FROM body_state", "--all-runs", "--format", "csv"];
         assert_eq!(printed(&[&count[..], &["--database", &url]].concat()), format!("n\n{}\n", STEPS * BODIES));
     }

@@ -208,10 +208,10 @@ fn a_limit_on_the_size_of_files_ends_the_log_with_an_event() {
     // Blocks of 512 bytes.
     let ended = run(100, &[]);
     assert_eq!(ended.status.code(), Some(4), "{ended:?}");
-    assert!(text(&ended.stderr).contains("a file may have 51 kB here (ulimit -f)"), "{ended:?}");
+    assert!(text(&ended.stderr).contains("the limit on the size of a file is 51 kB (ulimit -f)"), "{ended:?}");
     let ended = run(66_000, &[]);
     assert_eq!(ended.status.code(), Some(4), "{ended:?}");
-    let why = "the log comes near the 33 MB that a file may have here (ulimit -f); raise the limit: ulimit -f unlimited; the log is complete up to step ";
+    let why = "the log approaches the limit of 33 MB on the size of a file (ulimit -f); raise the limit: ulimit -f unlimited; the log is complete up to step ";
     assert!(text(&ended.stdout).contains(why), "{ended:?}");
     let file = scratch.path("run.db");
     check_number(&file, "SELECT count(*) FROM event WHERE kind = 'logLimit'", 1);

@@ -14,7 +14,7 @@ impl PhysicsLoop {
         let (before, remainder) = self
             .simulation
             .go_on_in(next, &numbers)
-            .map_err(|_| ControlError::WrongState("this engine cannot go on in another world".into()))?;
+            .map_err(|_| ControlError::WrongState("this engine cannot continue in an edited world".into()))?;
         self.send_remainder(remainder);
         self.log_event_of(event.kind, &event.subject, event.text, event.value);
         self.renumber_members(&numbers);

@@ -17,7 +17,7 @@ pub enum RecorderError {
     #[error(transparent)]
     Address(#[from] AddressError),
     /// There is no database file to read.
-    #[error("there is no database {database}; name another by --database, or make one by a run")]
+    #[error("the database {database} does not exist; name another with --database, or create it by a run")]
     NoDatabase {
         /// The database file.
         database: Database,

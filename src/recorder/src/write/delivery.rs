@@ -148,7 +148,7 @@ impl Delivery {
             let error = match attempt {
                 Some(Ok(simulation)) => {
                     if self.status.set_away(false) {
-                        tracing::info!("the database {} is back", self.database);
+                        tracing::info!("the database {} is available again", self.database);
                     }
                     delivered.runs.insert(batch.run_key.clone(), simulation);
                     self.progress.committed_bytes.fetch_add(batch.size_bytes(), Ordering::AcqRel);
@@ -169,7 +169,7 @@ impl Delivery {
             }
             self.progress.set_last_error(&error);
             if !self.status.set_away(true) {
-                tracing::warn!("{}; the recorder retries until it is back", error.without_advice());
+                tracing::warn!("{}; the recorder retries until it is available again", error.without_advice());
             }
             let _ = tokio::time::timeout(pause.mul_f64(jitter_factor()), given_up.wait_for(|given_up| *given_up)).await;
             pause = (pause * 2).min(MAX_RETRY_PAUSE);

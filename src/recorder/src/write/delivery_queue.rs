@@ -218,7 +218,7 @@ impl DeliveryQueue {
                 Err(_) if !is_crowded && !has_failed => {}
                 Err(error) => {
                     let path = self.spill.path().display();
-                    tracing::error!("the spill file {path} can take no more, so the run ends: {error}");
+                    tracing::error!("the spill file {path} cannot grow further, so the run ends: {error}");
                     self.spill_failure = Some(error.to_string());
                 }
             }

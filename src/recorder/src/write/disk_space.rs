@@ -70,7 +70,7 @@ impl SpaceWatch {
         let file = self.files.first()?;
         if let Some(most) = file_size_limit().filter(|most| self.total_size() + self.pending + FILE_RESERVE >= *most) {
             return Some(format!(
-                "the log comes near the {} MB that a file may have here (ulimit -f); raise the limit: ulimit -f unlimited",
+                "the log approaches the limit of {} MB on the size of a file (ulimit -f); raise the limit: ulimit -f unlimited",
                 most / 1_000_000
             ));
         }
@@ -87,7 +87,7 @@ pub(super) fn file_limit_problem() -> Option<String> {
     let (limit, smallest_log) = (file_size_limit()?, 2 * FILE_RESERVE);
     let (most_kb, least_mb) = (limit / 1000, smallest_log / 1_000_000);
     (limit < smallest_log)
-        .then(|| format!("a file may have {most_kb} kB here (ulimit -f), and a log takes {least_mb} MB at least; raise the limit: ulimit -f unlimited"))
+        .then(|| format!("the limit on the size of a file is {most_kb} kB (ulimit -f), and a log needs at least {least_mb} MB; raise the limit: ulimit -f unlimited"))
 }
 
 /// True if the disk of `database` has too little space, and the disk of `spill` has enough.

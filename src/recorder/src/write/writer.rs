@@ -230,12 +230,12 @@ impl Writer {
                 self.away_since = Some(Instant::now());
                 let (error, path) =
                     (self.delivery_queue.progress().last_error(), self.delivery_queue.spill_path().display());
-                (format!("{error}; batches wait in {path} until it is back"), None)
+                (format!("{error}; batches are stored in {path} until it is available again"), None)
             }
             (false, Some(since)) => {
                 self.away_since = None;
                 let seconds = since.elapsed().as_secs_f64();
-                (format!("the database is back after {seconds:.1} s"), Some(seconds))
+                (format!("the database is available again after {seconds:.1} s"), Some(seconds))
             }
             _ => return,
         };

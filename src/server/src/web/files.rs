@@ -33,6 +33,6 @@ pub(super) fn is_public(path: &str) -> bool {
 pub(super) async fn answer(uri: Uri) -> Response {
     match find_file(uri.path()) {
         Some(file) => ([(header::CONTENT_TYPE, file.kind)], file.bytes).into_response(),
-        None => (StatusCode::NOT_FOUND, "there is nothing here; the page is at /\n").into_response(),
+        None => (StatusCode::NOT_FOUND, "there is no such page; the viewer is at /\n").into_response(),
     }
 }

@@ -92,7 +92,7 @@ impl GraspServer {
 }
 
 async fn not_found() -> Response {
-    (StatusCode::NOT_FOUND, "there is nothing here; the page is at /\n").into_response()
+    (StatusCode::NOT_FOUND, "there is no such page; the grasp is at /\n").into_response()
 }
 
 /// Applies the checks and headers of the viewer's port, with the page's own content security policy.

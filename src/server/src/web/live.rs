@@ -218,7 +218,7 @@ impl Page {
                 }
                 Wakeup::Answer(id, reply) => self.send_reply(socket, Some(id), &reply).await?,
                 Wakeup::Ping if missed_pings == MAX_MISSED_PINGS => {
-                    return Err(CloseReason::Rule("said nothing any more"));
+                    return Err(CloseReason::Rule("has stopped sending"));
                 }
                 Wakeup::Ping => {
                     missed_pings += 1;
@@ -335,7 +335,10 @@ impl Page {
             Err(refusal) => return Some(refusal.to_string()),
         };
         if self.pending.len() >= MAX_PENDING_ANSWERS {
-            return Some(Refusal::Busy(format!("more than {MAX_PENDING_ANSWERS} answers are waited for")).to_string());
+            return Some(
+                Refusal::Busy(format!("more than {MAX_PENDING_ANSWERS} requests are waiting for an answer"))
+                    .to_string(),
+            );
         }
         let (web, client) = (Arc::clone(&self.web), self.client);
         let mut answering = Box::pin(async move {

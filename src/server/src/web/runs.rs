@@ -67,7 +67,7 @@ impl RunError {
             Self::InvalidParameter(why) => (StatusCode::BAD_REQUEST, why),
             Self::Log(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             Self::Busy => {
-                (StatusCode::SERVICE_UNAVAILABLE, "too many questions wait for the log; ask again later".into())
+                (StatusCode::SERVICE_UNAVAILABLE, "too many queries of the log are waiting; try again later".into())
             }
         }
     }
@@ -158,7 +158,7 @@ pub(super) async fn frames(
     };
     let every = steps.every.unwrap_or(model.every);
     if every == 0 || !every.is_multiple_of(model.every) {
-        let why = format!("every: expected a multiple of {}, since so many steps are between two logged", model.every);
+        let why = format!("every: expected a multiple of {}, the interval of the logged steps", model.every);
         return Err(RunError::InvalidParameter(why));
     }
     let fit = (MAX_FRAME_BYTES / frame::frame_bytes(&model.layout)).max(1) as u64;
