@@ -34,17 +34,17 @@ pub enum DeviceSpec {
 pub struct Sensor {
     /// Its kind, which is not that of an actuator.
     pub kind: DeviceKind,
-    /// Its mount: a body or a joint, as its kind says.
+    /// Its mount: a body or a joint, depending on the kind.
     pub mount: Mount,
-    /// Options of its kind for how it reads.
+    /// Reading options of its kind.
     pub options: SensorOptions,
-    /// Fresh readings per second of simulated time; `None` is one every step.
+    /// Fresh readings per second of simulated time; `None` for one in every step.
     pub rate_hz: Option<f64>,
     /// Latency of readings, seconds.
     pub latency_s: f64,
     /// Probability that a reading is lost.
     pub dropout: f64,
-    /// One for each quantity of its kind, or none at all.
+    /// Noise of each quantity of its kind, or empty.
     pub noise: Vec<Noise>,
 }
 
@@ -76,7 +76,7 @@ pub enum Mount {
     Joint(JointId),
 }
 
-/// Options of a sensor. [`DeviceKind`] says which of these a kind uses; the others have no effect.
+/// Options of a sensor. [`DeviceKind`] determines which options a kind uses; the others have no effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SensorOptions {
     /// The axes of its vectors.
@@ -101,7 +101,7 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// A word for it, one of those that [`Frame::named`] takes.
+    /// Name of the frame, as in [`Frame::named`].
     pub fn name(self) -> &'static str {
         match self {
             Self::World => "world",
@@ -128,13 +128,13 @@ impl Frame {
 pub struct Scanner {
     /// Number of rays in a fan, at least 1.
     pub rays: usize,
-    /// The outermost rays stand at plus and minus this angle from the z axis towards x, radians.
+    /// Angle of the outermost rays from the z axis towards plus and minus x, radians.
     pub half_angle: f64,
     /// Number of fans, at least 1.
     pub layers: usize,
-    /// The outermost fans stand at plus and minus this angle from the z-x plane towards y, radians.
+    /// Angle of the outermost fans from the z-x plane towards plus and minus y, radians.
     pub vertical_half_angle: f64,
-    /// A ray that meets nothing within this distance reads it, metres.
+    /// Range, metres: the reading of a ray that hits nothing closer.
     pub range: f64,
 }
 
@@ -159,15 +159,15 @@ pub struct Actuator {
     pub mount: Mount,
     /// Its control law.
     pub law: Law,
-    /// The limits of its motor; `None` is one that exerts whatever is commanded.
+    /// The limits of its motor; `None` for a motor without limits.
     pub motor: Option<MotorLimits>,
     /// Its watchdog, for the time when no command arrives any more.
     pub watchdog: Option<Watchdog>,
 }
 
-/// The line of torque over speed of a motor behind its gear, as seen at the joint. A motor that drives exerts at most
-/// efficiency times stall effort at rest, and nothing at its no-load rate; one that is driven, the losses helping,
-/// stall effort over efficiency. Its rotor and its friction are in the joint's axes.
+/// Torque-speed line of a motor with its gear, at the joint. A driving motor exerts at most efficiency times stall
+/// effort at rest, and zero effort at its no-load rate; a driven one at most stall effort over efficiency, because
+/// losses act in its favour. Its rotor and its friction are included in the joint's axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MotorLimits {
     /// Effort at rest without losses, N m or N.
@@ -190,11 +190,11 @@ pub struct Watchdog {
 /// Reaction of a watchdog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnTimeout {
-    /// Stay where it is.
+    /// Keep the position.
     Hold,
-    /// Exert nothing.
+    /// Exert no effort.
     Zero,
-    /// Come to rest.
+    /// Brake to rest.
     Brake,
 }
 
@@ -212,17 +212,17 @@ impl OnTimeout {
 /// Control law of an actuator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
-    /// At a given velocity.
+    /// Velocity commands.
     Velocity,
-    /// To given angles, by a PID controller with these gains until a command brings others.
+    /// Angle commands, with a PID controller and these gains until a command changes them.
     Angle(PidGains),
-    /// To given coordinates, stiffly.
+    /// Position commands, with stiff control.
     Position,
-    /// With a given effort.
+    /// Effort commands.
     Effort,
     /// With a force and a torque on a body.
     Force(Push),
-    /// With the velocity of a body's surface, in the body's axes; this one until the first command, m/s.
+    /// Velocity commands of a body's surface, in the body's axes; this velocity until the first command, m/s.
     Surface(DVec3),
 }
 
@@ -249,7 +249,7 @@ pub struct PidGains {
 }
 
 impl Default for PidGains {
-    /// A tenth of a second to come closer by 1/e, nothing integrated.
+    /// Time constant of a tenth of a second, without integral part.
     fn default() -> Self {
         Self { proportional: 10.0, integral: 0.0, derivative: 0.0 }
     }
@@ -356,7 +356,7 @@ impl DeviceSpec {
         }
     }
 
-    /// The same on other bodies and joints: what a robot's place in a world makes of the ids of its file.
+    /// The same device on other bodies and joints, for a robot that is placed in a world.
     pub fn moved(mut self, body_id: impl Fn(BodyId) -> BodyId, joint_id: impl Fn(JointId) -> JointId) -> Self {
         match self.mount_mut() {
             Mount::Body { body, .. } => *body = body_id(*body),
@@ -380,7 +380,7 @@ impl DeviceSpec {
         }
     }
 
-    /// Fresh readings per second of simulated time, where it is a sensor with a rate.
+    /// Fresh readings per second of simulated time, for a sensor with a rate.
     pub fn rate_hz(&self) -> Option<f64> {
         match self {
             Self::Sensor(sensor) => sensor.rate_hz,
@@ -389,7 +389,7 @@ impl DeviceSpec {
     }
 }
 
-/// Where on the earth the world's origin is.
+/// Geographic position of the world's origin.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct GeographicOrigin {
     /// Geodetic latitude, radians, between the poles.

@@ -1,8 +1,8 @@
-//! The description of a simulation: a world of mechanisms with robots, devices and their ports, and sequences of
-//! commands. [`xml`] reads them from files.
+//! The description of a simulation: a world of mechanisms with robots, devices and their ports, and command sequences.
+//! [`xml`] reads them from files.
 //!
-//! The content of a [`World`] has been checked; its readers need not check it again. The crate knows nothing of physics
-//! engines, running devices and sockets.
+//! The content of a [`World`] has been checked; its users need no checks. The crate does not depend on physics engines,
+//! running devices and sockets.
 
 pub mod dem;
 mod device;
@@ -31,15 +31,15 @@ use simpartner_wire::signal::Port;
 pub struct World {
     /// Name of the world.
     pub name: String,
-    /// Robots, objects and grounds: what moves, and what it moves on.
+    /// Bodies, joints and grounds of all robots and objects.
     pub mechanism: Mechanism,
-    /// Where on the earth its origin is.
+    /// Geographic position of its origin.
     pub geographic_origin: GeographicOrigin,
-    /// For each robot, the port of all its readings and commands in one.
+    /// The combined port of each robot, with all its readings and commands.
     pub combined_ports: Vec<Port>,
     /// Sensors and actuators, in the order of their ids.
     pub devices: Vec<Device>,
-    /// The files that the world was read from, the world file first; they go into the log with the run.
+    /// The files from which the world was read, the world file first; they are logged with the run.
     pub sources: Vec<SourceFile>,
     /// Warnings: the file is valid, but this is probably a mistake.
     pub warnings: Vec<Warning>,
@@ -52,7 +52,7 @@ pub struct GraspTaskFile {
     pub world: World,
     /// The tasks.
     pub task: GraspTask,
-    /// The files that they were read from beside those of the world, their own first.
+    /// The files in addition to those of the world, their own first.
     pub sources: Vec<SourceFile>,
 }
 

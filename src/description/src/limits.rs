@@ -1,16 +1,15 @@
-//! Upper bounds on everything that is read. A file is input like any other: none of them, however it is made, costs
-//! more time than its bytes are worth or more memory than a machine has.
+//! Upper bounds on all input. Files are untrusted: none of them may take more time or memory than its size justifies.
 
-/// The largest XML file, bytes. Written by hand it would be a quarter of a million lines.
+/// Size of the largest XML file, bytes: a quarter of a million lines of handwritten text.
 pub(crate) const MAX_FILE: usize = 16 << 20;
-/// All XML files of a world together, bytes: they are kept in memory and go into the log.
+/// Total size of the XML files of a world, bytes: they are kept in memory and logged.
 pub(crate) const MAX_ALL_FILES: usize = 64 << 20;
-/// Meshes of a world and images that other formats name, bytes as they are kept: what the most points and triangles
-/// that are seen have as text.
+/// Total size of the meshes of a world and of images that other formats name, as kept text, bytes: that of the largest
+/// permitted number of visual points and triangles.
 pub(crate) const MAX_ALL_KEPT: usize = 256 << 20;
 /// Files that a world may name, those of its robots included.
 pub(crate) const MAX_FILE_COUNT: usize = 1_000;
-/// Nesting depth of elements. The format itself needs ten; `<repeat>` may be nested at will.
+/// Nesting depth of elements. The format itself needs ten; `<repeat>` may be nested freely.
 pub(crate) const MAX_DEPTH: usize = 64;
 /// Elements of a file, and of a robot with all its assemblies placed: about 60 MB as a tree.
 pub(crate) const MAX_ELEMENTS: usize = 200_000;
@@ -20,38 +19,37 @@ pub(crate) const MAX_ALL_ELEMENTS: usize = 1_000_000;
 pub(crate) const MAX_ATTRIBUTES: usize = 64;
 /// Bytes of a name: of an element, an attribute, a body. It fits into a column of a table and into a message.
 pub(crate) const MAX_NAME: usize = 128;
-/// Bytes of any other value: what a port takes as one message, and the longest path.
+/// Size of any other value, bytes: the longest message of a port, and the longest path.
 pub(crate) const MAX_VALUE: usize = 4096;
 /// Nesting depth of assemblies in assemblies.
 pub(crate) const MAX_NESTED_ASSEMBLIES: usize = 32;
-/// Bytes that placing assemblies may make of a robot's file: 300 for each of its most elements.
+/// Size of a robot's file after the placement of assemblies, bytes: 300 for each of the permitted elements.
 pub(crate) const MAX_EXPANDED: usize = 64 << 20;
-/// Bodies of a world, and its joints: a step of so many takes a second.
+/// Number of bodies of a world, and of its joints: a step of a world of this size takes a second.
 pub(crate) const MAX_BODIES: usize = 10_000;
 /// Sensors and actuators of a world; each has a port, of which a machine has 65,535.
 pub(crate) const MAX_DEVICES: usize = 10_000;
-/// Rays of a scanner: more than any there is sends in one turn.
+/// Number of rays of a scanner: more than any real one sends in a turn.
 pub(crate) const MAX_RAYS: usize = 100_000;
 /// Rays of all scanners of a world: each is a number in each of the thousand records that a run has in memory.
 pub(crate) const MAX_ALL_RAYS: usize = 400_000;
-/// Points and triangles of the shapes of a world, each robot counted as often as it is placed.
+/// Number of points and triangles of the shapes of a world, with each placement of a robot counted.
 pub(crate) const MAX_SHAPE_POINTS: usize = 1_000_000;
-/// Points and triangles of what is seen of a world in place of its shapes, counted likewise: as much as a browser turns
-/// at ease.
+/// Number of points and triangles of the visuals of a world, counted likewise: as many as a browser displays smoothly.
 pub(crate) const MAX_VISUAL_POINTS: usize = 4_000_000;
-/// Grid points of a terrain along one side.
+/// Number of grid points of a terrain along one side.
 pub(crate) const MAX_GRID_SIDE: usize = 4096;
 /// Grid points of all terrains of a world: 256 MB as numbers, and as much again in the engine.
 pub(crate) const MAX_ALL_GRID_POINTS: usize = 2 * MAX_GRID_SIDE * MAX_GRID_SIDE;
 /// The largest file of heights, bytes: 24 for each grid point of the largest terrain.
 pub(crate) const MAX_HEIGHTS_FILE: usize = MAX_GRID_SIDE * MAX_GRID_SIDE * 24;
-/// Samples of one file of heights: 256 MB as numbers.
+/// Number of samples of one elevation file: 256 MB as numbers.
 pub const MAX_SAMPLES: usize = 1 << 25;
-/// Files of heights of a world together, bytes: they are kept in memory and go into the log.
+/// Total size of the elevation files of a world, bytes: they are kept in memory and logged.
 pub(crate) const MAX_ALL_DATA: usize = 2 * MAX_HEIGHTS_FILE;
-/// Planes, terrains and surfaces of triangles that a world may stand on: the engine has eight bits for them.
+/// Number of planes, terrains and triangle meshes that are grounds of a world: the engine has eight bits for them.
 pub(crate) const MAX_GROUNDS: usize = 256;
-/// Triangles of one mesh file: as many as a binary STL file of the greatest size that is read.
+/// Number of triangles of one mesh file: that of the largest permitted binary STL file.
 pub(crate) const MAX_TRIANGLES: usize = 1_300_000;
 /// The largest mesh file, bytes: a million triangles in binary.
 pub(crate) const MAX_MESH_FILE: usize = 64 << 20;
@@ -60,7 +58,7 @@ pub(crate) const MAX_UNROLLED: u64 = 1_000_000;
 /// Bytes of the commands that a sequence unrolls to.
 pub(crate) const MAX_UNROLLED_BYTES: u64 = 64 << 20;
 
-/// The bounds as the reference page tells them.
+/// The bounds as the reference page states them.
 pub(crate) const STATED_LIMITS: &[(&str, u64, &str)] = &[
     ("an XML file", MAX_FILE as u64, "bytes"),
     ("all XML files that belong to a world", MAX_ALL_FILES as u64, "bytes"),

@@ -11,7 +11,7 @@ pub struct Sequence {
     pub items: Vec<SequenceItem>,
 }
 
-/// One entry of a sequence.
+/// An entry of a sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SequenceItem {
     /// Send a text to a device. It is valid until the next command for that device.
@@ -41,7 +41,7 @@ pub enum SequenceItem {
 pub enum DeviceReference {
     /// The device's port in the model.
     Port(u16),
-    /// The device's name, as `robot/device` where several robots have one of that name.
+    /// The device's name, or `robot/device` if several robots have a device of this name.
     Name(Arc<str>),
 }
 
@@ -116,11 +116,10 @@ impl Comparison {
     }
 }
 
-/// A sequence with its repeats unrolled and its pauses added up. Where the sequence waits for a reading, a new section
-/// begins.
+/// A sequence with its repeats unrolled and its pauses added up. Each wait for a reading starts a new section.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
-    /// The sections, one after the other; at least one.
+    /// The sections in order; at least one.
     pub sections: Vec<Section>,
     /// Length of all pauses, in steps.
     pub steps: u64,
@@ -217,7 +216,7 @@ fn collect_devices(items: &[SequenceItem], devices: &mut BTreeSet<DeviceReferenc
     }
 }
 
-/// The sum over all commands, pauses and conditions, each as often as it is repeated.
+/// The sum over all commands, pauses and conditions, with repetitions.
 fn unrolled_sum(items: &[SequenceItem], of: &impl Fn(&SequenceItem) -> u64) -> u64 {
     items.iter().fold(0u64, |sum, item| {
         sum.saturating_add(match item {
@@ -257,7 +256,7 @@ impl Unrolling {
                         let before = self.progress();
                         self.count_items(items);
                         if before == self.progress() {
-                            // What did nothing the first time does nothing the millionth time.
+                            // A body without effect stays without effect when repeated.
                             break;
                         }
                     }
@@ -304,7 +303,7 @@ mod tests {
         assert_eq!(timeline.fixed_steps(), Some(1000));
     }
 
-    /// Without an end to it, each level would take a million times as long as the one within.
+    /// Without this early end, each level would take a million times as long as the inner one.
     #[test]
     fn repeats_of_nothing_unroll_at_once() {
         let mut items = Vec::new();

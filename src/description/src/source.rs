@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use serde::Serialize;
 
-/// Something in a file that can be simulated, but hardly as it was meant.
+/// A warning: the file is valid, but this is probably a mistake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// `file:line:column` of the element.
@@ -56,7 +56,7 @@ impl SourceFile {
         Self { path: path.into(), content }
     }
 
-    /// Its text; of one that is none, an empty one.
+    /// Its text; empty for a file that is not text.
     pub fn text(&self) -> &str {
         match &self.content {
             Content::Text(text) => text,

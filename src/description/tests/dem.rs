@@ -1,5 +1,5 @@
-//! Elevation models that GDAL and PIL wrote (`dem/make.py`), sample by sample; what is written and read back; and files
-//! as an attack.
+//! Elevation models written by GDAL and PIL (`dem/make.py`), sample by sample; writing and reading back; and malicious
+//! files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,7 +23,7 @@ fn open(name: &str) -> Dem {
     Dem::open(&file(name)).unwrap_or_else(|problem| panic!("{name}: {problem}"))
 }
 
-/// The height of column i from the west and row j from the north, as `make.py` has it; NaN at its hole.
+/// The height of column i from the west and row j from the north, as in `make.py`; NaN at its hole.
 fn height(i: usize, j: usize) -> f64 {
     let (x, z) = (i as f64, j as f64);
     if (i, j) == (2, 1) { f64::NAN } else { 100.0 + 7.0 * x - 3.0 * z + x * z + 0.125 * x }
@@ -66,7 +66,7 @@ fn files_of_other_programs_hold_what_they_wrote() {
     }
     check("scaled.tif", metres, |i, j| whole(i, j) * 0.1 + 5.0);
     check("feet.tif", Some([10.0 * 1200.0 / 3937.0; 2]), whole);
-    // GDAL says by a transparent level which one is without data.
+    // GDAL marks the no-data level by transparency.
     check("gdal16.png", None, whole);
     check("grey16.png", None, |i, j| if (i, j) == (2, 1) { 0.0 } else { whole(i, j) });
     check("grey8.png", None, |i, j| if (i, j) == (2, 1) { 0.0 } else { whole(i, j) });
@@ -113,7 +113,7 @@ fn an_elevation_grid_lies_along_x_and_z() {
     assert_eq!((dem.height(0, 0), dem.height(2, 0), dem.height(2, 1)), (1.0, 3.0, 6.5));
 }
 
-/// One file may be terrain and a mesh of the same world: the log keeps its bytes, and beside them the text of the mesh.
+/// One file may be terrain and a mesh of the same world: the log has its bytes, and the text of the mesh.
 #[test]
 fn a_file_that_is_heights_and_a_mesh_is_kept_as_both() {
     let faces = "Shape { geometry IndexedFaceSet { coord Coordinate { point [0 0 0, 1 0 0, 1 0 -1] } coordIndex [0 1 2 -1] } }\n";
@@ -131,7 +131,7 @@ fn a_file_that_is_heights_and_a_mesh_is_kept_as_both() {
     }
 }
 
-/// What is written is read back, holes and all, to the last bit in text and TIFF, to half a level in PNG.
+/// Written files are read back, including holes: exactly for text and TIFF, to half a level for PNG.
 #[test]
 fn every_format_that_is_written_reads_back() {
     let dem = open("float32.tif");
@@ -196,17 +196,17 @@ fn terrain_is_cut_scaled_resampled_and_placed() {
     let part = world("float32.tif", "firstX='3' lastX='5' firstZ='1' scale='2' offset='-1'").unwrap();
     assert_eq!((part.points_x, part.points_z, part.width, part.depth), (3, 4, 20.0, 30.0));
     assert_eq!(part.height(0, 0), 2.0 * height(3, 1) - 1.0);
-    // 25 m from the first point on there is the next one at 30 m, and up to 54 m the last one at 50 m.
+    // From 25 m on, the first point is at 30 m, and up to 54 m the last one at 50 m.
     let same = world("float32.tif", "fromX='25' toX='54' fromZ='10' toZ='40' scale='2' offset='-1'").unwrap();
     assert_eq!(same, part);
     let fine = world("float32.tif", "firstX='3' cell='4.9'").unwrap();
     assert_eq!((fine.points_x, fine.points_z, fine.width), (7, 9, 30.0));
     assert_eq!(fine.height(1, 2), 0.5 * (height(3, 1) + height(4, 1)));
     let placed = world("float32.tif", "x='100' y='-50' z='7' heading='1.5707963267948966'").unwrap();
-    // Clockwise from above its east, x, comes to point south, z.
+    // A clockwise rotation seen from above takes its east, x, to south, z.
     let corner = placed.point(6, 0);
     assert!((corner - bevy_math::DVec3::new(120.0, height(6, 0) - 50.0, 37.0)).length() < 1e-9, "{corner}");
-    // A PNG file says nothing of distances, and its hole is a value.
+    // A PNG file has no spacing, and its hole is a value.
     let levels = world("grey8.png", "width='6' depth='4' noData='0'").unwrap();
     assert!(levels.height(2, 1).is_nan() && levels.width == 6.0);
 }
@@ -291,7 +291,7 @@ fn with(name: &str, at: usize, bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The name of a file, its bytes, and what is said of it.
+/// The name of a file, its bytes, and its error.
 type Broken = (&'static str, Vec<u8>, &'static str);
 
 fn broken_text() -> Vec<Broken> {
@@ -391,7 +391,7 @@ fn broken_files_are_told() {
     }
 }
 
-/// A surface that says it has more than it has, or more than anything may have.
+/// A surface with a false size, or with more than the permitted size.
 #[test]
 fn broken_surfaces_are_told() {
     let mut nested = String::from(
@@ -414,7 +414,7 @@ fn broken_surfaces_are_told() {
     }
 }
 
-/// Files damaged anywhere are read or refused; nothing panics, and nothing takes more memory than a file may.
+/// Files damaged anywhere are read or refused; no file panics or takes more memory than permitted.
 #[test]
 fn damaged_files_are_read_or_refused() {
     let mut stream = Stream::from_number(1);

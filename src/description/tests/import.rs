@@ -1,7 +1,8 @@
-//! URDF robots as ours: frames, masses, joints, devices, meshes, and what is said of broken files.
+//! URDF import: frames, masses, joints, devices, meshes, and errors of broken files.
 //!
-//! URDF has z up and ours y up: a point (x, y, z) of the one is (x, z, -y) of the other. Two links that cannot move
-//! against each other are one body: masses add up, and the inertia is that about the common centre of mass (Steiner).
+//! URDF has z up and SimPartner y up: a point (x, y, z) of the one is (x, z, -y) of the other. Two links that cannot
+//! move against each other are one body: masses add up, and the inertia is that about the common centre of mass
+//! (Steiner).
 
 use std::fs;
 
@@ -72,7 +73,7 @@ fn links_stand_where_their_joints_put_them() {
     let world = read(ARM);
     let names: Vec<&str> = world.mechanism.bodies.iter().map(|body| body.name.as_str()).collect();
     assert_eq!(names, ["base", "upper", "disc", "rod", "other"]);
-    // The footprint had no mass, so the base gives the body its frame; the footprint's is still the robot's own.
+    // The footprint has no mass, so the base gives the body its frame; the robot's frame is still the footprint's.
     close(body(&world, "base").pose.translation, y_up(DVec3::new(0.0, 0.0, 0.1)));
     let shoulder = &world.mechanism.joints[0];
     assert_eq!((shoulder.name.as_str(), shoulder.kind), ("shoulder", JointKind::Hinge));
@@ -104,7 +105,7 @@ fn fixed_links_are_one_body_or_stay_apart() {
         panic!("two shapes")
     };
     close(parts[1].pose.translation, DVec3::new(0.0, 0.0, 1.0));
-    // A URDF cylinder stands along z.
+    // The axis of a URDF cylinder is z.
     close(parts[0].pose.rotation * DVec3::Y, DVec3::Z);
 
     let scratch = tempfile::tempdir().unwrap();
@@ -126,8 +127,7 @@ fn fixed_links_are_one_body_or_stay_apart() {
 #[test]
 fn joints_begin_within_their_stops_and_follow_each_other() {
     let world = read(ARM);
-    // The shoulder's stops leave out 0: it begins at the nearer one, and what it carries is there. The axis is -x in
-    // our frame.
+    // The shoulder's stops exclude 0: it starts at the nearer one, with its child there. The axis is -x in this frame.
     let turned = DQuat::from_axis_angle(DVec3::NEG_X, 0.2);
     let upright =
         DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2) * DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);
@@ -247,7 +247,7 @@ fn joint(kind: &str, parent: &str, child: &str) -> String {
     format!("<joint name=\"j_{child}\" type=\"{kind}\"><parent link=\"{parent}\"/><child link=\"{child}\"/></joint>")
 }
 
-/// What is wrong is told with its place in the URDF file; what is left out is a warning.
+/// Errors have their position in the URDF file; omissions are warnings.
 #[test]
 fn broken_files_are_told_by_place() {
     let robot = |content: &str| format!("<robot name=\"r\">\n{content}\n</robot>");
@@ -329,7 +329,7 @@ fn what_is_left_out_is_a_warning() {
     assert_eq!(warnings.len(), 5, "{all}");
 }
 
-/// A shape's mesh file is told by the place that names it, and what is wrong in it by its line.
+/// A missing mesh file is reported at the position of its name, and an error in it with its line.
 #[test]
 fn wrong_mesh_files_are_told_by_place() {
     let scratch = tempfile::tempdir().unwrap();
@@ -355,7 +355,7 @@ fn wrong_mesh_files_are_told_by_place() {
     }
 }
 
-/// Red on the one side and without a colour on the other.
+/// Red on one side and without a colour on the other.
 const PAINTED: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nusemtl #ff0000\nf 1 4 3\nf 2 3 4\n";
 
 fn seen(body: &Body) -> Vec<(&str, Option<String>)> {
@@ -427,7 +427,7 @@ fn wrong_visuals_are_told_by_place() {
     }
 }
 
-/// Each pair of triangles with the rest of the corners: any parts will do to see where they go.
+/// Each pair of triangles with the other corners: any parts suffice for this test.
 fn halves(mesh: &Mesh) -> Vec<Mesh> {
     mesh.triangles.chunks(2).map(|triangles| Mesh::new(mesh.vertices.clone(), triangles.to_vec())).collect()
 }
@@ -459,7 +459,7 @@ fn meshes_are_taken_apart_where_they_collide_and_whole_where_they_are_seen() {
     for mesh in &imported.meshes {
         fs::write(folder.path().join(&mesh.path), &mesh.contents).unwrap();
     }
-    // The colours came along without their file.
+    // The colours were included without their file.
     fs::write(folder.path().join("r.xml"), &imported.text).unwrap();
     fs::remove_file(folder.path().join("painted.mtl")).unwrap();
     let world = match xml::read_any(&folder.path().join("r.xml")) {
@@ -475,7 +475,7 @@ fn meshes_are_taken_apart_where_they_collide_and_whole_where_they_are_seen() {
     }
 }
 
-/// Bullet's stops of a ball joint. Its example begins outside of what its two first numbers would be as limits.
+/// Bullet's stops of a ball joint. The initial position of its example is outside of its two first numbers as limits.
 #[test]
 fn spherical_joints_have_cones_for_stops() {
     let text = |limit: &str| {

@@ -1,11 +1,10 @@
-//! Broken files of other formats: each is refused with file and line, what is wrong and, where that can be said, what
-//! to do.
+//! Broken files of other formats: each is refused with file and line, the error and, if possible, the remedy.
 
 use std::fs;
 
 use simpartner_description::xml::{self, ImportOptions};
 
-/// What a file says, the line of the problem, and what the message has to name.
+/// The content of a file, the line of the problem, and a part of the message.
 type Broken = (&'static str, usize, &'static str);
 
 #[track_caller]
@@ -243,7 +242,7 @@ fn broken_sdf_files_are_told_by_place() {
     SDF.into_iter().for_each(|broken| check("sdf", broken));
 }
 
-/// Two files that include each other, whatever the path they name each other by.
+/// Two files that include each other, under any paths.
 #[test]
 fn includes_that_go_round_are_refused() {
     let scratch = tempfile::tempdir().unwrap();
@@ -265,15 +264,14 @@ fn includes_that_go_round_are_refused() {
     assert!(problems.contains("model.sdf:2:10: the model 'model://box' includes itself"), "{problems}");
 }
 
-/// A mesh that claims to hold more than its bytes, and one longer than any that is read, cost no memory: they are left
-/// out, and it is said where.
+/// A mesh with a false size, and one longer than permitted, take no memory: they are omitted with a message.
 #[test]
 fn meshes_that_are_bombs_are_left_out() {
     let scratch = tempfile::tempdir().unwrap();
     let liar = [1_000_000_000u32, 0, 0, 1_000_000_000].map(u32::to_le_bytes).concat();
     fs::write(scratch.path().join("liar.msh"), liar).unwrap();
     let long = fs::File::create(scratch.path().join("long.stl")).unwrap();
-    // A hole on most file systems: nothing is written.
+    // A sparse file on most file systems: nothing is written.
     long.set_len(10 << 30).unwrap();
     let path = scratch.path().join("model.xml");
     let text = "<mujoco><asset>\n<mesh name='a' file='liar.msh'/>\n<mesh name='b' file='long.stl'/></asset><worldbody><body name='b'><freejoint/>\

@@ -1,4 +1,4 @@
-//! What Gazebo and ROS's controllers add to a URDF file: sensors, plugins, surfaces, and what drives each joint.
+//! Additions of Gazebo and ROS controllers to a URDF file: sensors, plugins, surfaces, and joint drives.
 
 use bevy_math::DVec3;
 use simpartner_description::{

@@ -43,8 +43,7 @@ fn a_robot_that_floats_above_the_world_is_free() {
     assert!(body.pose.translation.distance(DVec3::new(0.0, 2.0, 0.0)) < 1e-12, "{:?}", body.pose);
 }
 
-/// Frames of tools are written so: a link of next to no mass, which nothing can touch, on a floating joint whose axis
-/// has no length.
+/// Typical frames of tools: a link with almost no mass and no shape, on a floating joint whose axis has length zero.
 #[test]
 fn a_frame_that_floats_is_fixed() {
     let frame = |mass: &str, more: &str| {
@@ -58,7 +57,7 @@ fn a_frame_that_floats_is_fixed() {
     let told: Vec<String> = world.warnings.iter().map(ToString::to_string).collect();
     assert!(told.iter().any(|told| told.contains("joint 'f' is floating")), "{told:?}");
     assert!(world.mechanism.joints.is_empty() && world.mechanism.bodies.len() == 1);
-    // What has a mass or a shape would move away from its parent.
+    // A link with a mass or a shape would move away from its parent.
     let ball = "<collision><geometry><sphere radius='0.1'/></geometry></collision>";
     for text in [frame("0.1", ""), frame("1e-9", ball)] {
         let Err(problems) = xml::read_text("robot.urdf", &text) else { panic!("it falls apart") };

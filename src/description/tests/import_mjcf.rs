@@ -127,7 +127,7 @@ fn several_joints_of_a_body_are_a_chain() {
     assert_eq!(apart, [["torso", "thigh"], ["torso", "shin"]]);
 }
 
-/// At `ref` the bodies stand as the file has them.
+/// At `ref` the bodies have the poses of the file.
 #[test]
 fn a_joint_begins_at_its_reference() {
     let world = read(WALKER);
@@ -137,7 +137,7 @@ fn a_joint_begins_at_its_reference() {
     close(body(&world, "shin").pose.rotation * DVec3::X, upright * DVec3::X);
 }
 
-/// Mass by density and by figure, the foot welded to the shin, and inertia that is given.
+/// Mass by density and by number, the foot welded to the shin, and a given inertia.
 #[test]
 fn masses_follow_from_geoms_or_are_given() {
     use std::f64::consts::PI;
@@ -202,7 +202,7 @@ fn a_keyframe_is_where_it_begins_if_it_is_chosen() {
     assert!(import(WALKER, &other).unwrap_err().contains("there are: squat"));
 }
 
-/// The robot of a model for a world of one's own, and what stays behind is said with its line.
+/// The robot of a model for the user's own world; omitted elements are reported with their line.
 #[test]
 fn a_model_gives_its_robot_to_another_world() {
     let options = ImportOptions { wanted: Wanted::Robot, ..ImportOptions::default() };
@@ -283,7 +283,7 @@ fn included_files_are_part_of_the_model_and_kept_with_the_run() {
     assert_eq!(body(&again, "leg").mass, 2000.0);
 }
 
-/// A fan of copies, each turned on from the one before.
+/// A fan of copies, each rotated relative to the one before.
 #[test]
 fn replicas_are_bodies_of_their_own() {
     let text = r#"<mujoco><worldbody><replicate count="3" offset="1 0 0" euler="0 0 90" sep="-">
@@ -299,7 +299,7 @@ fn told(world: &World) -> String {
     world.warnings.iter().map(|warning| format!("{warning}\n")).collect()
 }
 
-/// Of geoms that collide with nothing by their bits, a pair makes two collide with each other and with nothing else.
+/// A pair makes two geoms without collision bits collide with each other and with nothing else.
 #[test]
 fn pairs_collide_in_spite_of_their_bits() {
     let geom = "contype=\"0\" conaffinity=\"0\" type=\"sphere\" size=\"0.1\"";
@@ -334,7 +334,7 @@ fn ball_joints_have_cones_for_ranges() {
     assert_eq!(twist.damping, 0.5);
 }
 
-/// What drives a tendon drives the joint that the others follow, by the sum of the tendon's arms.
+/// The drive of a tendon drives the joint that the others follow, with the sum of the tendon's arms.
 #[test]
 fn actuators_reach_joints_by_tendons_and_bodies_by_sites() {
     let text = r#"<mujoco><worldbody><body name="hand">
@@ -350,7 +350,7 @@ fn actuators_reach_joints_by_tendons_and_bodies_by_sites() {
     let named = |name: &str| world.devices.iter().find(|device| device.name == name);
     let joint = world.mechanism.joints.iter().find(|joint| joint.name == "left").unwrap();
     let Axis::Free(axis) = joint.axes[2] else { panic!("free") };
-    // 0.5 of its own, and 0.25 of the other one, which goes twice as far.
+    // 0.5 of its own, and 0.25 of the other one, which moves twice as far.
     assert_eq!(axis.max_effort, 10.0);
     assert!(named("grip").is_some());
     let jet = named("jet").unwrap();
@@ -364,7 +364,7 @@ fn actuators_reach_joints_by_tendons_and_bodies_by_sites() {
     assert!(!told.contains("<fixed> of <tendon>"), "{told}");
 }
 
-/// Two points of the same two bodies are a hinge; what is welded open is told.
+/// Two points of the same two bodies are a hinge; a weld that is open is reported.
 #[test]
 fn two_points_of_two_bodies_make_a_hinge() {
     let text = r#"<mujoco><compiler angle="radian"/><worldbody>
@@ -408,7 +408,7 @@ fn what_a_class_of_joints_gives_to_a_free_one_is_told() {
         assert!(text.contains(&format!("'{name}' of a free joint is left out")), "{text}");
     }
     assert!(!text.contains("frictionloss"), "{text}");
-    // A <freejoint> takes nothing from classes.
+    // A <freejoint> inherits nothing from classes.
     let text = told(&model("<freejoint/>"));
     assert!(!text.contains("free joint"), "{text}");
 }
@@ -443,7 +443,7 @@ fn fields_of_heights_are_read_from_files() {
     }
 }
 
-/// What is seen of a body, with its colour, and a hinge that closes a loop go out to MJCF and come back.
+/// Visuals with their colours, and a hinge that closes a loop, are exported to MJCF and read back.
 #[test]
 fn visuals_colours_and_hinges_of_loops_are_written() {
     let text = r##"<robot name="ring">

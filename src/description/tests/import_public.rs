@@ -1,5 +1,4 @@
-//! Files of other programs as their users write them: numbers, encodings, names and paths, and what of them must not be
-//! silent.
+//! Real files of other programs: numbers, encodings, names and paths, and the required warnings.
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, path::Path};
@@ -45,7 +44,7 @@ fn body<'w>(world: &'w World, name: &str) -> &'w Body {
     world.mechanism.bodies.iter().find(|body| body.name == name).unwrap()
 }
 
-/// The text with each `#` on a line of its own, which holds 1, and one of them something else.
+/// The text with each `#` on a line of its own, replaced by 1, and one of them by something else.
 fn filled(text: &str, wrong: Option<(usize, &str)>) -> String {
     let mut filled = String::new();
     for (index, part) in text.replace('\n', "").split('#').enumerate() {
@@ -59,8 +58,8 @@ fn filled(text: &str, wrong: Option<(usize, &str)>) -> String {
     filled
 }
 
-/// Each number of three formats replaced by each of what is none. XML has the place of an attribute's name, so the line
-/// is at most the word's.
+/// Each number of three formats replaced by invalid texts. XML has the position of an attribute's name, so the line is
+/// at most the value's.
 #[test]
 fn what_is_no_number_is_an_error_at_its_place() {
     let words =
@@ -69,7 +68,7 @@ fn what_is_no_number_is_an_error_at_its_place() {
         right(path, &filled(text, None));
         let places = text.matches('#').count();
         for place in 0..places {
-            // SDF may say of a limit that it is infinite.
+            // SDF permits an infinite limit.
             let is_limit = path == "m.sdf" && (17..20).contains(&place);
             for word in words.into_iter().filter(|word| !(is_limit && ["inf", "1e999"].contains(word))) {
                 let word = word.replace('\'', "&apos;");
@@ -102,7 +101,7 @@ fn files_are_read_in_the_encoding_that_they_have() {
         fs::write(&path, bytes).unwrap();
         let Ok(Document::Robot(world)) = xml::read_any(&path) else { panic!("{name}") };
         assert_eq!((world.name.as_str(), world.mechanism.bodies[0].mass), ("K\u{e4}fer", 2.0), "{name}");
-        // What is kept of it is read again.
+        // The stored files are read again.
         assert!(xml::read_kept(&world.sources).is_ok(), "{name}");
     }
 }
@@ -116,7 +115,7 @@ fn write(folder: &Path, name: &str, text: &str) {
     fs::write(folder.join(name), text).unwrap();
 }
 
-/// MuJoCo sees all paths from the main file's folder: a mesh that an included file names is not beside that.
+/// MuJoCo's paths are relative to the main file's folder, also for a mesh that an included file names.
 #[test]
 fn paths_of_included_mjcf_files_are_seen_from_the_main_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -183,7 +182,7 @@ fn geoms_keep_what_mujocos_rule_of_friction_asks_for() {
     assert!(!told(&world).contains("friction"), "{}", told(&world));
 }
 
-/// A caster of friction 0 leaves the base that it is fixed to as it is.
+/// A caster with friction 0 does not change the base to which it is fixed.
 #[test]
 fn links_that_are_merged_keep_their_frictions() {
     let link = |name: &str| {
@@ -274,7 +273,7 @@ fn a_mesh_with_another_axis_up_is_told_once() {
     assert_eq!(told(&world).matches("Y_UP").count(), 1, "{}", told(&world));
 }
 
-/// What changes the meaning of a URDF file is told.
+/// Changes of the meaning of a URDF file are reported.
 #[test]
 fn nothing_of_a_joint_is_silent() {
     let link = |name: &str| {
@@ -311,7 +310,7 @@ fn points_weigh_as_their_hull() {
         )
     };
     let points = "vertex='0 0 0  2 0 0  0 1 0  2 1 0  0 0 3  2 0 3  0 1 3  2 1 3  1 0.5 1'";
-    // One of the six sides alone, of which the hull knows nothing.
+    // One of the six sides alone, which the hull ignores.
     let side = "face='0 1 2 1 3 2' inertia='convex'";
     for asset in [points.to_owned(), format!("{points} scale='-1 1 1'"), format!("{points} {side}")] {
         let world = read("m.xml", &model(&asset)).unwrap_or_else(|problems| panic!("{problems}"));

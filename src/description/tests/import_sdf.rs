@@ -92,7 +92,7 @@ fn poses_are_relative_to_the_frames_they_name() {
     close(body(&world, "pole").inertia.unwrap().centre_of_mass, DVec3::new(0.0, 0.0, 0.1));
     close(joint(&world, "tilt").anchor, y_up(DVec3::new(1.0, 0.0, 0.65)));
     close(joint(&world, "tilt").frame * DVec3::Z, y_up(DVec3::Y));
-    // The wheel is turned, but its axis is told in the model's frame.
+    // The wheel is rotated, but its axis is in the model's frame.
     close(joint(&world, "turn").frame * DVec3::Z, y_up(DVec3::NEG_X));
 }
 
@@ -114,7 +114,7 @@ fn joints_have_limits_losses_and_what_drives_them() {
     assert_eq!(motors, 2);
 }
 
-/// A lidar looks along x; our scanner along its z, with the fan from the right to the left.
+/// A lidar faces x; the scanner here faces z, with the fan from the right to the left.
 #[test]
 fn a_lidar_is_a_scanner_that_looks_ahead() {
     let world = read(&cart());
@@ -148,7 +148,7 @@ fn joints_with_two_axes_are_chains() {
     assert_eq!(coupling.ratio, 0.5 / std::f64::consts::TAU);
 }
 
-/// Before 1.5 an axis is told in the model's frame, from then on in the joint's.
+/// Before 1.5 an axis is in the model's frame, from then on in the joint's.
 #[test]
 fn the_frame_of_an_axis_follows_the_version() {
     let text = |version: &str| {
@@ -226,7 +226,7 @@ fn mimics_and_gearboxes_are_couplings() {
     assert_eq!((name(gear.leader), name(gear.follower), gear.ratio), ("one", "three", -3.0));
 }
 
-/// Links, nested models and frames may stand in each other, whatever their order.
+/// Links, nested models and frames may be relative to each other, in any order.
 #[test]
 fn frames_lead_into_nested_models_and_out_of_them() {
     let world = read(&format!(
@@ -246,7 +246,7 @@ fn frames_lead_into_nested_models_and_out_of_them() {
     assert_eq!(world.mechanism.body(joint(&world, "turn").child).name, "pole", "a model for its first link");
 }
 
-/// What stands in a link may be told in another frame.
+/// Elements of a link may be relative to another frame.
 #[test]
 fn parts_of_a_link_stand_in_the_frames_that_they_name() {
     let world = read(
@@ -262,7 +262,7 @@ fn parts_of_a_link_stand_in_the_frames_that_they_name() {
     close(pose.translation, DVec3::new(1.0, 0.0, 2.0));
 }
 
-/// A model that is merged gives its links to the model around it, under their own names.
+/// A merged model gives its links to the outer model, under their own names.
 #[test]
 fn merged_models_are_part_of_the_one_around_them() {
     let scratch = tempfile::tempdir().unwrap();
@@ -289,7 +289,7 @@ fn merged_models_are_part_of_the_one_around_them() {
     assert!(problems.contains("brings a second 'wheel'"), "{problems}");
 }
 
-/// The brightest pixel is as high as the size says; the image's top is at the largest y.
+/// The brightest pixel has the height of the size; the image's top is at the largest y.
 #[test]
 fn heightmaps_are_the_terrain_and_kept_with_the_run() {
     let scratch = tempfile::tempdir().unwrap();
@@ -313,8 +313,8 @@ fn heightmaps_are_the_terrain_and_kept_with_the_run() {
     assert_eq!(again.mechanism.heightfields().next().unwrap().heights, field.heights);
 }
 
-/// Without a size, a map is as large and as high as its file says; what is without data is as low as the lowest, and
-/// told.
+/// Without a size, a map has the extent and heights of its file; missing samples have the lowest height, with a
+/// warning.
 #[test]
 fn heightmaps_may_be_elevation_models() {
     let scratch = tempfile::tempdir().unwrap();
@@ -343,7 +343,7 @@ fn heightmaps_may_be_elevation_models() {
     assert_eq!((field.width, field.depth, field.heights[4]), (30.0, 20.0, 4.0));
 }
 
-/// A parallelogram of links on pins about y: it closes where all four pins are at 0, and at t, -t, t, -t.
+/// A parallelogram of links on pins about y: it is closed with all four pins at 0, and at t, -t, t, -t.
 fn linkage(crank: &str, coupler: &str) -> String {
     let link = |name: &str, at: &str| format!("<link name='{name}'><pose>{at} 0 0 0</pose>{INERTIAL}</link>");
     let pin = |name: &str, parent: &str, child: &str, at: &str, limit: &str| {

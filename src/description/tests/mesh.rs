@@ -1,4 +1,4 @@
-//! Mesh files of COLLADA and glTF, colours, and files that are not what they say.
+//! Mesh files of COLLADA and glTF, colours, and files with false contents.
 
 use bevy_math::DVec3;
 use simpartner_description::mesh::{Mesh, MeshProblem};
@@ -50,7 +50,7 @@ fn colors(mesh: &Mesh) -> Vec<(String, usize)> {
     mesh.parts().map(|(color, triangles)| (name(color), triangles.len())).collect()
 }
 
-/// Six times the volume inside of a closed surface; below zero where it is seen from the inside.
+/// Six times the volume of a closed surface; negative if its orientation is inward.
 fn volume(mesh: &Mesh, triangles: &[[u32; 3]]) -> f64 {
     let corners = |triangle: &[u32; 3]| triangle.map(|index| mesh.vertices[index as usize]);
     triangles.iter().map(corners).map(|[a, b, c]| a.dot(b.cross(c))).sum()
@@ -69,8 +69,8 @@ fn collada_places_its_geometries_in_metres() {
     }
 }
 
-/// The tetrahedron's four faces as a strip of six corners, and its corner of three faces as a fan, enclose what they do
-/// as triangles.
+/// The tetrahedron's four faces as a strip of six corners, and its corner of three faces as a fan, enclose the same
+/// volume as triangles.
 #[test]
 fn strips_and_fans_turn_all_their_triangles_outwards() {
     let start = COLLADA.find("<triangles").unwrap();
@@ -161,7 +161,7 @@ fn a_small_file_makes_no_mesh_without_end() {
     assert!(read("a.dae", circle.as_bytes()).unwrap_err().what.contains("nested more than 32 deep"));
 }
 
-/// Whatever happens to a byte, the answer is a mesh or a problem.
+/// With any changed byte, the result is a mesh or a problem.
 #[test]
 fn damaged_files_never_panic() {
     let mut glb = b"glTF\x02\0\0\0".to_vec();

@@ -1,4 +1,4 @@
-//! Rocks that a world scatters: where they lie, and what stays clear of them.
+//! Scattered rocks of a world: their positions, and the areas without rocks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use simpartner_description::{
 };
 use simpartner_model::{Body, Ground, Shape};
 
-/// Two slopes that meet at x = 0, where the ground is 0.5 m high, with rocks over all of them and beyond.
+/// Two slopes that meet at x = 0, where the ground is 0.5 m high, with rocks on all of it and beyond.
 fn world(rocks: &str, inside: &str) -> World {
     let text = format!(
         r#"<world><heightfield width="20" depth="10" heading="0.4">0 0 0; 0 0 0

@@ -1,8 +1,8 @@
-//! GeoTIFF (OGC 19-008r4): one band of integers or floats, with the distances of its pixels.
+//! GeoTIFF (OGC 19-008r4): one band of integers or floats, with the spacing of its pixels.
 //!
-//! Read of its keys are the model's type and the units of length, of GDAL's tags the value without data, and scale and
-//! offset of the band. Samples are where the pixels are, so n pixels have n - 1 cells between them, whether they stand
-//! for points or areas.
+//! The reader uses the model's type and the units of length of its keys, and the no-data value, scale and offset of
+//! GDAL's tags. Samples are at the pixels, so n pixels have n - 1 cells between them, whether they represent points or
+//! areas.
 
 use std::io::Cursor;
 
@@ -24,7 +24,7 @@ use crate::{
 
 /// Bytes of the largest sample.
 const MAX_SAMPLE_BYTES: usize = 8;
-/// Keys of a GeoKeyDirectory, and what they say here.
+/// Keys of a GeoKeyDirectory, and their values here.
 const MODEL_TYPE: u16 = 1024;
 const PROJECTED_MODEL: u16 = 1;
 const GEOGRAPHIC_MODEL: u16 = 2;
@@ -102,7 +102,7 @@ fn numbers(samples: DecodingResult, nothing: Option<f64>) -> (Vec<f64>, Option<f
 fn keys(file: &mut File) -> Result<Vec<(u16, u16)>, DemProblem> {
     let Some(value) = file.find_tag(Tag::GeoKeyDirectoryTag).map_err(refuse)? else { return Ok(Vec::new()) };
     let entries = value.into_u16_vec().map_err(refuse)?;
-    // A header of four numbers, then four for each key: its number, where its value is (0 is here), how many there are,
+    // A header of four numbers, then four for each key: its number, the location of its value (0 is here), the count,
     // the value.
     let keys = entries.chunks_exact(4).skip(1).filter(|entry| entry[1] == 0);
     Ok(keys.map(|entry| (entry[0], entry[3])).collect())
@@ -118,7 +118,7 @@ fn unit(keys: &[(u16, u16)], wanted: u16) -> Option<f64> {
     LENGTH_UNITS.iter().find(|(known, _)| *known == code).map(|(_, metres)| *metres)
 }
 
-/// Metres from pixel to pixel, if the file says where they are.
+/// Pixel spacing in metres, if the file has it.
 fn spacing(file: &mut File, keys: &[(u16, u16)], rows: usize) -> Result<Option<[f64; 2]>, DemProblem> {
     let mut reals = |tag| -> Result<Vec<f64>, DemProblem> {
         let value = file.find_tag(tag).map_err(refuse)?;
@@ -164,7 +164,7 @@ fn read_text_tag(file: &mut File, tag: Tag) -> Result<Option<String>, DemProblem
 fn band_scale(file: &mut File) -> Result<[f64; 2], DemProblem> {
     let mut band = [1.0, 0.0];
     let Some(text) = read_text_tag(file, Tag::Unknown(GDAL_METADATA))? else { return Ok(band) };
-    // Metadata that cannot be read say nothing about heights.
+    // Unreadable metadata have no effect on the heights.
     let Ok(tree) = tree::parse::<()>("GDAL_METADATA", &text) else { return Ok(band) };
     for item in tree.roots.iter().flat_map(|root| &root.children).filter(|item| item.name == "Item") {
         let role = item.attributes.iter().find(|attribute| attribute.name == "role").map(|role| role.value.as_str());
@@ -179,7 +179,7 @@ fn band_scale(file: &mut File) -> Result<[f64; 2], DemProblem> {
 /// GDAL's metadata as XML.
 const GDAL_METADATA: u16 = 42_112;
 
-/// 64-bit floats, so that all heights are kept as they are; NaN is what has no data.
+/// 64-bit floats, so that all heights are exact; NaN marks missing data.
 pub(super) fn write(dem: &Dem) -> Result<Vec<u8>, String> {
     let mut file = Cursor::new(Vec::new());
     let raster: Vec<f64> = dem.raster().collect();

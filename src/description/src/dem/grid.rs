@@ -13,19 +13,19 @@ pub struct Dem {
     pub points_x: usize,
     /// Number of samples along z (south in a map).
     pub points_z: usize,
-    /// Distance of two samples along x and along z, metres, where the file says it.
+    /// Spacing of the samples along x and along z, metres; `None` if the file has none.
     pub spacing: Option<[f64; 2]>,
     /// The number of white in a PNG file, whose black is 0: 255 or 65535. `None` in any other file.
     pub white: Option<f64>,
-    /// Metres, but for a PNG file, whose numbers mean what one says; index i of x and j of z stands at `i * points_z +
-    /// j`. NaN where there is no data.
+    /// Heights in metres, or for a PNG file in grey levels; the index of sample i along x and j along z is `i *
+    /// points_z + j`. NaN without data.
     pub heights: Vec<f64>,
 }
 
 /// A problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemProblem {
-    /// Where in a text file, bytes; 0 in any other.
+    /// Position in a text file, bytes; 0 in any other file.
     pub offset: usize,
     /// The problem, as a sentence.
     pub what: String,
@@ -46,7 +46,7 @@ impl Dem {
         (low <= high).then_some((low, high))
     }
 
-    /// The height of sample i along x and j along z; NaN where there is none.
+    /// The height of sample i along x and j along z; NaN without data.
     pub fn height(&self, i: usize, j: usize) -> f64 {
         self.heights[i * self.points_z + j]
     }
@@ -62,11 +62,11 @@ impl Dem {
         Self { points_x: last_x - first_x + 1, points_z: last_z - first_z + 1, heights, ..self }
     }
 
-    /// The same extent in cells of about this many metres, a whole number of them along each side, at least one:
-    /// bilinear, as [`Heightfield::resampled`] says.
+    /// Resamples to cells of about this size in metres, a whole number of them along each side, at least one; bilinear,
+    /// as [`Heightfield::resampled`].
     ///
     /// # Errors
-    /// A sentence: distances are not known, or there would be too many samples.
+    /// A sentence: the spacing is unknown, or there would be too many samples.
     pub fn resampled(&self, cell: f64) -> Result<Self, String> {
         let spacing = self.spacing.ok_or("the file does not say how far its samples are apart; say it")?;
         let extents = [spacing[0] * (self.points_x - 1) as f64, spacing[1] * (self.points_z - 1) as f64];
@@ -80,7 +80,7 @@ impl Dem {
         Ok(self.resampled_to(points.map(|points| points as usize)))
     }
 
-    /// The same extent with so many samples along x and z, at least 2.
+    /// The same extent with this number of samples along x and z, at least 2.
     #[must_use]
     pub fn resampled_to(&self, [points_x, points_z]: [usize; 2]) -> Self {
         if (points_x, points_z) == (self.points_x, self.points_z) {
@@ -102,12 +102,12 @@ impl Dem {
         Self { points_x, points_z, spacing, white: None, heights }
     }
 
-    /// Takes samples of this value for ones without data.
+    /// Marks samples of this value as missing.
     pub fn without(&mut self, value: f64) {
         self.heights.iter_mut().filter(|height| **height == value).for_each(|height| *height = f64::NAN);
     }
 
-    /// Gives samples without data this height, and tells how many there were.
+    /// Sets missing samples to this height, and returns their number.
     pub fn fill(&mut self, height: f64) -> usize {
         let missing = self.heights.iter_mut().filter(|height| height.is_nan());
         missing.map(|missing| *missing = height).count()
@@ -131,7 +131,7 @@ impl Dem {
 }
 
 impl DemProblem {
-    /// As a problem of the file of this path, which holds these bytes.
+    /// Converts it to a problem of the file of this path, with these bytes.
     pub fn in_file(self, path: &str, bytes: &[u8]) -> Diagnostic {
         let bytes = without_byte_order_mark(bytes);
         Diagnostic::at(path, std::str::from_utf8(bytes).unwrap_or_default(), self.offset, self.what)

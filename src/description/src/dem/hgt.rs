@@ -10,7 +10,8 @@ const TILE_SIZES: [[usize; 2]; 3] = [[1201, 1201], [3601, 3601], [1801, 3601]];
 /// The value of a sample without data.
 const VOID_SAMPLE: i16 = i16::MIN;
 
-/// The spacing is that in the middle of the tile; it is not known if the file's name does not say where it is.
+/// Reads a tile. Its spacing is that in the middle of the tile, which follows from the position in the file's name; it
+/// is unknown if the name has none.
 pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Dem, DemProblem> {
     let Some([columns, rows]) = TILE_SIZES.into_iter().find(|[columns, rows]| 2 * columns * rows == bytes.len()) else {
         let sizes = TILE_SIZES.map(|[columns, rows]| format!("{columns} x {rows}")).join(", ");

@@ -49,10 +49,10 @@ pub const ENDINGS: [&str; 8] = ["csv", "asc", "tif", "tiff", "png", "hgt", "dem"
 pub const WRITTEN: [&str; 6] = ["csv", "asc", "tif", "png", "obj", "stl"];
 
 impl Dem {
-    /// Opens a file; the ending of its name says of which kind it is.
+    /// Opens a file; the extension of its name determines its format.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// The fault and its position.
     pub fn open(path: &Path) -> Result<Self, Diagnostic> {
         let path = path.to_string_lossy();
         let bytes = read_bytes(&path, MAX_HEIGHTS_FILE)?;
@@ -62,7 +62,7 @@ impl Dem {
     /// Reads the contents of a file.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// The fault and its position.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Self, DemProblem> {
         match ending(path).as_str() {
             "csv" => text::read_csv(text_of(bytes)?),
@@ -76,21 +76,21 @@ impl Dem {
         }
     }
 
-    /// Reads the contents of a file that a model of MuJoCo names: one of the kinds above by its ending, or else one of
+    /// Reads the contents of a file that a MuJoCo model names: one of the formats above by its extension, otherwise
     /// MuJoCo's own.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// The fault and its position.
     pub fn read_of_mujoco(path: &str, bytes: &[u8]) -> Result<Self, DemProblem> {
         if ENDINGS.contains(&ending(path).as_str()) { Self::read(path, bytes) } else { mujoco::read(bytes) }
     }
 
-    /// The contents of a file of the kind that the ending of its name says. Samples without data are a value beside the
-    /// heights in text, transparent in a PNG file, and missing in a mesh. A PNG file has the lowest height as 0 and the
-    /// highest as 65,535; [`Dem::png_scale`] says what they mean.
+    /// Writes the contents of a file in the format of its extension. Missing samples are a value outside the range of
+    /// heights in text, transparent in a PNG file, and holes in a mesh. A PNG file has the lowest height as 0 and the
+    /// highest as 65,535; [`Dem::png_scale`] has the conversion.
     ///
     /// # Errors
-    /// A sentence: the kind is not known, or wants to know distances that this one has not.
+    /// A sentence: the format is unknown, or needs a spacing that is unknown.
     pub fn write(&self, path: &str) -> Result<Vec<u8>, String> {
         let spacing = || self.spacing.ok_or("the file does not say how far its samples are apart; say it".to_owned());
         match ending(path).as_str() {

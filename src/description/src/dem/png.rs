@@ -7,10 +7,10 @@ use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
 use super::grid::{Dem, DemProblem, check_size, problem};
 use crate::limits::MAX_SAMPLES;
 
-/// Memory that a picture being read may take beside its samples, bytes.
+/// Largest memory for decoding a picture in addition to its samples, bytes.
 const MAX_BESIDE: usize = 64 << 20;
 
-/// The grey levels, as they stand in the file, of lines from north to south; what is transparent is without data.
+/// Reads the grey levels as stored, with rows from north to south; transparent pixels are missing samples.
 pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
     let refuse = |error: png::DecodingError| problem(0, format!("the PNG file cannot be read: {error}"));
     let limits = Limits { bytes: 4 * MAX_SAMPLES + MAX_BESIDE };
@@ -54,7 +54,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
     Ok(Dem { white: Some(white), ..Dem::from_raster(columns, rows, None, &raster) })
 }
 
-/// 16 bits, the height of each level being `level * scale + offset`; with transparency where samples are without data.
+/// Writes 16 bits, with the height `level * scale + offset`, and with transparency for missing samples.
 pub(super) fn write(dem: &Dem, [scale, offset]: [f64; 2]) -> Result<Vec<u8>, String> {
     let holes = dem.heights.iter().any(|height| height.is_nan());
     let mut levels = Vec::with_capacity(dem.heights.len() * if holes { 4 } else { 2 });
@@ -69,10 +69,10 @@ pub(super) fn write(dem: &Dem, [scale, offset]: [f64; 2]) -> Result<Vec<u8>, Str
     encode([dem.points_x, dem.points_z], color, BitDepth::Sixteen, &levels)
 }
 
-/// A picture of so many columns and rows, four bytes a pixel: red, green, blue and opacity.
+/// Writes a picture with this number of columns and rows, four bytes a pixel: red, green, blue and opacity.
 ///
 /// # Errors
-/// A sentence, where it cannot be written.
+/// A sentence, if it cannot be written.
 pub fn write_picture(size: [usize; 2], pixels: &[u8]) -> Result<Vec<u8>, String> {
     encode(size, ColorType::Rgba, BitDepth::Eight, pixels)
 }

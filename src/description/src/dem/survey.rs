@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::grid::Dem;
 
-/// Figures of a grid of heights. Slopes are those of the triangles that the surface is made of, in degrees from level;
-/// they are `None` where distances are not known or no cell has a surface.
+/// Statistics of a grid of heights. Slopes are those of the surface's triangles, in degrees; they are `None` if the
+/// spacing is unknown or no cell has a surface.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Survey {
     /// Number of samples along x and along z.
@@ -32,7 +32,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at all samples and triangles.
+    /// Computes the statistics of all samples and triangles.
     pub fn of(dem: &Dem) -> Self {
         let cells = [dem.points_x - 1, dem.points_z - 1];
         let extent = |[dx, dz]: [f64; 2]| [dx * cells[0] as f64, dz * cells[1] as f64];

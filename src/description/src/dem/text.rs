@@ -8,7 +8,7 @@ use crate::{
     text::numbers::{read_numbers, shorten},
 };
 
-/// One line for each x, its heights along z.
+/// Reads one line for each x, with the heights along z.
 pub(super) fn read_csv(text: &str) -> Result<Dem, DemProblem> {
     let (mut lines, mut columns, mut heights) = (0, 0, Vec::new());
     let mut offset = 0;
@@ -45,7 +45,7 @@ pub(super) fn read_ascii_grid(text: &str) -> Result<Dem, DemProblem> {
         // Of three words on, it is no header.
         let words: Vec<&str> = line.split_ascii_whitespace().take(3).collect();
         match words[..] {
-            // The header ends where the heights begin.
+            // The header ends at the first height.
             [name, value] if raster.is_empty() && name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
                 let mut numbers = Vec::new();
                 add_numbers(offset + line.rfind(value).unwrap_or(0), value, &mut numbers)?;
@@ -75,7 +75,7 @@ impl Header {
             "ncols" => self.columns = number as usize,
             "nrows" => self.rows = number as usize,
             "cellsize" => self.cell = [cell; 2],
-            // GDAL writes these where cells are not square.
+            // GDAL writes these for non-square cells.
             "dx" => self.cell[0] = cell,
             "dy" => self.cell[1] = cell,
             "nodata_value" => self.nothing = Some(number),
@@ -116,7 +116,7 @@ pub(super) fn write_ascii_grid(dem: &Dem, [dx, dz]: [f64; 2]) -> Result<String, 
     Ok(header + &write_lines(rows, " ", nothing))
 }
 
-/// The shortest digits that give the same numbers when read.
+/// Writes numbers with the fewest digits that read back exactly.
 fn write_lines<L: Iterator<Item = f64>>(lines: impl Iterator<Item = L>, separator: &str, nothing: f64) -> String {
     let mut text = String::new();
     for line in lines {

@@ -11,17 +11,17 @@ const BLOCK_BYTES: usize = 1024;
 /// Characters of a profile's header, and of each of its elevations.
 const PROFILE_HEADER: usize = 144;
 const ELEVATION_CHARACTERS: usize = 6;
-/// Elevations in the first block of a profile and in each further one.
+/// Numbers of elevations in the first block of a profile and in each further one.
 const IN_FIRST: usize = 146;
 const IN_FURTHER: usize = 170;
-/// Elevations of nothing: those of the standard and of older files.
+/// Elevations of missing data: those of the standard and of older files.
 const VOID_ELEVATIONS: [i64; 2] = [-32_767, -32_768];
 const FOOT_IN_METRES: f64 = 0.3048;
 
 /// Fields by their columns in the standard, counted from 1.
 struct Record<'a> {
     bytes: &'a [u8],
-    /// Where it begins in the file.
+    /// Start in the file, bytes.
     start: usize,
 }
 
@@ -62,7 +62,7 @@ struct Head {
     profiles: usize,
 }
 
-/// One profile: where it begins, in the unit of the file, and its elevations from south to north, metres.
+/// A profile: its start, in the unit of the file, and its elevations from south to north, metres.
 struct Profile {
     start: [f64; 2],
     heights: Vec<f64>,
@@ -136,7 +136,7 @@ fn read_head(record: &Record) -> Result<Head, DemProblem> {
     Ok(Head { geographic, metres, elevation_metres, resolution, profiles })
 }
 
-/// A profile, and how many blocks it takes.
+/// Reads a profile, and returns the number of its blocks.
 fn read_profile(record: &Record, head: &Head) -> Result<(Profile, usize), DemProblem> {
     let count = record.field_whole(13, 18, "the number of elevations of a profile")?;
     let count = usize::try_from(count).ok().filter(|count| count * ELEVATION_CHARACTERS <= record.bytes.len());

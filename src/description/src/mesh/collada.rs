@@ -1,7 +1,7 @@
 //! COLLADA: geometries, placed by the nodes of a scene.
 //!
-//! As in ROS, `<up_axis>` turns nothing: a robot's links have their meshes in their own frames. Joints of a skin and
-//! morphs are left out, the mesh is that which they move.
+//! As in ROS, `<up_axis>` is ignored: the meshes of a robot's links are in the links' frames. Skin joints and morphs
+//! are ignored; the mesh is that before their deformation.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Mesh, MeshProblem> {
     match instance.or(child(root, "library_visual_scenes").and_then(|scenes| child(scenes, "visual_scene"))) {
         Some(scene) if scene.name == "visual_scene" => document.add_nodes(scene, world, 0)?,
         Some(instance) => document.add_nodes(document.target(instance, "url")?, world, 0)?,
-        // A library of meshes that nobody has placed.
+        // A library of meshes without placement.
         None => {
             for geometry in child(root, "library_geometries").iter().flat_map(|library| &library.children) {
                 document.add_geometry(geometry, world, &HashMap::new())?;
@@ -100,7 +100,7 @@ impl<'t> Document<'t> {
         self.work.visit(node.children.len()).map_err(|wrong| self.problem(node, wrong.what))
     }
 
-    /// Everything below a node or scene.
+    /// Adds all meshes below a node or scene.
     fn add_nodes(&mut self, parent: &'t Node, outer: DAffine3, depth: usize) -> Result<(), MeshProblem> {
         if depth > MAX_DEPTH {
             return Err(self.problem(parent, format!("nodes are nested more than {MAX_DEPTH} deep")));
@@ -172,7 +172,7 @@ impl<'t> Document<'t> {
         instances.filter_map(|material| Some((attribute(material, "symbol")?, self.color_of(material)?))).collect()
     }
 
-    /// Diffuse colour, or that which it gives off itself. A picture instead of a colour counts as none.
+    /// Diffuse or emissive colour. A texture counts as no colour.
     fn color_of(&self, instance: &Node) -> Option<Color> {
         let material = self.target(instance, "target").ok()?;
         let effect = self.target(child(material, "instance_effect")?, "url").ok()?;
@@ -266,7 +266,7 @@ impl<'t> Document<'t> {
         Ok(points.filter(|point| point.len() >= 3).map(DVec3::from_slice).collect())
     }
 
-    /// The corners of each polygon, strip or fan; triangles that stand in one list are one each.
+    /// The corners of each polygon, strip or fan; triangles of a list are separate polygons.
     fn polygons(&self, primitive: &Node, offset: usize) -> Result<Vec<Vec<u32>>, MeshProblem> {
         let inputs =
             children_named(primitive, "input").filter_map(|input| attribute(input, "offset")?.parse::<usize>().ok());

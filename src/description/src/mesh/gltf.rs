@@ -1,7 +1,6 @@
-//! glTF 2.0, the text or the binary form: the meshes that the nodes of a scene place.
+//! glTF 2.0, in text or binary form: the meshes that the nodes of a scene place.
 //!
-//! Only what a mesh needs is taken from the document. Everything in it that counts or points at something is held
-//! against what there is.
+//! Only the parts that a mesh needs are used. All counts and indices are checked.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bevy_math::{DMat4, DQuat, DVec3};
@@ -13,9 +12,9 @@ use super::{
     work::{Work, check_size},
 };
 
-/// Nesting depth of nodes: glTF forbids circles, and a file may have one.
+/// Nesting depth of nodes: glTF forbids cycles, but a file may have one.
 const MAX_DEPTH: usize = 64;
-/// Bytes of all buffers of a file together: a file of the largest size that is read beside a binary one.
+/// Total size of the buffers of a file, bytes: a file of the largest permitted size beside a binary one.
 const MAX_BUFFERS: usize = 128 << 20;
 /// Magic number of a binary file, and the types of its two chunks.
 const GLB_MAGIC: &[u8] = b"glTF";
@@ -122,7 +121,7 @@ struct Buffer {
     uri: Option<String>,
 }
 
-/// Reads a file of either form; `beside` reads the files of numbers that it names.
+/// Reads a file of either form; `beside` reads the buffer files that it names.
 pub(super) fn read(bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
     let (json, mut binary) = if bytes.starts_with(GLB_MAGIC) { chunks(bytes)? } else { (bytes, None) };
     let document: Document = serde_json::from_slice(json).map_err(|error| {
@@ -269,7 +268,7 @@ impl Reader<'_> {
             .ok_or_else(|| problem(None, format!("the numbers of accessor {index} lie outside of its buffer")))
     }
 
-    /// The bytes from an accessor's first element to the end of its view, and their stride if the view gives one.
+    /// The bytes from an accessor's first element to the end of its view, and their stride if the view has one.
     fn bytes_of(&self, accessor: &Accessor) -> Option<(&[u8], Option<usize>)> {
         let view = self.document.buffer_views.get(accessor.buffer_view?)?;
         let bytes = self.buffers.get(view.buffer)?;
@@ -281,14 +280,14 @@ impl Reader<'_> {
 /// The base colour, which glTF has in linear light.
 fn color_of(material: &Material) -> Color {
     let [red, green, blue, alpha] = material.pbr_metallic_roughness.base_color_factor.unwrap_or([1.0; 4]);
-    // IEC 61966-2-1, its straight part below the one limit.
+    // IEC 61966-2-1, with its linear part below a limit.
     let gamma = |light: f64| {
         if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * libm::pow(light, 1.0 / 2.4) - 0.055 }
     };
     Color::from_fractions([gamma(red), gamma(green), gamma(blue), alpha])
 }
 
-/// The triangles that the indices stand for.
+/// The triangles of a list of indices.
 fn triangles(mode: u32, indices: &[u32]) -> Vec<[u32; 3]> {
     match mode {
         STRIP_MODE => strip(indices),

@@ -34,11 +34,11 @@ use triangles::{any_text, problem};
 pub const ENDINGS: [&str; 7] = ["obj", "stl", "dae", "gltf", "glb", "msh", "wrl"];
 
 impl Mesh {
-    /// Reads the contents of a file; its name's ending says of which kind it is. `beside` reads a file that this one
-    /// names, seen from its folder: colours of an OBJ file, numbers of a glTF file.
+    /// Reads the contents of a file; the extension of its name determines its format. `beside` reads a file that this
+    /// one names, relative to its folder: colours of an OBJ file, buffers of a glTF file.
     ///
     /// # Errors
-    /// What is wrong, and in which line.
+    /// The fault and its line.
     pub fn read(path: &str, bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Self, MeshProblem> {
         check_ending(path)?;
         let mesh = match ending(path).as_str() {
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
     }
 
-    /// Ten nodes that each name the next one ten times place 10^10 meshes.
+    /// Ten levels of nodes that each reference the next one ten times place 10^10 meshes.
     #[test]
     fn nodes_that_name_each_other_again_and_again_are_refused() {
         let levels = 10;

@@ -37,7 +37,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Mesh, MeshProblem> {
 mod tests {
     use super::*;
 
-    /// A file with so many points, normals, texture coordinates and triangles, all numbers 0 but the triangles'.
+    /// A file with these numbers of points, normals, texture coordinates and triangles; all numbers are 0 but the
+    /// triangles'.
     fn msh(counts: [u32; 4], corners: &[u32]) -> Vec<u8> {
         let zeros = vec![0u32; (3 * counts[0] + 3 * counts[1] + 2 * counts[2]) as usize];
         counts.iter().chain(&zeros).chain(corners).flat_map(|word| word.to_le_bytes()).collect()

@@ -6,8 +6,8 @@ use simpartner_model::Color;
 
 use super::triangles::{Mesh, MeshProblem, any_text, coordinates, fan, problem, shorten};
 
-/// Points, faces and their materials; faces of more corners are fans of triangles, and everything else in the file is
-/// left out.
+/// Reads points, faces and their materials; faces with more than three corners are fans of triangles, and other
+/// statements are ignored.
 pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
     let (mut mesh, mut materials) = (Mesh::default(), HashMap::new());
     for (line, content) in logical_lines(text) {
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Resu
     Ok(mesh)
 }
 
-/// The lines with their numbers from 1. One that ends with a backslash goes on in the next one, and has its own number.
+/// The logical lines with their numbers from 1. A line that ends with a backslash continues in the next one.
 fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     let mut lines = text.lines().enumerate();
     std::iter::from_fn(move || {
@@ -64,8 +64,8 @@ fn rest_of_line(content: &str) -> &str {
     content.trim().split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim())
 }
 
-/// A corner of a face: a point by its number from 1, or counted back from the last one, before the numbers of texture
-/// and normal.
+/// Parses a corner of a face: a point by its number from 1, or negative from the last one, before the numbers of
+/// texture and normal.
 fn index_of(line: usize, word: &str, count: usize) -> Result<u32, MeshProblem> {
     let number = word.split('/').next().unwrap_or_default();
     let index = number.parse::<i64>().ok().and_then(|index| match index {
@@ -79,7 +79,7 @@ fn index_of(line: usize, word: &str, count: usize) -> Result<u32, MeshProblem> {
     })
 }
 
-/// The colours of an MTL file by name: what its materials reflect of white light, and how opaque they are.
+/// The colours of an MTL file by name: diffuse colour and opacity of its materials.
 fn read_materials(text: &str) -> Vec<(String, Color)> {
     let mut materials: Vec<(String, [f64; 4])> = Vec::new();
     for content in text.lines() {

@@ -1,4 +1,4 @@
-//! STL: triangles and nothing else, as text or binary.
+//! STL: triangles only, as text or binary.
 
 use std::collections::HashMap;
 
@@ -10,12 +10,12 @@ use super::triangles::{Mesh, MeshProblem, any_text, coordinates, problem};
 const HEADER_BYTES: usize = 84;
 const TRIANGLE_BYTES: usize = 50;
 
-/// Reads a file of either form.
+/// Reads a file of either variant.
 pub(super) fn read(bytes: &[u8]) -> Result<Mesh, MeshProblem> {
     if is_binary(bytes) { Ok(read_binary(bytes)) } else { read_text(&any_text(bytes)) }
 }
 
-/// True if the length fits the number of triangles in a binary file's header; text may begin like either.
+/// True if the length matches the number of triangles in a binary file's header; text may begin like either variant.
 fn is_binary(bytes: &[u8]) -> bool {
     let fits = |count: usize| HEADER_BYTES + TRIANGLE_BYTES * count <= bytes.len();
     count_of(bytes).is_some_and(fits) && (!bytes.starts_with(b"solid") || std::str::from_utf8(bytes).is_err())
@@ -77,7 +77,7 @@ pub(super) fn write(mesh: &Mesh) -> Vec<u8> {
     bytes
 }
 
-/// Corners of triangles one after the other, those at the same place as one point.
+/// Corners of triangles in sequence; equal positions become one point.
 #[derive(Default)]
 struct Corners {
     mesh: Mesh,
@@ -89,7 +89,7 @@ struct Corners {
 
 impl Corners {
     fn add(&mut self, point: DVec3) {
-        // Both zeros are one place.
+        // Positive and negative zero are equal.
         let bits = (point + DVec3::ZERO).to_array().map(f64::to_bits);
         let vertices = &mut self.mesh.vertices;
         self.corner[self.open] = *self.places.entry(bits).or_insert_with(|| {

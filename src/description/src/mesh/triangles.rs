@@ -1,4 +1,4 @@
-//! Triangles between points, with their colours, and what the readers of several formats share.
+//! Triangle meshes with colours, and common parts of the readers of all formats.
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -21,7 +21,7 @@ pub struct Mesh {
     pub(super) remark: Option<&'static str>,
 }
 
-/// Form and colours are what makes two the same.
+/// Meshes are equal if shape and colours are.
 impl PartialEq for Mesh {
     fn eq(&self, other: &Self) -> bool {
         (&self.vertices, &self.triangles, &self.colors) == (&other.vertices, &other.triangles, &other.colors)
@@ -77,7 +77,7 @@ impl Mesh {
         all.filter(|(_, range)| !range.is_empty()).map(|(color, range)| (color, &self.triangles[range]))
     }
 
-    /// Gives the triangles that follow a colour.
+    /// Starts a colour for the following triangles.
     pub(super) fn begin_color(&mut self, color: Option<Color>) {
         let start = self.triangles.len();
         if self.colors.last().is_some_and(|(begun, _)| *begun == start) {
@@ -94,7 +94,7 @@ pub(super) fn fan(corners: &[u32]) -> Vec<[u32; 3]> {
     corners.windows(2).skip(1).map(|pair| [corners[0], pair[0], pair[1]]).collect()
 }
 
-/// The triangles of a strip, whose every second one turns the other way.
+/// The triangles of a strip, in which every second one is reversed.
 pub(super) fn strip(corners: &[u32]) -> Vec<[u32; 3]> {
     let turned = |(index, three): (usize, &[u32])| match index % 2 {
         0 => [three[0], three[1], three[2]],
@@ -111,7 +111,7 @@ pub(super) fn too_many_triangles() -> MeshProblem {
     problem(None, format!("the file holds more than {MAX_TRIANGLES} triangles; simplify the mesh"))
 }
 
-/// A text of which only ASCII counts, whatever else comments and names in it hold.
+/// Decodes a text in which only ASCII is significant; comments and names may contain anything.
 pub(super) fn any_text(bytes: &[u8]) -> Cow<'_, str> {
     encoding::decode(bytes).unwrap_or_else(|_| String::from_utf8_lossy(bytes))
 }

@@ -1,4 +1,4 @@
-//! The IndexedFaceSets of a VRML97 file, each where its Transforms place it.
+//! The IndexedFaceSets of a VRML97 file, placed by their Transforms.
 
 use std::rc::Rc;
 
@@ -46,7 +46,7 @@ impl Reader {
         let points = coordinates.chunks_exact(3).map(DVec3::from_slice);
         self.mesh.vertices.extend(points.map(|point| file_from_node.transform_point3(point)));
         let count = coordinates.len() / 3;
-        // A mirror makes counter-clockwise clockwise.
+        // A reflection reverses the orientation.
         let turned = faces.is_false("ccw") != (file_from_node.matrix3.determinant() < 0.0);
         for corners in corners.split(|index| *index < 0.0).filter(|corners| !corners.is_empty()) {
             if corners.len() < 3 {

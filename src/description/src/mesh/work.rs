@@ -1,5 +1,5 @@
-//! Work budget for reading one mesh file. Nodes of a scene can name each other again and again, so that a short file
-//! may ask for any amount of it.
+//! Work budget for reading a mesh file. Nodes of a scene can reference each other repeatedly, so a short file could
+//! require unlimited work.
 
 use std::cell::Cell;
 

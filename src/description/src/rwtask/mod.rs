@@ -1,9 +1,8 @@
 //! Grasp tasks of RobWork: `.rwtask.xml`.
 //!
-//! A file is a `<CartesianTask>` with properties of the gripper, and nested ones for its subtasks. A subtask has
-//! targets, poses of the tool in a frame, and each target the properties of a result once it was tried. Rotations may
-//! be matrices, roll, pitch and yaw, axis times angle, or quaternions; the units that RobWork knows are taken.
-//! [`write()`] writes matrices and no units.
+//! A file is a `<CartesianTask>` with properties of the gripper, and nested subtasks. A subtask has targets, poses of
+//! the tool in a frame, and each tried target has the properties of its result. Rotations may be matrices, roll, pitch
+//! and yaw, axis times angle, or quaternions; RobWork's units are supported. [`write()`] writes matrices and no units.
 
 mod write;
 
@@ -41,7 +40,7 @@ pub struct RwTask {
     pub subtasks: Vec<RwSubtask>,
 }
 
-/// Targets with one gripper's settings.
+/// Targets with one set of gripper settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RwSubtask {
     /// Its name.
@@ -50,7 +49,7 @@ pub struct RwSubtask {
     pub reference: String,
     /// `reference_from_targets`.
     pub offset: Pose,
-    /// From where the tool begins to its target, in the frame where it begins.
+    /// Displacement of the tool from its start to its target, in the frame of the start.
     pub approach: Pose,
     /// Its translation is the way of the lift, world frame.
     pub retract: Pose,
@@ -69,7 +68,7 @@ pub struct RwSubtask {
 /// A target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RwTarget {
-    /// Where the tool is to go.
+    /// Target pose of the tool.
     pub pose: Pose,
     /// Its result.
     pub result: Option<RwResult>,
@@ -104,7 +103,7 @@ const POSE_NAMES: [&str; 4] = ["ObjectTtcptTarget", "ObjectTtcpApproach", "Objec
 /// Reads a file.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The fault and its position.
 pub fn read(path: &Path) -> Result<RwTask, Diagnostic> {
     let path = path.to_string_lossy();
     read_text(&path, &xml::read_file(&path, MAX_FILE)?)
@@ -113,7 +112,7 @@ pub fn read(path: &Path) -> Result<RwTask, Diagnostic> {
 /// Reads the text of a file.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The fault and its position.
 pub fn read_text(path: &str, text: &str) -> Result<RwTask, Diagnostic> {
     let file = File { path, text };
     let roots = parse_tree(path, text)?.roots;

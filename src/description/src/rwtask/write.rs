@@ -7,7 +7,7 @@ use simpartner_model::Pose;
 
 use super::{POSE_NAMES, RwResult, RwSubtask, RwTarget, RwTask};
 
-/// RobWork's numbers of a lift that was held, and of one that was not.
+/// RobWork's numbers of a successful and of a failed lift.
 const HELD_STATUS: i64 = 1;
 const DROPPED_STATUS: i64 = 4;
 const SLIPPED_STATUS: i64 = 5;
@@ -29,7 +29,7 @@ pub fn write(task: &RwTask) -> String {
     out.0
 }
 
-/// The text so far, and how deep it is.
+/// The text so far, and its nesting depth.
 struct Text(String, usize);
 
 fn escaped(text: &str) -> String {

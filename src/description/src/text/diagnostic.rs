@@ -10,7 +10,7 @@ const SHOWN_BEHIND: usize = 60;
 /// Characters of a message and of a hint, at most: six lines of a terminal.
 const MAX_MESSAGE: usize = 600;
 
-/// One problem, at one place of one file.
+/// A problem at a position of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Path as it was opened.
@@ -21,13 +21,14 @@ pub struct Diagnostic {
     pub column: usize,
     /// The problem.
     pub message: String,
-    /// The line of the file, of a long one the part around the place; empty if there is no such line.
+    /// The line of the file, or the part around the position of a long one; empty if there is no such line.
     pub source_line: Box<str>,
     /// Column of the first character of `source_line`: 1 but in a long line.
     pub source_column: usize,
-    /// Where the assembly it stands in is placed, `path:line:column`, from the inside out; empty outside of assemblies.
+    /// Positions of the placements of the surrounding assemblies, `path:line:column`, from the inside out; empty
+    /// outside of assemblies.
     pub placed_at: Box<[String]>,
-    /// A suggested correction, if there is one.
+    /// A suggested correction.
     pub help: Option<Box<str>>,
 }
 
@@ -62,7 +63,7 @@ impl Diagnostic {
         Self::located(path, text, location, offset, message)
     }
 
-    /// The same where the place is known already.
+    /// The same for a known position.
     pub(crate) fn located(
         path: &str,
         text: &str,
@@ -118,7 +119,7 @@ impl Diagnostics {
         self.problems.len() >= Self::SHOWN
     }
 
-    /// True if nothing is wrong.
+    /// True if there are no problems.
     pub fn is_empty(&self) -> bool {
         self.problems.is_empty()
     }
@@ -139,7 +140,7 @@ impl fmt::Display for Diagnostic {
         // A file that is refused for a control character must not send it to a terminal.
         let plain = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
         let shown: String = self.source_line.chars().map(plain).collect();
-        // Tabs stay tabs, so that the caret stands under its character whatever a terminal makes of them.
+        // Tabs are kept, so that the caret is below its character for any tab width.
         let indent = shown.chars().take(self.column - self.source_column);
         let indent = indent.map(|c| if c == '\t' { '\t' } else { ' ' });
         writeln!(formatter, "  {shown}\n  {}^", indent.collect::<String>())?;
@@ -166,7 +167,7 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// The offset, or the nearest one before it where a character of the text begins.
+/// The offset, or the nearest character boundary before it.
 fn boundary(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -175,7 +176,7 @@ fn boundary(text: &str, offset: usize) -> usize {
     offset
 }
 
-/// A text cut to [`MAX_MESSAGE`] characters, without the control characters that a terminal would obey.
+/// A text limited to [`MAX_MESSAGE`] characters, without control characters that a terminal would execute.
 fn limit_length(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(MAX_MESSAGE) {
         text.truncate(end);

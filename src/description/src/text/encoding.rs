@@ -36,8 +36,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, EncodingProblem> {
     encoding.decode_without_bom_handling_and_without_replacement(text).ok_or_else(refuse)
 }
 
-/// The encoding of a text without a byte order mark: two-byte characters show in its first one, which is `<` in XML;
-/// any other is in its declaration.
+/// The encoding of a text without a byte order mark. Two-byte encodings show in its first character, which is `<` in
+/// XML; any other is in its declaration.
 fn declared(bytes: &[u8]) -> Result<&'static Encoding, EncodingProblem> {
     match bytes {
         [b'<', 0, ..] => return Ok(UTF_16LE),
@@ -48,7 +48,7 @@ fn declared(bytes: &[u8]) -> Result<&'static Encoding, EncodingProblem> {
     let Some(label) = label(start) else { return Ok(UTF_8) };
     let offset = label.as_ptr() as usize - bytes.as_ptr() as usize;
     match Encoding::for_label(label) {
-        // Its own first bytes have been read as characters of one byte.
+        // The first bytes have been decoded with one byte per character.
         Some(encoding) if encoding == UTF_16LE || encoding == UTF_16BE => Ok(UTF_8),
         Some(encoding) => Ok(encoding),
         None => {
@@ -94,7 +94,7 @@ mod tests {
             (latin(&declared("ISO-8859-1")), declared("ISO-8859-1")),
             (latin(&declared("windows-1252")), declared("windows-1252")),
             (declared("utf-8").into_bytes(), declared("utf-8")),
-            // The text says what its bytes are not.
+            // The declaration contradicts the bytes.
             (declared("UTF-16").into_bytes(), declared("UTF-16")),
         ] {
             assert_eq!(decode(&bytes).as_deref(), Ok(text.as_str()));

@@ -6,8 +6,8 @@ use super::{diagnostic::Diagnostic, encoding};
 use crate::{limits::MAX_FILE, source::SourceFile};
 
 impl Diagnostic {
-    /// A problem at a place, `path:line:column`, of a file that has been read; its text is that of one of the sources,
-    /// or that in the file system.
+    /// A problem at a position `path:line:column` of a file that has been read; its text is taken from the sources, or
+    /// from the file system.
     pub fn at_place(place: &str, sources: &[SourceFile], message: impl Into<String>) -> Self {
         let mut parts = place.rsplitn(3, ':');
         let mut number = || parts.next().and_then(|part| part.parse::<usize>().ok());
@@ -32,11 +32,10 @@ impl Diagnostic {
     }
 }
 
-/// Reads a file of the file system as text of at most `limit` bytes. Folders, devices and pipes, which may be without
-/// end or never answer, are refused.
+/// Reads a text file of at most `limit` bytes. Folders, devices and pipes, which may be endless or block, are refused.
 ///
 /// # Errors
-/// What is wrong with the file, and where in it.
+/// The fault of the file, and its position.
 pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
     let bytes = read_bytes(path, limit)?;
     encoding::decode(&bytes).map(Cow::into_owned).map_err(|problem| {
@@ -59,8 +58,8 @@ pub(crate) fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic
         }
         Ok(())
     };
-    // Before it is opened, since opening a device may have effects; and again of what was opened, which may be another
-    // file.
+    // Checked before the file is opened, because opening a device may have effects, and again afterwards, because the
+    // path may lead to another file by then.
     check(&std::fs::metadata(path).map_err(cannot)?)?;
     let file = open_without_waiting(path).map_err(cannot)?;
     let metadata = file.metadata().map_err(cannot)?;
@@ -70,7 +69,7 @@ pub(crate) fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic
         return Err(too_long());
     }
     let mut bytes = Vec::new();
-    // One byte more tells a file that is too long, also where the system does not know its length.
+    // One more byte than permitted detects a file that is too long, even if the system does not know its length.
     let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| refuse(format!("cannot read '{path}': {error}")))?;
     if bytes.len() > limit {
@@ -79,7 +78,7 @@ pub(crate) fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic
     Ok(bytes)
 }
 
-/// Opens a file to read. Neither this nor reading waits for another process, whatever the file is.
+/// Opens a file for reading, without blocking on any kind of file.
 fn open_without_waiting(path: &str) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true);

@@ -1,7 +1,7 @@
-//! Text files taken apart: bytes as characters, XML and VRML97 as trees, numbers, and problems with their place in a
+//! Parsing of text files: character encodings, XML and VRML97 as trees, numbers, and problems with their position in a
 //! file.
 //!
-//! The readers of all formats stand on this module. It knows none of them.
+//! The readers of all formats depend on this module. It does not depend on them.
 
 pub(crate) mod diagnostic;
 pub(crate) mod encoding;

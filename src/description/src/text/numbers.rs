@@ -2,13 +2,12 @@
 
 use crate::limits::MAX_VALUE;
 
-/// A finite decimal. The standard parser also takes `inf` and `nan`, and makes what is too large infinite.
+/// A finite decimal. The standard parser also accepts `inf` and `nan`, and makes numbers that are too large infinite.
 pub(crate) fn read_real(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// Reads at most so many numbers with blanks, commas or semicolons between them; the error is an offset and what is
-/// wrong there.
+/// Reads at most `most` numbers, separated by blanks, commas or semicolons; the error is an offset and the fault.
 pub(crate) fn read_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
     read_separated(text, most, |c| c.is_whitespace() || c == ',' || c == ';')
 }

@@ -1,7 +1,7 @@
-//! XML text into a tree that remembers where everything stood.
+//! XML text as a tree with the position of each element.
 //!
-//! Nothing is fetched and nothing expands: of entities only the five predefined ones and character references are
-//! known, of document type declarations only `<!DOCTYPE name SYSTEM "file.dtd">`, which is for editors.
+//! Nothing is fetched and nothing expands: only the five predefined entities and character references are known, and of
+//! document type declarations only `<!DOCTYPE name SYSTEM "file.dtd">`, which is for editors.
 
 use quick_xml::{
     Reader,
@@ -108,7 +108,7 @@ pub(crate) fn parse<C: Default>(path: &str, text: &str) -> Result<Parsed<C>, Dia
 struct Builder<'a, C> {
     path: &'a str,
     text: &'a str,
-    /// The elements that are open, the first one standing for the whole text.
+    /// The open elements; the first one represents the whole text.
     open: Vec<Node<C>>,
     elements: usize,
 }
@@ -123,7 +123,7 @@ impl<C: Default> Builder<'_, C> {
         problem.with_help("names and texts go to terminals, clients and databases: leave it out")
     }
 
-    /// Takes an event that stands from `start` to `end`; false at the end of the text.
+    /// Handles an event at `start` to `end`; false at the end of the text.
     fn handle_event(&mut self, event: Event<'_>, start: usize, end: usize) -> Result<bool, Diagnostic> {
         match event {
             Event::Start(tag) => self.open_element(&tag, start)?,
@@ -180,7 +180,7 @@ impl<C: Default> Builder<'_, C> {
                 other => self.problem(start, format!("the attributes of <{}> cannot be read: {other}", node.name)),
             })?;
             let name = attribute.key.as_ref();
-            // The reader borrows from the text, so where it found the name is where the name stands.
+            // The reader borrows from the text, so the address of the name gives its position.
             let offset = (name.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
             self.check_name(offset, "an attribute", name)?;
             let Some(value) = unescape(&attribute.value) else {

@@ -1,6 +1,6 @@
-//! VRML97 (ISO/IEC 14772-1) as a tree of nodes: surfaces and grids of heights are read from it.
+//! VRML97 (ISO/IEC 14772-1) as a tree of nodes, for surfaces and grids of heights.
 //!
-//! Prototypes, scripts and files elsewhere are left out; a file that needs them says so.
+//! Prototypes, scripts and external files are not supported; a file that needs them is refused.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     pub(crate) kind: String,
-    /// Where it stands in the file, bytes.
+    /// Position in the file, bytes.
     pub(crate) offset: usize,
     fields: Vec<(String, Value)>,
 }
@@ -30,7 +30,7 @@ enum Value {
 pub(crate) type Problem = (usize, String);
 
 impl Node {
-    /// The numbers of a field; none if it is not given.
+    /// The numbers of a field; empty if the field is absent.
     pub(crate) fn numbers(&self, name: &str) -> &[f64] {
         match self.field(name) {
             Some(Value::Numbers(numbers)) => numbers,
@@ -51,7 +51,7 @@ impl Node {
         }
     }
 
-    /// True if a field is there and says FALSE.
+    /// True if a field is present and FALSE.
     pub(crate) fn is_false(&self, name: &str) -> bool {
         matches!(self.field(name), Some(Value::False))
     }
@@ -221,13 +221,13 @@ fn starts_number(word: &str) -> bool {
 
 fn number(offset: usize, word: &str) -> Result<f64, Problem> {
     let number = word.parse().ok().filter(|number: &f64| number.is_finite());
-    // Whole numbers may be written with base 16.
+    // Whole numbers may be hexadecimal.
     let number = number.or_else(|| u32::from_str_radix(word.strip_prefix("0x")?, 16).ok().map(f64::from));
     number.ok_or_else(|| (offset, format!("expected a finite number, got '{}'", crate::xml::shorten(word))))
 }
 
-/// Bytes of the string that a text begins with, both quotation marks counted; a backslash takes the next character as
-/// it is.
+/// Length in bytes of the string at the start of a text, including both quotation marks; a backslash escapes the next
+/// character.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (index, character) in text.char_indices().skip(1) {

@@ -1,8 +1,8 @@
 //! Assemblies: bodies, joints and devices that are written once and placed any number of times.
 //!
-//! Placing happens on the tree, before anything is read: `<place>` becomes a copy of what the assembly holds, with its
-//! parameters filled in, its names and ports moved on, and the frame set in which it is read. The readers of bodies,
-//! joints and devices see plain elements.
+//! Placement works on the tree, before anything is read: `<place>` becomes a copy of the assembly's content, with its
+//! parameters filled in, its names and ports changed, and its frame set. The readers of bodies, joints and devices see
+//! plain elements.
 
 use std::{
     cell::Cell,
@@ -29,7 +29,7 @@ const ON_PARAMETER: &str = "on";
 
 /// A robot with all its assemblies placed.
 pub(super) struct Expanded {
-    /// Nothing but bodies, joints and devices.
+    /// Only bodies, joints and devices.
     pub(super) members: Vec<Node>,
     /// The files that were included.
     pub(super) sources: Vec<SourceFile>,
@@ -41,7 +41,7 @@ struct Definition {
     node: Node,
     /// Its parameters and their defaults.
     defaults: BTreeMap<String, Option<String>>,
-    /// True if `${on}` stands anywhere in it.
+    /// True if it uses `${on}` anywhere.
     needs_on: bool,
     /// Bytes of a copy of it.
     size: usize,
@@ -68,14 +68,14 @@ pub(super) fn expand(reading: &Reading, root: &Node) -> Expanded {
     };
     let mut members = expansion.members(&root.children, &values, Frame::default());
     for node in &mut members {
-        // What is still not filled has been reported, unless nothing has been.
+        // An unfilled placeholder has been reported, unless there were no problems so far.
         let placeholders = if reading.is_sound() { Placeholders::Unknown } else { Placeholders::Allowed };
         reading.check(node, Element::by_id(&node.name), placeholders);
     }
     Expanded { members, sources: library.sources.into_values().map(|file| (*file).clone()).collect() }
 }
 
-/// The names of the assemblies in a file that holds nothing else.
+/// The names of the assemblies in a file of assemblies.
 pub(super) fn names(reading: &Reading, root: &Node) -> Vec<String> {
     Library::of(reading, root).definitions.into_keys().collect()
 }
@@ -148,7 +148,7 @@ impl<'r, 'a> Library<'r, 'a> {
         self.gather(&path, &roots[0]);
     }
 
-    /// The robot's own parameters, which go to all assemblies that have a parameter of the name.
+    /// The robot's own parameters, which apply to all assemblies with a parameter of the name.
     fn own_values<'n>(&self, root: &'n Node) -> (Values, BTreeSet<&'n str>) {
         let (mut values, mut declared) = (Values::new(), BTreeSet::new());
         let known = || self.definitions.values().flat_map(|definition| definition.defaults.keys());
@@ -186,9 +186,9 @@ struct Expansion<'l, 'r, 'a> {
     /// The assemblies that are being placed, outermost first.
     open: Vec<String>,
     elements: usize,
-    /// Bytes that may still be made.
+    /// Bytes that may still be generated.
     left: Cell<usize>,
-    /// True once a bound was broken: then nothing more is placed.
+    /// True after a limit was exceeded: then nothing more is placed.
     has_ended: bool,
 }
 
@@ -228,7 +228,7 @@ impl Expansion<'_, '_, '_> {
         members
     }
 
-    /// Counts bytes that are about to be made; false where that is too many.
+    /// Counts bytes before they are generated; false if there are too many.
     fn take_bytes(&self, bytes: usize) -> bool {
         let left = self.left.get();
         self.left.set(left.saturating_sub(bytes));
@@ -240,7 +240,7 @@ impl Expansion<'_, '_, '_> {
         self.has_ended = true;
     }
 
-    /// Members of one `<place>`. `None` if something in it is wrong.
+    /// Members of one `<place>`. `None` if something in it is invalid.
     fn place(&mut self, place: &Node, outer: &Values) -> Option<Vec<Node>> {
         let name = self.reading.attribute_text(place, "assembly")?;
         let where_named = self.reading.attribute_offset(place, "assembly");
@@ -281,10 +281,10 @@ impl Expansion<'_, '_, '_> {
         Some(members)
     }
 
-    /// The values of an assembly's parameters: those given with `<place>`, else those of the same name around it, else
-    /// the defaults.
+    /// The values of an assembly's parameters: those of `<place>`, otherwise those of the same name around it,
+    /// otherwise the defaults.
     fn values(&self, place: &Node, definition: &Definition, outer: &Values) -> Option<Values> {
-        // What is around goes through to the assemblies within, whether or not this one has such a parameter.
+        // Outer values are visible in inner assemblies, whether or not this one has such a parameter.
         let mut values = outer.clone();
         values.remove(ON_PARAMETER);
         let name = self.reading.attribute_text(&definition.node, "name").unwrap_or_default();
@@ -332,8 +332,8 @@ fn is_member(name: &str) -> bool {
     name != "parameter" && children.any(|child| Element::by_id(child.id).tag == name)
 }
 
-/// Puts the suffix behind every name that is defined among the members, where it is defined and where it is used. Other
-/// names are those of bodies and joints around the assembly.
+/// Appends the suffix to every name that is defined among the members, in definitions and uses. Other names are those
+/// of bodies and joints around the assembly.
 fn rename(members: &mut [Node], suffix: &str) {
     let name = |node: &Node| node.attributes.iter().find(|given| given.name == "name").map(|given| given.value.clone());
     let defined: BTreeSet<String> = members.iter().filter_map(name).collect();
@@ -356,7 +356,8 @@ fn rename(members: &mut [Node], suffix: &str) {
     }
 }
 
-/// Adds to the ports of devices; 0 goes on asking for a free one, and what is no number is reported when it is read.
+/// Adds an offset to the ports of devices; 0 still means any free port, and invalid ports are reported when they are
+/// read.
 fn shift_ports(members: &mut [Node], offset: i64) {
     let ports = members.iter_mut().flat_map(|member| &mut member.attributes).filter(|given| given.name == "port");
     for port in ports {
@@ -367,8 +368,8 @@ fn shift_ports(members: &mut [Node], offset: i64) {
     }
 }
 
-/// Tells of placeholders that are not closed, or whose parameter is not declared; in the value of a declaration none
-/// is. Assemblies within are checked by themselves.
+/// Reports placeholders that are not closed, or whose parameter is not declared; the value of a declaration may have
+/// none. Inner assemblies are checked separately.
 fn check_placeholders(reading: &Reading, nodes: &[Node], declared: &BTreeSet<&str>) {
     let none = BTreeSet::new();
     for node in nodes.iter().filter(|node| node.name != "assembly") {
@@ -404,13 +405,13 @@ fn values_below(node: &Node) -> impl Iterator<Item = (usize, &str)> {
     found.into_iter()
 }
 
-/// The names in all placeholders in a node, with the place of the value that each stands in.
+/// The names in all placeholders in a node, with the position of their value.
 fn placeholders_below(node: &Node) -> impl Iterator<Item = (usize, &str)> {
     values_below(node)
         .flat_map(|(offset, text)| placeholders(text).map(move |range| (offset, &text[range.start + 2..range.end - 1])))
 }
 
-/// Where `${name}` stands in a text, none of them in another.
+/// Ranges of `${name}` in a text, which are not nested.
 fn placeholders(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -421,8 +422,8 @@ fn placeholders(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     })
 }
 
-/// Puts values in the place of placeholders, and takes their bytes off what may still be made; false where that is too
-/// little. A placeholder without a value stays; that has been reported by then.
+/// Replaces placeholders by values, and counts the generated bytes; false if the limit is exceeded. A placeholder
+/// without a value stays; it has been reported by then.
 fn fill_placeholders(text: &mut String, values: &Values, left: &Cell<usize>) -> bool {
     let mut filled = String::new();
     let mut done = 0;
@@ -442,7 +443,7 @@ fn fill_placeholders(text: &mut String, values: &Values, left: &Cell<usize>) -> 
     true
 }
 
-/// Bytes that an element or a parameter costs beside its texts.
+/// Bytes that an element or a parameter takes in addition to its texts.
 const ELEMENT_OVERHEAD: usize = 64;
 
 /// Bytes of a copy of a node.

@@ -3,9 +3,9 @@
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::Pose;
 
-/// Takes what is written in an assembly to the frame of its file: first mirrored, then moved.
+/// Transforms the content of an assembly to the frame of its file: first mirrored, then moved.
 ///
-/// A mirror turns the signs of coordinates. The rotation R of a frame becomes S R S with S the diagonal matrix of the
+/// A mirror changes the signs of coordinates. The rotation R of a frame becomes S R S with the diagonal matrix S of the
 /// signs, which is a rotation again; so shapes, which are described in the frames of their bodies, must be mirrored
 /// themselves.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,7 +22,7 @@ impl Default for Frame {
 }
 
 impl Frame {
-    /// The frame of an assembly within this one, its pose mirrored already.
+    /// The frame of an assembly within this one, with its pose mirrored.
     pub(super) fn placed(&self, pose: &Pose, signs: DVec3) -> Self {
         Self { pose: self.pose.then(pose), signs: self.signs * signs }
     }
@@ -69,7 +69,7 @@ impl Frame {
         self.pose.point(self.mirror(point))
     }
 
-    /// A direction that a mirror leaves as it is: of the axes of joints.
+    /// The direction of a joint's axis, which a mirror does not change.
     pub(super) fn axis(&self, direction: DVec3) -> DVec3 {
         self.pose.direction(direction)
     }
@@ -79,7 +79,7 @@ impl Frame {
 mod tests {
     use super::*;
 
-    /// S R S computed with matrices is the rotation that the signs of a quaternion's parts give.
+    /// S R S computed with matrices equals the rotation from the signs of the quaternion's components.
     #[test]
     fn a_mirrored_rotation_is_the_matrix_product() {
         let pose = Pose::from_xyz_rpy(DVec3::new(1.0, 2.0, 3.0), DVec3::new(0.3, -0.7, 1.9));

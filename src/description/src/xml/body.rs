@@ -19,7 +19,7 @@ const ROTATION_TOLERANCE: f64 = 1e-3;
 const SHAPE_TAGS: [&str; 8] =
     ["box", "sphere", "cylinder", "capsule", "cone", "convexHull", "triangleMesh", "compound"];
 
-/// Reads an `<object>` or a `<body>`, placed in the frame of its file. `None` if something in it is wrong.
+/// Reads an `<object>` or a `<body>`, placed in the frame of its file. `None` if something in it is invalid.
 pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     let name = reading.attribute_text(node, "name")?.to_owned();
     let fixed = reading.child_text(node, "static") == Some("true");
@@ -75,7 +75,7 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     })
 }
 
-/// The materials of the parts of the compound that collides, if any has one of its own.
+/// The materials of the parts of a compound collision shape, if any part has its own.
 fn read_part_materials(reading: &Reading, node: &Node) -> Option<Vec<Option<Material>>> {
     let collision = child(node, "collision").filter(|collision| collision.children.iter().any(is_shape));
     let compound = child(collision.unwrap_or(node), "compound");
@@ -148,7 +148,7 @@ fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>> {
     Some(visuals)
 }
 
-/// `<transformation>` or `<pose>`, the identity without either.
+/// `<transformation>` or `<pose>`; the identity without either.
 pub(super) fn pose_of(reading: &Reading, node: &Node) -> Option<Pose> {
     match (child(node, "transformation"), child(node, "pose")) {
         (Some(matrix), Some(pose)) => {
@@ -162,7 +162,7 @@ pub(super) fn pose_of(reading: &Reading, node: &Node) -> Option<Pose> {
     }
 }
 
-/// The `<pose>` in a node, the identity without one.
+/// The `<pose>` in a node; the identity without one.
 pub(super) fn optional_pose(reading: &Reading, node: &Node) -> Option<Pose> {
     child(node, "pose").map_or(Some(Pose::IDENTITY), |pose| read_pose(reading, pose))
 }
@@ -265,7 +265,7 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
     })
 }
 
-/// One of the words of the attribute: an axis, or across an axle.
+/// A value of the attribute: an axis, or perpendicular to an axle.
 fn friction_direction(word: &str, frame: &Frame) -> FrictionDirection {
     let axis = match word.to_ascii_lowercase().trim_start_matches("across") {
         "x" => DVec3::X,
@@ -276,7 +276,7 @@ fn friction_direction(word: &str, frame: &Frame) -> FrictionDirection {
     if word.starts_with("across") { FrictionDirection::AcrossAxle(axis) } else { FrictionDirection::Along(axis) }
 }
 
-/// The single shape among a node's children: `Some(None)` without one, `None` if it is wrong or there are several.
+/// The single shape among a node's children: `Some(None)` without one, `None` if it is invalid or there are several.
 fn one_shape(reading: &Reading, node: &Node, whose: &str) -> Option<Option<Placed>> {
     let mut shapes = node.children.iter().filter(|child| SHAPE_TAGS.contains(&child.name.as_str()));
     let Some(first) = shapes.next() else { return Some(None) };
@@ -307,7 +307,7 @@ fn read_shape(reading: &Reading, node: &Node) -> Option<Placed> {
     Some(Placed { pose, shape })
 }
 
-/// Turns a shape that stands along y to stand along another axis.
+/// Rotates a shape from the y axis to another axis.
 fn pose_along(axis: &str) -> Pose {
     let quarter = std::f64::consts::FRAC_PI_2;
     let rpy = match axis {

@@ -1,7 +1,7 @@
-//! The worlds, robots and grasps that are built into the program, so that it runs alone in any folder.
+//! The worlds, robots and grasps that are built into the program, so that it runs in any folder.
 //!
-//! Their paths begin with the folder [`BUILT_IN_FOLDER`], which need not be anywhere. A file of the same path in the
-//! file system comes first, so a user who writes one is never overruled.
+//! Their paths begin with the folder [`BUILT_IN_FOLDER`], which need not exist. A file of the same path in the file
+//! system takes precedence.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,20 +12,20 @@ use crate::text::diagnostic::Diagnostic;
 /// A file of the program's own.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltIn {
-    /// Where it lies in a project folder, such as `worlds/flat.xml`.
+    /// Path in a project folder, such as `worlds/flat.xml`.
     pub path: &'static str,
     /// Its content.
     pub text: &'static str,
 }
 
 impl BuiltIn {
-    /// The name of its root element, as its document type says; `None` for a file that is no XML.
+    /// The name of its root element, from its document type; `None` for a file that is not XML.
     pub fn root(&self) -> Option<&'static str> {
         let (_, name) = self.text.split_once("<!DOCTYPE ")?;
         name.split_whitespace().next()
     }
 
-    /// The first sentence of its first comment, without line breaks; empty where it has none.
+    /// The first sentence of its first comment, without line breaks; empty without one.
     pub fn summary(&self) -> String {
         let comment = self.text.split_once("<!--").and_then(|(_, rest)| rest.split_once("-->"));
         let words: Vec<&str> = comment.map_or(Vec::new(), |(comment, _)| comment.split_whitespace().collect());
@@ -46,7 +46,7 @@ macro_rules! files {
     };
 }
 
-/// All of them. A test holds the list against the folders.
+/// All built-in files. A test compares the list with the folders.
 pub const BUILT_IN: &[BuiltIn] = files! {
     "robots/caterpillar.xml"
     "robots/circle.xml"
@@ -114,8 +114,8 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "worlds/terrain.xml"
 };
 
-/// The path that is read where this one is asked for: itself, or, where no such file is there, that of the built-in
-/// file of this name.
+/// The path that is read for a given one: the path itself, or, if there is no such file, that of the built-in file of
+/// this name.
 pub fn locate(path: &Path) -> PathBuf {
     match normalized(path) {
         Some(name) if !path.exists() && find_by_path(&name).is_some() => Path::new(BUILT_IN_FOLDER).join(name),
@@ -133,7 +133,7 @@ pub(super) fn find(path: &str) -> Option<&'static BuiltIn> {
     find_by_path(normalized(Path::new(path))?.strip_prefix(BUILT_IN_FOLDER)?.strip_prefix('/')?)
 }
 
-/// Names the built-in file that may be meant by the path of a file that is not there.
+/// Adds the name of a similar built-in file to the problem of a missing file.
 pub(super) fn with_help(problem: Diagnostic) -> Diagnostic {
     let path = Path::new(&problem.path);
     let same = |file: &&BuiltIn| Path::new(file.path).file_name() == path.file_name();
@@ -160,7 +160,7 @@ fn find_by_path(name: &str) -> Option<&'static BuiltIn> {
     BUILT_IN.iter().find(|file| file.path == name)
 }
 
-/// A relative path without `.` and `..`, with slashes; `None` for one that leads out of its folder.
+/// A relative path without `.` and `..`, with slashes; `None` for one that leaves its folder.
 fn normalized(path: &Path) -> Option<String> {
     let mut parts = Vec::new();
     for component in path.components() {
@@ -185,7 +185,7 @@ mod tests {
         for folder in ["robots", "worlds", "worlds/grasps", "worlds/grasps/tasks"] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
-                // DTDs, pages and pictures are made from these.
+                // DTDs, pages and pictures are generated from these.
                 if [".xml", ".csv", ".asc", ".obj"].iter().any(|ending| name.ends_with(ending)) {
                     found.push(format!("{folder}/{name}"));
                 }

@@ -8,7 +8,7 @@ use super::{
     reading::{Reading, is_given},
 };
 
-/// Reads a `<coupling>` between joints of the same file. `None` if something is wrong.
+/// Reads a `<coupling>` between joints of the same file. `None` if something is invalid.
 pub(super) fn read(reading: &Reading, node: &Node, joints: (&NameTable, &[Joint])) -> Option<Coupling> {
     let leader = joint_axis(reading, node, joints, "leader", "leaderAxis");
     let follower = joint_axis(reading, node, joints, "follower", "followerAxis");
@@ -32,7 +32,7 @@ pub(super) fn read(reading: &Reading, node: &Node, joints: (&NameTable, &[Joint]
     })
 }
 
-/// An axis of a joint: the one that is named, or the only one that is free.
+/// An axis of a joint: the named one, or the only free one.
 pub(super) fn joint_axis(
     reading: &Reading,
     node: &Node,

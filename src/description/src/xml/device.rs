@@ -80,7 +80,7 @@ fn sensor(reading: &Reading, node: &Node, parts: &MechanismParts) -> Option<Sens
     Some(Sensor { kind, mount, options, rate_hz, latency_s, dropout, noise })
 }
 
-/// The type, once all attributes are held against it.
+/// The type, after the check of all attributes.
 fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
     let kind = DeviceKind::named(reading.attribute_text(node, "type")?)?;
     let frames = kind.description().frames;
@@ -166,7 +166,7 @@ fn options(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<SensorOpt
     })
 }
 
-/// The `<noise>` of each quantity, or nothing where there is none.
+/// The `<noise>` of each quantity, or empty without any.
 fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Vec<Noise>> {
     let quantities = kind.description().quantities;
     let mut noise: Vec<Option<Noise>> = vec![None; quantities.len()];
@@ -312,7 +312,7 @@ fn watchdog(reading: &Reading, node: &Node) -> Option<Option<Watchdog>> {
     Some(Some(Watchdog { timeout_s: reading.attribute_real(node, "watchdog")?, action }))
 }
 
-/// The motor as the joint sees it; what of it turns with the joint goes into the joint's axes.
+/// Reads the motor at the joint; its rotor and friction are added to the joint's axes.
 fn read_motor(reading: &Reading, node: &Node, joint: &mut Joint) -> Option<MotorLimits> {
     let ratio = reading.attribute_real(node, "gearRatio")?;
     let (inertia, friction) =

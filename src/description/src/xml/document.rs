@@ -48,8 +48,8 @@ pub enum Document {
     GraspTask(Box<GraspTaskFile>),
 }
 
-/// Reads a world file and all files it names. Where there is no such file, the built-in one of this name is read;
-/// robots that are not found beside the world are looked for among the built-in ones, too.
+/// Reads a world file and all files that it names. If there is no such file, the built-in one of this name is read;
+/// robots that are not beside the world are searched among the built-in ones.
 ///
 /// # Errors
 /// All problems of all these files.
@@ -109,11 +109,11 @@ pub fn read_text(path: &str, text: &str) -> Result<Document, Diagnostics> {
     read_root(path, text, Files::Disk, Expected::Anything)
 }
 
-/// Reads a world anew from the texts it was once read from, such as those of [`World::sources`]; the first is the
-/// world's own. No file is opened.
+/// Reads a world again from its stored texts, such as those of [`World::sources`]; the first is the world's own. No
+/// file is opened.
 ///
 /// # Errors
-/// All problems of these texts, one that names a text which is not among them included.
+/// All problems of these texts, including references to missing texts.
 pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
     let Some(own) = sources.first() else {
         return Err(Diagnostic::at("", "", 0, "expected the text of a world").into());
@@ -126,11 +126,11 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
     }
 }
 
-/// Reads grasp tasks anew from the texts they were once read from, with those of [`World::sources`]; the first is the
-/// tasks' own. No file is opened.
+/// Reads grasp tasks again from their stored texts, with those of [`World::sources`]; the first is the tasks' own. No
+/// file is opened.
 ///
 /// # Errors
-/// All problems of these texts, one that names a text which is not among them included.
+/// All problems of these texts, including references to missing texts.
 pub fn read_kept_grasp_task(sources: &[SourceFile]) -> Result<GraspTaskFile, Diagnostics> {
     let Some(own) = sources.first() else {
         return Err(Diagnostic::at("", "", 0, "expected the text of grasp tasks").into());
@@ -165,8 +165,8 @@ impl Expected {
         }
     }
 
-    /// Target of an import. A model of MJCF becomes a world wherever that is accepted: it says itself whether it has a
-    /// ground.
+    /// Target of an import. An MJCF model becomes a world wherever one is accepted, because it has a ground or
+    /// deliberately none.
     fn of_format(self, format: Format) -> Wanted {
         match self {
             Self::World => Wanted::World,
@@ -176,11 +176,10 @@ impl Expected {
     }
 }
 
-/// Reads the soils that a world file defines, each with its name, in their order. A file of `<soil>` elements alone
-/// will do.
+/// Reads the soils of a world file, each with its name, in their order. A file of `<soil>` elements alone is accepted.
 ///
 /// # Errors
-/// All problems of these elements, and whatever in the file is no element of a world. Other files that it names are not
+/// All problems of these elements, and any element that does not belong to a world. Other files that it names are not
 /// read.
 pub fn read_soils(path: &Path) -> Result<Vec<(String, Soil)>, Diagnostics> {
     let path = locate(path);
@@ -198,10 +197,10 @@ pub fn read_soils(path: &Path) -> Result<Vec<(String, Soil)>, Diagnostics> {
     Ok(soils.into_iter().filter_map(|(name, soil)| Some((name, soil?))).collect())
 }
 
-/// The text of a file of ours as the other functions read it, built-in ones included.
+/// The text of a SimPartner file as the other functions read it, including built-in ones.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// It cannot be read.
 pub fn read_own_text(path: &Path) -> Result<String, Diagnostics> {
     let path = locate(path);
     let text = Files::Disk.read(&path.to_string_lossy(), MAX_FILE);
@@ -289,8 +288,8 @@ pub(super) fn place_alone(reading: &Reading, root: &Node, draft: &RobotDraft) ->
     world
 }
 
-/// The root element. The thesis prints objects and commands without one: a bare series of objects is a world, a bare
-/// series of commands a sequence.
+/// The root element. The thesis prints objects and commands without one: a series of objects is a world, a series of
+/// commands a sequence.
 fn single_root(reading: &Reading, mut roots: Vec<Node>) -> Result<Node, Diagnostics> {
     let all = |names: &[&str]| roots.iter().all(|root| names.contains(&root.name.as_str()));
     let wrapped = |name: &str, attribute: &str, value: &str, children| Node {

@@ -1,5 +1,5 @@
-//! A world with a robot more, or with a robot or an object less: its text with an element more or less, read anew by
-//! the same reader. The files that it has are not opened again, so what stays is what it was.
+//! Adding a robot to a world, and removing a robot or an object: the text is changed by an element and read again by
+//! the same reader. Its files are not opened again, so everything else is unchanged.
 
 use std::{
     collections::HashSet,
@@ -27,18 +27,18 @@ use crate::{
     },
 };
 
-/// Robots whose ports would be those of others get the next offset of this size, as the shipped worlds have it.
+/// Step of the port offset for robots whose ports would collide with those of others, as in the built-in worlds.
 const OFFSET_STEP: u16 = 100;
 /// The name of a robot that is read by itself.
 const PROBE_NAME: &str = "alone";
-/// The folder, beside the world, that texts which clients have given seem to lie in.
+/// The folder, beside the world, of robot texts that clients have sent.
 const GIVEN_FOLDER: &str = "given";
 const OBJECT_TAG: &str = "object";
 
-/// A robot that comes to a world.
+/// A robot to be added to a world.
 #[derive(Debug, Clone)]
 pub struct Newcomer<'a> {
-    /// Its name; without one that of its model.
+    /// Its name; `None` for the name of its model.
     pub name: Option<&'a str>,
     /// True to number its name if a robot or an object has it already.
     pub may_rename: bool,
@@ -55,7 +55,7 @@ pub struct Newcomer<'a> {
 /// Source of a newcomer.
 #[derive(Debug, Clone, Copy)]
 pub enum NewcomerFile<'a> {
-    /// A file beside the world, in `robots` beside its folder, or built in, by its name from there.
+    /// A file beside the world, in `robots` beside its folder, or built in, by its relative name.
     Named(&'a str),
     /// The text of such a file. Those that it names have to be there, too.
     Text(&'a str),
@@ -66,14 +66,14 @@ pub enum NewcomerFile<'a> {
 pub enum PortOffset {
     /// The first multiple of 100 with which no port is taken.
     Free,
-    /// So many.
+    /// A given offset.
     By(i64),
 }
 
-/// The world with a robot more. `taken` are ports that it must not have, beside those of the world.
+/// Adds a robot to the world. `taken` are further ports that it must not have.
 ///
 /// # Errors
-/// What is wrong with the robot or with the world that has it, as the reader tells it.
+/// The problems of the robot or of the resulting world, as the reader reports them.
 pub fn add_robot(world: &World, newcomer: &Newcomer<'_>, taken: &[u16]) -> Result<World, Diagnostics> {
     let own = own_text(world)?;
     let text = match newcomer.file {
@@ -110,10 +110,10 @@ pub fn add_robot(world: &World, newcomer: &Newcomer<'_>, taken: &[u16]) -> Resul
     read_world(&own.path, &inserted(own, &element(&name, offset))?, files)
 }
 
-/// The world without a robot, or without an object, of this name.
+/// Removes the robot or the object of this name from the world.
 ///
 /// # Errors
-/// That there is none, or what else in the world needs it.
+/// There is none, or another part of the world needs it.
 pub fn remove_entity(world: &World, name: &str) -> Result<World, Diagnostics> {
     let own = own_text(world)?;
     let roots = tree::parse::<()>(&own.path, own.text()).map_err(Diagnostics::from)?.roots;
@@ -162,7 +162,7 @@ pub fn spawnable_robots(world: &str) -> Vec<String> {
 }
 
 fn is_robot_file(path: &Path) -> bool {
-    /// Longer ones are no robots that anybody wrote, and a folder may hold many.
+    /// Longer files are unlikely to be robots, and a folder may have many files.
     const MAX_ROBOT_BYTES: u64 = 4 << 20;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let is_short = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_ROBOT_BYTES);
@@ -271,7 +271,7 @@ fn bare<T>(own: &SourceFile) -> Result<T, Diagnostics> {
     Err(Diagnostic::at(&own.path, "", 0, what).with_help("put the objects into a <world>").into())
 }
 
-/// The name, or with the first number behind it that nothing has.
+/// The name, or the name with the first number that makes it unique.
 fn free_name(world: &World, wanted: &str) -> String {
     let is_free = |name: &String| !has_entity(world, name);
     let numbered = (1_u32..).map(|number| format!("{wanted}_{number}"));
@@ -296,7 +296,7 @@ fn check_is_free(world: &World, own: &SourceFile, name: &str) -> Result<(), Diag
     }
 }
 
-/// The first offset with which no port of the robot is one of the world's or of those taken.
+/// The first offset with which no port of the robot is in use in the world or taken.
 fn free_offset(world: &World, alone: &World, taken: &[u16]) -> Option<i64> {
     let ports = |world: &World| -> Vec<u16> {
         let devices = world.devices.iter().map(|device| device.port.number());
@@ -394,8 +394,8 @@ mod tests {
         }
     }
 
-    /// Files beside the world, by links and by buffers of a mesh: what lies elsewhere stays unread, also for a file
-    /// that is named.
+    /// Files beside the world, through links and through buffers of a mesh: files elsewhere are not read, even if
+    /// named.
     #[cfg(unix)]
     #[test]
     fn a_named_robot_reads_files_of_the_worlds_folder_only() {

@@ -1,4 +1,4 @@
-//! Files as texts, and paths beside other files.
+//! Files as texts, and paths relative to other files.
 
 use std::{
     cell::Cell,
@@ -17,14 +17,14 @@ use crate::{
     },
 };
 
-/// The path under which the text of a mesh is kept that stands for a file: the file's own, unless terrain may have been
-/// read from the same file, whose bytes have that.
+/// The path under which the text of a mesh file is stored: the file's own, unless terrain may use the same file, whose
+/// bytes are stored under that path.
 pub(super) fn mesh_text_of(path: &str) -> String {
     let own = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     if dem::ENDINGS.contains(&own.as_str()) { format!("{path}.obj") } else { path.to_owned() }
 }
 
-/// Where files are.
+/// Source of the files.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Files<'a> {
     /// In the file system, or else built in.
@@ -35,14 +35,14 @@ pub(super) enum Files<'a> {
     Renewed(&'a Renewed<'a>),
 }
 
-/// The files of a world that is read anew: those that it has are as they were, whatever became of them since.
+/// The stored files of a world that is read again, independent of later changes.
 #[derive(Debug)]
 pub(super) struct Renewed<'a> {
     pub(super) kept: &'a [SourceFile],
-    /// A text that comes to it.
+    /// A text that is added.
     pub(super) new: Option<&'a SourceFile>,
-    /// The folder that all other files have to be in, or in `robots` beside it; `None` if they may be anywhere.
-    /// Built-in ones may always be read.
+    /// The folder that must contain all other files, or `robots` beside it; `None` for any location. Built-in files may
+    /// always be read.
     pub(super) folder: Option<&'a Path>,
 }
 
@@ -51,8 +51,7 @@ impl<'a> Renewed<'a> {
         self.kept.iter().chain(self.new).find(|file| file.path == path)
     }
 
-    /// True if a file that is not kept may be read: it lies in the folders by its path, and by the links that it
-    /// follows.
+    /// True if a file that is not stored may be read: its path and its links stay within the folders.
     fn allows(&self, path: &str) -> bool {
         let Some(folder) = self.folder else { return true };
         if built_in::is_built_in(path) {
@@ -71,13 +70,13 @@ impl<'a> Renewed<'a> {
                     .iter()
                     .filter_map(|folder| here(folder).canonicalize().ok())
                     .any(|folder| is_below(&path_parts(&real), &folder)),
-                // There is no such file, and reading it tells so.
+                // There is no such file; reading it reports that.
                 Err(_) => true,
             }
     }
 }
 
-/// The parts of a path without `.` and, where it says what is left, without `..`.
+/// The parts of a path without `.` and, where possible, without `..`.
 fn path_parts(path: &Path) -> Vec<Component<'_>> {
     let mut parts = Vec::new();
     for part in path.components() {
@@ -134,12 +133,12 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Reads a mesh file. What is wrong with one is told with the file's path, and the line where it has any.
-    /// Beside it, whether it took something from another file.
+    /// Reads a mesh file. The error has the file's path, and the line if there is one. The result has true if the mesh
+    /// uses another file.
     pub(super) fn read_mesh(self, path: &str) -> Result<(Mesh, bool), String> {
         let text = self.kept_mesh(path);
         let told = |problem: Diagnostic| problem.message;
-        // Those that were kept are OBJ, whatever they once were.
+        // Stored meshes are OBJ, whatever their original format.
         let is_kept = self.source(&text).map_err(told)?.is_some();
         // Before it is opened: reading some files of the system has effects, or never ends.
         mesh::check_ending(path).map_err(|problem| format!("{path}: {}", problem.what))?;
@@ -159,7 +158,7 @@ impl<'a> Files<'a> {
         Ok((mesh, takes_others.get()))
     }
 
-    /// The path of what a mesh was kept as; logs of before have all under the file's own.
+    /// The path under which a mesh is stored; older logs use the file's own path.
     fn kept_mesh(self, path: &str) -> String {
         let text = mesh_text_of(path);
         if self.kept().iter().any(|file| file.path == text) { text } else { path.to_owned() }
@@ -174,7 +173,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The name of a file beside this path that differs from its own in capitals alone.
+    /// The name of a file beside this path that differs from its own only in upper and lower case.
     pub(super) fn written_otherwise(self, path: &str) -> Option<String> {
         if !matches!(self.source(path), Ok(None)) {
             return None;
@@ -186,15 +185,15 @@ impl<'a> Files<'a> {
         names.filter(|name| name != own && name.eq_ignore_ascii_case(own)).min()
     }
 
-    /// The first of these paths at which there is a file; one that is kept comes before others.
+    /// The first of these paths with a file; a stored one takes precedence.
     pub(super) fn first<'p>(self, paths: &[&'p str]) -> Option<&'p str> {
         let is_kept = |path: &&&str| self.kept().iter().any(|file| file.path == ***path);
         let found = paths.iter().find(is_kept).or_else(|| paths.iter().find(|path| self.has(path)));
         found.copied()
     }
 
-    /// A path in a file, seen from that file's folder; where there is none such, that of the built-in file of this name
-    /// in `folder`, if there is one.
+    /// A path in a file, relative to that file's folder; if there is no such file, that of the built-in file of this
+    /// name in `folder`, if any.
     pub(super) fn beside(self, file: &str, path: &str, folder: &str) -> String {
         let beside = beside(file, path);
         let built_in = format!("{}/{folder}/{path}", built_in::BUILT_IN_FOLDER);
@@ -212,8 +211,7 @@ fn beside(file: &str, path: &str) -> String {
     join(Path::new(file).parent(), path)
 }
 
-/// Where a robot file may be: beside the world file, in the `robots` folder beside the world's, or among the built-in
-/// ones.
+/// Candidates for a robot file: beside the world file, in the `robots` folder beside the world's, or built in.
 pub(super) fn robot_candidates(world: &str, file: &str) -> [String; 3] {
     let folder = Path::new(world).parent();
     let robots: PathBuf = folder.unwrap_or(Path::new("")).join("..").join("robots");

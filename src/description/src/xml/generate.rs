@@ -35,7 +35,7 @@ pub fn grasp_task_dtd() -> String {
     dtd(GRASP_TASK)
 }
 
-/// The elements that a file with this root may hold, in the table's order. A robot's file may be one of assemblies.
+/// The elements of a file with this root, in the table's order. A robot file may contain assemblies only.
 fn elements_below(root: &str) -> Vec<&'static Element> {
     let mut found = vec![Element::by_id(root)];
     found.extend((root == ROBOT).then(|| Element::by_id(ASSEMBLIES)));
@@ -52,7 +52,8 @@ fn elements_below(root: &str) -> Vec<&'static Element> {
     ELEMENTS.iter().filter(|element| found.iter().any(|known| known.id == element.id)).collect()
 }
 
-/// A DTD cannot say "each at most once, in any order", so it takes the children in any number; the reader is stricter.
+/// A DTD cannot express "each at most once, in any order", so it permits any number of children; the reader is
+/// stricter.
 fn dtd(root: &str) -> String {
     let mut text = format!(
         "<!-- Elements of a {root} file, for editors. `simpartner schema {root}` prints it from the format's table; the\n     \
@@ -139,7 +140,7 @@ pub fn reference() -> String {
     text
 }
 
-/// The elements that a part of the page describes: what worlds and robots have in common stands once, with the worlds.
+/// The elements that a part of the page describes; elements of worlds and robots are described once, with worlds.
 fn described(root: &str) -> impl Iterator<Item = &'static Element> {
     let shared = if root == WORLD { Vec::new() } else { elements_below(WORLD) };
     elements_below(root).into_iter().filter(move |element| !shared.iter().any(|known| known.id == element.id))
@@ -173,8 +174,8 @@ A positive joint angle turns the child about the joint's axis by the right-hand 
 a positive rate, and towards +x at a negative rate.
 ";
 
-/// Links to every part and element. GitHub makes the anchors: the heading in small letters without punctuation, and a
-/// number behind one that was there before.
+/// Links to every part and element. Anchors follow GitHub: the heading in lower case without punctuation, and a number
+/// for repeated headings.
 fn write_contents(text: &mut String) {
     text.push_str("\n## Contents\n\n- [Frames](#frames)\n");
     let mut seen: HashMap<String, usize> = HashMap::new();

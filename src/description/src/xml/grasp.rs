@@ -13,14 +13,14 @@ use super::{
 };
 use crate::text::tree::child;
 
-/// No hand has more, and a program of so many takes seconds.
+/// More than any hand has; a program of this size takes seconds.
 const MAX_CONTACTS: usize = 1000;
-/// A patch's x axis is the object's y where the normal's part along x is above this.
+/// The x axis of a patch is the object's y if the x component of the normal exceeds this.
 const ALONG_X: f64 = 0.9;
 /// Angles of a pose that count as none.
 const ANGLE_TOLERANCE: f64 = 1e-12;
 
-/// Reads the root of a grasp file. `None` if something in it is wrong.
+/// Reads the root of a grasp file. `None` if something in it is invalid.
 pub(super) fn read(reading: &Reading, root: &Node) -> Option<Grasp> {
     let object = child(root, "object").and_then(|node| {
         if let Some(fixed) = child(node, "static") {
@@ -168,7 +168,7 @@ fn read_patch(reading: &Reading, node: &Node) -> Option<Patch> {
     })
 }
 
-/// The file of a grasp whose object has no shape, mass and inertia given: what an importer makes.
+/// The file of a grasp whose object has no shape, mass and inertia: the result of the importer.
 pub fn write(grasp: &Grasp, comment: &str) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE grasp SYSTEM \"grasp.dtd\">\n");
     // Writing to a string cannot fail.

@@ -20,7 +20,7 @@ const MAX_TARGETS: usize = 100_000;
 /// Fingers of a gripper: more than any hand has joints.
 const MAX_FINGERS: usize = 100;
 
-/// Reads the root of a file of grasp tasks. `None` if something in it is wrong.
+/// Reads the root of a grasp task file. `None` if something in it is invalid.
 pub(super) fn read(reading: &Reading, root: &Node) -> Option<GraspTaskFile> {
     let world = read_world(reading, root)?;
     let mechanism = &world.mechanism;

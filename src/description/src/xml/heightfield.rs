@@ -90,7 +90,7 @@ fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<Sourc
     read.ok()
 }
 
-/// The heights in the element: one line for each x, or so many rows and columns, broken into lines as one likes.
+/// The heights in the element: one line for each x, or with numbers of rows and columns in any lines.
 fn from_element(reading: &Reading, node: &Node) -> Option<Dem> {
     let (points_x, points_z, heights) =
         match (reading.attribute_whole(node, "rows"), reading.attribute_whole(node, "columns")) {
@@ -133,7 +133,7 @@ fn from_lines(reading: &Reading, node: &Node) -> Option<(usize, usize, Vec<f64>)
     Some((rows, columns, values))
 }
 
-/// The extent of all data along one side, metres: as given, or as the data have it.
+/// The extent of all data along one side, metres: as given, or that of the data.
 fn extent(reading: &Reading, node: &Node, name: &str, points: usize, spacing: Option<f64>) -> Option<f64> {
     let given = reading.attribute_real(node, name);
     let extent = given.or_else(|| spacing.map(|spacing| spacing * (points - 1) as f64));
@@ -143,8 +143,7 @@ fn extent(reading: &Reading, node: &Node, name: &str, points: usize, spacing: Op
     extent
 }
 
-/// The first and the last grid point that are kept along one side, by their numbers or by their distances from the
-/// first one.
+/// The first and the last kept grid point along one side, by their numbers or by their distances from the first one.
 fn kept_range(reading: &Reading, node: &Node, names: [&str; 4], points: usize, extent: f64) -> Option<[usize; 2]> {
     let [first, last, from, to] = names;
     if let (Some(number), Some(length)) =
@@ -201,7 +200,7 @@ fn scale(reading: &Reading, node: &Node, dem: &mut Dem, first: [usize; 2]) -> Op
     let (scale, offset) = (factor(reading, node, dem)?, reading.attribute_real(node, "offset")?);
     for (index, height) in dem.heights.iter_mut().enumerate().filter(|(_, height)| !height.is_nan()) {
         let scaled = *height * scale + offset;
-        // What is not a number is not within bounds either.
+        // The comparison also rejects NaN.
         if !(-MAX_HEIGHT..=MAX_HEIGHT).contains(&scaled) {
             let (row, column) = (first[0] + index / dem.points_z + 1, first[1] + index % dem.points_z + 1);
             let message = format!(
@@ -225,7 +224,7 @@ fn read_pose(reading: &Reading, node: &Node) -> Option<Pose> {
     Some(Pose { translation: DVec3::new(x, y, z), rotation })
 }
 
-/// With cells as large as `cell` says, if it does; refuses what has too many grid points, or no surface at all.
+/// Resamples to the cell size `cell`, if given; refuses a field with too many grid points, or without any surface.
 fn resampled(reading: &Reading, node: &Node, field: Heightfield) -> Option<Heightfield> {
     let sides = [(field.width, field.points_x), (field.depth, field.points_z)];
     let points = match reading.attribute_real(node, "cell") {

@@ -17,11 +17,11 @@ use crate::text::tree::child;
 /// bodies are placed.
 const NOT_OF_A_BALL: [&str; 4] = ["axis", "springPosition", "initialPosition", "initialRate"];
 
-/// Axes that are to be square to each other may be off by this, in the cosine of their angle.
+/// Tolerance of axes that should be perpendicular, as the cosine of their angle.
 const SQUARE_TOLERANCE: f64 = 1e-3;
 
 /// Reads a `<joint>` between bodies of the same file, whose ids are indices into `bodies`. `None` if something is
-/// wrong.
+/// invalid.
 pub(super) fn read(reading: &Reading, node: &Node, scope: &NameTable, bodies: &[Body]) -> Option<Joint> {
     let name = reading.attribute_text(node, "name")?.to_owned();
     let kind = JointKind::named(reading.attribute_text(node, "type")?)?;
@@ -58,7 +58,7 @@ pub(super) fn read(reading: &Reading, node: &Node, scope: &NameTable, bodies: &[
 }
 
 fn read_frame(reading: &Reading, node: &Node, kind: JointKind) -> Option<DQuat> {
-    // Where nothing moves along or about the first two axes, it makes no difference which way they point.
+    // Without motion along or about the first two axes, their directions have no effect.
     let single = kind != JointKind::Fixed && kind.coordinates().iter().flatten().all(|coordinate| coordinate.axis == 2);
     let allowed: &[&str] = if single { &["axis"] } else { &["axis1", "axis3"] };
     for tag in ["axis", "axis1", "axis3"] {
@@ -92,7 +92,7 @@ fn direction(reading: &Reading, node: &Node, tag: &str, default: DVec3) -> Optio
     direction.map(|direction| node.context.frame.axis(direction))
 }
 
-/// A right-handed frame with this third axis, its first axis as the schema's table says.
+/// A right-handed frame with this third axis; its first axis follows the rule in the schema's table.
 fn frame_about(third: DVec3) -> DQuat {
     let sideways = DVec3::Y.cross(third);
     let first = if sideways.length() > 1e-6 { sideways.normalize() } else { DVec3::Z };
@@ -113,7 +113,7 @@ fn read_laws(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Opt
     }
 }
 
-/// A ball joint has one `<free>` for all its axes; its stops are those of the twist and of the swing.
+/// Reads a ball joint: one `<free>` for all its axes; its stops are those of the twist and of the swing.
 fn read_ball(reading: &Reading, node: &Node, name: &str) -> Option<([Axis; 3], f64)> {
     let mut given = node.children.iter().filter(|child| child.name == "free");
     let Some(free) = given.next() else { return Some((JointKind::Ball.free_axes(), f64::INFINITY)) };

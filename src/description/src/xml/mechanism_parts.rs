@@ -77,11 +77,11 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Mechani
     parts
 }
 
-/// The name by which a joint has the world for its parent or child (URDF, SDF and MJCF say the same).
+/// The name of the world as a joint's parent or child (as in URDF, SDF and MJCF).
 const WORLD_NAME: &str = "world";
 
-/// A joint to the world is one to a fixed body without a shape, which stands where the file's frame does. A body of the
-/// file that has that name is meant before it.
+/// A joint to the world is one to a fixed body without a shape, at the origin of the file's frame. A body with that
+/// name in the file takes precedence.
 fn add_world(reading: &Reading, nodes: &[Node], parts: &mut MechanismParts) {
     let ends = |joint: &Node| ["parent", "child"].map(|end| reading.child_text(joint, end) == Some(WORLD_NAME));
     let Some(node) = nodes.iter().find(|node| node.name == "joint" && ends(node).contains(&true)) else { return };

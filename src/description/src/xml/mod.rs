@@ -1,8 +1,8 @@
 //! World, robot, sequence and grasp files: XML text to the resolved, checked [`model`](simpartner_model).
 //!
-//! One table says what the format is; the reader's checks, the DTDs for editors and the reference page come from it.
-//! All problems of a file are reported at once, each with its place, and nothing is half loaded. The module knows
-//! nothing of physics engines, running devices and sockets. Start at [`read_world`], then `schema`.
+//! One table defines the format; the reader's checks, the DTDs for editors and the reference page derive from it. All
+//! problems of a file are reported at once, each with its position, and no file is read partially. The module does not
+//! depend on physics engines, running devices and sockets. Start at [`read_world`], then `schema`.
 
 mod assembly;
 mod assembly_frame;

@@ -1,4 +1,4 @@
-//! A world's text with one of its robots elsewhere.
+//! A world's text with one of its robots moved.
 
 use bevy_math::DVec3;
 use simpartner_model::{Axis, Mechanism, Pose, RobotId};
@@ -8,8 +8,8 @@ use crate::{
     text::tree::{self, child},
 };
 
-/// The world with a robot moved as one rigid piece, and its axes at the initial positions of `mechanism`, which is the
-/// world's but for these. All else of the text stays. `None` where the text has no `<robot>` of that place.
+/// The world with a robot moved as a rigid body, and with the initial positions of `mechanism`, which otherwise equals
+/// the world's. All other text is unchanged. `None` if the text has no `<robot>` of that index.
 pub fn move_robot(world: &SourceFile, mechanism: &Mechanism, robot: RobotId, motion: &Pose) -> Option<SourceFile> {
     let text = world.text();
     let roots = tree::parse::<()>(&world.path, text).ok()?.roots;
@@ -51,7 +51,7 @@ pub fn move_robot(world: &SourceFile, mechanism: &Mechanism, robot: RobotId, mot
     Some(SourceFile::new(world.path.clone(), made + &text[from..]))
 }
 
-/// Where the tag that begins at an offset ends, and whether its element does, too.
+/// End of the tag at an offset, and true if its element ends there, too.
 pub(super) fn tag_end(text: &str, start: usize) -> Option<(usize, bool)> {
     let mut quote = None;
     for (at, c) in text[start..].char_indices() {
@@ -65,7 +65,7 @@ pub(super) fn tag_end(text: &str, start: usize) -> Option<(usize, bool)> {
     None
 }
 
-/// Where an element without children ends.
+/// End of an element without children.
 fn end_of(text: &str, start: usize, name: &str) -> Option<usize> {
     let (tag, is_empty) = tag_end(text, start)?;
     if is_empty {

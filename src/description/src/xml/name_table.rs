@@ -1,4 +1,4 @@
-//! Names in a file, and what they mean there.
+//! Names in a file, and their elements.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use simpartner_model::BodyId;
 
 use super::{node::Node, reading::Reading};
 
-/// Names of one kind of thing in one file, and where they are defined. A thing that could not be read has its name here
-/// all the same, so that no message comes twice.
+/// Names of one kind of element in a file, and their positions. An element that could not be read is included, so that
+/// problems are not repeated.
 #[derive(Debug)]
 pub(super) struct NameTable {
     noun: &'static str,
@@ -15,7 +15,7 @@ pub(super) struct NameTable {
 }
 
 impl NameTable {
-    /// An empty scope of, say, bodies.
+    /// An empty scope of, for example, bodies.
     pub(super) fn new(noun: &'static str) -> Self {
         Self { noun, names: BTreeMap::new() }
     }
@@ -32,7 +32,7 @@ impl NameTable {
         self.names.insert(name.to_owned(), (line, index));
     }
 
-    /// Takes up a name that no node of the file defines. False if one does.
+    /// Adds a name that no node of the file defines. False if one does.
     pub(super) fn define_built_in(&mut self, name: &str, index: usize) -> bool {
         let is_new = !self.names.contains_key(name);
         if is_new {
@@ -41,7 +41,7 @@ impl NameTable {
         is_new
     }
 
-    /// The index of a name; one that is not known is a problem at `offset`.
+    /// The index of a name; an unknown one is a problem at `offset`.
     pub(super) fn index(&self, reading: &Reading, offset: usize, name: &str) -> Option<usize> {
         if let Some((_, index)) = self.names.get(name) {
             return *index;

@@ -1,4 +1,4 @@
-//! A world of objects and their joints as a file of ours: what a program has built, for people to look at and to run.
+//! A world of objects and their joints as a SimPartner file: generated, to be read by people and to be run.
 
 use bevy_math::DVec3;
 use simpartner_model::{Body, CollisionFilter, Joint, JointKind, Material, Mechanism, Placed, Shape};
@@ -12,14 +12,14 @@ use super::{
 };
 use crate::World;
 
-/// Where an element stands that comes from no file.
+/// Offset of an element without a file.
 const NO_OFFSET: usize = 0;
 
-/// The file of a world whose bodies are objects: with their shapes, inertias, friction and filters, and joints that are
-/// fixed or slide. All numbers have their full digits; angles of poses are exact but for rounding.
+/// The file of a world whose bodies are objects: with their shapes, inertias, friction and filters, and fixed or
+/// sliding joints. All numbers have full precision; angles of poses are exact but for rounding.
 ///
 /// # Errors
-/// A sentence that names what such a file would lack.
+/// A sentence with the feature that such a file cannot represent.
 pub fn write(world: &World, comment: &str) -> Result<String, String> {
     let mechanism = &world.mechanism;
     let lacks = [

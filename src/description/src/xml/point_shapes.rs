@@ -1,4 +1,4 @@
-//! Points and triangles of shapes, in the element or in a mesh file beside the file that it stands in.
+//! Points and triangles of shapes, in the element or in a mesh file beside its file.
 
 use bevy_math::DVec3;
 use simpartner_model::{Color, Shape};
@@ -34,7 +34,7 @@ pub(super) fn read_mesh(reading: &Reading, node: &Node) -> Option<Shape> {
     Some(Shape::TriangleMesh { vertices, triangles })
 }
 
-/// Reads a `<triangleMesh>` with a file as one mesh for each of its colours, those without any together first.
+/// Reads a `<triangleMesh>` with a file as one mesh for each of its colours; triangles without colour come first.
 pub(super) fn read_colored_mesh(reading: &Reading, node: &Node, file: &str) -> Option<Vec<(Option<Color>, Shape)>> {
     let mesh = triangles_from_file(reading, node, file)?;
     let mut colors: Vec<(Option<Color>, Vec<[u32; 3]>)> = Vec::new();
@@ -74,7 +74,7 @@ fn triangles_from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mes
     Some(mesh)
 }
 
-/// The mesh of a file, scaled, and mirrored where its element is. Its text as OBJ becomes one of the world's sources.
+/// The mesh of a file, scaled, and mirrored with its element. Its text as OBJ becomes one of the world's sources.
 fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
     let place = reading.attribute_offset(node, "file");
     if let Some(points) = child(node, "vertices").or(child(node, "triangles")) {

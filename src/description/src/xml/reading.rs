@@ -1,4 +1,4 @@
-//! A file being read: its tree held against the schema, its values looked up, its problems collected.
+//! A file during reading: the check of its tree by the schema, the lookup of values, and its problems.
 
 use std::{
     cell::Cell,
@@ -29,27 +29,27 @@ use crate::{
     },
 };
 
-/// One file and what is wrong with it. Looking a value up that is missing or wrong gives `None`; the problem has been
-/// noted when the tree was held against the schema, so readers just leave out what they cannot make.
+/// A file and its problems. The lookup of a missing or invalid value gives `None`. Its problem was recorded by the
+/// schema check, so readers just omit the incomplete element.
 pub(super) struct Reading<'a> {
     pub(super) path: &'a str,
     pub(super) text: &'a str,
-    /// The texts that offsets mean: the file, then what assemblies bring in.
+    /// The texts to which offsets refer: the file, then the placed assemblies.
     pub(super) source_map: SourceMap<'a>,
-    /// Where the files are that it names.
+    /// The source of the files that it names.
     pub(super) files: Files<'a>,
     pub(super) session: &'a Session,
-    /// True if an importer has made the tree. Paths in it are then relative to the main file's folder, whichever file
-    /// they stand in.
+    /// True if an importer has generated the tree. Its paths are then relative to the main file's folder, whichever
+    /// file contains them.
     pub(super) is_imported: Cell<bool>,
 }
 
 /// Permission for `${name}` in place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placeholders {
-    /// Permitted: the value is checked once it is filled in, and assemblies report placeholders that nothing fills.
+    /// Permitted: the value is checked after it is filled in, and assemblies report placeholders without a value.
     Allowed,
-    /// Nothing here would fill them.
+    /// Nothing would fill them.
     Unknown,
 }
 
@@ -63,13 +63,13 @@ impl<'a> Reading<'a> {
         Reading::new(path, text, self.files, self.session)
     }
 
-    /// The mesh of a file. What is wrong with one is told with the file's path, and the line where it has any.
+    /// The mesh of a file. The error has the file's path, and the line if there is one.
     pub(super) fn mesh(&self, path: &str) -> Result<Rc<Mesh>, String> {
         Ok(self.session.meshes.get(self.files, path)?.0)
     }
 
-    /// The heights of a data file that another program's model names at an offset, by one of the readers. What is wrong
-    /// is told with the file's path. Those programs know no holes: samples without data are as low as the lowest.
+    /// The heights of a data file that another program's model names at an offset, by one of the readers. The error has
+    /// the file's path. Those programs have no holes: missing samples have the lowest height.
     pub(super) fn heights(
         &self,
         offset: usize,
@@ -122,7 +122,7 @@ impl<'a> Reading<'a> {
         });
     }
 
-    /// True the first time that this is said of this place in its file.
+    /// True for the first problem with this message at this position.
     fn is_new(&self, offset: usize, message: &str) -> bool {
         let mut hasher = DefaultHasher::new();
         self.source_map.in_file(offset, |path, offset| (path, offset, message).hash(&mut hasher));
@@ -147,7 +147,7 @@ impl<'a> Reading<'a> {
         Ok(parsed.roots)
     }
 
-    /// The known name most like this one, if any is like it at all and somebody would still read of it.
+    /// The most similar known name, if one is similar and the limit of problems is not reached.
     pub(super) fn nearest<'k>(&self, name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
         if self.session.problems.borrow().is_full() || name.len() > MAX_NAME {
             return None;
@@ -158,7 +158,7 @@ impl<'a> Reading<'a> {
         near::nearest(name, known.filter(|known| may_compare(known)))
     }
 
-    /// True if nothing has been found wrong so far.
+    /// True if there are no problems so far.
     pub(super) fn is_sound(&self) -> bool {
         self.session.problems.borrow().is_empty()
     }
@@ -173,7 +173,7 @@ impl<'a> Reading<'a> {
         self.source_map.place(node.offset).to_string()
     }
 
-    /// `line n`, with its path where that is another file.
+    /// `line n`, with its path for another file.
     pub(super) fn line(&self, offset: usize) -> String {
         match self.source_map.place(offset) {
             SourcePlace { path, line, .. } if path == self.path => format!("line {line}"),
@@ -181,7 +181,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Holds a node and all below it against the schema.
+    /// Checks a node and its descendants by the schema.
     pub(super) fn check(&self, node: &mut Node, element: &'static Element, placeholders: Placeholders) {
         node.context.element = Some(element);
         self.check_attributes(node, element, placeholders);
@@ -281,7 +281,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The known name that is meant by another: that of another format, or one misspelt.
+    /// The known name that is probably meant: by the synonyms of other formats, or by similarity.
     fn likely_name<'k>(&self, name: &str, known: &[&'k str]) -> Option<&'k str> {
         synonym(name, known).or_else(|| self.nearest(name, known.iter().copied()))
     }
@@ -319,7 +319,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// An attribute as given, or by default; `None` if it is wrong, missing or left out.
+    /// An attribute as given, or its default; `None` if it is invalid or missing.
     pub(super) fn attribute_text<'n>(&self, node: &'n Node, name: &str) -> Option<&'n str> {
         let attribute = node.context.element?.attribute(name)?;
         let value = match node.attributes.iter().find(|given| given.name == name) {
@@ -356,14 +356,14 @@ impl<'a> Reading<'a> {
         self.child_text(node, tag).and_then(read_real)
     }
 
-    /// Where an attribute stands, or the element if it is not given.
+    /// Position of an attribute, or of the element if the attribute is absent.
     pub(super) fn attribute_offset(&self, node: &Node, name: &str) -> usize {
         node.attributes.iter().find(|given| given.name == name).map_or(node.offset, |given| given.offset)
     }
 
-    /// The numbers in an element's text, each with the offset it stands at. A part that is no number is a problem.
+    /// The numbers in an element's text, each with its offset. A part that is not a number is a problem.
     pub(super) fn numbers(&self, node: &Node) -> Option<Vec<f64>> {
-        // With entities in the text offsets within it mean nothing; then the whole text is the place.
+        // With entities in the text, offsets within it are unknown; then the position is that of the whole text.
         let verbatim = self.source_map.text_at(node.text_offset, |text| text.starts_with(node.text.trim_start()));
         let start = verbatim.then_some(node.text_offset);
         read_numbers(node.text.trim_start(), usize::MAX)
@@ -375,10 +375,10 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// An angle of so many radians or more, one and a half turns, is taken for one in degrees.
+/// Angle from which a value is taken for degrees, rad: one and a half turns.
 const DEGREES_FROM: f64 = 10.0;
 
-/// So many degrees in radians, rounded towards zero: 180 are not more than pi.
+/// Degrees in radians, rounded towards zero: 180 degrees do not exceed pi.
 fn radians(degrees: f64) -> String {
     ((degrees.to_radians() * 1e8).trunc() / 1e8).to_string()
 }
@@ -387,7 +387,7 @@ fn in_radians(degrees: f64) -> String {
     format!("angles are in radians: {degrees} degrees are {}", radians(degrees))
 }
 
-/// True if the file gives an attribute; false if only its default holds.
+/// True if the file has an attribute; false if its default applies.
 pub(super) fn is_given(node: &Node, name: &str) -> bool {
     node.attributes.iter().any(|attribute| attribute.name == name)
 }

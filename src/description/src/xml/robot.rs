@@ -39,7 +39,7 @@ pub(super) struct RobotDraft {
     pub(super) sources: Vec<SourceFile>,
 }
 
-/// Reads the root of a robot file. `None` if its name is missing; other problems leave things out.
+/// Reads the root of a robot file. `None` if its name is missing; other problems leave parts out.
 pub(super) fn read(reading: &Reading, root: &Node) -> Option<RobotDraft> {
     let Expanded { members, sources } = assembly::expand(reading, root);
     let mut parts = mechanism_parts::read(reading, &members, "body");
@@ -83,7 +83,7 @@ pub(super) struct Placement {
     pub(super) port_offset: i64,
     pub(super) combined_port: Port,
     pub(super) source: String,
-    /// Where axes begin, in place of what the file says.
+    /// Initial positions of axes, in place of the file's.
     pub(super) initial: Vec<Initial>,
 }
 
@@ -158,7 +158,7 @@ impl Totals {
         bounds.into_iter().find(|(_, count, most)| count > most)
     }
 
-    /// Reports a total beyond its bound as a problem at `offset`; false if there is one.
+    /// Reports a total beyond its limit as a problem at `offset`; false if there is one.
     pub(super) fn check(&self, reading: &Reading, offset: usize) -> bool {
         let excess = self.excess();
         if let Some((what, count, most)) = excess {
@@ -180,7 +180,7 @@ impl RobotDraft {
         node.children.iter().filter(|child| child.name == "initial").filter_map(read).collect()
     }
 
-    /// Its bodies and joints in its own frame, where the joints begin.
+    /// Its bodies and joints in its own frame, at the initial positions.
     fn at_initial_positions(&self, reading: &Reading, offset: usize, initial: &[Initial]) -> (Vec<Body>, Vec<Joint>) {
         let (mut bodies, mut joints) = (self.bodies.clone(), self.joints.clone());
         for &Initial { axis: JointAxis { joint, axis }, position, rate } in initial {
@@ -200,7 +200,7 @@ impl RobotDraft {
     }
 }
 
-/// Moves bodies and joints to where the joints begin, and closes loops; those that cannot be closed are problems at
+/// Moves bodies and joints to the initial positions, and closes loops; loops that cannot be closed are problems at
 /// `offset`.
 pub(super) fn move_to_initial_positions(
     reading: &Reading,

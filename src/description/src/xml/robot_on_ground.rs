@@ -1,4 +1,4 @@
-//! A robot in place of a world: it stands on level ground.
+//! A robot in place of a world, on level ground.
 
 use std::path::Path;
 
@@ -65,7 +65,7 @@ fn finish_reading(session: &Session, mut world: World) -> Result<World, Diagnost
     Ok(world)
 }
 
-/// The text of the world, and the path that it could have beside the robot's file.
+/// The text of the world, and a path for it beside the robot's file.
 fn world_of(path: &Path, robot: &World, fixed_base: bool) -> (String, String) {
     let lowest = |body: &simpartner_model::Body| {
         let shape = body.collision_shape()?;

@@ -10,8 +10,8 @@ use crate::limits::MAX_BODIES;
 
 /// Random tries of a field of rocks: a tenth of a second.
 const MAX_TRIES: f64 = 1e6;
-/// A loose rock begins this part of its diameter above the ground, since the ground may be higher between its corners
-/// than below them.
+/// Initial height of a loose rock above the ground, as a fraction of its diameter, because the ground may be higher
+/// between its corners than below them.
 const INITIAL_LIFT: f64 = 0.01;
 
 /// Adds the rocks of every `<rocks>` to the objects of a mechanism that has its grounds.
@@ -106,7 +106,7 @@ struct Layer<'g> {
     grounds: &'g [Ground],
     /// x and z of the middle of the field.
     middle: [f64; 2],
-    /// x, z and radius of what stays clear.
+    /// x, z and radius of the areas without rocks.
     clear: Vec<[f64; 3]>,
     height_ratio: f64,
     loose_below: f64,
@@ -116,9 +116,9 @@ struct Layer<'g> {
 }
 
 impl Layer<'_> {
-    /// The rocks of a field that have ground below them and are not in the way; no more than a world may have, and one.
+    /// The rocks of a field that have ground below them and do not overlap; at most one more than a world may have.
     fn place_field(&self, name: &str, field: RockField) -> Vec<Body> {
-        // x, z and reach of those that lie already.
+        // x, z and radius of the rocks placed so far.
         let mut lain: Vec<[f64; 3]> = Vec::new();
         let mut bodies = Vec::new();
         for (index, rock) in field.rocks().enumerate() {
@@ -151,9 +151,9 @@ impl Layer<'_> {
         bodies
     }
 
-    /// Where a rock is and its corners; `None` where there is no ground. A fixed one is as deep below the ground as it
-    /// is high above it, so that none of it hangs in the air on a slope; a loose one stands on the highest ground below
-    /// its corners.
+    /// Pose of a rock and its corners; `None` without ground. A fixed rock is as deep below the ground as it is high
+    /// above it, so that no part of it is in the air on a slope; a loose one stands on the highest ground below its
+    /// corners.
     fn place_rock(&self, rock: &Rock, loose: bool) -> Option<(Pose, Vec<DVec3>)> {
         let [x, z] = [self.middle[0] + rock.place[0], self.middle[1] + rock.place[1]];
         let ground = self.height(x, z)?;

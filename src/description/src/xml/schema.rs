@@ -1,5 +1,5 @@
-//! The one table of the format: every element and attribute with its type, unit, default, occurrence and meaning. The
-//! reader's checks, the DTDs and the reference page all come from it.
+//! The only table of the format: every element and attribute with its type, unit, default, occurrence and meaning. The
+//! reader's checks, the DTDs and the reference page derive from it.
 
 mod assemblies;
 mod builders;
@@ -25,14 +25,13 @@ pub(super) use shared::{ASSEMBLIES, FARTHEST, GRASP, GRASP_TASK, GRAVITY, ROBOT,
 pub(super) use table::ELEMENTS;
 
 impl Element {
-    /// Looks an element up by its id.
+    /// The element with this id.
     pub(super) fn by_id(id: &str) -> &'static Element {
         ELEMENTS.iter().find(|element| element.id == id).expect("a test holds every id named in the table to the table")
     }
 }
 
-/// Where a name stands in the format, for somebody who looked for it elsewhere: the element of this name, or the
-/// elements that have such an attribute.
+/// Description of a name's place in the format: the element of this name, or the elements with such an attribute.
 pub fn describe_name(name: &str) -> Option<String> {
     let tag = |element: &Element| format!("<{}>", element.tag);
     if let Some(element) = ELEMENTS.iter().find(|element| element.tag == name) {

@@ -25,7 +25,7 @@ const FIRST_VERSION: &str = "1";
 /// The longest pause and the longest wait, s.
 const LONGEST_WAIT: f64 = 1e9;
 
-/// Reads the root of a sequence file. What cannot be read is left out; then there are problems.
+/// Reads the root of a sequence file. Unreadable parts are omitted; then there are problems.
 pub(super) fn read(reading: &Reading, root: &Node) -> Sequence {
     let version = reading.attribute_text(root, "version").unwrap_or(NEWEST_VERSION);
     if ![FIRST_VERSION, NEWEST_VERSION].contains(&version) {

@@ -1,5 +1,4 @@
-//! The state of one reading, shared by all files that take part in it: problems, warnings, kept files, and the
-//! resources used so far.
+//! The state of one reading, shared by all its files: problems, warnings, stored files, and the resources used so far.
 
 use std::cell::{Cell, RefCell};
 use std::{
@@ -22,13 +21,13 @@ const MAX_NAME_COMPARISONS: usize = 20_000_000;
 /// Mesh files that have been read, as long as all of them together are no more than a world may show.
 #[derive(Debug, Default)]
 pub(super) struct Meshes {
-    /// With whether each took something from another file.
+    /// Meshes by path, with true if a mesh uses another file.
     known: RefCell<HashMap<String, (Rc<Mesh>, bool)>>,
     points: Cell<usize>,
 }
 
 impl Meshes {
-    /// The mesh of a file, read once, and whether it took something from another file.
+    /// The mesh of a file, read once, and true if it uses another file.
     pub(super) fn get(&self, files: Files<'_>, path: &str) -> Result<(Rc<Mesh>, bool), String> {
         if let Some(known) = self.known.borrow().get(path) {
             return Ok(known.clone());
@@ -44,18 +43,18 @@ impl Meshes {
     }
 }
 
-/// Problems found and resources used in one reading, shared by all files that take part in it.
+/// Problems and used resources of one reading, shared by all its files.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) problems: RefCell<Diagnostics>,
     pub(super) warnings: RefCell<Vec<Warning>>,
-    /// Files read beside the XML files.
+    /// Files other than XML files.
     pub(super) sources: RefCell<Vec<SourceFile>>,
     pub(super) meshes: Meshes,
     /// Hashes of the problems found so far, each with its place in its file.
     seen: RefCell<HashSet<u64>>,
     files: Cell<usize>,
-    /// Bytes of XML files, and of what is kept beside them.
+    /// Total size of XML files, and of other stored files, bytes.
     bytes: Cell<usize>,
     kept: Cell<usize>,
     elements: Cell<usize>,
@@ -63,7 +62,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Counts another file of so many bytes; the error says which bound it breaks.
+    /// Counts another file of this size; the error names the exceeded limit.
     pub(super) fn add_file(&self, bytes: usize) -> Result<(), String> {
         self.count(&self.bytes, bytes, MAX_ALL_FILES)
     }
@@ -78,7 +77,7 @@ impl Session {
         }
     }
 
-    /// Gives a world what it is to know of its reading.
+    /// Adds warnings and files to a world.
     pub(super) fn finish(&self, world: &mut World) {
         world.warnings = self.warnings.take();
         world.sources.append(&mut self.sources.take());
@@ -93,7 +92,7 @@ impl Session {
         self.add_source(SourceFile::new(path, mesh.to_obj()))
     }
 
-    /// Keeps a file that was read beside the XML files, once; the error says which bound it breaks.
+    /// Stores a file other than XML, once; the error names the exceeded limit.
     pub(super) fn add_source(&self, file: SourceFile) -> Result<(), String> {
         let mut sources = self.sources.borrow_mut();
         if sources.iter().all(|known| known.path != file.path) {

@@ -4,7 +4,7 @@ use simpartner_model::{PressureLaw, Soil};
 
 use super::{node::Node, reading::Reading};
 
-/// The soils that a world defines, by their names; `None` for one with a problem of its own.
+/// The soils that a world defines, by their names; `None` for an invalid one.
 pub(super) struct Soils(pub(super) Vec<(String, Option<Soil>)>);
 
 /// Reads every `<soil>` of a world.
@@ -53,7 +53,7 @@ fn read_soil(reading: &Reading, node: &Node) -> Option<Soil> {
         elastic_stiffness: real("elasticStiffness", like.elastic_stiffness),
         damping: real("damping", like.damping),
     };
-    // Under a plate of a metre on the earth; where the first term alone is left, a cohesion of zero leaves nothing.
+    // Under a plate of a metre on the earth; with a zero cohesion and the first term alone, the modulus is zero.
     if soil.modulus(1.0, 9.81) <= 0.0 {
         let message =
             "this soil carries nothing: both of its moduli of pressure are zero, or multiplied by a cohesion of zero";
@@ -64,7 +64,7 @@ fn read_soil(reading: &Reading, node: &Node) -> Option<Soil> {
 }
 
 impl Soils {
-    /// The soil that a ground is made of; `None` for firm ground.
+    /// The soil of a ground; `None` for firm ground.
     pub(super) fn of(&self, reading: &Reading, node: &Node) -> Option<Soil> {
         let name = reading.attribute_text(node, "soil")?;
         if let Some((_, own)) = self.0.iter().find(|(own, _)| own == name) {

@@ -1,4 +1,4 @@
-//! Where offsets lead: a file's own text, the files it includes, and copies of either for each placement of an
+//! Mapping of offsets to positions: a file's own text, the files it includes, and copies for each placement of an
 //! assembly.
 
 use std::{
@@ -12,9 +12,8 @@ use crate::{
     text::diagnostic::{Diagnostic, Location},
 };
 
-/// The texts that the offsets of one reading mean, laid end to end: the file itself from 0 on, then each text that is
-/// taken in. An assembly that is placed is read from a copy of its text, so that an offset also says which placement is
-/// meant.
+/// The texts of one reading, concatenated: the file itself from 0 on, then each added text. A placed assembly is read
+/// from a copy of its text, so that an offset also identifies the placement.
 pub(super) struct SourceMap<'a> {
     texts: RefCell<Vec<MappedText<'a>>>,
 }
@@ -35,12 +34,12 @@ enum File<'a> {
     Included(Rc<SourceFile>),
 }
 
-/// An index of a text's lines and columns, made once somebody asks.
+/// An index of a text's lines, built on first use.
 #[derive(Default)]
 struct Lines(OnceCell<Index>);
 
 struct Index {
-    /// Where each line begins.
+    /// Start of each line.
     starts: Vec<usize>,
     /// Number of characters that begin before each [`BLOCK_BYTES`] of bytes.
     characters: Vec<usize>,
@@ -71,7 +70,7 @@ fn characters_begun(bytes: &[u8]) -> usize {
 }
 
 impl MappedText<'_> {
-    /// The line and column of an offset, both from 1, and where in the text the line begins.
+    /// Line and column of an offset, both from 1, and the start of the line.
     fn locate(&self, offset: usize) -> Location {
         let text = self.file.text();
         let offset = (offset - self.start).min(text.len());
@@ -126,8 +125,8 @@ impl<'a> SourceMap<'a> {
         self.append(File::Included(file), Rc::default(), None)
     }
 
-    /// Takes in a copy of the text that `offset` lies in, for the `<place>` at `placed_at`: what stood at an offset
-    /// stands in the copy so much later.
+    /// Adds a copy of the text at `offset`, for the `<place>` at `placed_at`, and returns the displacement of the
+    /// copy's offsets.
     pub(super) fn copy(&self, offset: usize, placed_at: usize) -> usize {
         let (start, file, lines) =
             self.with_text(offset, |origin| (origin.start, origin.file.clone(), Rc::clone(&origin.lines)));
@@ -161,7 +160,7 @@ impl<'a> SourceMap<'a> {
         })
     }
 
-    /// Shows the path of the file that an offset lies in, and where in that file it is.
+    /// Calls `look` with the path of an offset's file and the offset in it.
     pub(super) fn in_file(&self, offset: usize, look: impl FnOnce(&str, usize)) {
         self.with_text(offset, |origin| look(origin.file.path(), offset - origin.start));
     }

@@ -1,6 +1,6 @@
 //! Names that other formats have for our elements, attributes and words: URDF, SDF, MJCF and ROS messages.
 
-/// Their name in lower case, and those of ours that it may stand for. Of several the first that fits at a place is
+/// Foreign names in lower case, and the names here that they may mean. Of several, the first that fits at a position is
 /// suggested.
 const SYNONYMS: &[(&str, &[&str])] = &[
     // Joints.
@@ -87,7 +87,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("density", &["mass"]),
 ];
 
-/// The known name that another format's name stands for. Upper and lower case are the same letter.
+/// The known name that another format's name means. Case is ignored.
 pub(super) fn synonym<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let name = name.to_ascii_lowercase();
     let (_, ours) = SYNONYMS.iter().find(|(theirs, _)| *theirs == name)?;

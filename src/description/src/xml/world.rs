@@ -27,8 +27,7 @@ use crate::{
     text::tree::child,
 };
 
-/// Reads the root of a world file with all files that it names. What cannot be read is left out; then there are
-/// problems.
+/// Reads the root of a world file with all files that it names. Unreadable parts are omitted; then there are problems.
 pub(super) fn read(reading: &Reading, root: &Node) -> World {
     read_with_robot(reading, root, None)
 }
@@ -106,7 +105,7 @@ fn read_grounds(reading: &Reading, root: &Node, sources: &mut Vec<SourceFile>) -
     grounds
 }
 
-/// Triangles, where the element's pose places them.
+/// Triangles, placed by the element's pose.
 fn read_ground_mesh(reading: &Reading, node: &Node) -> Option<GroundMesh> {
     let element = child(node, "triangleMesh")?;
     let Shape::TriangleMesh { mut vertices, triangles } = point_shapes::read_mesh(reading, element)? else {
@@ -171,7 +170,7 @@ fn place_robot<'n>(
     robot::place_in_world(reading, node.offset, draft, placement, world, taken);
 }
 
-/// A robot whose parts stand in the world file.
+/// A robot whose parts are in the world file.
 fn read_own_robot(reading: &Reading, node: &Node) -> Option<RobotDraft> {
     if !node.children.iter().any(|child| child.name == "body") {
         let help = "name the file of a robot, or give it a <body>";

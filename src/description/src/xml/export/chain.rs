@@ -11,10 +11,10 @@ pub(super) struct Chain<'m> {
     pub(super) inner: usize,
     pub(super) outer: &'m Body,
     pub(super) outer_index: usize,
-    /// Its coordinates, the one that the inner body carries first.
+    /// Its coordinates; the first one moves the inner body.
     pub(super) steps: Vec<Step>,
-    /// Where the outer body is, and where the joint's anchor on it, while all coordinates are 0 and the inner body is
-    /// where it is at step 0.
+    /// Pose of the outer body, and of the joint's anchor on it, at zero coordinates with the inner body at its pose of
+    /// step 0.
     pub(super) outer_at_zero: Pose,
     pub(super) anchor_at_zero: DVec3,
 }

@@ -1,4 +1,4 @@
-//! Which bodies collide, as MJCF says it: two masks for each geom, and pairs of bodies that are left out.
+//! Collision filters of MJCF: two masks for each geom, and excluded pairs of bodies.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,10 @@ use super::{
 /// All categories. A ground has them.
 pub(super) const ALL_CATEGORIES: u32 = u16::MAX as u32;
 
-/// Robots that have a bit of their own: as many as leave one bit to all others.
+/// Number of robots with their own bit: one bit remains for all others.
 const ROBOT_BITS: usize = u16::BITS as usize - 1;
 
-/// Category and affinity. Bodies of a robot that do not collide with each other have a bit of their own, which none of
-/// them is open to.
+/// Category and affinity. Bodies of a robot without self-collision have their own bit, which none of them accepts.
 pub(super) fn masks(mechanism: &Mechanism, body: &Body) -> [u32; 2] {
     match body.robot.and_then(|robot| own_bit(mechanism, robot)) {
         Some(bit) => [bit, ALL_CATEGORIES & !bit],
@@ -25,16 +24,16 @@ pub(super) fn masks(mechanism: &Mechanism, body: &Body) -> [u32; 2] {
     }
 }
 
-/// The bit of a robot whose bodies do not collide with each other, while there is one and none of them has a filter.
+/// The bit of a robot without self-collision, if one is left and none of its bodies has a filter.
 fn own_bit(mechanism: &Mechanism, robot: RobotId) -> Option<u32> {
     let is_apart = !mechanism.robot(robot).self_collision && robot.index() < ROBOT_BITS;
-    // Against a filter with few bits another mask would be another answer.
+    // With an explicit filter, another mask would change the result.
     let is_free = || mechanism.bodies.iter().all(|body| body.filter == CollisionFilter::default());
     (is_apart && is_free()).then(|| 1 << robot.index())
 }
 
-/// The pairs that neither masks nor MuJoCo's own rule keep apart: it lets bodies collide that a joint connects if one
-/// of them is fixed, or if the joint closes a loop.
+/// The pairs that neither masks nor MuJoCo's own rule exclude: it lets two bodies with a common joint collide if one of
+/// them is fixed, or if the joint closes a loop.
 pub(super) fn excluded(writer: &Writer, forest: &SpanningForest) -> Vec<Node> {
     let mechanism = writer.mechanism;
     let is_own = |[one, other]: [usize; 2]| {

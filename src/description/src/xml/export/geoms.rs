@@ -1,4 +1,4 @@
-//! The geoms of a body: what collides of it, and what is seen.
+//! The geoms of a body: collision shapes and visuals.
 
 use simpartner_model::{Body, Color, ContactDimensions, Material, Pose};
 
@@ -39,8 +39,8 @@ pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &
     }
 }
 
-/// Friction. Of two, MuJoCo takes that of the geom with the higher priority, or the larger one. Where the simulation
-/// takes the smaller, priorities fall as frictions rise.
+/// Sets the friction. Of two geoms, MuJoCo takes that of the higher priority, or the larger one. Where the simulation
+/// takes the smaller, priorities decrease with friction.
 pub(super) fn set_surface(writer: &Writer, material: &Material, geom: &mut Node) {
     let dimensions = material.contact_dimensions().min(ContactDimensions::Torsional);
     if dimensions != ContactDimensions::Sliding {
@@ -56,13 +56,13 @@ pub(super) fn set_surface(writer: &Writer, material: &Material, geom: &mut Node)
     }
 }
 
-/// A geom that nothing touches.
+/// A geom without collision.
 fn visual(part: &Simple, pose: &Pose, color: Option<Color>, asset: &mut Node) -> Node {
     let mut geom = geom(part, pose, asset);
     if let (Simple::Mesh(_, triangles), Some(mesh)) = (part, asset.children.last_mut())
         && !triangles.is_empty()
     {
-        // One that encloses nothing has no volume to be filled.
+        // An open mesh has no volume.
         push(mesh, "inertia", "shell".into());
     }
     for (name, value) in [("contype", "0"), ("conaffinity", "0"), ("group", VISIBLE_GROUP)] {
@@ -74,7 +74,7 @@ fn visual(part: &Simple, pose: &Pose, color: Option<Color>, asset: &mut Node) ->
     geom
 }
 
-/// A geom without mass: what is inertial is said by its body.
+/// A geom without mass: the inertia is that of its body.
 fn geom(part: &Simple, pose: &Pose, asset: &mut Node) -> Node {
     let (kind, size) = match part {
         Simple::Box(size) => ("box", (*size * 0.5).to_array().to_vec()),

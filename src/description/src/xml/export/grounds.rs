@@ -11,7 +11,7 @@ use super::{
     writer::{Writer, join},
 };
 
-/// Adds planes and terrain; what MuJoCo has no geom for is told.
+/// Adds planes and terrain, and warns about grounds that MuJoCo does not have.
 pub(super) fn add(writer: &mut Writer, asset: &mut Node, bodies: &mut Node) {
     let mechanism = writer.mechanism;
     for (number, ground) in mechanism.grounds.iter().enumerate() {
@@ -68,7 +68,7 @@ fn add_heightfield(writer: &Writer, field: &Heightfield, name: String, asset: &m
     let position = z_up_vector(field.pose.translation + DVec3::Y * bounds[0]).to_array();
     let mut geom = node("geom", 0, &[("type", "hfield".into()), ("hfield", name), ("pos", join(&position))]);
     if field.pose.rotation != DQuat::IDENTITY {
-        // A turn about our y is one about their z.
+        // A rotation about y is one about z in MuJoCo.
         let DQuat { y, w, .. } = field.pose.rotation;
         push(&mut geom, "quat", join(&[w, 0.0, 0.0, y]));
     }

@@ -23,7 +23,7 @@ const PARTICLE_INERTIA: f64 = 0.4e-8;
 /// The least moment of inertia that is written, kg m²: MuJoCo refuses those below 1e-14.
 const LEAST_INERTIA: f64 = 1e-13;
 
-/// The two points that hold a hinge are so far from each other, metres: as a hinge of a robot is wide.
+/// Distance of the two points that represent a hinge, metres: the typical width of a robot's hinge.
 const POINTS_APART: f64 = 0.1;
 
 /// The `<mujoco>` element.
@@ -56,7 +56,7 @@ pub(super) fn root(writer: &mut Writer, world: &World) -> Node {
     root
 }
 
-/// A pose of our world in one with z up.
+/// A pose of our world in a world with z up.
 fn z_up(pose: &Pose) -> Pose {
     Pose { translation: DVec3::ZERO, rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) }.then(pose)
 }
@@ -69,7 +69,7 @@ fn joint_name(writer: &Writer, joint: &simpartner_model::Joint, name: &str) -> S
     }
 }
 
-/// A body in its parent, with joint, mass and geoms, but without what it carries.
+/// A body in its parent, with joint, mass and geoms, but without its child bodies.
 fn body_element(writer: &mut Writer, index: usize, chain: Option<&Chain>, asset: &mut Node) -> Node {
     let mechanism = writer.mechanism;
     let body = &mechanism.bodies[index];
@@ -172,8 +172,7 @@ fn push_losses(law: &FreeAxis, element: &mut Node) {
     }
 }
 
-/// A joint that closes a loop: one that turns about a point or is fixed is an equality, a hinge two, at two points of
-/// its axis.
+/// A loop joint: a ball or fixed joint is one equality, a hinge two, at two points of its axis.
 fn closure(writer: &mut Writer, index: usize) -> Vec<Node> {
     let joint = &writer.mechanism.joints[index];
     let (child, parent) = (name_of(writer, joint.child.index()), name_of(writer, joint.parent.index()));
@@ -271,7 +270,7 @@ fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node
     (actuators, sensors)
 }
 
-/// One for each coordinate of the joint.
+/// One actuator for each coordinate of the joint.
 fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator, actuators: &mut Node) {
     let (Mount::Joint(joint), tag) = (
         actuator.mount,

@@ -14,7 +14,7 @@ pub(super) fn z_up_vector(vector: DVec3) -> DVec3 {
     DVec3::new(vector.x, -vector.z, vector.y) + DVec3::ZERO
 }
 
-/// A name that is unique in the file: that of the robot before it where there are several.
+/// A name that is unique in the file: with the robot's name before it if there are several robots.
 pub(super) fn name_of(writer: &Writer, body: usize) -> String {
     let body = &writer.mechanism.bodies[body];
     match body.robot {

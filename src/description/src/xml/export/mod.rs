@@ -44,12 +44,11 @@ pub struct Exported {
     pub meshes: Vec<(String, String)>,
 }
 
-/// Writes a world in another format. Of bodies without an `<inertia>` of their own the shape is not asked: give each
-/// the inertia that follows from its shape first (`simpartner_dynamics::give_inertias`). URDF meshes are named as in
-/// `mesh_folder`.
+/// Writes a world in another format. The shape of bodies without an `<inertia>` is not used: compute their inertias
+/// first (`simpartner_dynamics::give_inertias`). URDF meshes have names in `mesh_folder`.
 ///
 /// # Errors
-/// A sentence on why the format cannot hold the world at all.
+/// A sentence with the reason why the format cannot represent the world at all.
 pub fn export(world: &World, format: ExportFormat, mesh_folder: &str) -> Result<Exported, String> {
     let frictions = frictions(&world.mechanism);
     let mut writer = Writer { mechanism: &world.mechanism, frictions, warnings: Vec::new(), meshes: Vec::new() };

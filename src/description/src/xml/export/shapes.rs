@@ -1,4 +1,4 @@
-//! Shapes as other formats have them: round ones stand along z.
+//! Shapes of other formats: the axis of round ones is z.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Placed, Pose, Shape};
@@ -17,7 +17,7 @@ pub(super) enum Simple<'s> {
     Mesh(Vec<DVec3>, &'s [[u32; 3]]),
 }
 
-/// The parts of a shape, each where it is in the body.
+/// The parts of a shape, each with its pose in the body.
 pub(super) fn simple(placed: &Placed) -> Vec<(Pose, Simple<'_>)> {
     // Our y is the others' z.
     let upright = Pose { translation: DVec3::ZERO, rotation: DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2) };

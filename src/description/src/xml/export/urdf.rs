@@ -1,4 +1,4 @@
-//! A robot as URDF. A link stands in its joint's anchor; the axes of its frame are its body's.
+//! A robot as URDF. The origin of a link is its joint's anchor; its axes are those of its body.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Body, Color, Coupling, FreeAxis, Graph, JointKind, Placed, Pose};
@@ -37,7 +37,7 @@ pub(super) fn root(writer: &mut Writer, world: &World, mesh_folder: &str) -> Res
     };
     let mut element = node("robot", 0, &[("name", robot.model.clone())]);
     let upright = Pose { translation: DVec3::ZERO, rotation: DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2) };
-    // Each link's frame in its body's; the root's has z up where the body is at step 0.
+    // Each link's frame in its body's; the root's has z up at the body's pose of step 0.
     let mut frames = vec![Pose::IDENTITY; mechanism.bodies.len()];
     let root = mechanism.body(tree.root);
     let standing = Pose { translation: root.pose.translation, ..upright };

@@ -7,7 +7,7 @@ use crate::source::Warning;
 /// State of an export: the mechanism, warnings and mesh files.
 pub(super) struct Writer<'w> {
     pub(super) mechanism: &'w Mechanism,
-    /// All frictions that surfaces have, each once; none where each has the rule of the larger one.
+    /// All distinct friction coefficients of surfaces; empty if every surface has the rule of the larger one.
     pub(super) frictions: Vec<f64>,
     pub(super) warnings: Vec<Warning>,
     pub(super) meshes: Vec<(String, String)>,
@@ -22,7 +22,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Warns of surface properties that neither format has.
+    /// Warns about surface properties that neither format has.
     pub(super) fn warn_of_surface(&mut self, body: &Body) {
         let material = &body.material;
         let given = [

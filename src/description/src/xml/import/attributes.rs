@@ -1,4 +1,4 @@
-//! Attributes of foreign elements: looked up, read as numbers, and told of where they are not.
+//! Attributes of foreign elements: lookup, conversion to numbers, and problems of missing ones.
 
 use super::super::{node::Node, reading::Reading};
 use crate::text::numbers::{read_spaced_numbers, shorten};
@@ -19,7 +19,7 @@ pub(super) fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
     node.attributes.iter().find(|given| given.name == name).map(|given| given.value.as_str())
 }
 
-/// So many numbers in an attribute.
+/// An attribute with N numbers.
 pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str) -> Option<[f64; N]> {
     let value = attribute(node, name)?;
     let place = reading.attribute_offset(node, name);
@@ -37,7 +37,7 @@ pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str
     Some(*first)
 }
 
-/// As many numbers as an attribute has; none where it is not given.
+/// The numbers of an attribute; empty if it is absent.
 pub(super) fn list(reading: &Reading, node: &Node, name: &str) -> Option<Vec<f64>> {
     let value = attribute(node, name)?;
     let tell = |(_, what)| {
@@ -50,7 +50,7 @@ pub(super) fn list(reading: &Reading, node: &Node, name: &str) -> Option<Vec<f64
     read_spaced_numbers(value, usize::MAX).map_err(tell).ok()
 }
 
-/// The first numbers of an attribute that may have more, which mean nothing then.
+/// The first numbers of an attribute that may have more, which are ignored.
 pub(super) fn first_numbers<const N: usize>(reading: &Reading, node: &Node, name: &str) -> Option<[f64; N]> {
     let all = list(reading, node, name)?;
     let first = all.first_chunk::<N>().copied();

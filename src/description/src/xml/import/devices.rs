@@ -1,5 +1,5 @@
-//! The devices of an imported robot: an encoder on each joint, an actuator where something drives it, and the devices
-//! of its file.
+//! The devices of an imported robot: an encoder on each joint, an actuator on each driven joint, and the devices of its
+//! file.
 
 use super::{
     super::node::Node,
@@ -13,7 +13,7 @@ use super::{
 pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mut u16) {
     let mut port = || {
         let port = *next_port;
-        // Past the last one there are free ones.
+        // After the last port, any free ports are used.
         *next_port = if port == 0 { 0 } else { port.wrapping_add(1) };
         port.to_string()
     };

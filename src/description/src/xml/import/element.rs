@@ -1,4 +1,4 @@
-//! Elements of ours, made instead of read: each at the place of what it came from.
+//! Elements of SimPartner's format that an importer generates, each at the position of its origin.
 
 use bevy_math::DVec3;
 use simpartner_model::Pose;
@@ -6,7 +6,7 @@ use simpartner_model::Pose;
 use super::super::node::Node;
 use crate::text::tree::Attribute;
 
-/// Coordinates below this are what is left of a right angle, metres: a thousandth of an atom.
+/// Smaller coordinates are the rounding of a right angle, metres: a thousandth of an atom.
 pub(super) const NEGLIGIBLE_COORDINATE: f64 = 1e-13;
 
 pub(in crate::xml) fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
@@ -14,7 +14,7 @@ pub(in crate::xml) fn node(name: &str, offset: usize, attributes: &[(&str, Strin
     Node { name: name.into(), offset, attributes: attributes.iter().map(attribute).collect(), ..Node::default() }
 }
 
-/// A number with 15 digits: what rounding left behind them is not the file's.
+/// A number with 15 digits, without the rounding beyond them.
 pub(super) fn digits(value: f64) -> String {
     format!("{value:.14e}").parse::<f64>().unwrap_or(value).to_string()
 }

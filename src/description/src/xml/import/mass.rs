@@ -110,7 +110,7 @@ fn box_shell(size: DVec3) -> (f64, DVec3) {
     (area, moments)
 }
 
-/// Extent of a mesh. `None` if it encloses nothing.
+/// Extent of a mesh. `None` if it encloses no volume.
 pub(super) fn mesh_extent(mesh: &Mesh, filled: MeshInertia) -> Option<Extent> {
     let corners = |triangle: &[u32; 3]| triangle.map(|corner| mesh.vertices[corner as usize]);
     let all = || mesh.triangles.iter().map(corners);
@@ -143,7 +143,7 @@ pub(super) fn mesh_extent(mesh: &Mesh, filled: MeshInertia) -> Option<Extent> {
         let sum = a + b + c;
         let weight = weight(triangle, centre);
         second += (outer(a) + outer(b) + outer(c) + outer(sum)) * (weight / share);
-        // How much a legacy mesh has depends on where it is seen from; MuJoCo takes what is seen from its centre.
+        // The mass of a legacy mesh depends on the reference point; MuJoCo uses its centre.
         amount += weight;
     }
     let trace = second.x_axis.x + second.y_axis.y + second.z_axis.z;
@@ -152,7 +152,7 @@ pub(super) fn mesh_extent(mesh: &Mesh, filled: MeshInertia) -> Option<Extent> {
     Some(Extent { amount: amount.abs(), centre, tensor: tensor * sign })
 }
 
-/// A tensor with no principal moment below the least, and balanced where one is above the sum of the others: then all
+/// A tensor whose principal moments are at least `least`, and balanced if one exceeds the sum of the others: then all
 /// three are their mean.
 pub(super) fn bounded_tensor(tensor: &DMat3, least: f64, balances: bool) -> DMat3 {
     let [a, b, c] = [tensor.x_axis, tensor.y_axis, tensor.z_axis].map(|column| column.to_array());

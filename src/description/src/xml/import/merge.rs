@@ -1,4 +1,4 @@
-//! Links that cannot move against each other become one.
+//! Merging of links that cannot move against each other.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -7,8 +7,8 @@ use simpartner_model::Pose;
 use super::model::{Joint, Link, Model, Motion, Mount, Solid, Surface};
 
 impl Model {
-    /// Makes links one that cannot move against each other. The one with a mass gives name and frame, the parent before
-    /// the child. What is fixed to the link `world` stays by itself.
+    /// Merges links that cannot move against each other. The link with a mass gives name and frame, the parent before
+    /// the child. Links fixed to the link `world` stay separate.
     pub(super) fn merge_fixed(&mut self, world: Option<usize>) {
         let merges: Vec<bool> = self
             .joints
@@ -31,7 +31,7 @@ impl Model {
         self.forget_joints(&merges, &ends);
     }
 
-    /// Makes a link part of another, in whose frame it is at the pose.
+    /// Merges a link into another one, in whose frame it has the given pose.
     fn absorb(&mut self, stays: usize, goes: usize, pose: &Pose, ends: &mut Ends) {
         let Link { pose: placed, mass, solids, visuals, surface, filter, .. } = std::mem::take(&mut self.links[goes]);
         self.links[goes].is_merged = true;
@@ -81,14 +81,14 @@ impl Model {
         ends.devices[stays].extend(devices);
         ends.part_of[goes] = stays;
         if self.root == goes {
-            // The robot stands in the frame of the file's root, whichever link gives the body its own.
+            // The robot's frame is that of the file's root, whichever link gives the body its frame.
             self.links[stays].pose = placed.then(&inverse);
             self.root = stays;
         }
     }
 
-    /// Takes joints out whose links are one, and names what is left by its new place. Joints that nothing moves are in
-    /// no coupling.
+    /// Removes joints whose links were merged, and updates references to the others. Joints without motion are in no
+    /// coupling.
     fn forget_joints(&mut self, gone: &[bool], ends: &Ends) {
         let count = |next: &mut usize, gone: &bool| {
             let place = *next;
@@ -117,7 +117,7 @@ struct Ends {
     /// Joints of the tree by their places, and those that close loops behind them.
     joints: Vec<Vec<usize>>,
     devices: Vec<Vec<usize>>,
-    /// The link that each has become part of: itself for one that is left.
+    /// The link into which each link was merged: itself for a remaining one.
     part_of: Vec<usize>,
 }
 
@@ -140,7 +140,7 @@ impl Ends {
         ends
     }
 
-    /// The link that is left of the one that a link has become part of.
+    /// The remaining link into which a link was merged.
     fn whole(&self, mut link: usize) -> usize {
         while self.part_of[link] != link {
             link = self.part_of[link];
@@ -149,8 +149,8 @@ impl Ends {
     }
 }
 
-/// The joints to merge, each behind the one that carries its parent, so that a link is moved before it has gathered
-/// others: in the order of the file where that is so.
+/// The joints to merge, each after the one that carries its parent, so that a link is moved before others are merged
+/// into it; otherwise in the order of the file.
 fn order(joints: &[Joint], merges: &[bool], links: usize) -> Vec<usize> {
     let mut carries = vec![Vec::new(); links];
     let mut is_carried = vec![false; links];

@@ -1,4 +1,4 @@
-//! The meshes of an imported robot, gathered in a folder beside its file.
+//! The meshes of an imported robot, collected in a folder beside its file.
 
 use std::{path::Path, rc::Rc};
 
@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{limits::MAX_MESH_FILE, mesh::Mesh, text::diagnostic::Diagnostic};
 
-/// The gathered files, each under its own name or one like it.
+/// The collected files, each under its own or a similar name.
 pub(super) struct MeshFolder<'r> {
     reading: &'r Reading<'r>,
     /// The folder, seen from the robot file.
     name: &'r str,
-    /// Where each mesh was, and its path here.
+    /// Original path of each mesh, and its path here.
     copies: Vec<(String, String)>,
-    /// Likewise of those that were taken apart; without any paths where one is convex as it is.
+    /// The same for decomposed meshes; without paths for a convex mesh.
     parts: Vec<(String, Vec<String>)>,
     pub(super) files: Vec<MeshFile>,
 }
@@ -25,8 +25,8 @@ impl<'r> MeshFolder<'r> {
         Self { reading, name, copies: Vec::new(), parts: Vec::new(), files: Vec::new() }
     }
 
-    /// Names every mesh in the folder. One that needs other files beside it, of colours or numbers, is written as an
-    /// OBJ file that holds all.
+    /// Names every mesh in the folder. A mesh that needs other files, of colours or buffers, is written as a complete
+    /// OBJ file.
     pub(super) fn gather(&mut self, root: &mut Node) -> Result<(), Diagnostic> {
         let mut done = Ok(());
         root.walk_mut(&mut |node| {
@@ -68,7 +68,7 @@ impl<'r> MeshFolder<'r> {
         Ok((bytes, takes_others.then_some(mesh)))
     }
 
-    /// Replaces each convex hull of a mesh by those of the parts that it comes apart into.
+    /// Replaces each convex hull of a mesh by the hulls of its convex parts.
     pub(super) fn take_apart(&mut self, root: &mut Node, decompose: fn(&Mesh) -> Vec<Mesh>) -> Result<(), Diagnostic> {
         for child in &mut root.children {
             match child.attributes.iter().position(|given| given.name == "file") {
@@ -113,7 +113,7 @@ impl<'r> MeshFolder<'r> {
         Ok(paths)
     }
 
-    /// A file of this name, or with a number before it where another one has it already.
+    /// Adds a file with this name, or with a number before it if the name is in use.
     fn add(&mut self, name: &str, contents: Vec<u8>) -> String {
         let mut path = format!("{}/{name}", self.name);
         let mut number = 1;
@@ -126,7 +126,7 @@ impl<'r> MeshFolder<'r> {
     }
 }
 
-/// Takes the parts of compounds that stand in a compound into that, each at its place.
+/// Moves the parts of nested compounds into the outer compound, with their poses.
 fn flatten_compounds(node: &mut Node) {
     if node.name != "compound" {
         return;

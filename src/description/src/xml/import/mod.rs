@@ -53,7 +53,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format of a file, by the ending of its path and by its root; `None` for one of ours.
+    /// The format of a file, by the extension of its path and by its root; `None` for SimPartner's own.
     pub(super) fn of(path: &str, roots: &[Node]) -> Option<Self> {
         let ending = Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let root = roots.first().map_or("", |root| root.name.as_str());
@@ -68,8 +68,7 @@ impl Format {
     }
 }
 
-/// Turns a file of another format into a robot file of ours, which names meshes as they are seen from the folder of the
-/// first.
+/// Converts a file of another format to a robot file, with paths of meshes relative to the folder of the original.
 ///
 /// # Errors
 /// All problems of the file.
@@ -101,8 +100,7 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Diagnost
     Ok(Imported { text: text::write(&root, &comment), warnings: session.warnings.take(), meshes })
 }
 
-/// The tree of a robot or world of ours from the elements of a file of another format. `None` where there is none; then
-/// there are problems.
+/// Converts the elements of a file of another format to the tree of a robot or world. `None` if there are problems.
 pub(super) fn convert(reading: &Reading, format: Format, roots: Vec<Node>, options: &ImportOptions) -> Option<Node> {
     reading.is_imported.set(true);
     let next_port = Port::new(i64::from(options.first_port));

@@ -10,16 +10,16 @@ use super::super::reading::Reading;
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) name: String,
-    /// Where the robot stands in its file.
+    /// Position of the robot's element in its file.
     pub(super) offset: usize,
     pub(super) links: Vec<Link>,
-    /// Each from a link to one that no other joint carries.
+    /// Joints from a link to one that no other joint carries.
     pub(super) joints: Vec<Joint>,
-    /// Joints that close a loop: from a link to one that another joint carries. Their poses mean nothing.
+    /// Loop joints: from a link to one that another joint carries. Their poses have no meaning.
     pub(super) loops: Vec<Joint>,
     pub(super) couplings: Vec<Mimic>,
     pub(super) devices: Vec<Device>,
-    /// Links that never collide, beside those that share a joint.
+    /// Pairs of links that never collide, in addition to those with a common joint.
     pub(super) apart: Vec<Apart>,
     /// The link that no joint carries.
     pub(super) root: usize,
@@ -45,7 +45,7 @@ pub(super) struct Link {
     pub(super) surface: Surface,
     /// Collision category and mask, one bit each.
     pub(super) filter: Option<[u16; 2]>,
-    /// True for one that has become part of another.
+    /// True for a link that was merged into another one.
     pub(super) is_merged: bool,
 }
 
@@ -71,16 +71,16 @@ impl Link {
 /// A shape in its link.
 #[derive(Debug, Clone)]
 pub(super) struct Solid {
-    /// Its contact properties, where they differ from its link's.
+    /// Its contact properties, if they differ from its link's.
     pub(super) surface: Option<Surface>,
     pub(super) pose: Pose,
     pub(super) form: Form,
-    /// Colour of a visual, where the file gives it.
+    /// Colour of a visual, if the file has one.
     pub(super) color: Option<Color>,
     pub(super) offset: usize,
 }
 
-/// Round ones stand along z; lengths in metres.
+/// A shape. The axis of round shapes is z; lengths in metres.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Form {
     Box {
@@ -100,12 +100,12 @@ pub(super) enum Form {
     Ellipsoid {
         radii: DVec3,
     },
-    /// A mesh, whose path is seen from the file's folder. What collides is its convex hull.
+    /// A mesh, with its path relative to the file's folder. Its collision shape is its convex hull.
     Mesh {
         file: String,
         scale: DVec3,
     },
-    /// The convex hull of points; what is seen of it are triangles between them, if there are any.
+    /// The convex hull of points; its visual has the triangles between them, if there are any.
     Points {
         points: Vec<DVec3>,
         triangles: Vec<[u32; 3]>,
@@ -168,7 +168,7 @@ pub(super) enum Motion {
     Planar,
     /// About all axes.
     Ball,
-    /// Any way: nothing holds the link.
+    /// Free motion: the link is not connected.
     Free,
 }
 
@@ -184,7 +184,7 @@ pub(super) enum DriveKind {
 #[derive(Debug, Clone)]
 pub(super) struct Drive {
     pub(super) kind: DriveKind,
-    /// Without one, that of the joint with `_motor` behind it.
+    /// Its name; `None` for the name of the joint with `_motor` appended.
     pub(super) name: Option<String>,
     pub(super) offset: usize,
 }
@@ -201,14 +201,14 @@ pub(super) struct Joint {
     pub(super) child: usize,
     /// The child's frame in the parent's, at coordinate 0.
     pub(super) pose: Pose,
-    /// Unit vector in the child's frame, and a point there that it goes through.
+    /// Axis as a unit vector in the child's frame, and a point on it.
     pub(super) axis: DVec3,
     pub(super) anchor: DVec3,
     /// Limits; for a ball joint those of its twist.
     pub(super) limits: Option<[f64; 2]>,
     /// Swing limit of a ball joint: the half angle of a cone, rad.
     pub(super) swing: Option<f64>,
-    /// Where it begins, as far as its stops allow.
+    /// Initial position, within its stops.
     pub(super) initial: f64,
     /// Largest effort of its motor, and the rate above which the motor exerts none.
     pub(super) max_effort: Option<f64>,
@@ -218,12 +218,12 @@ pub(super) struct Joint {
     pub(super) stiffness: f64,
     pub(super) spring_position: f64,
     pub(super) armature: f64,
-    /// `None` for one that nothing drives.
+    /// The drive; `None` without one.
     pub(super) drive: Option<Drive>,
 }
 
 impl Joint {
-    /// One without limits, losses and drive, in the middle of its child.
+    /// A joint without limits, losses and drive, at the origin of its child.
     pub(super) fn new(name: String, offset: usize, motion: Motion, [parent, child]: [usize; 2]) -> Self {
         Self {
             name,
@@ -250,7 +250,7 @@ impl Joint {
     }
 }
 
-/// A sensor on a link or a joint, or what pushes a link; what drives a joint is a [`Drive`].
+/// A sensor on a link or a joint, or an actuator on a link; the drive of a joint is a [`Drive`].
 #[derive(Debug, Clone)]
 pub(super) struct Device {
     pub(super) kind: DeviceKind,
@@ -263,14 +263,14 @@ pub(super) struct Device {
     pub(super) noise: Vec<Noise>,
 }
 
-/// Where a device sits.
+/// Mount of a device.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Mount {
     Link { link: usize, pose: Pose },
     Joint(usize),
 }
 
-/// Noise of a quantity, or of all where none is named.
+/// Noise of a quantity, or of all quantities without a name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noise {
     pub(super) of: Option<&'static str>,
@@ -302,7 +302,7 @@ impl MassOf {
         Self { centre: pose.point(self.centre), tensor: turn * self.tensor * turn.transpose(), ..*self }
     }
 
-    /// The masses of two bodies as those of one.
+    /// The combined mass of two bodies.
     pub(super) fn with(&self, other: &Self) -> Self {
         let mass = self.mass + other.mass;
         let centre = (self.centre * self.mass + other.centre * other.mass) / mass;
@@ -318,7 +318,7 @@ fn shifted(mass: f64, r: DVec3) -> DMat3 {
 }
 
 impl Model {
-    /// Fixes the root to the world where that is wanted, or where it has no mass to move.
+    /// Fixes the root to the world if requested, or if it has no mass.
     pub(super) fn fix_root(&mut self, reading: &Reading, is_wanted: bool) {
         let has_joint = self.joints.iter().any(|joint| joint.parent == self.root);
         let root = &mut self.links[self.root];
@@ -329,7 +329,7 @@ impl Model {
         }
     }
 
-    /// Sets where each link is while all coordinates are 0, in the frame of the root, which is that of the file.
+    /// Sets the pose of each link at zero coordinates, in the frame of the root, which is that of the file.
     pub(super) fn place(&mut self) {
         let mut carried = vec![Vec::new(); self.links.len()];
         for (place, joint) in self.joints.iter().enumerate() {
@@ -345,14 +345,14 @@ impl Model {
     }
 }
 
-/// The link of a URDF file that means the world where it is the root.
+/// Name of the root link that means the world in a URDF file.
 pub(super) const WORLD_LINK: &str = "world";
 
-/// Why joints cannot be coupled.
+/// Reason why joints cannot be coupled.
 pub(super) const UNCOUPLED: &str = "a coupling ties two different joints, each with one axis, in a ratio other than 0";
 
 impl Model {
-    /// Makes a joint follow another one, if both have one axis and the follower follows none yet.
+    /// Couples a joint to another one, if both have one axis and the follower has no coupling yet.
     pub(super) fn couple(&mut self, coupling: Mimic) -> bool {
         let moves = |place: usize| [Motion::Turning, Motion::Sliding].contains(&self.joints[place].motion);
         let Mimic { leader, follower, ratio, .. } = coupling;

@@ -1,4 +1,4 @@
-//! Statements of a file that the simulation leaves out: one warning for each kind, with its number of occurrences.
+//! Unsupported statements of a file: one warning for each kind, with the number of occurrences.
 
 use std::cell::RefCell;
 
@@ -10,7 +10,7 @@ pub(super) struct Omissions(RefCell<Vec<Note>>);
 
 #[derive(Debug)]
 struct Note {
-    /// Where it was first.
+    /// Its first position.
     offset: usize,
     what: String,
     /// Effect on the simulation.
@@ -19,7 +19,7 @@ struct Note {
 }
 
 impl Omissions {
-    /// Omissions something; where `what` has been noted before, only that it is there again.
+    /// Records an omission; a repeated `what` only increases its count.
     pub(super) fn add(&self, offset: usize, what: impl Into<String>, meaning: &'static str) {
         let (what, mut notes) = (what.into(), self.0.borrow_mut());
         match notes.iter_mut().find(|note| note.what == what) {
@@ -28,7 +28,7 @@ impl Omissions {
         }
     }
 
-    /// Tells all of it, in the order of the file.
+    /// Reports all omissions, in the order of the file.
     pub(super) fn report(self, reading: &Reading) {
         let mut notes = self.0.into_inner();
         notes.sort_by_key(|note| note.offset);

@@ -2,22 +2,21 @@
 
 use crate::{mesh::Mesh, source::Warning};
 
-/// Options where a format leaves the choice open.
+/// Import options.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
     /// True to fix the root to the world although it could move.
     pub fixed_base: bool,
     /// True to keep links that cannot move relative to each other as separate bodies.
     pub keep_fixed_joints: bool,
-    /// The port of the first device; the others follow. 0 for free ones.
+    /// The port of the first device; the others get the following ports. 0 for any free ports.
     pub first_port: u16,
-    /// The folder that the robot file will have its meshes in, seen from its own; without one it names them where they
-    /// are.
+    /// The folder of the meshes, relative to the robot file; `None` to refer to them at their present paths.
     pub mesh_folder: Option<String>,
-    /// Takes a mesh that collides apart into convex ones, which then stand in the mesh folder in its place; without it
-    /// the mesh counts as its convex hull.
+    /// Decomposes a collision mesh into convex ones, which replace it in the mesh folder; without it the mesh collides
+    /// as its convex hull.
     pub decompose: Option<fn(&Mesh) -> Vec<Mesh>>,
-    /// The keyframe of an MJCF file that its robots begin in; without one they begin where the file has them.
+    /// The keyframe of an MJCF file with the initial state; `None` for the positions of the file.
     pub keyframe: Option<String>,
     /// The result: the robot, the world, or whichever fits the file.
     pub wanted: Wanted,
@@ -26,12 +25,12 @@ pub struct ImportOptions {
 /// Result of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wanted {
-    /// A robot if that is all that the file holds, else a world.
+    /// A robot if the file has nothing else, otherwise a world.
     #[default]
     Fitting,
-    /// The one robot of the file.
+    /// The only robot of the file.
     Robot,
-    /// A world with all that the file holds.
+    /// A world with the complete file.
     World,
 }
 

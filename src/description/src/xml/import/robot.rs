@@ -1,7 +1,7 @@
-//! The `<robot>` of ours that a model becomes: its bodies, joints, couplings and devices, y up.
+//! The `<robot>` element of a model: its bodies, joints, couplings and devices, y up.
 //!
-//! A body's frame is its link's, axes and all; only where the bodies stand is told in the robot's frame, whose y axis
-//! is the model's z axis. So what stands in a link (shapes, inertia, sensors) has the numbers of the other format.
+//! A body has the axes of its link. Only the poses of the bodies are in the robot's frame, whose y axis is the model's
+//! z axis. So elements of a link (shapes, inertia, sensors) have the numbers of the other format.
 
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{ContactDimensions, Pose};
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::mesh::Mesh;
 
-/// A link that moves and has no mass would move without bounds: it gets a gramme, and the inertia of a ball of that and
-/// 3 cm.
+/// Mass of a moving link without mass, kg, which prevents unbounded motion; its inertia is that of a ball of this mass
+/// and 3 cm.
 const LEAST_MASS: f64 = 1e-3;
 const LEAST_INERTIA: f64 = 4e-7;
-/// Mass in kg of a link between two joints of the same two bodies, which has none in the other format: far below what
-/// rounding leaves of any body beside it.
+/// Mass in kg of an auxiliary link between two joints of the same two bodies, which has none in the other format: far
+/// below the rounding of the masses of its neighbours.
 const CARRIER_MASS: f64 = 1e-12;
 /// Tolerance for a direction along an axis, in the cosine.
 pub(super) const ON_AXIS: f64 = 1e-6;
@@ -33,14 +33,14 @@ pub(super) fn upright() -> Pose {
     Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(-std::f64::consts::FRAC_PI_2, 0.0, 0.0))
 }
 
-/// A vector of a frame with z up in one with y up.
+/// Converts a vector from a frame with z up to one with y up.
 pub(super) fn y_up(vector: DVec3) -> DVec3 {
     // A sum keeps zeros without a sign.
     DVec3::new(vector.x, vector.z, -vector.y) + DVec3::ZERO
 }
 
-/// Makes the elements of a robot, whose devices have ports from the next one on, which counts on, or free ones if that
-/// is 0.
+/// Generates the elements of a robot, whose devices have ports from the next one on, which is advanced, or any free
+/// ports if it is 0.
 pub(super) fn element(reading: &Reading, model: &Model, next_port: &mut u16) -> Node {
     let names = Names::of(reading, model);
     let mut robot = node("robot", model.offset, &[("name", clean(&model.name))]);
@@ -98,7 +98,7 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
     }
     body.children.extend(pose_element(&upright().then(&link.pose), link.offset));
     body.children.extend(one_shape(solids, link.offset));
-    // What looks as it collides needs not be said twice.
+    // A visual equal to the collision shape is omitted.
     let is_seen_so =
         |(seen, solid): (&Solid, &Solid)| seen.color.is_none() && seen.form == solid.form && seen.pose == solid.pose;
     let is_same = link.visuals.len() == link.solids.len() && link.visuals.iter().zip(&link.solids).all(is_seen_so);
@@ -118,14 +118,14 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
     body
 }
 
-/// Surface properties of a shape on a link, where known.
+/// Surface properties of a shape on a link, if known.
 fn all_of(reading: &Reading, link: &Link, surface: &Surface) -> Vec<(&'static str, String)> {
     let mut given = material(surface);
     given.extend(friction_across(reading, link, surface));
     given
 }
 
-/// Surface properties, where known.
+/// Surface properties, if known.
 pub(super) fn material(surface: &Surface) -> Vec<(&'static str, String)> {
     let known = [
         ("friction", surface.friction),
@@ -138,7 +138,7 @@ pub(super) fn material(surface: &Surface) -> Vec<(&'static str, String)> {
     let mut given: Vec<_> = known.into_iter().filter_map(|(name, value)| Some((name, value?.to_string()))).collect();
     given.extend(surface.takes_larger.then(|| ("frictionRule", "larger".to_owned())));
     given.extend((surface.priority != 0).then(|| ("priority", surface.priority.to_string())));
-    // What the reader takes where nothing is written.
+    // The reader's default for a missing attribute.
     let has_torsional = surface.torsional_friction.is_some_and(|friction| friction > 0.0);
     let default = if has_torsional { ContactDimensions::Torsional } else { ContactDimensions::Sliding };
     let dimensions = surface.dimensions.filter(|dimensions| *dimensions != default);
@@ -189,7 +189,7 @@ fn add_mass(reading: &Reading, link: &Link, has_shape: bool, body: &mut Node) {
     };
     let mut attributes =
         vec![("ixx", digits(tensor.x_axis.x)), ("iyy", digits(tensor.y_axis.y)), ("izz", digits(tensor.z_axis.z))];
-    // Less beside the moments is what turning them left behind.
+    // Smaller off-diagonal entries are the rounding of a rotation.
     let least = 1e-15 * tensor.x_axis.x.max(tensor.y_axis.y).max(tensor.z_axis.z);
     let mixed = [("ixy", tensor.y_axis.x), ("ixz", tensor.z_axis.x), ("iyz", tensor.z_axis.y)];
     attributes
@@ -198,13 +198,13 @@ fn add_mass(reading: &Reading, link: &Link, has_shape: bool, body: &mut Node) {
     body.children.push(node("inertia", mass.offset, &attributes));
 }
 
-/// A third of the moments together, as MuJoCo balances them; of a tensor of nothing that of a ball of 5 cm.
+/// A third of the sum of the moments, as MuJoCo balances them; for a zero tensor that of a ball of 5 cm.
 fn mean_moment(mass: &MassOf) -> f64 {
     let mean = (mass.tensor.x_axis.x + mass.tensor.y_axis.y + mass.tensor.z_axis.z) / 3.0;
     if mean > 0.0 { mean } else { 0.4 * mass.mass * 0.05 * 0.05 }
 }
 
-/// The tensor if some mass can have it, and what is wrong with it if not.
+/// The tensor if it is physically possible, otherwise the reason why not.
 fn possible(tensor: &DMat3) -> Result<DMat3, &'static str> {
     let [a, b, c] = [tensor.x_axis, tensor.y_axis, tensor.z_axis].map(|column| column.to_array());
     let matrix = nalgebra::Matrix3::new(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]);
@@ -317,7 +317,7 @@ fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
         return None;
     }
     let inside = in_package.split_once('/').map_or(in_package, |(_, inside)| inside);
-    // In a package of the file's own, or beside one of the folders that it is in.
+    // In a package of the file's own, or beside one of its parent folders.
     let above = (0..8).map(|levels| "../".repeat(levels));
     let mut candidates = above.flat_map(|up| [format!("{up}{in_package}"), format!("{up}{inside}")]);
     let found = candidates.find_map(|candidate| find_spelled(reading, &candidate));
@@ -328,20 +328,20 @@ fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
     found
 }
 
-/// The path as it stands, or with slashes for backslashes and with the characters that `%20` and the like stand for:
-/// the first of these at which there is a file.
+/// The path as it is, or with slashes for backslashes and with `%20` and the like decoded: the first of these with a
+/// file.
 fn find_spelled(reading: &Reading, file: &str) -> Option<String> {
     let slashes = file.replace('\\', "/");
     let spellings = [file.to_owned(), percent_decoded(file), percent_decoded(&slashes), slashes];
     spellings.into_iter().find(|path| reading.files.has(&reading.files.beside(reading.path, path, "robots")))
 }
 
-/// The same, or the path as it stands where there is none.
+/// The same, or the original path if there is no such file.
 pub(super) fn spelled(reading: &Reading, file: &str) -> String {
     find_spelled(reading, file).unwrap_or_else(|| file.to_owned())
 }
 
-/// A text with the bytes that two hexadecimal digits behind `%` stand for; as it is where they are no characters.
+/// A text with percent-encoding decoded; the original text if the result is not valid.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -361,7 +361,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// True if the mesh can be used; one that cannot is left out with a warning.
+/// True if the mesh can be used; an unusable one is omitted with a warning.
 fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3, purpose: Purpose) -> Option<()> {
     let path = reading.files.beside(reading.path, file, "robots");
     let wrong = match reading.mesh(&path) {
@@ -436,10 +436,10 @@ fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> 
     element
 }
 
-/// The largest `maxRate` of our format, rad/s or m/s; files say 1e9 where they mean none.
+/// The largest `maxRate` of the format, rad/s or m/s; files use 1e9 for none.
 const UNBOUNDED_RATE: f64 = 1e6;
 
-/// Stops, losses, spring and bounds of a joint with one axis.
+/// Stops, losses, spring and limits of a joint with one axis.
 fn free_attributes(joint: &Joint) -> Vec<(&'static str, String)> {
     let mut free = Vec::new();
     let mut start = joint.initial;

@@ -1,4 +1,4 @@
-//! All that a file holds: the ground, what stands fast, and the robots, which are the parts that joints hold together.
+//! The content of a file: the ground, fixed bodies, and the robots, which are the parts connected by joints.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use super::{
 pub(super) struct Scene {
     pub(super) name: String,
     pub(super) offset: usize,
-    /// m/s², where the file says so.
+    /// m/s²; `None` if the file has none.
     pub(super) gravity: Option<DVec3>,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
@@ -43,19 +43,19 @@ pub(super) struct Terrain {
     pub(super) size: [f64; 2],
     /// Points along x and y.
     pub(super) points: [usize; 2],
-    /// Metres; lines along x, the first one at the smallest y.
+    /// Heights in metres; rows along x, the first one at the smallest y.
     pub(super) heights: Vec<f64>,
     pub(super) surface: Surface,
     pub(super) offset: usize,
 }
 
 impl Scene {
-    /// A scene of one robot, and nothing else.
+    /// A scene of one robot only.
     pub(super) fn of(robot: Model) -> Self {
         Self { name: robot.name.clone(), offset: robot.offset, robots: vec![robot], ..Self::default() }
     }
 
-    /// Takes a model apart whose first link is the world, which carries fixed links, links on joints, and free ones.
+    /// Splits a model whose first link is the world, which carries fixed links, links on joints, and free ones.
     pub(super) fn split(reading: &Reading, mut model: Model, fixed_base: bool) -> Self {
         if fixed_base {
             model
@@ -102,7 +102,7 @@ impl Scene {
         scene
     }
 
-    /// True if a `<robot>` holds all of it.
+    /// True if a single `<robot>` can contain everything.
     pub(super) fn is_one_robot(&self) -> bool {
         let is_alone = self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty();
         self.robots.len() == 1 && is_alone && self.own_gravity().is_none()
@@ -115,7 +115,7 @@ impl Scene {
         self.gravity.filter(|gravity| y_up(*gravity).distance(GRAVITY) > GRAVITY_TOLERANCE)
     }
 
-    /// The robot of it, without what belongs to a world.
+    /// The robot of it, without the elements of a world.
     pub(super) fn robot(&self, reading: &Reading, first_port: u16) -> Option<Node> {
         let [robot] = &self.robots[..] else {
             let names: Vec<&str> = self.robots.iter().map(|robot| robot.name.as_str()).take(10).collect();
@@ -189,8 +189,8 @@ impl Scene {
 /// The place of the world among the links.
 pub(super) const WORLD: usize = 0;
 
-/// Which links belong together, by the number of the first of them: what joints, loops and couplings connect, not by
-/// way of the world.
+/// The connected groups of links, by the index of their first link: connected by joints, loops and couplings, except
+/// through the world.
 fn groups(model: &Model) -> Vec<usize> {
     /// Follows links to the first of their group, and lets those on the way point further ahead.
     fn first(group: &mut [usize], mut link: usize) -> usize {
@@ -247,9 +247,9 @@ impl Carried {
 }
 
 impl Model {
-    /// The robot that these links are, with the world where a joint hangs on it.
+    /// The robot of these links, with the world if a joint connects it.
     fn part(&self, links: &[usize], carried: &Carried) -> Self {
-        // What stands fast needs no joint to stand.
+        // Fixed bodies need no joint.
         let stays =
             |joint: &&Joint| joint.motion != Motion::Free && !(joint.motion == Motion::Fixed && joint.parent == WORLD);
         let mut kept = Carried::places(&carried.joints, links);

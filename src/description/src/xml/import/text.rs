@@ -36,7 +36,7 @@ fn escape(value: &str) -> String {
     quick_xml::escape::escape(value).into_owned()
 }
 
-/// Names that are given once each.
+/// Unique names.
 #[derive(Debug, Default)]
 pub(super) struct UniqueNames {
     taken: HashSet<String>,
@@ -45,7 +45,7 @@ pub(super) struct UniqueNames {
 }
 
 impl UniqueNames {
-    /// The name as our files take it, or one like it where it is taken.
+    /// A valid and unique name similar to this one.
     pub(super) fn name(&mut self, name: &str) -> String {
         let clean = clean(name);
         let mut free = clean.clone();
@@ -58,7 +58,7 @@ impl UniqueNames {
     }
 }
 
-/// A name without what ours may not hold.
+/// A name without characters that SimPartner's format does not permit.
 pub(super) fn clean(name: &str) -> String {
     name.replace(|c: char| c.is_whitespace() || "<>,/".contains(c), "_")
 }

@@ -54,7 +54,7 @@ pub(super) const fn element(
     Element { id, tag: id, doc, attributes, content }
 }
 
-/// A value in an element of its own, as the thesis writes them.
+/// A value in its own element, as in the thesis.
 pub(super) const fn value(id: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Element {
     element(id, doc, &[], Content::Value(kind, unit))
 }

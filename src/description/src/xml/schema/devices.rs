@@ -1,4 +1,4 @@
-//! The part of the table that is about sensors and actuators. [`DeviceKind`]'s own table says what their types are.
+//! The table's part on sensors and actuators. [`DeviceKind`]'s own table has their types.
 
 use simpartner_wire::signal::DeviceKind;
 

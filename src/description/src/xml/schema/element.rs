@@ -1,11 +1,11 @@
-//! The types that the table of elements is made of.
+//! The types of the table of elements.
 
 use super::kind::Kind;
 
 /// An element of the format.
 #[derive(Debug)]
 pub(in crate::xml) struct Element {
-    /// Its name in this table; differs from `tag` only where two elements share a tag.
+    /// Its name in this table; differs from `tag` only if two elements share a tag.
     pub(in crate::xml) id: &'static str,
     /// Its name in a file.
     pub(in crate::xml) tag: &'static str,
@@ -18,7 +18,7 @@ pub(in crate::xml) struct Element {
 /// Content of an element.
 #[derive(Debug)]
 pub(in crate::xml) enum Content {
-    /// Nothing.
+    /// Empty.
     Empty,
     /// A single value.
     Value(Kind, &'static str),
@@ -28,7 +28,7 @@ pub(in crate::xml) enum Content {
     Children(&'static [Child]),
 }
 
-/// An element that may stand inside another.
+/// A permitted child element.
 #[derive(Debug)]
 pub(in crate::xml) struct Child {
     /// The `id` of the element.
@@ -59,9 +59,9 @@ pub(in crate::xml) struct Attribute {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::xml) enum Presence {
     Required,
-    /// Without a value when not given.
+    /// No value by default.
     Optional,
-    /// This value when not given.
+    /// This value by default.
     Default(&'static str),
 }
 

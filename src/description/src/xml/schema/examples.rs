@@ -1,6 +1,6 @@
-//! An example of every element that is more than a value; a test holds each to the table.
+//! An example of every element with more than a value; a test checks each against the table.
 
-/// The id of an element, and how it is written.
+/// The id of an element, and its text.
 pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     (
         "world",

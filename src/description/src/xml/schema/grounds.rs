@@ -1,4 +1,4 @@
-//! The part of the table that is about what a world stands on beside a plane.
+//! The table's part on grounds other than planes.
 
 use super::{
     builders::{default, element, maybe, optional},

@@ -1,4 +1,4 @@
-//! The part of the table that is about joints, and what ties bodies or keeps them apart.
+//! The table's part on joints, couplings and collision filters.
 
 use simpartner_model::JointKind;
 

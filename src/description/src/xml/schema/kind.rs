@@ -1,4 +1,4 @@
-//! Types of values, and what each accepts.
+//! Types of values, and their permitted texts.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -35,7 +35,7 @@ pub(in crate::xml) enum Kind {
 }
 
 impl Kind {
-    /// A flag. An element of this type that holds nothing is set.
+    /// A flag. An empty element of this type means true.
     pub(in crate::xml) const BOOLEAN: Self = Self::Word(&["true", "false"]);
 
     /// The expected value, in words.
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// The value of an element of this type that holds nothing: a flag is set by being there.
+    /// The value of an empty element of this type: an empty flag is set.
     pub(in crate::xml) fn when_empty(self) -> Option<&'static str> {
         (self == Self::BOOLEAN).then_some("true")
     }
@@ -81,9 +81,9 @@ impl Kind {
     }
 }
 
-/// A bound as people read it: with all its digits, and as what it is where these have no end.
+/// A bound as text: with all its digits, or as a named number if these do not end.
 pub(in crate::xml) fn bound(bound: f64) -> String {
-    // Rounded towards zero, so that what is printed is within the bound.
+    // Rounded towards zero, so that the printed number is within the bound.
     let named = |name: &str| format!("{name} = {}", (bound * 1e8).trunc() / 1e8);
     match bound.abs() {
         PI => named(if bound < 0.0 { "-pi" } else { "pi" }),

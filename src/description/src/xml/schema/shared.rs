@@ -26,11 +26,11 @@ pub(in crate::xml) const GRASP_TASK: &str = "graspTask";
 
 /// A length of a body, metres.
 pub(super) const LENGTH: Kind = Positive(1e6);
-/// Twice the distance to the moon; a nanometre is the least that numbers tell apart there.
+/// Twice the distance to the moon; the resolution of numbers there is a nanometre.
 pub(in crate::xml) const FARTHEST: f64 = 1e9;
 /// A coordinate of a point, metres.
 pub(super) const COORDINATE: Kind = Within(-FARTHEST, FARTHEST);
-/// The number of a port; 0 stands for a free one.
+/// The number of a port; 0 for any free one.
 pub(super) const PORT: Kind = Whole(0, 65_535);
 
 /// The components of a vector without a unit.
@@ -42,5 +42,5 @@ pub(super) const VECTOR: &[Attribute] = &[
 /// The name of anything that others refer to.
 pub(super) const NAME: Attribute = required("name", Name, "", "name, unique among elements of this kind in the file");
 
-/// Earth's gravity, m/s², where the file says nothing else.
+/// Earth's gravity, m/s², the default.
 pub(in crate::xml) const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);

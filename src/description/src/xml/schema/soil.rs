@@ -1,4 +1,4 @@
-//! The element of a soil, and the attribute of the grounds that are made of one.
+//! The element of a soil, and the attribute of grounds with a soil.
 
 use simpartner_model::Soil;
 

@@ -20,7 +20,7 @@ use super::{
 const MASS: Kind = Positive(1e9);
 /// Scale of a mesh's coordinates: from micrometres to megametres.
 const SCALE: Kind = Within(-1e6, 1e6);
-/// A body that is faster, or spins faster, counts as one that has run away. Gravity is bounded as speeds are.
+/// Speeds beyond these bounds count as runaway. Gravity has the same bounds.
 const SPEED: Kind = Within(-1e5, 1e5);
 const SPIN: Kind = Within(-1e6, 1e6);
 const ROUND: &[Attribute] = &[
@@ -69,7 +69,7 @@ macro_rules! body_children {
     };
 }
 
-/// All elements. Those of a file come after the element that they stand in.
+/// All elements. Child elements come after their parents.
 pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element(
         WORLD,

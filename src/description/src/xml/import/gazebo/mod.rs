@@ -55,9 +55,9 @@ pub(super) fn vector(reading: &Reading, node: &Node, tag: &str) -> Option<DVec3>
     numbers::<3>(reading, child(node, tag)?).map(DVec3::from_array)
 }
 
-/// So many numbers in the text of an element.
+/// N numbers in the text of an element.
 pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<[f64; N]> {
-    // sdformat reads as far as numbers go; what such files have behind them is a quote that an attribute left there.
+    // sdformat ignores the rest after the numbers; in such files it is a quotation mark of an attribute.
     let bare = node.text.trim_end().trim_end_matches('"');
     if bare.len() < node.text.trim_end().len() {
         reading.warn(

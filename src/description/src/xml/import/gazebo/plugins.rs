@@ -1,4 +1,4 @@
-//! `<plugin>`: the common ones become devices of ours, by their names in all versions of Gazebo and its bridges to ROS.
+//! `<plugin>`: common plugins become devices, by their names in all versions of Gazebo and its bridges to ROS.
 
 use simpartner_model::Pose;
 use simpartner_wire::signal::DeviceKind;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{text::numbers::shorten, xml::node::Node};
 
-/// The tags by which a plugin names the joints that it drives, and how it does.
+/// The tags by which a plugin names its driven joints, and the kind of drive.
 type Driven = (&'static [&'static str], DriveKind);
 
 const JOINT_NAME: &[&str] = &["joint_name"];
@@ -45,7 +45,7 @@ const STEERED_DRIVES: &[Driven] = &[
         DriveKind::Position,
     ),
 ];
-/// Parts of the names of plugins that drive joints, and which. The first one that fits counts.
+/// Parts of the names of plugins that drive joints, and their drives. The first match applies.
 const DRIVE_PLUGINS: [(&str, &[Driven]); 12] = [
     ("positioncontroller", POSITION_DRIVE),
     ("jointtrajectory", POSITION_DRIVE),
@@ -60,7 +60,7 @@ const DRIVE_PLUGINS: [(&str, &[Driven]); 12] = [
     ("jointcontroller", &[(JOINT_NAME, DriveKind::Velocity)]),
     ("applyjointforce", &[(JOINT_NAME, DriveKind::Effort)]),
 ];
-/// Plugins that put a device on a link, which they name by one of `ON_LINK`, or on a joint.
+/// Plugins that add a device to a link, which they name by one of `ON_LINK`, or to a joint.
 const DEVICE_PLUGINS: [(&str, DeviceKind); 8] = [
     ("rosimu", DeviceKind::ImuSensor),
     ("rosp3d", DeviceKind::PoseSensor),
@@ -128,7 +128,7 @@ impl Gazebo<'_, '_, '_> {
     fn drive(&mut self, node: &Node, driven: &[Driven]) {
         let mut drives_all = false;
         for (tags, kind) in driven {
-            // A name may be one of several in its element, with blanks between them.
+            // An element may have several names, separated by blanks.
             let named: Vec<&Node> = node.children.iter().filter(|child| tags.contains(&child.name.as_str())).collect();
             let names: Vec<&str> = named.iter().flat_map(|node| node.text.split_whitespace()).collect();
             let is_all = names.is_empty() && *tags == JOINT_NAME;
@@ -166,7 +166,7 @@ impl Gazebo<'_, '_, '_> {
         }
     }
 
-    /// One joint follows another.
+    /// Reads a joint that follows another one.
     fn read_coupling(&mut self, node: &Node) {
         let place = |tags: [&str; 2]| {
             let name = tags.into_iter().find_map(|tag| text(node, tag))?;
@@ -233,7 +233,7 @@ impl Gazebo<'_, '_, '_> {
     }
 }
 
-/// A plugin's name without what differs between versions: `libgazebo_ros_diff_drive.so` and
+/// A plugin's name without the differences between versions: `libgazebo_ros_diff_drive.so` and
 /// `gz::sim::systems::DiffDrive`.
 fn simplified(name: Option<&str>) -> String {
     let name = name.unwrap_or_default().to_ascii_lowercase();

@@ -43,7 +43,7 @@ impl Gazebo<'_, '_, '_> {
         let rays = ["ray", "lidar"].into_iter().find_map(|tag| child(node, tag));
         match *ours {
             DeviceKind::ScannerSensor => pose = pose.then(&self.set_rays(rays, &mut attributes)),
-            // Along x, where ours looks along z.
+            // Along x there, along z here.
             DeviceKind::DistanceSensor => {
                 pose = pose.then(&x_ahead(0.0));
                 let range = child(node, "sonar").and_then(|sonar| number(self.reading, sonar, "max"));
@@ -94,8 +94,8 @@ impl Gazebo<'_, '_, '_> {
         self.add_sensor(node, DeviceKind::ForceTorqueSensor, Mount::Joint(joint), attributes, Vec::new());
     }
 
-    /// Keeps the links of a joint apart even where it is fixed, so that something can be measured between them. A link
-    /// that is fixed to the world has no joint.
+    /// Keeps the links of a joint separate even if it is fixed, so that a sensor can measure between them. A link that
+    /// is fixed to the world has no joint.
     pub(super) fn keep_joint(&mut self, place: usize) -> bool {
         let Some(joint) = self.model.joints.get_mut(place) else { return false };
         joint.keeps_links = true;
@@ -124,7 +124,7 @@ impl Gazebo<'_, '_, '_> {
         self.model.devices.push(Device { kind, name, offset: node.offset, mount, attributes, noise });
     }
 
-    /// The rays of a lidar, and how its frame has to be turned: ours fan out about z towards x.
+    /// Sets the rays of a lidar, and returns the rotation of its frame: rays here fan out about z towards x.
     fn set_rays(&self, rays: Option<&Node>, attributes: &mut Vec<(&'static str, String)>) -> Pose {
         let scan = rays.and_then(|rays| child(rays, "scan"));
         let fan = |tag: &str| {
@@ -150,7 +150,7 @@ impl Gazebo<'_, '_, '_> {
         pose
     }
 
-    /// Noise of the axes of an IMU: the first axis stands for all.
+    /// Noise of the axes of an IMU: the first axis represents all.
     fn imu_noise(&self, node: &Node) -> Vec<Noise> {
         let of = |tag: &str, quantity: &'static str| {
             let vector = child(child(node, "imu")?, tag)?;
@@ -181,7 +181,7 @@ impl Gazebo<'_, '_, '_> {
     }
 }
 
-/// Our sensor's frame in one that looks along x with z up: turned about z by an angle, z ahead and x to the left.
+/// The sensor's frame in one that faces x with z up: rotated about z by an angle, z ahead and x to the left.
 fn x_ahead(angle: f64) -> Pose {
     let turn = DMat3::from_cols(DVec3::Y, DVec3::Z, DVec3::X);
     Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(0.0, 0.0, angle)).then(&Pose::from_matrix(turn, DVec3::ZERO))

@@ -12,15 +12,15 @@ use super::{
 };
 use crate::xml::{node::Node, reading::Reading};
 
-/// From here on a contact is rigid, N/m: 10 kg on it would swing at 50 Hz, and Gazebo's step of first order takes that
-/// away within one swing.
+/// Stiffness above which a contact is rigid, N/m: 10 kg on it would swing at 50 Hz, and Gazebo's first-order step damps
+/// that within one period.
 const RIGID_STIFFNESS: f64 = 1e6;
 
 /// Gazebo's own stiffness, N/m.
 const DEFAULT_STIFFNESS: f64 = 1e12;
 
-/// The friction across the first direction of the surface in `node`, where it differs from that along it. Ours needs
-/// that direction, and one along an axis of the link.
+/// The friction across the first direction of the surface in `node`, if it differs from that along it. It requires that
+/// direction, along an axis of the link.
 pub(in super::super) fn friction_across(
     (reading, notes): (&Reading, &Omissions),
     node: &Node,
@@ -38,8 +38,8 @@ pub(in super::super) fn friction_across(
     Some(Across { friction, direction })
 }
 
-/// Stiffness and damping of each point of contact, N/m and N s/m: `<kp>` and `<kd>`. Gazebo's own defaults stand for
-/// rigid ones.
+/// Stiffness and damping of each contact point, N/m and N s/m: `<kp>` and `<kd>`. Gazebo's own defaults mean rigid
+/// contacts.
 pub(in super::super) fn soft_contact(
     (notes, node): (&Omissions, &Node),
     stiffness: Option<f64>,

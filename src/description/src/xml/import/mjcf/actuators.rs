@@ -75,8 +75,8 @@ impl Mjcf<'_, '_> {
         joint.drive = Some(Drive { kind, name: attribute(node, "name").map(str::to_owned), offset: node.offset });
     }
 
-    /// A fixed tendon of one joint, or of joints that are coupled to one: what drives it drives that one, by the sum of
-    /// the arms.
+    /// A fixed tendon of one joint, or of joints coupled to one: its drive acts on that joint, with the sum of the
+    /// arms.
     fn drive_tendon(&mut self, node: &Node, root: &Node, kind: DriveKind) {
         let name = attribute(node, "tendon").unwrap_or_default();
         let sections = root.children.iter().filter(|child| child.name == "tendon");
@@ -85,7 +85,7 @@ impl Mjcf<'_, '_> {
             let message = format!("there is no tendon '{}'", shorten(name));
             return self.reading.problem(self.reading.attribute_offset(node, "tendon"), message);
         };
-        // The joint that all of them follow, and the way of the tendon for each of its own.
+        // The joint that all of them follow, and the displacement of the tendon per displacement of that joint.
         let mut driven: Option<(usize, f64)> = None;
         let is_fixed = tendon.name == "fixed" && !tendon.children.is_empty();
         for part in tendon.children.iter().filter(|_| is_fixed) {

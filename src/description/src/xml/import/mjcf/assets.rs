@@ -51,7 +51,7 @@ impl Mjcf<'_, '_> {
         assets
     }
 
-    /// A mesh that cannot be read is told, and left out of all geoms.
+    /// An unreadable mesh is reported, and omitted from all geoms.
     fn read_mesh(&self, node: &Node) -> Option<(String, MeshAsset)> {
         let file = attribute(node, "file");
         let stem =
@@ -149,7 +149,7 @@ impl Mjcf<'_, '_> {
         Some((name.to_owned(), Field::new(size, [rows as usize, columns as usize], heights)))
     }
 
-    /// An image, or a file of MuJoCo's own; what cannot be read is left out of all geoms.
+    /// An image, or a file of MuJoCo's own format; an unreadable one is omitted from all geoms.
     fn read_field_file(&self, node: &Node, file: &str, size: [f64; 4]) -> Option<Field> {
         let place = self.reading.attribute_offset(node, "file");
         let path = self.reading.files.beside(self.reading.path, &self.compiler.mesh_path(file), "worlds");
@@ -162,7 +162,7 @@ impl Mjcf<'_, '_> {
 }
 
 impl Field {
-    /// Heights from the smallest y up: MuJoCo takes what is between the lowest and the highest for 0 to 1.
+    /// Heights from the smallest y up: MuJoCo maps the range from lowest to highest to 0 to 1.
     fn new(size: [f64; 4], [rows, columns]: [usize; 2], mut heights: Vec<f64>) -> Self {
         let (low, high) = heights
             .iter()

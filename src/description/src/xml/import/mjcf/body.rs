@@ -16,10 +16,10 @@ use super::{
 };
 use crate::xml::node::Node;
 
-/// Copies that `<replicate>` may make: as many as a world has bodies.
+/// Largest number of copies of `<replicate>`: the largest number of bodies of a world.
 const MOST_COPIES: f64 = 10_000.0;
 
-/// An element in a body, with the frames around it and the class that they give it.
+/// An element in a body, with the surrounding frames and their class.
 pub(super) struct Part<'n> {
     pub(super) node: Cow<'n, Node>,
     /// In the body's frame.
@@ -34,7 +34,7 @@ impl Part<'_> {
 }
 
 impl Mjcf<'_, '_> {
-    /// The world body: what stands in it is fixed, each geom by itself.
+    /// The world body: its elements are fixed, each geom separately.
     pub(super) fn read_world(&mut self, section: &Node) {
         let class = attribute(section, "childclass").map(Cow::Borrowed);
         for part in self.parts(section, class) {
@@ -47,7 +47,7 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// The elements of a body, with frames dissolved and replicas made.
+    /// The elements of a body, with frames resolved and replicas expanded.
     fn parts<'n>(&self, node: &'n Node, class: Option<Cow<'n, str>>) -> Vec<Part<'n>> {
         let mut parts = Vec::new();
         for child in &node.children {
@@ -98,7 +98,7 @@ impl Mjcf<'_, '_> {
                 child.walk_mut(rename);
                 self.gather(Cow::Owned(child), frame, class.cloned(), parts);
             }
-            // Each copy is turned and moved in the frame of the one before.
+            // Each copy is rotated and moved in the frame of the one before.
             frame = Pose {
                 translation: frame.translation + frame.rotation * step.translation,
                 rotation: frame.rotation * step.rotation,
@@ -154,8 +154,8 @@ impl Mjcf<'_, '_> {
         place
     }
 
-    /// The joints of a body, of which the last one is to carry it, and each before it a link without mass. Without
-    /// joints it is fixed.
+    /// Reads the joints of a body. The last one carries the body, and each before it a link without mass. Without
+    /// joints the body is fixed.
     fn read_joints(&mut self, parent: usize, pose: Pose, name: &str, node: &Node, parts: &[Part]) {
         let joints: Vec<&Part> =
             parts.iter().filter(|part| ["joint", "freejoint"].contains(&part.node.name.as_str())).collect();
@@ -174,7 +174,7 @@ impl Mjcf<'_, '_> {
                 if joints.len() == 1 { format!("{name}_joint") } else { format!("{name}_joint_{}", number + 1) };
             self.read_joint([parent, carrier], at, default, part, joints.len());
         }
-        // What shares a joint in MuJoCo does not collide, however many links are between.
+        // Bodies with a common joint in MuJoCo do not collide, regardless of the links in between.
         if joints.len() > 1 && parent != WORLD {
             let links = [parent, self.model.links.len()];
             self.model.apart.push(Apart { links, offset: node.offset });

@@ -1,4 +1,4 @@
-//! `<compiler>`: how a file is to be read.
+//! `<compiler>`: reading options of a file.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::Pose;
@@ -13,13 +13,13 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Compiler {
     in_radians: bool,
-    /// The axes of Euler angles: lower case ones turn with the frame, upper case ones stand.
+    /// The axes of Euler angles: lower-case ones rotate with the frame, upper-case ones are fixed.
     euler_axes: [char; 3],
     mesh_folder: String,
     strips_paths: bool,
-    /// True if a given range is a limit.
+    /// True if a range implies a limit.
     auto_limits: bool,
-    /// Inertia from geoms: always, never, or where there is no `<inertial>`.
+    /// Inertia from geoms: always, never, or without `<inertial>` only.
     pub(super) inertia_from_geoms: Option<bool>,
     /// Groups of geoms that count for inertia.
     pub(super) inertia_groups: [f64; 2],
@@ -48,7 +48,7 @@ impl Default for Compiler {
 }
 
 impl Compiler {
-    /// The settings in all `<compiler>` elements of a file, the later ones first.
+    /// The settings of all `<compiler>` elements of a file, the later ones first.
     pub(super) fn read(reading: &Reading, root: &Node) -> Self {
         let mut compiler = Self::default();
         for node in root.children.iter().filter(|child| child.name == "compiler") {
@@ -133,13 +133,13 @@ impl Compiler {
         }
     }
 
-    /// Where an element says it stands, in the frame around it.
+    /// Pose of an element, in the surrounding frame.
     pub(super) fn pose(&self, reading: &Reading, node: &Node) -> Pose {
         let translation = numbers::<3>(reading, node, "pos").map_or(DVec3::ZERO, DVec3::from_array);
         Pose { translation, rotation: self.rotation(reading, node) }
     }
 
-    /// Rotation of an element: the identity where it gives none.
+    /// Rotation of an element; the identity without one.
     pub(super) fn rotation(&self, reading: &Reading, node: &Node) -> DQuat {
         let ways = ["quat", "axisangle", "euler", "xyaxes", "zaxis"];
         let mut given = ways.into_iter().filter(|way| attribute(node, way).is_some());
@@ -177,7 +177,7 @@ impl Compiler {
         }
     }
 
-    /// The rotation of three Euler angles, one after the other.
+    /// The rotation of three Euler angles in sequence.
     pub(super) fn euler(&self, angles: [f64; 3]) -> DQuat {
         self.euler_axes.into_iter().zip(angles).fold(DQuat::IDENTITY, |turn, (axis, angle)| {
             let vector = match axis.to_ascii_lowercase() {

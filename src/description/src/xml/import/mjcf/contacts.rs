@@ -1,5 +1,5 @@
-//! `<contact>`: which geoms collide in spite of their bits, and which bodies never do; and what MuJoCo's contacts have
-//! that ours have not.
+//! `<contact>`: geoms that collide in spite of their bits, bodies that never collide, and properties of MuJoCo's
+//! contacts that are not supported.
 
 use std::collections::{HashMap, HashSet};
 
@@ -111,8 +111,8 @@ impl Mjcf<'_, '_> {
         Some(Pair { colliders, friction, offset: node.offset })
     }
 
-    /// Gives what collides by pairs alone the friction of its pairs, and tells of pairs whose friction their surfaces
-    /// do not have.
+    /// Sets the friction of geoms that collide by pairs only to that of their pairs, and reports pairs with another
+    /// friction than their surfaces.
     fn set_frictions(&mut self, pairs: &[Pair]) {
         let mut wanted: HashMap<usize, f64> = HashMap::new();
         for Pair { colliders, friction, .. } in pairs {
@@ -127,7 +127,7 @@ impl Mjcf<'_, '_> {
         for (link, friction) in wanted {
             for solid in &mut self.model.links[link].solids {
                 let own = solid.surface.get_or_insert_default();
-                // What collides with nothing else need not make way for it.
+                // A geom without other collisions needs no lower priority.
                 *own = Surface { friction: Some(friction), takes_larger: false, priority: 0, dimensions: None, ..*own };
             }
         }
@@ -144,7 +144,7 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// Gives the links of a pair that do not collide yet a category of their own.
+    /// Gives the links of a pair that do not collide yet their own category.
     fn open_filters(&mut self, pairs: &[Pair]) {
         let used =
             self.model.links.iter().filter_map(|link| link.filter).fold(0, |used, [one, other]| used | one | other);
@@ -181,7 +181,7 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// Attributes of soft contacts, wherever they stand.
+    /// Reports attributes of soft contacts of all elements.
     fn tell_softness(&self, root: &Node) {
         root.walk(&mut |node| {
             for given in &node.attributes {

@@ -1,4 +1,4 @@
-//! `<default>`: classes of attributes that elements take over where they say nothing themselves.
+//! `<default>`: classes of attributes that elements inherit.
 
 use super::super::attributes::attribute;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 
 /// The name of the outermost class.
 const MAIN_CLASS: &str = "main";
-/// Different ways to say how something is turned: who says one of them takes over none.
+/// Alternative attributes for a rotation: an element with one of them inherits none.
 const ROTATION_ATTRIBUTES: [&str; 5] = ["quat", "axisangle", "euler", "xyaxes", "zaxis"];
 /// Actuators, which share their defaults.
 pub(super) const ACTUATOR_TAGS: [&str; 11] = [
@@ -75,7 +75,7 @@ impl Defaults {
         }
     }
 
-    /// An element with what its class, or else that of the body around it, says for it.
+    /// An element with the attributes of its class, or otherwise of the class of the surrounding body.
     pub(super) fn resolve(&self, reading: &Reading, node: &Node, around: Option<&str>) -> Node {
         let mut full = node.clone();
         let wanted = attribute(node, "class").or(around);

@@ -115,7 +115,7 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// The joint that carries the body of a site: what its force and torque go through.
+    /// The joint that carries the body of a site, through which its force and torque act.
     fn joint_of_site(&mut self, node: &Node) -> Option<Mount> {
         let (link, _) = self.resolve_name(node, "site", "site", &self.sites)?;
         let place = self.model.joints.iter().position(|joint| joint.child == link && joint.motion != Motion::Free);

@@ -1,4 +1,4 @@
-//! Geoms: what collides and what is seen, and the mass that follows from them.
+//! Geoms: collision shapes, visuals, and the mass that follows from them.
 
 use std::rc::Rc;
 
@@ -21,11 +21,11 @@ use crate::{
     xml::node::Node,
 };
 
-/// MuJoCo's density where the file says nothing, kg/m³: that of water.
+/// MuJoCo's default density, kg/m³: that of water.
 const DEFAULT_DENSITY: f64 = 1000.0;
-/// The last group of geoms that MuJoCo shows unless it is told otherwise.
+/// The last group of geoms that MuJoCo shows by default.
 const LAST_SEEN_GROUP: f64 = 2.0;
-/// A plane beside the ground becomes a slab so thick, and where it has no size so wide, metres.
+/// Thickness of the slab that replaces a plane other than the ground, and its default width, metres.
 const SLAB_THICKNESS: f64 = 1.0;
 const SLAB_WIDTH: f64 = 200.0;
 
@@ -101,7 +101,7 @@ impl Mjcf<'_, '_> {
         Some(Geom { node, kind })
     }
 
-    /// A geom without what it names: told with it, or unknown.
+    /// A geom whose referenced asset is lost: the asset was reported, or is unknown.
     fn tell_lost<T>(&self, node: &Node, name: &str) -> Option<T> {
         let offset = self.reading.attribute_offset(node, name);
         match attribute(node, name) {
@@ -147,7 +147,7 @@ impl Mjcf<'_, '_> {
             return None;
         }
         let half = |index: usize| size.get(index).copied().or(half_length).unwrap_or(size[0]);
-        // Between two ends a box is as wide as it is deep.
+        // A box between two end points has equal width and depth.
         let radii = if half_length.is_some() {
             DVec3::new(size[0], size[0], half(1))
         } else {
@@ -162,7 +162,7 @@ impl Mjcf<'_, '_> {
         })
     }
 
-    /// The first numbers of a size; the others mean nothing for this kind.
+    /// The first numbers of a size; the others have no meaning for this type.
     fn sizes<const N: usize>(&self, node: &Node, kind: &str) -> Option<[f64; N]> {
         if attribute(node, "size").is_none() {
             self.reading.problem(node.offset, format!("a {kind} lacks the attribute 'size'"));
@@ -170,7 +170,7 @@ impl Mjcf<'_, '_> {
         first_numbers(self.reading, node, "size")
     }
 
-    /// A geom of the world: the ground, terrain, or a body that stands fast.
+    /// A geom of the world: the ground, terrain, or a fixed body.
     pub(super) fn read_world_geom(&mut self, part: &Part) {
         let Some(Geom { node, kind }) = self.read_geom(WORLD, part) else { return };
         let surface = self.surface(&node);
@@ -270,7 +270,7 @@ impl Mjcf<'_, '_> {
             given.or(spread).map(|mass| self.bounded_mass(mass)).map(|mass| MassOf { offset: body.offset, ..mass });
     }
 
-    /// One filter for all that collides of a body.
+    /// Sets one filter for all collision shapes of a body.
     fn set_filter(&mut self, link: usize, all: &[(usize, [u16; 2])]) {
         let Some((_, first_bits)) = all.first() else { return };
         if let Some((offset, _)) = all.iter().find(|(_, bits)| bits != first_bits) {
@@ -295,7 +295,7 @@ impl Mjcf<'_, '_> {
         number(self.reading, node, "group").unwrap_or(0.0) <= LAST_SEEN_GROUP
     }
 
-    /// Friction, as far as the geom's contacts have it.
+    /// Friction, for the directions that the geom's contacts have.
     fn surface(&self, node: &Node) -> Surface {
         let given = list(self.reading, node, "friction").unwrap_or_default();
         let friction = |index: usize, default: f64| given.get(index).copied().unwrap_or(default).max(0.0);
@@ -328,7 +328,7 @@ impl Mjcf<'_, '_> {
         })
     }
 
-    /// Its type and what it has an affinity to, a bit each.
+    /// Its contact type and affinity, a bit each.
     fn filter(&self, node: &Node) -> [u32; 2] {
         if !self.collides {
             return [0, 0];
@@ -336,12 +336,12 @@ impl Mjcf<'_, '_> {
         ["contype", "conaffinity"].map(|name| number(self.reading, node, name).map_or(1, |bits| bits as i64 as u32))
     }
 
-    /// True if a pair makes it collide.
+    /// True if it collides by a pair.
     fn is_paired(&self, node: &Node) -> bool {
         self.collides && attribute(node, "name").is_some_and(|name| self.paired.contains(name))
     }
 
-    /// The same in our 16 bits; `None` for a geom that collides with nothing.
+    /// The same with 16 bits; `None` for a geom without collision.
     fn filter_of_link(&self, node: &Node) -> Option<[u16; 2]> {
         let bits = self.filter(node);
         if bits == [0, 0] && !self.is_paired(node) {

@@ -32,21 +32,21 @@ pub(super) struct Mjcf<'r, 'a> {
     pub(super) defaults: Defaults,
     pub(super) assets: Assets,
     pub(super) model: Model,
-    /// True if anything collides at all.
+    /// True if there are any collisions.
     pub(super) collides: bool,
     /// True if any contact may resist turning about its normal. Otherwise that friction is not written.
     pub(super) has_torsional: bool,
     pub(super) ground: Option<Ground>,
     pub(super) terrain: Option<Terrain>,
-    /// Links by the names of their bodies, and of their geoms and sites; those of sites with where these are.
+    /// Links by the names of their bodies, geoms and sites; for sites with their poses.
     pub(super) bodies: HashMap<String, usize>,
     pub(super) geoms: HashMap<String, usize>,
     pub(super) sites: HashMap<String, (usize, Pose)>,
-    /// Geoms that pairs name, and what geoms of the world are.
+    /// Geoms named by pairs, and geoms of the world.
     pub(super) paired: HashSet<String>,
     pub(super) colliders: HashMap<String, Collider>,
-    /// Places of joints by their names, and all in the order of the coordinates of a keyframe, with the bodies of free
-    /// ones.
+    /// Indices of joints by their names, and of all joints in the order of the coordinates of a keyframe, with the
+    /// bodies of free ones.
     pub(super) joints: HashMap<String, usize>,
     pub(super) order: Vec<usize>,
     pub(super) notes: Omissions,
@@ -67,7 +67,8 @@ pub(super) struct MeshAsset {
     pub(super) form: Form,
     /// The file's coordinates in the geom's frame.
     pub(super) pose: Pose,
-    /// Scaled. The convex hull where mass is spread over it: of points without faces, and where the file asks for it.
+    /// Scaled. It is the convex hull if the mass is that of the hull: for points without faces, and if the file
+    /// requests it.
     pub(super) mesh: Mesh,
     pub(super) inertia: MeshInertia,
 }

@@ -9,8 +9,8 @@ use crate::{
     xml::{node::Node, reading::Reading},
 };
 
-/// Puts the contents of all files that are included in the place of the elements that name them. Paths are seen from
-/// the folder of the main file, and each file may be included once, as in MuJoCo.
+/// Replaces `<include>` elements by the contents of their files. Paths are relative to the folder of the main file, and
+/// each file may be included once, as in MuJoCo.
 pub(super) fn expand(reading: &Reading, root: &mut Node) {
     let mut taken = vec![reading.path.to_owned()];
     expand_below(reading, root, &mut taken);

@@ -16,8 +16,8 @@ use super::{
 use crate::text::numbers::shorten;
 
 impl Mjcf<'_, '_> {
-    /// A joint of a body whose parent is the first link and which carries the next link on the second one. `at` is
-    /// where that link is at the coordinates that the file is written for.
+    /// Reads a joint from the first link to the second. `at` is the pose of the second link at the coordinates of the
+    /// file.
     pub(super) fn read_joint(
         &mut self,
         [parent, carrier]: [usize; 2],
@@ -72,7 +72,7 @@ impl Mjcf<'_, '_> {
         self.model.joints.push(joint);
     }
 
-    /// A class of joints often gives its rotors to the one that lets the robot float, too.
+    /// Reports losses of a free joint; a class of joints often includes the joint that lets the robot float.
     fn tell_free_losses(&self, node: &super::Node) {
         for (name, meaning) in [
             ("armature", "the body that floats has its own inertia only"),
@@ -85,7 +85,7 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// Limits, losses, spring and rotor, and where its coordinate is 0.
+    /// Sets limits, losses, spring and rotor, and the position of coordinate 0.
     fn set_motion(&self, node: &super::Node, joint: &mut Joint) {
         let turns = joint.motion == Motion::Turning;
         let angle = |value: f64| if turns { self.compiler.angle(value) } else { value };
@@ -139,8 +139,8 @@ impl Mjcf<'_, '_> {
 }
 
 impl Mjcf<'_, '_> {
-    /// Stops of a ball joint: MuJoCo's are of the whole angle. Swing and twist together may make more of it than each
-    /// by itself.
+    /// Sets the stops of a ball joint: MuJoCo's limit applies to the whole angle, which swing and twist together may
+    /// exceed.
     fn set_cone(&self, node: &super::Node, most: f64, joint: &mut Joint) {
         if most <= 0.0 {
             let place = self.reading.attribute_offset(node, "range");

@@ -46,7 +46,7 @@ use crate::text::tree::child;
 
 /// The root element.
 pub(super) const ROOT: &str = "mujoco";
-/// MuJoCo's gravity where the file says nothing, m/s².
+/// MuJoCo's default gravity, m/s².
 const MUJOCO_GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
 
 /// Reads a file.
@@ -109,7 +109,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
 }
 
 impl Mjcf<'_, '_> {
-    /// Scales all masses so that their sum is what the compiler is told.
+    /// Scales all masses to the total mass of the compiler settings.
     fn set_total_mass(&mut self) {
         let Some(wanted) = self.compiler.total_mass else { return };
         let masses = self.model.links.iter_mut().filter_map(|link| link.mass.as_mut());
@@ -120,7 +120,7 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// Gravity; what else `<option>` has is said.
+    /// Reads gravity, and reports other attributes of `<option>`.
     fn read_options(&self, root: &Node) -> DVec3 {
         let mut gravity = MUJOCO_GRAVITY;
         for node in root.children.iter().filter(|child| child.name == "option") {

@@ -1,4 +1,4 @@
-//! Constraints between bodies and joints beside the tree: equalities and tendons; and the initial state of a keyframe.
+//! Relations of bodies and joints outside of the tree: equalities and tendons; and the initial state of a keyframe.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Pose;
@@ -14,15 +14,14 @@ use super::{
 };
 use crate::{text::numbers::shorten, xml::node::Node};
 
-/// Bodies that a loop holds together may be apart by so much at the start, metres: what rounding in a file with four
-/// digits leaves.
+/// Largest initial gap of a loop, metres: the rounding of a file with four digits.
 const LOOP_TOLERANCE: f64 = 1e-3;
 
 /// Passive properties of a tendon.
 const TENDON_LAWS: [&str; 5] = ["range", "stiffness", "damping", "frictionloss", "armature"];
 
 impl Mjcf<'_, '_> {
-    /// Equalities and what of tendons couples joints.
+    /// Reads equalities, and tendons that couple joints.
     pub(super) fn read_relations(&mut self, root: &Node) {
         let of = |name: &'static str| {
             root.children.iter().filter(move |child| child.name == name).flat_map(|section| &section.children)
@@ -60,7 +59,7 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// Two bodies held together at a point, or altogether, as they stand.
+    /// Reads a loop: two bodies connected at a point, or rigidly, at their present poses.
     fn read_loop(&mut self, node: &Node, motion: Motion) {
         let Some((one, other, anchor)) = self.ends_of_loop(node, motion) else { return };
         if motion == Motion::Ball && self.make_hinge(one, other, anchor) {
@@ -77,7 +76,7 @@ impl Mjcf<'_, '_> {
         self.model.loops.push(Joint { anchor, ..Joint::new(name, node.offset, motion, [other, one]) });
     }
 
-    /// The bodies of a loop, and where it holds the first one; `None` for one that is not closed at the start.
+    /// The bodies of a loop, and its position on the first one; `None` for a loop that is open at the start.
     fn ends_of_loop(&self, node: &Node, motion: Motion) -> Option<(usize, usize, DVec3)> {
         let poses = self.start_poses();
         let (ends, apart) = if attribute(node, "site1").is_some() {
@@ -111,10 +110,10 @@ impl Mjcf<'_, '_> {
         Some(ends)
     }
 
-    /// Where each link is at the coordinates that the file is written for, which the bodies of loops meet at.
+    /// Pose of each link at the coordinates of the file, at which loops are closed.
     fn start_poses(&self) -> Vec<Pose> {
         let mut poses: Vec<Pose> = self.model.links.iter().map(|link| link.pose).collect();
-        // A link comes after the one that carries it.
+        // A link comes after its parent.
         for joint in &self.model.joints {
             let moves = [Motion::Turning, Motion::Sliding].contains(&joint.motion);
             let at = if moves { joint.pose.then(&motion_of(joint, joint.initial)) } else { joint.pose };
@@ -123,7 +122,7 @@ impl Mjcf<'_, '_> {
         poses
     }
 
-    /// Makes a hinge of a ball that closes a loop where a second point of the same bodies is held.
+    /// Makes a hinge of a ball loop joint if a second point of the same bodies is connected.
     fn make_hinge(&mut self, one: usize, other: usize, anchor: DVec3) -> bool {
         let poses = self.start_poses();
         let at = poses[one].point(anchor);
@@ -137,7 +136,7 @@ impl Mjcf<'_, '_> {
         true
     }
 
-    /// One joint follows another along a line.
+    /// Reads a joint that follows another one linearly.
     fn read_coupling(&mut self, node: &Node) {
         let follower = self.resolve_name(node, "joint1", "joint", &self.joints);
         let leader = match attribute(node, "joint2") {
@@ -158,12 +157,12 @@ impl Mjcf<'_, '_> {
                 "the joint follows along the line that touches the curve",
             );
         }
-        // Both are counted from where the file has them.
+        // Both are relative to the positions of the file.
         let [follows, leads] = [follower, leader].map(|place| self.model.joints[place].initial);
         self.add_coupling(node, [leader, follower], term(1), follows + term(0) - term(1) * leads);
     }
 
-    /// Holds a joint where it is that far from where the file has it.
+    /// Fixes a joint at an offset from its position in the file.
     fn hold_joint(&mut self, node: &Node, place: usize, offset: f64) {
         let is_coupled = self.model.couplings.iter().any(|known| [known.leader, known.follower].contains(&place));
         let joint = &mut self.model.joints[place];
@@ -175,7 +174,7 @@ impl Mjcf<'_, '_> {
         joint.motion = Motion::Fixed;
     }
 
-    /// A fixed tendon of two joints, held at its length.
+    /// Reads a fixed tendon of two joints with a fixed length.
     fn read_tendon_equality(&mut self, node: &Node, root: &Node) {
         let name = attribute(node, "tendon1").unwrap_or_default();
         let sections = root.children.iter().filter(|child| child.name == "tendon");
@@ -206,7 +205,7 @@ impl Mjcf<'_, '_> {
         }
     }
 
-    /// The coordinates of a keyframe: where its robots begin.
+    /// Reads the coordinates of a keyframe: the initial state of the robots.
     pub(super) fn read_keyframe(&mut self, root: &Node, wanted: Option<&str>) {
         let sections = root.children.iter().filter(|child| child.name == "keyframe");
         let keys: Vec<&Node> =
@@ -231,7 +230,7 @@ impl Mjcf<'_, '_> {
         self.set_start(&values, self.reading.attribute_offset(key, "qpos"));
     }
 
-    /// Where each joint begins, as the numbers of a keyframe say.
+    /// Sets the initial position of each joint from the numbers of a keyframe.
     fn set_start(&mut self, values: &[f64], place: usize) {
         let width = |motion: Motion| match motion {
             Motion::Free => 7,

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{text::tree::child, xml::node::Node};
 
-/// Axes of a joint, and what is behind the names of the joints that two of them become.
+/// Axes of a joint, and the suffixes of the names of the two joints that replace it.
 const AXIS_SUFFIXES: [(&str, &str); 2] = [("axis", "_1"), ("axis2", "_2")];
 
 impl Sdf<'_, '_> {
@@ -27,7 +27,7 @@ impl Sdf<'_, '_> {
         }
     }
 
-    /// The place of a joint, or of the one of an axis of it.
+    /// The index of a joint, or of the one that replaces an axis of it.
     fn joint(&self, first: usize, name: &str, suffix: &str) -> Option<usize> {
         let is = |own: &str| own == name || own.strip_suffix(suffix) == Some(name);
         (first..self.model.joints.len()).find(|place| is(&self.model.joints[*place].name))
@@ -55,8 +55,7 @@ impl Sdf<'_, '_> {
     fn read_gearbox(&mut self, node: &Node, first_joint: usize, scope: &Scope) {
         let ends = ["parent", "child", "gearbox_reference_body"].map(|tag| self.link_at_end(node, tag, scope));
         let [Some(one), Some(other), Some(reference)] = ends else { return };
-        // The joint between the reference and a link, and whether it turns with the gearbox's axis (1) or against it
-        // (-1).
+        // The joint between the reference and a link, and its direction relative to the gearbox's axis (1 or -1).
         let joint = |link: usize, tag: &str| {
             let turns = |place: &usize| {
                 let joint = &self.model.joints[*place];
@@ -65,7 +64,7 @@ impl Sdf<'_, '_> {
             let place = (first_joint..self.model.joints.len()).find(turns)?;
             let joint = &self.model.joints[place];
             let axis = child(node, tag).and_then(|axis| self.vector(axis, "xyz")).unwrap_or(bevy_math::DVec3::Z);
-            // Both in the frame of the file, which the gearbox's axes are told in where its child stands upright.
+            // Both in the frame of the file, to which the gearbox's axes refer if its child is upright.
             let own = self.model.links[joint.child].pose.direction(joint.axis);
             let told = self.model.links[other].pose.direction(axis);
             let outwards = if joint.child == link { 1.0 } else { -1.0 };

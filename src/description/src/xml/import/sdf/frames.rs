@@ -1,4 +1,4 @@
-//! Frames of a model: each stands in another one.
+//! Frames of a model, each relative to another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,10 @@ pub(super) struct Frames {
 
 #[derive(Debug)]
 struct Given {
-    /// In which frame it is, and where.
+    /// Its reference frame, and its pose in it.
     frame: String,
     pose: Pose,
-    /// The link that it is fixed to, where that is another one than `frame`.
+    /// The link to which it is fixed, if that is not `frame`.
     link: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Frames {
         }
     }
 
-    /// Says where a frame is in the model, and what link it is fixed to; false if there is one of that name already.
+    /// Sets a frame's pose in the model and its link; false if there is a frame of that name already.
     pub(super) fn set(&mut self, name: &str, pose: Pose, link: Option<String>) -> bool {
         let given = Given { frame: MODEL_FRAME.into(), pose, link };
         self.given.insert(name.to_owned(), given).is_none()
@@ -60,7 +60,7 @@ impl Frames {
         self.given.keys().filter_map(|name| Some((name.clone(), self.find(name)?))).collect()
     }
 
-    /// The pose in an element: in the frame that it names, else in this one.
+    /// The pose in an element, relative to the frame that it names, or otherwise to this one.
     pub(super) fn pose_of(&self, reading: &Reading, node: &Node, default: &str) -> Pose {
         let Some(pose) = child(node, "pose") else { return self.resolve(reading, node, default) };
         let relative = attribute(pose, "relative_to").or(attribute(pose, "frame")).filter(|frame| !frame.is_empty());
@@ -79,7 +79,7 @@ impl Frames {
         }
     }
 
-    /// Where a frame is in the model.
+    /// Pose of a frame in the model.
     pub(super) fn resolve(&self, reading: &Reading, node: &Node, name: &str) -> Pose {
         self.find(name).unwrap_or_else(|| {
             let message = match self.given.contains_key(name) {

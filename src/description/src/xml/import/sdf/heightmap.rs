@@ -10,8 +10,8 @@ use super::{
 use crate::{dem::Dem, text::tree::child, xml::node::Node};
 
 impl Sdf<'_, '_> {
-    /// A field of heights, whose shape stands at a pose of the file's frame. Its highest point is as high as its size
-    /// says; without a size, an elevation model is as large and as high as it is.
+    /// A height map at a pose in the file's frame. Its highest point has the height of its size; without a size, an
+    /// elevation model has its own extent and heights.
     pub(super) fn read_heightmap(&mut self, node: &Node, pose: &Pose, surface: Surface) {
         let given = self.vector(node, "size");
         let at = pose.point(self.vector(node, "pos").unwrap_or_default());

@@ -24,7 +24,7 @@ pub(super) const MOST_NESTED: usize = 16;
 /// A file being read.
 pub(super) struct Sdf<'r, 'a> {
     pub(super) reading: &'r Reading<'a>,
-    /// True if axes are in the frame of the model unless the file says otherwise (before 1.5).
+    /// True if axes are in the frame of the model unless the file states otherwise (before 1.5).
     pub(super) axes_in_model: bool,
     pub(super) model: Model,
     pub(super) ground: Option<Ground>,
@@ -45,7 +45,7 @@ pub(super) struct Scope {
 impl Scope {
     /// The name of the link that a name means: its own, or that of a frame which is fixed to it.
     pub(super) fn link_of<'s>(&'s self, mut name: &'s str) -> Option<&'s str> {
-        // Frames that stand in each other in a ring lead nowhere.
+        // Frames in a cycle have no pose.
         for _ in 0..self.links.len() + 64 {
             if self.links.contains_key(name) {
                 return Some(name);

@@ -19,7 +19,7 @@ use crate::{
     xml::node::Node,
 };
 
-/// Where Gazebo looks for models, in its several versions.
+/// Environment variables with Gazebo's model paths, of its versions.
 const PATH_VARIABLES: [&str; 5] =
     ["GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "SDF_PATH", "GAZEBO_MODEL_PATH", "GAZEBO_RESOURCE_PATH"];
 /// Folders above the file's that are looked into.
@@ -71,7 +71,7 @@ impl Sdf<'_, '_> {
                 }
             }
         }
-        // What the element adds stands in the model.
+        // Additions of the element become part of the model.
         let added = ["plugin", "joint", "frame", "link"];
         model.children.extend(node.children.iter().filter(|child| added.contains(&child.name.as_str())).cloned());
         let is_merged = attribute(node, "merge").is_some_and(is_true);
@@ -105,14 +105,14 @@ impl Sdf<'_, '_> {
             Some(name) => (name, true),
             None => (uri.strip_prefix("file://").unwrap_or(uri), false),
         };
-        // What leads out of the folder of models is no model of it.
+        // A path out of the folder of models is not a model.
         if name.is_empty() || is_model && name.split('/').any(|part| part == "..") {
             return None;
         }
         self.folders().into_iter().find_map(|folder| self.sdf_in(&folder.join(name)))
     }
 
-    /// The file itself, or the one that a model's folder names.
+    /// The file itself, or the file of a model's folder.
     fn sdf_in(&self, path: &Path) -> Option<String> {
         let files = self.reading.files;
         let named = |path: &Path| path.to_string_lossy().into_owned();
@@ -134,8 +134,8 @@ impl Sdf<'_, '_> {
         candidates.filter(|file| !file.contains("..")).map(|file| named(&path.join(file))).find(|path| files.has(path))
     }
 
-    /// Folders that models are looked for in: that of the file that names them, those above it and their `models`, and
-    /// those that Gazebo is told of.
+    /// Folders that are searched for models: that of the file, those above it and their `models`, and those of Gazebo's
+    /// variables.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         for file in [self.open.last().map(String::as_str), Some(self.reading.path)].into_iter().flatten() {

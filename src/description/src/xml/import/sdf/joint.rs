@@ -17,7 +17,7 @@ use crate::{
     xml::node::Node,
 };
 
-/// Limits from here on stand for none (the format's own is 1e16).
+/// Limits of at least this mean none (the format's own is 1e16).
 const NO_LIMIT: f64 = 1e15;
 
 impl Sdf<'_, '_> {
@@ -155,7 +155,7 @@ impl Sdf<'_, '_> {
         }
     }
 
-    /// Puts joints between two links: one, or a chain over links without mass.
+    /// Adds joints between two links: one, or a chain over links without mass.
     fn add_joints(&mut self, node: &Node, joints: Vec<Joint>, kind: &str) {
         let Some(&Joint { parent, child, .. }) = joints.first() else { return };
         let relative = self.model.links[parent].pose.inverse().then(&self.model.links[child].pose);
@@ -208,7 +208,7 @@ impl Sdf<'_, '_> {
         });
     }
 
-    /// True if joints carry a link on another one.
+    /// True if joints connect a link to an inner one.
     fn carries(&self, inner: usize, outer: usize) -> bool {
         let mut at = outer;
         while at != inner {

@@ -24,15 +24,15 @@ use crate::{
     xml::node::Node,
 };
 
-/// Density where an inertia is to follow from the shapes and nothing is said, kg/m³: that of water.
+/// Default density for an inertia from shapes, kg/m³: that of water.
 const DEFAULT_DENSITY: f64 = 1000.0;
 /// Corners of the base of a cone.
 const CONE_CORNERS: u32 = 24;
-/// A plane beside the ground becomes a slab so thick, and so wide where the file does not say, metres.
+/// Thickness of the slab that replaces a plane other than the ground, and its default width, metres.
 const SLAB_THICKNESS: f64 = 1.0;
 
 impl Sdf<'_, '_> {
-    /// A link that stands at a pose of the file's frame, and whose elements may stand in other frames of its model.
+    /// Reads a link at a pose in the file's frame; its elements may be relative to other frames of its model.
     pub(super) fn read_link(&mut self, node: &Node, pose: Pose, is_fixed: bool, frames: &Frames) -> Link {
         let (reading, link_name) = (self.reading, attribute(node, "name").unwrap_or("link"));
         let at = |node: &Node| frames.pose_in_link(reading, node, link_name);
@@ -219,7 +219,7 @@ impl Sdf<'_, '_> {
     pub(super) fn mesh_file(&self, uri: &str) -> String {
         let path = uri.strip_prefix("file://").unwrap_or(uri);
         let (name, from) = match path.strip_prefix("model://") {
-            // Said by what looks for it.
+            // Reported by the search.
             Some(name) if name.split('/').any(|part| part == "..") => return path.to_owned(),
             Some(name) => (name, self.folders()),
             None => {

@@ -85,7 +85,7 @@ fn axes_in_model(root: &Node) -> bool {
 }
 
 impl<'r, 'a> Sdf<'r, 'a> {
-    /// A world, or what stands in a file without one; its gravity.
+    /// Reads a world, or the content of a file without one; returns its gravity.
     fn read_world(&mut self, section: &Node) -> Option<DVec3> {
         let mut scope = Scope::default();
         scope.links.insert("world".into(), WORLD);
@@ -106,7 +106,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
         self.vector(section, "gravity").or(Some(DVec3::new(0.0, 0.0, -9.8)).filter(|_| section.name == "world"))
     }
 
-    /// The models, links and joints of a model or world that stands at a pose; their names go into the scope.
+    /// Reads the models, links and joints of a model or world at a pose; their names are added to the scope.
     fn read_members(&mut self, node: &Node, at: &Pose, scope: &mut Scope, depth: usize, is_static: bool) {
         if depth > MOST_NESTED {
             return self.reading.problem(node.offset, format!("models are nested more than {MOST_NESTED} deep"));
@@ -121,8 +121,8 @@ impl<'r, 'a> Sdf<'r, 'a> {
         let stands = |child: &&Node| ["link", "frame", "joint", "model"].contains(&child.name.as_str());
         let named = included.iter().filter(|included| !included.is_merged).map(|included| &included.model);
         named.chain(node.children.iter().filter(stands)).for_each(|node| scope.frames.define(self.reading, node));
-        // Links have their places first: what they stand in may be a frame of a nested model, which may stand in a
-        // frame of theirs.
+        // Links are placed first: their reference may be a frame of a nested model, which may refer to one of their
+        // frames.
         let (first_link, first_joint) = (self.model.links.len(), self.model.joints.len());
         for (index, link) in own("link").enumerate() {
             scope.links.insert(attribute(link, "name").unwrap_or("link").to_owned(), first_link + index);
@@ -146,8 +146,8 @@ impl<'r, 'a> Sdf<'r, 'a> {
         self.read_couplings(node, first_joint, scope);
     }
 
-    /// A model in another one or in a world: static as that is, or as it says itself; its names stand behind its own,
-    /// or, where it is merged, alone.
+    /// Reads a model in another one or in a world: static if that is, or by its own attribute. Its names have its own
+    /// name as a prefix, unless it is merged.
     fn read_model(
         &mut self,
         node: &Node,
@@ -180,7 +180,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
         self.hand_out(node, scope, outer, &name, pose, is_merged);
     }
 
-    /// Makes the names of a model known in the one around it.
+    /// Makes the names of a model known in the outer one.
     fn hand_out(&self, node: &Node, scope: Scope, outer: &mut Scope, name: &str, pose: Pose, is_merged: bool) {
         let named = |inner: &str| if is_merged { inner.to_owned() } else { format!("{name}::{inner}") };
         for (inner, at) in scope.frames.resolved() {
@@ -190,7 +190,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
                 self.reading.problem_with_help(node.offset, message, "include it without merge");
             }
         }
-        // The model by itself stands for the link that it names, or for its first one.
+        // The name of a model means its canonical link, or its first one.
         let first = || scope.links.values().copied().filter(|place| *place != WORLD).min();
         let canonical =
             attribute(node, "canonical_link").and_then(|name| scope.links.get(name)).copied().or_else(first);
@@ -208,7 +208,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
         Gazebo { reading, notes, model, links: &scope.links, world: Some(WORLD), first_joint }
     }
 
-    /// The sensors of a model and what drives its joints, which are those from a place on.
+    /// Reads the sensors and joint drives of a model, from a given joint on.
     fn read_devices(&mut self, node: &Node, scope: &Scope, first_joint: usize) {
         for link in node.children.iter().filter(|child| child.name == "link") {
             let name = attribute(link, "name").unwrap_or_default();
@@ -230,7 +230,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
         if drives.contains(&true) {
             return;
         }
-        // As for a URDF file, each joint can be driven where the file does not say which can.
+        // As for a URDF file, every joint can be driven if the file does not name the driven ones.
         for joint in self.model.joints[first_joint..]
             .iter_mut()
             .filter(|joint| [Motion::Turning, Motion::Sliding].contains(&joint.motion))
@@ -240,7 +240,7 @@ impl<'r, 'a> Sdf<'r, 'a> {
         }
     }
 
-    /// Links that no joint carries float, or are fixed where their model is static.
+    /// Lets links without a joint float, or fixes them if their model is static.
     fn hold_others(&mut self) {
         for (link, Link { offset, pose, is_fixed, mass, name, .. }) in
             self.model.links.iter().enumerate().skip(WORLD + 1)

@@ -75,8 +75,8 @@ fn tell_reduction(notes: &Omissions, transmission: &Node, tag: &str) {
     }
 }
 
-/// The joints of a hardware of ros2_control: each is driven by the first command that it takes, and by nothing if it
-/// takes none.
+/// Reads the joints of a ros2_control hardware: each is driven by its first command interface, or not at all without
+/// one.
 fn read_control(to: (&Reading, &Omissions), control: &Node, model: &mut Model) {
     let (_, notes) = to;
     for node in &control.children {

@@ -1,4 +1,4 @@
-//! `<gazebo>`: what Gazebo adds to a robot, to a link or to a joint. Gazebo turns the file into SDF and puts the
+//! `<gazebo>`: Gazebo's additions to a robot, a link or a joint. Gazebo converts the file to SDF and inserts the
 //! contents there.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::{
     xml::{import::sdf::read_pose, node::Node, reading::Reading},
 };
 
-/// Gazebo's materials of one colour: those that files use.
+/// Gazebo's materials of one colour that are in common use.
 const MATERIAL_COLORS: [(&str, [f64; 3]); 18] = [
     ("Black", [0.0, 0.0, 0.0]),
     ("FlatBlack", [0.1, 0.1, 0.1]),
@@ -37,7 +37,7 @@ const MATERIAL_COLORS: [(&str, [f64; 3]); 18] = [
     ("Orange", [1.0, 0.5088, 0.0468]),
     ("Indigo", [0.33, 0.0, 0.5]),
 ];
-/// Elements that say nothing of a simulation, or what is so here anyway.
+/// Elements without effect on a simulation, or with an effect that is the default here.
 const SILENT_TAGS: [&str; 14] = [
     "provideFeedback",
     "preserveFixedJoint",
@@ -172,7 +172,7 @@ fn read_link(
     }
 }
 
-/// Friction and stiffness of a link's contacts: what it says is in place of Bullet's.
+/// Friction and stiffness of a link's contacts, in place of Bullet's values.
 fn read_surface((reading, notes): (&Reading, &Omissions), node: &Node, link: usize, model: &mut Model) {
     let value = |tags: [&str; 2]| tags.into_iter().find_map(|tag| number(reading, node, tag));
     let surface = &mut model.links[link].surface;
@@ -185,7 +185,7 @@ fn read_surface((reading, notes): (&Reading, &Omissions), node: &Node, link: usi
     }
 }
 
-/// The colour of what the robot itself gives none.
+/// Sets the colour of visuals without one.
 fn set_color(notes: &Omissions, node: &Node, link: usize, model: &mut Model) {
     let name = node.text.trim();
     let known = MATERIAL_COLORS.iter().find(|(known, _)| name.strip_prefix("Gazebo/") == Some(known));
@@ -233,7 +233,7 @@ fn read_joint(
     }
 }
 
-/// Links that collide with each other: those that both say so, where not the whole robot does.
+/// Links with self-collision: those that both request it, unless the whole robot does.
 fn set_self_collision(reading: &Reading, model: &mut Model, collides: &[Option<bool>]) {
     /// Links with shapes of which some may collide with each other: each pair of others is an element.
     const MAX_LINKS_WITH_SHAPES: usize = 500;

@@ -100,7 +100,7 @@ fn motion_of(reading: &Reading, node: &Node, name: &str, is_frame: bool) -> Opti
     }
 }
 
-/// Tells of a joint that should have stops and has none. One that follows another stops where that does.
+/// Reports a joint that should have stops and has none. A follower stops with its leader.
 fn tell_missing_limits(reading: &Reading, node: &Node, name: &str) {
     let limit = child(node, "limit");
     let has_stops = limit.is_some_and(|limit| ["lower", "upper"].iter().any(|bound| attribute(limit, bound).is_some()));
@@ -110,7 +110,7 @@ fn tell_missing_limits(reading: &Reading, node: &Node, name: &str) {
     }
 }
 
-/// Elements that mean nothing here.
+/// Reports elements without support.
 fn tell_others(notes: &Omissions, node: &Node) {
     const KNOWN_TAGS: [&str; 8] = ["parent", "child", "origin", "axis", "limit", "dynamics", "mimic", "calibration"];
     for other in node.children.iter().filter(|other| !KNOWN_TAGS.contains(&other.name.as_str())) {
@@ -144,7 +144,7 @@ fn read_joint(
     let bound = |what: &str| {
         let limit = child(node, "limit")?;
         let bound = number(reading, limit, what)?;
-        // Many files say 0 where nothing is known.
+        // Many files have 0 for an unknown value.
         if bound <= 0.0 && motion != Motion::Fixed {
             let said = format!("{what}='{}' of <limit> counts as no bound", attribute(limit, what).unwrap_or_default());
             let help = "give the joint what its motor has, or take it as a fixed one";
@@ -213,7 +213,7 @@ fn read_cone(reading: &Reading, node: &Node, name: &str) -> Option<([f64; 2], f6
 fn read_mimic(reading: &Reading, node: &Node, follower: usize, names: &HashMap<String, usize>, model: &mut Model) {
     let wanted = attribute(node, "joint").unwrap_or_default().trim();
     let Some(&leader) = names.get(wanted) else {
-        // ROS keeps the name and looks for it when it moves the joints, so that such files are about.
+        // ROS stores the name and looks it up when it moves the joints, so such files exist.
         let near = reading.nearest(wanted, names.keys().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
         let what = format!("<mimic> is left out: there is no joint '{}' to follow", shorten(wanted));

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::text::{numbers::read_spaced_numbers, tree::child};
 
-/// Elements that say nothing of a simulation.
+/// Elements without effect on a simulation.
 const SILENT_TAGS: [&str; 3] = ["material", "verbose", "version"];
 
 /// Reads the robot of a URDF file.
@@ -37,9 +37,8 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
         return None;
     }
     if let Some(place) = find_macro(&root) {
-        // Expressions of Python are part of the language, and no crate knows enough of them: xacro-rs 0.2.2 expands the
-        // files of Universal Robots (2 of 2), and none of Franka's (0 of 9), which choose between texts and take them
-        // apart.
+        // Python expressions are part of the language, and no crate supports enough of them: xacro-rs 0.2.2 expands the
+        // files of Universal Robots (2 of 2), and none of Franka's (0 of 9), which choose between texts and split them.
         let help = "expand it first: 'ros2 run xacro xacro FILE > robot.urdf'; without ROS 'pip install xacro' has the command xacro, which knows no \
                     $(find PACKAGE)";
         reading.problem_with_help(place, "this is a xacro file, whose macros are not expanded here", help);
@@ -60,14 +59,14 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
         notes.add(other.offset, format!("<{}> is left out", other.name), "nothing of it is simulated");
     }
     notes.report(reading);
-    // A link without mass between two joints is there to carry the second one.
+    // A link without mass between two joints carries the second one.
     for joint in &model.joints {
         model.links[joint.parent].is_carrier = true;
     }
     Some(model)
 }
 
-/// Where a macro or one of its parameters stands.
+/// Position of a macro or of one of its parameters.
 fn find_macro(root: &Node) -> Option<usize> {
     let mut found = None;
     root.walk(&mut |node| {
@@ -100,7 +99,7 @@ fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<Stri
             ..Link::default()
         });
     }
-    // As Gazebo and Drake read it: a robot that stands on a link 'world' need not describe that one.
+    // As in Gazebo and Drake: a robot on a link 'world' need not describe that link.
     if let Some(joint) =
         root.children.iter().find(|node| hangs_on_world(node)).filter(|_| !places.contains_key(WORLD_LINK))
     {
@@ -114,8 +113,8 @@ fn hangs_on_world(node: &Node) -> bool {
     node.name == "joint" && child(node, "parent").and_then(|end| attribute(end, "link")) == Some(WORLD_LINK)
 }
 
-/// Takes out the joint by which a robot floats above a link 'world', and that link: without them it moves as freely.
-/// Gives where its root begins.
+/// Removes the floating joint from a link 'world', and that link: without them the robot floats as well. Returns the
+/// initial pose of its root.
 fn take_floating_base(reading: &Reading, root: &mut Node) -> Option<Pose> {
     let floats = |node: &Node| hangs_on_world(node) && attribute(node, "type") == Some("floating");
     let joint = root.children.remove(root.children.iter().position(floats)?);
@@ -154,7 +153,7 @@ fn read_mass(reading: &Reading, node: &Node) -> Option<MassOf> {
     (kilograms > 0.0).then_some(MassOf { mass: kilograms, centre: pose.translation, tensor, offset: node.offset })
 }
 
-/// A `<collision>` or `<visual>`. What is of no kind that we have is told, and left out.
+/// Reads a `<collision>` or `<visual>`. An unsupported one is reported and omitted.
 fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> Option<Solid> {
     let geometry = child(node, "geometry").and_then(|geometry| geometry.children.first());
     let Some(shape) = geometry else {
@@ -196,7 +195,7 @@ fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> 
     Some(Solid { surface: None, pose: read_origin(reading, node), form, color, offset: shape.offset })
 }
 
-/// A factor for each axis, or one for all as Drake's files have it.
+/// A factor for each axis, or one for all as in Drake's files.
 fn read_scale(reading: &Reading, mesh: &Node) -> DVec3 {
     let Some(given) = attribute(mesh, "scale") else { return DVec3::ONE };
     match read_spaced_numbers(given, usize::MAX).as_deref() {
@@ -228,7 +227,7 @@ fn read_color(reading: &Reading, material: &Node) -> Option<Color> {
     None
 }
 
-/// Bullet's `<contact>`: each value is an element of its own.
+/// Bullet's `<contact>`: each value is an element.
 fn read_surface(reading: &Reading, node: &Node) -> Surface {
     let value = |tag| child(node, tag).and_then(|value| number(reading, value, "value"));
     if let Some(rolling) = child(node, "rolling_friction").filter(|_| value("rolling_friction") != Some(0.0)) {
@@ -236,7 +235,7 @@ fn read_surface(reading: &Reading, node: &Node) -> Surface {
             "give a round body a rollingFriction: a length there, it is a coefficient of force times radius here";
         reading.warn(rolling.offset, "<rolling_friction> is left out".into(), help.into());
     }
-    // Bullet has a spring in each contact where both are given.
+    // Bullet's contacts are springs if both are given.
     let soft = value("stiffness").filter(|stiffness| *stiffness > 0.0 && value("damping").is_some());
     Surface {
         friction: value("lateral_friction").filter(|friction| *friction >= 0.0),
@@ -248,7 +247,7 @@ fn read_surface(reading: &Reading, node: &Node) -> Surface {
     }
 }
 
-/// The one link that no joint carries; every other is carried once, and none by itself.
+/// The only link that no joint carries; every other link is carried once, and none by itself.
 fn find_root(reading: &Reading, model: &Model) -> Option<usize> {
     let mut carried: Vec<Option<&Joint>> = vec![None; model.links.len()];
     for joint in &model.joints {
@@ -277,7 +276,7 @@ fn find_root(reading: &Reading, model: &Model) -> Option<usize> {
         reading.problem(second.offset, message);
         return None;
     }
-    // What the root does not carry goes round in circles.
+    // Links that are not connected to the root form a cycle.
     let mut carries = vec![Vec::new(); model.links.len()];
     model.joints.iter().for_each(|joint| carries[joint.parent].push(joint.child));
     let mut is_reached = vec![false; model.links.len()];

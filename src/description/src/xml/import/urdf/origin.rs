@@ -9,7 +9,7 @@ use crate::{
     xml::{node::Node, reading::Reading},
 };
 
-/// The `<origin>` in a node, the identity without one.
+/// The `<origin>` in a node; the identity without one.
 pub(super) fn read_origin(reading: &Reading, node: &Node) -> Pose {
     let Some(origin) = child(node, "origin") else { return Pose::IDENTITY };
     let vector = |name| numbers::<3>(reading, origin, name).map_or(DVec3::ZERO, DVec3::from_array);
