@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-/// How a report is printed.
+/// Output format of a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormat {
     /// Text
@@ -12,7 +12,7 @@ pub(super) enum ReportFormat {
     Json,
 }
 
-/// How a verb prints its report.
+/// Flags for the output format of a report.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(super) struct ReportArguments {
     /// Format of the output

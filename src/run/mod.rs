@@ -57,7 +57,7 @@ pub struct Started<'a> {
     pub config: &'a Config,
     /// The last step, if the run ends by itself.
     pub end: Option<StepIndex>,
-    /// What the operating system granted the physics thread.
+    /// Rights that the operating system granted to the physics thread.
     pub grants: &'a Grants,
     /// Expected growth of the log; `None` for a run without a log.
     pub growth: Option<ExpectedGrowth>,

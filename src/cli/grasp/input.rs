@@ -14,7 +14,7 @@ use simpartner_model::Grasp;
 
 use super::super::exit::CliError;
 
-/// The grasp that a verb is about.
+/// Input files of a grasp.
 #[derive(Debug, Args)]
 pub(super) struct Input {
     /// Grasp file; or an object file and a contact file in the format of Harker (1994)
@@ -22,7 +22,7 @@ pub(super) struct Input {
     pub(super) files: Vec<PathBuf>,
 }
 
-/// How friction is taken.
+/// Model of friction.
 #[derive(Debug, Args)]
 pub(super) struct Friction {
     /// Replace friction cones by pyramids with this number of edges, from 3 to 360 [default: exact cones]

@@ -12,14 +12,14 @@ use crate::{
     recorder::{ADDRESSES, Database, GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, keep_grasp},
 };
 
-/// Where an answer is kept.
+/// Database for the result.
 #[derive(Debug, Args)]
 pub(super) struct Keep {
     #[arg(long, value_name = "URL", help = format!("Add the result to the table `grasp` of this database: {ADDRESSES}"))]
     database: Option<String>,
 }
 
-/// The part of a result that has columns of its own.
+/// The part of a result with its own columns.
 pub(super) struct Answer<'a> {
     pub(super) verb: &'a str,
     pub(super) name: &'a str,

@@ -25,7 +25,7 @@ pub(super) struct Web {
     /// Notified when somebody has changed the clock.
     pub(super) asker: Arc<clock::Asker>,
     pub(super) ruts: Arc<ruts::Ruts>,
-    /// How many pages are open.
+    /// Number of open pages.
     pub(super) pages: watch::Sender<u32>,
     pub(super) closed: watch::Receiver<bool>,
 }

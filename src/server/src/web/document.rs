@@ -11,7 +11,7 @@ pub type FindDocument = fn(&str) -> Option<(&'static str, Cow<'static, [u8]>)>;
 /// The path of the first page.
 pub(super) const ROOT: &str = "/docs/";
 
-/// Whether a path belongs to the documentation.
+/// True if a path belongs to the documentation.
 pub(super) fn holds(path: &str) -> bool {
     path == "/docs" || path.starts_with(ROOT)
 }
