@@ -263,7 +263,7 @@ impl Link {
         Memory { step, epoch, sent_for, devices }
     }
 
-    /// If the world is that of a lost link: the pending commands that acted, and whether this is known of all. `None`
+    /// For the world of a lost link: the pending commands that acted, and true if this is known of all of them. `None`
     /// for another world.
     pub fn recognise(&mut self, memory: &Memory) -> Option<(Vec<Acted>, bool)> {
         if self.epoch != memory.epoch || self.step < memory.step || self.devices.len() != memory.devices.len() {

@@ -40,7 +40,7 @@ pub enum After {
     Start,
     /// The server was lost, and the world is the same as before.
     Gap,
-    /// The world is another one.
+    /// The world is a different one.
     NewWorld,
 }
 

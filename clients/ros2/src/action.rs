@@ -1,5 +1,5 @@
-//! The action `SimulateSteps` of `simulation_interfaces`: steps with feedback after each, until they are done or no
-//! longer wanted.
+//! The action `SimulateSteps` of `simulation_interfaces`: steps with feedback after each, until they are complete or
+//! cancelled.
 //!
 //! One goal at a time; the next one waits.
 

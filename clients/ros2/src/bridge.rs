@@ -76,9 +76,9 @@ pub enum BridgeEvent {
 /// Messages dropped because the receiver was too slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropCounters {
-    /// Readings of the server that the bridge did not take in time.
+    /// Readings of the server that the bridge dropped because it was too slow.
     pub missed: u64,
-    /// Messages that reliable readers did not take in time.
+    /// Messages that were dropped because reliable readers were too slow.
     pub unsent: u64,
 }
 

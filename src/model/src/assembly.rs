@@ -242,7 +242,7 @@ fn unknowns(start: &Posture, loops: &[JointId], id: JointId, kept: Option<&Postu
     axes.filter(|axis| kept.is_none_or(|kept| kept.position(*axis) == 0.0)).map(Unknown::Axis).collect()
 }
 
-/// The largest distance between joints, metres; 1 if all are at one position.
+/// The largest distance between joints, metres; 1 if all are at the same position.
 fn size(joints: &[Joint], of: &[JointId]) -> f64 {
     let anchors = || of.iter().map(|id| joints[id.index()].anchor);
     let middle = anchors().sum::<DVec3>() / anchors().count().max(1) as f64;

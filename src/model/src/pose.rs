@@ -4,7 +4,7 @@ use bevy_math::{DMat3, DQuat, DVec3};
 
 use crate::Norm;
 
-/// A rigid transform from an inner frame to an outer one. Its name is `outer_from_inner`.
+/// A rigid transform from an inner frame to an outer one. Variables have names such as `outer_from_inner`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pose {
     /// Origin of the inner frame in the outer one, metres.

@@ -59,7 +59,7 @@ pub struct NamedSoil {
 }
 
 /// A soil of Bekker's law: n, kc, kphi, c, angle in degrees, K, density. Parameters that measurements of pressure and
-/// shear do not give have the defaults [`Soil::ELASTIC_STIFFNESS`] and beside it.
+/// shear do not give have defaults, such as [`Soil::ELASTIC_STIFFNESS`].
 const fn bekker([n, kc, kphi, c, degrees, shear, density]: [f64; 7]) -> Soil {
     Soil {
         pressure: PressureLaw::Bekker { cohesive: kc, frictional: kphi },

@@ -25,7 +25,7 @@ pub struct OutputError(io::Error);
 enum State {
     /// Standard output accepts data.
     Open,
-    /// The reader of standard output is gone, or its failure has been reported.
+    /// Standard output is closed by its reader, or its failure has been reported.
     Closed,
     /// Writing failed, and the error has not been reported yet.
     Failed(io::Error),

@@ -1,4 +1,4 @@
-//! Worlds of loose bodies: rows, heaps, stacks and piles. The bench beside other engines has them as well.
+//! Worlds of free bodies: rows, heaps, stacks and piles. The comparison with other engines uses them as well.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;

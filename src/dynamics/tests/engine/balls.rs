@@ -244,7 +244,7 @@ fn a_motor_turns_a_ball_by_an_exact_angle() {
                 let motor = Motor::Position { target: target[axis], max_effort: 1e9 };
                 engine.set_motor(JointId::new(place.number()), axis, motor);
             }
-            // It gets there within some steps, at more than 100 rad/s.
+            // It reaches the target within some steps, at more than 100 rad/s.
             (0..steps(h, 1.0)).for_each(|_| engine.step());
             let found = DVec3::from_array(state(&*engine, place).position);
             assert!((found - target).length() < 1e-9, "{place:?}: {found} for {target}");

@@ -16,7 +16,7 @@ use crate::signal::{Action, Layout, Seen, StepRecord};
 pub(super) enum RobotRequest {
     /// `<>` or an empty line: all readings, as a frame.
     Poll,
-    /// `GET`: the same with step and time.
+    /// `GET`: the readings with step and time.
     Get,
     /// `SUB n [all]`: the same every n-th step; 0 ends it.
     Subscribe(Samples),

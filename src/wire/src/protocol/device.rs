@@ -21,7 +21,7 @@ use crate::{
 pub enum DeviceRequest {
     /// `<>` or an empty line: the reading or the state, as a frame.
     Poll,
-    /// `GET`: the same with step and time.
+    /// `GET`: the reading with step and time.
     Get,
     /// `SUB n [all]`: the same every n-th step; 0 ends it.
     Subscribe(Samples),

@@ -1,4 +1,4 @@
-//! `PLACE`: a robot or an object is put elsewhere.
+//! `PLACE`: sets the pose and velocity of a robot or an object.
 
 use simpartner_model::BodyId;
 

@@ -47,7 +47,7 @@ pub enum Refusal {
     Parameter(String),
     /// 9: the connection has not shown the token.
     Token,
-    /// 10: a fault has put the device off.
+    /// 10: a fault has powered the device off.
     Off,
     /// Refusal of the part of a line for this device.
     Of {

@@ -124,11 +124,11 @@ pub enum Action {
     Drive(Vec<f64>),
     /// New parameters for a sensor.
     Configure(Vec<Configuration>),
-    /// A fault put into a device, or taken out of it.
+    /// Sets or clears a fault of a device.
     Fault(Fault),
     /// A frame for an echo sensor.
     Hear,
-    /// A body is put elsewhere.
+    /// Sets the pose and velocity of a body.
     Place(BodyPlacement),
 }
 

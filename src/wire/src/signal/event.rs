@@ -19,7 +19,7 @@ pub enum EventKind {
     Disconnect,
     /// An address has sent several wrong tokens; the value is their number.
     WrongToken,
-    /// The physics went wrong: a body was found in a state that is not finite, or was put out of action.
+    /// The physics diverged: the state of a body is not finite, or the body was disabled.
     Divergence,
     /// From this step on, steps are divided because a joint or body turns too fast; the value is the largest number of
     /// parts.
@@ -32,7 +32,7 @@ pub enum EventKind {
     CommandRefused,
     /// A fault was set or cleared; the value is that of the fault, if it has one.
     Fault,
-    /// A body was put elsewhere.
+    /// The pose of a body was set.
     Place,
     /// A robot was added to the world.
     Spawn,
