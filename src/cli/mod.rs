@@ -48,7 +48,8 @@ use crate::config;
 
 pub use exit::{CliError, ExitStatus};
 
-/// A dynamic robot simulator server: XML in, one TCP port per sensor and actuator, every step in SQL.
+/// A simulation server for robots: it reads XML models, opens a TCP port for each sensor and actuator, and logs every
+/// step in an SQL database.
 #[derive(Debug, Parser)]
 #[command(version, after_help = exit::CODES)]
 struct Arguments {
