@@ -1,12 +1,12 @@
 //! A step allocates nothing once its buffers have grown.
 //!
-//! The rule: buffers grow when there is more to hold than ever before (contacts, an island's rows, commands that wait),
-//! and what is out of the ordinary has memory of its own (an event, a snapshot). So a motion that has been
-//! made before, from the same snapshot, allocates nothing in any of its steps, and frees nothing. It is so on one
-//! thread; with more, the pool that islands are shared by allocates for its jobs.
+//! Buffers grow when they must hold more than ever before (contacts, an island's rows, pending commands), and
+//! exceptional results have their own memory (an event, a snapshot). So a motion that is repeated from the same
+//! snapshot allocates and frees nothing in any of its steps. This holds on one thread; with more, the thread pool
+//! allocates for its jobs.
 //!
-//! The allocator of this binary counts. To see where an allocation comes from, replace it by `dhat::Alloc`
-//! (`cargo add --dev dhat`), which keeps backtraces.
+//! The allocator of this binary counts. To find the origin of an allocation, replace it by `dhat::Alloc` (`cargo add
+//! --dev dhat`), which records backtraces.
 
 #[path = "it/scene.rs"]
 #[expect(dead_code, reason = "the other test binary uses the rest")]
@@ -30,7 +30,7 @@ use simpartner_wire::{
 use self::scene::{as_robot, ball, body, cube, hills, joint, with_plane, world};
 
 /// Makes a motion twice from the same snapshot: the first time the buffers grow, the second time no step may allocate
-/// or free. A step that reports an event allocates its words, and the step after it frees them.
+/// or free. A step that reports an event allocates its text, and the step after it frees it.
 fn repeat(world: &World, settings: &Settings, steps: usize, act: impl Fn(&mut dyn Engine, usize)) {
     let mut engine =
         simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, settings).expect("it can be built");
@@ -106,7 +106,7 @@ fn every_shape() -> Vec<Shape> {
     ]
 }
 
-/// Ten boxes one upon the other stand still; a ball hits them.
+/// Ten boxes are stacked and at rest; a ball hits them.
 #[test]
 fn a_stack_that_is_hit() {
     let mut world = with_plane(world(), 0.6);
@@ -124,7 +124,7 @@ fn a_stack_that_is_hit() {
     repeat(&world, &Settings::default(), 1500, idle);
 }
 
-/// What lies sleeps, and wakes when it is hit.
+/// Bodies at rest sleep, and wake up when they are hit.
 #[test]
 fn sleepers_that_are_woken() {
     let mut world = with_plane(world(), 0.6);
@@ -158,8 +158,7 @@ fn what_bounces() {
     repeat(&world, &Settings::default(), 1500, idle);
 }
 
-/// A crank and a rocker: four bars, of which one joint closes the loop, with these laws of all joints and of the rod's
-/// end.
+/// A crank and a rocker: four bars with one loop joint, with these laws of all joints and of the rod's end.
 fn crank_and_rocker(losses: FreeAxis, end: FreeAxis) -> World {
     let mut world = world();
     let bar = |name: &str, length: f64, at: DVec3| Body {
@@ -227,7 +226,7 @@ fn what_turns_fast() {
     });
 }
 
-/// The robots that come with the program: wheels and legs on hills.
+/// The built-in robots: wheels and legs on hills.
 #[test]
 fn a_robot_that_drives_over_hills() {
     let mut world = xml::read_world(Path::new("worlds/flat.xml")).unwrap();
@@ -242,7 +241,7 @@ fn a_robot_that_drives_over_hills() {
     });
 }
 
-/// A whole simulation: devices, commands for the next step and for later ones, and the record.
+/// A complete simulation: devices, commands for the next step and for later ones, and the record.
 #[test]
 fn a_simulation_with_commands_and_a_record() {
     for (file, sequence) in [("worlds/flat.xml", "robots/straight.xml"), ("worlds/scanner.xml", "robots/scanner.xml")] {
@@ -254,7 +253,7 @@ fn a_simulation_with_commands_and_a_record() {
         let device =
             simulation.layout().devices().iter().position(|info| info.kind.command_lengths().contains(&6)).unwrap();
         for step in 1..=3000 {
-            // What the hand-over does, on its own thread.
+            // As the publisher does, on its own thread.
             record.commands.clear();
             record.events.clear();
             let commands = [None, Some(StepIndex(step + 5))].map(|at| command(&simulation, device, at));
@@ -270,7 +269,7 @@ fn a_simulation_with_commands_and_a_record() {
     }
 }
 
-/// A command that leaves the first actuator's motor as it is.
+/// A command that does not change the first actuator's motor.
 fn command(simulation: &Simulation, device: usize, at: Option<StepIndex>) -> Command {
     let info = &simulation.layout().devices()[device];
     let text = "1000,1000,100,0,0,1".to_owned();

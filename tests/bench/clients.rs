@@ -1,8 +1,8 @@
-//! What clients cost the physics: its lateness in real time alone, and with clients of the worst kinds.
-//! `cargo bench --bench clients`.
+//! Effect of clients on the physics: its lateness in real time alone, and with clients of the worst kinds. `cargo bench
+//! --bench clients`.
 //!
-//! Each crowd has ten seconds of WorkPartner 1 driving in real time, one crowd after the other, the empty one first and
-//! last.
+//! Each group of clients runs for ten seconds while WorkPartner 1 drives in real time, one group after the other,
+//! without clients first and last.
 
 use std::{
     io::Write,

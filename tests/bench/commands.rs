@@ -1,8 +1,8 @@
-//! A long run in which clients give commands of every kind in random order. It tells memory and open files once a
-//! minute, whether the server ended only when it was asked to, and whether every run of the log is complete and comes
-//! out the same. `cargo bench --bench commands -- --seconds 1200 --clients 10 --mode fast`; `--mode` is `fast`,
-//! `realtime`, `lockstep`, or `each` for one after the other. `--database URL` logs into a server, and `--seed N` draws
-//! other commands. Exit code 1 if anything is wrong.
+//! A long run in which clients send random commands of every kind. It prints memory and open files once a minute, and
+//! checks that the server ended only on request, and that every run of the log is complete and repeatable. `cargo bench
+//! --bench commands -- --seconds 1200 --clients 10 --mode fast`; `--mode` is `fast`, `realtime`, `lockstep`, or `each`
+//! for one after the other. `--database URL` logs into a server, and `--seed N` selects other commands. Exit code 1 if
+//! a check fails.
 
 #[path = "memory.rs"]
 mod memory;
@@ -30,7 +30,7 @@ use simpartner::{
 
 const WORLD: &str = "<world name='commands'><surface/><robot file='cart.xml' name='Cart'/></world>";
 
-/// A body whose rotor is driven, and which knows where it is.
+/// A body with a driven rotor and a position sensor.
 const CART: &str = "<robot name='Cart'>
   <body name='Base'><mass>2</mass><pose y='0.2'/><box x='0.4' y='0.2' z='0.4'/></body>
   <body name='Rotor'><mass>1</mass><pose y='0.5'/><cylinder radius='0.1' length='0.05' axis='y'/></body>
@@ -42,13 +42,13 @@ const CART: &str = "<robot name='Cart'>
 /// Time that a client waits for an answer before it connects again: `STEP` has none while lockstep members are silent.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Requests of a connection before the client comes anew.
+/// Number of requests of a connection before the client reconnects.
 const REQUESTS_PER_CONNECTION: u64 = 200;
 
-/// How many reasons of refusals are printed, the most frequent first.
+/// Number of printed reasons of refusals, the most frequent first.
 const REASONS: usize = 8;
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Plan {
     seconds: u64,
     clients: u64,
@@ -69,7 +69,7 @@ impl Plan {
                 |text: String| text.parse().unwrap_or_else(|_| panic!("{name}: expected a number, got '{text}'"));
             text(name).map_or(default, parse)
         };
-        // Without `--bench` this is `cargo test --benches`, which only asks whether it works.
+        // Without `--bench` this is `cargo test --benches`, which only checks that the bench runs.
         let seconds = if arguments.iter().any(|argument| argument == "--bench") { 60 } else { 2 };
         let mode = text("--mode").unwrap_or_else(|| "each".into());
         let modes = match mode.as_str() {
@@ -98,7 +98,7 @@ impl Random {
     }
 }
 
-/// What the clients have done.
+/// Results of the clients.
 #[derive(Default)]
 struct Count {
     requests: AtomicU64,
@@ -144,7 +144,7 @@ fn main() -> ExitCode {
     if good == plan.modes.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// One run of the server; whether all is right.
+/// Makes one run of the server; true if all checks pass.
 fn run(plan: &Plan, mode: &str) -> bool {
     let folder = tempfile::tempdir().expect("a folder can be had");
     let database =
@@ -152,7 +152,7 @@ fn run(plan: &Plan, mode: &str) -> bool {
     println!("mode              {mode}, {} s, {} clients, seed {}", plan.seconds, plan.clients, plan.seed);
     let first = newest_run(&database) + 1;
     let (mut server, control) = start(folder.path(), &database, mode);
-    // Read meanwhile, since a line for each run is more than a pipe holds.
+    // Read concurrently, because a line for each run exceeds the size of a pipe.
     let mut stdout = server.stdout.take().expect("it is piped");
     let output = thread::spawn(move || {
         let mut output = String::new();
@@ -185,7 +185,7 @@ fn run(plan: &Plan, mode: &str) -> bool {
     });
     let status = server.wait().expect("it has ended");
     let output = output.join().expect("it does not panic");
-    // Of the runs, which are many, `repeat` tells.
+    // `repeat` reports on the runs, of which there are many.
     output.lines().filter(|line| !line.contains(" simulation ")).for_each(|line| println!("{line}"));
     count.print();
     let was_asked = asked.load(Ordering::Relaxed);
@@ -195,7 +195,7 @@ fn run(plan: &Plan, mode: &str) -> bool {
     was_asked && status.success() && repeated
 }
 
-/// Starts the server and waits until it tells its ports.
+/// Starts the server and waits until it prints its ports.
 fn start(folder: &Path, database: &str, mode: &str) -> (Child, SocketAddr) {
     for (name, text) in [("world.xml", WORLD), ("cart.xml", CART)] {
         fs::write(folder.join(name), text).expect("the folder can be written");
@@ -218,7 +218,7 @@ fn start(folder: &Path, database: &str, mode: &str) -> (Child, SocketAddr) {
     let mut lines = BufReader::new(server.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
     let control = lines.by_ref().find_map(|line| line.strip_prefix("control").map(|rest| rest.trim().to_owned()));
     let control = control.and_then(|address| address.parse().ok()).expect("it tells its control port");
-    // What it still says must not fill the pipe.
+    // Further output must not fill the pipe.
     thread::spawn(move || lines.filter(|line| line.contains("ERROR")).for_each(|line| eprintln!("server: {line}")));
     (server, control)
 }
@@ -261,10 +261,10 @@ impl Line {
     }
 }
 
-/// A client that comes again and again, until the end.
+/// A client that reconnects until the end.
 fn client(control: SocketAddr, mut random: Random, mode: &str, count: &Count) {
     while !count.is_over() {
-        // What a server does not answer in time, or no longer, is no failure of the client.
+        // A server that answers late or not at all is not an error of the client.
         if talk(control, &mut random, mode, count).is_err() {
             thread::sleep(Duration::from_millis(10));
         }
@@ -308,7 +308,7 @@ fn for_device(name: &str, step: u64, random: &mut Random) -> String {
     }
 }
 
-/// A request to the clock. Three robots come and go, and one of them is there at the beginning.
+/// A request to the clock. Three robots are added and removed; one of them exists at the beginning.
 fn for_clock(random: &mut Random, mode: &str) -> String {
     let robot = format!("R{}", random.below(3));
     let fault = random.one_of(&["ok", "off", "stuck", "garbage", "delayed 0.01", "intermittent 0.5"]);
@@ -340,7 +340,7 @@ fn for_clock(random: &mut Random, mode: &str) -> String {
 /// The member of the lockstep: it joins, and answers each step until the mode changes; then it joins again.
 fn member(control: SocketAddr, count: &Count) {
     while !count.is_over() {
-        // It comes anew whenever it hears nothing for a while.
+        // It reconnects whenever it receives nothing for a while.
         let _ = Line::connect(control).and_then(|mut line| {
             let devices = line.devices()?;
             let port = devices.iter().find(|(name, _)| name == "Cart/Where").map(|(_, port)| *port);
@@ -364,7 +364,7 @@ fn newest_run(database: &str) -> i64 {
     runs.unwrap_or_default().iter().map(|run| run.simulation_id).max().unwrap_or(0)
 }
 
-/// Makes every run from the first one on again. False if one is not complete or not the same.
+/// Repeats every run from the first one on. False if one is not complete or not equal.
 fn repeat(database: &str, first: i64) -> bool {
     let database = Database::parse(database).expect("it is an address");
     let mut inquiry = Inquiry::open(&database).expect("the log can be read");

@@ -1,6 +1,5 @@
-//! What lockstep costs: steps per second of WorkPartner 1 with a controller on its combined port, beside the same steps
-//! made as fast as possible, and beside the same messages sent to and fro over loopback with nothing behind them.
-//! `cargo bench --bench lockstep`.
+//! Cost of lockstep: steps per second of WorkPartner 1 with a controller on its combined port, compared with the same
+//! steps in the mode fast, and with the same messages over loopback without a server. `cargo bench --bench lockstep`.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -23,7 +22,7 @@ use tokio::sync::oneshot;
 const WORLD: &str = "<world><surface/><robot file='robots/workpartner1.xml' portOffset='20000'/></world>";
 const STEPS: u64 = 20_000;
 
-/// What a controller answers to the sample of a step.
+/// The controller's answer to the sample of a step.
 type Law = fn(u64) -> String;
 
 fn main() {
@@ -78,7 +77,7 @@ fn fast(steps: u64) -> Duration {
     start.elapsed()
 }
 
-/// Plays so many steps in lockstep. Returns the time, and what the controller heard in answer to its last line.
+/// Makes a number of steps in lockstep. Returns the time, and the answer to the controller's last line.
 fn lockstep(steps: u64, law: Law) -> (Duration, String) {
     let simulation = simulation();
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());

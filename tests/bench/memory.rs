@@ -10,7 +10,7 @@ use std::{
 /// Interval of the readings of memory and open files.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// Memory and descriptors of the server at one moment.
+/// Memory and descriptors of the server at a given time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     second: u64,
@@ -39,7 +39,7 @@ fn print_sample(sample: &Sample) {
     println!("{:>8} {:>12.1} {:>12}", sample.second, sample.resident_kb as f64 / 1024.0, sample.descriptors);
 }
 
-/// `None` where the system does not tell, or the process has just ended.
+/// `None` if the system does not report it, or the process has just ended.
 fn sample(process: u32, second: u64) -> Option<Sample> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -48,7 +48,7 @@ fn sample(process: u32, second: u64) -> Option<Sample> {
     Some(Sample { second, resident_kb, descriptors })
 }
 
-/// What memory and descriptors did after the first minute, by means over the first and the last quarter of that time.
+/// Growth of memory and descriptors after the first minute, by means over the first and the last quarter of that time.
 pub fn report_growth(samples: &[Sample]) {
     let steady: Vec<&Sample> = samples.iter().filter(|sample| sample.second >= 60).collect();
     let quarter = steady.len() / 4;

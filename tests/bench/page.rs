@@ -1,4 +1,4 @@
-//! A viewer page as far as the server can tell: its WebSocket, without a browser.
+//! The server's side of a viewer page: its WebSocket, without a browser.
 
 use std::{
     io::ErrorKind,
@@ -29,7 +29,7 @@ pub fn open(address: SocketAddr) -> WebSocket<TcpStream> {
     socket
 }
 
-/// Acknowledges every frame as soon as it is there, as a page does that is fast enough, and counts them.
+/// Acknowledges every frame at once, as a fast page does, and counts the frames.
 pub fn read_frames(mut socket: WebSocket<TcpStream>, over: &AtomicBool, frames: &AtomicU64) {
     while !over.load(Ordering::Relaxed) {
         match socket.read() {

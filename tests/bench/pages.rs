@@ -1,8 +1,8 @@
-//! What open viewer pages cost the physics: its lateness in real time without and with them. `cargo bench --bench
+//! Effect of open viewer pages on the physics: its lateness in real time without and with them. `cargo bench --bench
 //! pages`.
 //!
-//! Each crowd has ten seconds of WorkPartner 3 standing in real time, one crowd after the other, the empty one first
-//! and last. A page takes up every frame as soon as it has it, sixty a second; one that is stalled never reads a byte.
+//! Each group of pages is open for ten seconds while WorkPartner 3 stands in real time, one group after the other,
+//! without pages first and last. A page acknowledges every frame at once, sixty a second; a stalled one never reads.
 
 #[path = "page.rs"]
 mod page;
@@ -62,7 +62,7 @@ fn world() -> World {
     }
 }
 
-/// A run with so many pages, some of them stalled, and how many frames they took up.
+/// A run with a number of pages, some of them stalled; returns the number of acknowledged frames.
 fn run(pages: usize, stalled: usize, seconds: f64) -> (ClockReport, u64) {
     let world = Arc::new(world());
     let simulation =

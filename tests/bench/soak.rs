@@ -1,7 +1,7 @@
-//! A long run in real time beside everything that may disturb it: processes that take the processor, clients of every
-//! kind that come and go, pages, and a log with every row. It tells memory and open files once a minute, and at the end
-//! whether the log holds every step. `cargo bench --bench soak -- --seconds 1800 --load 8 --clients 50 --pages 2`; exit
-//! code 1 if anything is missing.
+//! A long run in real time under all kinds of load: processes that use the processor, clients of every kind that
+//! connect and disconnect, pages, and a log with every row. It prints memory and open files once a minute, and checks
+//! at the end that the log has every step. `cargo bench --bench soak -- --seconds 1800 --load 8 --clients 50 --pages
+//! 2`; exit code 1 if something is missing.
 
 #[path = "memory.rs"]
 mod memory;
@@ -26,7 +26,7 @@ const WORLD: &str =
 const BODIES: u64 = 14;
 const JOINTS: u64 = 13;
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Plan {
     seconds: u64,
     load: usize,
@@ -44,7 +44,7 @@ impl Plan {
                 text.parse().unwrap_or_else(|_| panic!("{name}: expected a number, got '{text}'"))
             })
         };
-        // Without `--bench` this is `cargo test --benches`, which only asks whether it works.
+        // Without `--bench` this is `cargo test --benches`, which only checks that the bench runs.
         let seconds = if arguments.iter().any(|argument| argument == "--bench") { 60 } else { 2 };
         let count = |name, default| usize::try_from(number(name, default)).expect("it fits the machine");
         Self {
@@ -56,7 +56,7 @@ impl Plan {
     }
 }
 
-/// Where the server says it can be reached.
+/// Addresses that the server prints.
 #[derive(Default)]
 struct Addresses {
     control: Option<SocketAddr>,
@@ -106,7 +106,7 @@ fn main() -> ExitCode {
     if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Starts the server and reads its addresses from what it announces.
+/// Starts the server and reads its addresses from its output.
 fn start(plan: &Plan, folder: &std::path::Path, database: &str) -> (Child, Addresses) {
     let robots = concat!(env!("CARGO_MANIFEST_DIR"), "/robots");
     let world = folder.join("world.xml");
@@ -149,7 +149,7 @@ impl Addresses {
     }
 }
 
-/// What clients and pages have seen.
+/// Results of clients and pages.
 #[derive(Default)]
 struct Told {
     samples: AtomicU64,
@@ -173,8 +173,8 @@ impl Told {
     }
 }
 
-/// One of five kinds of client, until the end: one that is sent samples, one that asks for them, one that drives, one
-/// that comes and goes, and one that reads the clock.
+/// One of five kinds of client, until the end: one that subscribes to samples, one that polls, one that drives, one
+/// that reconnects, and one that reads the clock.
 fn client(index: usize, addresses: &Addresses, told: &Told, over: &AtomicBool) {
     let device = |name: &str| addresses.devices[name];
     let mut round = 0_u64;
@@ -194,7 +194,7 @@ fn client(index: usize, addresses: &Addresses, told: &Told, over: &AtomicBool) {
         };
         told.connections.fetch_add(1, Ordering::Relaxed);
         let mut talk = Talk { stream: BufReader::new(stream), told };
-        // The server ends before its clients do; what it no longer answers is no failure of theirs.
+        // The server ends before its clients; missing answers then are not their error.
         let _ = match index % 5 {
             0 => talk.subscribe(over),
             1 => talk.ask("GET\n", Duration::from_millis(10), u64::MAX, over),
@@ -232,7 +232,7 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Says the same again and again, each time after a line of the answer has come.
+    /// Sends the same request repeatedly, each time after a line of the answer.
     fn ask(&mut self, what: &str, pause: Duration, times: u64, over: &AtomicBool) -> std::io::Result<()> {
         for _ in 0..times {
             if over.load(Ordering::Relaxed) {

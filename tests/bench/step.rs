@@ -1,8 +1,8 @@
-//! What a step costs: the physics alone, beside it the list of its contacts for the page, with devices and publisher,
-//! with full logging. `cargo bench --bench step`.
+//! Cost of a step: the physics alone, with the list of its contacts for the page, with devices and publisher, and with
+//! full logging. `cargo bench --bench step`.
 //!
-//! The four are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
-//! drifts. The robot is WorkPartner 1, driving straight on the flat world.
+//! The four are measured in turn, in several rounds of one run, so that their ratios are valid on a machine with
+//! varying speed. The robot is WorkPartner 1, driving straight on the flat world.
 
 use std::{
     path::Path,
@@ -28,7 +28,7 @@ const BLOCK: u64 = 50;
 const ROUNDS: usize = 7;
 
 fn main() {
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that the bench runs.
     let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
     let world = Arc::new(xml::read_world(Path::new("worlds/flat.xml")).unwrap_or_else(|problems| panic!("{problems}")));
     let folder = tempfile::tempdir().expect("a folder for the log");
@@ -56,7 +56,7 @@ fn median(times: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// The wheels' velocity motors, as the joint controllers set them: a step, and beside it the list of its contacts.
+/// Velocity motors of the wheels, as the joint controllers set them: cost of a step, and of the list of its contacts.
 fn physics_alone(world: &World) -> (f64, f64) {
     let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &Settings::default())
         .expect("it can be built");
@@ -70,7 +70,7 @@ fn physics_alone(world: &World) -> (f64, f64) {
     }
     let (mut steps, mut lists) = (Duration::ZERO, Duration::ZERO);
     let mut contacts = Contacts::new();
-    // In turn, so that both meet the same machine, and so many at once that reading the clock does not count.
+    // Alternately, so that conditions are equal, and in blocks, so that reading the clock is negligible.
     for _ in 0..STEPS / BLOCK {
         let start = Instant::now();
         (0..BLOCK).for_each(|_| engine.step());
@@ -91,8 +91,7 @@ fn drive(engine: &mut dyn simpartner_dynamics::Engine, joint: JointId, motor: Mo
     (0..3).for_each(|axis| engine.set_motor(joint, axis, motor));
 }
 
-/// The physics thread in `fast` mode, with or without a log; the time includes waiting for the log to take everything
-/// in.
+/// The physics thread in the mode fast, with or without a log; the time includes waiting for the log.
 fn whole_step(world: &Arc<World>, database: Option<&Path>) -> f64 {
     let mut simulation =
         Simulation::new(Arc::clone(world), Timestep::MILLISECOND, Settings::default()).expect("it can be built");

@@ -1,4 +1,4 @@
-//! Events of robots that tip over and that leave the ground: one at the crossing.
+//! Events of robots that tip over or leave the ground: one at each crossing.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ fn simulation(world: World) -> Simulation {
     Simulation::new(Arc::new(as_robot(world)), Timestep::MILLISECOND, scene::settings()).unwrap()
 }
 
-/// The events of a kind within so many steps.
+/// The events of a kind within a number of steps.
 fn events(simulation: &mut Simulation, kind: EventKind, steps: u64) -> Vec<Event> {
     let mut record = StepRecord::new(simulation.layout());
     (0..steps).for_each(|_| simulation.step(&mut record));
     record.events.into_iter().filter(|event| event.kind == kind).collect()
 }
 
-/// A cube that falls past everything and turns at 2 rad/s about a level axis: it leans by 60 degrees after pi/6 s, and
-/// after a whole turn more.
+/// A cube that falls freely and turns at 2 rad/s about a level axis: it leans by 60 degrees after pi/6 s, and again a
+/// whole turn later.
 #[test]
 fn a_robot_that_turns_over_tips_over_once_a_turn() {
     let mut world = scene::world();
@@ -41,7 +41,7 @@ fn a_robot_that_turns_over_tips_over_once_a_turn() {
     }
 }
 
-/// What rolls is not watched, since it turns over all the time.
+/// Rolling bodies are not watched, because they turn over continuously.
 #[test]
 fn a_ball_that_rolls_does_not_tip_over() {
     let mut world = with_plane(scene::world(), 1.0);
@@ -83,7 +83,7 @@ fn a_robot_that_is_thrown_up_has_left_the_ground_a_tenth_of_a_second_later() {
     }
 }
 
-/// A run that goes on from a snapshot in which the robot lies on its side does not say again that it tipped over.
+/// A run that starts from a snapshot with the robot on its side does not report again that it tipped over.
 #[test]
 fn what_was_tipped_over_in_a_snapshot_is_not_told_again() {
     let mut world = scene::world();

@@ -1,4 +1,4 @@
-//! The benchmark of grasps: rows of blocks, and the arm that swings one, in short runs; the worlds that ship; the verb.
+//! The grasp benchmark: rows of blocks, and the arm that swings one, in short runs; the built-in worlds; the verb.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::{
     xml::assert_current,
 };
 
-/// The engine that the benchmark is about, whatever the rest of the suite runs on.
+/// The engine of the benchmark, independent of the other tests' engine.
 fn settings() -> Settings {
     Settings { engine: EngineKind::Dynamics, ..Settings::default() }
 }
@@ -26,8 +26,8 @@ fn hold(blocks: u32, friction: f64, timestep_s: f64, seconds: f64) -> Outcome {
     Blocks { blocks, friction }.run(timestep_s, seconds, &settings(), &|| 0.0).unwrap()
 }
 
-/// Friction from ten to two thousand times what is needed: nothing moves, at any timestep. The issue's bounds: 3 um of
-/// drop at 1 ms, and no slip above 1 um at the longer ones.
+/// Friction from ten to two thousand times the minimum: nothing moves, at any timestep. Bounds of the issue: 3 um of
+/// drop at 1 ms, and no slip above 1 um at longer timesteps.
 #[test]
 fn blocks_stay_where_they_were_taken() {
     for blocks in [1, 2, 5, 11] {
@@ -38,8 +38,7 @@ fn blocks_stay_where_they_were_taken() {
                 let place = format!("{blocks} blocks, friction {friction}, {timestep_s} s: {figures:?}");
                 let most = if timestep_s == 0.001 { 3e-6 } else { 1e-6 };
                 assert!(figures.drop_m.unwrap() < most && figures.way_m < most, "{place}");
-                // The solver leaves 1e-9 m/s in each contact, and so many are between a jaw and the block farthest
-                // away.
+                // The solver leaves 1e-9 m/s in each contact, and this number is between a jaw and the farthest block.
                 assert!(figures.creep_m_per_s.unwrap() < 1e-9 * f64::from(blocks), "{place}");
                 assert_eq!((figures.reached_1_mm_s, figures.legacy_end_s), (None, None), "{place}");
             }
@@ -47,7 +46,7 @@ fn blocks_stay_where_they_were_taken() {
     }
 }
 
-/// At the least coefficient that can hold them, 0.04905, the row stays above it and falls below it.
+/// Just above the minimal coefficient, 0.04905, the row holds, and just below it falls.
 #[test]
 fn a_row_falls_below_the_least_coefficient_and_not_above() {
     for blocks in [1, 4] {
@@ -64,8 +63,8 @@ fn arm(variant: &str, friction: f64, control: Control, start: Start) -> Arm {
     Arm::variant(variant, friction, control, start).unwrap()
 }
 
-/// Hundredths of a millimetre and thousandths of a degree in 5 s, the same at friction 1 and 100, and no step without a
-/// solution: friction has to give the block a few newtons, and never reaches the edge of its cone.
+/// Hundredths of a millimetre and thousandths of a degree in 5 s, equal for friction 1 and 100, and no unsolved step:
+/// the required friction is a few newtons, far within its cone.
 #[test]
 fn the_arm_keeps_its_block_in_the_hand() {
     let run = |friction| {
@@ -89,9 +88,9 @@ fn the_arm_keeps_its_block_in_the_hand() {
     assert!((one - hundred).abs() < 1e-7, "{one} m, {hundred} m");
 }
 
-/// What holds a primitive hand and block holds polygonal ones and arms of other masses: what came of each variant in
-/// the first second. As published, with explicit torques, the hand arrives at a block at rest with 3 m/s: it moves by
-/// millimetres, and the arm of powers of 10 throws it away.
+/// Polygonal hands and blocks, and arms of other masses, hold as primitive ones do: results of each variant in the
+/// first second. As published, with explicit torques, the hand reaches a block at rest with 3 m/s: it moves by
+/// millimetres, and the arm of powers of 10 loses it.
 #[test]
 fn every_variant_of_the_arm_runs_and_says_what_came_of_it() {
     for variant in VARIANTS {
@@ -102,7 +101,7 @@ fn every_variant_of_the_arm_runs_and_says_what_came_of_it() {
         assert!(figures.angle_rad.to_degrees() < 5e-3, "{variant}");
         let (outcome, _) =
             arm(variant, 1.0, Control::Explicit, Start::Published).run(0.001, 0.02, &settings(), &|| 0.0).unwrap();
-        // The gap of 0.5 mm on either side is the least.
+        // At least the gap of 0.5 mm on either side.
         let figures = outcome.figures;
         assert!(figures.way_m > 5e-4, "{variant}: {} m", figures.way_m);
         let lost = figures.reached_1_cm_s;

@@ -1,4 +1,4 @@
-//! What no client can take from the others: memory, the time of a step, places, descriptors.
+//! Resources that no client can take from the others: memory, time of a step, connections, descriptors.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -25,7 +25,7 @@ use crate::{
     server::{Client, Rig, robot, settings},
 };
 
-/// A clock that has not been started, so that what is sent waits.
+/// A clock that has not been started, so that commands wait.
 struct Clock {
     handle: Handle,
     thread: PhysicsThread,
@@ -43,7 +43,7 @@ fn fast() -> ClockSettings {
 }
 
 impl Clock {
-    /// Lets it run; returns what is logged.
+    /// Starts the clock; returns the logged records.
     fn start(&mut self) -> LogReceiver {
         let (log, logged) = log_queue(100_000);
         self.thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
@@ -104,7 +104,7 @@ fn long_texts_count_as_many_commands() {
     let logged = clock.start();
     clock.thread.join().unwrap();
     let counts: Vec<_> = logged.iter().map(|record| record.commands.len()).collect();
-    // Each costs 1 + 4000 / 64 = 63 of 70, so the second goes over.
+    // Each takes 1 + 4000 / 64 = 63 of 70, so the second exceeds the limit.
     assert_eq!((counts.iter().max(), counts.iter().sum::<usize>()), (Some(&2), 60));
 }
 
@@ -180,7 +180,7 @@ fn a_burst_is_slowed_down_and_not_refused() {
     let burst: String = (0..6000).map(|number| format!("<{number}>")).collect();
     echo.write(burst.as_bytes());
     assert!((0..6000).all(|number| echo.line() == format!("<{number}>")), "something was refused");
-    // What has been taken in acts in the step that follows.
+    // Received commands act in the step that follows.
     let mut control = Client::connect(rig.control);
     let taken = control.ask("SYNC x");
     let taken: u64 = taken.split(' ').nth(1).unwrap().parse().unwrap();
@@ -195,7 +195,7 @@ fn step(state: &str) -> u64 {
     state.split_once("step=").unwrap().1.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// What still comes on a connection until the server closes it.
+/// Reads a connection until the server closes it.
 fn rest(address: SocketAddr) -> impl FnOnce() -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -240,7 +240,7 @@ fn a_client_of_the_control_port_that_never_asks_is_closed() {
     rig.end();
 }
 
-/// As many clients as come, with few descriptors: the log is whole and the run ends as it was asked to.
+/// With any number of clients and few descriptors, the log is complete and the run ends on request.
 #[test]
 #[cfg(target_os = "linux")]
 fn clients_leave_descriptors_to_the_log() {

@@ -1,4 +1,4 @@
-//! `check` and `run` agree on what can be simulated, and warn of what is hardly meant.
+//! `check` and `run` agree on worlds that can be simulated, and warn about probable mistakes.
 
 use std::{
     fs,
@@ -91,7 +91,7 @@ fn what_begins_in_the_ground_is_warned_of() {
     let told = warnings(&terrain(-3.0));
     assert!(told[0].contains("'A' begins 5.000 m deep in the ground"), "{told:?}");
     assert_eq!(warnings(&terrain(2.5)), Vec::<String>::new());
-    // What does not move may stand in the ground.
+    // Fixed bodies may overlap the ground.
     let wall = "<object name=\"W\"><static>true</static><box x=\"1\" y=\"1\" z=\"1\"/></object>";
     assert_eq!(warnings(&format!("<world><surface/>{wall}</world>")), Vec::<String>::new());
 }
@@ -126,7 +126,7 @@ fn masses_and_sizes_out_of_proportion_are_warned_of() {
         )
     };
     check_warns(&pair("0.001"), &pair("1"), 3, "their masses are 50000 to 1");
-    // What stands between two joints for no mass is meant so.
+    // A body between two joints may have no mass.
     let between = |mass: &str| {
         format!(
             "<object name=\"A\"><mass>50</mass><pose y=\"0.5\"/><box x=\"1\" y=\"1\" z=\"1\"/></object>\n\
@@ -227,7 +227,7 @@ fn check_and_run_refuse_the_same_in_the_same_words() {
     fs::write(folder.path().join("w.xml"), mesh("0 2 1 0 1 3 0 3 2 1 2 3")).unwrap();
     let [check, run] = both(folder.path(), "w.xml");
     assert_eq!((check.0, run.0), (0, 0), "{}{}", check.1, run.1);
-    // A warning is told by both, and stops only who asks for that.
+    // A warning is printed by both, and is an error only with --strict.
     fs::write(folder.path().join("w.xml"), object("<pose y=\"-1\"/><sphere radius=\"0.1\"/>")).unwrap();
     let [check, run] = both(folder.path(), "w.xml");
     assert_eq!((check.0, run.0), (0, 0));
@@ -262,7 +262,7 @@ fn angles_in_degrees_are_recognised() {
     assert!(above.contains("at most pi = 3.14159265, got '3.1416'"), "{above}");
     let degrees = sensor("90").unwrap_err();
     assert!(degrees.contains("help: angles are in radians: 90 degrees are 1.57079632"), "{degrees}");
-    // What is within bounds all the same is warned of.
+    // Values within the bounds that still cause a warning.
     check_warns(
         &crate_at("A", 0.0, 0.5).replace("y=\"0.5\"", "y=\"0.5\" pitch=\"90\""),
         &crate_at("A", 0.0, 0.5).replace("y=\"0.5\"", "y=\"0.5\" pitch=\"1.57079632\""),
@@ -311,7 +311,7 @@ const EVERYTHING: &str = r#"<robot name="R" selfCollision="true">
 </robot>
 "#;
 
-/// Numbers from xorshift, which need nothing.
+/// Random numbers from xorshift, without dependencies.
 struct Chance(u64);
 
 impl Chance {
@@ -323,7 +323,7 @@ impl Chance {
     }
 }
 
-/// The text with one to three of its values replaced by others that are hardly right, or with an element taken out.
+/// The text with one to three of its values replaced by invalid ones, or with an element removed.
 fn mutated(chance: &mut Chance) -> String {
     const VALUES: [&str; 16] = [
         "0", "-1", "1e308", "-1e308", "1e-308", "nan", "", "A", "J1", "2001", "1e6", "1e-9", "90", "0.5", "3",
@@ -350,7 +350,7 @@ fn long() -> bool {
     std::env::var_os("SIMPARTNER_LONG_TESTS").is_some()
 }
 
-/// Whatever the reader takes is built or refused with its place, and can be looked at and stepped.
+/// Every world that the reader accepts is built or refused with its position, and can be displayed and stepped.
 #[test]
 fn what_is_read_is_simulated_or_refused() {
     let mut chance = Chance(0x9E37_79B9_7F4A_7C15);
@@ -384,7 +384,7 @@ fn what_check_takes_run_starts() {
         let text = mutated(&mut chance);
         fs::write(folder.path().join("r.xml"), &text).unwrap();
         let [check, run] = both(folder.path(), "w.xml");
-        // A world that starts may come to nothing in its first step.
+        // A world that starts may diverge in its first step.
         assert!(matches!(check.0, 0 | 3) && matches!(run.0, 0 | 3 | 5), "{check:?} {run:?}\n{text}");
         assert_eq!(check.0 == 0, run.0 != 3, "{check:?} {run:?}\n{text}");
         codes[usize::from(check.0 == 0)] += 1;

@@ -1,9 +1,9 @@
-//! No circles between files, in any package or in the viewer: whoever reads a file needs only those that it uses, and
-//! those below them.
+//! No import cycles between files, in any package or in the viewer: to understand a file, only the files it uses and
+//! those below them are needed.
 //!
-//! An arrow runs from a file to each file that it takes a name from, in a `use` item or in a path of an expression. A
-//! name that a module hands on is taken from the file that defines it, so a `pub use` is no arrow, and neither is a
-//! `mod` line. Test modules are left out. Methods are not seen: a call does not name the file of its `impl`.
+//! An arrow points from a file to each file whose names it uses, in a `use` item or in a path of an expression. A
+//! re-exported name belongs to the file that defines it, so a `pub use` is no arrow, and neither is a `mod` line. Test
+//! modules are excluded. Methods are not seen: a call does not name the file of its `impl`.
 
 mod source;
 
@@ -15,13 +15,13 @@ use std::{
 
 use source::{Use, code_of, paths_in, uses_in};
 
-/// Folders that still have circles. An entry goes with its last circle; none is added.
+/// Folders that still have cycles. An entry is removed with its last cycle; none is added.
 const REMAINING: &[&str] = &[];
 
 type Module = Vec<String>;
 type Arrows = BTreeMap<PathBuf, BTreeMap<PathBuf, BTreeSet<String>>>;
 
-/// A package: its modules with their files, and the names that each module takes from elsewhere.
+/// A package: its modules with their files, and the names that each module uses from others.
 struct Package {
     modules: BTreeMap<Module, PathBuf>,
     uses: BTreeMap<Module, Vec<Use>>,
@@ -32,7 +32,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folders below one that hold a file of this name, itself included.
+/// The folders below one that contain a file of this name, including itself.
 fn folders_with(file: &str, folder: &Path, found: &mut Vec<PathBuf>) {
     if folder.join(file).is_file() {
         found.push(folder.to_owned());
@@ -44,7 +44,7 @@ fn folders_with(file: &str, folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The modules below a folder of sources. Folders with a manifest of their own are other packages.
+/// The modules below a source folder. Folders with their own manifest are other packages.
 fn collect(folder: &Path, module: &[String], modules: &mut BTreeMap<Module, PathBuf>) {
     for path in fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -81,8 +81,7 @@ impl Package {
         package
     }
 
-    /// The module that a path leads to, and what is left of the path behind it. `None` for another package or a name of
-    /// no module.
+    /// The module of a path, and the rest of the path behind it. `None` for another package or an unknown name.
     fn resolve(&self, from: &[String], path: &[String]) -> Option<(Module, Module)> {
         let (mut module, mut rest) = match path.first()?.as_str() {
             "crate" => (Module::new(), &path[1..]),
@@ -106,7 +105,7 @@ impl Package {
         is_known.then(|| (module, rest.to_vec()))
     }
 
-    /// The module that defines the first name of `rest`, as far as modules hand it on.
+    /// The module that defines the first name of `rest`, following re-exports.
     fn definer(&self, mut module: Module, mut rest: Module) -> Option<(Module, Module)> {
         // As many steps as no chain of re-exports has.
         for _ in 0..16 {
@@ -163,7 +162,7 @@ fn add_arrows_of_viewer(folder: &Path, arrows: &mut Arrows) {
     }
 }
 
-/// The files that one reaches by the arrows; itself among them if it is in a circle.
+/// The files that can be reached by arrows; including itself if it is in a cycle.
 fn reached<'a>(arrows: &'a Arrows, file: &'a PathBuf) -> BTreeSet<&'a PathBuf> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![file]);
     while let Some(next) = open.pop() {
@@ -243,7 +242,7 @@ fn a_circle_is_found_through_names_that_are_handed_on() {
     };
     let found = arrows(&texts);
     assert_eq!(circles(&found).into_keys().collect::<Vec<_>>(), [&file("a"), &file("b")], "{found:?}");
-    // Without the call there is none: comments, tests and what a module hands on tie nothing.
+    // Without the call there is none: comments, tests and re-exports are no arrows.
     let mut texts = texts;
     let without = texts[2].1.replace("crate::a::make();", "");
     texts[2].1 = &without;

@@ -1,5 +1,5 @@
-//! Ten questions of `how-to/questions.md` of the book on each database, from one text. `QUESTIONS=12,20` chooses others
-//! by their numbers.
+//! Ten queries of the book's `how-to/questions.md` on each database, from one text. `QUESTIONS=12,20` selects others by
+//! their numbers.
 
 use std::time::Instant;
 
@@ -10,10 +10,10 @@ use simpartner::{
 
 use super::{own, sample};
 
-/// Of each kind one: means over time, extremes, groups, wheels, work, joins by step and by time.
+/// One of each kind: means over time, extremes, groups, wheels, work, joins by step and by time.
 const TEN: [usize; 10] = [1, 3, 5, 10, 12, 14, 17, 19, 20, 22];
 
-/// The questions of the page by their numbers: what is asked, and its SELECT.
+/// The questions of the page by their numbers, with text and SELECT.
 fn questions() -> Vec<(usize, &'static str, &'static str)> {
     let page = include_str!("../../../docs/src/how-to/questions.md");
     let question = |part: &'static str| {

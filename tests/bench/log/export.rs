@@ -1,5 +1,5 @@
-//! An export beside the bare reading of the same rows: what `fetch` of sqlx takes, whose rows are dropped, and what the
-//! `sqlite3` shell takes, if there is one, which writes them as text to nowhere.
+//! An export compared with plain reading of the same rows: by `fetch` of sqlx, without using the rows, and by the
+//! `sqlite3` shell, if installed, with text output to /dev/null.
 
 use std::{
     path::Path,
@@ -24,8 +24,8 @@ const TABLES: [(&str, &str); 4] = [
     ("sensorReading", "simulationRowID, componentID, field"),
 ];
 
-/// Rows that the driver may be ahead of the reader. More than in an export, because this reader waits for each row by
-/// itself.
+/// Number of rows that the driver reads ahead. More than in an export, because this reader waits for each row
+/// separately.
 const ROWS_AHEAD: usize = 4096;
 
 /// Prints rows per second of the bare reading and of exports.
@@ -39,7 +39,7 @@ pub(crate) fn exports() {
     let (mut rows, mut seconds) = (0, 0.0);
     for (table, order) in TABLES {
         let select = format!("SELECT * FROM {table} ORDER BY {order}");
-        // The first reading may be the disk's.
+        // The first reading may include disk access.
         bare(&sample.path, &select);
         let (count, bare) = bare(&sample.path, &select);
         (rows, seconds) = (rows + count, seconds + bare);

@@ -1,4 +1,4 @@
-//! What a lidar of 64 by 1024 rays at 10 Hz costs WorkPartner 3 in real time, with and without a log.
+//! Cost of a lidar of 64 by 1024 rays at 10 Hz for WorkPartner 3 in real time, with and without a log.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn worlds(folder: &TempDir) -> [(&'static str, PathBuf); 2] {
     ]
 }
 
-/// Prints the lateness of the steps in real time, and what the log took.
+/// Prints the lateness of the steps in real time, and the cost of the log.
 pub(crate) fn lateness(places: &[own::Place]) {
     let steps = steps_in_real_time();
     let folder = tempfile::tempdir().expect("there is room");

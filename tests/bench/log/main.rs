@@ -1,8 +1,8 @@
-//! What the log costs: the writers beside the databases' own ways, `fast` mode with and without a log, and real time
+//! Cost of the log: the writers compared with the databases' own tools, the mode fast with and without a log, real time
 //! with each database, and real time with a lidar of 64 by 1024 rays. `cargo bench --bench log --
 //! [writers|fast|realtime|lidar|chain]`; servers as in the tests, by `SIMPARTNER_TEST_POSTGRES` and
-//! `SIMPARTNER_TEST_MYSQL`. Only the ratios mean something on a machine that does other things as well. What reading a
-//! large log takes is measured only if it is asked for: `export`, `cookbook`.
+//! `SIMPARTNER_TEST_MYSQL`. On a machine with other load, only the ratios are meaningful. Reading of a large log is
+//! measured on request only: `export`, `cookbook`.
 
 mod cookbook;
 mod export;
@@ -26,7 +26,7 @@ use simpartner_dynamics::MassProperties;
 use simpartner_model::{StepIndex, Timestep};
 use simpartner_wire::signal::{StateChain, StepRecord};
 
-/// The robot with the most bodies and joints, and what it carries.
+/// The robot with the most bodies and joints, and its load.
 const WORLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/pole.xml");
 
 fn simulation() -> Simulation {
@@ -55,7 +55,7 @@ fn description(simulation: &Simulation, mode: Mode) -> RunDescription {
     }
 }
 
-/// One whole run, timed to the last committed row.
+/// A complete run, timed to the last committed row.
 fn run(mode: Mode, steps: u64, database: Option<&Database>) -> (ClockReport, Option<LogSummary>, f64) {
     run_of(simulation(), mode, steps, database)
 }
@@ -89,7 +89,7 @@ fn run_of(
     (report, log, start.elapsed().as_secs_f64())
 }
 
-/// Steps of the standing and then driving robot, made once and logged many times over.
+/// Steps of the robot at rest and driving, made once and logged repeatedly.
 fn records(count: u64) -> Vec<Arc<StepRecord>> {
     let mut simulation = simulation();
     let made = (0..count.min(2000)).map(|_| {
@@ -173,7 +173,7 @@ fn real_time(places: &[own::Place]) {
     }
 }
 
-/// The chain beside the step whose record it takes in.
+/// The chain compared with the step whose record it hashes.
 fn chain() {
     let records = records(2000);
     let mut simulation = simulation();

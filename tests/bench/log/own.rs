@@ -1,4 +1,4 @@
-//! Databases to measure on, and each one's fastest simple way to insert the same rows: SQLite by prepared multi-row
+//! Databases to measure, and the fastest simple way of each to insert the same rows: SQLite by prepared multi-row
 //! inserts in one transaction, PostgreSQL by `psql` and COPY, MariaDB by its client and multi-row inserts.
 
 use std::{
@@ -10,7 +10,7 @@ use std::{
 use simpartner::recorder::Database;
 use sqlx::{AssertSqlSafe, Column, Connection, Row, SqliteConnection, TypeInfo, ValueRef, sqlite::SqliteRow};
 
-/// The tables that steps go into.
+/// The tables of steps.
 const TABLES: [&str; 4] = ["simulationRow", "body_state", "jointPose", "sensorReading"];
 
 /// Rows in a statement.
@@ -171,7 +171,7 @@ impl Drop for Place {
     }
 }
 
-/// Calls the server's own client; `-e` stands for a statement in both.
+/// Calls the server's own client; `-e` precedes a statement in both.
 fn client(name: &str, url: &str, arguments: &[&str], input: Option<File>) -> Result<(), String> {
     let mut command = match name {
         "PostgreSQL" => {

@@ -1,5 +1,5 @@
-//! A log to read: WorkPartner drives in a circle, with so many rows. `ROWS` says how many (10 million if it is not
-//! set), `LOG` names the SQLite file of a log that is there already.
+//! A log to read: WorkPartner drives in a circle, for a given number of rows. `ROWS` sets the number (10 million by
+//! default), `LOG` names the SQLite file of an existing log.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,13 +8,13 @@ use std::{
 
 use simpartner::recorder::{Database, Inquiry, RecordedRun};
 
-/// Rows of a simulated second, about: 1000 steps of 14 bodies, 13 joints and what sensors read.
+/// Approximate number of rows of a simulated second: 1000 steps of 14 bodies, 13 joints and sensor readings.
 const ROWS_PER_SECOND: u64 = 32_000;
 
 /// A log of one run, in a file.
 pub(crate) struct Sample {
     pub(crate) path: PathBuf,
-    /// Keeps the folder of a file that was made.
+    /// Keeps the folder of a new file.
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn simpartner(arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The circle of the sequence takes 100 s, a longer log goes round more often.
+/// The circle of the sequence takes 100 s; a longer log has several rounds.
 fn make(folder: &Path, path: &Path) {
     let rows = std::env::var("ROWS").ok().and_then(|rows| rows.parse().ok()).unwrap_or(10_000_000);
     let seconds = (rows / ROWS_PER_SECOND).max(5).to_string();

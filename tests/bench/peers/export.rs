@@ -1,6 +1,5 @@
-//! The scenes of the bench as the peers read them: MuJoCo gets the whole world as our exporter writes it in MJCF, PhysX
-//! and DART their robots from its URDF, ODE, which reads neither, plain text. What turns the joints is the bench's own
-//! in all of them, as it is in ours.
+//! The scenes of the bench in the peers' formats: MuJoCo reads the whole world as exported to MJCF, PhysX and DART read
+//! robots from exported URDF, and ODE plain text. The joints are driven by the bench in all engines.
 
 use std::{
     fmt::Write,
@@ -28,12 +27,12 @@ pub const RATE: f64 = 4.0;
 /// A file for each way of reading.
 #[derive(Debug)]
 pub struct Files {
-    /// MuJoCo's: the exported world, and what drives it.
+    /// The exported world for MuJoCo, and its drives.
     pub mjcf: PathBuf,
-    /// That of PhysX and DART: bodies as text, robots by their URDF file. None of what touches nothing, which is beside
-    /// MuJoCo alone.
+    /// The scene for PhysX and DART: bodies as text, robots by their URDF file. `None` for scenes without contacts,
+    /// which are compared with MuJoCo only.
     pub urdf: Option<PathBuf>,
-    /// Everything as text: a line for each thing, numbers behind its word. None likewise.
+    /// The scene as text: a line for each element, numbers after its keyword. `None` likewise.
     pub plain: Option<PathBuf>,
 }
 
@@ -55,7 +54,7 @@ pub fn write(folder: &Path, scene: &Scene) -> Files {
     Files { mjcf, urdf: Some(urdf), plain: Some(plain) }
 }
 
-/// The world as the exporter writes it, with nothing left out.
+/// The exported world, which must be complete.
 fn exported(world: &World, format: ExportFormat) -> String {
     let mut world = world.clone();
     give_inertias(&mut world.mechanism).expect("all bodies of the scenes have mass");
@@ -103,8 +102,7 @@ fn numbers(values: impl IntoIterator<Item = f64>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// The scene as text, but with the rovers by their file: where the root link of each is, and what drives the joints of
-/// all.
+/// The scene as text with the rovers by their file: the pose of each root link, and the drives of all joints.
 fn placed(world: &World, rovers: &[Rover]) -> String {
     let Some(first) = rovers.first() else { return text(world, rovers) };
     let mechanism = &world.mechanism;
@@ -126,7 +124,7 @@ fn figures(servo: Servo) -> String {
     numbers([servo.position, servo.rate, servo.stiffness, servo.damping, servo.max_effort])
 }
 
-/// The whole scene as text: what [`peers::scene`] says, and the joints of the rovers with their motors.
+/// The whole scene as text: bodies by [`peers::scene`], and the joints of the rovers with their motors.
 fn text(world: &World, rovers: &[Rover]) -> String {
     let mut text = peers::scene(&world.mechanism);
     for (number, servo) in servos(rovers) {

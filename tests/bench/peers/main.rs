@@ -1,14 +1,13 @@
-//! What a step costs beside the same scene in other engines: rapier, and where they are installed MuJoCo (PyPI
-//! `mujoco`), PhysX (PyPI `sapien`), DART (PyPI `dartpy`) and ODE (Debian `libode-dev`). `cargo bench --bench peers`,
-//! with names of scenes behind `--` for some of them only.
+//! Cost of a step compared with other engines: rapier, and where installed MuJoCo (PyPI `mujoco`), PhysX (PyPI
+//! `sapien`), DART (PyPI `dartpy`) and ODE (Debian `libode-dev`). `cargo bench --bench peers`, with names of scenes
+//! behind `--` for a selection.
 //!
-//! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose
-//! speed drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives, and its
-//! path before the measurement shows whether all engines have the same robot: MuJoCo reads it as `simpartner convert`
-//! writes it in MJCF, PhysX and DART in URDF. MuJoCo runs with its implicit integrator and default solver, ODE with
-//! `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more. Pendulums that touch nothing are beside MuJoCo's
-//! Runge-Kutta method of fourth order, the order of ours, and beside rapier; ropes beside three integrators of MuJoCo
-//! ([`ropes`]).
+//! All engines are measured in turn, in several rounds of one run, so that their ratios are valid on a machine with
+//! varying speed. The robot is that of the tests (`src/dynamics/tests/engine/rover.rs`). It drives, and its path before
+//! the measurement shows that all engines have the same robot: MuJoCo reads it from `simpartner convert` as MJCF, PhysX
+//! and DART as URDF. MuJoCo runs with its implicit integrator and default solver, ODE with `dWorldStep` for up to 30
+//! bodies and `dWorldQuickStep` for more. Pendulums without contacts are compared with MuJoCo's Runge-Kutta method of
+//! fourth order, which is our order, and with rapier; ropes with three integrators of MuJoCo ([`ropes`]).
 
 #[path = "../../../src/dynamics/benches/costs/heaps.rs"]
 mod heaps;
@@ -41,14 +40,14 @@ const ROUNDS: usize = 5;
 const SHORT_ROUNDS: usize = 15;
 /// Bodies of a rover.
 const JOINTED_BODIES: usize = rover::JOINTS + 1;
-/// Turns of many robots and one in a round.
+/// Number of alternations of many robots and one in a round.
 const TURNS: usize = 20;
 
-/// A world, and what drives it.
+/// A world, and its drives.
 struct Scene {
     name: &'static str,
     world: World,
-    /// The length of a step, and whether nothing touches in it.
+    /// The timestep, and true if there are no contacts.
     timestep: Timestep,
     is_free: bool,
     rovers: Vec<Rover>,
@@ -57,13 +56,13 @@ struct Scene {
     /// Steps before the clock runs and while it does.
     warm_up: usize,
     steps: usize,
-    /// Whether it happens once, so that each round begins anew.
+    /// True for a single event, so that each round starts again.
     is_event: bool,
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that the bench runs.
     let real = arguments.iter().any(|argument| argument == "--bench");
     let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     let folder = tempfile::tempdir().expect("a folder for the scenes");
@@ -82,8 +81,8 @@ fn main() {
     ropes::measure(folder.path(), real, |name| wanted.is_empty() || wanted.iter().any(|wanted| *wanted == name));
 }
 
-/// Measures and prints a scene; of many robots also what each costs beside the one of the first scene, which drives in
-/// turn with them.
+/// Measures and prints a scene; for many robots also the cost of each relative to the one of the first scene, which
+/// runs alternately.
 fn measure(scene: &Scene, alone: &Scene, folder: &Path, rounds: usize, real: bool) {
     let files = export::write(folder, scene);
     let (warm_up, steps) = if real { (scene.warm_up, scene.steps) } else { (1, 1) };
@@ -106,7 +105,7 @@ fn measure(scene: &Scene, alone: &Scene, folder: &Path, rounds: usize, real: boo
         println!();
     }
     let many = scene.rovers.len();
-    // A single step of one would tell of cold memory alone.
+    // A single step of one robot would measure cold memory only.
     let mut one = (many > 1 && scene.steps > TURNS).then(|| engine(alone, EngineKind::Dynamics));
     one.iter_mut().for_each(|one| (0..warm_up).for_each(|_| one.step()));
     let (mut times, mut shares): ([Vec<f64>; ENGINES.len()], Vec<f64>) = Default::default();
@@ -117,7 +116,7 @@ fn measure(scene: &Scene, alone: &Scene, folder: &Path, rounds: usize, real: boo
         match &mut one {
             None => times[0].push(time(&mut *own[0], steps)),
             Some(one) => {
-                // In turns that are short beside the machine's changes of speed.
+                // In intervals that are short compared with the machine's changes of speed.
                 let part = steps.div_ceil(TURNS);
                 let turns = (0..TURNS).map(|_| (time(&mut *own[0], part), time(&mut **one, part)));
                 let turns: Vec<(f64, f64)> = turns.collect();
@@ -171,8 +170,8 @@ fn time(engine: &mut dyn Engine, steps: usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e6 / steps as f64
 }
 
-/// Numbers bodies and joints behind their names, anew for each robot of so many bodies, which has a joint less: files
-/// want names of their own.
+/// Appends a number to the names of bodies and joints, for each robot of `bodies` bodies and one joint less: files need
+/// unique names.
 fn number(world: &mut World, bodies: usize) {
     let Mechanism { bodies: all, joints, .. } = &mut world.mechanism;
     all.iter_mut().enumerate().for_each(|(index, body)| body.name = format!("{}{}", body.name, index % bodies));
@@ -191,7 +190,7 @@ fn scenes() -> Vec<Scene> {
             rover::add(&mut world, at + lift, wheel)
         });
         let rovers = rovers.collect();
-        // The same stretch of the drive for all, but for a thousand, which would take others too long.
+        // The same part of the drive for all, except for a thousand robots, which would take other engines too long.
         let (warm_up, steps) = if count > 100 { (300, 20) } else { (1500, 1000) };
         let mut robot = heaps::plane();
         rover::add(&mut robot, DVec3::ZERO, wheel);
@@ -226,19 +225,19 @@ fn scenes() -> Vec<Scene> {
     ]
 }
 
-/// A world of bodies that no robot is made of, with names of their own.
+/// A world of free bodies with unique names.
 fn loose(name: &'static str, mut world: World, warm_up: usize, steps: usize) -> Scene {
     number(&mut world, usize::MAX);
     scene(name, world, warm_up, steps)
 }
 
-/// A world of loose bodies, whose steps are measured as they come.
+/// A world of free bodies, whose steps are measured in order.
 fn scene(name: &'static str, world: World, warm_up: usize, steps: usize) -> Scene {
     let (timestep, rovers) = (Timestep::MILLISECOND, Vec::new());
     Scene { name, world, timestep, is_free: false, rovers, robot: None, warm_up, steps, is_event: false }
 }
 
-/// So many links of 1 kg, half a metre apart, let go from the horizontal. Those of a robot do not meet.
+/// A pendulum of links of 1 kg, half a metre apart, released from the horizontal. Links of a robot do not collide.
 fn pendulum(links: usize) -> World {
     let mut world = scene::world();
     world.mechanism.bodies.push(scene::body("base", 1.0, None, DVec3::ZERO));

@@ -1,4 +1,4 @@
-//! Another engine in a process of its own: it loads the scene, warms up, says where its first body then is, and
+//! Another engine in a process of its own: it loads the scene, warms up, prints the position of its first body, and
 //! measures a round for every line it reads.
 
 use std::{
@@ -19,7 +19,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// MuJoCo, PhysX and DART, where their Python packages are installed and can do the scene, and ODE.
+    /// MuJoCo, PhysX and DART, if their Python packages are installed and support the scene, and ODE.
     pub fn all(scene: &Files, folder: &Path, warm_up: usize, steps: usize) -> [Option<Self>; 4] {
         let (mjcf, urdf) = (Some(&scene.mjcf), scene.urdf.as_ref());
         let scripts = [("mujoco_peer.py", mjcf), ("physx_peer.py", urdf), ("dart_peer.py", urdf)];
@@ -35,7 +35,7 @@ impl Peer {
         Self::start(command, scene, numbers)
     }
 
-    /// ODE's library, if there is one and a C compiler.
+    /// ODE's library, if it and a C compiler are installed.
     fn ode(scene: &Path, folder: &Path, warm_up: usize, steps: usize) -> Option<Self> {
         let program = folder.join("ode_peer");
         if !program.exists() {
@@ -62,12 +62,12 @@ impl Peer {
         Some(peer)
     }
 
-    /// Where the first body was along x after the warm-up, metres.
+    /// Position of the first body along x after the warm-up, metres.
     pub fn along(&self) -> f64 {
         self.along
     }
 
-    /// Microseconds a step of one round.
+    /// Microseconds per step in one round.
     pub fn round(&mut self) -> Option<f64> {
         self.ask("go")?.first().copied()
     }

@@ -1,6 +1,6 @@
-//! Ropes that hang from a point, let go at 1 rad from where they would hang: what their steps cost, the worst of them
-//! beside the mean, and what their energy is off by, beside three integrators of MuJoCo. Every run is made several
-//! times in turn, the same steps each time; a step costs what it did in the fastest of them.
+//! Ropes that hang from a point, released at 1 rad from the vertical: cost of their steps, the worst compared with the
+//! mean, and error of their energy, compared with three integrators of MuJoCo. Every run is made several times in turn,
+//! with the same steps; the cost of a step is that of the fastest repetition.
 
 use std::{path::Path, time::Instant};
 
@@ -19,7 +19,7 @@ const SECONDS: f64 = 1.6;
 const SECONDS_OF_LONG: f64 = 0.4;
 const INTEGRATORS: [&str; 3] = ["RK4", "Euler", "implicitfast"];
 
-/// What the steps of a run cost, microseconds, and what the energy is off by after each, J.
+/// Cost of the steps of a run, microseconds, and error of the energy after each, J.
 struct Run {
     costs: Vec<f64>,
     errors: Vec<f64>,
@@ -98,7 +98,7 @@ fn own(scene: &Scene) -> Run {
     Run { costs, errors }
 }
 
-/// A rope of so many links of 20 g and 5 cm.
+/// A rope of `links` links of 20 g and 5 cm.
 fn rope(links: usize, kind: JointKind) -> World {
     const LENGTH: f64 = 0.05;
     let along = DVec3::new(1f64.sin(), -1f64.cos(), 0.0);

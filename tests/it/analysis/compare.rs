@@ -86,7 +86,7 @@ fn one_bit_of_one_body_in_one_step_is_found_in_another_database() {
     assert_eq!(largest["step"], 123);
     assert!((largest["value"].as_f64().unwrap() / gap - 1.0).abs() < 1e-9, "{largest}");
 
-    // What only one of them has.
+    // Elements of only one of them.
     execute(
         &logs.path("other.db"),
         "DELETE FROM simulationRow WHERE step > 490; DELETE FROM body_state WHERE simulationRowID > 4294967296 + 490",
@@ -109,7 +109,7 @@ fn a_fork_is_compared_from_where_it_begins() {
     fork(&[]);
     fork(&["--set", "simulation.seed=7"]);
     let url = logs.url("runs.db");
-    // Commands were given at 1 and 301, and steps made, before the fork was.
+    // Commands were given at 1 and 301, and steps made, before the fork.
     let told = logs.call(&["runs", "compare", "1", "2"]);
     let expected =
         "steps in both     150\ncompared after    step 350, at which the fork starts\nfirst difference  none\n";

@@ -1,12 +1,11 @@
-//! `how-to/questions.md` of the book: every question is answered on each database from one text, and the answers are
-//! the same.
+//! `how-to/questions.md` of the book: every query runs on each database from one text, with equal answers.
 
 use std::path::Path;
 
 use super::{Logs, simpartner, text};
 use crate::recorder::test_database::TestDatabase;
 
-/// What nothing in the run of the page brings about.
+/// Queries without rows in the run of the page.
 const WITHOUT_ROWS: [&str; 3] = ["'tipOver'", "'leftGround'", "soilSensor"];
 
 /// The questions of the page.
@@ -23,7 +22,7 @@ fn answer(url: &str, sql: &str) -> Vec<Vec<String>> {
     text(&output.stdout).lines().map(split).collect()
 }
 
-/// Whether two fields are the same text, or numbers that differ by the order of a sum.
+/// True if two fields are the same text, or numbers that differ by the order of a sum.
 fn is_same(one: &str, other: &str) -> bool {
     let number = |field: &str| match field {
         // PostgreSQL has truth values.

@@ -14,7 +14,7 @@ fn export(format: &str, output: &Path, more: &[&str]) -> String {
     Logs::shared().printed(&[&["export", "2", "--format", format, "--output", &output], more].concat())
 }
 
-/// The names in a folder, hidden ones too.
+/// The names in a folder, including hidden ones.
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -72,7 +72,7 @@ fn nothing_is_overwritten_unless_asked_and_nothing_is_left_half_done() {
     let (code, said) = call(&["--force"]);
     assert_eq!((code, said.contains("holds other files than .csv and is not replaced")), (Some(3), true), "{said}");
     assert_eq!(names(&place), ["letter.txt", "robot.csv"]);
-    // A file where a folder should come to be.
+    // A file in place of a folder.
     let below = place.join("robot.csv").join("deeper").display().to_string();
     let output = logs.call(&["export", "1", "--format", "mcap", "--output", &below]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
@@ -105,7 +105,7 @@ fn parquet_reads_back_to_the_same_rows() {
     }
     let sql = "SELECT x, y, z FROM pose ORDER BY simulationRowID, bodyID";
     assert!(lines == Logs::shared().printed(&["query", "2", sql, "--format", "csv"]), "the poses are others");
-    // What is not there is none, and text is text.
+    // Missing values are NULL, and text is text.
     let reader = SerializedFileReader::new(File::open(place.join("body.parquet")).unwrap()).unwrap();
     let bodies: Vec<String> = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
     assert!(

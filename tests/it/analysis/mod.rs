@@ -1,4 +1,4 @@
-//! Logs are analysed with the binary, as a user does: queries, lists, comparisons, exports, plots, and the blocks of
+//! Analysis of logs with the binary, as a user does: queries, lists, comparisons, exports, plots, and the blocks of
 //! `how-to/analyse.md`.
 
 mod compare;
@@ -29,7 +29,7 @@ const STEPS: usize = 500;
 const BODIES: usize = 14;
 const JOINTS: usize = 13;
 
-/// A database with three runs: two alike, and one in which the joint is driven another way.
+/// A database with three runs: two equal ones, and one with another motion of the joint.
 struct Logs {
     folder: tempfile::TempDir,
 }
@@ -54,7 +54,7 @@ impl Logs {
         format!("sqlite:{}", self.path(name).display())
     }
 
-    /// Makes a run by this sequence.
+    /// Makes a run of this sequence.
     fn run(&self, database: &str, sequence: &str) {
         let file = self.path("drive.xml");
         std::fs::write(&file, sequence).unwrap();
@@ -70,7 +70,7 @@ impl Logs {
         simpartner(&[arguments, &["--database", &url]].concat())
     }
 
-    /// What a verb prints on the shared database, when all goes well and nothing is said beside it.
+    /// Output of a verb on the shared database, which must succeed without messages.
     fn printed(&self, arguments: &[&str]) -> String {
         let output = self.call(arguments);
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{arguments:?}");
@@ -88,7 +88,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Whether Python has these modules; a test without them is skipped.
+/// True if Python has these modules; a test without them is skipped.
 pub(super) fn python_has(modules: &str) -> bool {
     let found = match Command::new("python3").args(["-c", &format!("import {modules}")]).output() {
         Ok(output) if output.status.success() => Ok(()),
@@ -98,7 +98,7 @@ pub(super) fn python_has(modules: &str) -> bool {
     met(Need::Python, found).is_some()
 }
 
-/// What a Python program prints.
+/// Output of a Python program.
 fn python(program: &str, folder: &Path) -> String {
     let output = Command::new("python3").args(["-B", "-c", program]).current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{program}\n{}", text(&output.stderr));

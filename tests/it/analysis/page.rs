@@ -1,5 +1,5 @@
-//! `how-to/analyse.md` of the book: every block is run, in order and in an empty folder, and the tools compute the same
-//! figures.
+//! `how-to/analyse.md` of the book: every block runs, in order and in an empty folder, and the tools compute the same
+//! values.
 
 use crate::book::runner::{Runner, blocks};
 

@@ -34,7 +34,7 @@ fn a_cell_of_any_length_and_any_character_is_printed() {
     assert!(!json.contains(|c: char| c.is_control() && c != '\n'), "{json:?}");
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value[0]["text"], "a\u{1b}[31m\u{9b}\0\u{202e}");
-    // What a program reads is exact.
+    // Output for programs is exact.
     let csv = logs.printed(&["query", "last", sql, "--format", "csv"]);
     assert_eq!(csv, "text\na\u{1b}[31m\u{9b}\0\u{202e}\n");
 }
@@ -90,7 +90,7 @@ fn the_queries_of_appendix_5_run_as_printed_on_the_run_that_is_meant() {
     assert_eq!([legs.len(), turner.len(), wheels.len(), centre.len()], [4 * STEPS, STEPS, STEPS, STEPS]);
     let times: Vec<&str> = wheels.iter().map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!((times[0], times[STEPS - 1]), ("0.001", "0.5"));
-    // 18 kg stand on the wheels.
+    // 18 kg on the wheels.
     let force: f64 = wheels[200].split(',').nth(1).unwrap().parse().unwrap();
     assert!((force - 18.0 * 9.81).abs() < 20.0, "{force}");
 }
@@ -156,7 +156,7 @@ fn runs_are_listed_with_what_they_made() {
     assert_eq!((&json[0]["run"], &json[0]["steps"], &json[0]["status"]), (&3.into(), &500.into(), &"completed".into()));
     assert_eq!((&json[0]["first_logged_step"], &json[0]["last_logged_step"]), (&1.into(), &500.into()));
     assert!(json[0]["rows"].as_u64().unwrap() > (STEPS * (1 + BODIES + JOINTS)) as u64);
-    // About eight bytes a number: those of the bodies' rows alone are so many.
+    // About eight bytes a number, for the rows of bodies alone.
     assert!(json[0]["bytes"].as_u64().unwrap() > (STEPS * BODIES * 19 * 8) as u64, "{json}");
     assert_eq!(lines[1][6], "MB", "{table}");
 }
@@ -236,7 +236,7 @@ fn what_is_told_of_the_log_is_what_it_has() {
     }
 }
 
-/// A kind that was added after the views may do without one: `readingLog` has the numbers of every kind.
+/// A kind that was added after the views may lack one: `readingLog` has the numbers of every kind.
 #[test]
 fn the_view_of_a_kind_of_sensor_has_its_numbers() {
     use simpartner_wire::signal::DeviceKind;

@@ -1,4 +1,4 @@
-//! The same runs on three databases: copied from one to the next and back, queried alike, and pruned.
+//! The same runs on three databases: copied from one to the next and back, queried, and pruned.
 
 use super::{BODIES, JOINTS, Logs, STEPS, simpartner, text};
 use crate::recorder::test_database::TestDatabase;
@@ -76,7 +76,7 @@ fn runs_are_taken_out_whole() {
     assert!(size() < before / 4, "{} of {before} bytes", size());
 }
 
-/// What a verb prints that also says something.
+/// Standard output of a verb that also prints messages.
 fn printed_out(arguments: &[&str]) -> String {
     let output = simpartner(arguments);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -115,7 +115,7 @@ fn the_queries_of_appendix_5_agree(here: &str, there: &str) {
         (include_str!("../appendix5/centre.sql"), "1"),
     ] {
         let rows = |run: &str| {
-            // PostgreSQL wants what is selected to be grouped by as well.
+            // PostgreSQL requires selected columns in GROUP BY as well.
             let standard =
                 sql.replace("GROUP BY Pose.simulationRowID", "GROUP BY Pose.simulationRowID, simulationTime");
             let sql = if run.starts_with("postgres") { &standard } else { sql };
@@ -128,14 +128,14 @@ fn the_queries_of_appendix_5_agree(here: &str, there: &str) {
         };
         let (ours, theirs) = (rows(here), rows(there));
         assert_eq!(ours.len(), theirs.len(), "{sql}");
-        // Numbers of bodies are those of the database, and sums may be taken in another order.
+        // Numbers of bodies differ between databases, and sums may have another order.
         let alike = |a: &f64, b: &f64| a.fract() == 0.0 || (a - b).abs() <= 1e-9 * a.abs().max(1.0);
         let all = ours.iter().zip(&theirs).all(|(ours, theirs)| ours.iter().zip(theirs).all(|(a, b)| alike(a, b)));
         assert!(all, "{there}: {sql}");
     }
 }
 
-/// The velocities of a run as they are exported, without the numbers of rows and bodies.
+/// The velocities of a run as exported, without the numbers of rows and bodies.
 fn velocities(logs: &Logs, run: &str) -> Vec<String> {
     let folder = logs.path("velocities");
     let path = folder.display().to_string();

@@ -1,4 +1,4 @@
-//! Pages that the program writes. `UPDATE_GENERATED=1` writes them anew.
+//! Generated pages. `UPDATE_GENERATED=1` writes them.
 
 use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 

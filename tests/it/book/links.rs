@@ -11,7 +11,7 @@ pub fn targets(page: &str) -> impl Iterator<Item = &str> {
     links.map(|(target, _)| target).filter(|target| !target.contains(['`', ' ', '\n']))
 }
 
-/// A path relative to a page, as one from the root.
+/// Resolves a path relative to a page to one relative to the root.
 fn resolve(page: &str, target: &str) -> String {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -62,7 +62,7 @@ fn every_picture_of_the_book_is_shown() {
     assert!(unused.is_empty(), "pictures that no page shows: {unused:?}");
 }
 
-/// The documents at the root are read first, and by people who have just arrived.
+/// The documents at the root are the first that newcomers read.
 #[test]
 fn documents_at_the_root_are_short_and_their_links_lead_to_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

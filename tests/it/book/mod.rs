@@ -1,5 +1,4 @@
-//! The book in `docs`: its commands run, its links lead somewhere, its pictures and generated pages are what the
-//! program makes.
+//! The book in `docs`: its commands run, its links are valid, its pictures and generated pages are current.
 
 mod generated;
 mod links;
@@ -12,10 +11,10 @@ use simpartner_book::{chapters, markdown};
 use self::runner::Runner;
 use crate::xml::assert_current;
 
-/// Pages with a test of their own, which also looks at what their blocks print.
+/// Pages with a test of their own, which also checks the output of their blocks.
 const APART: [&str; 3] = ["tutorials/first-robot.md", "how-to/analyse.md", "how-to/questions.md"];
 
-/// Runs every page of a part in a folder of its own, and holds its pictures to those that its commands have made.
+/// Runs every page of a part in its own folder, and compares its pictures with those of its commands.
 fn run_part(part: &str) {
     let mut pages = 0;
     for chapter in chapters().iter().filter(|chapter| chapter.part == part && !APART.contains(&chapter.path)) {
@@ -28,7 +27,7 @@ fn run_part(part: &str) {
     assert!(pages > 0, "no pages in {part}");
 }
 
-/// Pictures of a page that its commands have made are those beside the page. `UPDATE_GENERATED=1` writes them anew.
+/// Compares the pictures of a page with those that its commands have made. `UPDATE_GENERATED=1` writes them.
 pub fn hold_pictures(runner: &Runner, path: &str, page: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src").join(path);
     for picture in links::targets(page).filter(|target| target.ends_with(".svg")) {

@@ -25,8 +25,8 @@ use crate::{
 /// Languages of blocks that are shown only.
 const SHOWN: [&str; 9] = ["text", "xml", "toml", "json", "jsonc", "c", "rust", "sh by-hand", "python by-hand"];
 
-/// Stands for both `simpartner` and `cargo run --release --`: it runs the program under test. Ports are any that are
-/// free, so that other servers of this machine are not disturbed.
+/// Script in place of `simpartner` and `cargo run --release --`: it runs the program under test. Ports are any free
+/// ones, so that other servers of this machine are not disturbed.
 const STAND_IN: &str = r#"#!/bin/sh
 if [ "${0##*/}" = cargo ]; then
   [ "$1 $2" = "run --release" ] || { echo "only cargo run --release is known, not cargo $*" >&2; exit 1; }
@@ -49,7 +49,7 @@ esac
 exec "$PROGRAM" "$verb" "$@"
 "#;
 
-/// Stands for Python: an example controller is told where the server of the page is.
+/// Script in place of Python: it passes the address of the page's server to an example controller.
 const PYTHON: &str = r#"#!/bin/sh
 python=$(PATH=${PATH#*:}; command -v python3)
 case $1 in
@@ -58,7 +58,7 @@ esac
 exec "$python" -B "$@"
 "#;
 
-/// What is long in a debug build is shorter here; the words are those of the page.
+/// Shorter values for commands that take long in a debug build.
 const SHORTER: [(&str, &str); 2] = [
     ("--duration 60", "--duration 6"),
     ("--soil lunar --gravity 1.62", "--soil lunar --gravity 1.62 --rock-fields 0 --closed-form"),
@@ -67,7 +67,7 @@ const SHORTER: [(&str, &str); 2] = [
 /// A block of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
-    /// What stands behind the marks that open it.
+    /// Text after the opening fence.
     pub info: &'a str,
     pub text: &'a str,
     /// The line of its first mark, from 1.
@@ -105,12 +105,12 @@ impl Drop for Server {
     }
 }
 
-/// The folder of a page with what its blocks have made so far.
+/// The folder of a page with the files that its blocks have made.
 pub struct Runner {
     page: String,
     scratch: Scratch,
     server: Option<Server>,
-    /// What each block that ran has printed, with its language.
+    /// Output of each block, with its language.
     pub printed: Vec<(String, String)>,
 }
 
@@ -159,7 +159,7 @@ impl Runner {
                 self.feed(block, command);
             }
             None if block.info == "python" => {
-                // The client's own package is on PYTHONPATH; its module `gym` needs one of other people.
+                // The client's package is on PYTHONPATH; its module `gym` needs a third-party one.
                 let modules = ["pandas", "pyarrow", "duckdb", "numpy", "matplotlib"];
                 let mut needed: Vec<&str> =
                     modules.into_iter().filter(|module| block.text.contains(&format!("import {module}"))).collect();
@@ -187,7 +187,7 @@ impl Runner {
         let mut command = Command::new(program);
         command.env("PATH", path).env("PROGRAM", env!("CARGO_BIN_EXE_simpartner")).env("SERVER", server);
         command.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/clients/python"));
-        // Beside other tests a nicer process would take minutes.
+        // With a higher niceness it would take minutes beside other tests.
         command.env("SIMPARTNER_REALTIME_FAST_NICENESS", "0");
         command
             .env_remove("RUST_LOG")
@@ -197,7 +197,7 @@ impl Runner {
         command
     }
 
-    /// Gives a block to a program as its input.
+    /// Passes a block to a program as its input.
     fn feed(&mut self, block: &Block<'_>, mut command: Command) {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

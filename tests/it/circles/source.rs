@@ -1,4 +1,4 @@
-//! The text of a file of Rust taken apart, as far as its `use` items and paths need it.
+//! Parsing of Rust source for its `use` items and paths.
 
 /// A name that a `use` item brings into a module.
 pub struct Use {
@@ -6,11 +6,11 @@ pub struct Use {
     pub path: Vec<String>,
     /// The name that it has here.
     pub name: String,
-    /// Whether the item hands it on.
+    /// True if the item re-exports it.
     pub is_public: bool,
 }
 
-/// The text without comments, literals and whatever stands behind `#[cfg(test)]`.
+/// The text without comments, literals and everything after `#[cfg(test)]`.
 pub fn code_of(text: &str) -> String {
     let mut code = without_literals(text);
     while let Some(start) = code.find("#[cfg(test)]") {
@@ -55,7 +55,7 @@ fn without_literals(text: &str) -> String {
             0
         };
         if skipped > 0 {
-            // What a literal stands between stays apart.
+            // Tokens around a literal stay separate.
             code.push(' ');
             rest = &rest[skipped..];
         } else {
@@ -79,7 +79,7 @@ fn length_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// 0 where no raw string begins.
+/// 0 if no raw string begins here.
 fn length_of_raw_string(text: &str) -> usize {
     let hashes = text[1..].chars().take_while(|&c| c == '#').count();
     if !text[1 + hashes..].starts_with('"') {
@@ -90,12 +90,12 @@ fn length_of_raw_string(text: &str) -> usize {
     text[body..].find(&end).map_or(text.len(), |at| body + at + end.len())
 }
 
-/// 0 where a lifetime begins.
+/// 0 if a lifetime begins here.
 fn length_of_character(text: &str) -> usize {
     let mut characters = text.char_indices().skip(1);
     let Some((_, first)) = characters.next() else { return 0 };
     if first == '\\' {
-        // What is escaped may be the quote itself.
+        // The escaped character may be the quote itself.
         let _ = characters.next();
         return characters.find(|(_, c)| *c == '\'').map_or(0, |(index, _)| index + 1);
     }
@@ -126,7 +126,7 @@ pub fn uses_in(code: &str) -> (Vec<Use>, String) {
 
 /// Adds the names of a `use` item, groups in braces taken apart.
 fn take_apart(prefix: &[String], item: &str, is_public: bool, found: &mut Vec<Use>) {
-    // Behind the last comma of a group there is nothing.
+    // Nothing follows the last comma of a group.
     if item.trim().is_empty() {
         return;
     }
@@ -159,7 +159,7 @@ fn take_apart(prefix: &[String], item: &str, is_public: bool, found: &mut Vec<Us
     }
 }
 
-/// The paths of more than one name in the text of items. Those of a visibility are none.
+/// The paths of more than one name in the text of items. Those of a visibility are excluded.
 pub fn paths_in(code: &str) -> Vec<Vec<String>> {
     let mut code = code.to_owned();
     while let Some(start) = code.find("pub(in ") {
