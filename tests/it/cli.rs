@@ -95,7 +95,7 @@ fn a_fast_run_ends_with_its_sequence_and_logs_every_step() {
     };
     let first = run(&scratch.database("a.db"));
     assert_eq!((summary(&first, "outcome"), summary(&first, "steps")), ("completed".into(), "500".into()));
-    // The same again, once with every step logged and once without a log, gives the same bits.
+    // The same run with every step logged and without a log gives the same bits.
     assert_eq!(summary(&run(&scratch.database("b.db")), "state"), summary(&first, "state"));
     assert_eq!(summary(&run("none"), "state"), summary(&first, "state"));
     let database = scratch.path("a.db");
@@ -137,7 +137,7 @@ impl Running {
                 break address.trim().to_owned();
             }
         };
-        // What it still says must not fill the pipe.
+        // Further output must not fill the pipe.
         std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
         Self { child, control: BufReader::new(TcpStream::connect(address).unwrap()) }
     }
@@ -171,7 +171,7 @@ impl Running {
         assert!(self.child.wait().unwrap().success());
     }
 
-    /// Waits until so many steps have been made.
+    /// Waits until this number of steps has been made.
     pub(super) fn reach(&mut self, step: u64) {
         while self.step() < step {
             std::thread::yield_now();
@@ -184,13 +184,13 @@ impl Running {
         step.split(' ').next().unwrap().parse().unwrap()
     }
 
-    /// Kills it, and waits until it is gone.
+    /// Kills it, and waits for its end.
     pub(super) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub(super) fn try_wait(&mut self) -> Option<std::process::ExitStatus> {
         self.child.try_wait().unwrap()
     }
@@ -230,7 +230,8 @@ fn ctrl_c_sigterm_and_the_end_of_the_terminal_end_a_run_with_everything_logged()
     }
 }
 
-/// Whether these tests run under `nohup`: the server then goes on after the terminal has ended. Only Linux tells.
+/// True if these tests run under `nohup`: the server then continues after the terminal has ended. Only Linux reports
+/// this.
 #[cfg(unix)]
 fn hangups_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -238,7 +239,7 @@ fn hangups_are_ignored() -> bool {
     ignored.is_some_and(|signals| signals & 1 != 0)
 }
 
-/// A pipe that nobody reads any more, as a terminal under Ctrl-S: the run goes on, is asked to end and ends.
+/// A pipe without a reader, like a terminal under Ctrl-S: the run continues, and ends on request.
 #[cfg(unix)]
 #[test]
 fn a_terminal_that_nobody_reads_holds_nothing_up() {
@@ -250,7 +251,7 @@ fn a_terminal_that_nobody_reads_holds_nothing_up() {
     let mut lines = BufReader::new(reader).lines();
     let said = lines.by_ref().map(Result::unwrap).take_while(|line| !line.ends_with("Ctrl-C ends the run cleanly"));
     let address = said.filter_map(|line| Some(line.strip_prefix("control")?.trim().to_owned())).last();
-    // From here on nobody reads, and what room there is in the pipe is filled.
+    // From here on nobody reads, and the pipe is filled.
     let room = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let filled = std::sync::Arc::clone(&room);
     std::thread::spawn(move || {
@@ -270,7 +271,7 @@ fn a_terminal_that_nobody_reads_holds_nothing_up() {
         assert_eq!(server.ask("FAULT WorkPartner/Position stuck"), "OK");
         assert_eq!(server.ask("FAULT WorkPartner/Position ok"), "OK");
     }
-    // Twice as many steps as records go round between the physics and its readers.
+    // Twice the number of records that circulate between the physics and its readers.
     let step = server.step();
     server.reach(step + 2048);
     assert!(server.ask("QUIT").starts_with("OK state=QUITTING"));
@@ -368,7 +369,7 @@ fn the_graph_and_the_devices_are_told_to_machines_too() {
     assert_eq!(dot.matches(" -- ").count(), 13);
 }
 
-/// A controller that dies in lockstep ends the run where the settings say so, and the log tells who it was.
+/// A controller that dies in lockstep ends the run if the settings require it, and the log names it.
 #[test]
 fn a_member_that_dies_ends_the_run_with_its_name_in_the_log() {
     let scratch = Scratch::new();
@@ -416,7 +417,7 @@ fn a_fault_by_tcp_is_in_the_log() {
         ("SELECT count(*) FROM event WHERE kind = 'fault' AND step = 0 AND text = 'delayed 0.1' AND value = 0.1", 1),
         ("SELECT count(*) FROM command WHERE step = 1 AND text = 'FAULT delayed 0.1' AND reply = 'OK'", 1),
         ("SELECT count(*) FROM command WHERE step = 21 AND text = 'FAULT ok'", 1),
-        // No reading arrives while it is late; then one a step.
+        // No reading arrives while it is late; then one per step.
         (
             "SELECT count(*) FROM sensorReading JOIN robotComponent USING (componentID) WHERE name = 'Position' AND field = 'x'",
             20,

@@ -1,4 +1,4 @@
-//! Configuration through its public face: which layer wins, and what is said of a mistake.
+//! Configuration through its public interface: precedence of the layers, and messages about mistakes.
 
 use simpartner::{
     config::{Config, Override, PropertiesFile, default_properties},

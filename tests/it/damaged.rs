@@ -1,8 +1,8 @@
-//! A database is untrusted input: every verb that reads logs is called on damaged copies of one, and answers or reports
-//! what is wrong. It never panics, never hangs and uses a bounded amount of memory.
+//! A database is untrusted input: every verb that reads logs is called on damaged copies of one, and gives a result or
+//! an error. It never panics, never hangs and uses a bounded amount of memory.
 //!
-//! A separate process, a copy of this one, makes the calls, so that it can be watched and may crash. With
-//! `SIMPARTNER_LONG_TESTS=1` there are five thousand copies; `DAMAGED_COPIES=FIRST..LAST` takes others.
+//! A separate process, a copy of this one, makes the calls, so that it can be monitored and may crash. With
+//! `SIMPARTNER_LONG_TESTS=1` there are five thousand copies; `DAMAGED_COPIES=FIRST..LAST` selects others.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ use crate::cli::{Scratch, output, text};
 /// The folder that a process of the calls works in.
 const FOLDER: &str = "DAMAGED_FOLDER";
 
-/// Which copies are made; each follows from its number.
+/// Range of the copies; each follows from its number.
 const COPIES: &str = "DAMAGED_COPIES";
 
 /// Time limit of a call; a call that takes longer counts as hanging.
@@ -83,7 +83,7 @@ fn original(scratch: &Scratch) -> PathBuf {
 #[tokio::main(flavor = "current_thread")]
 async fn execute(file: &Path, sql: &str) -> Result<(), sqlx::Error> {
     let mut connection = SqliteConnection::connect(&format!("sqlite:{}", file.display())).await?;
-    // What the damage does not fit is not there then.
+    // Damage that does not apply is skipped.
     let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.map(drop);
     connection.close().await?;
     done
@@ -107,7 +107,7 @@ async fn tables(file: &Path) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// Makes a damaged copy, and says how.
+/// Makes a damaged copy, and returns a description of the damage.
 fn damage(original: &Path, copy: &Path, tables: &[(String, Vec<String>)], seed: u64) -> String {
     let mut chance = Chance(seed);
     for end in ["-wal", "-shm", "-journal"] {
@@ -152,7 +152,7 @@ fn damage(original: &Path, copy: &Path, tables: &[(String, Vec<String>)], seed: 
     format!("copy {seed}: {sql} {done:?}")
 }
 
-/// A statement that spoils something.
+/// A statement that causes damage.
 fn statement(chance: &mut Chance, tables: &[(String, Vec<String>)]) -> String {
     let (table, columns) = &tables[chance.below(tables.len())];
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
@@ -232,7 +232,7 @@ fn calls(folder: &Path, url: &str) -> Vec<Vec<String>> {
     all.iter().map(with_url).collect()
 }
 
-/// What the page asks of the archive.
+/// The requests of the page to the archive.
 #[tokio::main(flavor = "current_thread")]
 async fn look(url: &str) {
     let logs = LogArchive::new(&Database::parse(url).unwrap());
@@ -245,7 +245,7 @@ async fn look(url: &str) {
     }
 }
 
-/// Damages copies and makes all calls on each; a line for each call that is begun, and what a panic says.
+/// Damages copies and makes all calls on each; prints a line for each call, and the message of a panic.
 fn work(folder: &Path, copies: Range<u64>) {
     let (original, copy) = (folder.join("original.db"), folder.join("copy.db"));
     let (url, tables) = (format!("sqlite:{}", copy.display()), tables(&original));

@@ -1,4 +1,4 @@
-//! `draw`, and the gallery in `worlds/README.md` that it made.
+//! `draw`, and the gallery in `worlds/README.md`.
 
 use std::{fs, path::Path};
 
@@ -7,8 +7,8 @@ use simpartner_description::xml;
 
 use crate::cli::{Scratch, simpartner, text};
 
-/// Every world of the repository has a picture beside it that the program would draw again, byte for byte, and a place
-/// in the gallery. `simpartner draw worlds/*.xml --output worlds/pictures` makes them anew.
+/// Every world of the repository has a picture beside it that equals the program's, byte for byte, and an entry in the
+/// gallery. `simpartner draw worlds/*.xml --output worlds/pictures` updates them.
 #[test]
 fn the_gallery_shows_every_world_as_it_is() {
     let gallery = fs::read_to_string("worlds/README.md").unwrap();
@@ -41,7 +41,7 @@ fn a_picture_is_written_where_it_is_wanted() {
     let path = scratch.path("maze.svg");
     assert_eq!(text(&drawn.stdout).trim_end(), path.display().to_string());
     assert!(fs::read_to_string(path).unwrap().contains("<title>maze</title>"));
-    // Missing folders are made; a file is no folder.
+    // Missing folders are created; a file cannot be used as a folder.
     let nowhere = Path::new(&folder).join("maze.svg").display().to_string();
     let refused = simpartner(&["draw", "worlds/maze.xml", "--output", &nowhere]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));

@@ -1,4 +1,4 @@
-//! Robots that come, and robots and objects that go, while a run is under way.
+//! Adding robots, and removing robots and objects, during a run.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -33,7 +33,7 @@ const CART: &str = "<robot name='cart'>
   <joint name='axle' type='continuous'><parent link='base'/><child link='wheel'/><axis xyz='0 1 0'/></joint>
 </robot>";
 
-/// Whether the engine that the tests run on can go on in another world.
+/// True if the engine of the tests can continue in an edited world.
 fn is_supported() -> bool {
     scene::settings().engine == EngineKind::Dynamics
 }
@@ -65,7 +65,7 @@ fn submit(simulation: &mut Simulation, device: &str, at: Option<u64>, text: &str
     simulation.submit(Command { target: device.into(), at, client, sequence: 1, text: text.into(), action, memory });
 }
 
-/// All numbers of the robot A: its bodies and devices, and what its devices tell of themselves.
+/// All numbers of the robot A: its bodies and devices, and the states of its devices.
 fn of_robot(simulation: &Simulation, record: &StepRecord, robot: &str) -> Vec<u64> {
     let layout = simulation.layout();
     let bodies = layout.body_infos().iter().enumerate().filter(|(_, body)| body.name.starts_with(robot));
@@ -141,8 +141,8 @@ fn a_robot_goes_on_with_the_same_bits_while_others_come_and_go() {
     assert_eq!(refused.count(), 9, "the commands for B that were to act after step 1000");
 }
 
-/// A sequence that waits for readings of A while B and C come and go is the same as without them; one that waits for a
-/// robot that goes ends.
+/// A sequence that waits for readings of A while B and C are added and removed is the same as without them; one that
+/// waits for a removed robot ends.
 #[test]
 fn a_sequence_waits_on_while_robots_come_and_go() {
     if !is_supported() {
@@ -263,7 +263,7 @@ fn a_client_lets_robots_come_and_go_and_every_part_of_the_run_is_replayed() {
     let mut wheel = Port::connect(port_of(&mut server, "DEVICE name=WheelMotor1 ").unwrap());
     wheel.ask("<1000,1000,50,0,0,2>");
     assert_eq!(wheel.ask("SUB 10"), "OK");
-    // A file, a text and one whose name is taken.
+    // A file, a text and one with a name in use.
     assert_eq!(server.ask("SPAWN file=cart.urdf position=5,1,0"), "OK name=cart");
     some_steps(&mut server);
     let place = "name=Second position=-5,1,0 orientation=0,0.6,0,0.8";
@@ -338,7 +338,7 @@ fn worlds_between_two_steps_and_commands_that_have_acted_in_none_are_replayed() 
     replays(&scratch, 4);
 }
 
-/// What cannot come or go is told, and changes nothing.
+/// Refused edits are reported, and change nothing.
 fn refuses_nonsense(server: &mut Running) {
     for (bad, told) in [
         ("SPAWN file=cart.urdf", "'cart' already"),

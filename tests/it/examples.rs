@@ -12,7 +12,7 @@ use crate::{
     server::{Rig, settings},
 };
 
-/// Where the last waypoint of both examples is, x and z in metres, and how near they have to come.
+/// Position of the last waypoint of both examples, x and z in metres, and the required distance.
 const GOAL: [f64; 2] = [3.4, -3.0];
 const NEAR: f64 = 0.6;
 
@@ -40,7 +40,7 @@ fn drive(controller: impl Fn(&Rig) -> Command) -> (String, u64) {
     (report.state_hash, report.step.0)
 }
 
-/// Whether a program can be run here; a test without it is skipped.
+/// True if a program can be run here; a test without it is skipped.
 fn is_here(need: Need, program: &str) -> bool {
     let ran = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     met(need, ran.map_err(|error| format!("{program} cannot be run: {error}"))).is_some()

@@ -1,12 +1,12 @@
-//! What collides with what, on either engine.
+//! Collision filters, on both engines.
 
 use bevy_math::DVec3;
 use simpartner_model::{Body, BodyId, CollisionFilter, Timestep};
 
 use crate::scene::{self, G, Within, body, close, cube, with_plane};
 
-/// A body falls through another one that it is kept apart from, by a pair or by its categories, and lands on the
-/// ground; with no category it falls for ever.
+/// A body falls through another one from which a pair or its categories separate it, and lands on the ground; without a
+/// category it falls through the ground.
 #[test]
 fn what_is_kept_apart_does_not_touch() {
     let filtered = |category, collides_with| CollisionFilter { category, collides_with };

@@ -1,4 +1,4 @@
-//! What a new user does first, with the program alone: `tests/first_hour.sh`, and the files that are built in.
+//! First use with the program alone: `tests/first_hour.sh`, and the built-in files.
 
 use std::{path::Path, process::Command};
 
@@ -21,7 +21,7 @@ fn the_first_hour_works_with_the_program_alone() {
     assert!(ran.status.success() && told.ends_with("all passed\n"), "{told}{why}");
 }
 
-/// A program in a folder of its own gives the same bits as one beside the files, and its log is made again anywhere.
+/// A program in a folder of its own gives the same bits as one beside the files, and its log can be replayed anywhere.
 #[test]
 fn built_in_files_are_run_replayed_and_overruled() {
     let (scratch, elsewhere) = (Scratch::new(), Scratch::new());
@@ -36,21 +36,21 @@ fn built_in_files_are_run_replayed_and_overruled() {
     assert_eq!(summary(&alone, "state"), summary(&beside, "state"));
     let replayed = at(&elsewhere, &["replay", "last", "--database", &database]);
     assert!(replayed.status.success(), "{}", text(&replayed.stderr));
-    // A world of the user's own finds the robots that come with the program, and is told so.
+    // The user's own world finds the built-in robots, with a message.
     let mine =
         scratch.write("mine.xml", "<world><surface a='0' b='1' c='0' d='0'/><robot file='workpartner2.xml'/></world>");
     let run = ["run", "--mode", "fast", "--duration", "0.01", "--database", "none", "--world"];
     let told = text(&at(&scratch, &[&run[..], &[&mine]].concat()).stderr);
     let used = "built in  built-in/robots/workpartner2.xml, built-in/robots/workpartner_assemblies.xml\n";
     assert!(told.contains(used), "{told}");
-    // A file in the file system comes first, also one that is wrong.
+    // A file in the file system takes precedence, even an invalid one.
     std::fs::create_dir(scratch.path("worlds")).unwrap();
     scratch.write("worlds/flat.xml", "<world><gravity q='1'/></world>");
     let told = at(&scratch, &["check", "worlds/flat.xml"]);
     assert_eq!(told.status.code(), Some(3));
     assert!(text(&told.stderr).starts_with("worlds/flat.xml:1:17: <gravity> has no attribute 'q'"));
     assert!(at(&scratch, &["check", "built-in/worlds/flat.xml"]).status.success());
-    // What is not there says what there is.
+    // The error of a missing file lists the existing ones.
     let told = text(&at(&elsewhere, &["check", "flat.xml"]).stderr);
     assert!(told.contains("cannot open 'flat.xml'") && told.contains("a file worlds/flat.xml is built in"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! `simpartner grasp`: what a user sees of the laboratory. What it computes is tested in its package.
+//! `simpartner grasp`: the user's view of the grasp tools. Their computations are tested in their package.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&printed(&[arguments, &["--json"]].concat())).unwrap()
 }
 
-/// The published chart of case 1, from the files of 1994 and from ours, and what is right.
+/// The published chart of case 1, from the files of 1994 and from ours, and the corrected one.
 #[test]
 fn case_1_is_charted_as_in_1994_and_as_it_is() {
     let [object, contacts, ours] = ["1994/mod.txt", "1994/cod.txt", "harker1.xml"].map(shipped);
@@ -55,7 +55,7 @@ fn singular_matrices_are_refused_unless_as_1994() {
     assert!(printed(&["chart", "--as-1994", &object, &contacts]).contains(" 802 out of 820 "));
 }
 
-/// What is imported is what ships, and reads as the numbers of 1994.
+/// Imported files equal the built-in ones, and have the numbers of 1994.
 #[test]
 fn the_cases_that_ship_are_what_import_writes() {
     let scratch = Scratch::new();
@@ -205,7 +205,7 @@ fn a_slip_in_the_engine_agrees_and_its_world_runs() {
             && told.ends_with("  both results agree\n"),
         "{told}"
     );
-    // The file that was written, in the engine, step by step beside what the verb says of the centre of mass.
+    // The written file, in the engine, compared step by step with the verb's centre of mass.
     let read = simpartner_description::xml::read_world(&world).unwrap();
     let timestep = simpartner_model::Timestep::MILLISECOND;
     let settings = simpartner_dynamics::Settings::default();
@@ -223,7 +223,7 @@ fn a_slip_in_the_engine_agrees_and_its_world_runs() {
     assert!(output(&["check", world.to_str().unwrap()]).status.success());
 }
 
-/// Of soft fingers the engine knows friction and torsion each by itself: both bounds are told.
+/// For soft fingers, the engine limits friction and torsion separately: both bounds are printed.
 #[test]
 fn soft_fingers_are_bounded_from_both_sides_in_the_engine() {
     let found = json(&["slip", &shipped("pinch.xml"), "--engine"]);
@@ -267,7 +267,7 @@ fn what_the_engine_cannot_represent_is_refused_by_name() {
     }
 }
 
-/// Answers of all verbs become rows of one table, which `query` reads although there is no run.
+/// Results of all verbs become rows of one table, which `query` reads although there is no run.
 #[test]
 fn answers_are_kept_in_a_database_where_one_is_named() {
     let scratch = Scratch::new();
@@ -327,7 +327,7 @@ fn close(one: f64, other: f64, what: &str) {
     assert!((one - other).abs() <= 1e-9 * (1.0 + other.abs()), "{what}: {one} and {other}");
 }
 
-/// What the page draws is what the other verbs print, of every grasp that ships.
+/// The page shows the numbers of the other verbs, for every built-in grasp.
 #[test]
 fn the_scene_of_a_grasp_has_the_forces_of_check_and_the_cells_of_chart() {
     for name in (1..=8).map(|case| format!("harker{case}.xml")).chain(["pinch.xml".into()]) {
@@ -365,14 +365,15 @@ fn the_scene_of_a_grasp_has_the_forces_of_check_and_the_cells_of_chart() {
             }
             close(state["squeeze"].as_f64().unwrap(), checked["least"]["squeeze_N"].as_f64().unwrap(), &name);
         } else {
-            // What breaks it does along the motion that proves it what the load does beyond the contacts.
+            // Along the motion that proves it, the work of the breaking load equals the excess of the load over the
+            // contacts.
             let (excess, motion) = (&state["excess"], &state["motion"]);
             let power =
                 dot(&excess["force"], &motion["velocity"]) + dot(&excess["torque"], &motion["angular_velocity"]);
             close(power, checked["certificate"]["gap_W"].as_f64().unwrap(), &name);
         }
-        // The chart moves forces from cell to cell, the scene checks each: cells on the edge may be open in one of
-        // them.
+        // The chart derives the forces of a cell from its neighbour's, and the scene solves each cell: cells at the
+        // limit may be undecided in one of them.
         let rows = scene["chart"]["rows"].as_array().unwrap();
         for (row, told) in rows.iter().zip(charted["rows"].as_array().unwrap()) {
             for (state, verdict) in row.as_array().unwrap().iter().zip(told["cells"].as_array().unwrap()) {
@@ -399,7 +400,7 @@ fn a_grasp_without_gravity_is_shown_without_a_chart_and_its_page_is_one_file() {
         true => {
             let html = fs::read_to_string(&page).unwrap();
             assert!(html.contains("id=\"scene\"") && html.contains("<title>pinch - SimPartner</title>"));
-            // It asks nobody: no address stands in an element.
+            // It makes no requests: no element has an address.
             assert!(!html.contains("src=") || !html.contains("src=\"http"), "it loads something");
         }
         false => assert!(text(&ran.stderr).contains("built without its page"), "{}", text(&ran.stderr)),

@@ -1,4 +1,4 @@
-//! `simpartner grasp run` and `correlate`: what a user sees of grasp tasks. What happens in one is tested in the
+//! `simpartner grasp run` and `correlate`: the user's view of grasp tasks. The tasks themselves are tested in the
 //! package of grasps.
 
 use std::{fs, path::Path, process::Command};
@@ -45,8 +45,8 @@ fn a_batch_is_the_same_for_any_threads_and_after_kills() {
     let other = batch("box.xml", &path("four"), &["--tasks", "12", "--jobs", "4"]);
     assert_eq!(fs::read_to_string(path("four")).unwrap(), whole);
     assert_eq!(counts.lines().skip(1).collect::<Vec<_>>(), other.lines().skip(1).collect::<Vec<_>>());
-    // Cut off in the middle of a row, at the end of one, in the header, and before it; and with rows out of order, as
-    // threads leave them.
+    // Cut in the middle of a row, at the end of one, in the header, and before it; and with rows out of order, as from
+    // several threads.
     let ends = [whole.len() * 2 / 3, whole.match_indices('\n').nth(4).unwrap().0 + 1, 20, 0];
     for end in ends {
         fs::write(path("cut"), &whole[..end]).unwrap();
@@ -61,14 +61,14 @@ fn a_batch_is_the_same_for_any_threads_and_after_kills() {
     batch("box.xml", &path("small"), &["--tasks", "5"]);
     batch("box.xml", &path("small"), &["--tasks", "12"]);
     assert_eq!(fs::read_to_string(path("small")).unwrap(), whole);
-    // One task alone has the row of the batch.
+    // A single task has the row of the batch.
     let row: Value =
         serde_json::from_str(&printed(&["run", &shipped("box.xml"), "--seed", "3", "--task", "7"])).unwrap();
     assert_eq!(row, serde_json::from_str::<Value>(lines[8]).unwrap());
 }
 
-/// Each row of a batch is a row of the database, the same for any number of threads, after kills, and when the file of
-/// rows has gone.
+/// Each row of a batch is a row of the database, for any number of threads, after kills, and after the loss of the file
+/// of rows.
 #[test]
 fn a_batch_is_kept_in_a_database_where_one_is_named() {
     let scratch = Scratch::new();
@@ -95,20 +95,20 @@ fn a_batch_is_kept_in_a_database_where_one_is_named() {
         assert_eq!(row["quality_squeeze_after"], line["quality_after"]["squeeze"], "{line}");
         assert_eq!(row["contacts"], line["contacts"].as_array().unwrap().len());
     }
-    // The file is ahead of the database, as a kill leaves them; and the database ahead of a file that has gone.
+    // The file ahead of the database, as after a kill; and the database ahead of a lost file.
     let (behind, ahead) = (url("behind.sqlite"), scratch.path("ahead"));
     batch("box.xml", &ahead, &["--tasks", "5"]);
     batch("box.xml", &ahead, &["--tasks", "12", "--database", &behind]);
     assert_eq!(ask(&behind, all), rows);
     batch("box.xml", &scratch.path("new"), &["--tasks", "12", "--database", &behind]);
     assert_eq!(ask(&behind, all), rows);
-    // One task alone is a row of the same batch.
+    // A single task is a row of the same batch.
     let alone = url("alone.sqlite");
     printed(&["run", &shipped("box.xml"), "--seed", "3", "--task", "7", "--database", &alone]);
     assert_eq!(ask(&alone, all)[0], rows[7]);
 }
 
-/// Rows of another seed, another file, or no rows at all are not gone on with.
+/// Rows of another seed or of another file, and files without rows, are not continued.
 #[test]
 fn a_file_of_other_rows_is_refused() {
     let scratch = Scratch::new();
@@ -171,7 +171,7 @@ fn every_gripper_that_ships_grasps() {
     );
     assert_eq!(found["measures"][0]["measure"], "epsilon");
     let picture = fs::read_to_string(picture).unwrap();
-    // Marks would be black without a colour of their own.
+    // Marks without their own colour would be black.
     assert!(picture.contains("<polyline") && picture.contains("<circle") && picture.contains("circle { fill:"));
     batch("box.xml", &scratch.path("box.xml"), &["--tasks", "8", "--csv", csv.to_str().unwrap()]);
     let table = fs::read_to_string(csv).unwrap();
@@ -179,8 +179,8 @@ fn every_gripper_that_ships_grasps() {
     assert!(columns.len() == 9 && columns.iter().all(|count| *count == columns[0]), "{columns:?}");
 }
 
-/// What an independent script reads of a `.rwtask.xml` of ours is what the rows have; what we read of it is what was
-/// written, and its targets are tasks again.
+/// An independent script reads the rows from an exported `.rwtask.xml`; our reader reads what was written, and its
+/// targets are tasks again.
 #[test]
 fn rwtask_files_are_read_by_others_and_by_us() {
     let scratch = Scratch::new();
@@ -255,7 +255,7 @@ fn without_rotations(task: &rwtask::RwTask) -> rwtask::RwTask {
     task
 }
 
-/// Files of RobWork that do not fit the gripper are refused, with what does not.
+/// Files of RobWork that do not fit the gripper are refused with the reason.
 #[test]
 fn targets_that_do_not_fit_are_refused() {
     let scratch = Scratch::new();
@@ -281,7 +281,7 @@ fn targets_that_do_not_fit_are_refused() {
     assert!(turned.contains("its approach turns the gripper"), "{turned}");
 }
 
-/// Random values of every setting are read as they stand, or refused with a place; none ends the program otherwise.
+/// Random values of every setting are accepted, or refused with a position; none causes another end of the program.
 #[test]
 fn settings_at_random_are_read_or_refused() {
     let scratch = Scratch::new();
@@ -324,7 +324,7 @@ fn settings_at_random_are_read_or_refused() {
     }
 }
 
-/// A task of the batch with a log: the run's last step has the bodies where the row has them.
+/// A logged task of the batch: in the run's last step, the bodies have the poses of the row.
 #[test]
 fn a_task_with_a_log_is_a_run_like_any_other() {
     let scratch = Scratch::new();
@@ -356,18 +356,18 @@ fn a_task_with_a_log_is_a_run_like_any_other() {
     let lift: Vec<f64> = (0..3).map(|k| row["lift"][k].as_f64().unwrap()).collect();
     let expected = lift[0] * lift[0] + lift[1] * lift[1] + (lift[2] + 0.12) * (lift[2] + 0.12);
     assert!((apart.sqrt() - expected.sqrt()).abs() < 1e-9, "{} {}", apart.sqrt(), expected.sqrt());
-    // The world in the log has the gripper where the task begins, so the page shows what was simulated.
+    // The world in the log has the gripper at the start of the task, so the page shows what was simulated.
     let picture = scratch.path("y.svg");
     let drawn =
         ["plot", "last", "--fields", "body:Box.y", "--output", picture.to_str().unwrap(), "--database", &database];
     let drawn = output(&drawn);
     assert!(drawn.status.success(), "{}", text(&drawn.stderr));
-    // What drove the gripper is made again, step by step.
+    // The gripper's motion is repeated, step by step.
     let replayed = output(&["replay", "last", "--database", &database]);
     let told = text(&replayed.stdout);
     assert!(replayed.status.success() && told.contains("the same; its head is"), "{told}{}", text(&replayed.stderr));
-    // A fork goes on from the very state, and nobody drives on: the motors stay as they are. It is repeated as it is,
-    // too.
+    // A fork continues from the exact state without a driver: the motors keep their commands. It can be replayed as
+    // well.
     let fork = ["fork", "last", "--at", "700", "--duration", "0.1", "--database", &database];
     let forked = output(&fork);
     assert!(forked.status.success(), "{}", text(&forked.stderr));
@@ -375,7 +375,7 @@ fn a_task_with_a_log_is_a_run_like_any_other() {
     assert!(replayed.status.success(), "{}{}", text(&replayed.stdout), text(&replayed.stderr));
 }
 
-/// Targets of a file of RobWork, and a mesh: what a log has of them is enough to make the task again.
+/// Targets of a RobWork file, and a mesh: the log is sufficient to repeat the task.
 #[test]
 fn a_task_with_targets_and_one_with_a_mesh_are_made_again_from_their_logs() {
     let scratch = Scratch::new();
@@ -392,7 +392,7 @@ fn a_task_with_targets_and_one_with_a_mesh_are_made_again_from_their_logs() {
         let database = scratch.database(&format!("{case}.sqlite"));
         let log = ["--log", "--database", &database, "--properties", &nothing];
         printed(&[&["run"], &arguments[..], &log].concat());
-        // The files that it was made from are not needed any more.
+        // The original files are not needed any more.
         let replayed = output(&["replay", "last", "--database", &database]);
         let told = text(&replayed.stdout);
         assert!(replayed.status.success() && told.contains("the same;"), "{told}{}", text(&replayed.stderr));

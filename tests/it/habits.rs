@@ -1,8 +1,8 @@
-//! What all verbs have in common: flags, units, near names; and what the program says of itself without any file.
+//! Common features of all verbs: flags, units, near names; and output that needs no files.
 
 use super::cli::{SHORT, Scratch, output, simpartner, text};
 
-/// Runs in an empty folder, and returns what was printed to either output, and the exit code.
+/// Runs in an empty folder, and returns the text of both outputs, and the exit code.
 fn alone(arguments: &[&str]) -> (String, Option<i32>) {
     let scratch = Scratch::new();
     let output = simpartner(arguments).current_dir(scratch.path("")).output().unwrap();
@@ -36,7 +36,7 @@ fn a_time_is_in_seconds_or_in_steps_by_its_suffix() {
             call(&[&["export", "1", "--format", "csv", "--tables", "simulationRow"], &range[..]].concat());
         assert!(told.contains("          11  simulationRow\n"), "{told}{why}");
     }
-    // A plain number that is no step is one of seconds.
+    // A fraction is probably a number of seconds.
     let (_, why, code) = call(&["replay", "1", "--until", "0.1"]);
     assert!(why.contains("in milliseconds as 20ms, or in steps as 2500steps") && code == Some(2), "{why}");
 }
@@ -88,7 +88,7 @@ fn the_program_lists_what_is_built_in_and_takes_it() {
     assert!(worlds.iter().any(|world| world["path"] == "worlds/flat.xml"));
     let (told, code) = alone(&["grasp", "run", "worlds/grasps/tasks/box.xml", "--task", "0"]);
     assert!(code == Some(0) && told.contains("\"status\""), "{told}");
-    // A picture of a built-in world has no folder of its own.
+    // A picture of a built-in world goes into the current folder.
     assert_eq!(alone(&["draw", "worlds/maze.xml"]), ("maze.svg\n".into(), Some(0)));
     let (told, _) = alone(&["draw", "worlds/maze.xml", "-o", "new/folder"]);
     assert_eq!(told, "new/folder/maze.svg\n");
@@ -115,8 +115,7 @@ fn the_program_prints_its_protocol_and_puts_it_into_a_project() {
     }
 }
 
-/// A client that is a program of its own is run from the folder of this one or from the path, with all of its
-/// arguments.
+/// A client program is run from the folder of this program or from the path, with all of its arguments.
 #[cfg(unix)]
 #[test]
 fn clients_are_verbs() {
@@ -142,7 +141,7 @@ fn clients_are_verbs() {
     }
 }
 
-/// Every verb that takes a name tells the near one.
+/// Every verb with a name suggests a similar one.
 #[test]
 fn a_name_that_is_not_there_is_answered_with_the_near_one() {
     let scratch = Scratch::new();
@@ -175,7 +174,7 @@ fn a_name_that_is_not_there_is_answered_with_the_near_one() {
     assert!(!text(&ended.stderr).contains("did you mean"), "{}", text(&ended.stderr));
 }
 
-/// An offset is for the ports that files name; one that stands beside it means that very port.
+/// An offset applies to the ports of files; a port given on the same command line is used as it is.
 #[test]
 fn a_port_on_the_line_of_an_offset_is_not_moved() {
     let control = |more: &[&str]| {

@@ -1,5 +1,5 @@
-//! A URDF robot by the verb `import` and in a world, from its file to a run that is made again without it. What is read
-//! of it is tested in `src/description/tests/import.rs`.
+//! A URDF robot in the verb `import` and in a world, from its file to a replay without it. The importer itself is
+//! tested in `src/description/tests/import.rs`.
 
 use crate::cli::{Scratch, output, summary, text};
 
@@ -50,7 +50,7 @@ fn a_robot_file_has_its_meshes_beside_it() {
     }
 }
 
-/// An L becomes several convex hulls; how well they fill it is tested in `src/dynamics/tests/engine/shapes.rs`.
+/// An L becomes several convex hulls; their accuracy is tested in `src/dynamics/tests/engine/shapes.rs`.
 #[test]
 fn a_mesh_that_is_not_convex_is_taken_apart_on_request() {
     let (scratch, urdf) = arm();
@@ -84,8 +84,8 @@ fn a_run_with_a_urdf_robot_is_made_again_without_its_files() {
     assert!(again.status.success(), "{}{}", text(&again.stdout), text(&again.stderr));
 }
 
-/// One command for a URDF file: it stands on level ground with its lowest point, or is fixed there; and its log makes
-/// it again.
+/// One command for a URDF file: it stands on level ground with its lowest point, or is fixed there; its log is
+/// sufficient for a replay.
 #[test]
 fn a_robot_in_place_of_a_world_stands_on_level_ground() {
     let (scratch, urdf) = arm();
@@ -111,8 +111,8 @@ fn a_robot_in_place_of_a_world_stands_on_level_ground() {
     assert!(text(&refused.stderr).contains("a world has no base to be fixed"), "{}", text(&refused.stderr));
 }
 
-/// An MJCF model with a floor is a world: it runs as it is, its log is enough to make the run again, and its robot goes
-/// into other worlds.
+/// An MJCF model with a floor is a world: it runs as it is, its log is sufficient for a replay, and its robot can be
+/// used in other worlds.
 #[test]
 fn a_model_of_mujoco_runs_and_is_made_again_without_its_files() {
     let scratch = Scratch::new();
@@ -137,7 +137,7 @@ fn a_model_of_mujoco_runs_and_is_made_again_without_its_files() {
     assert!(again.status.success(), "{}{}", text(&again.stdout), text(&again.stderr));
 }
 
-/// What `convert` writes can be read again, and what the format does not hold is said.
+/// Converted files can be read again, and unsupported content is reported.
 #[test]
 fn a_robot_of_ours_becomes_one_of_other_formats() {
     let scratch = Scratch::new();

@@ -1,9 +1,9 @@
-//! What imported MJCF models do on the ground beside MuJoCo.
+//! Imported MJCF models on the ground, compared with MuJoCo.
 //!
-//! A plate of 0.4 x 0.4 x 0.04 m lies on a plane. Gravity leans by the angle t, so that the plate slides with the
-//! acceleration a = g (sin t - mu cos t), or rests where that is below zero. MuJoCo's manual (Modeling, Contact
-//! parameters) has the rule for mu and for the dimension of a contact: those of the geom of the higher priority, or of
-//! two equal ones the larger of each. In one dimension there is no friction.
+//! A plate of 0.4 x 0.4 x 0.04 m is on a plane. Gravity is tilted by the angle t, so that the plate slides with the
+//! acceleration a = g (sin t - mu cos t), or rests if that is negative. MuJoCo's manual (Modeling, Contact parameters)
+//! has the rule for mu and for the dimension of a contact: those of the geom of the higher priority, or for equal
+//! priorities the larger of each. With one dimension there is no friction.
 
 use std::process::Command;
 
@@ -86,8 +86,8 @@ fn by_rule(plane: Geom, plate: Geom, angle: f64) -> f64 {
     0.5 * (G * (sine - mu * cosine)).max(0.0)
 }
 
-/// What half a step of the acceleration makes of it: MuJoCo's Euler scheme has that much too far, and creeps by less
-/// where it rests.
+/// The displacement by half a step of the acceleration: the error of MuJoCo's Euler scheme, which also bounds its creep
+/// at rest.
 fn tolerance(far: f64) -> f64 {
     far * 1e-3 + 4e-3
 }
@@ -101,7 +101,7 @@ fn plates_slide_as_in_mujoco() {
     for (plane, plate, angle, mujoco) in BY_MUJOCO {
         let law = by_rule(plane, plate, angle);
         assert!((law - mujoco).abs() < tolerance(law), "{plane:?} {plate:?} {angle}: {mujoco}, by the rule {law}");
-        // Rapier has neither priorities nor frictions of surfaces that are not in effect.
+        // Rapier has neither priorities nor friction of ineffective surfaces.
         if !is_rapier() {
             let found = slide(plane, plate, angle);
             assert!((found - law).abs() < 1e-3 * law + 1e-6, "{plane:?} {plate:?} {angle}: {found}, by the rule {law}");
@@ -120,7 +120,7 @@ fn any_two_geoms_slide_by_mujocos_rule() {
     for case in 0..if long { 2000 } else { 60 } {
         let mut geom = || {
             let (friction, dimension) = (0.05 * draw(25) as f64, [1, 3, 4, 6][draw(4)]);
-            // Rapier has neither priorities nor frictions that are not in effect.
+            // Rapier has neither priorities nor friction of ineffective surfaces.
             if is_rapier() { (friction, 3, 0) } else { (friction, dimension, draw(3) as i32 - 1) }
         };
         let (plane, plate) = (geom(), geom());
@@ -131,8 +131,8 @@ fn any_two_geoms_slide_by_mujocos_rule() {
     }
 }
 
-/// The humanoid of dm_control, whose geoms have one contact dimension each, falls onto a floor that has three. Its
-/// torso is where MuJoCo has it after two seconds, to the thickness of the body it may lie on.
+/// The humanoid of dm_control, whose geoms have one contact dimension each, falls onto a floor with three. After two
+/// seconds its torso is at MuJoCo's position, up to the thickness of the body.
 #[test]
 fn a_humanoid_of_dm_control_falls_as_in_mujoco() {
     const FALL: &str = "import mujoco, pathlib, importlib.util as u\n\

@@ -1,4 +1,4 @@
-//! Files as an attack: what the reader bounds, and that its work grows as the file does.
+//! Malicious files: the reader's limits, and the linear growth of its work.
 
 use std::{fmt::Write, fs, path::Path, time::Instant};
 
@@ -16,7 +16,7 @@ fn refusal(text: &str) -> Diagnostics {
 fn check_refused(text: &str, words: &str) {
     let problems = refusal(text);
     assert!(problems.problems[0].message.contains(words), "{problems}");
-    // However long what is wrong may be, nobody has to read it all.
+    // The output is limited, however long the problem is.
     assert!(problems.to_string().len() < 60_000, "{} bytes", problems.to_string().len());
     assert!(problems.problems.iter().all(|problem| problem.message.len() < 1000 && problem.source_line.len() < 1000));
 }
@@ -43,7 +43,7 @@ fn repeats_of_nothing_take_no_time() {
     check_refused(&nested("3", &long), "bytes long, at most");
 }
 
-/// Assemblies A0, A1, ... each with this content, of which the last holds a body; A0 is placed.
+/// Assemblies A0, A1, ... each with this content, of which the last contains a body; A0 is placed.
 fn chain(length: usize, content: impl Fn(usize) -> String, value: &str) -> String {
     let mut text = "<robot name=\"R\">".to_owned();
     for index in 0..length {
@@ -64,7 +64,7 @@ fn assemblies_do_not_expand_without_bound() {
         |index: usize| format!("<place assembly=\"A{index}\"><parameter name=\"p\" value=\"${{p}}${{p}}\"/></place>");
     check_refused(&chain(30, doubled, "xxxxxxxxxx"), "at most 4096 are read");
     check_refused(&chain(30, |index| place(index).repeat(2), "x"), "with all assemblies placed");
-    // Parameters go down to every assembly that is placed.
+    // Parameters are passed down to every placed assembly.
     let many: String = (0..2000).map(|index| format!("<parameter name=\"p{index}\" value=\"1\"/>")).collect();
     let places = "<place assembly=\"A\"/>".repeat(3000);
     check_refused(&format!("<robot name=\"R\"><assembly name=\"A\">{many}</assembly>{places}</robot>"), "larger than");
@@ -143,7 +143,7 @@ fn what_is_wrong_many_times_is_counted_and_placed() {
     assert_eq!((problems.problems.len(), problems.more), (50, 19_950));
     let last = &problems.problems[49];
     assert_eq!((last.line, last.column), (1, 17 + 49 * 8));
-    // The caret stands under the element also where only a part of the line is shown.
+    // The caret is below the element even if only a part of the line is shown.
     let shown = last.to_string();
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(&lines[1][lines[2].find('^').unwrap()..][..8], "<xyzzy/>", "{shown}");
@@ -232,7 +232,7 @@ fn seconds(read: impl Fn()) -> f64 {
     (0..3).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Makes a file of so many parts.
+/// Makes a file of a given number of parts.
 type Maker<'a> = &'a dyn Fn(usize) -> String;
 
 /// Ten times the file may take ten times as long, a hundred times is quadratic; a busy machine gets the room between.

@@ -1,4 +1,4 @@
-//! Lockstep over real sockets: a controller that takes its time changes nothing, one that is gone is named.
+//! Lockstep over real sockets: a slow controller changes nothing, and an absent one is reported by name.
 
 use std::{
     collections::hash_map::RandomState,
@@ -44,13 +44,13 @@ fn events(report: &ClockReport, log: &[Arc<StepRecord>], kind: EventKind) -> Vec
     all.filter(|event| event.kind == kind).cloned().collect()
 }
 
-/// The number of the step that a sample tells.
+/// The number of the step of a sample.
 fn step_of(sample: &str) -> u64 {
     let step = sample.strip_prefix("S ").and_then(|rest| rest.split(' ').next());
     step.and_then(|step| step.parse().ok()).unwrap_or_else(|| panic!("expected a sample, got '{sample}'"))
 }
 
-/// A controller of the whole robot that drives the motor against where the trunk is, up to a step.
+/// A controller of the whole robot that drives the motor against the trunk's position, up to a step.
 fn control(client: &mut Client, mut sample: String, last: u64, mut think: impl FnMut()) {
     while step_of(&sample) < last {
         assert!(!sample.contains("dropped"), "{sample}");
@@ -65,7 +65,7 @@ fn control(client: &mut Client, mut sample: String, last: u64, mut think: impl F
 
 #[test]
 fn a_controller_that_takes_its_time_comes_to_the_same_bits_as_one_that_does_not() {
-    // Chance from the standard library: what it draws is to make no difference.
+    // Random numbers of the standard library, because they must have no effect.
     let chance = RandomState::new();
     let mut drawn = 0u64;
     let slow = || {
@@ -130,7 +130,7 @@ fn a_step_waits_for_every_member() {
     position.write(b"ACK 1\n");
     motor.write(b"ACK 1\n");
     assert!(clock.ask("STEP").contains("state=PAUSED step=2 "));
-    // After a reset they are told step 0 and answer for it.
+    // After a reset they receive step 0 and acknowledge it.
     assert!(position.line().starts_with("S 2 ") && motor.line().starts_with("S 2 "));
     assert!(clock.ask("RESET").contains(" epoch=1 lockstep=waiting:robot/Position,robot/Motor"));
     assert!(position.line().starts_with("S 0 0 ") && motor.line().starts_with("S 0 0 "));
@@ -147,7 +147,7 @@ fn until_all_have_joined_the_clock_runs_freely() {
     position.line();
     clock.ask("PLAY");
     while step_of(&position.ask("GET")) < 20 {}
-    // Whoever joins is told the step that the clock stands at, sooner or later.
+    // A new member receives the present step.
     let mut sample = position.ask("ACK 0");
     while let Some(more) =
         clock.ask("STATE").split_once("step=").map(|(_, rest)| rest.split(' ').next().unwrap().to_owned())
@@ -161,7 +161,7 @@ fn until_all_have_joined_the_clock_runs_freely() {
         let next = position.ask(&format!("ACK {step}"));
         assert!(next.starts_with(&format!("S {} ", step + 1)) && !next.contains("dropped"), "{next}");
     }
-    // Outside of lockstep there is nothing to answer for; the stream goes on.
+    // Outside of lockstep there is nothing to acknowledge; the stream continues.
     assert!(clock.ask("MODE fast").contains("mode=fast") && !clock.ask("PAUSE").contains("lockstep="));
     let (report, log) = rig.end();
     let joined = events(&report, &log, EventKind::Lockstep);
@@ -246,7 +246,7 @@ fn with_pause_a_dead_controller_stops_the_clock() {
     let (rig, mut clock) = killed(SOON, OnTimeout::Pause);
     wait_for(&mut clock, "state=PAUSED step=3 ");
     assert!(clock.ask("STATE").ends_with("lockstep=overdue:robot"));
-    // Whoever had asked for steps hears why there are none.
+    // A client that has requested steps receives the reason why there are none.
     assert_eq!(clock.ask("STEP 2"), "ERR 7 no answer for step 3 in 0.05 s from robot");
     let (report, log) = rig.end();
     assert_eq!(report.step.0, 3);
@@ -285,7 +285,7 @@ fn a_member_that_a_fault_has_put_off_is_not_waited_for() {
     position.ask("ACK 0");
     assert_eq!(position.ask("FAULT off"), "OK");
     position.write(b"ACK 0\n");
-    // It is off from the first step on, so that all others are made without it.
+    // It is powered off from the first step on, so that all others are made without it.
     assert!(clock.ask("STEP 10").contains("step=10 "));
     assert_eq!(position.ask("FAULT ok"), "OK");
     assert!(clock.ask("STEP").contains("step=11 "));
@@ -311,7 +311,7 @@ fn commands_of_a_combined_line_act_in_the_same_step_and_are_logged_one_by_one() 
     );
 }
 
-/// A step that is made while its member talks of something else is told all the same.
+/// A step that is made while its member sends other requests is still sent to it.
 #[test]
 fn a_member_that_talks_is_told_every_step() {
     let rig = patient(&[POSITION]);
@@ -328,7 +328,7 @@ fn a_member_that_talks_is_told_every_step() {
     rig.end();
 }
 
-/// One line there and one line back are a step, and come to the bits of a command and an `OK` besides.
+/// One line in each direction is a step, with the same bits as a command and a separate acknowledgement.
 #[test]
 fn a_line_that_acknowledges_and_commands_is_answered_by_the_step_alone() {
     let run = |line: fn(u64, &str) -> String, answers: usize| {
@@ -368,7 +368,7 @@ fn a_member_may_let_several_steps_go_and_others_are_asked_about_each() {
     let sample = whole.line();
     assert!(sample.starts_with("S 10 ") && !sample.contains("dropped"), "{sample}");
     assert!(clock.ask("STATE").ends_with("lockstep=waiting:robot,robot/Motor"));
-    // After a reset everybody is asked at step 0, whatever was let go.
+    // After a reset all members are asked at step 0, regardless of earlier acknowledgements.
     whole.write(b"ACK 10+1000\n");
     assert!(motor.ask("ACK 10").starts_with("S 11 "));
     assert!(clock.ask("RESET").contains("lockstep=waiting:robot,robot/Motor"));

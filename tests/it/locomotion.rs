@@ -1,9 +1,10 @@
-//! WorkPartner 1 on a ground of friction 0.025 (thesis 4.3), and the circle by gamepad (4.2.1), played as shipped but
+//! WorkPartner 1 on a ground of friction 0.025 (thesis 4.3), and the circle by gamepad (4.2.1), as built in but
 //! shorter.
 //!
-//! The ground can push with mu m g = 4.4 N in all, 1.1 N at each of four wheels of 44 N. So nothing accelerates the
-//! robot by more than mu g = 0.245 m/s², a locked pair of wheels by no more than half of that, one driven wheel by no
-//! more than a quarter. Legs alone move nothing but themselves: what they do to the robot's momentum, the ground does.
+//! The largest friction force of the ground is mu m g = 4.4 N, 1.1 N at each of four wheels of 44 N. So the
+//! acceleration of the robot is at most mu g = 0.245 m/s², with a locked pair of wheels at most half of that, with one
+//! driven wheel at most a quarter. Legs alone move only themselves: every change of the robot's momentum comes from the
+//! ground.
 
 use crate::workpartner::{G, MASS, Observer, WHEEL_RADIUS, fit_circle, play, simulation};
 use simpartner::sim::Simulation;
@@ -11,7 +12,7 @@ use simpartner_model::BodyId;
 
 const MU: f64 = 0.025;
 
-/// What a walk was like: where the centre of mass was after each step, and what the wheels carried.
+/// Record of a walk: the centre of mass after each step, and the loads of the wheels.
 struct Walk {
     /// Ahead and sideways, m.
     path: Vec<(f64, f64)>,
@@ -81,8 +82,8 @@ fn centre_of_mass(simulation: &Simulation, observer: &Observer) -> (f64, f64) {
     (sum.0 / MASS, sum.1 / MASS)
 }
 
-/// Wheels at 1 rad/s skid under a robot that comes up to their rims' speed at mu g: 0.235 / 0.245 = 0.958 s. From then
-/// on it rolls. (The thesis's 0.0038 m/s has no place in this law; the sequence's file says more.)
+/// Wheels at 1 rad/s skid while the robot accelerates to their rim speed at mu g: 0.235 / 0.245 = 0.958 s. From then on
+/// it rolls. (The thesis's 0.0038 m/s does not fit this law; the sequence's file has details.)
 #[test]
 fn skidding_wheels_push_with_the_friction_there_is() {
     let walk = Walk::of("robots/skidding.xml", 3000);
@@ -96,9 +97,9 @@ fn skidding_wheels_push_with_the_friction_there_is() {
     walk.assert_even(0.02);
 }
 
-/// Stretching and coming back, one pair of wheels locked at a time. The rims' ways, 0.456 m a second, and when they are
-/// locked set what the robot comes to: 0.66 m/s, between 0.506 m/s and 0.716 m/s. Half the friction takes it there, by
-/// no more than mu g / 2 in the half of the time that a pair is locked.
+/// Stretching and contracting, with one pair of wheels locked at a time. The displacements of the rims, 0.456 m a
+/// second, and the times of locking determine the speed: 0.66 m/s, between 0.506 m/s and 0.716 m/s. Half the friction
+/// accelerates the robot, with at most mu g / 2 in the half of the time in which a pair is locked.
 #[test]
 fn the_caterpillar_outruns_the_wheels() {
     let walk = Walk::of("robots/caterpillar.xml", 16_800);
@@ -110,8 +111,9 @@ fn the_caterpillar_outruns_the_wheels() {
     walk.assert_even(0.02);
 }
 
-/// One leg after the other goes forward with its wheel driven, and its neighbour yields. The driven wheel rolls without
-/// slipping at 0.276 m/s, which the robot comes near to. Four legs in turn, left and right, leave it on its way.
+/// One leg after the other moves forward with its wheel driven, while its neighbour yields. The driven wheel rolls
+/// without slipping at 0.276 m/s, which the robot nearly reaches. Four legs in turn, left and right, keep it on its
+/// path.
 #[test]
 fn rolking_walks_straight_on_even_loads() {
     let walk = Walk::of("robots/rolking.xml", 22_200);
@@ -125,9 +127,8 @@ fn rolking_walks_straight_on_even_loads() {
 }
 
 /// Turner at 0.2972 rad, all wheels at the same speed. Without slip the middle of the wheels would run on 0.6
-/// cot(0.1486) cos(0.1486) = 3.964 m. Inner wheels that want to be as fast as the outer ones straighten the path: to
-/// 4.45 m where friction is the same in all directions, by 12 %; by 7 % in the thesis, whose wheels hold better across
-/// than along.
+/// cot(0.1486) cos(0.1486) = 3.964 m. Inner wheels at the speed of the outer ones straighten the path: to 4.45 m with
+/// isotropic friction, by 12 %; by 7 % in the thesis, whose wheels have more friction across than along.
 #[test]
 fn equal_wheels_straighten_the_circle() {
     let mut simulation = simulation("worlds/circle_gamepad.xml");

@@ -1,7 +1,7 @@
-//! The one integration test binary. Each module here tests what a module of the library promises, through its public
-//! interface. `tests/README.md` says where a test belongs.
+//! The only integration test binary. Each module here tests a library module through its public interface.
+//! `tests/README.md` has the place of each kind of test.
 
-// A test that cannot go on is to stop; clippy allows this only in test functions themselves.
+// A test that cannot continue has to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 
 mod analysis;

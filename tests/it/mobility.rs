@@ -1,4 +1,4 @@
-//! What a robot on wheels can do on a ground: closed forms beside the same robot in the engine.
+//! Mobility of a wheeled robot on a ground: closed forms compared with the same robot in the engine.
 
 use std::{fmt::Write, path::Path};
 
@@ -36,11 +36,11 @@ fn soil(name: &str) -> Ground {
 
 const FIRM: Ground = Ground::Firm { friction: 0.8 };
 
-/// Four soils and three slopes. The engine presses with the same stresses as the integral; it differs by what steps of
-/// 2 ms leave, by how the wheels ahead press the sides of a rut (sinkage), and by the mean of two strips in place of
-/// one wheel: 2 % of torque, 3 % of energy and sinkage, and 0.01 of slip; 0.02 on clay, whose thrust grows so little
-/// with slip at 9 degrees that 0.25 % of it are as much. The law that sums up thrust and resistances leaves ruts and
-/// sinkage by slip out: within a half of the torque.
+/// Four soils and three slopes. The engine uses the same stresses as the integral. It differs by the discretisation
+/// with steps of 2 ms, by the pressure of the front wheels on the sides of a rut (sinkage), and by the mean of two
+/// strips in place of one wheel: 2 % of torque, 3 % of energy and sinkage, and 0.01 of slip; 0.02 on clay, whose thrust
+/// grows so little with slip at 9 degrees that 0.25 % of it corresponds to that. The summary law of thrust and
+/// resistances omits ruts and slip sinkage: its torque is accurate to a half.
 #[test]
 fn on_four_soils_and_three_slopes_closed_form_and_simulation_agree() {
     let robot = vehicle(WORKPARTNER);
@@ -83,7 +83,7 @@ fn a_brake_cart_finds_the_drawbar_pull_of_the_closed_form() {
 }
 
 /// Friction 0.8 holds 0.8 of the weight, a slope costs its sine, and a vehicle tips where the vertical leaves its
-/// polygon.
+/// support polygon.
 #[test]
 fn on_firm_ground_figures_are_those_of_statics() {
     let (robot, study) = (vehicle(WORKPARTNER), study(FIRM));
@@ -103,10 +103,10 @@ fn on_firm_ground_figures_are_those_of_statics() {
     assert_eq!(tippings.len(), 4);
     for tipping in tippings {
         let (found, margin) = (tipping.simulated_rad.unwrap(), tipping.edge.margin_rad);
-        // Legs that give by a little, and a step of the tilt.
+        // Yielding legs, and a step of the tilt.
         assert!((found - margin).abs() < 0.2f64.to_radians(), "{found} {tipping:?}");
     }
-    // Wide wheels stand on their outer rims at last. Backwards the bogies let the rover lean some degrees before that.
+    // Wide wheels finally stand on their outer rims. Backwards the bogies tilt the rover by some degrees before that.
     for tipping in study.stability(&vehicle("robots/rover.xml")).unwrap() {
         let (found, margin) = (tipping.simulated_rad.unwrap(), tipping.edge.margin_rad);
         let allowed = if tipping.edge.wheels == [4, 5] { 2.0f64 } else { 0.2 };
@@ -114,13 +114,13 @@ fn on_firm_ground_figures_are_those_of_statics() {
     }
     let Pair { closed, simulated } = study.largest_step(&robot).unwrap();
     let (closed, simulated) = (closed.unwrap(), simulated.unwrap());
-    // By hand for the rear wheels of two axles, the harder ones: 0.127 m. The engine's robot leans, which the closed
-    // form leaves out.
+    // By hand for the rear wheels of two axles, the more difficult ones: 0.127 m. The engine's robot tilts, which the
+    // closed form neglects.
     assert!((closed - 0.127).abs() < 1e-3, "{closed}");
     assert!((simulated - closed).abs() < 0.05 * 0.235, "{simulated}, closed {closed}");
 }
 
-/// Two wheels on a bogie share its load by their distances from its pivot, whatever the others do.
+/// Two wheels on a bogie share its load by their distances from its pivot, independent of the others.
 fn bogie() -> String {
     let mut text = String::from(
         "<robot name='Bogie'>
@@ -190,11 +190,10 @@ fn mean_free_paths_are_those_of_the_table() {
     }
 }
 
-/// Four times 1000 fields for each of twelve cases, none of them the same: 48 figures x, in standard deviations from
-/// the formula. If the formula holds they are normal, so each of these has a chance of about 1e-4 to be missed: the sum
-/// of x over its own standard deviation below 3.9; the sum of x² between the ends of chi-square for 48, 20 and 93; no
-/// more than 9 beyond two (2.2 are expected); none beyond 4.75. A formula that is off by 2 % everywhere misses the
-/// first.
+/// Four times 1000 different fields for each of twelve cases: 48 values x, in standard deviations from the formula. If
+/// the formula is correct they are normal, so each of these criteria fails with a probability of about 1e-4: the sum of
+/// x over its own standard deviation below 3.9; the sum of x² between the limits of chi-square for 48, 20 and 93; at
+/// most 9 beyond two (2.2 are expected); none beyond 4.75. An error of the formula of 2 % violates the first.
 #[test]
 fn a_thousand_fields_have_the_mean_free_path_of_the_formula() {
     let (mut off, mut first) = (Vec::new(), 0);

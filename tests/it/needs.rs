@@ -1,8 +1,8 @@
-//! What some tests need beside Rust: a database server, Python, a C compiler, a privilege.
+//! Requirements of tests beside Rust: a database server, Python, a C compiler, a privilege.
 //!
-//! Such a test asks [`met`] before it goes on. Where the need is not met, the test ends early and counts as skipped: a
-//! line on standard error says so at once, past libtest's capture, and `tests/summary/skipped.rs` closes `cargo test`
-//! with a table of what ran and what did not. `SIMPARTNER_REQUIRE=postgres,python` makes a skip for want of either a
+//! Such a test calls [`met`] before it continues. Without its requirement, the test ends early and counts as skipped: a
+//! line on standard error reports this at once, past libtest's capture, and `tests/summary/skipped.rs` ends `cargo
+//! test` with a table of tests that ran or were skipped. `SIMPARTNER_REQUIRE=postgres,python` turns such a skip into a
 //! failure.
 
 use std::{
@@ -17,7 +17,7 @@ use std::{
 /// Names the needs that have to be met, separated by commas.
 pub const REQUIRE: &str = "SIMPARTNER_REQUIRE";
 
-/// What a test may need.
+/// Requirement of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// A PostgreSQL server, and its programs for a server of a test's own.
@@ -99,12 +99,12 @@ fn parse(words: &str) -> Result<Vec<Need>, String> {
         .collect()
 }
 
-/// What has to be met in this run of the tests.
+/// The requirements that must be met in this run of the tests.
 fn required() -> Result<Vec<Need>, String> {
     parse(&std::env::var(REQUIRE).unwrap_or_default())
 }
 
-/// What came of a need: in the order of the table's columns, and as it is said.
+/// Result of a requirement, in the order of the table's columns, and as a message.
 fn judge(required: &[Need], need: Need, missing: Option<&str>) -> Result<String, String> {
     let test = thread::current().name().unwrap_or("a test").to_owned();
     let word = need.word();
@@ -115,10 +115,10 @@ fn judge(required: &[Need], need: Need, missing: Option<&str>) -> Result<String,
     }
 }
 
-/// Hands on what was found, or skips the test, which then has to end.
+/// Returns the result, or skips the test, which then has to end.
 ///
 /// # Panics
-/// When `SIMPARTNER_REQUIRE` names what was not found.
+/// `SIMPARTNER_REQUIRE` names the missing requirement.
 #[track_caller]
 pub fn met<T>(need: Need, found: Result<T, impl Display>) -> Option<T> {
     let (found, missing) = match found {
@@ -130,7 +130,7 @@ pub fn met<T>(need: Need, found: Result<T, impl Display>) -> Option<T> {
         Err(error) => panic!("{error}"),
     };
     if let Some(why) = missing {
-        // Not by `eprintln!`, which libtest captures; a closed standard error is nobody's concern.
+        // Not by `eprintln!`, which libtest captures; a closed standard error is ignored.
         let test = thread::current().name().unwrap_or("a test").to_owned();
         let _ = writeln!(io::stderr(), "skipped: {test}: {why}");
     }
@@ -138,8 +138,8 @@ pub fn met<T>(need: Need, found: Result<T, impl Display>) -> Option<T> {
     found
 }
 
-/// The table of this run, from which `tests/summary/skipped.rs` prints its summary. The first need of a run begins it
-/// anew.
+/// The table of this run, from which `tests/summary/skipped.rs` prints its summary. The first requirement of a run
+/// starts a new one.
 fn table() -> &'static Mutex<File> {
     static TABLE: OnceLock<Mutex<File>> = OnceLock::new();
     TABLE.get_or_init(|| {

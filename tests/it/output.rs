@@ -1,5 +1,5 @@
-//! Output that nobody takes: a reader that has had enough ends the output and not the program, a full device is an
-//! error that is told, and no verb panics.
+//! Output without a reader: a reader that stops ends the output and not the program, a full device is reported as an
+//! error, and no verb panics.
 
 use std::{
     fs::File,
@@ -69,7 +69,7 @@ fn a_reader_that_has_had_enough_ends_the_output_and_not_the_program() {
         assert!(ended.status.success(), "{verb:?} ends with {}: {told}", ended.status);
         assert!(!told.contains("pipe") && !told.contains("panicked"), "{verb:?} says {told}");
     }
-    // Nor does it matter that nobody hears the announcement of a run.
+    // The output of a run's start may be lost as well.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let run = ["run", "--mode", "fast", "--duration", "0.1", "--database", "none"].map(str::to_owned);
@@ -84,7 +84,7 @@ fn a_full_device_is_told_and_fails() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let ended = with(&verb, full.into(), Stdio::piped());
         let told = text(&ended.stderr);
-        // What a run says at its end is not its result: that is in the log. It goes to standard error instead.
+        // The final output of a run is not its result, which is in the log. It goes to standard error instead.
         let is_kept = ["run", "fork"].contains(&verb[0].as_str()) && verb.get(1).is_some_and(|flag| flag != "--help");
         assert_eq!(ended.status.code(), Some(i32::from(!is_kept)), "{verb:?} says {told}");
         assert_eq!(told.contains("outcome           completed\n"), is_kept, "{verb:?} says {told}");
@@ -92,7 +92,7 @@ fn a_full_device_is_told_and_fails() {
     }
 }
 
-/// A failure that the verb is about is not hidden by one of its output.
+/// A failure of the verb itself is not hidden by one of its output.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_exit_code_of_the_verb_stays() {
@@ -106,7 +106,7 @@ fn the_exit_code_of_the_verb_stays() {
     assert_eq!(with(&verb, writer.into(), Stdio::piped()).status.code(), Some(3));
 }
 
-/// What a file or a client is called is shown, and not obeyed by the terminal.
+/// Control characters in names of files or clients are printed escaped.
 #[test]
 fn control_characters_never_reach_the_terminal_raw() {
     let scratch = Scratch::new();

@@ -1,8 +1,8 @@
-//! What both engines promise. Tolerances follow from the timestep, the number format and the method; `Within` gives
-//! each engine its own.
+//! Common properties of both engines. Tolerances follow from the timestep, the number format and the method; `Within`
+//! gives each engine its own.
 //!
-//! Articulated dynamics has rigid contacts: what is exact in its laws is off by rounding alone. Rapier's contacts are
-//! springs of 30 Hz with ten times the critical damping, whose slow mode dies out as exp(-t / 0.106 s).
+//! Articulated dynamics has rigid contacts: laws that are exact deviate by rounding only. Rapier's contacts are springs
+//! of 30 Hz with ten times the critical damping, whose slow mode decays as exp(-t / 0.106 s).
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -45,7 +45,7 @@ fn free_fall_follows_the_discrete_law_to_rounding() {
     assert!((engine.body(BodyId::new(0)).linear_velocity.y + G * t).abs() < 1e-9);
 }
 
-/// Gravity moves nothing sideways, and constant velocity is exact (thesis figure 3).
+/// Gravity causes no sideways motion, and constant velocity is exact (thesis figure 3).
 #[test]
 fn a_thrown_body_moves_sideways_exactly() {
     let mut world = scene::world();
@@ -69,7 +69,7 @@ fn a_resting_cube_is_carried_by_its_weight() {
     close("everything but its weight", rest, 0.0, Within { dynamics: 1e-12, rapier: 1e-10 });
 }
 
-/// A body that is allowed to sleep does so, and its support is still told.
+/// A body that may sleep does so, and its supporting force is still reported.
 #[test]
 fn a_sleeping_cube_is_still_carried() {
     let mut world = with_plane(scene::world(), 1.0);
@@ -86,7 +86,7 @@ fn a_sleeping_cube_is_still_carried() {
     close("weight of the sleeping cube", after.force.y, 2.0 * G, Within { dynamics: 1e-12, rapier: 1e-5 });
 }
 
-/// A sliding cube is braked by mu m g, against its motion, and the contact wrench says so.
+/// A sliding cube is decelerated by mu m g, and the contact wrench has this force.
 #[test]
 fn a_sliding_cube_is_braked_by_coulomb_friction() {
     let mut world = with_plane(scene::world(), 1.0);
@@ -108,7 +108,7 @@ fn a_sliding_cube_is_braked_by_coulomb_friction() {
     close("moment about its centre", state.torque.length(), 0.0, Within { dynamics: 1e-12, rapier: 1e-8 });
 }
 
-/// A hinge holds a bar against gravity: the motor's effort is m g l, and the velocity of the bar is nil.
+/// A hinge motor holds a bar against gravity: its effort is m g l, and the velocity of the bar is zero.
 #[test]
 fn a_holding_motor_reports_the_statics_moment() {
     for backwards in [false, true] {
@@ -122,9 +122,8 @@ fn a_holding_motor_reports_the_statics_moment() {
         engine.set_motor(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
         run(&mut *engine, 1.0);
         let state = engine.joint(JointId::new(0));
-        // The motor pushes the bar up: about +z on the bar, which is the child unless the joint is turned round. It
-        // gives a little for each newton metre, so the bar hangs by that angle, and its weight's arm is shorter by the
-        // cosine.
+        // The motor acts on the bar: about +z on the bar, which is the child unless the joint is reversed. It yields by
+        // a small angle per newton metre, so the lever arm of the weight is shorter by the cosine.
         let level = if backwards { -5.0 * G } else { 5.0 * G };
         let [_, compliance] = motor_compliance();
         let moment = level * (level * compliance).cos();
@@ -152,7 +151,7 @@ fn a_saturated_motor_exerts_its_maximum() {
     assert!((engine.body(BodyId::new(1)).angular_velocity.z - 6.0).abs() < 1e-9);
 }
 
-/// A stop holds what leans on it.
+/// A stop carries a load.
 #[test]
 fn a_stop_ends_the_motion() {
     let mut world = scene::world();
@@ -194,7 +193,7 @@ fn damping_and_dry_friction_are_those_of_the_file() {
     let mut engine = build(&world);
     run(&mut *engine, 5.0);
     let (damped, stuck) = (engine.joint(JointId::new(0)), engine.joint(JointId::new(1)));
-    // Damping is implicit: in each step what is missing from the final speed is divided by 1 + h c / m.
+    // Damping is implicit: in each step the difference to the final speed is divided by 1 + h c / m.
     let missing = (1.0 + H * 10.0 / 2.0f64).powi(-5000);
     close("speed of the damped slider", damped.rate[2], -2.0 * G / 10.0 * (1.0 - missing), Within::both(1e-12));
     // Rapier's dry friction is a motor that is solved for in a bounded number of sweeps.
@@ -260,8 +259,8 @@ fn joints_that_slide_and_turn_leave_the_free_motion_in_their_coordinates() {
     }
 }
 
-/// Three free axes on one joint: each turns by itself, and the coordinates compose to the child's orientation, first
-/// axis first, whichever way the tree is walked.
+/// Three free axes on one joint: each turns independently, and the coordinates compose to the child's orientation,
+/// first axis first, for both directions of the tree.
 #[test]
 fn a_constrained_joint_turns_about_its_axes_in_order() {
     for backwards in [false, true] {
@@ -290,7 +289,7 @@ fn a_constrained_joint_turns_about_its_axes_in_order() {
     }
 }
 
-/// A four-bar linkage: the joint that closes the loop holds it closed.
+/// A four-bar linkage: the loop joint stays closed.
 #[test]
 fn a_closed_loop_stays_closed() {
     let mut world = scene::world();
@@ -319,7 +318,7 @@ fn a_closed_loop_stays_closed() {
     let acceleration = 100.0 / inertia;
     let [compliance, _] = motor_compliance();
     let expected = rate - rate * rate / (2.0 * acceleration) + compliance * 2.0 * G * (1.0 - rate.cos()) / rate;
-    // The effort has a corner within a step, worth half a step's acceleration there; Rapier's steps go on with the new
+    // The effort has a corner within a step, with an effect of half a step's acceleration; Rapier's steps use the new
     // rate.
     let within = Within { dynamics: acceleration * H * H / 2.0, rapier: rate * H / 2.0 };
     close("angle of the driven pin", angles[0], expected, within);
@@ -353,8 +352,8 @@ fn velocities_are_those_of_the_poses() {
             ("velocity", before.linear_velocity, after.linear_velocity, moved),
             ("angular velocity", before.angular_velocity, after.angular_velocity, spin),
         ] {
-            // The midpoint scheme moves by the mean of the old velocity and the new one, as far as neither turns within
-            // the step; rapier's semi-implicit Euler by something between the two.
+            // The midpoint scheme moves by the mean of the old and new velocity, as long as neither turns within the
+            // step; rapier's semi-implicit Euler by a velocity between the two.
             let change = (new - old).length();
             let middle = match scene::settings().engine {
                 EngineKind::Dynamics => (old + new) / 2.0,
@@ -366,7 +365,7 @@ fn velocities_are_those_of_the_poses() {
     }
 }
 
-/// A rolling ball loses speed as Crr says: with the torque Crr N r on a solid ball v = v0 - (5/7) Crr g t.
+/// Rolling resistance Crr of a ball: with the torque Crr N r on a solid ball v = v0 - (5/7) Crr g t.
 #[test]
 fn rolling_friction_brakes_a_ball() {
     let mut world = with_plane(scene::world(), 1.0);
@@ -406,7 +405,7 @@ fn an_elastic_collision_is_symmetric_to_the_bit() {
     assert!((left.linear_velocity.x + 5.0).abs() < 1e-12, "{}", left.linear_velocity);
 }
 
-/// A ray meets ground, body and terrain where they are, and passes through the body it is told to.
+/// A ray hits ground, body and terrain at their positions, and passes through an excluded body.
 #[test]
 fn rays_meet_what_stands_in_their_way() {
     let mut world = with_plane(scene::world(), 1.0);
@@ -418,7 +417,7 @@ fn rays_meet_what_stands_in_their_way() {
     assert_eq!(engine.cast_ray(&Ray { range: 1.0, ..down(None) }), None);
 }
 
-/// A snapshot restored into a fresh engine goes on bit for bit, contacts, motors and rolling friction included.
+/// A snapshot restored into a new engine continues bit for bit, including contacts, motors and rolling friction.
 #[test]
 fn a_restored_snapshot_goes_on_bit_for_bit() {
     let mut world = with_plane(scene::world(), 0.7);
@@ -443,8 +442,7 @@ fn a_restored_snapshot_goes_on_bit_for_bit() {
     }
 }
 
-/// A drive that no number can hold is bounded or caught: the state that is read stays finite, and what is told names
-/// the body.
+/// An infinite motor command is limited or detected: the state stays finite, and the event names the body.
 #[test]
 fn what_no_number_can_hold_is_never_read() {
     let mut world = scene::world();

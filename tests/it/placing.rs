@@ -1,5 +1,4 @@
-//! Bodies that are put elsewhere while they run: by whom, from which step on, what sensors make of it, and that the log
-//! can do it again.
+//! Poses set during a run: permissions, the step of their effect, readings of sensors, and replay from the log.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -24,7 +23,7 @@ use crate::{
     server::{Client, Rig, robot, settings},
 };
 
-/// Whether the engine that the tests run on puts bodies elsewhere.
+/// True if the engine of the tests supports setting poses.
 fn is_supported() -> bool {
     scene::settings().engine == EngineKind::Dynamics
 }
@@ -53,16 +52,16 @@ fn a_client_puts_a_robot_elsewhere_and_the_log_tells() {
     assert_eq!(control.ask(line), "OK");
     assert_eq!(truth(rig.control, 0)[..3], [0.0; 3], "nothing moves before the next step");
     control.ask("STEP 1");
-    // Nothing pushes it: it moves on by a step.
+    // No force acts: it has moved for one step.
     let found = truth(rig.control, 0);
     let expected = [1.001, 2.0, 3.0, 0.0, 0.6, 0.0, 0.8];
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert!((found - expected).abs() < if index < 3 { 1e-4 } else { 2e-3 }, "{index}: {found}, not {expected}");
     }
-    // The rotor stands a metre above it still.
+    // The rotor is still a metre above it.
     let rotor = truth(rig.control, 1);
     assert!((DVec3::from_slice(&rotor) - DVec3::from_slice(&found)).distance(DVec3::Y) < 3e-3, "{rotor:?}");
-    // A part of it stays as it is.
+    // A single body of it cannot be moved.
     assert_eq!(control.ask("PLACE robot/trunk position=0,0,0"), "OK");
     control.ask("STEP 1");
     let found = truth(rig.control, 0);
@@ -172,7 +171,7 @@ fn a_run_in_which_a_robot_was_put_elsewhere_is_replayed_and_forked() {
     );
     let made = output(&["replay", "1", "--database", &database]);
     assert_eq!(made.status.code(), Some(0), "{}{}", text(&made.stdout), text(&made.stderr));
-    // A fork in the middle goes on to the same end, and its own log repeats it.
+    // A fork in the middle reaches the same end, and its own log repeats it.
     let middle = (end / 2).to_string();
     let made = output(&["fork", "1", "--database", &database, "--at", &middle]);
     assert_eq!(made.status.code(), Some(0), "{}{}", text(&made.stdout), text(&made.stderr));

@@ -1,4 +1,4 @@
-//! Where servers are to be found: servers side by side, the file of ports, ports that are taken, and `talk`.
+//! Addresses of servers: several servers, the ports file, ports in use, and `talk`.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -32,13 +32,13 @@ impl Server {
             line.clear();
             assert!(stderr.read_line(&mut line).unwrap() > 0, "it ended before it served");
         }
-        // What it still says must not fill the pipe.
+        // Further output must not fill the pipe.
         std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
         let ports = PortsFile::read(Path::new(&file)).unwrap();
         Self { child, file, ports }
     }
 
-    /// What `talk` prints, and its exit code.
+    /// Output of `talk`, and its exit code.
     fn talk(&self, words: &[&str]) -> (String, Option<i32>) {
         let told = output(&[&["talk", "--ports-file", &self.file], words].concat());
         (text(&told.stdout) + &text(&told.stderr), told.status.code())
@@ -62,7 +62,7 @@ fn servers_of_one_world_run_side_by_side_on_free_ports() {
     let scratch = Scratch::new();
     let (mut one, two) = (Server::start(&scratch, "one.json", &[]), Server::start(&scratch, "two.json", &[]));
     assert_ne!(one.bound("Position"), two.bound("Position"));
-    // INFO, DEVICES and the combined port's answer tell where they really are.
+    // INFO, DEVICES and the combined port report the real ports.
     let (info, _) = one.talk(&["Position", "INFO"]);
     assert!(info.contains(&format!(" port={} ", one.bound("Position"))), "{info}");
     let (list, _) = one.talk(&["control", "DEVICES"]);
@@ -74,7 +74,7 @@ fn servers_of_one_world_run_side_by_side_on_free_ports() {
     assert_eq!(listed["control"], one.ports.control.port());
     let position = listed["devices"].as_array().unwrap().iter().find(|device| device["name"] == "Position").unwrap();
     assert_eq!((&position["port"], &position["bound"]), (&1026.into(), &one.bound("Position").into()));
-    // The file goes with its server, and no other.
+    // A server removes only its own file.
     one.talk(&["control", "QUIT"]);
     assert!(one.child.wait().unwrap().success());
     assert!(!Path::new(&one.file).exists() && Path::new(&two.file).exists());
@@ -96,7 +96,7 @@ fn a_run_is_the_same_on_whatever_ports() {
     assert!(output(&["replay", &run("two")]).status.success());
 }
 
-/// What every client's command line has.
+/// The flags of every client.
 #[derive(clap::Parser)]
 struct Client {
     #[command(flatten)]
@@ -119,7 +119,7 @@ fn clients_find_a_server_by_its_file_of_ports() {
 #[test]
 fn a_port_that_is_taken_names_who_has_it_and_the_ways_out_and_leaves_no_run() {
     let scratch = Scratch::new();
-    // All other ports of the world are moved to where hardly anybody is.
+    // All other ports of the world are moved to a range that is rarely used.
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = taken.local_addr().unwrap().port();
     let (control, database) = (format!("server.control_port={port}"), scratch.database("a.db"));
@@ -134,7 +134,7 @@ fn a_port_that_is_taken_names_who_has_it_and_the_ways_out_and_leaves_no_run() {
     if cfg!(target_os = "linux") {
         assert!(told.contains(&format!("process {} has it", std::process::id())), "{told}");
     }
-    // The database was not even made.
+    // The database was not created.
     assert!(!scratch.path("a.db").exists() && !Path::new(&ports_file).exists());
 }
 
@@ -202,7 +202,7 @@ fn talk_says_lines_and_prints_what_comes() {
         assert_eq!(code, Some(0));
     }
     let (answer, _) = server.talk(&["WheelMotor1", "<1000,1000,100,0,0,1>"]);
-    // The state before the command, and the new one.
+    // The state before the command, and the state after it.
     let lines: Vec<&str> = answer.lines().collect();
     assert!(lines.len() == 2 && lines[0].starts_with('<') && lines[1] == "<1000,1000,100,0,0,1>", "{answer}");
     let (reading, code) = server.talk(&["Position", "get"]);
@@ -216,14 +216,14 @@ fn talk_says_lines_and_prints_what_comes() {
         unknown.contains("no device or robot 'Positron'; did you mean 'Position'? It has control, WorkPartner/")
             && code == Some(2)
     );
-    // Lines of standard input, the last one without an end.
+    // Lines of standard input, the last one without a line end.
     let mut talk =
         simpartner(&["talk", "--ports-file", &server.file, "control"]).stdin(Stdio::piped()).spawn().unwrap();
     talk.stdin.take().unwrap().write_all(b"STEP 5\nSTEP 5").unwrap();
     let told = text(&talk.wait_with_output().unwrap().stdout);
     let steps: Vec<&str> = told.lines().filter_map(|line| line.split(' ').nth(2)).collect();
     assert_eq!(steps, ["step=15", "step=20"]);
-    // A stream goes on until its reader has had enough.
+    // A stream continues until its reader stops.
     let mut talk =
         simpartner(&["talk", "--ports-file", &server.file, "--wait", "Position", "SUB", "1"]).spawn().unwrap();
     let mut lines = BufReader::new(talk.stdout.take().unwrap()).lines();

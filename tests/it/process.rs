@@ -1,4 +1,4 @@
-//! The program as a process: its limits, its environment, the files that it leaves and how it is ended.
+//! The program as a process: its limits, its environment, the files that it creates, and its end.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -44,7 +44,7 @@ fn what_a_server_with_a_token_logs_is_readable_for_its_user_alone() {
         let run = output(&arguments);
         assert!(run.status.success(), "{}", text(&run.stderr));
         let mode = std::fs::metadata(scratch.path(name)).unwrap().permissions().mode();
-        // Where the tests' own mask forbids more, that holds as well.
+        // A stricter mask of the tests applies as well.
         assert!(mode & 0o077 & !others == 0, "{name}: {mode:o}");
     }
 }
@@ -60,7 +60,7 @@ fn a_second_signal_ends_the_waiting_for_a_database() {
     let mut server = Running::logging_into("postgres://nobody@127.0.0.1:1/none", &scratch, &more);
     server.reach(100);
     server.signal("TERM");
-    // The first ends the run. A later one, when that has come to its end, ends the waiting.
+    // The first signal ends the run. A later one ends the wait for its end.
     let status = loop {
         match server.try_wait() {
             Some(status) => break status,
@@ -73,7 +73,7 @@ fn a_second_signal_ends_the_waiting_for_a_database() {
     assert_eq!(spilled.filter(|path| path.extension().is_some_and(|ending| ending == "spill")).count(), 1);
 }
 
-/// Makes a log on a disk that is then turned read-only, and reads it there.
+/// Makes a log on a disk that is then made read-only, and reads it there.
 const READ_ONLY: &str = r#"
 set -u
 server=$1 disk=$2 world=$3

@@ -1,4 +1,4 @@
-//! The wire without sockets: what is answered, and that nothing a client sends can do harm.
+//! The protocol without sockets: answers to all requests, and robustness against any input.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ struct Talk<S = DeviceSession> {
     session: S,
     record: StepRecord,
     sent: Vec<Command>,
-    /// The steps it has answered for; what the clock makes of it is the clock's.
+    /// The acknowledged steps; their effect on the clock is tested elsewhere.
     seen: Vec<Option<StepIndex>>,
     joined: bool,
 }
@@ -143,7 +143,7 @@ fn an_actuator_answers_a_frame_with_the_state_before_it() {
     check(
         JOINT,
         &[
-            // The second frame finds the first one's state although no step has been made in between.
+            // The second frame reads the first one's state although no step was made in between.
             ("<1000,1000,100,0,0,0.2>1,2,3,4,5,6\n<>", &format!("{before}<1000,1000,100,0,0,0.2>\n<1,2,3,4,5,6>\n")),
             ("<1,2,3>", "ERR 2 expected 6 numbers, got 3\n"),
             ("<1,2,3,4,5,nan>", "ERR 3 number 6: expected a finite decimal, got 'nan'\n"),
@@ -237,7 +237,7 @@ fn a_device_that_is_off_says_so_and_takes_faults_only() {
     );
     assert_eq!(talk.sent[0].action, Action::Fault(Fault::Intermittent(0.5)));
     talk.record.off[JOINT.index()] = false;
-    // What it did not say is counted.
+    // Omitted samples are counted.
     assert!(sample(&mut talk, 1040).ends_with(" dropped=3\n"));
 }
 
@@ -359,8 +359,7 @@ fn a_combined_line_commands_some_actuators_or_all_or_none() {
 #[test]
 fn a_member_of_the_lockstep_is_told_every_step_and_the_one_after_a_reset() {
     fn check(mut talk: Talk<impl Session>, values: &str) {
-        // The first ACK joins, wherever the clock stands, and is told where that is; the others are answered by the
-        // steps.
+        // The first ACK joins, and is answered by the clock's step; the others are answered by the steps.
         assert_eq!(talk.says(b"ACK 3\n"), format!("S 1000 1 {values}\n"));
         assert_eq!(talk.says(b"ACK 1000\n"), "");
         assert_eq!(talk.seen, [Some(StepIndex(3)), Some(StepIndex(1000))]);
@@ -391,7 +390,7 @@ impl Random {
     }
 }
 
-/// What the wild messages are made from.
+/// Parts of random messages.
 const WILD: [&[u8]; 18] = [
     b"ACK 1000\n",
     b"joint=1,2,3,4,5,6;angle=1,2,3,4,5,6\n",
@@ -455,12 +454,12 @@ fn wild_messages_are_all_answered() {
                 assert!(values.iter().all(|value| value.is_finite()), "{sent:?}");
             }
         }
-        // The control port reads the same text; whatever it makes of it, it says.
+        // The control port reads the same text, and refusals are printable.
         if let Err(refusal) = read_control(String::from_utf8_lossy(&message).trim()) {
             assert!(refusal.to_string().starts_with("ERR "));
         }
     }
-    // A frame without its `>` waits for more, so a few answers come later than their messages.
+    // A frame without its `>` waits for more, so some answers come later than their messages.
     assert!(answers + u64::from(closed) > u64::from(count / 10 * 9), "{answers} answers, {closed} closed");
 }
 
@@ -471,7 +470,7 @@ fn one_message_is_answered_at_a_time() {
     let send = |_| Ok(Accepted::Queued);
     let (taken, flow) = talk.session.receive(&segment, &talk.record, send, &mut out);
     assert_eq!((taken, flow, out.lines().count()), (1, Flow::Open, 1));
-    // What does not end a message is taken all at once.
+    // Bytes without a message end are consumed at once.
     assert_eq!(talk.session.receive(b"INF", &talk.record, send, &mut out), (3, Flow::Open));
     assert!(talk.session.is_within_message());
     assert_eq!(talk.session.receive(b"O\nGET\n", &talk.record, send, &mut out), (2, Flow::Open));

@@ -1,4 +1,4 @@
-//! Forces from outside of the world, on either engine: pushes at points of bodies, and the actuator that exerts them.
+//! External forces on both engines: wrenches at points of bodies, and the actuator that exerts them.
 
 use std::sync::Arc;
 
@@ -40,8 +40,7 @@ fn a_push_accelerates_by_its_force_and_its_torque() {
     close("speed after it", after.linear_velocity.z, pushed.linear_velocity.z, Within::both(1e-12));
 }
 
-/// A weight that a push carries at a link of an arm: the arm's motor has nothing to hold, and its joint transmits what
-/// is left.
+/// A force carries the weight of an arm's link: the arm's motor has no load, and its joint transmits the rest.
 #[test]
 fn a_push_carries_a_link() {
     let mut world = scene::world();
@@ -65,8 +64,7 @@ fn a_push_carries_a_link() {
     }
 }
 
-/// A thruster on a rocket of 2 kg pushes along the rocket's own axis with 10 N from the start; a command of nothing
-/// ends that.
+/// A thruster on a rocket of 2 kg acts along the rocket's own axis with 10 N from the start, until a zero command.
 #[test]
 fn a_force_actuator_pushes_until_it_is_told_otherwise() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,8 +97,8 @@ fn a_force_actuator_pushes_until_it_is_told_otherwise() {
     close("speed without it", run(&mut simulation, 100), 10.0 / 2.0 * 0.1, Within::both(1e-9));
 }
 
-/// A belt whose speed a client sets: at first that of its material, then what it is told, along the axes of the belt's
-/// body. Rapier has none and says so.
+/// A belt whose speed a client sets: at first that of its material, then the commanded one, along the axes of the
+/// belt's body. Rapier has none and reports that.
 #[test]
 fn a_conveyor_controller_moves_a_belt() {
     let folder = tempfile::tempdir().unwrap();

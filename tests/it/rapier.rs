@@ -1,4 +1,4 @@
-//! The second engine refuses by name what it lacks, so that nobody takes for simulated what is not.
+//! The second engine refuses unsupported features by name, so that no feature is ignored silently.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -41,7 +41,7 @@ fn axis(world: &mut World, joint: usize, change: fn(&mut FreeAxis)) {
     }
 }
 
-/// What is refused, in which words, and where.
+/// Unsupported features, with message and position.
 const REFUSED: &[(&str, &str, Change)] = &[
     ("second coefficient of friction", "robot.xml:7", |world| {
         material(world, |material| {
@@ -75,7 +75,7 @@ const REFUSED: &[(&str, &str, Change)] = &[
         world.mechanism.couplings.push(Coupling { leader, follower, ratio: 2.0, offset: 0.0, source });
     }),
     ("springs in joints", "robot.xml:4", |world| {
-        // One that closes a loop.
+        // A loop joint.
         let last: Joint = Joint {
             source: "robot.xml:4".into(),
             frame: DQuat::IDENTITY,

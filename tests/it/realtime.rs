@@ -1,4 +1,4 @@
-//! What the clock promises: every step once, in order, each handed over; requests answered between steps.
+//! Guarantees of the clock: every step once, in order, each published; requests are answered between steps.
 
 use std::sync::{Arc, mpsc};
 
@@ -103,7 +103,7 @@ fn real_time_makes_every_step_and_accounts_for_all_time() {
     let (report, records) = clock.end();
     assert_every_step_once(&records);
     assert_eq!(records.len(), 300);
-    // Each step begins at its place on the grid, plus what the log says it was late, plus what slips gave up.
+    // Each step begins at its place on the grid, plus the logged lateness, plus the time of slips.
     let slips = |upto: usize| -> f64 {
         records[..=upto]
             .iter()
@@ -146,7 +146,7 @@ fn a_reset_starts_at_step_zero_in_a_new_epoch() {
     clock.ask(Control::Step { count: 100 }).unwrap();
     let status = clock.ask(Control::Reset).unwrap();
     assert_eq!((status.step, status.epoch, status.state), (StepIndex(0), 1, RunState::Paused));
-    // What clients see is the rebuilt world, before any step.
+    // Clients see the rebuilt world, before any step.
     let shown = clock.handle.latest().borrow().clone();
     assert_eq!((shown.step, shown.epoch), (StepIndex(0), 1));
     clock.ask(Control::Step { count: 3 }).unwrap();
@@ -167,11 +167,11 @@ fn a_failed_log_ends_the_run() {
     assert_eq!(thread.join().unwrap().unwrap().outcome, Outcome::LogEnded);
 }
 
-/// As many records as go round between the physics and the log.
+/// The number of records that circulate between the physics and the log.
 const RECORDS: u64 = 1024;
 
-/// A log that takes nothing for a while, in each mode and at the change from one to the other: the clock waits,
-/// answers, gives up the time as a slip that says why, and no step is lost.
+/// A log that accepts nothing for a while, in each mode and at changes of mode: the clock waits, answers, gives up the
+/// time as a slip with the reason, and loses no step.
 #[test]
 fn a_log_that_takes_nothing_costs_time_and_neither_a_step_nor_the_run() {
     for mode in [Mode::RealTime, Mode::Fast] {
@@ -186,7 +186,7 @@ fn a_log_that_takes_nothing_costs_time_and_neither_a_step_nor_the_run() {
         assert_eq!(clock.ask(Control::State).unwrap().step, StepIndex(RECORDS + 10));
         assert_eq!(clock.ask(Control::Pause).unwrap().state, RunState::Paused);
         assert_eq!(clock.ask(Control::Play { rate: None }).unwrap().state, RunState::Playing);
-        // The clock is anchored anew by PLAY; from here on it waits.
+        // PLAY anchors the clock again; from here on it waits.
         std::thread::sleep(std::time::Duration::from_millis(5));
         let Clock { handle, thread, log, .. } = clock;
         let records = std::thread::spawn(move || log.iter().collect::<Vec<_>>());
@@ -230,7 +230,7 @@ impl Engine for Slow {
     fn step(&mut self) {
         self.steps += 1;
         if self.steps == 5 {
-            // The test lets go of it by dropping the other end.
+            // The test releases it by dropping the other end.
             let _ = self.release.recv();
         }
         self.engine.step();
@@ -298,7 +298,7 @@ fn while_a_step_is_long_the_clock_answers_and_a_run_ends_without_it() {
         assert_eq!((status.state, status.is_pending), (RunState::Quitting, true));
         let (report, records) = clock.end();
         assert_eq!((&report.outcome, report.step, report.steps), (&Outcome::Quit, StepIndex(4), 4));
-        // A busy machine may have made others before.
+        // A busy machine may have had slips before.
         assert!(records.len() == 4 && (report.slips > 0) == (mode == Mode::RealTime), "{report:?}");
         assert_every_step_once(&records);
         let [event] = &report.events[..] else { panic!("{:?}", report.events) };

@@ -1,5 +1,5 @@
-//! Runs made again from their logs alone: the same chain where nothing was touched, the place named where something
-//! was, and forks that go on from any step.
+//! Replays of runs from their logs alone: the same chain without changes, the position of a change, and forks from any
+//! step.
 
 use std::{
     collections::hash_map::RandomState,
@@ -18,7 +18,7 @@ use crate::{
     recorder::test_database::TestDatabase,
 };
 
-/// A wheel driven one way and then the other, and a fault in between.
+/// A wheel driven in one direction and then in the other, with a fault in between.
 const DRIVE: &str = "<sequence version='1'>
   <command><commandString>1000,1000,100,0,0,2</commandString><port>1027</port></command>
   <command><commandString>0.2</commandString><port>0</port></command>
@@ -66,7 +66,7 @@ fn random(below: u64) -> u64 {
     RandomState::new().build_hasher().finish() % below
 }
 
-/// What a client does: it drives a device at times that nobody knows.
+/// A client that drives a device at random times.
 fn meddle(port: u16, command: impl Fn(u64) -> String) {
     let mut device = BufReader::new(TcpStream::connect(("127.0.0.1", port)).unwrap());
     for _ in 0..40 {
@@ -137,7 +137,7 @@ fn a_model_that_does_not_fit_its_log_is_refused() {
         for made in [replay(&database, "1"), fork(&database, &["--at", "600"])] {
             let error = text(&made.stderr);
             match told {
-                // The steps that are logged come out the same, whatever the run's row says of others.
+                // The logged steps are repeated, regardless of the run's row.
                 "" => assert_eq!(made.status.code(), Some(0), "{change}: {error}"),
                 "which has not run 1" => assert!(error.contains("says that a step has 0 ns"), "{change}: {error}"),
                 told => assert!(made.status.code() == Some(3) && error.contains(told), "{change}: {error}"),
@@ -177,7 +177,7 @@ fn steps_behind_the_last_of_a_thinned_log_are_made_again_too() {
     assert!(text(&again.stdout).contains("steps made        370, "), "{}", text(&again.stdout));
 }
 
-/// Whether a command is lost is drawn by lot, so one that is given twice shows.
+/// Losses of commands are random, so a repeated command would show.
 #[test]
 fn a_fork_right_before_a_command_gives_it_once() {
     let scratch = Scratch::new();
@@ -255,7 +255,7 @@ fn what_cannot_be_forked_or_replayed_is_told() {
     }
     let late = fork(&database, &["--at", "5", "--duration=-1"]);
     assert!(text(&late.stderr).contains("'--duration <TIME>': expected a time from 0 on"), "{}", text(&late.stderr));
-    // A state that is damaged is not gone on from.
+    // A damaged state is not used.
     execute(&scratch, "UPDATE snapshot SET state = X'00' WHERE step = 300");
     let made = fork(&database, &["--at", "350"]);
     assert!(text(&made.stderr).contains("step 300 of run 1: the snapshot is damaged"), "{}", text(&made.stderr));
@@ -276,7 +276,7 @@ fn runs_are_made_again_from_any_database() {
     }
 }
 
-/// A log that was kept by a version without a chain, or has lost it, proves nothing.
+/// A log of a version without a chain, or without its chain, proves nothing.
 #[test]
 fn a_run_without_hashes_is_not_called_the_same() {
     let scratch = Scratch::new();

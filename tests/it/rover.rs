@@ -1,5 +1,4 @@
-//! The rover as shipped: what statics and the geometry of a rocker-bogie say of it, and its drive over hills, sand and
-//! rocks.
+//! The built-in rover: statics and geometry of a rocker-bogie, and its drive over hills, sand and rocks.
 
 use std::{path::Path, sync::Arc};
 
@@ -20,14 +19,14 @@ const WHEEL_RADIUS: f64 = 0.13;
 const MARS: f64 = 3.71;
 const WHEELS: [&str; 6] = ["FrontRight", "MiddleRight", "RearRight", "FrontLeft", "MiddleLeft", "RearLeft"];
 
-/// The rover in a world of its own, and what it reads.
+/// The rover in a world of its own, and its readings.
 struct Drive {
     simulation: Simulation,
     record: StepRecord,
 }
 
 impl Drive {
-    /// On ground that is said in XML, at this pose.
+    /// On a ground given as XML, at this pose.
     fn on(ground: &str, pose: &str) -> Self {
         Self::of(world(&format!(r#"y="-{MARS}""#), ground, pose))
     }
@@ -36,7 +35,7 @@ impl Drive {
         Self::in_steps(world, Timestep::MILLISECOND)
     }
 
-    /// On our own engine: rapier has neither couplings nor soil, and says so.
+    /// On SimPartner's engine: rapier supports neither couplings nor soil, and reports that.
     fn in_steps(world: World, timestep: Timestep) -> Self {
         let simulation = Simulation::new(Arc::new(world), timestep, Settings::default()).unwrap();
         let record = simulation.observe();
@@ -52,7 +51,7 @@ impl Drive {
         DVec3::new(pose[0], pose[1], pose[2])
     }
 
-    /// Turns all wheels so that the rover goes at a speed, m/s.
+    /// Turns all wheels for a speed of the rover, m/s.
     fn go(&mut self, speed: f64) {
         let rate = speed / WHEEL_RADIUS;
         let command =
@@ -63,7 +62,7 @@ impl Drive {
         self.simulation.schedule(&sequence.timeline(Timestep::MILLISECOND)).unwrap();
     }
 
-    /// Makes the steps of so many seconds; nothing may be out of the ordinary.
+    /// Steps for a number of seconds; no events may occur.
     fn run(&mut self, seconds: f64) {
         for _ in 0..(seconds / self.simulation.timestep().seconds()).round() as usize {
             self.record.commands.clear();
@@ -89,8 +88,8 @@ fn jacksboro() -> World {
     xml::read_world(Path::new("worlds/jacksboro.xml")).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// All wheels carry the same but for what the links' own weight adds to one and not to another: 34 kg of 185 that hang
-/// half a wheelbase from the middle at most, on three wheels of a side.
+/// All wheels carry the same load, except for the links' own weight: 34 kg of 185 at most half a wheelbase from the
+/// middle, on three wheels of a side.
 #[test]
 fn its_six_wheels_share_its_weight() {
     let mut drive = Drive::on("<surface/>", "");
@@ -109,7 +108,7 @@ fn its_six_wheels_share_its_weight() {
     }
 }
 
-/// One wheel on a step: its rocker goes up, the other down by as much, and all six wheels still carry.
+/// One wheel on a step: its rocker rises, the other falls by as much, and all six wheels still carry load.
 #[test]
 fn its_differential_keeps_all_wheels_on_the_ground() {
     let step = r#"<surface/><object name="Step"><static>true</static><pose x="0.705" y="0.04" z="0.53"/>
@@ -129,8 +128,8 @@ fn its_differential_keeps_all_wheels_on_the_ground() {
     }
 }
 
-/// A rock of 25 cm in the way of the wheels of one side, nearly as high as these, with faces of 68 degrees: the ten
-/// inches that its builders said of it.
+/// A rock of 25 cm in front of the wheels of one side, nearly as high as these, with faces of 68 degrees: the ten
+/// inches of its builders.
 #[test]
 fn it_climbs_a_rock_of_a_wheels_diameter() {
     let corners = [-1.0, 1.0]
@@ -153,8 +152,8 @@ fn it_climbs_a_rock_of_a_wheels_diameter() {
     assert!(behind.x > 1.5 && behind.y < 1.01 * WHEEL_RADIUS, "{behind}");
 }
 
-/// Braked on 15 degrees of sand it sinks until its wheels have settled, and then stays where it is, whichever way it
-/// points: less than a hundredth of a millimetre in five seconds. Two headings; eight with `SIMPARTNER_LONG_TESTS=1`.
+/// Braked on 15 degrees of sand it sinks until its wheels have settled, and then stays, for any heading: less than a
+/// hundredth of a millimetre in five seconds. Two headings; eight with `SIMPARTNER_LONG_TESTS=1`.
 #[test]
 fn it_stands_on_a_slope_of_sand() {
     let (sine, cosine) = 15f64.to_radians().sin_cos();
@@ -163,7 +162,7 @@ fn it_stands_on_a_slope_of_sand() {
     let mars = headings(0).map(|heading| ("marsSand", MARS, 1, heading));
     let earth = [2, 5, 10].into_iter().flat_map(|h| headings(18).map(move |heading| ("drySand", 9.81, h, heading)));
     for (soil, weight, milliseconds, heading) in mars.chain(earth) {
-        // What falls is tilted, not what it falls on.
+        // Gravity is tilted, not the ground.
         let down = weight * sine;
         let (aside, along) = f64::from(heading).to_radians().sin_cos();
         let gravity = format!(r#"x="{}" y="{}" z="{}""#, down * along, -weight * cosine, down * aside);
@@ -179,8 +178,8 @@ fn it_stands_on_a_slope_of_sand() {
     }
 }
 
-/// Its drive over the hills at Jacksboro, of which the tests make the first 3 m unless they may take long: no guard has
-/// anything to tell, and it gets as far as its wheels roll, but for their slip.
+/// Its drive over the hills at Jacksboro, by default the first 3 m: no events occur, and its path equals that of its
+/// wheels, except for slip.
 #[test]
 fn it_drives_over_hills_of_sand_and_rocks() {
     let mut drive = Drive::of(jacksboro());

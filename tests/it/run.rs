@@ -22,7 +22,7 @@ use super::{
 /// A computation of 200 steps without a log.
 const COMPUTATION: &str = "[simulation]\nmode = 'fast'\nduration_s = 0.2\n[log]\nenabled = false\n";
 
-/// The properties of a fast run that keeps a snapshot every tenth of a second, and a seed of its own.
+/// The properties of a fast run with a snapshot every tenth of a second, and a seed.
 fn logged(scratch: &Scratch) -> Config {
     let database = scratch.database("run.db");
     let text = format!(
@@ -50,7 +50,7 @@ fn find(scratch: &Scratch, number: i64) -> (Inquiry, RecordedRun) {
     (inquiry, run)
 }
 
-/// The options of a fork that changes nothing.
+/// The options of a fork without changes.
 fn unchanged(at: u64) -> ForkOptions<'static> {
     ForkOptions { at: StepIndex(at), overrides: &[], commands: ForkCommands::OfTheRun, duration_s: None }
 }
@@ -148,7 +148,7 @@ fn what_cannot_be_repeated_is_an_error_that_names_the_step() {
     );
 }
 
-/// Stops the run as soon as it hears that it has started.
+/// Stops the run as soon as it has started.
 struct Impatient {
     stop: Option<oneshot::Sender<()>>,
     control_port: u16,
@@ -177,7 +177,7 @@ fn an_observer_sees_the_open_ports_and_its_signal_ends_the_run() {
     assert_ne!(observer.control_port, 0);
 }
 
-/// The calls are made in a process of their own, a copy of this one, so that all of its output can be seen.
+/// The calls are made in a separate process, a copy of this one, so that all of its output is visible.
 #[test]
 fn nothing_is_printed() {
     const IN_CHILD: &str = "RUN_PRINTS_NOTHING";

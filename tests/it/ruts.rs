@@ -10,7 +10,7 @@ use crate::cli::{Scratch, output, text};
 const RADIUS: f64 = 0.1;
 const WIDTH: f64 = 0.3;
 
-/// A roller, its axle along z, on ground that falls towards x; or along a level one that something pulls it along.
+/// A roller, its axle along z, on ground that slopes down towards x; or on level ground with a pulling force.
 fn roll(scratch: &Scratch, ground: &str, gravity: [f64; 2], start: [f64; 2]) -> String {
     let ([gx, gy], [x, y]) = (gravity, start);
     let world = format!(
@@ -63,13 +63,12 @@ fn a_rut_is_where_a_roller_went_and_as_deep_as_it_sank() {
     let (low, high) = dem.range().unwrap();
     println!("{told} sank {sunk} m, from {low} to {high} m, went {way} m");
     assert!((high - 0.5).abs() < 1e-6, "the sand around it is as it was: {high}");
-    // What the sand rises again behind it.
+    // Elastic recovery of the sand behind it.
     assert!((0.9..=1.001).contains(&((0.5 - low) / sunk)), "{} of {sunk}", 0.5 - low);
     let [along, across] = [0, 1].map(|axis| 0.01 * ([dem.points_x, dem.points_z][axis] as f64 - 5.0));
-    // 36 N pull it out of the pit that it presses as it is let down, at 0.14 m/s. What it rolls away from there has let
-    // go after p/k_e, 0.04 mm, and pushes it no more. Then soil resists by 0.27 of its load in the closed form, at
-    // slips of -0.1 to -0.06: (36 - 0.27 * 118) / (1.5 * 12) = 0.23 m/s² for 0.9 s, 0.14 * 0.9 + 0.23 * 0.9² / 2 = 0.22
-    // m.
+    // 36 N pull it out of its initial pit at 0.14 m/s. The soil behind has recovered by p/k_e, 0.04 mm, and exerts no
+    // more force. Then soil resists by 0.27 of its load in the closed form, at slips of -0.1 to -0.06: (36 - 0.27 *
+    // 118) / (1.5 * 12) = 0.23 m/s² for 0.9 s, 0.14 * 0.9 + 0.23 * 0.9² / 2 = 0.22 m.
     assert!(way > 0.2 && (along - way).abs() < RADIUS, "{along} of {way}");
     assert!((across - WIDTH).abs() < 0.021, "{across}");
     let [x, z] = middle(&told);
@@ -81,7 +80,7 @@ fn a_rut_is_where_a_roller_went_and_as_deep_as_it_sank() {
 }
 
 /// The same slope as a plane, as terrain and as triangles above others, far from the origin, where a small change of
-/// the normal would move a place along the ground by much.
+/// the normal would move a position along the ground considerably.
 #[test]
 fn ruts_on_terrain_and_triangles_are_those_of_the_same_plane() {
     let written = [
@@ -103,7 +102,7 @@ fn ruts_on_terrain_and_triangles_are_those_of_the_same_plane() {
         let database = roll(&scratch, ground, [0.0, -9.81], start);
         let (dem, told) = ruts(&scratch, &database, "ruts.tif", &[]);
         println!("{told}");
-        // What lies at x in the middle of the file, along the middle of the roller.
+        // Lowest height at x in the file, along the middle of the roller.
         let lowest = (0..dem.points_x).map(|i| {
             let x = middle(&told)[0] + 0.01 * (i as f64 - 0.5 * (dem.points_x - 1) as f64);
             -10.0 - 0.3 * x - dem.height(i, dem.points_z / 2)

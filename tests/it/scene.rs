@@ -29,7 +29,7 @@ pub struct Within {
 }
 
 impl Within {
-    /// One that both engines keep.
+    /// The same tolerance for both engines.
     pub const fn both(tolerance: f64) -> Self {
         Self { dynamics: tolerance, rapier: tolerance }
     }
@@ -43,8 +43,7 @@ impl Within {
     }
 }
 
-/// What a motor below its limit is off its target by for each newton metre: a velocity motor in rad/s, one that holds a
-/// position in rad.
+/// Deviation of a motor below its limit per newton metre: of a velocity motor in rad/s, of a position motor in rad.
 pub fn motor_compliance() -> [f64; 2] {
     match settings().engine {
         EngineKind::Dynamics => [1e-8, 1e-5],
@@ -52,8 +51,8 @@ pub fn motor_compliance() -> [f64; 2] {
     }
 }
 
-/// Asserts that a figure is within its tolerance of the expected one, and prints the error (`cargo test --test it
-/// physics:: -- --nocapture`).
+/// Asserts that a value is within its tolerance, and prints the error (`cargo test --test it physics:: --
+/// --nocapture`).
 #[track_caller]
 pub fn close(what: &str, found: f64, expected: f64, within: Within) {
     let (off, tolerance) = ((found - expected).abs(), within.tolerance());
@@ -67,7 +66,7 @@ pub fn world() -> World {
     World { name: "test".into(), mechanism, ..World::default() }
 }
 
-/// With the plane y = 0 of the given friction.
+/// Adds the plane y = 0 with the given friction.
 pub fn with_plane(mut world: World, friction: f64) -> World {
     let material = Material { friction, ..Material::default() };
     world.mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: 0.0, material }.into()];
@@ -111,7 +110,7 @@ pub fn joint(name: &str, kind: JointKind, parent: usize, child: usize, anchor: D
     }
 }
 
-/// Makes everything in the world one robot.
+/// Makes all bodies of the world one robot.
 pub fn as_robot(mut world: World) -> World {
     let robot = Some(RobotId::new(0));
     world.mechanism.robots =
@@ -122,7 +121,7 @@ pub fn as_robot(mut world: World) -> World {
     world
 }
 
-/// A ground that takes all properties from what stands on it.
+/// A ground that takes all properties from the bodies on it.
 pub const GRIP: Material = Material {
     friction: 1e6,
     across: None,

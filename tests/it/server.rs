@@ -1,4 +1,4 @@
-//! Real sockets: what foreign clients meet.
+//! Real sockets: the view of foreign clients.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -74,7 +74,7 @@ impl Rig {
         Self::with(robot([0; 3]), settings, clock)
     }
 
-    /// The same with a world and a clock of one's own.
+    /// The same with another world and clock.
     pub(crate) fn with(world: World, settings: Settings, clock: ClockSettings) -> Self {
         let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
@@ -101,12 +101,12 @@ impl Rig {
         }
     }
 
-    /// What stands where in a record.
+    /// Layout of a record.
     pub(crate) fn layout(&self) -> Arc<simpartner_wire::signal::Layout> {
         self.handle.layout()
     }
 
-    /// Ends everything in order and returns what was logged.
+    /// Ends everything in order and returns the logged steps.
     pub(crate) fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         // The run may have been ended by a client.
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
@@ -156,7 +156,7 @@ impl Client {
         self.line()
     }
 
-    /// What still comes until the server closes.
+    /// Reads until the server closes the connection.
     fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         // A reset instead of an orderly end is an end too.
@@ -171,7 +171,7 @@ fn a_client_drives_a_motor_and_reads_the_world() {
     let mut control = Client::connect(rig.control);
     let mut motor = Client::connect(rig.devices[2]);
     assert_eq!(motor.line(), "<1000,1000,1000,0,0,0>");
-    // Two frames in one segment, the second split, CR LF and brackets as one likes.
+    // Two frames in one segment, the second split, with CR LF and any brackets.
     motor.write(b"<1000,1000,5,0,0,1>\r\n1000,1000,5,0,");
     assert_eq!(motor.line(), "<1000,1000,1000,0,0,0>");
     motor.write(b"0,2\r\n");
@@ -272,7 +272,7 @@ fn a_subscriber_that_wants_all_misses_nothing_however_late_it_is() {
         client.line();
         assert_eq!(client.ask("SUB 1 all"), "OK");
     }
-    // As fast as they can be made; then the two read.
+    // As fast as possible; then the two read.
     let mut control = Client::connect(rig.control);
     control.ask("STEP 4000");
     for client in [&mut position, &mut robot] {
@@ -368,7 +368,7 @@ fn a_token_cannot_be_guessed_by_trying() {
         stranger.write(b"TOKEN open simsim\n");
         assert_eq!(stranger.rest().trim_end(), "ERR 9 expected TOKEN and the server's token");
     }
-    // Ten at once: five wait for their turns, the others are refused without a look at their token.
+    // Ten at once: five wait for their turns, the others are refused without a check of their token.
     let mut late: Vec<Client> = (0..10).map(|_| Client::connect(rig.devices[2])).collect();
     late.iter_mut().for_each(|client| client.write(b"TOKEN open simsim\n"));
     late.iter_mut().for_each(|client| drop(client.rest()));

@@ -1,4 +1,5 @@
-//! What a step promises: commands at its boundary, sensors after it, the same bits however it is reached.
+//! Guarantees of a step: commands act at its boundary, sensors read after it, and the bits do not depend on how it is
+//! reached.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ const ANGLE: DeviceId = DeviceId::new(1);
 const POSITION: DeviceId = DeviceId::new(2);
 const SCANNER: DeviceId = DeviceId::new(3);
 
-/// A trunk on the ground with a spinning rotor and a swinging arm, a position sensor and a scanner that looks down.
+/// A trunk on the ground with a spinning rotor and a swinging arm, a position sensor and a scanner that faces down.
 fn robot() -> World {
     let mut world = with_plane(scene::world(), 1.0);
     world.mechanism.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
@@ -131,12 +132,12 @@ fn an_angle_controller_reaches_its_target_and_six_numbers_keep_the_efforts() {
     assert!((shoulder[5] - 0.7).abs() < 1e-3, "{shoulder:?}");
 }
 
-/// A motor too weak for a while winds up no integral.
+/// A motor that is too weak for a while does not wind up the integral.
 ///
-/// Where the motor follows the controller, the error obeys e'' + P e' + I e = 0, which begins with the error e1 and
-/// without an integral: e(t) = e1 (a exp(-a t) - b exp(-b t)) / (a - b), with a and b the roots of s² - P s + I. It
-/// passes through zero and is lowest at t = 2 ln(a / b) / (a - b). For P = 10 and I = 20 that is an overshoot of 0.116
-/// e1. An integral that had grown over three seconds at an error near a radian would throw the arm many times as far.
+/// While the motor follows the controller, the error obeys e'' + P e' + I e = 0, with the initial error e1 and without
+/// an integral: e(t) = e1 (a exp(-a t) - b exp(-b t)) / (a - b), with the roots a and b of s² - P s + I. It passes
+/// through zero and is lowest at t = 2 ln(a / b) / (a - b). For P = 10 and I = 20 that is an overshoot of 0.116 e1. An
+/// integral over three seconds of an error near a radian would cause a many times larger overshoot.
 #[test]
 fn a_saturated_angle_controller_does_not_wind_up() {
     let mut simulation = simulation();
@@ -169,7 +170,7 @@ fn sensors_read_the_state_after_the_step_at_their_rate() {
     let mut simulation = simulation();
     let first = simulation.observe();
     assert_eq!(values(&simulation, &first, POSITION), [0.0, 0.5, 0.0]);
-    // The scanner looks straight down from 3 m; the outermost rays stand at 0.1 rad.
+    // The scanner faces straight down from 3 m; the outermost rays are at 0.1 rad.
     let fan = values(&simulation, &first, SCANNER).to_vec();
     assert_eq!(fan.len(), 11);
     assert!((fan[5] - 3.0).abs() < 1e-9 && (fan[0] - 3.0 / 0.1f64.cos()).abs() < 1e-9, "{fan:?}");
@@ -204,8 +205,8 @@ fn equal_commands_give_equal_bits_and_a_reset_is_a_fresh_start() {
     assert_eq!(drive(&mut first), expected);
 }
 
-/// The robot with everything that a device can carry from step to step: integrals, a watchdog, commands and readings
-/// under way, noise that drifts, losses, faults that draw lots.
+/// The robot with all state that a device can have: integrals, a watchdog, pending commands and readings, noise that
+/// drifts, losses, random faults.
 fn burdened(seed: u64) -> Simulation {
     let mut world = robot();
     let trunk = simpartner_model::BodyId::new(0);
@@ -257,7 +258,7 @@ fn a_snapshot_goes_on_bit_for_bit() {
         go_on(&mut first, before);
         let snapshot = first.snapshot();
         let mut second = burdened(5);
-        // Whatever it has been through before counts for nothing.
+        // Its earlier state has no effect.
         go_on(&mut second, 40);
         second.restore(&snapshot).expect("a snapshot of the same model");
         assert_eq!((second.step_index(), second.state_hash()), (first.step_index(), first.state_hash()));
@@ -320,7 +321,7 @@ fn faults_while_the_world_stands_still_leave_a_bounded_number_of_events() {
     assert_eq!((record.commands.len(), record.events.len()), (30_000, MAX_EVENTS + 1));
     let last = &record.events[MAX_EVENTS];
     assert_eq!(last.value, Some((30_000 - MAX_EVENTS) as f64), "{last:?}");
-    // Those that follow are told again.
+    // Later ones are reported again.
     simulation.submit(Command { action: Action::Fault(Fault::Stuck), ..command(MOTOR, None, &[]) });
     assert_eq!(steps(&mut simulation, 1).events.len(), 1);
 }

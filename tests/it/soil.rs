@@ -1,5 +1,5 @@
-//! Wheels on soil: against an independent implementation, `soil/scm.py`, which knows nothing of this project; and what
-//! their sensor's port says.
+//! Wheels on soil: comparison with an independent implementation, `soil/scm.py`, which shares nothing with this
+//! project; and the port of their sensor.
 
 use std::{
     io::Write,
@@ -19,12 +19,12 @@ use super::{
 const GRAVITY: f64 = 9.81;
 const RADIUS: f64 = 0.09;
 const WIDTH: f64 = 0.11;
-/// What each wheel carries, N.
+/// Load of each wheel, N.
 const LOAD: f64 = 64.68;
 const SOILS: [&str; 6] = ["drySand", "sandyLoam", "clay", "lunar", "lunarSimulant", "regolithSimulant"];
 const SLIPS: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
 
-/// Sinkage, m, and pull, N, of the script for each soil and slip. `None` where it cannot be run.
+/// Sinkage, m, and pull, N, of the script for each soil and slip. `None` if it cannot be run.
 fn scm(slides: &str, stiffer: f64) -> Option<Vec<[f64; 2]>> {
     let numpy = Command::new("python3").args(["-c", "import numpy"]).output();
     let numpy = numpy.map_err(|error| error.to_string()).and_then(|output| {
@@ -101,7 +101,7 @@ fn the_soil_contact_model_sinks_less_and_pulls_more_than_wong_and_reece() {
     }
 }
 
-/// The port of a SoilSensor says what the log gets, in the same step: a wheel that stands has its weight, and nothing
+/// The port of a SoilSensor sends the logged values, in the same step: a wheel at rest carries its weight, and nothing
 /// moves.
 #[test]
 fn the_port_of_a_soil_sensor_reads_what_is_logged() {

@@ -1,4 +1,4 @@
-//! Terrain from files: a run keeps what it used, and `simpartner terrain` says what a file holds.
+//! Terrain from files: a run stores its files, and `simpartner terrain` describes a file.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ const WORLD: &str = "<world name='T'>
     <sensor type='PositionSensor' name='Where' body='Ball' port='0'/></robot>
 </world>";
 
-/// A world on a GeoTIFF with a hole and on a mesh, its files beside it.
+/// A world on a GeoTIFF with a hole and on a mesh, with its files beside it.
 fn project(scratch: &Scratch) -> String {
     let height = |index: usize| {
         if index == 200 {
@@ -52,7 +52,7 @@ fn a_run_on_terrain_is_replayed_and_forked_from_its_log_alone() {
     let forked = output(&["fork", "1", "--at", "300", "--database", &database]);
     assert!(forked.status.success(), "{}", text(&forked.stderr));
     is_the_same(&output(&["replay", "2", "--database", &database]));
-    // The file is in the log as it was, under the hash that b3sum tells of it.
+    // The file is in the log unchanged, under the hash of b3sum.
     let files = "SELECT hex(content) = :bytes AS same, blake3 FROM simulationFile WHERE path LIKE '%hills.tif' AND simulationID = 1";
     let hex: String = tif.iter().map(|byte| format!("{byte:02X}")).collect();
     let files = files.replace(":bytes", &format!("'{hex}'"));
@@ -70,7 +70,7 @@ fn a_run_on_terrain_is_replayed_and_forked_from_its_log_alone() {
         &scratch.path("run").to_string_lossy(),
     ]);
     assert!(exported.status.success(), "{}", text(&exported.stderr));
-    // One byte of it changed is told.
+    // A changed byte is reported.
     execute(&scratch, "UPDATE simulationFile SET content = zeroblob(length(content)) WHERE path LIKE '%hills.tif'");
     let made = output(&["replay", "1", "--database", &database]);
     assert!(

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Layers of the server package's own modules: a module may use only modules of lower layers, and none of its own
-/// layer. Its libraries lie below all of them; their manifests say which library may use which.
+/// layer. Its libraries are below all of them; their manifests determine which library may use which.
 const LAYERS: &[(&str, u8)] = &[("config", 1), ("run", 2), ("replay", 3), ("cli", 4)];
 
 /// The libraries that the server package names as its modules.
@@ -63,7 +63,7 @@ const LIBRARIES: &[&str] = &[
     "wire",
 ];
 
-/// Names that may be used only in some places, and why.
+/// Names that may be used only in some places, with the reason.
 const FENCES: &[(&str, &[&str], &str)] = &[
     ("rapier3d_f64", &["src/dynamics/src/rapier/"], "only the second engine knows rapier, which not every build has"),
     (
@@ -341,7 +341,7 @@ fn names_stay_behind_their_fences() {
     check(broken);
 }
 
-/// Those of glam, as it is built here, stall among instructions of AVX (`simpartner_model::Norm`).
+/// Those of glam, as it is built here, stall between AVX instructions (`simpartner_model::Norm`).
 #[test]
 fn the_engine_takes_lengths_by_norm() {
     const SLOW: [&str; 5] = [".length()", ".normalize()", ".try_normalize()", ".normalize_or_zero()", ".distance("];

@@ -25,7 +25,7 @@ fn every_block_of_the_tutorial_works() {
         .filter_map(|line| line.split(',').map(|cell| cell.parse().ok()).collect::<Option<Vec<f64>>>())
         .collect();
     assert_eq!(rows.len(), 5, "{positions}");
-    // 5 rad/s on a radius of 0.1 m for 4 s, and what it takes to come to speed and to rest.
+    // 5 rad/s on a radius of 0.1 m for 4 s, with acceleration and deceleration.
     assert!((1.9..2.1).contains(&rows[4][1]), "{rows:?}");
     assert!(rows[4][2].abs() < 0.01 && (rows[4][1] - rows[3][1]).abs() < 0.05, "{rows:?}");
     assert!(fs::read_to_string(runner.path("rover.svg")).unwrap().contains("<svg"));

@@ -1,4 +1,4 @@
-//! The verification: the quick cases hold on the default engine, and what the verb writes is what it promises.
+//! The verification: the quick cases pass on the default engine, and the output of the verb is complete.
 
 use std::{path::PathBuf, process::Command};
 
@@ -68,7 +68,7 @@ fn siconos_is_run_beside_its_own_examples() {
         let (ours, theirs) =
             (row.measured.unwrap() - row.reference, figure["figure"].as_f64().unwrap() - row.reference);
         println!("{name}: off by {ours:.1e}, Siconos by {theirs:.1e}");
-        // When a ball lies depends on which last bounces a program leaves out.
+        // The time of rest of a ball depends on the last bounces that a program omits.
         assert!(row.name.contains("at rest") || ours.abs() <= theirs.abs() + 1e-12, "{name}: {ours} and {theirs}");
         compared += 1;
     }
@@ -85,7 +85,7 @@ fn cases_and_their_rows_have_names_of_their_own() {
     assert_eq!(rows.iter().collect::<std::collections::HashSet<_>>().len(), rows.len());
 }
 
-/// The second engine falls as the thesis's did, is not hidden, and has a row without a figure where it cannot tell.
+/// The second engine falls like the thesis's, is shown, and has a row without a value where it has none.
 #[test]
 fn a_miss_is_shown_with_its_reason() {
     let verification = run(EngineKind::Rapier, &["projectile", "reactions"], false);
@@ -145,7 +145,7 @@ fn cases_are_listed_and_unknown_ones_refused() {
     assert!(error.contains("no case 'freefall'; did you mean free-fall?"), "{error}");
 }
 
-/// Robots and sequences are built into the program, so its experiments need no folder of their own.
+/// Robots and sequences are built in, so the experiments need no folder.
 #[test]
 fn experiments_with_robots_run_in_any_folder() {
     let scratch = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The viewer's page and its data over real sockets: what a page, and a page that is not ours, meets.
+//! The viewer's page and its data over real sockets: from our page, and from foreign ones.
 
 mod bounds;
 mod client;
@@ -111,12 +111,12 @@ impl Rig {
         }
     }
 
-    /// Makes so many steps at once.
+    /// Makes a number of steps at once.
     fn step(&self, count: u64) {
         self.runtime.block_on(self.handle.control(Control::Step { count })).unwrap();
     }
 
-    /// Ends everything in order and returns what was logged.
+    /// Ends everything in order and returns the logged steps.
     fn end(mut self) -> Vec<Arc<StepRecord>> {
         // The run may have been ended by a page.
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
@@ -157,7 +157,7 @@ fn there_is_a_page_with_and_without_node() {
             assert!(text.contains("viewer.js") && get(rig.page, "/viewer.css", &[]).status == 200, "{text}");
             assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
         }
-        // Built without Node, or without the page's sources: the page says so, and all else works.
+        // Built without Node, or without the page's sources: the page reports that, and everything else works.
         _ => assert!(text.contains("npm") || text.contains("clients/viewer"), "{text}"),
     }
     rig.end();
@@ -173,10 +173,10 @@ fn foreign_pages_are_refused() {
     let status = |headers: &[(&str, &str)]| get(rig.page, "/scene.json", headers).status;
     assert_eq!(status(&[("Host", &here), ("Origin", &own)]), 200);
     assert_eq!(status(&[("Host", &local), ("Origin", &format!("http://{local}"))]), 200);
-    // A name that somebody else has pointed here.
+    // A foreign name that resolves to this address.
     assert_eq!(status(&[("Host", "evil.example:6580")]), 403);
     assert_eq!(status(&[("Host", "")]), 403);
-    // A page of somebody else, or of another server on this machine.
+    // A foreign page, or one of another server on this machine.
     for origin in ["http://evil.example", "null", "http://localhost:1", &format!("https://{here}")] {
         assert_eq!(status(&[("Host", &here), ("Origin", origin)]), 403, "{origin}");
     }
@@ -248,7 +248,7 @@ fn the_scene_is_the_world_with_its_devices() {
     );
     assert_eq!(motor["port"], json!(rig.devices[1].port()));
     assert_eq!(motor["fields"][5]["name"], "velocity_3");
-    // The middle one of three rays looks along z, the outer ones half a radian to its sides.
+    // The middle one of three rays faces z, the outer ones half a radian to its sides.
     let directions = eyes["rays"]["directions"].as_array().unwrap();
     assert_eq!((directions.len(), &directions[1], &eyes["rays"]["range"]), (3, &json!([0.0, 0.0, 1.0]), &json!(10.0)));
     assert_eq!(eyes["rays"]["layers"], json!(1));

@@ -1,13 +1,13 @@
-//! Names and comments that a stranger has to decode, counted for each package. The numbers may only fall.
+//! Names and comments that need decoding, counted for each package. The numbers may only fall.
 //!
 //! A function is a verb with its object or the noun that it returns, and a constant has its field's word: one word
-//! alone seldom says enough. A comment begins with a noun or a verb, never with a clause in its place, such as "What it
+//! alone is rarely enough. A comment begins with a noun or a verb, never with a clause in its place, such as "What it
 //! misses" or "How far it may be off".
 
 use std::{fs, path::Path};
 
-/// For the sources of each package at most: private functions of one word, constants of one word, comments that begin
-/// with a clause.
+/// For each package, the largest permitted numbers of private functions of one word, constants of one word, and
+/// comments that begin with a clause.
 const BUDGETS: &[(&str, [usize; 3])] = &[
     ("", [139, 6, 0]),
     ("clients/gamepad", [41, 1, 0]),
@@ -33,7 +33,7 @@ const BUDGETS: &[(&str, [usize; 3])] = &[
 /// Words that open a clause in place of a noun.
 const CLAUSES: [&str; 7] = ["What", "Whether", "How", "By", "Of", "It", "Those"];
 
-/// The counts of a folder. Folders with a manifest of their own are other packages.
+/// The counts of a folder. Folders with their own manifest are other packages.
 fn count(folder: &Path) -> [usize; 3] {
     let mut sum = [0; 3];
     for path in fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
@@ -74,7 +74,7 @@ fn count_in(text: &str) -> [usize; 3] {
     counts
 }
 
-/// An item without `pub` and what narrows it, and whether everybody sees it.
+/// An item without `pub` and its restriction, and true if it is public.
 fn without_visibility(line: &str) -> (&str, bool) {
     match line.strip_prefix("pub ") {
         Some(item) => (item, true),

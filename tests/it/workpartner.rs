@@ -1,4 +1,4 @@
-//! WorkPartner 1 as shipped, against what geometry and statics say it must do (thesis 4.2.1).
+//! The built-in WorkPartner 1, compared with geometry and statics (thesis 4.2.1).
 
 use std::{path::Path, sync::Arc};
 
@@ -62,9 +62,8 @@ impl Observer {
     }
 }
 
-/// It is placed with its wheels touching the ground and unloaded, so it settles into the soft contacts first, and then
-/// stands for five seconds, its motors holding the initial pose: the wheels carry its weight in every single step, and
-/// nothing creeps.
+/// Its wheels initially touch the ground without load, so it first settles into the soft contacts, and then stands for
+/// five seconds while its motors hold the initial pose: the wheels carry its weight in every step, and nothing creeps.
 #[test]
 fn it_stands_on_its_weight_in_every_step() {
     let mut simulation = simulation("worlds/flat.xml");
@@ -100,16 +99,16 @@ fn it_drives_straight_at_the_rim_speed_of_its_wheels() {
     let end = observer.middle(&simulation);
     let ratio = (end.0 - start.0) / 5.0 / WHEEL_RADIUS;
     println!("straight: speed over 0.235 m/s {ratio:.5}, sideways {:.1e} m", end.1);
-    // A velocity motor is off by 1e-4 rad/s for each newton metre, and rolling free it needs none. Rapier lets what is
-    // held by friction creep, by half a per mille here.
+    // A velocity motor is off by 1e-4 rad/s per newton metre, and free rolling needs no torque. In rapier, sticking
+    // contacts creep, by half a per mille here.
     assert!((ratio - 1.0).abs() < Within { dynamics: 1e-5, rapier: 1e-3 }.tolerance(), "{ratio}");
     assert!(end.1.abs() < Within { dynamics: 1e-6, rapier: 1e-4 }.tolerance(), "{}", end.1);
 }
 
-/// Turner at 0.2 rad and wheels as equation 18. Equation 16 gives the radius on which the middles of the axles run, 0.6
-/// cot(0.1) = 5.980 m. What is measured, here as in the thesis, is the mean of the four wheels: the middle between the
-/// two axles' middles, nearer to the centre by the factor cos(0.1), at 5.950 m. So the 0.5 % that the thesis's
-/// simulator (5.9516 m) was off equation 16 are geometry; what is left of them is friction's part.
+/// Turner at 0.2 rad and wheels by equation 18. Equation 16 gives the radius of the middles of the axles, 0.6 cot(0.1)
+/// = 5.980 m. The measured radius, here as in the thesis, is that of the mean of the four wheels: the middle between
+/// the two axles' middles, nearer to the centre by the factor cos(0.1), at 5.950 m. So the deviation of 0.5 % of the
+/// thesis's simulator (5.9516 m) from equation 16 is geometry; the rest is friction.
 #[test]
 fn it_drives_the_circle_of_the_thesis() {
     let mut simulation = simulation("worlds/flat.xml");
@@ -180,7 +179,7 @@ fn it_drives_in_every_shipped_world() {
     }
 }
 
-/// The steepest rise over run between neighbouring points of a terrain within so many metres of the origin.
+/// The steepest slope between neighbouring points of a terrain within a distance of the origin, in metres.
 fn steepest(field: &Heightfield, reach: f64) -> f64 {
     let near = |i: usize, j: usize| field.position(i, j).0.hypot(field.position(i, j).1) <= reach;
     let slope = |(i, j): (usize, usize), (k, l): (usize, usize)| {

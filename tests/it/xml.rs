@@ -1,4 +1,4 @@
-//! The reader through its public face: what loads, what is refused, and with which words.
+//! The reader through its public interface: accepted and refused files, and the messages.
 
 use std::{
     fs,
@@ -70,7 +70,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Holds a generated file to its text; UPDATE_GENERATED=1 writes it.
+/// Compares a generated file with its text; UPDATE_GENERATED=1 writes it.
 pub fn assert_current(path: &Path, text: &str) {
     if std::env::var_os("UPDATE_GENERATED").is_some() {
         fs::write(path, text).unwrap();
@@ -335,7 +335,7 @@ fn every_shipped_file_loads_and_fits_its_dtd() {
     assert!(seen >= 8, "{seen}");
 }
 
-/// What the DTD says of a document, by a validator that shares nothing with the reader.
+/// The result of the DTD for a document, by a validator that shares nothing with the reader.
 fn dtd_accepts(dtd: &str, text: &str) -> bool {
     let dtd = parse_dtd(dtd).unwrap();
     validate(&mut Xml::parse_str(text).unwrap(), &dtd).is_valid
@@ -383,8 +383,8 @@ proptest! {
     }
 }
 
-/// A mirrored, turned and moved copy stands where geometry puts it: mirrored along z, then turned by a quarter about y
-/// (x to -z), then moved by 10 m.
+/// A mirrored, rotated and moved copy has the pose of the geometry: mirrored along z, then rotated by 90 degrees about
+/// y (x to -z), then moved by 10 m.
 #[test]
 fn an_assembly_is_placed_mirrored_turned_and_renamed() {
     let text = r#"<robot name="R">
@@ -411,7 +411,7 @@ fn an_assembly_is_placed_mirrored_turned_and_renamed() {
     near(left.pose.translation, DVec3::new(1.0, 0.0, 0.5));
     // (1, 0, 0.5) mirrored is (1, 0, -0.5), turned (-0.5, 0, -1).
     near(right.pose.translation, DVec3::new(9.5, 0.0, -1.0));
-    // The cone's tip points along the mirrored z axis of the body, its middle lies there too.
+    // The cone's tip is on the mirrored z axis of the body, and so is its middle.
     let tip = |body: &simpartner_model::Body| {
         let shape = body.shape.as_ref().unwrap();
         body.pose.direction(shape.pose.direction(DVec3::Y))
@@ -439,7 +439,7 @@ fn what_a_leg_costs() {
         let file = format!("workpartner{generation}.xml");
         assert!(lines(&file) <= 40, "{file}: {} lines", lines(&file));
     }
-    // A fifth leg is one more line.
+    // A fifth leg takes one more line.
     let text = fs::read_to_string(root().join("robots/workpartner1.xml")).unwrap();
     let leg = r#"<place assembly="Leg" suffix="5" on="FrontChassis" portOffset="20"><pose x="0.3" z="0.3"/></place>"#;
     let text = text.replace("</robot>", &format!("{leg}\n</robot>"));
@@ -449,8 +449,8 @@ fn what_a_leg_costs() {
     assert_eq!(world.sources.len(), 2, "the robot and what it includes");
 }
 
-/// A joint to the world needs no body: it hangs on a fixed one where the file's frame stands. A body of that name is
-/// meant before it.
+/// A joint to the world needs no body: it connects to a fixed one at the origin of the file's frame. A body with that
+/// name takes precedence.
 #[test]
 fn a_joint_may_have_the_world_for_its_parent() {
     let robot = |parent: &str, more: &str| {

@@ -1,7 +1,9 @@
-//! The last lines of `cargo test`: what the tests needed beside Rust, and which were skipped for want of it.
+//! The last lines of `cargo test`: the requirements of the tests beside Rust, and the tests that were skipped without
+//! them.
 //!
-//! No test, but a program that runs behind the others. `tests/it/needs.rs` leaves one line for each need of each test:
-//! need, `ran` or `skipped`, test, reason. They are printed once; a run of tests that were chosen by name prints none.
+//! This is not a test, but a program that runs after the others. `tests/it/needs.rs` writes one line for each
+//! requirement of each test: requirement, `ran` or `skipped`, test, reason. They are printed once; a run of selected
+//! tests prints none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +35,7 @@ fn main() {
                 _ => drop(row.skipped.insert(test.to_owned(), why.to_owned())),
             }
         }
-        // What this run has told is nothing to tell the next.
+        // The lines of this run must not appear in the next.
         let _ = fs::remove_file(file.path());
     }
     if rows.is_empty() {
@@ -41,7 +43,7 @@ fn main() {
     }
     println!("\nneeded beside Rust   tests that ran   skipped");
     for (need, row) in &rows {
-        // A test that had its need in one place and not in another did not run as it should.
+        // A test with its requirement met in one place and not in another did not run completely.
         let ran = row.ran.iter().filter(|test| !row.skipped.contains_key(*test)).count();
         println!("{need:18} {ran:16} {:9}", row.skipped.len());
     }

@@ -1,4 +1,4 @@
-//! Motors: given efforts, stiff positions, the line of torque over speed, and the watchdog. The wheel has 1 kg m².
+//! Motors: given efforts, stiff positions, the torque-speed line, and the watchdog. The wheel has 1 kg m².
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn state(run: &Run) -> (f64, f64) {
     (read[2], read[5])
 }
 
-/// Torque over inertia, either way, whatever the speed.
+/// Torque over inertia, in both directions, at any speed.
 #[test]
 fn an_effort_controller_exerts_what_it_is_told() {
     let mut run = Run::of(wheel(Law::Effort));
@@ -56,9 +56,9 @@ fn a_position_controller_goes_there_as_fast_as_its_force_allows() {
     near(&[state(&run).0, state(&run).1], &[0.25, 0.0], 1e-6);
 }
 
-/// A motor without load comes up to its no-load speed w0 like 1 - exp(-t / T) with T = I w0 / (efficiency stall). The
-/// law is taken at the rate before the step: w' = w + h s (1 - w / w0) / I, whose closed form the simulation follows to
-/// rounding, and which is off the exponential by h / 2T of it at most.
+/// A motor without load approaches its no-load speed w0 as 1 - exp(-t / T) with T = I w0 / (efficiency stall). The law
+/// is evaluated at the rate before the step: w' = w + h s (1 - w / w0) / I. The simulation follows the closed form of
+/// this to rounding; it deviates from the exponential by a fraction of at most h / 2T.
 #[test]
 fn a_motor_follows_its_line_of_torque_over_speed() {
     let limits = MotorLimits { stall_effort: 10.0, no_load_rate: 4.0, efficiency: 0.8 };
@@ -139,10 +139,10 @@ fn a_watchdog_holds_lets_go_or_brakes() {
     }
 }
 
-/// The shipped assembly of a hinge with backlash. The motor turns on at 1 rad/s and takes a dial along; when it
-/// reverses, the dial, which nothing brakes, goes on until the shaft has come back by the whole play of 0.02 rad: at 2
-/// rad/s between them, for 10 ms. Then it is taken back. Shaft and dial are never farther apart than half the play.
-/// (With rapier the dial rattles in the play.)
+/// The built-in assembly of a hinge with backlash. The motor turns on at 1 rad/s and moves a dial. When it reverses,
+/// the dial, which is not braked, continues until the shaft has moved back by the whole backlash of 0.02 rad: with a
+/// relative rate of 2 rad/s, for 10 ms. Then it is moved back. The angle between shaft and dial never exceeds half the
+/// backlash. (With rapier the dial rattles within the backlash.)
 #[test]
 fn a_gear_with_backlash_lets_go_for_as_long_as_its_play_lasts() {
     if !is_exact() {
@@ -180,8 +180,8 @@ fn a_gear_with_backlash_lets_go_for_as_long_as_its_play_lasts() {
     near(&[dial(&run), joint(&run, play).0], &[-1.0, 0.01], 1e-3);
 }
 
-/// What slides is told in metres and newtons, what turns in radians and newton metres, whether the joint slides, turns
-/// or both; the controller brings each coordinate to its own target.
+/// Sliding coordinates are in metres and newtons, turning ones in radians and newton metres, for joints of both kinds;
+/// the controller moves each coordinate to its own target.
 #[test]
 fn a_device_on_a_joint_has_the_unit_of_each_coordinate() {
     let targets = [0.1, -0.2, 0.3];
@@ -223,7 +223,7 @@ fn a_device_on_a_joint_has_the_unit_of_each_coordinate() {
     }
 }
 
-/// A ball joint takes a rotation vector, and reads what it took. Rapier has no motors there and says so.
+/// A ball joint accepts a rotation vector, and reads the same vector. Rapier has no motors there and reports that.
 #[test]
 fn a_position_controller_turns_a_ball_joint() {
     let mut world = wheel(Law::Position);

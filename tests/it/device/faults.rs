@@ -70,7 +70,7 @@ fn a_delayed_sensor_is_late_and_an_intermittent_one_has_gaps() {
     assert_eq!(run.told(EventKind::Fault)[1], (100, "robot/sensor", "intermittent 0.25", Some(0.25)));
 }
 
-/// A wheel of 1 kg m² on a fixed axle that nothing brakes: sphere of radius 1 m and 2.5 kg, I = 0.4 m r².
+/// A wheel of 1 kg m² on a fixed axle without friction: sphere of radius 1 m and 2.5 kg, I = 0.4 m r².
 pub(super) fn wheel(law: Law) -> World {
     let mut world = scene::world();
     world.mechanism.gravity = DVec3::ZERO;
@@ -102,7 +102,7 @@ fn an_actuator_that_is_off_exerts_nothing_and_forgets_what_it_is_told() {
     near(&[rate(&run)], &[0.2], 1e-9);
     run.fail("motor", Fault::None);
     run.steps(100);
-    // It goes on with the command it had before.
+    // It continues with its previous command.
     near(&[rate(&run)], &[0.4], 1e-9);
     assert_eq!(run.read("motor"), [0.0, 0.0, 2.0]);
 }
@@ -161,7 +161,7 @@ fn a_reset_mends_everything() {
     assert_eq!(run.simulation.state_hash(), falling().simulation.state_hash());
 }
 
-/// What the `command` table has of a fault can be played again: to the same bits.
+/// Faults in the `command` table can be replayed with the same bits.
 #[test]
 fn a_fault_can_be_played_again_from_its_text() {
     let play = |text: &str| {

@@ -44,7 +44,7 @@ fn cube_at(height: f64) -> World {
     as_robot(world)
 }
 
-/// Whether the tests run on the engine that tells everything and takes constant acceleration exactly.
+/// True if the tests run on the engine that supports all readings and integrates constant acceleration exactly.
 fn is_exact() -> bool {
     scene::settings().engine == EngineKind::Dynamics
 }

@@ -1,6 +1,5 @@
-//! Sensors of motion. A body that rests on the ground is pushed up by it: an accelerometer reads +g upwards, although
-//! nothing moves. In free fall nothing pushes: it reads 0, although everything moves. What spins reads the centripetal
-//! acceleration of its place.
+//! Sensors of motion. The ground supports a body at rest, so its accelerometer reads +g upwards. In free fall no force
+//! acts except gravity: it reads 0. On a spinning body it reads the centripetal acceleration at its position.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -35,7 +34,7 @@ fn at_rest_an_accelerometer_reads_g_upwards_whatever_way_it_is_mounted() {
     run.steps(2000);
     let tolerance = if is_exact() { 1e-9 } else { 1e-2 };
     near(&run.read("level"), &[0.0, G, 0.0], tolerance);
-    // Turned by a quarter about z, its x axis is where y was.
+    // Rotated by 90 degrees about z, its x axis has the direction of y.
     near(&run.read("sideways"), &[G, 0.0, 0.0], tolerance);
     near(&run.read("velocity"), &[0.0; 6], tolerance);
     near(&run.read("gyroscope"), &[0.0; 3], tolerance);
@@ -91,7 +90,7 @@ fn on_a_spinning_body_a_place_off_the_axis_feels_its_centripetal_acceleration() 
     near(&run.read("rim"), &[-omega * omega * arm * share, 0.0, 0.0], tolerance);
     // y cross x is -z: the rim moves backwards along its own z axis, and the whole falls.
     near(&run.read("inSensor"), &[0.0, -G * 0.1, -omega * arm, 0.0, omega, 0.0], 1e-6);
-    // A sensor turned by a quarter about x has its -z axis where y was.
+    // The -z axis of a sensor rotated by 90 degrees about x has the direction of y.
     near(&run.read("tilted"), &[0.0, 0.0, -omega], 1e-9);
     let turned = omega * 100.0 * H;
     let read = run.read("pose");
@@ -99,9 +98,9 @@ fn on_a_spinning_body_a_place_off_the_axis_feels_its_centripetal_acceleration() 
     near(&read[3..], &[0.0, (turned / 2.0).sin(), 0.0, (turned / 2.0).cos()], 1e-4);
 }
 
-/// A bar turns evenly at 10 rad/s about a fixed pin: along the bar the pin draws with m omega² r, across it with
-/// nothing, in the bar's axes as they stood while the force acted. In those at the end of the step a part omega h / 2
-/// of it, 0.5 N, would lie across.
+/// A bar turns evenly at 10 rad/s about a fixed pin. The pin's force is m omega² r along the bar and zero across it, in
+/// the bar's axes at the time of the force. In the axes at the end of the step, a fraction omega h / 2 of it, 0.5 N,
+/// would be across.
 #[test]
 fn a_load_cell_reads_in_the_axes_of_the_same_instant() {
     if !is_exact() {

@@ -1,5 +1,5 @@
-//! Imperfections: their statistics, their timing, and that each device has a stream of its own. Bounds of the
-//! statistics are four standard errors, and the seed is fixed, so that a test that holds once always holds.
+//! Imperfections: their statistics, their timing, and the separate random stream of each device. Bounds of the
+//! statistics are four standard errors, and the seed is fixed, so that the test is deterministic.
 
 use bevy_math::DVec3;
 use simpartner_description::{Noise, Scanner, Sensor, World};
@@ -9,7 +9,7 @@ use simpartner_wire::signal::{Configuration, DeviceKind, NoiseFigure};
 use super::{Run, cube_at, device, near};
 use crate::scene::{G, with_plane};
 
-/// A body that nothing moves.
+/// A fixed body.
 fn still() -> World {
     let mut world = cube_at(5.0);
     world.mechanism.gravity = DVec3::ZERO;
@@ -46,12 +46,12 @@ fn noise_has_the_deviation_and_bias_that_it_was_given() {
     println!("noise: mean {mean} for 0.3, deviation {} for 0.02, {count} values", variance.sqrt());
     assert!((mean - 0.3).abs() < 4.0 * 0.02 / count.sqrt(), "{mean}");
     assert!((variance / 4e-4 - 1.0).abs() < 4.0 * (2.0 / count).sqrt(), "{variance}");
-    // One reading tells nothing of the next.
+    // Consecutive readings are uncorrelated.
     let paired: f64 = errors.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / count;
     assert!((paired / variance).abs() < 4.0 / count.sqrt(), "{paired}");
 }
 
-/// A random walk of 0.1 by root second: after 0.25 s its deviation is 0.05, whatever the rate.
+/// A random walk of 0.1 per root second: after 0.25 s its standard deviation is 0.05, for any rate.
 #[test]
 fn drift_grows_with_the_root_of_time() {
     for rate_hz in [None, Some(40.0)] {
@@ -74,7 +74,8 @@ fn drift_grows_with_the_root_of_time() {
     }
 }
 
-/// Three angles of 0.01 rad: the turn's mean square is three times its square. The quaternion stays one.
+/// Three angles of 0.01 rad: the mean square of the rotation is three times the square. The quaternion stays a unit
+/// quaternion.
 #[test]
 fn an_orientation_is_turned_by_its_noise() {
     let mut world = still();
@@ -184,7 +185,7 @@ fn a_devices_stream_is_its_own() {
     let before = [("other", noisy(noise)), ("third", Sensor { dropout: 0.5, ..noisy(noise) }), ("mine", noisy(noise))];
     assert_eq!(readings(&before, 1), alone, "adding noise to one sensor changes no other");
     assert_ne!(readings(&[("mine", noisy(noise))], 2), alone, "the seed does");
-    // Losing some readings leaves those that come as they are.
+    // Lost readings do not change the others.
     let dropping = readings(&[("mine", Sensor { dropout: 0.5, ..noisy(noise) })], 1);
     assert!(dropping.iter().all(|reading| alone.contains(reading) || reading == &dropping[0]));
 }
@@ -209,7 +210,7 @@ fn noise_can_be_set_while_it_runs_and_a_reset_starts_it_anew() {
     assert_eq!((second, run.simulation.state_hash()), (first, hash));
 }
 
-/// The hash knows the generators: two runs that read the same now but would not next are told apart.
+/// The hash includes the generators: two runs with equal readings but different next readings have different hashes.
 #[test]
 fn the_state_hash_includes_what_chance_has_in_store() {
     let hash = |seed| {

@@ -1,5 +1,5 @@
-//! Scans: readings of so many rays that they are made beside the steps. They see the step that they are of, arrive at a
-//! step that the model determines, and have the same bits wherever they are made.
+//! Scans: readings with so many rays that they are computed concurrently with the steps. They see their own step,
+//! arrive at a step that the model determines, and have the same bits on any thread.
 
 use std::{
     sync::{Mutex, mpsc},
@@ -18,7 +18,7 @@ use crate::scene::{body, cube};
 /// More than the most rays that are cast within a step.
 const MANY: usize = 201;
 
-/// A cube that falls from 50 m, with a scanner that looks down at a cube at the origin, and one that reads the height
+/// A cube that falls from 50 m, with a scanner that faces down to a cube at the origin, and one that reads the height
 /// in each step.
 fn falling(sensor: impl Fn(Sensor) -> Sensor) -> World {
     let mut world = cube_at(50.0);
@@ -55,7 +55,7 @@ fn a_scan_arrives_one_period_after_its_step_and_sees_that_step() {
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Does the work at once, on another thread, or when more has come.
+/// Does the work at once, on another thread, or together with later work.
 enum Other {
     AtOnce,
     Thread(mpsc::Sender<Work>),
@@ -75,13 +75,13 @@ impl Background for Other {
     }
 }
 
-/// Noise of every sort, so that its random numbers and its drift go on from scan to scan.
+/// Noise of every kind, so that its random numbers and its drift continue from scan to scan.
 fn noisy(scan: Sensor) -> Sensor {
     let noise = vec![Noise { standard_deviation: 0.01, bias: 0.1, drift: 0.05, quantisation: 1e-4 }];
     Sensor { rate_hz: Some(100.0), latency_s: 0.017, dropout: 0.2, noise, ..scan }
 }
 
-/// The bits of the steps from one on to the 200th, and the hashes of the states after them; commands come at the same
+/// The bits of the steps from `from` to the 200th, and the hashes of the states after them; commands arrive at the same
 /// steps in each.
 fn bits(run: &mut Run, from: u64, mut after_each: impl FnMut(&Simulation)) -> Vec<String> {
     let step = |step| {

@@ -1,4 +1,4 @@
-//! Sensors of what is around: rays, contacts, and joints, which transmit what carries the rest.
+//! Sensors of the surroundings: rays, contacts, and loads of joints.
 
 use std::{f64::consts::FRAC_PI_2, path::Path, sync::Arc};
 
@@ -77,8 +77,8 @@ fn contact_and_bumper_feel_the_weight() {
     near(&run.read("heavy"), &[0.0, weight], tolerance);
 }
 
-/// An arm of 3 kg that sticks out by 0.5 m from a post, held by what `kind` of joint, its own axes turned by a quarter
-/// about y.
+/// An arm of 3 kg that extends by 0.5 m from a post, on a joint of this kind; its axes are rotated by 90 degrees about
+/// y.
 fn post_and_arm(kind: JointKind) -> World {
     let mut world = scene::world();
     world.mechanism.bodies.push(body("post", 1.0, cube(0.1), DVec3::new(0.0, 2.0, 0.0)));
@@ -93,7 +93,7 @@ fn post_and_arm(kind: JointKind) -> World {
 #[test]
 fn a_joint_carries_what_hangs_on_it() {
     let mut world = post_and_arm(JointKind::Fixed);
-    // A vane on the post, so that there is something that moves.
+    // A vane on the post, so that the world has a moving body.
     world.mechanism.bodies.push(body("vane", 0.1, cube(0.1), DVec3::new(-0.5, 2.0, 0.0)));
     world.mechanism.joints.push(joint("pin", JointKind::Hinge, 0, 2, DVec3::new(-0.4, 2.0, 0.0)));
     let mut world = as_robot(world);
@@ -116,7 +116,7 @@ fn a_joint_carries_what_hangs_on_it() {
         let (weight, torque) = (3.0 * G, 3.0 * G * 0.5);
         near(&run.read("world"), &[0.0, weight, 0.0, 0.0, 0.0, torque], 1e-9);
         assert_eq!(run.read("parent"), run.read("world"));
-        // The arm's own x axis is where -z was, so the torque about z is one about its -x.
+        // The arm's x axis has the direction of -z, so the torque about z is one about its -x.
         near(&run.read("child"), &[0.0, weight, 0.0, -torque, 0.0, 0.0], 1e-9);
     }
 }
@@ -138,8 +138,8 @@ fn an_encoder_tells_the_angle_and_its_rate() {
     assert!(joint[5] < -0.5, "it swings down: {joint:?}");
 }
 
-/// One sensor of every type on WorkPartner 4 as it drives: not a bit of bodies and joints changes. (Its tyres are soft,
-/// which rapier has not; there it is WorkPartner 1.)
+/// Sensors of every type on WorkPartner 4 while it drives: no bit of bodies and joints changes. (Its tyres are soft,
+/// which rapier does not support; there the test uses WorkPartner 1.)
 #[test]
 fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
     let file = if is_exact() { "balance.xml" } else { "flat.xml" };
@@ -179,8 +179,7 @@ fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
     assert_eq!(drive(watched), drive(world));
 }
 
-/// The shipped example has one of every kind. What its file says of noise, motor and watchdog is in the model, and it
-/// runs.
+/// The built-in example has one of every kind. Its noise, motor and watchdog are in the model, and it runs.
 #[test]
 fn the_example_has_one_of_every_kind() {
     let mut world = xml::read_world(concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/square.xml").as_ref()).unwrap();
@@ -209,12 +208,12 @@ fn the_example_has_one_of_every_kind() {
         let fields = run.simulation.layout().devices().iter().map(|info| info.fields.len()).sum::<usize>();
         let devices = &run.record.values[run.record.values.len() - fields..];
         assert!(devices.iter().all(|value| value.is_finite()));
-        // All weigh 15 kg together; the wall stands 8 m ahead, its face 7.9, the sensor 0.5 ahead of the middle.
+        // The total mass is 15 kg; the face of the wall is at 7.9 m, the sensor 0.5 m ahead of the middle.
         near(&run.read("Contact")[..3], &[0.0, 15.0 * G, 0.0], 1e-6);
         assert_eq!(run.read("Distance"), [4.0]);
         near(&run.read("Scanner")[90..91], &[7.9], 1e-3);
     } else {
-        // The second engine lacks what the example has, and says so.
+        // The second engine lacks some features of the example, and reports that.
         world.devices.retain(|device| device.spec.kind() != DeviceKind::ForceTorqueSensor);
         let built = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings());
         let refusal = built.err().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! The same log in every database: tables, rows, queries, and the errors of one that cannot be used.
+//! The same log in every database: tables, rows, queries, and the errors of unusable ones.
 
 use std::{net::TcpListener, thread};
 
@@ -36,8 +36,8 @@ fn every_database_holds_every_row_once() {
     }
 }
 
-/// MariaDB takes and gives no row larger than its max_allowed_packet, and ends the connection of who sends one: a run
-/// with a larger file does not begin, and says why; several files that are too large together are fine.
+/// MariaDB accepts and returns no row larger than its max_allowed_packet, and closes the connection otherwise: a run
+/// with a larger file does not begin, with this reason; several files that are too large only together are accepted.
 #[test]
 fn a_file_that_a_server_does_not_take_is_told_before_the_run() {
     for target in TestDatabase::all().into_iter().filter(|target| target.name() == "mysql") {
@@ -65,15 +65,15 @@ fn a_file_that_a_server_does_not_take_is_told_before_the_run() {
     }
 }
 
-/// The thesis used MySQL on a machine whose file names do not tell `SimulationRow` from `simulationRow`.
+/// The thesis used MySQL on a machine whose file names do not distinguish `SimulationRow` from `simulationRow`.
 fn as_printed(target: &TestDatabase, query: &str) -> String {
     let centre = query.contains("avg(");
     match target.name() {
-        // PostgreSQL groups by the standard: what is selected has to be grouped by as well.
+        // PostgreSQL follows the standard: selected columns must be in GROUP BY as well.
         "postgres" if centre => {
             query.replace("GROUP BY Pose.simulationRowID", "GROUP BY Pose.simulationRowID, simulationTime")
         }
-        // A name must be spelt within a query as it is in its FROM, unless the server was set up not to care.
+        // A name must be spelt within a query as in its FROM, unless the server ignores case.
         "mysql" if centre && target.number("SELECT @@lower_case_table_names + 0") == 0 => {
             query.replace("simulationRow.simulationrowID", "SimulationRow.simulationrowID")
         }
@@ -163,7 +163,7 @@ fn a_server_that_cannot_be_used_is_named_without_its_password() {
         assert!(!text.contains("geheim") && text.contains(":***@"), "{text}");
         error
     };
-    // A port that nobody listens at: taken and given back.
+    // A closed port: opened and released.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for scheme in ["postgres", "mysql"] {
         let error = refused(&format!("{scheme}://me:geheim@127.0.0.1:{port}/d"));

@@ -1,4 +1,4 @@
-//! `db verify` names what was changed in a log, and finds nothing where nothing was changed.
+//! `db verify` names the changes of a log, and finds nothing without changes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use super::{
     *,
 };
 
-/// Forty steps with everything that a log can hold, and numbers that are hard to store.
+/// Forty steps with everything that a log can hold, including numbers that are hard to store.
 fn records() -> Vec<StepRecord> {
     let layout = run().layout;
     let mut records = steps(1..=40);
@@ -53,8 +53,7 @@ fn logs() -> Vec<TestDatabase> {
     logged.collect()
 }
 
-/// What is changed, how it is changed back, and what is said of it. `@row` is the number of step 7, `@body` that of the
-/// first body.
+/// A change, its reversal, and its finding. `@row` is the number of step 7, `@body` that of the first body.
 const CHANGES: [(&str, &str, &str); 16] = [
     (
         "UPDATE body_state SET F_y = F_y + 1 WHERE simulationRowID = @row AND bodyID = @body + 1",
@@ -149,7 +148,7 @@ fn what_was_changed_is_named_with_table_step_body_and_column_on_every_database()
         for (change, back, expected) in CHANGES {
             target.execute(&sql(change));
             let found = verify(&target).findings;
-            // Steps may lie in two batches, which are told of one by one.
+            // Steps may be in two batches, with one finding each.
             let fits = |finding: &String| match expected.strip_prefix("steps 8 to 10, 3 of them: ") {
                 Some(end) => finding.ends_with(end),
                 None => found.len() == 1 && finding.starts_with(expected),
@@ -219,7 +218,7 @@ fn verifying_beside_a_run_finds_nothing_missing() {
     }
 }
 
-/// Bits flipped in numbers and texts of every table, one at a time: each is found.
+/// Flipped bits in numbers and texts of every table, one at a time: each is found.
 #[test]
 fn no_flipped_bit_of_a_value_goes_unseen() {
     let target = TestDatabase::file();
@@ -264,7 +263,7 @@ fn no_flipped_bit_of_a_value_goes_unseen() {
     assert!(tried > 90, "{tried}");
 }
 
-/// Whether a table holds the same in both files.
+/// True if a table is equal in both files.
 fn same(one: &Path, two: &Path, table: &str) -> bool {
     let quoted = format!("ATTACH '{}' AS other", two.display());
     wait(async {

@@ -69,7 +69,7 @@ fn meddle(
     wait_for_rows(&status);
     happens(&file);
     send(&sender, 501..=1000);
-    // As long as the file is not there, what comes waits.
+    // Records wait while the file is missing.
     while !(status.is_away() || status.failed() || status.rows() >= 1000 * BODIES as u64) {
         std::thread::yield_now();
     }
@@ -78,7 +78,7 @@ fn meddle(
     recorder.finish(finished(1000))
 }
 
-/// The file stays as it is.
+/// The file is unchanged.
 const NOTHING: (Duration, fn(&Path)) = (Duration::from_millis(300), |_| ());
 
 fn verify(file: &Path) -> Completeness {

@@ -1,15 +1,15 @@
-//! The disk of an SQLite file fills up during a run: the physics goes on, and the log ends where it says, or goes to
-//! another disk.
+//! The disk of an SQLite file fills up during a run: the physics continues, and the log ends with a message, or
+//! continues on another disk.
 //!
-//! The disk is a file system in memory that only the test sees; skipped where the system does not let it have one.
+//! The disk is a file system in memory that only the test sees; skipped if the system does not permit one.
 
 use std::process::{Command, Stdio};
 
 use super::super::cli::{Scratch, text};
 use crate::needs::{Need, met};
 
-/// Mounts a disk with little more room than the log leaves to others, fills that while a run goes on, and makes room
-/// again behind it. Prints the run's summary, exit codes and what there is.
+/// Mounts a disk with little more space than the log's reserve, fills it during a run, and frees it afterwards. Prints
+/// the run's summary, exit codes and the contents.
 const SCRIPT: &str = r#"
 set -u
 server=$1 disk=$2 world=$3 spill=$4
@@ -30,7 +30,7 @@ done
 echo "verify ended with $?"
 "#;
 
-/// What the script prints, with the spill file on the same disk or on another.
+/// Output of the script, with the spill file on the same disk or on another.
 fn fill(spill_on_another: bool) -> Option<String> {
     let scratch = Scratch::new();
     let (disk, spill) = (scratch.path("disk"), scratch.path("spill"));
@@ -66,7 +66,7 @@ fn a_spill_file_on_another_disk_takes_what_a_full_one_cannot() {
     let Some(said) = fill(true) else { return };
     assert!(said.contains("outcome           completed\nsteps             6000\n"), "{said}");
     assert!(said.contains("run ended with 11\n"), "{said}");
-    // The next run tells of what is left behind.
+    // The next run reports the remaining file.
     assert!(said.contains(".spill has steps of a run that was killed"), "{said}");
     assert!(said.contains("complete    6000 steps") && said.contains("verify ended with 0\n"), "{said}");
 }

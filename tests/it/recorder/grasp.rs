@@ -1,4 +1,4 @@
-//! What was found of grasps, on all three databases.
+//! Stored results of grasps, on all three databases.
 
 use simpartner::recorder::{GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, keep_grasp};
 
@@ -56,7 +56,7 @@ fn keep_tasks(target: &TestDatabase, key: &str, tasks: std::ops::Range<u64>, cau
     kept.finish().unwrap();
 }
 
-/// Rows of tasks come once, whatever is kept again, and what a task did not come to is null.
+/// Rows of tasks are stored once, even if added repeatedly, and quantities that a task did not reach are NULL.
 #[test]
 fn tasks_of_a_batch_are_rows_and_none_comes_twice() {
     for target in TestDatabase::all() {

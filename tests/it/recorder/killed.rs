@@ -1,4 +1,4 @@
-//! The process is killed at any moment: what was committed stays whole, and `db verify` names what is missing.
+//! The process is killed at any time: committed data is complete, and `db verify` names what is missing.
 
 use std::{
     cell::RefCell,
@@ -31,8 +31,7 @@ fn last_step(target: &TestDatabase) -> u64 {
     runs.first().and_then(|run| run.steps).map_or(0, |(_, last)| last)
 }
 
-/// Runs a simulation into the database, kills it after a while of so many milliseconds at most, and looks at what is
-/// there.
+/// Runs a simulation into the database, kills it after at most `most` milliseconds, and checks the log.
 fn kill(target: &TestDatabase, most: u64) {
     // The files of a killed run are removed with the test.
     let folder = tempfile::tempdir().unwrap();
@@ -85,7 +84,7 @@ fn a_database_with_a_killed_run_takes_the_next_and_the_verb_tells_them_apart() {
     assert!(text.contains("\nrun 2      complete    100 steps, "), "{text}");
     let verified = simpartner(&["db", "verify", "--database", &target.url, "2"]).output().unwrap();
     assert_eq!(verified.status.code(), Some(0));
-    // Something is taken out, and it is said what.
+    // A row is removed, and the finding names it.
     target.execute("DELETE FROM body_state WHERE simulationRowID = 2 * 4294967296 + 50 AND bodyID = (SELECT max(bodyID) FROM body)");
     target.execute("DELETE FROM simulationRow WHERE simulationID = 2 AND step BETWEEN 71 AND 80");
     let verified = simpartner(&["db", "verify", "--database", &target.url, "2"]).output().unwrap();
@@ -97,8 +96,8 @@ fn a_database_with_a_killed_run_takes_the_next_and_the_verb_tells_them_apart() {
     assert_eq!(unknown.status.code(), Some(3));
 }
 
-/// A run in real time whose database stops answering at some moment and which is killed so many steps later: what the
-/// database has not confirmed is in the spill file. Tells how many steps are in neither.
+/// A run in real time whose database hangs at some time and which is killed after a number of steps: unconfirmed steps
+/// are in the spill file. Returns the number of steps in neither.
 fn lost_in_a_hang(
     scratch: &Scratch,
     target: &TestDatabase,
@@ -149,8 +148,8 @@ fn lost_on(target: &str, steps: u64) -> Option<u64> {
     Some(lost_in_a_hang(&scratch, &target, &target.url, steps, hang, || drop(other.take())))
 }
 
-/// Half of the hang is far more than what may be lost, and far less than what a queue in memory would hold. A machine
-/// that is busy elsewhere may not let the log's thread run for that long; of a few tries one is enough.
+/// Half of the hang is far more than the permitted loss, and far less than the capacity of a queue in memory. A busy
+/// machine may delay the log's thread by that much; one successful try is enough.
 #[test]
 fn a_run_that_is_killed_while_its_database_hangs_has_its_steps_in_the_spill_file() {
     let is_long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();

@@ -1,5 +1,5 @@
-//! A log of every earlier version is read as it is, and brought up to date by the next run: also one that has a later
-//! migration without an earlier one, as both came from branches.
+//! A log of every earlier version is readable, and is migrated by the next run: also one that has a later migration
+//! without an earlier one, as after a merge of branches.
 
 use std::path::Path;
 
@@ -96,7 +96,7 @@ fn migrate(target: &TestDatabase, versions: &[i64]) {
     });
 }
 
-/// What readers make of the old run, whatever version the log has.
+/// The readers' results for the old run, for any version of the log.
 fn check_old_run(target: &TestDatabase, about: &str) {
     let reader = Reader::new(&target.database);
     let run = wait(reader.run(1)).unwrap().unwrap();

@@ -11,7 +11,7 @@ use super::{
     test_database::{TestDatabase, Value, wait},
 };
 
-/// The commands of step 1 come once more behind the last step, as that version wrote them.
+/// The commands of step 1 are repeated after the last step, as that version wrote them.
 fn records() -> Vec<StepRecord> {
     let mut records = steps(1..=20);
     records[0].commands = vec![command(0, "first")];

@@ -1,4 +1,4 @@
-//! The recorder through its public interface: what comes in as records is in the file, and nothing else.
+//! The recorder through its public interface: the file has exactly the recorded data.
 
 #![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
@@ -121,7 +121,7 @@ fn run() -> RunDescription {
     }
 }
 
-/// Body b stands at x = step, y = b; each is pushed up by 10 N; the joint's anchor is at x = step.
+/// Body b is at x = step, y = b, with a force of 10 N upwards; the joint's anchor is at x = step.
 fn record(layout: &Layout, step: u64) -> StepRecord {
     let mut record = StepRecord::new(layout);
     (record.step, record.is_step) = (StepIndex(step), step > 0);
@@ -306,7 +306,7 @@ fn joint_reactions_and_numbers_that_are_not_finite_are_null() {
     let mut records = steps(1..=2);
     let layout = run().layout;
     records[0].values[layout.pose(BodyId::new(0))].fill(f64::NAN);
-    // What an engine that knows no reactions writes.
+    // The values of an engine without reactions.
     records[0].values[layout.joint(JointId::new(0))][12..].fill(f64::NAN);
     records[1].values[layout.joint(JointId::new(0))][12..].copy_from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     log(settings(&file), records, finished(2));
@@ -348,7 +348,7 @@ fn a_failed_writer_asks_the_run_to_end_and_lets_nobody_wait() {
     let recorder = Recorder::start(settings, run()).unwrap();
     execute(&file, "DROP TABLE body_state");
     let (sender, status) = (recorder.sender(), recorder.status());
-    // Twice what the queue holds.
+    // Twice the capacity of the queue.
     for record in steps(1..=20_000) {
         sender.send(Arc::new(record)).unwrap();
     }
@@ -399,7 +399,7 @@ fn a_read_only_file_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db");
     execute(&file, "CREATE TABLE t (x)");
-    // Permissions do not bind the superuser, but SQLite takes a file whose write version it does not know as read-only.
+    // Permissions do not apply to the superuser, but SQLite treats a file with an unknown write version as read-only.
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[18] = 9;
     std::fs::write(&file, bytes).unwrap();

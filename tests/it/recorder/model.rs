@@ -1,6 +1,6 @@
-//! What a log has to hold after a sequence of requests: the runs, in their order, with the commands of each.
+//! Expected contents of a log after a sequence of requests: the runs in order, with the commands of each.
 //!
-//! While the clock is paused, the step of a command is known; while it runs, it is only bounded.
+//! While the clock is paused, the step of a command is known; while it runs, only its bounds are.
 
 use std::ops::RangeInclusive;
 
@@ -9,18 +9,18 @@ use std::ops::RangeInclusive;
 pub(super) struct Given {
     /// The steps that it may have acted in.
     pub(super) steps: RangeInclusive<u64>,
-    /// What its text contains.
+    /// Part of its text.
     pub(super) text: String,
 }
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Run {
-    /// How many resets there were before it.
+    /// Number of resets before it.
     pub(super) epoch: u64,
-    /// The step of the state that it goes on from; `None` if it begins with the model.
+    /// The step of the state from which it starts; `None` if it starts from the model.
     pub(super) goes_on_from: Option<u64>,
-    /// Whether that step is known, and no earlier one.
+    /// True if that step is known exactly.
     pub(super) is_exact: bool,
     /// The last step; `None` if it is not known.
     pub(super) steps: Option<u64>,
@@ -32,7 +32,7 @@ pub(super) struct Run {
 #[derive(Debug)]
 pub(super) struct Model {
     runs: Vec<Run>,
-    /// The last step that is known to be made.
+    /// The last step that is known to be complete.
     step: u64,
     is_playing: bool,
     /// Commands for later steps.
@@ -67,7 +67,7 @@ impl Model {
         self.present.iter().position(|present| !present)
     }
 
-    /// A robot comes or goes; true if it comes.
+    /// Adds or removes a robot; true if it is added.
     pub(super) fn toggle(&mut self, robot: usize) -> bool {
         self.present[robot] = !self.present[robot];
         self.present[robot]
@@ -92,10 +92,10 @@ impl Model {
         }
     }
 
-    /// The present run is seen at a step. All commands that came before have acted by the step behind it.
+    /// The present run is seen at a step. All earlier commands have acted by the step after it.
     pub(super) fn reach(&mut self, step: u64) {
         self.step = step;
-        // Those for the same step in the order in which they came.
+        // Commands for the same step keep their order.
         self.waiting.sort_by_key(|(at, _)| *at);
         while self.waiting.first().is_some_and(|(at, _)| *at <= step) {
             let (at, text) = self.waiting.remove(0);
@@ -118,8 +118,8 @@ impl Model {
         self.reach(step);
     }
 
-    /// Another run begins: the same world goes on, or the model begins again. A run that has neither step nor command
-    /// is left out, except for the first.
+    /// Starts another run: the same world continues, or the model starts again. A run with neither step nor command is
+    /// omitted, except for the first.
     pub(super) fn next_run(&mut self, goes_on: bool) {
         let epoch = self.run().epoch + u64::from(!goes_on);
         let is_first = self.runs.len() == 1;
@@ -143,7 +143,7 @@ impl Model {
         let mut rest = logged.iter().peekable();
         for (index, run) in self.runs.iter().enumerate() {
             let is_last = index + 1 == self.runs.len();
-            // A clock that ran may have made no step of it.
+            // A running clock may not have made a step of it.
             let is_known = run.is_exact && run.steps.is_some();
             let may_be_left_out = !is_known && run.commands.is_empty() && index > 0 && !is_last;
             let is_it = |found: &Run| {

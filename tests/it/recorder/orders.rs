@@ -1,9 +1,9 @@
-//! Commands of every kind in every order, with and without steps between them: each stands in the run and the step that
-//! it acted in, every run is made again from the log, and the server ends when it is asked to.
+//! Commands of every kind in every order, with and without steps between them: each is in the run and the step in which
+//! it acted, every run is repeated from the log, and the server ends on request.
 //!
 //! A case is a random sequence of requests to a server in this process, by its seed, in one of the three modes. `model`
-//! says what the log has to hold then. `SIMPARTNER_LONG_TESTS=1` makes 2,000 cases in place of a few,
-//! `SIMPARTNER_SEEDS=500..1000` those of these seeds.
+//! has the expected log. `SIMPARTNER_LONG_TESTS=1` makes 2,000 cases in place of a few, `SIMPARTNER_SEEDS=500..1000`
+//! those of these seeds.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -32,7 +32,7 @@ use crate::scene;
 
 const WORLD: &str = "<world name='orders'><surface/><robot file='cart.xml' name='Cart'/></world>";
 
-/// A body whose rotor is driven, and which knows where it is.
+/// A body with a driven rotor and a position sensor.
 const CART: &str = "<robot name='Cart'>
   <body name='Base'><mass>2</mass><pose y='0.2'/><box x='0.4' y='0.2' z='0.4'/></body>
   <body name='Rotor'><mass>1</mass><pose y='0.5'/><cylinder radius='0.1' length='0.05' axis='y'/></body>
@@ -41,7 +41,7 @@ const CART: &str = "<robot name='Cart'>
   <actuator type='JointController' name='Motor' joint='Axle' port='21027'/>
 </robot>";
 
-/// What comes and goes.
+/// The robot that is added and removed.
 const NEWCOMER: &str = "<robot name='u'><link name='a'><inertial><mass value='1'/>\
 <inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>\
 <collision><geometry><box size='.1 .1 .1'/></geometry></collision></link></robot>";
@@ -69,7 +69,7 @@ impl Random {
     }
 }
 
-/// Tells where the server listens: the control port, then the devices in the order of the model.
+/// Sends the addresses of the server: the control port, then the devices in the order of the model.
 struct Told(mpsc::Sender<Vec<SocketAddr>>);
 
 impl Observer for Told {
@@ -117,7 +117,7 @@ impl Line {
     }
 }
 
-/// Joins the lockstep, and answers each step until the server is gone.
+/// Joins the lockstep, and acknowledges each step until the server ends.
 fn join(address: SocketAddr) {
     let mut member = Line::connect(address);
     member.read();
@@ -139,7 +139,7 @@ fn join(address: SocketAddr) {
     });
 }
 
-/// A client that does what chance says, and keeps the model of it.
+/// A client with random requests, and its model.
 struct Client {
     random: Random,
     model: Model,
@@ -173,7 +173,7 @@ impl Client {
         self.model.give(token);
     }
 
-    /// A robot comes, or goes if it is there.
+    /// Adds a robot, or removes it if it exists.
     fn exchange(&mut self) {
         let index = self.random.below(2) as usize;
         if self.model.toggle(index) {
@@ -191,7 +191,7 @@ impl Client {
         self.model.reach(step);
     }
 
-    /// What is refused, and changes nothing.
+    /// Invalid requests, which change nothing.
     fn mistake(&mut self) {
         let (step, absent) = (self.model.step(), self.model.absent());
         let wrong = match self.random.below(5) {
@@ -206,7 +206,7 @@ impl Client {
         assert!(answer.starts_with("ERR"), "{wrong}: {answer}");
     }
 
-    /// The clock runs while commands come, until it is paused: by a request, or behind another run that begins
+    /// Runs the clock while commands arrive, until it is paused: by a request, or after another run that begins
     /// meanwhile.
     fn play(&mut self) {
         let step = self.control.step("PLAY");
@@ -278,7 +278,7 @@ fn config(folder: &Path, database: &TestDatabase, seed: u64) -> Config {
     Config::from_text(&text).unwrap()
 }
 
-/// Runs a case, and returns what the log has to hold.
+/// Runs a case, and returns the expected log.
 fn drive(folder: &Path, database: &TestDatabase, seed: u64) -> Model {
     let config = config(folder, database, seed);
     // In fast mode a run ends with its sequence.
@@ -325,7 +325,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// The runs of the log behind one of this number, with their numbers there.
+/// The runs of the log after the given one, with their numbers.
 fn logged(database: &TestDatabase, after: i64) -> Vec<(i64, Run, String)> {
     let columns = "simulationID, status, steps, resets, parent_step";
     let runs =
@@ -355,7 +355,7 @@ fn logged(database: &TestDatabase, after: i64) -> Vec<(i64, Run, String)> {
     runs.iter().map(run).collect()
 }
 
-/// Every run of the log comes out the same, and a fork of one of them ends as it does.
+/// Every run of the log is repeatable, and a fork of one of them has the same end.
 fn repeat(database: &TestDatabase, runs: &[(i64, Run, String)], random: &mut Random) {
     let open = |id: i64| {
         let mut inquiry = Inquiry::open(&database.database).unwrap();
@@ -371,7 +371,7 @@ fn repeat(database: &TestDatabase, runs: &[(i64, Run, String)], random: &mut Ran
         assert_eq!(report.steps, run.steps.unwrap() - first, "run {id}");
         let head = format!("SELECT chain_head FROM simulation WHERE simulationID = {id}");
         let head = |database: &TestDatabase| database.number(&head);
-        // A number of a test is a float, whose 53 bits are enough to tell two heads apart.
+        // Numbers in tests are floats, whose 53 bits are enough to distinguish two heads.
         assert_eq!(report.chain_head as i64 as f64 as i64, head(database), "run {id}");
     }
     let (id, run, _) = &runs[random.below(runs.len() as u64) as usize];
@@ -392,7 +392,7 @@ fn check(database: &TestDatabase, seed: u64) {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let newest = "SELECT coalesce(max(simulationID), 0) FROM simulation";
-    // The first case makes the tables.
+    // The first case creates the tables.
     let tables = wait(Reader::new(&database.database).runs());
     let after = if tables.is_ok_and(|runs| !runs.is_empty()) { database.number(newest) } else { 0 };
     let model = drive(folder.path(), database, seed);
@@ -406,7 +406,7 @@ fn check(database: &TestDatabase, seed: u64) {
     );
 }
 
-/// The seeds of the cases: those that are asked for, or else the first so many.
+/// The seeds of the cases: the requested ones, or otherwise the first `count`.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let asked = std::env::var("SIMPARTNER_SEEDS").ok();
     let range = asked.as_deref().and_then(|asked| asked.split_once("..")).map(|(from, to)| {

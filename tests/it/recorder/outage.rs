@@ -1,4 +1,4 @@
-//! The database goes away, and comes back or does not: nothing is lost, and the physics does not wait in real time.
+//! The database becomes unavailable, and returns or not: nothing is lost, and in real time the physics does not wait.
 
 use std::{
     io::{Read, Write},
@@ -31,7 +31,7 @@ struct State {
     target: String,
     refuses: AtomicBool,
     stalls: AtomicBool,
-    /// Connections with a smaller number carry nothing any more, and are not closed.
+    /// Connections with a smaller number transmit nothing any more, and are not closed.
     first_living: AtomicUsize,
     connections: Mutex<Vec<TcpStream>>,
 }
@@ -71,13 +71,13 @@ impl Proxy {
         self.state.refuses.store(false, Ordering::Release);
     }
 
-    /// Connections that there are die without a word to either side, as when a cable is pulled. New ones are accepted.
+    /// Existing connections die without notice to either side, as with a pulled cable. New ones are accepted.
     fn abandon(&self) {
         let connections = self.state.connections.lock().unwrap().len();
         self.state.first_living.store(connections, Ordering::Release);
     }
 
-    /// What comes is kept back, as by a server that is stopped.
+    /// Data is held back, as by a stopped server.
     pub(super) fn stall(&self, stalls: bool) {
         self.state.stalls.store(stalls, Ordering::Release);
     }
@@ -94,7 +94,7 @@ impl State {
             let mut bytes = [0; 1 << 16];
             while let Ok(count @ 1..) = from.read(&mut bytes) {
                 if number < state.first_living.load(Ordering::Acquire) {
-                    // Neither socket is closed while this thread has it.
+                    // Neither socket is closed while this thread owns it.
                     thread::park();
                 }
                 while state.stalls.load(Ordering::Acquire) {
@@ -135,7 +135,7 @@ impl Line {
         Recorder::start(self.settings.clone(), RunDescription { mode, ..run() }).unwrap()
     }
 
-    /// Files of the spill folder that hold something; an empty one is there while a run goes on.
+    /// Non-empty files of the spill folder; an empty one exists during a run.
     fn spilled(&self) -> Vec<std::path::PathBuf> {
         let entries = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap());
         entries.filter(|entry| entry.metadata().is_ok_and(|file| file.len() > 0)).map(|entry| entry.path()).collect()
@@ -195,7 +195,7 @@ fn a_database_that_goes_away_and_comes_back_misses_nothing() {
     }
 }
 
-/// The session that is left behind holds the row of the run, mid-transaction, for as long as nobody ends it.
+/// The abandoned session keeps the row of the run locked in a transaction until it is terminated.
 #[test]
 fn a_connection_that_dies_without_a_word_is_replaced_and_its_session_ended() {
     for line in Line::to_all() {
@@ -222,7 +222,7 @@ fn a_database_that_answers_nothing_for_a_while_makes_nobody_wait() {
         send(&sender, 1..=500);
         wait_for_rows(&status);
         line.proxy.stall(true);
-        // More than the queue's half and what is under way: who sends it all has not waited for the database.
+        // More than half of the queue and the data in transit: the sender has not waited for the database.
         send(&sender, 501..=14_000);
         while line.spilled().is_empty() {
             thread::yield_now();
@@ -243,7 +243,7 @@ fn without_deadlines_the_physics_waits_and_nothing_is_spilled() {
         wait_for_rows(&status);
         line.proxy.cut();
         let sent = thread::spawn(move || send(&sender, 501..=14_000));
-        // More than all queues hold: it cannot come to its end before the database is back.
+        // More than all queues hold: the run cannot end before the database returns.
         thread::sleep(Duration::from_millis(300));
         assert!(!sent.is_finished() && line.spilled().is_empty(), "{}", line.target.name());
         line.proxy.mend();
@@ -253,7 +253,7 @@ fn without_deadlines_the_physics_waits_and_nothing_is_spilled() {
     }
 }
 
-/// `MODE fast` and then `MODE realtime` while the database answers nothing: what waited with the physics is spilled.
+/// `MODE fast` and then `MODE realtime` while the database does not answer: waiting records are spilled.
 #[test]
 fn a_run_that_is_turned_to_real_time_waits_no_longer() {
     for line in Line::to_all() {
@@ -335,7 +335,7 @@ fn where_neither_database_nor_spill_file_takes_them_the_steps_are_named() {
         send(&sender, 1..=500);
         wait_for_rows(&status);
         line.proxy.cut();
-        // The run is to end, and who still sends does not wait for ever.
+        // The run ends, and a sender does not wait forever.
         send(&sender, 501..=14_000);
         assert!(status.failed() && status.flags().run_is_to_end());
         drop(sender);

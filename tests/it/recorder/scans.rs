@@ -1,5 +1,4 @@
-//! Readings of more numbers than a record's flat part takes: one row of the log each, and the same numbers wherever
-//! they are read.
+//! Readings with more numbers than a record's flat part: one row of the log each, and the same numbers for all readers.
 
 use simpartner::{recorder::Inquiry, sim::Simulation};
 use simpartner_description::xml;
@@ -68,7 +67,7 @@ fn a_long_reading_is_one_row_and_reads_back_to_the_same_bits() {
         for (read, record) in read.iter().zip(&records).filter(|(_, record)| record.fresh[0]) {
             assert!(read.fresh[0] && read.device(&layout, lidar) == record.device(&layout, lidar));
         }
-        // The view has each ray, of long readings and of short ones.
+        // The view has each ray, of long and of short readings.
         let last = fresh[fresh.len() - 1];
         let rays = |device: &str| {
             numbers(target.rows(&format!(

@@ -1,4 +1,4 @@
-//! Which rows are logged, and which are left out as the settings say.
+//! Rows that are logged, and rows that the settings omit.
 
 use simpartner::recorder::{Cadence, Patterns, Reader, Thinning};
 use simpartner_wire::signal::Contact;
@@ -138,7 +138,7 @@ fn contact_points_are_rows_where_they_are_wanted() {
     assert_eq!(target.number("SELECT count(*) FROM contactPoint"), 0, "they are left out by default");
 }
 
-/// The first 200 steps in full and then every tenth, and what rests left out.
+/// The first 200 steps in full and then every tenth, without rows of bodies at rest.
 fn economical(target: &TestDatabase) -> Settings {
     let thinning = Some(Thinning { after_s: 0.2, every_n_steps: 10 });
     Settings { thinning, skip_resting: true, ..Settings::new(target.database.clone()) }
@@ -147,7 +147,7 @@ fn economical(target: &TestDatabase) -> Settings {
 #[test]
 fn an_economical_log_leaves_out_what_rests_and_most_steps_of_a_long_run() {
     let layout = run().layout;
-    // The floor is fixed, and the robot stands still from step 101 to 150. One of its bodies never moves by itself.
+    // The floor is fixed, and the robot is at rest from step 101 to 150. One of its bodies never moves by itself.
     let moving = |step: u64| {
         let mut record = record(&layout, if (101..=150).contains(&step) { 100 } else { step });
         record.step = StepIndex(step);
@@ -182,7 +182,7 @@ fn an_economical_log_leaves_out_what_rests_and_most_steps_of_a_long_run() {
                 assert_eq!(read.values[state.clone()], written.values[state], "{} {logged}", target.name());
             }
         }
-        // A step that is missing is told from one that was left out.
+        // A missing step is distinguished from an omitted one.
         target.execute("DELETE FROM simulationRow WHERE step = 310");
         let found = wait(reader.verify(None)).unwrap();
         assert!(found[0].findings.contains(&"step 310 is missing".to_owned()), "{}: {found:?}", target.name());

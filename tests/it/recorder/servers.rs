@@ -1,8 +1,7 @@
 //! The test starts a database server, kills it, suspends it and restarts it while a run in real time is logged into it:
 //! no row is lost, and the physics is not affected.
 //!
-//! Skipped where the server's programs are not installed; `SIMPARTNER_LONG_TESTS=1` keeps the server away for 20 s each
-//! time.
+//! Skipped without the server's programs; `SIMPARTNER_LONG_TESTS=1` keeps the server away for 20 s each time.
 
 use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -21,7 +20,7 @@ use super::{
 };
 use crate::needs::met;
 
-/// A server in a folder of its own, gone with it.
+/// A server in a folder of its own, which is removed with it.
 struct Server {
     scheme: &'static str,
     port: u16,
@@ -30,7 +29,7 @@ struct Server {
 }
 
 impl Server {
-    /// `None` where its programs are not installed, or cannot be used by this user: the test is then skipped.
+    /// `None` if its programs are not installed, or cannot be used by this user: the test is then skipped.
     fn new(scheme: &'static str) -> Option<Self> {
         let program = if scheme == "postgres" { "initdb" } else { "mariadb-install-db" };
         let folder = tempfile::tempdir().unwrap();
@@ -93,7 +92,7 @@ impl Server {
         }
     }
 
-    /// Either kind has a database of the name of its scheme.
+    /// Both kinds have a database with the name of its scheme.
     fn url(&self, database: &str) -> String {
         format!("{}://root@127.0.0.1:{}/{database}", self.scheme, self.port)
     }
@@ -104,17 +103,17 @@ impl Server {
         let mut processes = vec![parent.to_string()];
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            // Behind the name, which may hold anything: state, parent.
+            // After the name, which may contain anything: state, parent.
             let after = stat.rsplit(") ").next().unwrap_or_default();
             if after.split(' ').nth(1) == Some(&parent.to_string()) {
                 processes.push(entry.file_name().to_string_lossy().into_owned());
             }
         }
-        // One of a connection may be gone by now.
+        // A process of a connection may have ended by now.
         let _ = Command::new("kill").arg(format!("-{signal}")).args(&processes).stderr(Stdio::null()).status();
     }
 
-    /// Ends it at once, as a power cut would.
+    /// Ends it at once, like a power cut.
     fn kill(&mut self) {
         self.signal("KILL");
         self.process.take().unwrap().wait().unwrap();
@@ -139,7 +138,7 @@ impl Drop for Server {
 fn folder_of(program: &str) -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
     folders.push("/usr/sbin".into());
-    // Debian keeps the programs of each version of PostgreSQL in a folder of their own.
+    // Debian has the programs of each version of PostgreSQL in a separate folder.
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     folders.extend(versions.map(|version| version.path().join("bin")));
     folders.into_iter().find(|folder| folder.join(program).is_file())
@@ -149,7 +148,7 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
-/// The run, and what its server goes through.
+/// The run, and the interruptions of its server.
 fn outlast(mut server: Server) {
     let away = Duration::from_secs(if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 20 } else { 1 });
     wait(execute(&server.url(server.scheme), "CREATE DATABASE log".into())).unwrap();
@@ -169,17 +168,17 @@ fn outlast(mut server: Server) {
     let doors = ["--no-viewer", "--set", "server.control_port=0"];
     let mut run = simpartner(&job).args(doors).args(["--set", &spill, "--database", &url]).spawn().unwrap();
     wait_for_more(&mut run, 0);
-    // Gone without a word, for a while.
+    // Killed without notice, for a while.
     server.kill();
     thread::sleep(away);
     server.start();
     wait_for_more(&mut run, steps());
-    // Still there, and says nothing.
+    // Alive but silent.
     server.signal("STOP");
     thread::sleep(away);
     server.signal("CONT");
     wait_for_more(&mut run, steps());
-    // Started anew in good order.
+    // Restarted cleanly.
     server.stop();
     server.start();
     let ended = run.wait_with_output().unwrap();
@@ -191,7 +190,7 @@ fn outlast(mut server: Server) {
     assert!(left.iter().all(|path| path.extension().is_none_or(|extension| extension != "spill")), "{left:?}");
     let ask = |sql: &str| wait(rows(&url, sql)).unwrap();
     assert!(ask("SELECT 1 FROM event WHERE kind = 'logOutage'").len() >= 2, "{text}");
-    // What the physics made of it is what it makes without a log.
+    // The result of the physics equals that without a log.
     let bare = simpartner(&job).args(["--mode", "fast", "--database", "none"]).output().unwrap();
     let hash = ask("SELECT stateHash FROM simulation").remove(0);
     let Value::Text(hash) = &hash[0] else { panic!("{hash:?}") };

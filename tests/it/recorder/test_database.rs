@@ -1,4 +1,4 @@
-//! Databases to test on: a file always, and one on each server that is running. `SIMPARTNER_TEST_POSTGRES` and
+//! Databases for tests: always a file, and one on each running server. `SIMPARTNER_TEST_POSTGRES` and
 //! `SIMPARTNER_TEST_MYSQL` name servers other than those on this machine.
 
 use std::{
@@ -13,7 +13,7 @@ use sqlx::{
 
 use crate::needs::{Need, met};
 
-/// A database for one test, dropped with it.
+/// A database for one test, which is dropped with it.
 pub(crate) struct TestDatabase {
     pub(super) database: Database,
     pub(crate) url: String,
@@ -40,7 +40,7 @@ pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-/// What a test on a server of a scheme needs.
+/// Requirement of a test on a server of a scheme.
 pub(super) fn need(scheme: &str) -> Need {
     match scheme {
         "postgres" => Need::Postgres,
@@ -64,7 +64,7 @@ impl TestDatabase {
         Self { database: Database::parse(&url).unwrap(), url, admin: Admin::Folder { _kept: folder } }
     }
 
-    /// `None` where there is no such server: the test is then skipped.
+    /// `None` if there is no such server: the test is then skipped.
     pub(crate) fn on(scheme: &str) -> Option<Self> {
         let admin = server(scheme);
         let name = format!("simpartner_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -109,7 +109,7 @@ impl Drop for TestDatabase {
     fn drop(&mut self) {
         if let Admin::Server { url, name } = &self.admin {
             let force = if url.starts_with("postgres") { " WITH (FORCE)" } else { "" };
-            // A test that has failed reports more important things.
+            // A failed test reports more important errors.
             let _ = wait(execute(url, format!("DROP DATABASE {name}{force}")));
         }
     }

@@ -1,5 +1,5 @@
-//! The views that compute something: attitude, velocity in a body's axes, slip of wheels, power and work of joints, the
-//! time that a row stands for. One text is asked on every database, and closed forms give what it has to answer.
+//! The computed views: attitude, velocity in a body's axes, slip of wheels, power and work of joints, the time of a
+//! row. One text runs on every database, and closed forms give the expected results.
 
 use simpartner::recorder::Thinning;
 use simpartner_model::random::Stream;
@@ -130,8 +130,8 @@ fn attitude_velocity_and_slip_are_those_of_the_geometry() {
     }
 }
 
-/// A motor of 2 N m speeds a joint up at 3 rad/s²: after T its work is 2 * 3 T²/2. However thin the log is, the work is
-/// the same, since the rate grows evenly. The robot then stands still, without rows, and does the same once more.
+/// A motor of 2 N m accelerates a joint at 3 rad/s²: after T its work is 2 * 3 T²/2. The work is the same in a thinned
+/// log, because the rate grows linearly. The robot then rests, without rows, and repeats this.
 #[test]
 fn the_work_of_a_joint_does_not_depend_on_what_is_logged() {
     let layout = run().layout;

@@ -1,4 +1,4 @@
-//! What no page can take from the others: memory, the log, places.
+//! Resources that no page can take from the others: memory, the log, connections.
 
 use std::{
     io::{Read, Write},
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::scene::{self, body, cube};
 
-/// How many bodies the run of [`Endless`] has, so that a thousand frames are longer than all buffers on the way.
+/// Number of bodies in the run of [`Endless`], so that a thousand frames are longer than all buffers.
 const BODIES: usize = 200;
 
 /// A run without an end, which counts the steps that are read from it.
@@ -83,18 +83,18 @@ fn many_frames_are_read_from_the_log_as_they_are_taken() {
     let endless = Endless::new();
     let limits = Limits { unread: Duration::from_millis(100), ..Limits::default() };
     let rig = Rig::start(Settings { limits, ..settings() }, Some(Arc::clone(&endless) as Arc<dyn Archive>));
-    // All of them, in their order, for one that reads.
+    // All frames in order for a client that reads.
     let answer = get(rig.page, "/runs/1/frames?from=10&count=1000&every=3", &[]);
     let mut bytes = &answer.body[..];
     let steps: Vec<u64> = std::iter::from_fn(|| (!bytes.is_empty()).then(|| Frame::take(&mut bytes).step)).collect();
     assert_eq!(steps, (0..1000).map(|index| 10 + 3 * index).collect::<Vec<_>>());
-    // Few for one that does not, and its connection ends.
+    // Few frames for a client that does not read, and its connection ends.
     endless.read.store(0, Ordering::Relaxed);
     let mut deaf = TcpStream::connect(rig.page).unwrap();
     deaf.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let request = format!("GET /runs/1/frames?from=1&count=1000 HTTP/1.1\r\nHost: {}\r\n\r\n", rig.page);
     deaf.write_all(request.as_bytes()).unwrap();
-    // Once it is given up, nothing more is read for it; then what is in the buffers comes, and the end.
+    // After it is abandoned, nothing more is read for it; then the buffered data arrives, and the end.
     let mut before = u64::MAX;
     while before != endless.read.load(Ordering::Relaxed) || before == 0 {
         before = endless.read.load(Ordering::Relaxed);
@@ -134,7 +134,7 @@ fn a_page_that_pings_and_never_reads_is_given_up() {
     let rig = Rig::start(Settings { limits, ..settings() }, None);
     let mut page = Page::open(rig.page);
     let mut frames = Vec::new();
-    // 125 bytes is the most that a ping may carry; a mask of zeros leaves them as they are.
+    // 125 bytes is the largest payload of a ping; a mask of zeros does not change them.
     for _ in 0..1000 {
         frames.extend([0x89, 0x80 | 125, 0, 0, 0, 0]);
         frames.extend([b'x'; 125]);

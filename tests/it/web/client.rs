@@ -29,7 +29,7 @@ impl Answer {
     }
 }
 
-/// Asks for a path. `Host` is the server's unless it is given.
+/// Requests a path. `Host` is the server's unless it is given.
 pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -43,7 +43,7 @@ pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer 
     headers.iter().for_each(|(name, value)| request += &format!("{name}: {value}\r\n"));
     stream.write_all((request + "\r\n").as_bytes()).unwrap();
     let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
-    // A refused WebSocket may be left open, so what the head announces is read and no more.
+    // A refused WebSocket may stay open, so only the announced length is read.
     loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
@@ -83,7 +83,7 @@ fn joined(mut chunks: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What makes a request one for a WebSocket.
+/// Headers of a WebSocket request.
 pub fn upgrade_headers<'a>(extra: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let mut headers = vec![
         ("Connection", "Upgrade"),
@@ -233,7 +233,7 @@ impl Page {
         self.socket.send(Message::text(message.to_string())).unwrap();
     }
 
-    /// Says something with an id and waits for the answer to it.
+    /// Sends a message with an id and waits for its answer.
     pub fn ask(&mut self, id: u64, mut message: Value) -> String {
         message["id"] = json!(id);
         self.say(message);
@@ -250,7 +250,7 @@ impl Page {
         self.text(|text| text["event"]["kind"] == kind)["event"].clone()
     }
 
-    /// What the next message tells of commands. Frames on the way are taken up, since a page that is behind is told
+    /// The commands of the next message. Frames before it are acknowledged, because a page that is behind receives
     /// nothing.
     pub fn commands(&mut self) -> Value {
         loop {
@@ -288,7 +288,7 @@ impl Page {
         self.frames.pop_front().unwrap()
     }
 
-    /// The first frame for which this holds.
+    /// The first frame that satisfies a condition.
     pub fn frame_that(&mut self, holds: impl Fn(&Frame) -> bool) -> Frame {
         loop {
             let frame = self.frame();
@@ -322,13 +322,13 @@ impl Page {
             }
             Message::Text(text) => self.texts.push_back(serde_json::from_str(&text).unwrap()),
             Message::Close(_) => panic!("the server closed"),
-            // The server asks every five seconds whether somebody is there; nothing here takes that long.
+            // The server sends a ping every five seconds; nothing here takes that long.
             _ => self.asked += 1,
         }
         assert!(self.asked < 6, "what the test waits for does not come");
     }
 
-    /// How many frames are in the buffers right now.
+    /// Number of frames in the buffers at present.
     pub fn frames_at_hand(&mut self) -> usize {
         self.socket.get_ref().set_nonblocking(true).unwrap();
         while let Ok(message) = self.socket.read() {

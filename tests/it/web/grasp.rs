@@ -27,8 +27,8 @@ fn the_page_of_a_grasp_is_served_to_this_machine_alone_until_it_is_ended() {
     let mut told = String::new();
     BufReader::new(serving.0.stdout.take().unwrap()).read_line(&mut told).unwrap();
     if told.is_empty() {
-        // Built without Node, it says so; `web::there_is_a_page_with_and_without_node` makes that a failure where Node
-        // is required.
+        // Without Node the page reports that; `web::there_is_a_page_with_and_without_node` makes that a failure where
+        // Node is required.
         return;
     }
     let address: SocketAddr =

@@ -1,4 +1,5 @@
-//! An open page: it sees the world move, drives it, holds its clock, and costs nothing while it stands still.
+//! An open page: it shows the motion, drives the robot, controls the clock, and costs nothing while the world is at
+//! rest.
 
 use std::path::Path;
 
@@ -31,7 +32,7 @@ fn frames_show_the_world_as_it_moves() {
     // Free fall from rest: g t, within the rounding of a single.
     let speed = later.bodies[0][8];
     assert!((speed + 9.81 * 0.1).abs() < 1e-6, "{speed}");
-    // The position sensor on the body's origin reads what its pose says.
+    // The position sensor at the body's origin reads its pose.
     assert_eq!(later.devices[1] as f32, later.bodies[0][1]);
     rig.end();
 }
@@ -53,7 +54,7 @@ fn contacts_carry_the_weight_of_a_standing_robot() {
         let [_, height, _, normal @ .., gap] = numbers;
         assert_eq!((*other, &normal[..3]), (u32::MAX, &[0.0, 1.0, 0.0][..]));
         assert!(height.abs() < 1e-3 && gap.abs() < 1e-3, "{numbers:?}");
-        // A wheel has one contact, so that is the force on it.
+        // A wheel has one contact, so this is its force.
         assert_eq!(normal[3..], frame.bodies[*body as usize][13..16], "{body}");
         borne += f64::from(normal[4]);
     }
@@ -117,7 +118,7 @@ fn a_page_holds_the_clock() {
 fn a_long_step_holds_back_nothing() {
     let rig = Rig::start(settings(), None);
     let mut page = Page::open(rig.page);
-    // At half a step a second it would take a minute; it is ended by the next word.
+    // At half a step a second it would take a minute; the next message ends it.
     page.say(json!({ "id": 1, "control": "MODE realtime" }));
     page.say(json!({ "id": 2, "control": "RUNTO 100" }));
     page.say(json!({ "id": 3, "set": { "device": "Motor", "text": "GET" } }));
@@ -175,7 +176,7 @@ fn a_page_that_goes_away_has_its_last_commands_carried_out() {
     let mut other = Page::open(rig.page);
     other.frame_that(|frame| frame.pages == 2);
     drop(page);
-    // Nothing moves, so what the motor is told is seen at its port.
+    // Nothing moves, so the command is checked at the device's port.
     while other.ask(1, json!({ "set": order("") })) != "<1000,1000,100,0,0,0>" {}
     rig.step(1);
     other.frame_that(|frame| frame.pages == 1);
@@ -194,7 +195,7 @@ fn a_page_that_stands_still_is_sent_three_frames_and_finds_the_newest_state_late
     }
     let end = rig.runtime.block_on(rig.handle.control(Control::Pause)).unwrap().step.0;
     lively.frame_that(|frame| frame.step == end && frame.state == 0);
-    // The lively one has had at least thirty, so the other's would have come too.
+    // The active one has received at least thirty, so the other's would have arrived as well.
     assert_eq!(still.frames_at_hand(), 3);
     let last = (0..3).map(|_| still.unseen_frame()).last().unwrap();
     assert_eq!(last.number, 3);
@@ -278,6 +279,6 @@ fn the_end_of_the_run_is_seen_and_ends_the_page() {
     page.frame();
     assert!(page.ask(1, json!({ "control": "QUIT" })).starts_with("OK state=QUITTING "));
     rig.end();
-    // Whatever was still sent, the last of it is a close.
+    // The last of the pending messages is a close.
     assert!(std::iter::from_fn(|| page.socket.read().ok()).any(|message| message.is_close()));
 }

@@ -1,4 +1,4 @@
-//! Recorded runs in the page: what was simulated is what is shown.
+//! Recorded runs in the page: it shows what was simulated.
 
 use std::{path::Path, process::Command, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::scene;
 const STEPS: u64 = 200;
 const EVERY: u64 = 5;
 
-/// Commands for two of the robot's motors, one of which sticks, for a while.
+/// Commands for two of the robot's motors, one of which sticks for a while.
 const DRIVE: &str = "<sequence version='1'>
   <command><commandString>1000,1000,1000,0,0,0.2,5,0,0</commandString><port>1035</port></command>
   <command><commandString>1000,1000,100,0,0,1.5</commandString><port>1027</port></command>
@@ -104,7 +104,7 @@ fn a_recorded_run_is_shown_as_it_was_simulated() {
     rig.end();
 }
 
-/// The frame has the record's numbers, as far as the log has them.
+/// The frame has the record's numbers, if they are logged.
 fn assert_shows(frame: &Frame, record: &StepRecord, simulation: &Simulation) {
     let layout = simulation.layout();
     let StepIndex(step) = record.step;

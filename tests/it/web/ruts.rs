@@ -1,5 +1,5 @@
-//! Ruts on their way to pages: all that the engine has, whenever a page comes, and none of them in what a step
-//! computes.
+//! Ruts sent to pages: all ruts of the engine, for a page that opens at any time, and without effect on the computation
+//! of a step.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::{cli::Scratch, scene};
 /// Cells by ground and number, and their depths.
 type Cells = BTreeMap<(u32, [i64; 2]), f32>;
 
-/// Two rollers that something pulls along; the second on another ground, which lies far below a firm one.
+/// Two rollers with pulling forces; the second on another ground, far below a firm one.
 fn rollers() -> World {
     let roller = |name: &str, y: f64, z: f64| {
         format!(
@@ -53,7 +53,7 @@ fn pressed(simulation: &Simulation) -> Cells {
     grounds.flat_map(of).collect()
 }
 
-/// Takes a message into what a page knows.
+/// Adds a message to the page's known cells.
 fn take(known: &mut Cells, Ruts { anew, tiles, .. }: Ruts) {
     if anew {
         known.clear();
@@ -67,7 +67,7 @@ fn take(known: &mut Cells, Ruts { anew, tiles, .. }: Ruts) {
     }
 }
 
-/// Reads until the page knows this; what it asks for comes in a bounded time or the page is given up.
+/// Reads until the page knows these cells; requested data arrives in a bounded time, otherwise the page is abandoned.
 fn until(page: &mut Page, known: &mut Cells, wanted: &Cells) {
     while known != wanted {
         take(known, page.ruts());
@@ -81,8 +81,7 @@ fn a_page_knows_all_ruts_that_the_engine_has_whenever_it_comes() {
     let mut early = Page::open(rig.page);
     early.say(json!({ "ruts": { "hz": 10 } }));
     let mut known = Cells::new();
-    // A row of the rollers has 30 cells. In 0.3 s they come by 4 cm out of the pits that they were let down in, which
-    // do not push them along.
+    // A row of the rollers has 30 cells. In 0.3 s they move by 4 cm out of their initial pits, which do not push them.
     for (more, steps) in [(300, 300), (200, 500)] {
         rig.step(more);
         let wanted = pressed(&alone(steps).0);
@@ -100,7 +99,7 @@ fn a_page_knows_all_ruts_that_the_engine_has_whenever_it_comes() {
     // A page that has not asked is sent none.
     let frame = idle.frame_that(|frame| frame.step == 500);
     assert!(frame.number < 10);
-    // The same bits as without anybody who looks.
+    // The same bits as without a page.
     let log = rig.end();
     let (_, record) = alone(500);
     let bits = |record: &StepRecord| record.values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
@@ -119,7 +118,7 @@ fn after_a_reset_a_page_forgets_and_learns_again() {
     until(&mut page, &mut known, &Cells::new());
     rig.step(100);
     until(&mut page, &mut known, &pressed(&alone(100).0));
-    // Put off and on again, a page goes on from what it has.
+    // Switched off and on again, a page continues from its known cells.
     page.say(json!({ "ruts": { "hz": 0 } }));
     rig.step(100);
     page.say(json!({ "ruts": { "hz": 10 } }));
