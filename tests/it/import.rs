@@ -127,7 +127,8 @@ fn a_model_of_mujoco_runs_and_is_made_again_without_its_files() {
         ["run", "--world", &model, "--mode", "fast", "--duration", "0.2", "--free-ports", "--database", &database];
     let ran = output(&run);
     assert!(ran.status.success(), "{}", text(&ran.stderr));
-    let robot = scratch.path("robot.xml").display().to_string();
+    // The folder of the output is created.
+    let robot = scratch.path("new/folder/robot.xml").display().to_string();
     let imported = output(&["import", &model, "--robot", "--output", &robot]);
     assert!(imported.status.success(), "{}", text(&imported.stderr));
     assert!(text(&imported.stderr).contains("the ground is left out"), "{}", text(&imported.stderr));

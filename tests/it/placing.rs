@@ -180,6 +180,9 @@ fn a_run_in_which_a_robot_was_put_elsewhere_is_replayed_and_forked() {
     let last =
         "SELECT count(DISTINCT state_hash) FROM simulationRow WHERE step = (SELECT max(step) FROM simulationRow)";
     assert_eq!(number(&log, last), 1);
-    let verified = output(&["db", "verify", "--database", &database]);
-    assert_eq!(verified.status.code(), Some(0), "{}{}", text(&verified.stdout), text(&verified.stderr));
+    for (which, runs) in [(&[][..], 2), (&["last"], 1)] {
+        let verified = output(&[&["db", "verify", "--database", &database][..], which].concat());
+        assert_eq!(verified.status.code(), Some(0), "{}{}", text(&verified.stdout), text(&verified.stderr));
+        assert_eq!(text(&verified.stdout).lines().count(), runs);
+    }
 }

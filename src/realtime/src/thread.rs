@@ -63,7 +63,7 @@ pub struct PhysicsThread {
 #[derive(Debug, thiserror::Error)]
 pub enum ThreadError {
     /// The operating system refused to start a thread.
-    #[error("cannot start the physics thread: {0}")]
+    #[error("cannot start a thread: {0}")]
     Spawn(#[from] std::io::Error),
     /// The physics thread panicked, which is a defect of this program.
     #[error("the physics thread panicked; please report this with the message above")]
