@@ -123,7 +123,7 @@ impl Servo {
     /// True for a velocity motor of the largest gain, which stands for a motor that yields to no load below its largest
     /// effort. Its effort at its target rate is whatever equilibrium requires.
     pub(super) fn is_rigid(&self) -> bool {
-        self.stiffness == 0.0 && self.damping >= Gains::EXACT.velocity && self.certain_side() == 0
+        self.stiffness == 0.0 && self.damping >= Gains::DYNAMICS.velocity && self.constant_effort_side() == 0
     }
 
     /// The effort limit that applies at every rate up to the largest rate of the axis: 1 upper, -1 lower, 0 if it

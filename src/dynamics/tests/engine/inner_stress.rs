@@ -30,7 +30,7 @@ fn drive(engine: &mut dyn Engine, rover: Rover, rate: f64) {
     for (index, joint) in rover.joints().enumerate() {
         let is_wheel = index != 0 && index.is_multiple_of(3);
         let target = if is_wheel { rate } else { 0.0 };
-        engine.drive(joint, 2, Motor::Velocity { target, max_effort: 1e3 });
+        engine.set_motor(joint, 2, Motor::Velocity { target, max_effort: 1e3 });
     }
 }
 
@@ -157,7 +157,7 @@ fn loads_respect_the_largest_effort_of_a_motor() {
     let mut engine = build(&world, 0.001);
     drive(&mut *engine, rover, 0.0);
     let knee = JointId::new(rover.first_joint + 2);
-    engine.drive(knee, 2, Motor::Velocity { target: 0.0, max_effort: 2.0 });
+    engine.set_motor(knee, 2, Motor::Velocity { target: 0.0, max_effort: 2.0 });
     run(&mut *engine, 0.001, 0.2);
     let effort = engine.joint(knee).effort[2];
     assert!(effort.abs() <= 2.0, "{effort}");
