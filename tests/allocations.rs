@@ -98,6 +98,7 @@ fn every_shape() -> Vec<Shape> {
     vec![
         Shape::Sphere { radius: 0.1 },
         Shape::Box { size: DVec3::splat(0.2) },
+        Shape::Ellipsoid { radii: DVec3::new(0.1, 0.08, 0.12) },
         Shape::Cylinder { radius: 0.1, length: 0.2 },
         Shape::Capsule { radius: 0.08, length: 0.1 },
         Shape::Cone { radius: 0.1, length: 0.2 },

@@ -171,6 +171,7 @@ fn solids(shape: &Shape, outer: Pose, take: &mut dyn FnMut(Pose, Geometry)) {
             }
         }
         ("cone", _, Some(radius), Some(length)) => take(pose, Geometry::Mesh(Mesh::cone(radius, length))),
+        ("ellipsoid", ..) => take(pose, Geometry::Mesh(Mesh::ellipsoid(shape.radii.unwrap_or_default()))),
         _ if !shape.triangles.is_empty() => take(pose, Geometry::Mesh(Mesh::of(shape))),
         _ => {}
     }

@@ -38,6 +38,9 @@ const BACK_OFF: Duration = Duration::from_millis(50);
 /// Sides of the mesh of a cone.
 const CONE_SIDES: u32 = 24;
 
+/// Bands of the mesh of an ellipsoid from pole to pole.
+const ELLIPSOID_BANDS: u32 = 16;
+
 /// A surface of triangles, counter-clockwise seen from outside; metres.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mesh {
@@ -67,6 +70,26 @@ impl Mesh {
             [[number, next, tip], [next, number, middle]]
         });
         Self { vertices: (0..CONE_SIDES).map(corner).chain(ends).collect(), triangles: sides.collect() }
+    }
+
+    /// An ellipsoid with its poles on y, from half of its lengths.
+    pub fn ellipsoid([x, y, z]: [f64; 3]) -> Self {
+        let angle = |part: u32| (0.5 * TAU * f64::from(part) / f64::from(ELLIPSOID_BANDS)).sin_cos();
+        let around = 2 * ELLIPSOID_BANDS;
+        let corner = |(circle, step): (u32, u32)| {
+            let ((across, height), (along_x, along_z)) = (angle(circle), angle(step));
+            [(x * across * along_x) as f32, (y * height) as f32, (z * across * along_z) as f32]
+        };
+        // Each circle has all of its corners, also at the poles, where they are one point.
+        let cells = |count: u32| (0..count).flat_map(move |circle| (0..around).map(move |step| (circle, step)));
+        let triangles = cells(ELLIPSOID_BANDS).flat_map(|(circle, step)| {
+            let next = (step + 1) % around;
+            let [a, b] = [step, next].map(|step| circle * around + step);
+            let [c, d] = [a, b].map(|corner| corner + around);
+            let upper = (circle > 0).then_some([a, c, b]);
+            upper.into_iter().chain((circle + 1 < ELLIPSOID_BANDS).then_some([b, c, d]))
+        });
+        Self { vertices: cells(ELLIPSOID_BANDS + 1).map(corner).collect(), triangles: triangles.collect() }
     }
 
     /// Its triangles.

@@ -65,6 +65,7 @@ pub struct Shape {
     pub kind: String,
     pub size: Option<[f64; 3]>,
     pub radius: Option<f64>,
+    pub radii: Option<[f64; 3]>,
     pub length: Option<f64>,
     /// Corners: of a mesh, of a hull, or none.
     #[serde(default, alias = "points")]

@@ -6,6 +6,7 @@ export type Quaternion = [number, number, number, number];
 export type Shape =
   | { kind: "box"; size: Vector }
   | { kind: "sphere"; radius: number }
+  | { kind: "ellipsoid"; radii: Vector }
   | { kind: "cylinder" | "cone" | "capsule"; radius: number; length: number }
   | { kind: "convexHull"; points: Vector[] }
   | { kind: "triangleMesh"; vertices: Vector[]; triangles: Vector[] }

@@ -39,6 +39,7 @@
 //! # Ok::<(), simpartner_dynamics::BuildError>(())
 //! ```
 
+mod ellipsoid;
 mod engine;
 mod engine_trait;
 mod error;

@@ -3,15 +3,18 @@
 use bevy_math::DVec3;
 use simpartner_model::{GroundMesh, Heightfield, Placed, Pose, Shape, quickhull};
 
-use super::parry::{
-    math::Pose as ParryPose,
-    query::Ray,
-    shape::{HeightField, HeightFieldCellStatus, HeightFieldFlags, SharedShape, TriMeshFlags},
-    transformation::{
-        try_convex_hull,
-        vhacd::{VHACD, VHACDParameters},
+use super::{
+    ellipsoid::Ellipsoid,
+    parry::{
+        math::Pose as ParryPose,
+        query::Ray,
+        shape::{HeightField, HeightFieldCellStatus, HeightFieldFlags, SharedShape, TriMeshFlags},
+        transformation::{
+            try_convex_hull,
+            vhacd::{VHACD, VHACDParameters},
+        },
+        utils::Array2,
     },
-    utils::Array2,
 };
 
 /// Smallest volume of a convex part relative to the whole; a cell of the grid is 4e-6 of a cube.
@@ -71,6 +74,7 @@ fn simple_shape(shape: &Shape) -> Result<SharedShape, String> {
     Ok(match shape {
         Shape::Box { size } => SharedShape::cuboid(size.x / 2.0, size.y / 2.0, size.z / 2.0),
         Shape::Sphere { radius } => SharedShape::ball(*radius),
+        Shape::Ellipsoid { radii } => SharedShape::new(Ellipsoid { radii: *radii }),
         Shape::Cylinder { radius, length } => SharedShape::cylinder(length / 2.0, *radius),
         Shape::Capsule { radius, length } => SharedShape::capsule_y(length / 2.0, *radius),
         Shape::Cone { radius, length } => SharedShape::cone(length / 2.0, *radius),

@@ -7,6 +7,7 @@ mod assembly;
 mod body;
 mod color;
 mod coupling;
+mod ellipsoid_surface;
 mod graph;
 mod grasp;
 mod grasp_task;
@@ -32,6 +33,7 @@ pub use body::{
 };
 pub use color::{Color, NotAColor};
 pub use coupling::{Coupling, JointAxis};
+pub use ellipsoid_surface::ellipsoid_surface;
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
 pub use grasp::{Contact, ContactKind, Grasp, Patch};
 pub use grasp_task::{Conditions, Drive, DriveKind, Finger, GraspTask, Sampling, SamplingMode, Suction};

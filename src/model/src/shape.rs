@@ -43,6 +43,11 @@ pub enum Shape {
         /// Radius.
         radius: f64,
     },
+    /// An ellipsoid along the axes of its frame.
+    Ellipsoid {
+        /// Half of its lengths along x, y and z.
+        radii: DVec3,
+    },
     /// A cylinder along y.
     Cylinder {
         /// Radius.
@@ -89,6 +94,7 @@ impl Shape {
         match self {
             Self::Box { .. } => "box",
             Self::Sphere { .. } => "sphere",
+            Self::Ellipsoid { .. } => "ellipsoid",
             Self::Cylinder { .. } => "cylinder",
             Self::Capsule { .. } => "capsule",
             Self::Cone { .. } => "cone",
@@ -106,6 +112,7 @@ impl Shape {
         match self {
             Self::Box { size } => 0.5 * size.dot(direction.abs()),
             Self::Sphere { radius } => radius * direction.norm(),
+            Self::Ellipsoid { radii } => (*radii * direction).norm(),
             Self::Cylinder { radius, length } => radius * across + 0.5 * length * direction.y.abs(),
             Self::Capsule { radius, length } => radius * direction.norm() + 0.5 * length * direction.y.abs(),
             Self::Cone { radius, length } => {
@@ -129,13 +136,47 @@ impl Shape {
         }
     }
 
-    /// The radius it rolls on: of balls, cylinders and capsules, in metres.
+    /// The radius it rolls on: of balls, cylinders, capsules and ellipsoids with two equal radii, in metres.
     pub fn rolling_radius(&self) -> Option<f64> {
         match self {
             Self::Sphere { radius } | Self::Cylinder { radius, .. } | Self::Capsule { radius, .. } => Some(*radius),
+            Self::Ellipsoid { radii } => spheroid_axis(*radii).map(|axis| radii[(axis + 1) % 3]),
             _ => None,
         }
     }
+
+    /// True if rolling friction acts on it: it has a rolling radius, or is an ellipsoid, whose radius is the height of its
+    /// centre above the contact.
+    pub fn can_roll(&self) -> bool {
+        matches!(self, Self::Ellipsoid { .. }) || self.rolling_radius().is_some()
+    }
+
+    /// True if a rotation about a unit vector, in its own frame, hardly moves its surface: the vector is within an angle
+    /// of this sine from its axis, or it is a ball.
+    pub fn is_round_about(&self, direction: DVec3, sine: f64) -> bool {
+        let is_near = |axis: DVec3| axis.cross(direction).length() < sine;
+        match self {
+            Self::Sphere { .. } => true,
+            Self::Cylinder { .. } | Self::Capsule { .. } | Self::Cone { .. } => is_near(DVec3::Y),
+            Self::Ellipsoid { radii } => match spheroid_axis(*radii) {
+                Some(axis) => are_equal(radii[axis], radii[(axis + 1) % 3]) || is_near(DVec3::AXES[axis]),
+                None => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// Relative difference of two radii that count as equal: the rounding of decimal numbers in a file.
+const EQUAL_RADII: f64 = 1e-6;
+
+fn are_equal(one: f64, other: f64) -> bool {
+    (one - other).abs() <= EQUAL_RADII * one.max(other)
+}
+
+/// Number of the axis about which an ellipsoid of these radii is round; `None` if all three differ.
+fn spheroid_axis(radii: DVec3) -> Option<usize> {
+    (0..3).find(|axis| are_equal(radii[(axis + 1) % 3], radii[(axis + 2) % 3]))
 }
 
 #[cfg(test)]
@@ -173,5 +214,34 @@ mod tests {
             let capsule = Shape::Capsule { radius: 0.5, length: 2.0 }.reach(direction);
             assert_eq!(capsule, ball + direction.y.abs());
         }
+    }
+
+    /// An ellipsoid is a ball stretched along its axes, and reaches as far as the farthest of its points.
+    #[test]
+    fn an_ellipsoid_reaches_as_far_as_its_points() {
+        let radii = DVec3::new(0.5, 0.2, 0.3);
+        let angle = |k: u32, count: u32| f64::from(k) * std::f64::consts::TAU / f64::from(count);
+        let points = (0..1000).flat_map(|i| (0..=500).map(move |j| (angle(i, 1000), angle(j, 1000))));
+        let on_ball = points.map(|(around, down)| {
+            DVec3::new(libm::sin(down) * libm::cos(around), libm::cos(down), libm::sin(down) * libm::sin(around))
+        });
+        let hull = Shape::ConvexHull { points: on_ball.map(|point| point * radii).collect() };
+        for direction in [DVec3::NEG_Y, DVec3::X, DVec3::new(0.3, 2.0, -0.7), DVec3::new(-1.0, -0.1, 0.4)] {
+            let less = Shape::Ellipsoid { radii }.reach(direction) - hull.reach(direction);
+            assert!((-1e-12..2e-5).contains(&less), "{direction}: {less}");
+        }
+    }
+
+    #[test]
+    fn a_spheroid_is_round_about_its_own_axis_only() {
+        let shape = |x: f64, y: f64, z: f64| Shape::Ellipsoid { radii: DVec3::new(x, y, z) };
+        let (wheel, cigar, stone, ball) =
+            (shape(0.2, 0.2, 0.05), shape(0.4, 0.1, 0.1), shape(0.3, 0.2, 0.1), shape(0.2, 0.2, 0.2));
+        let radii = [&wheel, &cigar, &stone, &ball].map(Shape::rolling_radius);
+        assert_eq!(radii, [Some(0.2), Some(0.1), None, Some(0.2)]);
+        let axes = |shape: &Shape| DVec3::AXES.map(|axis| shape.is_round_about(axis, 0.05));
+        assert_eq!(axes(&wheel), [false, false, true]);
+        assert_eq!(axes(&cigar), [true, false, false]);
+        assert_eq!((axes(&stone), axes(&ball)), ([false; 3], [true; 3]));
     }
 }

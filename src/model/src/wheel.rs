@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use crate::{Axis, BodyId, FreeAxis, Joint, Mechanism, Placed, Shape};
+use crate::{Axis, BodyId, FreeAxis, Joint, Mechanism, Placed};
 
 /// Tolerance of a round shape's axis against its axle, as a sine, and of its centre, as a fraction of its radius: the
 /// accuracy of measuring a drawing.
@@ -27,7 +27,7 @@ pub struct Wheel {
 
 impl Mechanism {
     /// The wheel of a joint: its child or otherwise its parent, if the joint has one turning coordinate without stops,
-    /// and the collision shape of the body is a sphere, or a cylinder or capsule about the axle.
+    /// and the collision shape of the body is a sphere, or a cylinder, capsule or spheroid about the axle.
     pub fn wheel(&self, joint: &Joint) -> Option<Wheel> {
         let mut free = joint.free_coordinates();
         let (Some((coordinate, own)), None) = (free.next(), free.next()) else { return None };
@@ -53,7 +53,7 @@ impl crate::Body {
     /// True if `axis`, world frame at step 0, is the axis of a round shape of this body; every direction is for a
     /// sphere.
     pub fn is_round_about(&self, placed: &Placed, axis: DVec3) -> bool {
-        let is_sphere = matches!(placed.shape, Shape::Sphere { .. });
-        is_sphere || (self.pose.rotation * placed.pose.rotation * DVec3::Y).cross(axis).length() < AXLE_TOLERANCE
+        let own = (self.pose.rotation * placed.pose.rotation).inverse() * axis;
+        placed.shape.is_round_about(own, AXLE_TOLERANCE)
     }
 }

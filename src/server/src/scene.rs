@@ -155,6 +155,7 @@ pub(super) fn json_of_placed(placed: &Placed) -> Value {
     let mut json = match &placed.shape {
         Shape::Box { size } => json!({ "size": vector(*size) }),
         Shape::Sphere { radius } => json!({ "radius": radius }),
+        Shape::Ellipsoid { radii } => json!({ "radii": vector(*radii) }),
         Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length } => {
             json!({ "radius": radius, "length": length })
         }

@@ -38,6 +38,8 @@ function plain(shape: Shape): THREE.BufferGeometry | null {
       return finished(new THREE.BoxGeometry(...shape.size));
     case "sphere":
       return finished(new THREE.SphereGeometry(shape.radius, ROUND, ROUND / 2), true);
+    case "ellipsoid":
+      return finished(new THREE.SphereGeometry(1, ROUND, ROUND / 2), true).scale(...shape.radii);
     case "cylinder":
       return finished(new THREE.CylinderGeometry(shape.radius, shape.radius, shape.length, ROUND), true);
     case "capsule":

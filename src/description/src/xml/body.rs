@@ -16,8 +16,10 @@ use crate::text::tree::child;
 
 /// Tolerance for a rotation matrix in a file: error of each product of two of its columns.
 const ROTATION_TOLERANCE: f64 = 1e-3;
-const SHAPE_TAGS: [&str; 8] =
-    ["box", "sphere", "cylinder", "capsule", "cone", "convexHull", "triangleMesh", "compound"];
+const SHAPE_TAGS: [&str; 9] =
+    ["box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "convexHull", "triangleMesh", "compound"];
+/// Shapes with rolling friction, as messages list them.
+const ROLLING_SHAPES: &str = "a sphere, ellipsoid, cylinder or capsule";
 
 /// Reads an `<object>` or a `<body>`, placed in the frame of its file. `None` if something in it is invalid.
 pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
@@ -45,11 +47,11 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     let material =
         child(node, "material").map_or(Some(Material::default()), |node| read_body_material(reading, node))?;
     let part_materials = read_part_materials(reading, node)?;
-    let round = collision.as_ref().or(shape.as_ref()).and_then(|placed| placed.shape.rolling_radius());
-    if material.rolling_friction > 0.0 && round.is_none() {
+    let can_roll = collision.as_ref().or(shape.as_ref()).is_some_and(|placed| placed.shape.can_roll());
+    if material.rolling_friction > 0.0 && !can_roll {
         let place = child(node, "material")
             .map_or(node.offset, |material| reading.attribute_offset(material, "rollingFriction"));
-        reading.problem(place, format!("'{name}' cannot roll: rolling friction needs a sphere, cylinder or capsule"));
+        reading.problem(place, format!("'{name}' cannot roll: rolling friction needs {ROLLING_SHAPES}"));
     }
     let visuals = read_visuals(reading, node)?;
     let inertia = child(node, "inertia").and_then(|node| read_inertia(reading, node));
@@ -107,8 +109,9 @@ fn read_body_material(reading: &Reading, node: &Node) -> Option<Material> {
 
 fn read_part_material(reading: &Reading, part: &Node, node: &Node) -> Option<Material> {
     let material = read_body_material(reading, node)?;
-    if material.rolling_friction > 0.0 && !["sphere", "cylinder", "capsule"].contains(&part.name.as_str()) {
-        let what = format!("a <{}> cannot roll: rolling friction needs a sphere, cylinder or capsule", part.name);
+    if material.rolling_friction > 0.0 && !["sphere", "ellipsoid", "cylinder", "capsule"].contains(&part.name.as_str())
+    {
+        let what = format!("a <{}> cannot roll: rolling friction needs {ROLLING_SHAPES}", part.name);
         reading.problem(reading.attribute_offset(node, "rollingFriction"), what);
     }
     Some(material)
@@ -294,6 +297,7 @@ fn read_shape(reading: &Reading, node: &Node) -> Option<Placed> {
     let shape = match node.name.as_str() {
         "box" => Shape::Box { size: vector(reading, node)? },
         "sphere" => Shape::Sphere { radius: real("radius")? },
+        "ellipsoid" => Shape::Ellipsoid { radii: DVec3::new(real("radiusX")?, real("radiusY")?, real("radiusZ")?) },
         "cylinder" => Shape::Cylinder { radius: real("radius")?, length: real("length")? },
         "capsule" => Shape::Capsule { radius: real("radius")?, length: real("length")? },
         "cone" => Shape::Cone { radius: real("radius")?, length: real("length")? },

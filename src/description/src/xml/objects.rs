@@ -96,6 +96,10 @@ fn material(body: &Body) -> Result<Node, String> {
     Ok(node("material", NO_OFFSET, &attributes))
 }
 
+fn radii_attributes(radii: DVec3) -> [(&'static str, String); 3] {
+    [("radiusX", radii.x.to_string()), ("radiusY", radii.y.to_string()), ("radiusZ", radii.z.to_string())]
+}
+
 fn shape_element(placed: &Placed) -> Node {
     let round = |name, radius: &f64, length: &f64| {
         node(name, NO_OFFSET, &[("radius", radius.to_string()), ("length", length.to_string())])
@@ -107,6 +111,7 @@ fn shape_element(placed: &Placed) -> Node {
     let mut element = match &placed.shape {
         Shape::Box { size } => node(name, NO_OFFSET, &exact(*size)),
         Shape::Sphere { radius } => node(name, NO_OFFSET, &[("radius", radius.to_string())]),
+        Shape::Ellipsoid { radii } => node(name, NO_OFFSET, &radii_attributes(*radii)),
         Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length } => {
             round(name, radius, length)
         }

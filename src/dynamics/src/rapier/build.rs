@@ -6,7 +6,7 @@ use bevy_math::DVec3;
 use rapier3d_f64::prelude::*;
 use simpartner_model::{
     Axis, Body, CollisionFilter, ContactDimensions, FreeAxis, FrictionRule, Ground, Joint, JointKind, Material,
-    Mechanism, Plane, Pose, RobotId, Timestep,
+    Mechanism, Placed, Plane, Pose, RobotId, Shape, Timestep,
 };
 
 use super::{articulation::Articulation, fixture::Fixture};
@@ -182,6 +182,14 @@ fn check_supported(model: &Mechanism) -> Result<(), BuildError> {
     }
     if let Some(body) = model.bodies.iter().find(|body| !body.part_materials.is_empty()) {
         return refuse(&body.source, "material of a single shape");
+    }
+    let is_ellipsoid = |placed: &Placed| matches!(placed.shape, Shape::Ellipsoid { .. });
+    let holds_ellipsoid = |placed: &Placed| match &placed.shape {
+        Shape::Compound { parts } => parts.iter().any(is_ellipsoid),
+        _ => is_ellipsoid(placed),
+    };
+    if let Some(body) = model.bodies.iter().find(|body| body.collision_shape().is_some_and(holds_ellipsoid)) {
+        return refuse(&body.source, "ellipsoid");
     }
     for joint in &model.joints {
         for axis in joint.axes.iter().filter_map(|axis| axis.free()) {

@@ -9,6 +9,7 @@
 mod balls;
 mod bounces;
 mod couplings;
+mod ellipsoids;
 mod fingertip;
 mod friction;
 mod grasp;

@@ -82,6 +82,7 @@ fn nothing_trips_over_inner_edges() {
     let shapes = [
         ("box", Shape::Box { size: DVec3::new(0.6, 0.4, 0.5) }, 0.2),
         ("sphere", Shape::Sphere { radius: 0.3 }, 0.3),
+        ("ellipsoid", Shape::Ellipsoid { radii: DVec3::new(0.3, 0.2, 0.25) }, 0.2),
         ("cylinder", Shape::Cylinder { radius: 0.3, length: 0.4 }, 0.2),
         ("capsule", Shape::Capsule { radius: 0.2, length: 0.4 }, 0.2),
         ("cone", Shape::Cone { radius: 0.3, length: 0.4 }, 0.2),
@@ -201,6 +202,7 @@ fn shapes_rest_in_a_valley() {
         ("sphere", Shape::Sphere { radius: 0.3 }),
         ("box", Shape::Box { size: DVec3::splat(0.5) }),
         ("capsule", Shape::Capsule { radius: 0.2, length: 0.4 }),
+        ("ellipsoid", Shape::Ellipsoid { radii: DVec3::new(0.3, 0.2, 0.25) }),
         ("cylinder", Shape::Cylinder { radius: 0.25, length: 0.5 }),
         ("cone", Shape::Cone { radius: 0.25, length: 0.5 }),
         ("hull", hull()),

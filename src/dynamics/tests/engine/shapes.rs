@@ -33,6 +33,7 @@ fn shapes() -> Vec<(&'static str, Shape)> {
     vec![
         ("box", Shape::Box { size: DVec3::new(0.8, 0.5, 0.6) }),
         ("sphere", Shape::Sphere { radius: 0.3 }),
+        ("ellipsoid", Shape::Ellipsoid { radii: DVec3::new(0.3, 0.2, 0.4) }),
         ("cylinder", Shape::Cylinder { radius: 0.3, length: 0.5 }),
         ("capsule", Shape::Capsule { radius: 0.2, length: 0.4 }),
         ("cone", Shape::Cone { radius: 0.3, length: 0.5 }),

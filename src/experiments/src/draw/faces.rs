@@ -4,12 +4,14 @@ use std::{f64::consts::TAU, fmt::Write};
 
 use bevy_math::{DVec2, DVec3};
 use simpartner_dynamics::hull_surface;
-use simpartner_model::{Body, Placed, Pose, Shape};
+use simpartner_model::{Body, Placed, Pose, Shape, ellipsoid_surface};
 
 use super::projection::{Camera, Frame, Part, write_outline};
 
 /// Number of sides of a polygon that stands for a circle. More would not be visible at the size of the pictures.
 const CIRCLE_SIDES: usize = 24;
+/// Bands of the picture of an ellipsoid from pole to pole.
+const ELLIPSOID_BANDS: u32 = 12;
 
 /// Radius at which a particle is drawn, m.
 const PARTICLE_RADIUS: f64 = 0.08;
@@ -139,6 +141,10 @@ fn faces_of_shape(part: Part, world_from_outer: &Pose, placed: &Placed) -> Vec<F
     match &placed.shape {
         Shape::Box { size } => box_sides(*size / 2.0).iter().map(|corners| face(corners)).collect(),
         Shape::Sphere { radius } => vec![ball_face(part, at(DVec3::ZERO), *radius)],
+        Shape::Ellipsoid { radii } => {
+            let (vertices, triangles) = ellipsoid_surface(*radii, ELLIPSOID_BANDS);
+            triangle_corners(&vertices, &triangles).map(|corners| face(&corners)).collect()
+        }
         Shape::Cylinder { radius, length } => {
             let (low, high) = (ring(*radius, -length / 2.0), ring(*radius, length / 2.0));
             let mut faces: Vec<Face> = ring_sides(&low, &high).iter().map(|corners| face(corners)).collect();
@@ -217,6 +223,7 @@ mod tests {
         let corners = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z];
         let shapes = [
             Shape::Box { size: DVec3::new(1.0, 2.0, 3.0) },
+            Shape::Ellipsoid { radii: DVec3::new(0.5, 1.0, 1.5) },
             Shape::Cylinder { radius: 0.5, length: 2.0 },
             Shape::Cone { radius: 0.5, length: 2.0 },
             Shape::ConvexHull { points: corners.into() },

@@ -7,6 +7,7 @@
 //! After RobWork's `SurfacePoseSampler`, without its two faults: its points are denser at one corner of each triangle,
 //! and its rotation is drawn again after the retraction. The second fault can be switched on.
 
+mod ellipsoid;
 mod error;
 mod surface;
 

@@ -6,7 +6,7 @@ use bevy_math::DVec3;
 use simpartner_dynamics::hull_surface;
 use simpartner_model::{Placed, Pose, Shape, random::Stream};
 
-use super::error::SampleError;
+use super::{ellipsoid, error::SampleError};
 
 /// Direction of the rays that test whether a point is inside of a mesh. It is oblique, so that a ray seldom meets an
 /// edge of a usual mesh.
@@ -48,6 +48,8 @@ struct Piece {
 #[derive(Debug, Clone, Copy)]
 enum PieceForm {
     Triangle([DVec3; 3]),
+    /// An ellipsoid, half of its lengths.
+    Ellipsoid(DVec3),
     /// A disc orthogonal to y at the height `y`. Its normal is y times `side`, which is 1 or -1.
     Disc {
         y: f64,
@@ -73,6 +75,7 @@ impl PieceForm {
     fn area(&self) -> f64 {
         match *self {
             Self::Triangle([a, b, c]) => (b - a).cross(c - a).length() / 2.0,
+            Self::Ellipsoid(radii) => ellipsoid::area(radii),
             Self::Disc { radius, .. } => PI * radius * radius,
             Self::Side { low, high, half } => PI * (low + high) * libm::hypot(2.0 * half, high - low),
             Self::Ball { radius, side, .. } => 2.0 * TAU * radius * radius / if side == 0.0 { 1.0 } else { 2.0 },
@@ -90,6 +93,7 @@ impl PieceForm {
                 let point = a * (1.0 - root) + b * (root * (1.0 - v)) + c * (root * v);
                 (point, (b - a).cross(c - a).normalize())
             }
+            Self::Ellipsoid(radii) => ellipsoid::draw_point(radii, stream, [u, v]),
             Self::Disc { y, radius, side } => {
                 let r = radius * u.sqrt();
                 (DVec3::new(r * cosine, y, r * sine), DVec3::Y * side)
@@ -201,6 +205,7 @@ fn piece_forms(shape: &Shape) -> Option<Vec<PieceForm>> {
             forms
         }
         Shape::Sphere { radius } => vec![PieceForm::Ball { y: 0.0, radius: *radius, side: 0.0 }],
+        Shape::Ellipsoid { radii } => vec![PieceForm::Ellipsoid(*radii)],
         Shape::Cylinder { radius, length } => {
             let (radius, half) = (*radius, length / 2.0);
             let disc = |side: f64| PieceForm::Disc { y: side * half, radius, side };
@@ -256,6 +261,7 @@ fn is_inside(shape: &Shape, point: DVec3) -> bool {
     match shape {
         Shape::Box { size } => point.abs().cmplt(*size / 2.0).all(),
         Shape::Sphere { radius } => point.length() < *radius,
+        Shape::Ellipsoid { radii } => (point / *radii).length() < 1.0,
         Shape::Cylinder { radius, length } => across < *radius && point.y.abs() < length / 2.0,
         Shape::Capsule { radius, length } => libm::hypot(across, (point.y.abs() - length / 2.0).max(0.0)) < *radius,
         Shape::Cone { radius, length } => point.y.abs() < length / 2.0 && across < radius * (0.5 - point.y / length),

@@ -260,10 +260,11 @@ fn attachment_cell(run: &RunDescription, robot: RobotId, attachment: &Attachment
     cell.expect("a device's attachment was resolved within its robot when the model was read")
 }
 
-/// Edge lengths x, y, z, radius and length of a shape, m; `None` where the shape has no such dimension.
+/// Edge lengths or full lengths x, y, z, radius and length of a shape, m; `None` where the shape has no such dimension.
 fn shape_dimensions(shape: Option<&Shape>) -> [Option<f64>; 5] {
     match shape {
         Some(Shape::Box { size }) => [Some(size.x), Some(size.y), Some(size.z), None, None],
+        Some(Shape::Ellipsoid { radii }) => [Some(2.0 * radii.x), Some(2.0 * radii.y), Some(2.0 * radii.z), None, None],
         Some(Shape::Sphere { radius }) => [None, None, None, Some(*radius), None],
         Some(
             Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length },

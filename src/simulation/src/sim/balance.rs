@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_model::{BodyId, Graph, Mechanism, RobotId, Shape, StepIndex, Timestep};
+use simpartner_model::{AXLE_TOLERANCE, BodyId, Graph, Mechanism, RobotId, Shape, StepIndex, Timestep};
 use simpartner_wire::signal::{Event, EventKind, Layout, StepRecord};
 
 /// Cosine of the tilt beyond which a robot has tipped over, 60 degrees. No robot that we know stands or climbs at that
@@ -154,7 +154,7 @@ fn watched_robots(mechanism: &Mechanism, up: DVec3) -> Vec<WatchedRobot> {
     mechanism.robots.iter().enumerate().filter_map(watch).collect()
 }
 
-/// True if a body is a sphere, or a cylinder or capsule whose axis is less than 45 degrees from level.
+/// True if a body is a sphere, or a cylinder, capsule or spheroid whose axis is less than 45 degrees from level.
 fn is_rolling_shape(mechanism: &Mechanism, body: BodyId, up: DVec3) -> bool {
     let body = mechanism.body(body);
     body.collision_shape().is_some_and(|placed| match placed.shape {
@@ -162,6 +162,10 @@ fn is_rolling_shape(mechanism: &Mechanism, body: BodyId, up: DVec3) -> bool {
         Shape::Cylinder { .. } | Shape::Capsule { .. } => {
             let axis = body.pose.rotation * placed.pose.rotation * DVec3::Y;
             axis.dot(up).abs() < UPRIGHT_COSINE
+        }
+        Shape::Ellipsoid { .. } => {
+            let level = |axis: DVec3| (body.pose.rotation * placed.pose.rotation * axis).dot(up).abs() < UPRIGHT_COSINE;
+            DVec3::AXES.into_iter().any(|axis| placed.shape.is_round_about(axis, AXLE_TOLERANCE) && level(axis))
         }
         _ => false,
     })

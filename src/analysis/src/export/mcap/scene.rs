@@ -72,6 +72,7 @@ impl Primitives {
         match &placed.shape {
             Shape::Box { size } => self.cubes.push(solid(*size)),
             Shape::Sphere { radius } => self.spheres.push(solid(DVec3::splat(2.0 * radius))),
+            Shape::Ellipsoid { radii } => self.spheres.push(solid(*radii * 2.0)),
             Shape::Cylinder { radius, length } => self.cylinders.push(cylinder(&inner, *radius, *length, 1.0, color)),
             Shape::Cone { radius, length } => self.cylinders.push(cylinder(&inner, *radius, *length, 0.0, color)),
             Shape::Capsule { radius, length } => {

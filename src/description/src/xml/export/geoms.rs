@@ -79,6 +79,7 @@ fn geom(part: &Simple, pose: &Pose, asset: &mut Node) -> Node {
     let (kind, size) = match part {
         Simple::Box(size) => ("box", (*size * 0.5).to_array().to_vec()),
         Simple::Sphere(radius) => ("sphere", vec![*radius]),
+        Simple::Ellipsoid(radii) => ("ellipsoid", radii.to_array().to_vec()),
         Simple::Cylinder(radius, length) => ("cylinder", vec![*radius, 0.5 * length]),
         Simple::Capsule(radius, length) => ("capsule", vec![*radius, 0.5 * length]),
         Simple::Mesh(..) => ("mesh", Vec::new()),

@@ -10,6 +10,8 @@ const CONE_CORNERS: u32 = 24;
 pub(super) enum Simple<'s> {
     Box(DVec3),
     Sphere(f64),
+    /// Half of its lengths.
+    Ellipsoid(DVec3),
     /// Radius and length.
     Cylinder(f64, f64),
     Capsule(f64, f64),
@@ -25,6 +27,7 @@ pub(super) fn simple(placed: &Placed) -> Vec<(Pose, Simple<'_>)> {
     match &placed.shape {
         Shape::Box { size } => vec![(placed.pose, Simple::Box(*size))],
         Shape::Sphere { radius } => vec![(placed.pose, Simple::Sphere(*radius))],
+        Shape::Ellipsoid { radii } => vec![(placed.pose, Simple::Ellipsoid(*radii))],
         Shape::Cylinder { radius, length } => vec![(along_z, Simple::Cylinder(*radius, *length))],
         Shape::Capsule { radius, length } => vec![(along_z, Simple::Capsule(*radius, *length))],
         Shape::Cone { radius, length } => vec![(placed.pose, Simple::Mesh(cone(*radius, *length), &[]))],

@@ -1,7 +1,7 @@
 //! A robot as URDF. The origin of a link is its joint's anchor; its axes are those of its body.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_model::{Body, Color, Coupling, FreeAxis, Graph, JointKind, Placed, Pose};
+use simpartner_model::{Body, Color, Coupling, FreeAxis, Graph, JointKind, Placed, Pose, ellipsoid_surface};
 
 use super::{
     super::{
@@ -113,6 +113,9 @@ fn link(writer: &mut Writer, body: &Body, frame: &Pose, mesh_folder: &str) -> No
     link
 }
 
+/// Bands of the mesh of an ellipsoid, which are at most 1 % of the radius inside of it.
+const ELLIPSOID_BANDS: u32 = 16;
+
 fn shape(writer: &mut Writer, body: &Body, part: Simple, mesh_folder: &str) -> Node {
     match part {
         Simple::Box(size) => node("box", 0, &[("size", join(&size.to_array()))]),
@@ -124,12 +127,21 @@ fn shape(writer: &mut Writer, body: &Body, part: Simple, mesh_folder: &str) -> N
             writer.warn(&body.source, format!("'{}' has a <capsule>", body.name), "only Bullet's URDF knows them");
             node("capsule", 0, &[("radius", radius.to_string()), ("length", length.to_string())])
         }
-        Simple::Mesh(points, triangles) => {
-            let path = format!("{mesh_folder}/{}_{}.obj", body.name, writer.meshes.len() + 1);
-            writer.meshes.push((path.clone(), Mesh::new(points, triangles.to_vec()).to_obj()));
-            node("mesh", 0, &[("filename", path)])
+        Simple::Ellipsoid(radii) => {
+            let what = format!("'{}' has an <ellipsoid>, which becomes a mesh", body.name);
+            writer.warn(&body.source, what, "URDF knows none, and its corners lie on the ellipsoid");
+            let (points, triangles) = ellipsoid_surface(radii, ELLIPSOID_BANDS);
+            mesh(writer, body, points, &triangles, mesh_folder)
         }
+        Simple::Mesh(points, triangles) => mesh(writer, body, points, triangles, mesh_folder),
     }
+}
+
+/// A mesh in a file of its own.
+fn mesh(writer: &mut Writer, body: &Body, points: Vec<DVec3>, triangles: &[[u32; 3]], mesh_folder: &str) -> Node {
+    let path = format!("{mesh_folder}/{}_{}.obj", body.name, writer.meshes.len() + 1);
+    writer.meshes.push((path.clone(), Mesh::new(points, triangles.to_vec()).to_obj()));
+    node("mesh", 0, &[("filename", path)])
 }
 
 fn material(color: Color) -> Node {

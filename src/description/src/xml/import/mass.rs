@@ -57,7 +57,16 @@ pub(super) fn extent(form: &Form, is_shell: bool) -> Option<Extent> {
             let square = *radii * *radii;
             (volume, (DVec3::splat(square.element_sum()) - square) * (volume / 5.0))
         }
-        (Form::Ellipsoid { .. }, true) | (Form::Mesh { .. } | Form::Points { .. }, _) => return None,
+        (Form::Cone { radius, length }, false) => {
+            let volume = PI * radius * radius * length / 3.0;
+            let across = volume * (0.15 * radius * radius + 0.0375 * length * length);
+            let tensor = DMat3::from_diagonal(DVec3::new(across, across, 0.3 * volume * radius * radius));
+            // A quarter of its length above the base.
+            return Some(Extent { amount: volume, centre: DVec3::NEG_Z * (0.25 * length), tensor });
+        }
+        (Form::Ellipsoid { .. } | Form::Cone { .. }, true) | (Form::Mesh { .. } | Form::Points { .. }, _) => {
+            return None;
+        }
     };
     Some(Extent { amount, centre: DVec3::ZERO, tensor: DMat3::from_diagonal(moments) })
 }

@@ -100,6 +100,11 @@ pub(super) enum Form {
     Ellipsoid {
         radii: DVec3,
     },
+    /// Its frame is in the middle of its axis, its tip at +length/2.
+    Cone {
+        radius: f64,
+        length: f64,
+    },
     /// A mesh, with its path relative to the file's folder. Its collision shape is its convex hull.
     Mesh {
         file: String,
@@ -118,7 +123,9 @@ impl Form {
         match self {
             Self::Box { size } => size.to_array().to_vec(),
             Self::Sphere { radius } => vec![*radius],
-            Self::Cylinder { radius, length } | Self::Capsule { radius, length } => vec![*radius, *length],
+            Self::Cylinder { radius, length } | Self::Capsule { radius, length } | Self::Cone { radius, length } => {
+                vec![*radius, *length]
+            }
             Self::Ellipsoid { radii } => radii.to_array().to_vec(),
             Self::Mesh { .. } | Self::Points { .. } => Vec::new(),
         }

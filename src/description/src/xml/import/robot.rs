@@ -25,8 +25,6 @@ const LEAST_INERTIA: f64 = 4e-7;
 const CARRIER_MASS: f64 = 1e-12;
 /// Tolerance for a direction along an axis, in the cosine.
 pub(super) const ON_AXIS: f64 = 1e-6;
-/// Parts of an ellipsoid's half circle from pole to pole: the hull is at most 2 % inside of it.
-const ELLIPSOID_CIRCLES: u32 = 8;
 
 /// From a frame with z up to one with y up.
 pub(super) fn upright() -> Pose {
@@ -251,7 +249,10 @@ fn shape(reading: &Reading, solid: &Solid, purpose: Purpose) -> Option<Node> {
         Form::Capsule { radius, length } => {
             ("capsule", vec![real("radius", *radius), real("length", *length), along_z])
         }
-        Form::Ellipsoid { radii } => return Some(hull_of(&ellipsoid(*radii), solid)),
+        Form::Ellipsoid { radii } => {
+            ("ellipsoid", vec![real("radiusX", radii.x), real("radiusY", radii.y), real("radiusZ", radii.z)])
+        }
+        Form::Cone { radius, length } => ("cone", vec![real("radius", *radius), real("length", *length), along_z]),
         Form::Points { points, triangles } if purpose == Purpose::Visual && !triangles.is_empty() => {
             return Some(surface_of(points, triangles, solid));
         }
@@ -292,19 +293,6 @@ fn hull_of(points: &[DVec3], solid: &Solid) -> Node {
     hull.children.push(value("vertices", solid.offset, text.join("  ")));
     hull.children.extend(pose_element(&solid.pose, solid.offset));
     hull
-}
-
-/// Points on an ellipsoid: its poles, and circles of latitude between them.
-fn ellipsoid(radii: DVec3) -> Vec<DVec3> {
-    let mut points = vec![DVec3::Z, DVec3::NEG_Z];
-    for circle in 1..ELLIPSOID_CIRCLES {
-        let (sine, cosine) = libm::sincos(std::f64::consts::PI * f64::from(circle) / f64::from(ELLIPSOID_CIRCLES));
-        for step in 0..2 * ELLIPSOID_CIRCLES {
-            let angle = std::f64::consts::PI * f64::from(step) / f64::from(ELLIPSOID_CIRCLES);
-            points.push(DVec3::new(sine * libm::cos(angle), sine * libm::sin(angle), cosine));
-        }
-    }
-    points.into_iter().map(|point| point * radii).collect()
 }
 
 /// The path of a mesh, seen from the file's folder. That of a ROS package is looked for in the folders above.

@@ -65,6 +65,7 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("box", "<box x=\"0.4\" y=\"0.1\" z=\"0.3\"/>"),
     ("sphere", "<sphere radius=\"0.05\"/>"),
+    ("ellipsoid", "<ellipsoid radiusX=\"0.2\" radiusY=\"0.2\" radiusZ=\"0.05\"/>"),
     ("cylinder", "<cylinder radius=\"0.1\" length=\"0.04\" axis=\"z\"/>"),
     ("capsule", "<capsule radius=\"0.05\" length=\"0.9\"/>"),
     ("cone", "<cone radius=\"0.2\" length=\"0.5\"><pose y=\"0.25\"/></cone>"),

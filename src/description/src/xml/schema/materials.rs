@@ -50,7 +50,8 @@ macro_rules! with_material {
                 "",
                 "0",
                 "rolling resistance coefficient Crr: the torque on a sphere, cylinder or capsule is Crr x normal force \
-                 x radius; a pair has the larger one",
+                 x radius; the radius of an ellipsoid is the height of its centre above the contact; a pair has the \
+                 larger one",
             ),
             optional(
                 "secondFriction",

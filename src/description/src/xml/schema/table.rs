@@ -51,6 +51,7 @@ const SHAPE_POSE: Content = Children(&[maybe("pose"), maybe("material")]);
 const ONE_SHAPE: Content = Children(&[
     maybe("box"),
     maybe("sphere"),
+    maybe("ellipsoid"),
     maybe("cylinder"),
     maybe("capsule"),
     maybe("cone"),
@@ -62,9 +63,9 @@ macro_rules! body_children {
     ($($more:expr),*) => {
         Children(&[
             maybe("mass"), maybe("transformation"), maybe("pose"), maybe("translationalVelocity"),
-            maybe("rotationalVelocity"), maybe("box"), maybe("sphere"), maybe("cylinder"), maybe("capsule"), maybe("cone"),
-            maybe("convexHull"), maybe("triangleMesh"), maybe("compound"), maybe("collision"), any("visual"), maybe("material"),
-            maybe("inertia"), $($more),*
+            maybe("rotationalVelocity"), maybe("box"), maybe("sphere"), maybe("ellipsoid"), maybe("cylinder"),
+            maybe("capsule"), maybe("cone"), maybe("convexHull"), maybe("triangleMesh"), maybe("compound"),
+            maybe("collision"), any("visual"), maybe("material"), maybe("inertia"), $($more),*
         ])
     };
 }
@@ -297,6 +298,16 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         SHAPE_POSE,
     ),
     element("sphere", "A ball. Its frame is at its centre.", &[required("radius", LENGTH, "m", "radius")], SHAPE_POSE),
+    element(
+        "ellipsoid",
+        "An ellipsoid. Its frame is at its centre, and its axes are those of the frame.",
+        &[
+            required("radiusX", LENGTH, "m", "half of its length along x"),
+            required("radiusY", LENGTH, "m", "half of its length along y"),
+            required("radiusZ", LENGTH, "m", "half of its length along z"),
+        ],
+        SHAPE_POSE,
+    ),
     element("cylinder", "A cylinder. Its frame is at its centre.", ROUND, SHAPE_POSE),
     element("capsule", "A cylinder with hemispheres on its ends. Its frame is at its centre.", ROUND, SHAPE_POSE),
     element("cone", "A cone. Its frame is in the middle of its axis.", ROUND, SHAPE_POSE),
@@ -322,6 +333,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         Children(&[
             any("box"),
             any("sphere"),
+            any("ellipsoid"),
             any("cylinder"),
             any("capsule"),
             any("cone"),

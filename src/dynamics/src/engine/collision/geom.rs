@@ -126,6 +126,7 @@ impl Geom {
         let half = bounds.half_extents();
         let reach = match outline {
             Outline::Ball(radius) => radius,
+            Outline::Ellipsoid(own) => own.radii.max_element(),
             _ => half.norm() + bounds.center().norm(),
         };
         Self {
@@ -188,10 +189,12 @@ impl Geom {
         normal.dot(centre + axes * self.middle) - along.abs().dot(self.half) < distance
     }
 
-    /// Rolling radius of a round shape, m; `None` for others.
-    fn rolling_radius(&self) -> Option<f64> {
+    /// Rolling radius of a round shape, m; `None` for others. Of an ellipsoid, it is the height of the centre above its
+    /// tangent plane across a `direction` of its own frame.
+    fn rolling_radius(&self, direction: impl FnOnce() -> DVec3) -> Option<f64> {
         match self.outline {
             Outline::Ball(radius) | Outline::Cylinder { radius, .. } | Outline::Capsule { radius, .. } => Some(radius),
+            Outline::Ellipsoid(own) => Some(own.extent(direction())),
             Outline::Box(_) | Outline::Cone { .. } | Outline::Hull(_) | Outline::Mesh(..) | Outline::Points(_) => None,
         }
     }
@@ -230,6 +233,13 @@ impl<'a> MovingShape<'a> {
                 let axis = link.matrix * (self.geom.turn * DVec3::Y);
                 link.velocity.angular().cross(axis).norm() * self.geom.reach
             }
+            Outline::Ellipsoid(own) => {
+                // The lever of a normal about each axis is at most the difference of the other two radii.
+                let rotation = link.rotation * self.geom.turn;
+                let spin = (rotation.inverse() * link.velocity.angular()).abs();
+                let DVec3 { x, y, z } = own.radii;
+                spin.dot(DVec3::new(y - z, z - x, x - y).abs())
+            }
             _ => self.rim_speed(),
         }
     }
@@ -259,10 +269,12 @@ impl<'a> MovingShape<'a> {
         Placed { outline: &self.geom.outline, shape: &self.geom.shape, centre: self.centre, rotation }
     }
 
-    /// Its surface as one side of a contact.
+    /// Its surface as one side of a contact with this normal.
     #[inline]
-    pub(super) fn contact_side(&self) -> ContactSide<'a> {
-        let Geom { material, frame, .. } = self.geom;
-        ContactSide { material, link: self.rotation(), on_link: *frame, radius: self.geom.rolling_radius() }
+    pub(super) fn contact_side(&self, normal: DVec3) -> ContactSide<'a> {
+        let Geom { material, frame, turn, .. } = self.geom;
+        let link = self.rotation();
+        let radius = self.geom.rolling_radius(|| (link * *turn).inverse() * normal);
+        ContactSide { material, link, on_link: *frame, radius }
     }
 }

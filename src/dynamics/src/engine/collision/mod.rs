@@ -254,11 +254,9 @@ impl Collider {
                 );
             }
             narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
-            if self.hits.is_empty() {
-                continue;
-            }
+            let Some(normal) = self.hits.first().map(|hit| hit.normal) else { continue };
             self.hits.iter_mut().for_each(|hit| hit.move_to_surface(true));
-            let pair = Pair::new(&ContactSide::of_ground(&ground.material), &shape.contact_side());
+            let pair = Pair::new(&ContactSide::of_ground(&ground.material), &shape.contact_side(normal));
             // The keys of grounds are smaller than those of pairs.
             let key = ((index as u64) << GROUND_BITS) | number as u64;
             add_contacts(
@@ -303,14 +301,13 @@ impl Collider {
             narrow::drop_unreached(&one, &two, motion, sizes.unconditional_margin(), &mut self.hits);
         }
         narrow::reduce_hits(&mut self.hits, sizes.size, &mut self.memory);
-        if self.hits.is_empty() {
-            return;
-        }
+        let Some(normal) = self.hits.first().map(|hit| hit.normal) else { return };
         let moves = [first, second].map(|shape| shape.tree.topology.freedom > 0);
         if moves[0] != moves[1] {
             self.hits.iter_mut().for_each(|hit| hit.move_to_surface(moves[1]));
         }
-        let (pair, key) = (Pair::new(&first.contact_side(), &second.contact_side()), ((a as u64 + 1) << 32) | b as u64);
+        let pair = Pair::new(&first.contact_side(normal), &second.contact_side(normal));
+        let key = ((a as u64 + 1) << 32) | b as u64;
         let sides = (Some(first.geom.side), second.geom.side);
         add_contacts(&pair, sides, key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
     }

@@ -54,6 +54,7 @@ pub(super) fn contacts_on_plane(normal: DVec3, distance: f64, body: &Placed, ahe
     let (centre, matrix) = (body.centre, DMat3::from_quat(body.rotation));
     match body.outline {
         Outline::Ball(radius) => touch(centre - normal * *radius),
+        Outline::Ellipsoid(own) => touch(centre + matrix * own.support(matrix.transpose() * -normal)),
         Outline::Capsule { radius, half } => {
             let axis = matrix.y_axis * *half;
             touch(centre + axis - normal * *radius);

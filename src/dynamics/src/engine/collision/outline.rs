@@ -6,6 +6,7 @@ use super::{
     convex::{Core, Hull},
     faces::Faces,
 };
+use crate::ellipsoid::Ellipsoid;
 
 /// Geometry of a shape for contacts with a plane; lengths in metres.
 #[derive(Debug, Clone)]
@@ -13,6 +14,7 @@ pub(crate) enum Outline {
     Ball(f64),
     /// Half the edge lengths.
     Box(DVec3),
+    Ellipsoid(Ellipsoid),
     Cylinder {
         radius: f64,
         half: f64,
@@ -45,6 +47,7 @@ impl Outline {
             Self::Ball(radius) => (Core::Segment(0.0), radius),
             Self::Capsule { radius, half } => (Core::Segment(half), radius),
             Self::Box(half) => (Core::Box(half), 0.0),
+            Self::Ellipsoid(own) => (Core::Ellipsoid(own), 0.0),
             Self::Cylinder { radius, half } => (Core::Cylinder { radius, half }, 0.0),
             Self::Cone { radius, half } => (Core::Cone { radius, half }, 0.0),
             Self::Hull(ref hull) => (Core::Hull(hull), 0.0),

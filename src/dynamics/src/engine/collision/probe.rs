@@ -35,9 +35,11 @@ impl Collider {
             let origin = link.position + link.matrix * geom.offset + rotation * geom.middle;
             let ray = Ray { origin, direction, range, ignore: None };
             let distance = self.ray_scene(trees).cast_ignoring(&ray, own)?;
+            let along = rotation.inverse() * direction;
             let extent = match geom.outline {
                 Outline::Ball(radius) => radius,
-                _ => (rotation.inverse() * direction).abs().dot(geom.half),
+                Outline::Ellipsoid(own) => own.extent(along),
+                _ => along.abs().dot(geom.half),
             };
             Some(distance - extent)
         };

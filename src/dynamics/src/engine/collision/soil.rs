@@ -82,9 +82,9 @@ impl Collider {
         else {
             return;
         };
-        let pair = Pair::new(&ContactSide::of_ground(&ground.material), &shape.contact_side());
-        let sizes = Sizes { size: geom.size(), motion: 0.0 };
         let hit = Hit { point: touch.point, normal: touch.normal, gap: touch.gap };
+        let pair = Pair::new(&ContactSide::of_ground(&ground.material), &shape.contact_side(hit.normal));
+        let sizes = Sizes { size: geom.size(), motion: 0.0 };
         let key = ((index as u64) << GROUND_BITS) | number as u64;
         let contact = pair.new_contact(None, geom.side, &hit, pair.tangents(hit.normal), key, sizes);
         self.contacts.push(Contact { soil_patch: Some(soil_patch), ..contact.for_soil() });

@@ -8,6 +8,7 @@ use simpartner_model::{
 
 use crate::{
     BuildError, MassProperties, Servo,
+    ellipsoid::Ellipsoid,
     engine::{
         collision::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline},
         constraints::loop_joint::{JointFrames, LoopJoint, LoopLoad, ROW_COUNT, dual_basis},
@@ -418,6 +419,7 @@ fn shape_outline(shape: &Shape, collider: &SharedShape) -> Outline {
     match shape {
         Shape::Box { size } => Outline::Box(*size * 0.5),
         Shape::Sphere { radius } => Outline::Ball(*radius),
+        Shape::Ellipsoid { radii } => Outline::Ellipsoid(Ellipsoid { radii: *radii }),
         Shape::Cylinder { radius, length } => Outline::Cylinder { radius: *radius, half: 0.5 * length },
         Shape::Capsule { radius, length } => Outline::Capsule { radius: *radius, half: 0.5 * length },
         Shape::Cone { radius, length } => Outline::Cone { radius: *radius, half: 0.5 * length },

@@ -6,8 +6,12 @@ use simpartner_model::Norm;
 
 use super::{lanes::LANES, patch::Patch, pieces::Piece as SoilPiece, ruts::Ruts};
 use crate::{
+    ellipsoid::Ellipsoid,
     engine::algebra::spatial::Spatial,
-    parry::{math::Vector, shape::SharedShape},
+    parry::{
+        math::Vector,
+        shape::{Ball, SharedShape},
+    },
     soil::Pressure,
     state::ground_axes,
 };
@@ -173,6 +177,10 @@ impl Plate {
 fn surface_triangles(shape: &SharedShape) -> (Vec<Vector>, Vec<[u32; 3]>) {
     if let Some(ball) = shape.as_ball() {
         ball.to_trimesh(ROUND_SEGMENTS, ROUND_SEGMENTS)
+    } else if let Some(ellipsoid) = shape.as_shape::<Ellipsoid>() {
+        let (mut points, triangles) = Ball::new(1.0).to_trimesh(ROUND_SEGMENTS, ROUND_SEGMENTS);
+        points.iter_mut().for_each(|point| *point *= ellipsoid.radii);
+        (points, triangles)
     } else if let Some(cuboid) = shape.as_cuboid() {
         cuboid.to_trimesh()
     } else if let Some(cylinder) = shape.as_cylinder() {

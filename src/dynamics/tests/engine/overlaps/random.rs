@@ -376,6 +376,7 @@ fn half_of(shape: &Shape) -> DVec3 {
     match shape {
         Shape::Box { size } => 0.5 * *size,
         Shape::Sphere { radius } => DVec3::splat(*radius),
+        Shape::Ellipsoid { radii } => *radii,
         Shape::Cylinder { radius, length } | Shape::Cone { radius, length } => {
             DVec3::new(*radius, 0.5 * length, *radius)
         }

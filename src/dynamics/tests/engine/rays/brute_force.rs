@@ -95,6 +95,7 @@ fn shape(shape: &Shape) -> SharedShape {
     match shape {
         Shape::Box { size } => SharedShape::cuboid(size.x / 2.0, size.y / 2.0, size.z / 2.0),
         Shape::Sphere { radius } => SharedShape::ball(*radius),
+        Shape::Ellipsoid { .. } => panic!("parry has no ellipsoids; ellipsoids.rs tests their rays"),
         Shape::Cylinder { radius, length } => SharedShape::cylinder(length / 2.0, *radius),
         Shape::Capsule { radius, length } => SharedShape::capsule_y(length / 2.0, *radius),
         Shape::Cone { radius, length } => SharedShape::cone(length / 2.0, *radius),

@@ -82,7 +82,11 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             text("name", "name of the body in its robot, or of the object in the world"),
             integer("fixed", "1 for a static body, else 0"),
             text("shape", "name of the shape's XML element, or particle for a body without a shape"),
-            real("size_x, size_y, size_z, radius, length", "m", "dimensions of the shape"),
+            real(
+                "size_x, size_y, size_z, radius, length",
+                "m",
+                "dimensions of the shape; size_x, size_y and size_z are the full lengths of a box or an ellipsoid",
+            ),
             real("mass", "kg", "mass"),
             real("com_x, com_y, com_z", "m", "position of the centre of mass, body frame"),
             real("I_xx, I_yy, I_zz, I_xy, I_xz, I_yz", "kg m²", "inertia tensor about the centre of mass, body axes"),

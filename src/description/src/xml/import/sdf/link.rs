@@ -26,8 +26,6 @@ use crate::{
 
 /// Default density for an inertia from shapes, kg/m³: that of water.
 const DEFAULT_DENSITY: f64 = 1000.0;
-/// Corners of the base of a cone.
-const CONE_CORNERS: u32 = 24;
 /// Thickness of the slab that replaces a plane other than the ground, and its default width, metres.
 const SLAB_THICKNESS: f64 = 1.0;
 
@@ -185,7 +183,7 @@ impl Sdf<'_, '_> {
             "sphere" => Form::Sphere { radius: radius()? },
             "cylinder" => Form::Cylinder { radius: radius()?, length: length()? },
             "capsule" => Form::Capsule { radius: radius()?, length: length()? },
-            "cone" => Form::Points { points: cone(radius()?, length()?), triangles: Vec::new() },
+            "cone" => Form::Cone { radius: radius()?, length: length()? },
             "ellipsoid" => Form::Ellipsoid { radii: lengths("radii")? },
             "mesh" => {
                 let scale = self.vector(shape, "scale").unwrap_or(DVec3::ONE);
@@ -293,13 +291,4 @@ impl Sdf<'_, '_> {
         soft_contact((&self.notes, surface), number("kp"), number("kd"), &mut given);
         given
     }
-}
-
-/// A cone along z, its frame in the middle of its axis.
-fn cone(radius: f64, length: f64) -> Vec<DVec3> {
-    let corner = |number: u32| {
-        let (sine, cosine) = libm::sincos(std::f64::consts::TAU * f64::from(number) / f64::from(CONE_CORNERS));
-        DVec3::new(radius * cosine, radius * sine, -0.5 * length)
-    };
-    (0..CONE_CORNERS).map(corner).chain([DVec3::Z * (0.5 * length)]).collect()
 }

@@ -2,7 +2,7 @@
 //! Keerthi 1988).
 //!
 //! On round shapes, each step would reduce the error by a constant factor only. [`round`] turns the points on their
-//! rims to where they are closest, and few steps remain.
+//! rims to where they are closest, and few steps remain. [`smooth`] does the same for ellipsoids.
 
 use bevy_math::DVec3;
 use simpartner_model::Norm;
@@ -11,6 +11,7 @@ use super::{
     minkowski_difference::{Difference, Vertex},
     round,
     simplex::Simplex,
+    smooth::{self, Normals},
 };
 
 /// Largest number of steps. Most searches end after a few; the side of a cone, and shapes that hardly overlap, may need
@@ -19,8 +20,9 @@ const MAX_STEPS: usize = 64;
 /// Distance below which the direction between shapes is undefined, as a fraction of their size: rounding changes it by
 /// 1e-16 divided by this.
 const TOUCHING_DISTANCE: f64 = 1e-9;
-/// First step that turns rims: by then the simplex shows which rims are the closest.
-const FIRST_RIM_STEP: usize = 2;
+/// First step that turns rims or moves the points of ellipsoids: by then the simplex shows which parts are closest.
+const FIRST_CURVED_STEP: usize = 2;
+
 /// Result of a search for the closest points.
 pub(super) enum Outcome {
     /// Farther apart than `reach`; with a lower bound of the distance, m.
@@ -32,11 +34,13 @@ pub(super) enum Outcome {
     Touching { normal: DVec3, simplex: Simplex },
 }
 
-/// Unit vector from the first shape to the second of largest separation, and the closest points of the two.
+/// Unit vector from the first shape to the second of largest separation, and the closest points of the two. For a pair
+/// with an ellipsoid, also the normals along which they touch with the same parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Nearest {
     pub(super) normal: DVec3,
     pub(super) points: [DVec3; 2],
+    pub(super) normals: Normals,
 }
 
 /// Finds the closest points of two shapes that are nearer than `reach`, m. It ends when the upper and the lower bound
@@ -45,7 +49,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
     let mut simplex = Simplex { vertices: [Vertex::AT_ZERO; 4], weights: [0.0; 4], count: 0 };
     let mut v = difference.inner_point();
     let mut best = (f64::NEG_INFINITY, DVec3::X);
-    let (is_round, mut is_stalled) = (difference.is_round(), false);
+    let (is_smooth, is_round, mut is_stalled) = (difference.is_smooth(), difference.is_round(), false);
     for step in 0..MAX_STEPS {
         let length = v.norm();
         if !(length > TOUCHING_DISTANCE * difference.size) {
@@ -80,27 +84,33 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
             }
             Some(next) => v = next,
         }
-        if is_round && step >= FIRST_RIM_STEP {
-            v = simplex.turn_rims(difference, v);
+        if step >= FIRST_CURVED_STEP && (is_smooth || is_round) {
+            v = simplex.move_on_curves(difference, v, is_smooth);
         }
     }
     // The supporting planes across the direction prove this distance.
     let (separation, normal) = best;
     if separation > TOUCHING_DISTANCE * difference.size {
-        Outcome::Near(Nearest { normal, points: simplex.closest_points() })
+        let normals = if is_smooth { smooth::normals_of(difference, &simplex) } else { Normals::Sphere };
+        Outcome::Near(Nearest { normal, points: simplex.closest_points(), normals })
     } else {
         Outcome::Touching { normal, simplex }
     }
 }
 
 impl Simplex {
-    /// Turns the points on rims to where they are closest, if that moves the point nearest to zero, `v`, nearer.
-    /// Returns that point.
-    fn turn_rims(&mut self, difference: &Difference, v: DVec3) -> DVec3 {
-        let Some(mut turned) = round::with_turned_rims(difference, self) else { return v };
-        match turned.reduce_to_closest(true) {
+    /// Moves the points on ellipsoids or rims to where they are closest, if that moves the point nearest to zero, `v`,
+    /// nearer. Returns that point.
+    fn move_on_curves(&mut self, difference: &Difference, v: DVec3, is_smooth: bool) -> DVec3 {
+        let moved = if is_smooth {
+            smooth::with_closest_point(difference, self, v)
+        } else {
+            round::with_turned_rims(difference, self)
+        };
+        let Some(mut moved) = moved else { return v };
+        match moved.reduce_to_closest(true) {
             Some(next) if next.norm() < v.norm() => {
-                *self = turned;
+                *self = moved;
                 next
             }
             _ => v,

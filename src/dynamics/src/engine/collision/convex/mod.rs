@@ -9,20 +9,23 @@
 //! 1. The faces that the shapes turn to each other are tried first. If the faces have a point in common whose gap is
 //!    the separation, no direction can have a larger one, and the search ends. This covers all shapes that rest on a
 //!    face.
-//! 2. Otherwise the distance is searched ([`gjk`], and [`round`] for rims), or the depth if the shapes overlap
-//!    ([`epa`]).
+//! 2. Otherwise the distance is searched ([`gjk`], [`round`] for rims and [`smooth`] for ellipsoids), or the depth if
+//!    the shapes overlap ([`epa`]).
 //! 3. A face normal whose separation is equal up to rounding replaces the normal found, so that normals do not jitter.
 //!
 //! The points of contact are the corners of the common part of the faces ([`patch`]), or the closest points if none of
 //! the corners is as near.
 
 mod epa;
+#[cfg(test)]
+mod exact_tests;
 mod extremes;
 mod gjk;
 mod minkowski_difference;
 mod patch;
 mod round;
 mod simplex;
+mod smooth;
 mod solid;
 #[cfg(test)]
 mod tests;
@@ -36,6 +39,7 @@ use self::{
     gjk::{Nearest, Outcome},
     minkowski_difference::{DISTANCE_TOLERANCE, SHALLOW_DEPTH},
     patch::Patches,
+    smooth::Normals,
 };
 pub(super) use self::{
     minkowski_difference::Difference,
@@ -93,8 +97,9 @@ impl Meeting {
             }
         };
         let opposed = faces[0].1.dot(faces[1].1) > OPPOSED_FACES_COS && difference.are_surfaces();
-        for (separation, normal) in faces {
-            let allowed = if separation > -deepest { allow(normal) } else { None };
+        for (index, (separation, normal)) in faces.into_iter().enumerate() {
+            let counts = separation > -deepest && difference.is_exact_face(index, normal);
+            let allowed = if counts { allow(normal) } else { None };
             if let Some(allowed) = allowed.filter(|allowed| is_same(*allowed, normal)) {
                 self.add_touches(difference, allowed, separation - layers, ahead);
                 if self.has_gap(separation - layers, difference) || opposed && !self.touches.is_empty() {
@@ -110,6 +115,7 @@ impl Meeting {
                 return;
             }
         };
+        let nearest = if difference.is_smooth() { smooth::polish(difference, nearest) } else { nearest };
         let (steady, separation) = snap_to_face(difference, nearest.normal);
         let (gap, Some(normal)) = (separation - layers, allow(steady)) else { return };
         let least = if is_same(normal, steady) { gap } else { f64::NEG_INFINITY };
@@ -171,7 +177,7 @@ impl Meeting {
 /// With s(m) the separation along m, n the present normal, and d the distance moved along n, the new normal has the
 /// largest s(m) + d n·m of all m. So its separation is never smaller than that of n.
 fn improve_normal(difference: &Difference, mut normal: DVec3) -> Nearest {
-    let mut best = Nearest { normal, points: [DVec3::ZERO; 2] };
+    let mut best = Nearest { normal, points: [DVec3::ZERO; 2], normals: Normals::Sphere };
     let mut separation = difference.separation_along(normal);
     for _ in 0..MAX_CLIMB_STEPS {
         let Some(found) = moved_apart(difference, normal, separation) else { break };
@@ -210,7 +216,11 @@ fn points_along(difference: &Difference, normal: DVec3, nearest: &Nearest) -> [D
 fn snap_to_face(difference: &Difference, normal: DVec3) -> (DVec3, f64) {
     let separation = difference.separation_along(normal);
     let least = separation - SEPARATION_ROUNDING * difference.size;
-    for face in difference.faces_along(normal) {
+    for (face, core) in difference.faces_along(normal).into_iter().zip(&difference.cores) {
+        // An ellipsoid has no face.
+        if let Core::Ellipsoid(_) = core {
+            continue;
+        }
         let own = difference.separation_along(face);
         if own >= least {
             return (face, own);

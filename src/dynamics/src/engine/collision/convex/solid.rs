@@ -1,10 +1,10 @@
 //! Convex shapes for the searches: support functions and faces.
 
-use bevy_math::DVec3;
+use bevy_math::{DMat3, DVec3};
 use simpartner_model::Norm;
 
 use super::extremes::Extremes;
-use crate::{engine::collision::triangles::closest_point, parry::shape::ConvexPolyhedron};
+use crate::{ellipsoid::Ellipsoid, engine::collision::triangles::closest_point, parry::shape::ConvexPolyhedron};
 
 /// Number of corners of the polygon that stands for a round end. Its sides are 0.5 % nearer to the centre than the rim.
 const RIM_CORNERS: usize = 32;
@@ -82,6 +82,7 @@ pub(in crate::engine::collision) enum Core<'a> {
     Segment(f64),
     /// Half the edge lengths.
     Box(DVec3),
+    Ellipsoid(Ellipsoid),
     Cylinder {
         radius: f64,
         half: f64,
@@ -115,6 +116,7 @@ impl Core<'_> {
         match *self {
             Self::Segment(half) => DVec3::Y * half.copysign(direction.y),
             Self::Box(half) => half.copysign(direction),
+            Self::Ellipsoid(own) => own.support(direction),
             Self::Cylinder { radius, half } => rim_point(direction, radius) + DVec3::Y * half.copysign(direction.y),
             Self::Cone { radius, half } => {
                 let (apex, base) = (DVec3::Y * half, rim_point(direction, radius) - DVec3::Y * half);
@@ -132,16 +134,33 @@ impl Core<'_> {
         match *self {
             Self::Segment(half) => half * direction.y.abs(),
             Self::Box(half) => half.dot(direction.abs()),
+            Self::Ellipsoid(own) => own.extent(direction),
             Self::Cylinder { radius, half } => radius * across() + half * direction.y.abs(),
             Self::Cone { radius, half } => (half * direction.y).max(radius * across() - half * direction.y),
             _ => self.support(direction).dot(direction),
         }
     }
 
+    /// Second derivative of the support function at a unit vector, m: zero at corners, edges and faces.
+    pub(super) fn curvature_radii(&self, direction: DVec3) -> DMat3 {
+        match *self {
+            Self::Ellipsoid(own) => own.curvature_radii(direction),
+            Self::Cylinder { radius, .. } | Self::Cone { radius, .. } => {
+                let radial = DVec3::new(direction.x, 0.0, direction.z);
+                let is_apex = matches!(self, Self::Cone { .. }) && self.support(direction).y > 0.0;
+                let Some(across) = radial.try_normalized().filter(|_| !is_apex) else { return DMat3::ZERO };
+                let along = DVec3::Y.cross(across);
+                let scaled = along * (radius / radial.norm());
+                DMat3::from_cols(scaled * along.x, scaled * along.y, scaled * along.z)
+            }
+            _ => DMat3::ZERO,
+        }
+    }
+
     /// A point inside, near its centre.
     pub(super) fn middle(&self) -> DVec3 {
         match self {
-            Self::Segment(_) | Self::Box(_) | Self::Cylinder { .. } => DVec3::ZERO,
+            Self::Segment(_) | Self::Box(_) | Self::Ellipsoid(_) | Self::Cylinder { .. } => DVec3::ZERO,
             Self::Cone { half, .. } => DVec3::Y * (-0.5 * half),
             Self::Hull(hull) => hull.middle,
             Self::Triangle([a, b, c]) => (*a + *b + *c) / 3.0,
@@ -163,6 +182,7 @@ impl Core<'_> {
         match self {
             Self::Segment(half) => *half,
             Self::Box(half) => half.max_element(),
+            Self::Ellipsoid(own) => own.radii.max_element(),
             Self::Cylinder { radius, half } | Self::Cone { radius, half } => radius.max(*half),
             Self::Hull(hull) => hull.size,
             Self::Triangle(corners) => max_distance(corners, self.middle()),
@@ -185,6 +205,7 @@ impl Core<'_> {
         let radial = DVec3::new(point.x, 0.0, point.z);
         match *self {
             Self::Segment(half) => (point - DVec3::Y * point.y.clamp(-half, half)).try_normalized().unwrap_or(DVec3::X),
+            Self::Ellipsoid(own) => own.nearest_normal(point),
             Self::Box(half) => axis_towards((point.abs() - half).max_position(), point),
             Self::Cylinder { radius, half } => {
                 if point.y.abs() - half > radial.norm() - radius {
@@ -212,7 +233,7 @@ impl Core<'_> {
         let radial = DVec3::new(direction.x, 0.0, direction.z);
         match *self {
             Self::Segment(_) if radial.length_squared() > 0.5 => radial.normalized(),
-            Self::Segment(_) => direction,
+            Self::Segment(_) | Self::Ellipsoid(_) => direction,
             Self::Box(_) => axis_towards(direction.abs().max_position(), direction),
             Self::Cylinder { .. } if radial.length_squared() > 0.5 => radial.normalized(),
             Self::Cylinder { .. } => DVec3::Y * 1f64.copysign(direction.y),
@@ -236,6 +257,7 @@ impl Core<'_> {
         match *self {
             Self::Segment(half) if normal.y == 0.0 && half > 0.0 => corners.extend([DVec3::Y * half, DVec3::Y * -half]),
             Self::Segment(half) => corners.push(DVec3::Y * half.copysign(normal.y)),
+            Self::Ellipsoid(own) => corners.push(own.support(normal)),
             Self::Box(half) => {
                 let axis = normal.abs().max_position();
                 let (one, two) = (DVec3::AXES[(axis + 1) % 3] * half, DVec3::AXES[(axis + 2) % 3] * half);
@@ -306,7 +328,7 @@ fn farthest_point(points: &[DVec3], direction: DVec3) -> DVec3 {
 }
 
 /// The point of a circle about y that is farthest along a direction.
-fn rim_point(direction: DVec3, radius: f64) -> DVec3 {
+pub(super) fn rim_point(direction: DVec3, radius: f64) -> DVec3 {
     DVec3::new(direction.x, 0.0, direction.z).try_normalized().unwrap_or(DVec3::X) * radius
 }
 
@@ -326,7 +348,7 @@ fn add_rim(middle: DVec3, radius: f64, direction: DVec3, corners: &mut Vec<DVec3
 }
 
 /// Normal of a cone's side, on the side that a vector across its axis points to.
-fn cone_side_normal(radial: DVec3, radius: f64, half: f64) -> DVec3 {
+pub(super) fn cone_side_normal(radial: DVec3, radius: f64, half: f64) -> DVec3 {
     let across = radial.try_normalized().unwrap_or(DVec3::X);
     (across * (2.0 * half) + DVec3::Y * radius).normalized()
 }

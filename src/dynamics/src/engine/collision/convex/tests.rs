@@ -12,7 +12,7 @@ use super::{
     extremes::Extremes,
     gjk::{self, Outcome},
 };
-use crate::parry::shape::SharedShape;
+use crate::{ellipsoid::Ellipsoid, parry::shape::SharedShape};
 
 /// Random numbers from 0 to 1 (Steele, Lea and Flood 2014, SplitMix).
 struct Random(u64);
@@ -123,8 +123,17 @@ fn core<'a>(random: &mut Random, hulls: &'a [Hull]) -> (Core<'a>, f64) {
 
 /// Two shapes: separate or overlapping, one around the other's centre, or with coincident supporting planes, to a
 /// millimetre or to rounding.
-fn place<'a>(random: &mut Random, hulls: &'a [Hull]) -> Difference<'a> {
-    let pair = [core(random, hulls), core(random, hulls)];
+fn place<'a>(random: &mut Random, hulls: &'a [Hull], has_ellipsoid: bool) -> Difference<'a> {
+    let mut pair = [core(random, hulls), core(random, hulls)];
+    if has_ellipsoid {
+        let which = random.below(3);
+        for (index, core) in pair.iter_mut().enumerate().filter(|(index, _)| *index != which) {
+            if which < 2 || index == 0 || random.below(2) == 0 {
+                let radii = DVec3::new(random.length(), random.length(), random.length());
+                *core = (Core::Ellipsoid(Ellipsoid { radii }), 0.0);
+            }
+        }
+    }
     let rotation = random.rotation();
     let turn = DMat3::from_quat(rotation);
     let at = |shift: DVec3| Difference::new(pair, turn, shift, f64::INFINITY).expect("nothing is too far");
@@ -282,18 +291,20 @@ struct Trial {
     grid: Vec<DVec3>,
     hulls: Vec<Hull>,
     meeting: Meeting,
+    /// True if at least one shape of each pair is an ellipsoid.
+    has_ellipsoid: bool,
 }
 
 impl Trial {
     /// Builds the hulls from the first numbers of the sequence of `random`.
     fn new(random: &mut Random) -> Self {
-        Self { grid: directions(150), hulls: hulls(random), meeting: Meeting::default() }
+        Self { grid: directions(150), hulls: hulls(random), meeting: Meeting::default(), has_ellipsoid: false }
     }
 
     /// Places a pair by the next numbers. Returns a description of the error of its contact; `None` if it is right.
     fn run(&mut self, random: &mut Random) -> Option<String> {
         let seed = random.0;
-        let difference = place(random, &self.hulls);
+        let difference = place(random, &self.hulls, self.has_ellipsoid);
         let ahead = if random.below(2) == 0 { 0.002 } else { 0.1 };
         self.meeting.find_points(&difference, ahead, Some);
         let fault = fault(&difference, &self.meeting, ahead, &self.grid)?;
@@ -302,11 +313,11 @@ impl Trial {
     }
 }
 
-#[test]
-fn random_pairs_meet_where_a_slow_search_says() {
+/// Tests random pairs, each with at least one ellipsoid if `has_ellipsoid` is true.
+fn check_random_pairs(has_ellipsoid: bool) {
     let count: usize = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 1_000_000 } else { 4000 };
     let mut random = Random(1);
-    let mut trial = Trial::new(&mut random);
+    let mut trial = Trial { has_ellipsoid, ..Trial::new(&mut random) };
     let (mut faults, mut met) = (Vec::new(), 0);
     for _ in 0..count {
         faults.extend(trial.run(&mut random));
@@ -314,6 +325,16 @@ fn random_pairs_meet_where_a_slow_search_says() {
     }
     assert!(met > count / 3, "{met}");
     assert!(faults.is_empty(), "{} of {count}: {:#?}", faults.len(), &faults[..faults.len().min(40)]);
+}
+
+#[test]
+fn random_pairs_meet_where_a_slow_search_says() {
+    check_random_pairs(false);
+}
+
+#[test]
+fn random_pairs_with_an_ellipsoid_meet_where_a_slow_search_says() {
+    check_random_pairs(true);
 }
 
 /// Pairs of the million that once had a wrong point or depth, by the numbers that place them.
