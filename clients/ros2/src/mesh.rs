@@ -221,6 +221,17 @@ mod tests {
         assert_eq!(mesh.to_stl().len(), 84 + 50 * mesh.triangles.len());
     }
 
+    /// The corners are on the ellipsoid, so that the triangles cut off a little of its volume.
+    #[test]
+    fn an_ellipsoid_is_closed_and_turned_outwards() {
+        let mesh = Mesh::ellipsoid([0.3, 0.2, 0.1]);
+        let ratio = volume(&mesh) / (2.0 / 3.0 * TAU * 0.3 * 0.2 * 0.1);
+        assert!((0.98..1.0).contains(&ratio), "{ratio}");
+        assert!(
+            mesh.triangles.iter().all(|&[a, b, c]| volume(&Mesh { triangles: vec![[a, b, c]], ..mesh.clone() }) > 0.0)
+        );
+    }
+
     async fn ask(url: &str, request: &str) -> String {
         let address = url.trim_start_matches("http://").split('/').next().unwrap();
         let mut stream = TcpStream::connect(address).await.unwrap();

@@ -265,6 +265,10 @@ fn wheel_of(world: &World, id: JointId, joint: &Joint) -> Option<Wheel> {
     let width = [Some(shape), body.shape.as_ref()].into_iter().flatten().find_map(|placed| match placed.shape {
         Shape::Cylinder { length, .. } if body.is_round_about(placed, wheel.axis) => Some(length),
         Shape::Capsule { length, radius } if body.is_round_about(placed, wheel.axis) => Some(length + radius),
+        Shape::Ellipsoid { .. } if body.is_round_about(placed, wheel.axis) => {
+            let axle = (body.pose.rotation * placed.pose.rotation).inverse() * wheel.axis;
+            Some(2.0 * placed.shape.reach(axle))
+        }
         _ => None,
     });
     let drive = actuators_of(world, id).next().map(|actuator| WheelDrive {

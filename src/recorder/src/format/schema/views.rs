@@ -232,7 +232,7 @@ const WHEEL_LOG: Table = view(
     Key::Row,
     "simulationRowID, robot, body",
     "The motion of a wheel after a step, on rigid ground and on soil. A wheel is a body on a hinge without stops: a \
-     sphere, or a cylinder or capsule that turns about its own axis. On SQLite the view needs mathematical functions, \
+     sphere, or a cylinder, capsule or spheroid that turns about its own axis. On SQLite the view needs mathematical functions, \
      which `simpartner query` and the `sqlite3` shell have.",
     &[
         ROW,
