@@ -35,6 +35,7 @@ mod rover;
 #[path = "../../../../tests/it/scene.rs"]
 #[allow(dead_code, reason = "the server's tests use the rest of it")]
 mod scene;
+mod seams;
 mod shapes;
 mod sharing;
 mod six_wheels;

@@ -4,7 +4,9 @@ use super::{
     Collider, SEARCH_MARGIN,
     geom::MovingShape,
     narrow,
+    neighbour::Neighbour,
     shape_model::{GROUND_BITS, MAX_GROUNDS},
+    surroundings::Surroundings,
 };
 use crate::engine::state::tree::Tree;
 
@@ -26,14 +28,24 @@ impl Collider {
         };
         let ahead =
             SEARCH_MARGIN + h * (second.max_approach_speed() + first.map_or(0.0, |first| first.max_approach_speed()));
+        let number = key as usize % MAX_GROUNDS;
+        let sides = match (key >> 32).checked_sub(1) {
+            Some(first) => [first as usize, (key & 0xffff_ffff) as usize],
+            None => [self.model.geoms.len() + number, (key >> GROUND_BITS) as usize],
+        };
+        let surroundings = Surroundings { model: &self.model, trees };
+        let visit = |side: usize, other: u32, visit: &mut dyn FnMut(&Neighbour)| {
+            surroundings.visit_neighbour(other as usize, sides[1 - side], visit)
+        };
+        let beside = self.seams.beside(sides, &visit);
         let (memory, hits) = (&mut self.memory, &mut self.hits);
         hits.clear();
         match first {
-            Some(first) => narrow::contacts_of_pair(&first.placed_shape(), &second.placed_shape(), ahead, memory, hits),
-            None => {
-                let ground = &self.model.grounds[key as usize % MAX_GROUNDS];
-                ground.add_contacts(&second.placed_shape(), ahead, memory, hits);
+            Some(first) => {
+                let (one, two) = (first.placed_shape(), second.placed_shape());
+                narrow::contacts_of_pair(&one, &two, ahead, beside, memory, hits);
             }
+            None => self.model.grounds[number].add_contacts(&second.placed_shape(), ahead, beside, memory, hits),
         }
         let arrivals = hits.iter().filter_map(|hit| {
             let velocity = |shape: &MovingShape| shape.tree.velocity_at(shape.geom.side.link, hit.point);

@@ -8,7 +8,7 @@
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::Norm;
 
-use super::convex::{Polygon, max_distance};
+use super::convex::{Polygon, distance_beside, max_distance};
 use crate::parry::{
     bounding_volume::Aabb,
     math::{Pose, Vector},
@@ -194,6 +194,22 @@ impl Faces {
     /// Faces whose boxes overlap a box of another frame, tested along the axes of both.
     pub(super) fn faces_near<'a>(&'a self, window: &'a QueryBox) -> impl Iterator<Item = u32> + 'a {
         self.bvh.leaves(|node| window.overlaps(&node.aabb()))
+    }
+
+    /// Calls `visit` with the outward normal of each face within `beside`, m, of a point along the plane of the face, and
+    /// with the height of the point above that plane, m, up to `reach` either way.
+    ///
+    /// A face of a ground, which has two sides, has its outward normal upwards.
+    pub(super) fn visit_faces(&self, point: DVec3, beside: f64, reach: f64, visit: &mut dyn FnMut(DVec3, f64)) {
+        let window = QueryBox::new(&Aabb::new(point, point), &Pose::IDENTITY, beside.max(reach));
+        for index in self.faces_near(&window) {
+            let face = self.face(index);
+            let outward = if self.two_sided { face.normal * 1f64.copysign(face.normal.y) } else { face.normal };
+            let height = (point - face.corners[0]).dot(outward);
+            if height.abs() <= reach && distance_beside(face.corners, face.normal, point) <= beside {
+                visit(outward, height);
+            }
+        }
     }
 
     /// The contact normal nearest to a unit vector that the neighbours of a face allow; `None` on its back.

@@ -12,6 +12,7 @@ use super::{
     narrow::{self, Memory},
     outline::Outline,
     placed_shape::Placed,
+    seam_contacts::Beside,
 };
 use crate::{
     Ray,
@@ -80,6 +81,15 @@ impl Ground {
         }
     }
 
+    /// True if another ground may be beside this one.
+    pub(super) fn may_adjoin(&self, other: &Self) -> bool {
+        match (&self.form, &other.form) {
+            (Form::Plane(_), Form::Plane(_)) => false,
+            (Form::Surface { .. }, _) => other.overlaps(&self.bounds),
+            (Form::Plane(_), Form::Surface { .. }) => self.overlaps(&other.bounds),
+        }
+    }
+
     /// False if the ground is terrain that is lower than the box everywhere below it; true otherwise.
     pub(super) fn may_reach(&self, bounds: &Bounds) -> bool {
         let Form::Surface { shape, pose, turn, .. } = &self.form else { return true };
@@ -99,11 +109,19 @@ impl Ground {
         columns.any(|column| rows.clone().any(|row| heights[(row, column)] >= low))
     }
 
-    /// Adds the contacts with a shape that are nearer than `ahead`, m; normals towards the shape.
-    pub(super) fn add_contacts(&self, body: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
+    /// Adds the contacts with a shape that are nearer than `ahead`, m; normals towards the shape. `beside` has the shapes
+    /// beside the ground and beside the shape.
+    pub(super) fn add_contacts(
+        &self,
+        body: &Placed,
+        ahead: f64,
+        beside: Option<Beside>,
+        memory: &mut Memory,
+        hits: &mut Vec<Hit>,
+    ) {
         match (&self.form, self.as_placed_shape()) {
             (Form::Plane(plane), _) => narrow::contacts_on_plane(plane.normal, plane.distance, body, ahead, hits),
-            (_, Some(surface)) => narrow::contacts_of_pair(&surface, body, ahead, memory, hits),
+            (_, Some(surface)) => narrow::contacts_of_pair(&surface, body, ahead, beside, memory, hits),
             (_, None) => {}
         }
     }

@@ -13,6 +13,7 @@ use super::{
     faces::{Faces, QueryBox},
     hit::Hit,
     placed_shape::Placed,
+    seam_contacts::{Beside, PartPair},
 };
 use crate::parry::{
     bounding_volume::{Aabb, BoundingVolume},
@@ -88,16 +89,26 @@ struct Search<'a> {
     relative: Pose,
     turn: DMat3,
     ahead: f64,
+    second: &'a Placed<'a>,
+    beside: Option<Beside<'a>>,
     hits: &'a mut Vec<Hit>,
 }
 
 impl Manifold {
     /// Adds the contacts of two shapes nearer than `ahead`, m; normals from the first to the second.
-    pub(super) fn find_hits(&mut self, a: &Placed, b: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
+    pub(super) fn find_hits(
+        &mut self,
+        a: &Placed,
+        b: &Placed,
+        ahead: f64,
+        beside: Option<Beside>,
+        hits: &mut Vec<Hit>,
+    ) {
         let back = a.rotation.inverse();
         let relative = Pose::from_parts(back * (b.centre - a.centre), back * b.rotation);
         let turn = DMat3::from_quat(relative.rotation);
-        let mut search = Search { meeting: &mut self.meeting, first: a, relative, turn, ahead, hits };
+        let mut search =
+            Search { meeting: &mut self.meeting, first: a, second: b, relative, turn, ahead, beside, hits };
         let (field, meshes) = (a.shape.as_heightfield(), [a.outline.faces(), b.outline.faces()]);
         match (field, meshes, a.convex_part(), b.convex_part()) {
             (Some(field), [_, Some(mesh)], ..) => search.mesh_on_terrain(field, mesh),
@@ -164,6 +175,17 @@ impl Search<'_> {
             (again.dot(allowed) > SAME_NORMAL_COS).then_some(allowed)
         });
         let (centre, rotation) = (self.first.centre, self.first.rotation);
+        if let Some(beside) = self.beside.filter(|_| !self.meeting.touches.is_empty()) {
+            let pair = PartPair {
+                cores,
+                centres: [centre, self.second.centre],
+                rotations: [rotation, self.second.rotation],
+                turn,
+                ahead: self.ahead,
+                beside,
+            };
+            pair.keep_allowed(self.meeting, &difference);
+        }
         let normal = rotation * self.meeting.normal;
         let touches = self.meeting.touches.iter();
         self.hits.extend(touches.map(|touch| Hit { point: centre + rotation * touch.point, normal, gap: touch.gap }));

@@ -21,15 +21,19 @@ mod ground;
 mod hit;
 mod manifold;
 mod narrow;
+mod neighbour;
 mod outline;
 mod placed_shape;
 mod probe;
 mod ray_scene;
 mod rays;
 mod renumber;
+mod seam_contacts;
+mod seams;
 mod shape_model;
 mod soil;
 mod soil_patches;
+mod surroundings;
 mod triangles;
 
 use bevy_math::{DQuat, DVec3};
@@ -42,8 +46,11 @@ use self::{
     geom::{MovingShape, Placement},
     hit::Hit,
     narrow::Memory,
+    neighbour::Neighbour,
+    seams::Seams,
     shape_model::{GROUND_BITS, Model},
     soil_patches::ShapeSoilPatches,
+    surroundings::Surroundings,
 };
 pub(crate) use self::{
     contact::{Contact, SEARCH_MARGIN, Surface},
@@ -81,6 +88,7 @@ pub(crate) struct Collider {
     /// Scratch buffer for merging new contacts with those of sleeping bodies.
     merged: Vec<Contact>,
     clearances: Clearances,
+    seams: Seams,
     hits: Vec<Hit>,
     tangents: Tangents,
     memory: Memory,
@@ -105,6 +113,7 @@ impl Collider {
         let extents = geoms.iter().map(Geom::extent).collect();
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
+            seams: Seams::new(&geoms, grounds.len()),
             placements: vec![Placement::NOWHERE; geoms.len()],
             rays: ray_scene::build_ray_scene(&geoms, &grounds),
             model: Model { geoms, extents, starts, grounds, apart, self_colliding },
@@ -185,6 +194,7 @@ impl Collider {
             self.merged.clear();
             self.merged.reserve_exact(self.old.capacity());
         }
+        self.seams.complete(&self.model, trees);
         self.sees_sleepers = false;
         for (index, tree) in trees.iter().enumerate() {
             let is_awake = tree.is_awake();
@@ -241,9 +251,15 @@ impl Collider {
         let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.rim_speed());
         let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.norm() + spin) };
         let ahead = SEARCH_MARGIN.max(2.0 * h * shape.max_approach_speed());
+        let surroundings = Surroundings { model: &self.model, trees };
         for (number, ground) in grounds {
             self.hits.clear();
-            ground.add_contacts(&shape.placed_shape(), ahead, &mut self.memory, &mut self.hits);
+            let pair = [geoms.len() + number, index];
+            let visit = |side: usize, other: u32, visit: &mut dyn FnMut(&Neighbour)| {
+                surroundings.visit_neighbour(other as usize, pair[1 - side], visit)
+            };
+            let beside = self.seams.beside(pair, &visit);
+            ground.add_contacts(&shape.placed_shape(), ahead, beside, &mut self.memory, &mut self.hits);
             if let Some(surface) = ground.as_placed_shape().filter(|_| sizes.are_passed_by(motion, spin)) {
                 narrow::drop_unreached(
                     &surface,
@@ -293,7 +309,12 @@ impl Collider {
         let sizes = Sizes { size: around[0].min(around[1]), motion: 0.5 * (motion.norm() + spin) };
         let (one, two) = (first.placed_shape(), second.placed_shape());
         self.hits.clear();
-        narrow::contacts_of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
+        let surroundings = Surroundings { model: &self.model, trees };
+        let visit = |side: usize, other: u32, visit: &mut dyn FnMut(&Neighbour)| {
+            surroundings.visit_neighbour(other as usize, [b, a][side], visit)
+        };
+        let beside = self.seams.beside([a, b], &visit);
+        narrow::contacts_of_pair(&one, &two, ahead, beside, &mut self.memory, &mut self.hits);
         if self.hits.is_empty() {
             return self.clearances.record_gap((a, b), &shapes, self.memory.min_distance());
         }

@@ -8,8 +8,10 @@ use super::{
     convex::Hull,
     hit::{Hit, thin_part},
     manifold::Manifold,
+    neighbour::Neighbour,
     outline::Outline,
     placed_shape::Placed,
+    seam_contacts::{self, Beside},
     triangles::Triangles,
 };
 use crate::parry::query::{ShapeCastOptions, cast_shapes};
@@ -115,8 +117,15 @@ pub(super) fn drop_unreached(a: &Placed, b: &Placed, motion: DVec3, reach: f64, 
 }
 
 /// Adds the contacts of two shapes nearer than `ahead`, m; normals from the first to the second. A ground must be the
-/// first shape.
-pub(super) fn contacts_of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
+/// first shape. `beside` has the shapes beside either on its rigid piece, if there are any.
+pub(super) fn contacts_of_pair(
+    a: &Placed,
+    b: &Placed,
+    ahead: f64,
+    beside: Option<Beside>,
+    memory: &mut Memory,
+    hits: &mut Vec<Hit>,
+) {
     memory.manifold.min_distance = f64::NEG_INFINITY;
     match (a.outline, b.outline) {
         (Outline::Ball(first), Outline::Ball(second)) => {
@@ -130,14 +139,14 @@ pub(super) fn contacts_of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut 
             }
         }
         (_, Outline::Ball(radius)) if has_triangles(a) => {
-            ball_on_surface(a, b, *radius, ahead, &mut memory.triangles, hits);
+            ball_on_surface([a, b], *radius, ahead, (0, beside), &mut memory.triangles, hits);
         }
         (Outline::Ball(radius), _) if has_triangles(b) => {
             let start = hits.len();
-            ball_on_surface(b, a, *radius, ahead, &mut memory.triangles, hits);
+            ball_on_surface([b, a], *radius, ahead, (1, beside), &mut memory.triangles, hits);
             hits[start..].iter_mut().for_each(|hit| hit.normal = -hit.normal);
         }
-        _ => memory.manifold.find_hits(a, b, ahead, hits),
+        _ => memory.manifold.find_hits(a, b, ahead, beside, hits),
     }
 }
 
@@ -145,11 +154,13 @@ fn has_triangles(placed: &Placed) -> bool {
     placed.shape.as_trimesh().is_some() || placed.shape.as_heightfield().is_some()
 }
 
+/// Adds the contacts of a surface of triangles with a ball, normals towards the ball. `side` is the place of the surface
+/// in the pair.
 fn ball_on_surface(
-    surface: &Placed,
-    ball: &Placed,
+    [surface, ball]: [&Placed; 2],
     radius: f64,
     ahead: f64,
+    (side, beside): (usize, Option<Beside>),
     triangles: &mut Triangles,
     hits: &mut Vec<Hit>,
 ) {
@@ -163,6 +174,10 @@ fn ball_on_surface(
     for hit in &mut hits[start..] {
         hit.normal = surface.rotation * hit.normal;
         hit.point = surface.centre + surface.rotation * hit.point + hit.normal * (0.5 * thin_part(hit.gap));
+    }
+    if let Some(beside) = beside.filter(|beside| !beside.lists[side].is_empty()) {
+        let own = Neighbour::Shape(*surface);
+        seam_contacts::keep_allowed_of_ball((side, &own), (ball.centre, radius), &beside, start, hits);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
 };
 
 /// A shape at its present pose: `centre`, m, and `rotation`, both in the world.
+#[derive(Clone, Copy)]
 pub(super) struct Placed<'a> {
     pub(super) outline: &'a Outline,
     pub(super) shape: &'a SharedShape,

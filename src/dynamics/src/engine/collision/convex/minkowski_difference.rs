@@ -93,6 +93,11 @@ impl<'a> Difference<'a> {
         self.shift.dot(normal) - one.extent(normal) - two.extent(self.turn.transpose() * -normal)
     }
 
+    /// Separation of the shapes along a unit vector, m.
+    pub(in crate::engine::collision) fn separation(&self, normal: DVec3) -> f64 {
+        self.separation_along(normal) - self.layers[0] - self.layers[1]
+    }
+
     /// Normals of the faces that the shapes turn to each other's centre, as directions from the first shape to the
     /// second.
     fn faces_between(&self) -> [DVec3; 2] {

@@ -27,6 +27,7 @@ mod round;
 mod simplex;
 mod smooth;
 mod solid;
+mod surface;
 #[cfg(test)]
 mod tests;
 
@@ -44,6 +45,7 @@ use self::{
 pub(super) use self::{
     minkowski_difference::Difference,
     solid::{Core, Polygon, max_distance},
+    surface::distance_beside,
 };
 
 /// Rounding error of a separation, as a fraction of the size.
@@ -81,9 +83,23 @@ pub(super) struct Meeting {
     pub(super) min_distance: f64,
     polytope: Polytope,
     patches: Patches,
+    saved: Vec<Touch>,
+    saved_normal: DVec3,
 }
 
 impl Meeting {
+    /// Saves the points found and their normal.
+    pub(super) fn save_points(&mut self) {
+        self.saved.clone_from(&self.touches);
+        self.saved_normal = self.normal;
+    }
+
+    /// Restores the points saved.
+    pub(super) fn restore_points(&mut self) {
+        self.touches.clone_from(&self.saved);
+        self.normal = self.saved_normal;
+    }
+
     /// Finds the points where two shapes are nearer than `ahead`, m. `allow` returns the normal to use in place of one,
     /// or `None` if there is no contact along it.
     pub(super) fn find_points(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
@@ -128,6 +144,27 @@ impl Meeting {
             let shift = 0.5 * (difference.layers[0] - difference.layers[1]);
             self.touches.push(Touch { point: 0.5 * (one + two) + normal * shift, gap });
         }
+    }
+
+    /// Finds the points of contact along another normal. `border` is the distance, m, by which the faces are enlarged if
+    /// they do not overlap. Returns true if they were.
+    pub(super) fn find_points_along(
+        &mut self,
+        difference: &Difference,
+        normal: DVec3,
+        ahead: f64,
+        border: f64,
+    ) -> bool {
+        let least = difference.separation(normal);
+        self.touches.clear();
+        self.add_touches(difference, normal, least, ahead);
+        let is_enlarged = self.touches.is_empty() && border > 0.0;
+        if is_enlarged {
+            self.patches.border = border;
+            self.add_touches(difference, normal, least, ahead);
+            self.patches.border = 0.0;
+        }
+        is_enlarged
     }
 
     /// True if a point with this gap, m, was found.

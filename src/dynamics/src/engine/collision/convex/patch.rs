@@ -36,6 +36,8 @@ pub(super) struct Patches {
     corners: Vec<DVec3>,
     common: Vec<DVec2>,
     clipped: Vec<DVec2>,
+    /// Distance by which the clipping polygon is enlarged, m.
+    pub(super) border: f64,
 }
 
 /// Unit vectors: the contact's normal and two tangents.
@@ -107,7 +109,7 @@ impl Patches {
             clip_by_polygon(
                 &mut self.common,
                 &by.corners,
-                MAX_CLIP_TOLERANCE.min(CLIP_TOLERANCE * difference.size),
+                MAX_CLIP_TOLERANCE.min(CLIP_TOLERANCE * difference.size).max(self.border),
                 &mut self.clipped,
             );
         } else {

@@ -69,6 +69,18 @@ impl Hull {
         &self.faces[self.planes.farthest(point.extend(1.0)).0]
     }
 
+    /// Height of a point above the highest plane of a face, m; negative inside.
+    pub(super) fn height_of(&self, point: DVec3) -> f64 {
+        self.planes.farthest(point.extend(1.0)).1
+    }
+
+    /// Normal of each face, and the height of a point above its plane, m.
+    pub(super) fn planes_at(&self, point: DVec3) -> impl Iterator<Item = (DVec3, f64)> + '_ {
+        self.faces.iter().map(move |&Face { normal, start, .. }| {
+            (normal, normal.dot(point - self.points[self.corners[start as usize] as usize]))
+        })
+    }
+
     /// The face whose normal is nearest to a direction.
     fn face_along(&self, direction: DVec3) -> &Face {
         &self.faces[self.planes.farthest(direction.extend(0.0)).0]
@@ -359,6 +371,6 @@ fn axis_towards(axis: usize, vector: DVec3) -> DVec3 {
 }
 
 /// Unit normal of a triangle; an arbitrary unit vector if it has no area.
-fn triangle_normal([a, b, c]: &[DVec3; 3]) -> DVec3 {
+pub(super) fn triangle_normal([a, b, c]: &[DVec3; 3]) -> DVec3 {
     (*b - *a).cross(*c - *a).try_normalized().unwrap_or(DVec3::Y)
 }
