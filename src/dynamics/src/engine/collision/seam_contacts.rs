@@ -73,6 +73,8 @@ pub(super) struct Beside<'a> {
     /// Calls a function with the shape of an index in the list of the first or second shape, unless the other shape of
     /// the pair cannot touch it.
     pub(super) visit: &'a VisitNeighbour<'a>,
+    /// Index of the fixed shape, or 0 if both move.
+    pub(super) leader: usize,
 }
 
 pub(super) type VisitNeighbour<'a> = dyn Fn(usize, u32, &mut dyn FnMut(&Neighbour)) + 'a;
@@ -211,19 +213,30 @@ impl Owner<'_> {
         found
     }
 
+    /// True if the shape has a face of this outward normal at a point.
+    fn has_face_along(&self, point: DVec3, direction: DVec3) -> bool {
+        self.has_face(point, |normal| normal.distance_squared(direction) < SAME_NORMAL_ANGLE2)
+    }
+
     /// True if the neighbours allow contacts at these points of the surface, in the frame of the shape, along a
-    /// direction.
-    fn allows(&self, touches: &[Touch], direction: DVec3, surface_point: impl Fn(&Touch) -> DVec3) -> bool {
+    /// direction. If it `yields`, the direction may be nearly that of a face.
+    fn allows(
+        &self,
+        touches: &[Touch],
+        direction: DVec3,
+        yields: bool,
+        surface_point: impl Fn(&Touch) -> DVec3,
+    ) -> bool {
         let least = touches.iter().map(|touch| touch.gap).fold(f64::INFINITY, f64::min);
         let mut is_allowed = false;
         for touch in touches {
             let point = surface_point(touch);
-            if self.has_face(point, |normal| normal.distance_squared(direction) < SAME_NORMAL_ANGLE2) {
+            let is_flush = || self.has_face(point, |normal| normal.dot(direction) > FLUSH_COS);
+            if self.has_face_along(point, direction) || yields && is_flush() {
                 if self.is_exposed(point, direction) {
                     return true;
                 }
             } else if touch.gap <= least + SAME_DEPTH {
-                let is_flush = || self.has_face(point, |normal| normal.dot(direction) > FLUSH_COS);
                 let outward = self.rotation * direction;
                 let allowed = self.beside.allows_edge(self.side, self.to_world(point), outward, is_flush);
                 if !allowed && is_flush() {
@@ -283,8 +296,19 @@ impl PartPair<'_> {
 
     fn allows(&self, side: usize, meeting: &Meeting) -> bool {
         let normal = meeting.normal;
-        let direction = self.outward(side, normal);
-        self.owner(side).allows(&meeting.touches, direction, |touch| self.surface_point(side, touch, normal))
+        let owner = self.owner(side);
+        let Beside { lists, leader, .. } = self.beside;
+        // Where two surfaces with seams lie on each other, the faces of the leader decide.
+        let yields = side != leader && !lists[leader].is_empty() && {
+            let (other, direction) = (self.owner(leader), self.outward(leader, normal));
+            meeting
+                .touches
+                .iter()
+                .any(|touch| other.has_face_along(self.surface_point(leader, touch, normal), direction))
+        };
+        owner.allows(&meeting.touches, self.outward(side, normal), yields, |touch| {
+            self.surface_point(side, touch, normal)
+        })
     }
 
     /// Takes the contacts along the exposed face of largest separation. Those found stay if they are too deep along it.

@@ -60,11 +60,17 @@ impl Seams {
         self.beside.iter_mut().for_each(|list| list.sort_unstable());
     }
 
-    /// The shapes and grounds beside those of a pair; `None` if there are none.
+    /// The shapes and grounds beside those of a pair; `None` if there are none. `leader` is the index of the fixed
+    /// shape, or 0 if both move.
     #[inline]
-    pub(super) fn beside<'a>(&'a self, pair: [usize; 2], visit: &'a VisitNeighbour<'a>) -> Option<Beside<'a>> {
+    pub(super) fn beside<'a>(
+        &'a self,
+        pair: [usize; 2],
+        leader: usize,
+        visit: &'a VisitNeighbour<'a>,
+    ) -> Option<Beside<'a>> {
         let lists = pair.map(|index| self.beside[index].as_slice());
-        (!lists[0].is_empty() || !lists[1].is_empty()).then_some(Beside { lists, visit })
+        (!lists[0].is_empty() || !lists[1].is_empty()).then_some(Beside { lists, visit, leader })
     }
 
     /// Adds all pairs whose boxes overlap: a sweep along x.
