@@ -173,12 +173,13 @@ fn ball_on_surface(
     }
     for hit in &mut hits[start..] {
         hit.normal = surface.rotation * hit.normal;
-        hit.point = surface.centre + surface.rotation * hit.point + hit.normal * (0.5 * thin_part(hit.gap));
+        hit.point = surface.centre + surface.rotation * hit.point;
     }
     if let Some(beside) = beside.filter(|beside| !beside.lists[side].is_empty()) {
         let own = Neighbour::Shape(*surface);
         seam_contacts::keep_allowed_of_ball((side, &own), (ball.centre, radius), &beside, start, hits);
     }
+    hits[start..].iter_mut().for_each(|hit| hit.point += hit.normal * (0.5 * thin_part(hit.gap)));
 }
 
 /// Reduces the hits of each face to at most four corners, and one point that is deeper. On the corners of a rectangle,

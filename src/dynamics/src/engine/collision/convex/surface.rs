@@ -4,6 +4,7 @@ use bevy_math::DVec3;
 use simpartner_model::Norm;
 
 use super::solid::{Core, cone_side_normal, triangle_normal};
+use crate::ellipsoid::Ellipsoid;
 
 impl Core<'_> {
     /// Height of a point above the shape with a rounding layer, m: the largest of its heights above the planes of the
@@ -18,6 +19,7 @@ impl Core<'_> {
                 let side = cone_side_normal(radial, radius, half);
                 side.dot(point - DVec3::Y * half).max(-point.y - half)
             }
+            Self::Ellipsoid(ellipsoid) => height_above_ellipsoid(&ellipsoid, point),
             Self::Hull(hull) => hull.height_of(point),
             Self::Triangle(corners) => flat_height(&corners, triangle_normal(&corners), point),
             Self::Face(face) => flat_height(face.corners, face.normal, point),
@@ -61,6 +63,9 @@ impl Core<'_> {
                 attempt(DVec3::NEG_Y, -point.y - half);
                 attempt(side, side.dot(point - DVec3::Y * half));
             }
+            Self::Ellipsoid(ellipsoid) => {
+                attempt(ellipsoid.nearest_normal(point), height_above_ellipsoid(&ellipsoid, point));
+            }
             Self::Hull(hull) => hull.planes_at(point).for_each(|(normal, height)| attempt(normal, height)),
             Self::Triangle(corners) => attempt(triangle_normal(&corners), 0.0),
             Self::Face(face) => {
@@ -71,6 +76,12 @@ impl Core<'_> {
             }
         }
     }
+}
+
+/// Height of a point above the tangent plane of an ellipsoid at the surface point nearest to it, m.
+fn height_above_ellipsoid(ellipsoid: &Ellipsoid, point: DVec3) -> f64 {
+    let normal = ellipsoid.nearest_normal(point);
+    normal.dot(point) - ellipsoid.extent(normal)
 }
 
 /// Distance of a point from a polygon, along its plane or across it, the larger of the two, m.
