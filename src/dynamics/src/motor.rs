@@ -14,7 +14,7 @@ pub(super) struct Gains {
 }
 
 impl Gains {
-    /// Gains of articulated dynamics. A velocity motor below its limit misses its target by 1e-8 rad/s per N m. Its
+    /// Gains of articulated dynamics. A velocity motor below its limit misses its target by 1e-8 rad/s per N m of a change of load. Its
     /// effort is the gain times a difference of rates, so rounding of rates of 10 rad/s appears in it as 1e-7 N m; a
     /// larger gain would amplify it further. A position motor is the spring and damper of the format's
     /// PositionController: it yields by 1e-5 rad per N m, so that legs share a load evenly, and disturbances decay

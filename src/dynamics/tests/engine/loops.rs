@@ -114,7 +114,10 @@ fn a_law_on_a_loop_joint_is_the_law_on_a_tree_joint() {
             let (motion, effort) = differ(law, motor, rate, h);
             println!("{name}, h {h}: {motion:.1e} rad and rad/s, {effort:.1e} N m");
             // Every step may leave the solver's residual; the motion of a pendulum does not amplify it quickly.
-            assert!(motion < SOLVED * steps(h, 2.0) as f64, "{name}, h {h}: {motion}");
+            let solved = SOLVED * steps(h, 2.0) as f64;
+            // A rigid motor of a loop joint yields by 1e-8 rad/s for each of up to 100 N m; one of a tree does not.
+            let yields = if matches!(motor, Some(Motor::Velocity { .. })) { 1e-8 * 100.0 * 2.0 } else { 0.0 };
+            assert!(motion < solved + yields, "{name}, h {h}: {motion}");
             // An effort is the change of a rate in a step times an inertia, here of up to 10 kg m².
             assert!(effort < 10.0 * motion.max(SOLVED) / h, "{name}, h {h}: {effort}");
         }

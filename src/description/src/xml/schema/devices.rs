@@ -84,7 +84,7 @@ pub(super) const SENSOR: Element = element(
 pub(super) const ACTUATOR: Element = element(
     "actuator",
     "An actuator on a joint or a body, with a TCP port of its own. Until its first command, an actuator on a joint \
-     holds the initial pose with at most 1000 N (N m) on each axis. An actuator on a body exerts the `<force>` and \
+     holds the initial pose rigidly, with at most 1000 N (N m) on each axis. An actuator on a body exerts the `<force>` and \
      `<torque>` in its element.",
     &[
         required("type", Word(DeviceKind::ACTUATORS), "", "type of the actuator, see the list below"),

@@ -15,12 +15,18 @@
 //! Open contacts have no impulse. Stops, couplings and loop joints keep theirs. Rolling resistance follows the normal
 //! impulse where it is at its bound. A step with restitution keeps the solver's impulses.
 //!
-//! **Other influences.** With joints between the contacts, springs, dampers and motors determine the distribution, and
-//! statics leave nothing undetermined. Motors of given velocity yield by 1e-8 rad/s for each newton metre and share
-//! loads as dampers do; motors that hold a position are springs (`crate::motor`). To have a load shared by physical
-//! stiffness, model it: soft tyres (a material's stiffness), sprung legs, or motors that hold a position. A rigid
-//! surface more than 1e-6 m above its support bears nothing. Tangential forces of contacts with independent normals
-//! keep the solver's values.
+//! **Rigid motors.** A motor of given velocity yields to no load below its largest effort
+//! ([`Servo::is_rigid`](crate::Servo)). Its impulse is distributed like that of a contact, but has no weight in the sum
+//! of squares: beside the springs of the contacts it is rigid ([`MOTOR_STIFFNESS`]). A robot that its motors hold
+//! therefore stands on the ground like one body on equal springs. No wheel pushes sideways, and no motor works against
+//! another, unless equilibrium or the motors' rates require it. An impulse stays within the motor's largest effort and
+//! power.
+//!
+//! **Other influences.** Springs, dampers and motors with gains of their own determine the loads between contacts. To
+//! have a load shared by physical stiffness, model it: soft tyres (a material's stiffness), sprung legs, or motors that
+//! hold a position (`crate::motor`). A rigid surface more than 1e-6 m above its support bears nothing. Without rigid
+//! motors, tangential forces of contacts with independent normals keep the solver's values. Motors of loop joints keep
+//! theirs.
 //!
 //! **Method.** With S = diag(1, m, m) and m the coefficient of friction, the impulses are those nearest to zero in the
 //! norm |S l|. They follow from a vector z over the unknowns of the island, l = P(S⁻² Yᵀ z), where P is the projection
