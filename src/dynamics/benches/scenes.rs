@@ -6,10 +6,10 @@
 use std::time::Instant;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_dynamics::{EngineKind, Settings, build};
+use simpartner_dynamics::{EngineKind, Motor, Settings, build};
 use simpartner_model::{
-    Axis, Body, BodyId, FreeAxis, Heightfield, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Shape,
-    Timestep,
+    Axis, Body, BodyId, FreeAxis, Heightfield, Joint, JointId, JointKind, Material, Mechanism, Placed, Plane, Pose,
+    Shape, Timestep,
 };
 
 const STEPS: u32 = 1000;
@@ -33,6 +33,14 @@ fn main() {
         let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
         let ratio = medians.get(1).map(|rapier| format!(", {:.2} of rapier", medians[0] / rapier)).unwrap_or_default();
         println!("{name:<20} {:8.2}{ratio}", medians[0]);
+    }
+    for (name, wheels, rates) in [
+        ("2 cylinder wheels, straight", 2, [6.0, 6.0]),
+        ("2 cylinder wheels, in a curve", 2, [2.0, 6.0]),
+        ("4 cylinder wheels, in a curve", 4, [2.0, 6.0]),
+    ] {
+        let mut times: Vec<f64> = (0..rounds).map(|_| time_driven(&robot(wheels), rates)).collect();
+        println!("{name:<30} {:8.2} of processor time", median(&mut times));
     }
     let ways = [64, 4096].map(terrain);
     let mut times = [Vec::new(), Vec::new()];
@@ -81,6 +89,60 @@ fn time(mechanism: &Mechanism, engine: EngineKind) -> f64 {
         engine.step();
     }
     start.elapsed().as_secs_f64() * 1e6 / f64::from(STEPS)
+}
+
+/// Time of a step in microseconds, of the processor where the system tells it, with the left and the right wheels at
+/// these rates.
+fn time_driven(mechanism: &Mechanism, rates: [f64; 2]) -> f64 {
+    let mut engine = build(mechanism, Timestep::MILLISECOND, &Settings::default()).expect("a sound model");
+    let count = mechanism.joints.iter().filter(|joint| joint.kind == JointKind::Hinge).count();
+    for index in 0..count {
+        let motor = Motor::Velocity { target: rates[usize::from(2 * index >= count)], max_effort: 100.0 };
+        engine.drive(JointId::new(index), 2, motor);
+    }
+    (0..STEPS).for_each(|_| engine.step());
+    let start = processor_time();
+    (0..10 * STEPS).for_each(|_| engine.step());
+    (processor_time() - start) * 1e6 / f64::from(10 * STEPS)
+}
+
+/// Processor time of this thread, s, where Linux tells it; otherwise the time of day.
+fn processor_time() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = text.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
+    nanoseconds.map_or_else(
+        || std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |elapsed| elapsed.as_secs_f64()),
+        |nanoseconds| nanoseconds * 1e-9,
+    )
+}
+
+/// A robot of 5 kg on so many cylinder wheels, and on a smooth ball if these are two.
+fn robot(wheels: usize) -> Mechanism {
+    let base = Body { mass: 5.0, ..body(Shape::Box { size: DVec3::new(0.3, 0.06, 0.1) }, DVec3::Y * 0.15) };
+    let mut bodies = vec![base];
+    let mut joints = Vec::new();
+    for side in [-0.15, 0.15] {
+        for k in 0..wheels / 2 {
+            let at = DVec3::new(0.2 * k as f64 - 0.1 * (wheels / 2 - 1) as f64, 0.05, side);
+            let wheel = body(Shape::Cylinder { radius: 0.05, length: 0.03 }, at);
+            let lying = Pose { rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2), ..Pose::default() };
+            let shape = wheel.shape.map(|placed| Placed { pose: lying, ..placed });
+            bodies.push(Body { mass: 0.4, shape, ..wheel });
+            joints.push(Joint {
+                frame: DQuat::from_rotation_y(std::f64::consts::PI),
+                axes: [Axis::Locked, Axis::Locked, Axis::Free(FreeAxis::default())],
+                ..Joint::new(JointKind::Hinge, BodyId::new(0), BodyId::new(bodies.len() - 1), at)
+            });
+        }
+    }
+    if wheels == 2 {
+        let at = DVec3::new(0.13, 0.03, 0.0);
+        let material = Material { friction: 0.0, ..Material::default() };
+        bodies.push(Body { mass: 0.05, material, ..body(Shape::Sphere { radius: 0.03 }, at) });
+        let axes = [Axis::Locked; 3];
+        joints.push(Joint { axes, ..Joint::new(JointKind::Fixed, BodyId::new(0), BodyId::new(bodies.len() - 1), at) });
+    }
+    Mechanism { joints, ..on_plane(bodies) }
 }
 
 fn on_plane(bodies: Vec<Body>) -> Mechanism {

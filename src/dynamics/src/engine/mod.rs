@@ -19,6 +19,7 @@
 //! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraints` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `solvers::problem` | |
 //! | impulses | block Gauss-Seidel, each contact solved exactly (`cone`); Newton's method completes it (`newton`) | `solvers::solver` | Jean and Moreau 1992; Acary et al. 2018 |
+//! | lines and faces that spin | l = -N grad phi(u), phi = integral of p \|v(u)\| | `constraints::patch`, `constraints::pressure`, `solvers::patch_friction` | Goyal, Ruina and Papadopoulos 1991 |
 //! | statically indeterminate loads | the least-squares impulses with the same w | `solvers::least_norm_distribution` | |
 //! | non-convergent problems | homotopy: v = P(v - u - \|u_t\| n), smoothed, to zero smoothing | `solvers::homotopy` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `equations::midpoint` | |

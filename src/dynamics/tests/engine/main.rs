@@ -24,6 +24,7 @@ mod loads;
 mod loops;
 mod motion;
 mod overlaps;
+mod patches;
 mod placing;
 mod posture;
 mod power;

@@ -72,6 +72,9 @@ pub(crate) struct Contact {
     /// Size of the smaller shape: largest distance of its points from its centre, m.
     #[serde(skip)]
     pub(crate) size: f64,
+    /// Radii of both shapes if they are round, m; 0 for others.
+    #[serde(skip)]
+    pub(crate) round: [f64; 2],
     /// Largest distance to a contact of the last step that counts as the same contact, m.
     #[serde(skip)]
     pub(super) same_within: f64,
@@ -254,6 +257,7 @@ impl Resistance {
 pub(super) struct Pair {
     surface: Surface,
     direction: Option<(FrictionDirection, DQuat)>,
+    round: [f64; 2],
 }
 
 /// Tangents at the last normal, cached: all contacts of a face, and all on a plane, have the same normal.
@@ -302,6 +306,7 @@ impl Pair {
                 motion: b.excess_velocity() - a.excess_velocity(),
             },
             direction: direction(b).or(direction(a)),
+            round: [a, b].map(|side| side.radius.unwrap_or(0.0)),
         }
     }
 
@@ -334,6 +339,7 @@ impl Pair {
             moved: DVec3::ZERO,
             undistributed_change: f64::INFINITY,
             size: sizes.size,
+            round: self.round,
             same_within: sizes.same_within(),
             deferred: false,
         }

@@ -57,15 +57,23 @@ const MAX_CREEP_FRACTION: f64 = 1e-3;
 const SAME_FACE_COS: f64 = 1.0 - 1e-9;
 
 impl Constraints {
-    /// Adds a contact, with its rolling and torsional resistance.
-    pub(super) fn add_contact(&mut self, parts: &mut IslandParts, index: usize, scheme: &Scheme, again: bool) {
+    /// Adds a contact, with its rolling and torsional resistance. One `in_patch` has no friction of its own
+    /// ([`super::patch`]).
+    pub(super) fn add_contact(
+        &mut self,
+        parts: &mut IslandParts,
+        index: usize,
+        scheme: &Scheme,
+        again: bool,
+        in_patch: bool,
+    ) {
         let contacts = parts.contacts;
         let contact = &contacts[index];
         if contact.deferred {
             return;
         }
         let surface = &contact.surface;
-        let [first, second] = surface.friction;
+        let [first, second] = if in_patch { [0.0; 2] } else { surface.friction };
         let directions = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
         let start = self.problem.columns.len();
         let sides = [contact.a, Some(contact.b)];
@@ -80,7 +88,7 @@ impl Constraints {
         // Creep has no effect within the duration of an impact.
         let [slip, rolling] = match scheme.is_impact_instant {
             true => [0.0; 2],
-            false if self.problem.only_free_bodies => [surface.slip / scheme.h, 0.0],
+            false if self.problem.only_free_bodies || in_patch => [surface.slip / scheme.h, 0.0],
             false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
         };
         let own = self.problem.own_matrix(start);
@@ -93,22 +101,15 @@ impl Constraints {
         block.gap = contact.gap;
         block.friction = first.max(second);
         block.impulse = contact.warm_start_impulse();
+        if in_patch {
+            block.impulse = [block.impulse[0], 0.0, 0.0];
+        }
         (block.cone.slip, block.undistributed_change) = (contact.slip, contact.undistributed_change);
-        if is_compliant(surface) {
-            set_compliant_bias(&mut block, contact, scheme);
-        } else {
-            // At the midpoint, a link is on its arc, but a free body on the tangent. Surfaces that rotate together and
-            // touch at both ends of the step are then apart or overlap by an eighth of h² times their difference in
-            // acceleration.
-            let change = change_to_end(&block, contact, scheme);
-            block.gap -= 0.25 * scheme.h * contact.normal.dot(change);
-            block.position = PositionRule::PushedOut;
-            set_rigid_bias(&mut block, contact, scheme, change);
-            if !again && is_impact(&block, scheme) {
-                for side in sides.into_iter().flatten() {
-                    if let Some(tree) = parts.tree_mut(side) {
-                        tree.work.impact = true;
-                    }
+        set_bias(&mut block, contact, scheme, in_patch);
+        if !is_compliant(surface) && !again && is_impact(&block, scheme) {
+            for side in sides.into_iter().flatten() {
+                if let Some(tree) = parts.tree_mut(side) {
+                    tree.work.impact = true;
                 }
             }
         }
@@ -132,7 +133,7 @@ impl Constraints {
             let key = contacts[index].key;
             let same = |source: &Source| match *source {
                 Source::Contact(index) => contacts[index].key == key,
-                Source::Rolling(_) | Source::Torsion(_) => true,
+                Source::Rolling(_) | Source::Torsion(_) | Source::Patch(_) => true,
                 _ => false,
             };
             let end = first + self.sources[first..].iter().take_while(|source| same(source)).count();
@@ -174,6 +175,12 @@ impl Constraints {
     pub(crate) fn add_surface_work(&self, parts: &mut IslandParts, h: f64) {
         self.add_soil_work(parts, h);
         for (source, block) in self.blocks() {
+            if let Source::Patch(patch) = source {
+                let (given, keeper) = self.patch_drive_work(parts, patch, block.impulse);
+                if let Some(tree) = parts.tree_mut(keeper) {
+                    tree.work.substep_work += given;
+                }
+            }
             let Source::Contact(index) = source else { continue };
             let contact = &parts.contacts[index];
             let (l, moves) = (block.impulse, contact.surface.motion != DVec3::ZERO);
@@ -265,12 +272,18 @@ fn creep_of_rolling(parts: &IslandParts, contact: &Contact, scheme: &Scheme) -> 
 /// the last midpoint and this one it was `before` - `rate`; it is extrapolated. A change above the bounce speed belongs
 /// to another contact. A change below the solver's tolerance is no motion: extrapolating it would make it grow from
 /// step to step.
-fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
+fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme, in_patch: bool) -> DVec3 {
+    let rate = if in_patch { contact.normal * contact.normal.dot(contact.rate) } else { contact.rate };
+    change_to_end_at(contact.velocity_of(block.before), rate, contact, scheme)
+}
+
+/// The same for a point with this velocity at the start, and this one at the end of the last substep.
+pub(super) fn change_to_end_at(before: DVec3, rate: DVec3, contact: &Contact, scheme: &Scheme) -> DVec3 {
     if contact.contact_duration == 0.0 || scheme.is_impact_instant {
         return DVec3::ZERO;
     }
     let share = scheme.h / (scheme.h + contact.contact_duration);
-    let change = (contact.velocity_of(block.before) - contact.rate) * share;
+    let change = (before - rate) * share;
     if (STICKING_SPEED..BOUNCE_SPEED).contains(&change.norm()) { change } else { DVec3::ZERO }
 }
 
@@ -281,6 +294,20 @@ fn add_velocity_change(block: &mut Block, contact: &Contact, change: DVec3) {
     for (bias, row) in block.bias.iter_mut().zip(rows) {
         *bias += row.dot(change);
     }
+}
+
+/// Sets bias, gap and position rule of a contact.
+fn set_bias(block: &mut Block, contact: &Contact, scheme: &Scheme, in_patch: bool) {
+    if is_compliant(&contact.surface) {
+        set_compliant_bias(block, contact, scheme);
+        return;
+    }
+    // At the midpoint, a link is on its arc, but a free body on the tangent. Surfaces that rotate together and touch at
+    // both ends of the step are then apart or overlap by an eighth of h² times their difference in acceleration.
+    let change = change_to_end(block, contact, scheme, in_patch);
+    block.gap -= 0.25 * scheme.h * contact.normal.dot(change);
+    block.position = PositionRule::PushedOut;
+    set_rigid_bias(block, contact, scheme, change);
 }
 
 /// Sets the bias of a compliant contact.

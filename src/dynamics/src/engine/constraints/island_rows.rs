@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use super::{loop_joint::HELD_ROWS, loop_row::LoopRows, soil_contact::SoilContacts};
+use super::{loop_joint::HELD_ROWS, loop_row::LoopRows, patch_state::Patch, soil_contact::SoilContacts};
 use crate::engine::{
     algebra::spatial::Spatial, joints::axis_laws::AxisLaw, solvers::problem::Problem, state::tree::LANES,
 };
@@ -16,6 +16,8 @@ pub(super) enum Source {
     Rolling(usize),
     /// Torsional resistance of a contact, by its index.
     Torsion(usize),
+    /// A patch that spins, by its index in [`Constraints::patches`].
+    Patch(usize),
     /// A law of a coordinate: tree of the island, degree of freedom, and number of the law.
     Coordinate { tree: usize, dof: usize, law: usize },
     /// A stop of a ball joint: tree of the island, degree of freedom and law of the axis that it counts as, and its
@@ -35,6 +37,10 @@ pub(crate) struct Constraints {
     pub(super) sources: Vec<Source>,
     /// Solution before the last assembly: origin, impulse and slip of each block.
     pub(super) previous: Vec<(Source, [f64; 3], f64)>,
+    /// Lines and faces of contact that spin.
+    pub(super) patches: Vec<Patch>,
+    /// True if friction stays at the points of patches in this attempt.
+    pub(crate) keeps_points: bool,
     pub(super) loop_rows: LoopRows,
     pub(super) soil: SoilContacts,
     /// For each stop of a ball joint: the first degree of freedom of the joint, and the direction of the stop along the

@@ -188,7 +188,8 @@ impl Constraints {
     /// Computes the row of a direction between the two sides of a loop joint.
     fn compute_row(&mut self, parts: &IslandParts, loop_joint: &LoopJoint, direction: &Direction, h: f64) {
         let vectors = [direction.vector, DVec3::ZERO, DVec3::ZERO];
-        let directions = Directions { vectors, angular: direction.angular };
+        let directions =
+            if direction.angular { Directions::rotations(vectors) } else { Directions::translations(vectors) };
         // Either both sides are links of one tree, or one is a second fixed body (`Graph::spanning_forest`), whose own
         // tree may be in this island as well.
         let moving =

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `contact` | two surfaces may not cross, with Coulomb friction; rigid and compliant |
 //! | `soil` | a shape sinks into soil and shears it; no rows, but a part of the mass matrix |
+//! | `patch`, `pressure` | friction of a line or a face that spins, and its pressure |
 //! | `rolling` | a contact resists rolling, and turning about its normal |
 //! | `coordinate` | stops and dry friction of the axes of trees, stops of their ball joints |
 //! | `coupling` | gears and mimic joints: two coordinates of a tree in a fixed ratio |
@@ -15,8 +16,9 @@
 //! | `loop_assembly` | its rows: what it holds, and the axes that it leaves free |
 //! | `rows` | the builder: Jacobians of links and coordinates, whitened |
 //!
-//! `island_parts` has the trees, contacts and joints of an island, `island_rows` its blocks. `loop_row` and
-//! `soil_contact` have the state of a loop joint's row and of a contact with soil within a substep.
+//! `island_parts` has the trees, contacts and joints of an island, `island_rows` its blocks. `loop_row`,
+//! `soil_contact` and `patch_state` have the state of a loop joint's row, of a contact with soil, and of a patch within
+//! a substep.
 //!
 //! The laws of one axis are in [`crate::engine::joints::axis_laws`], once for trees and loop joints. A new law is a
 //! file here that adds blocks in [`Constraints::assemble`], a [`Source`] that says what they stand for, and the effect
@@ -31,6 +33,9 @@ mod island_rows;
 mod loop_assembly;
 pub(crate) mod loop_joint;
 mod loop_row;
+mod patch;
+mod patch_state;
+mod pressure;
 mod rolling;
 pub(crate) mod rows;
 mod soil;
@@ -61,11 +66,7 @@ impl Constraints {
         self.ball_stops.clear();
         self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
         self.problem.only_free_bodies = parts.trees.iter().all(|tree| tree.is_single_body());
-        for &contact in parts.own_contacts {
-            if parts.contacts[contact].soil_patch.is_none() {
-                self.add_contact(parts, contact, scheme, again);
-            }
-        }
+        self.add_contacts(parts, scheme, again);
         self.equalize_gaps(parts.contacts, scheme);
         if !again {
             self.closing.clear();
@@ -158,6 +159,7 @@ impl Constraints {
                         parts.add_external_force(a, -force, contact.point);
                     }
                 }
+                Source::Patch(patch) => self.add_patch_force(parts, patch, l, rate),
                 Source::LoopJoint(row) => {
                     let row = &self.loop_rows[row];
                     let loop_joint = &loop_joints[row.loop_joint];
@@ -183,6 +185,7 @@ impl Constraints {
     pub(crate) fn write_back(
         &self,
         contacts: &mut [Contact],
+        own_contacts: &[usize],
         soil_patches: &mut SoilPatches,
         loop_joints: &mut [LoopJoint],
         scheme: &Scheme,
@@ -207,6 +210,7 @@ impl Constraints {
                     let contact = &mut contacts[index];
                     contact.spin_impulse += rolling::angular_impulse(source, contact, l);
                 }
+                Source::Patch(patch) => self.write_back_patch(contacts, own_contacts, patch, block),
                 Source::LoopJoint(row) => {
                     let row = &self.loop_rows[row];
                     let loop_joint = &mut loop_joints[row.loop_joint];

@@ -26,16 +26,37 @@ pub(super) type Velocities = ([f64; 3], [f64; 3]);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Directions {
     pub(super) vectors: [DVec3; 3],
-    pub(super) angular: bool,
+    pub(super) kind: DirectionKind,
+}
+
+/// Meaning of three directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DirectionKind {
+    Translations,
+    Rotations,
+    /// Two translations and one rotation.
+    SlidingAndSpinning,
 }
 
 impl Directions {
     pub(super) fn translations(vectors: [DVec3; 3]) -> Self {
-        Self { vectors, angular: false }
+        Self { vectors, kind: DirectionKind::Translations }
     }
 
     pub(super) fn rotations(vectors: [DVec3; 3]) -> Self {
-        Self { vectors, angular: true }
+        Self { vectors, kind: DirectionKind::Rotations }
+    }
+
+    pub(super) fn sliding_and_spinning(vectors: [DVec3; 3]) -> Self {
+        Self { vectors, kind: DirectionKind::SlidingAndSpinning }
+    }
+
+    fn is_angular(&self, row: usize) -> bool {
+        match self.kind {
+            DirectionKind::Translations => false,
+            DirectionKind::Rotations => true,
+            DirectionKind::SlidingAndSpinning => row == 2,
+        }
     }
 }
 
@@ -53,8 +74,8 @@ impl RowSize {
         for &dof in dofs {
             let axis = &tree.work.axis[dof as usize];
             let (turn, slide) = (axis.angular().norm(), axis.linear().norm());
-            let size = if directions.angular { turn } else { turn * reach + slide };
             for c in 0..3 {
+                let size = if directions.is_angular(c) { turn } else { turn * reach + slide };
                 self.terms[c] += size * size * directions.vectors[c].length_squared();
             }
         }
@@ -219,14 +240,18 @@ fn add_velocities([sum, other]: [&mut [f64; 4]; 2], columns: &[[f64; 4]], dofs: 
 
 /// Unit wrenches about the origin of a tree, `[forces, moments]`: their products with a twist are the velocities of the
 /// point, or of the link, in the three directions.
-fn unit_wrenches(
-    tree: &Tree,
-    point: DVec3,
-    &Directions { vectors, angular }: &Directions,
-    sign: f64,
-) -> [[DVec3; 3]; 2] {
+fn unit_wrenches(tree: &Tree, point: DVec3, &Directions { vectors, kind }: &Directions, sign: f64) -> [[DVec3; 3]; 2] {
     let (lever, vectors) = (point - tree.work.origin, vectors.map(|vector| vector * sign));
-    if angular { [[DVec3::ZERO; 3], vectors] } else { [vectors, vectors.map(|direction| lever.cross(direction))] }
+    let moments = || vectors.map(|direction| lever.cross(direction));
+    match kind {
+        DirectionKind::Translations => [vectors, moments()],
+        DirectionKind::Rotations => [[DVec3::ZERO; 3], vectors],
+        DirectionKind::SlidingAndSpinning => {
+            let [first, second, spin] = vectors;
+            let [one, two, _] = moments();
+            [[first, second, DVec3::ZERO], [one, two, spin]]
+        }
+    }
 }
 
 /// Rows of these wrenches over the degrees of freedom of a free root, whose axes are unit vectors.

@@ -269,6 +269,7 @@ impl Island {
             tree.assemble(scheme.gravity);
         }
         self.constraints.update_soil(parts, scheme, false);
+        self.constraints.keeps_points = false;
         parts.trees.iter_mut().for_each(|tree| tree.set_free_velocity(scheme.h));
         self.constraints.assemble(parts, scheme, false);
     }
@@ -301,11 +302,7 @@ impl Island {
                 self.constraints.assemble(parts, scheme, true);
                 self.constraints.problem.previous_residual = self.outcome.solve.residual;
             }
-            let problem = &mut self.constraints.problem;
-            if !problem.blocks.is_empty() {
-                self.outcome.solve = problem.solve(&mut self.solver, budget.remaining_sweeps());
-                self.outcome.solve.sweeps = budget.add_sweeps(self.outcome.solve.sweeps);
-            }
+            self.solve_constraints(parts, scheme, budget);
             let last = if budget.can_retry() { passes } else { pass };
             let settled = self.apply_impulses(parts, scheme, [pass, last]);
             let keeps = self.constraints.power_limits_consistent(parts, scheme.h, 2 * pass > passes);
@@ -474,7 +471,7 @@ impl Island {
             self.loops.write_back(&self.loop_joints, loop_joints, scheme);
         }
         if !self.outcome.non_finite {
-            self.constraints.write_back(contacts, soil_patches, loop_joints, scheme);
+            self.constraints.write_back(contacts, &self.contacts, soil_patches, loop_joints, scheme);
         }
     }
 

@@ -5,6 +5,7 @@
 //! separated ([`overlaps`], [`separation`]), and the work is counted ([`work_budget`]). **Does not know** whether the
 //! substep is repeated, nor what is reported of it.
 
+mod constraint_solve;
 pub(crate) mod energy_bound;
 pub(crate) mod fallback_limits;
 pub(crate) mod island;

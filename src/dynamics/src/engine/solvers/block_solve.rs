@@ -20,7 +20,7 @@ impl Problem {
                 largest = largest.max(block.cone.violation(block.impulse, u).0);
                 continue;
             }
-            let l = { *block }.solve_block(u, self.disc_radius(block.law));
+            let l = self.solve_block(&mut { *block }, u);
             let change = [0, 1, 2].map(|c| l[c] - block.impulse[c]);
             largest = block.cone.times(change).iter().fold(largest, |most, du| most.max(du.abs()));
         }
@@ -68,6 +68,8 @@ impl Block {
                 self.cone.mode = if l < low || l > high { Mode::Open } else { Mode::Stick };
                 [l.clamp(low, high), 0.0, 0.0]
             }
+            // Its law is in the problem ([`Problem::solve_block`]).
+            Law::Patch { .. } => self.impulse,
         }
     }
 }

@@ -4,7 +4,10 @@
 mod extrapolation;
 
 pub(crate) use self::extrapolation::Extrapolation;
-use super::{problem::Problem, solver_tolerance::SOLVED_RESIDUAL};
+use super::{
+    problem::{Law, Problem},
+    solver_tolerance::SOLVED_RESIDUAL,
+};
 
 /// Smallest number of sweeps before Newton's method starts. They bring the impulses near the solution and show the rate
 /// of convergence.
@@ -96,7 +99,14 @@ impl Problem {
                     largest = largest.max(violation);
                     l
                 }
-                None => block.solve_block(u, radius),
+                None => match block.law {
+                    Law::Patch { patch, .. } => {
+                        let own = block.cone.times(block.impulse);
+                        let b = [u[0] - own[0], u[1] - own[1], u[2] - own[2]];
+                        self.patches[patch].solve(&block.cone.a, b, radius, u)
+                    }
+                    _ => block.solve_block(u, radius),
+                },
             };
             let change = [l[0] - block.impulse[0], l[1] - block.impulse[1], l[2] - block.impulse[2]];
             if change == [0.0; 3] {

@@ -59,11 +59,11 @@ pub(crate) struct Homotopy {
 impl Homotopy {
     /// Solves for all impulses, independently of their present values. The cost, in multiplications, is taken from
     /// `work`. Returns the residual, m/s. If it exceeds `accepted`, or `work` does not suffice, the impulses stay
-    /// unchanged.
+    /// unchanged. So do those of problems with patches, which are then solved with friction at the points.
     pub(crate) fn solve(&mut self, problem: &mut Problem, work: &mut f64, accepted: f64) -> f64 {
         let each = Linear::cost(problem);
         let most = (*work / each).min(MAX_ELIMINATIONS);
-        if !(most >= MIN_ELIMINATIONS) {
+        if !(most >= MIN_ELIMINATIONS) || !problem.patches.is_empty() {
             return f64::INFINITY;
         }
         self.equations.set(problem);
@@ -239,6 +239,7 @@ mod tests {
                     && brakes([l[1], l[2]], [u[1], u[2]], l[0])
             }
             Law::Disc { .. } => brakes([l[0], l[1]], [u[0], u[1]], problem.disc_radius(block.law)),
+            Law::Patch { .. } => false,
             Law::Interval { low, high } => {
                 (low..=high).contains(&l[0])
                     && (u[0] <= near || l[0] - low <= near)

@@ -356,13 +356,40 @@ impl LeastNormDistribution {
         if moved > FRICTION_CHANGE { Distribution::FrictionChanged(moved) } else { Distribution::Unchanged }
     }
 
+    /// Scales the friction of a patch with its normal impulse.
+    fn scale_patch(&mut self, problem: &mut Problem, place: usize, law: Law) {
+        let before: f64 = problem.patch_normals(law).map(|normal| self.impulse_before(problem, normal)).sum();
+        let ratio = if before > 0.0 { problem.disc_radius(law) / before } else { 1.0 };
+        let old = problem.blocks[place].impulse;
+        problem.blocks[place].impulse = old.map(|l| l * ratio);
+        let change = old.map(|l| l * (ratio - 1.0));
+        add_impulse(&mut self.defect, problem, &problem.blocks[place], change);
+    }
+
+    /// Normal impulse of a contact before the distribution.
+    fn impulse_before(&self, problem: &Problem, place: usize) -> f64 {
+        self.support_of(place).map_or(problem.blocks[place].impulse[0], |support| support.y[0])
+    }
+
+    /// The support of a contact, by the index of its block.
+    fn support_of(&self, place: usize) -> Option<&Support> {
+        let contacts = &self.supports[..self.contact_count];
+        contacts.binary_search_by_key(&place, |support| support.index).ok().map(|found| &contacts[found])
+    }
+
     /// Scales rolling and torsional resistance with the normal impulse, whose old value is `y[0]` of each support.
     fn update_rolling(&mut self, problem: &mut Problem) {
         for place in 0..problem.blocks.len() {
-            let Law::Disc { normal, radius, .. } = problem.blocks[place].law else { continue };
-            let contacts = &self.supports[..self.contact_count];
-            let Ok(support) = contacts.binary_search_by_key(&normal, |support| support.index) else { continue };
-            let (before, now) = (contacts[support].y[0], problem.blocks[normal].impulse[0]);
+            let (normal, radius) = match problem.blocks[place].law {
+                Law::Disc { normal, radius, .. } => (normal, radius),
+                law @ Law::Patch { .. } => {
+                    self.scale_patch(problem, place, law);
+                    continue;
+                }
+                Law::Cone | Law::Interval { .. } => continue,
+            };
+            let Some(support) = self.support_of(normal) else { continue };
+            let (before, now) = (support.y[0], problem.blocks[normal].impulse[0]);
             let block = &mut problem.blocks[place];
             let old = block.impulse;
             if block.cone.mode == Mode::Open && before > 0.0 {
@@ -397,7 +424,7 @@ impl Support {
     fn bounds(&self, problem: &Problem) -> [f64; 2] {
         match self.row(problem).law {
             Law::Interval { low, high } => [low, high],
-            Law::Cone | Law::Disc { .. } => [f64::NEG_INFINITY, f64::INFINITY],
+            Law::Cone | Law::Disc { .. } | Law::Patch { .. } => [f64::NEG_INFINITY, f64::INFINITY],
         }
     }
 

@@ -238,8 +238,14 @@ impl Newton {
                 Law::Cone => [c[0] + share * own[0], round, round],
                 Law::Disc { .. } => [round; 3],
                 Law::Interval { .. } => [c[0] + share * own[0]; 3],
+                // Its impulse is a smooth function of its velocity, so it needs no resistance: its trial impulse is
+                // the opposite velocity.
+                Law::Patch { .. } => [1.0; 3],
             };
             point.resistance = std::array::from_fn(|k| stiffness[k] - c[k]);
+            if let Law::Patch { .. } = block.law {
+                point.resistance = [0.0; 3];
+            }
             // A row that cannot move has no impulse.
             point.inverse_stiffness = stiffness.map(|stiffness| if stiffness > 0.0 { 1.0 / stiffness } else { 0.0 });
         }
@@ -284,27 +290,34 @@ impl Newton {
     fn evaluate(&mut self, problem: &Problem) {
         self.defect.clone_from(&self.w);
         for (index, block) in problem.blocks.iter().enumerate() {
-            let bound = self.friction_bound(index, block);
+            let bound = self.friction_bound(problem, index, block);
             let by_normal = match (block.law, self.friction) {
                 (Law::Disc { normal, radius, .. }, Friction::Coulomb) => radius * self.points[normal].slope[0][0],
+                (Law::Patch { .. }, Friction::Coulomb) => 1.0,
                 _ => 0.0,
             };
             let point = &mut self.points[index];
-            point.l = point.bounded_impulse(block, 0.0, bound);
-            point.set_slopes(block, bound, by_normal);
+            point.l = point.bounded_impulse(problem, block, 0.0, bound);
+            point.set_slopes(problem, block, bound, by_normal);
             let l = point.l;
             problem.subtract_impulse(block, l, &mut self.defect);
         }
     }
 
     /// Bound of the friction of a block; `None` if it is the normal impulse from its own velocity.
-    fn friction_bound(&self, index: usize, block: &Block) -> Option<f64> {
+    fn friction_bound(&self, problem: &Problem, index: usize, block: &Block) -> Option<f64> {
         match (block.law, self.friction) {
             (Law::Cone, Friction::Coulomb) => None,
             (Law::Cone, Friction::Tresca) => Some(self.points[index].centre[0].max(0.0)),
             (Law::Disc { normal, radius, .. }, Friction::Coulomb) => Some(radius * self.points[normal].l[0]),
             (Law::Disc { normal, radius, .. }, Friction::Tresca) => {
                 Some(radius * self.points[normal].centre[0].max(0.0))
+            }
+            (Law::Patch { .. }, Friction::Coulomb) => {
+                Some(problem.patch_normals(block.law).map(|normal| self.points[normal].l[0]).sum())
+            }
+            (Law::Patch { .. }, Friction::Tresca) => {
+                Some(problem.patch_normals(block.law).map(|normal| self.points[normal].centre[0].max(0.0)).sum())
             }
             (Law::Interval { .. }, _) => Some(0.0),
         }
@@ -339,11 +352,21 @@ impl Newton {
             } else {
                 self.elimination.add_block(problem, &point.sides, &point.sides, &point.slope);
             }
-            if let Law::Disc { normal, .. } = block.law
-                && point.by_normal != [0.0; 3]
-            {
-                let slope = point.by_normal.map(|along| [along, 0.0, 0.0]);
+            if point.by_normal == [0.0; 3] {
+                continue;
+            }
+            let mut add_normal = |normal: usize, share: f64| {
+                let slope = point.by_normal.map(|along| [along * share, 0.0, 0.0]);
                 self.elimination.add_block(problem, &point.sides, &self.points[normal].sides, &slope);
+            };
+            match block.law {
+                Law::Disc { normal, .. } => add_normal(normal, 1.0),
+                Law::Patch { .. } => {
+                    let normals =
+                        problem.patch_normals(block.law).map(|normal| (normal, self.points[normal].slope[0][0]));
+                    normals.filter(|(_, share)| *share != 0.0).for_each(|(normal, share)| add_normal(normal, share));
+                }
+                Law::Cone | Law::Interval { .. } => {}
             }
         }
         self.step.clear();
@@ -387,9 +410,9 @@ impl Newton {
         let along = self.w.iter().zip(&self.step);
         let mut work: f64 = along.map(|(w, step)| (w + length * step) * step).sum();
         for (index, block) in problem.blocks.iter().enumerate() {
-            let bound = self.friction_bound(index, block);
+            let bound = self.friction_bound(problem, index, block);
             let point = &mut self.points[index];
-            point.l = point.bounded_impulse(block, length, bound);
+            point.l = point.bounded_impulse(problem, block, length, bound);
             work -= point.l[0] * point.du[0] + point.l[1] * point.du[1] + point.l[2] * point.du[2];
         }
         work

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::cone::Cone;
+use super::{cone::Cone, patch_friction::PatchFriction};
 
 /// Relation between the impulse l and the velocity u of a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +23,9 @@ pub(crate) enum Law {
     Disc { normal: usize, radius: f64, rows: usize },
     /// One row: u is zero within the bounds of l, at least zero at the lower and at most zero at the upper one.
     Interval { low: f64, high: f64 },
+    /// Three rows of a patch that spins ([`super::patch_friction`]): its number among [`Problem::patches`]. The blocks
+    /// from `first` to before `end` are its contacts, which have no friction of their own, and their discs.
+    Patch { patch: usize, first: usize, end: usize },
 }
 
 /// Role of a block in the position correction.
@@ -90,6 +93,8 @@ pub(crate) struct Problem {
     pub(crate) motors: Vec<RigidMotor>,
     /// Columns Y of all blocks and motors, one after the other.
     pub(crate) columns: Vec<[f64; 4]>,
+    /// Friction of the patches that spin.
+    pub(crate) patches: Vec<PatchFriction>,
     /// The unknown of each column entry.
     pub(crate) index: Vec<u32>,
     /// Sum of the whitened impulses.
@@ -115,6 +120,7 @@ impl Problem {
         self.blocks.clear();
         self.motors.clear();
         self.columns.clear();
+        self.patches.clear();
         self.index.clear();
         self.w.clear();
         self.w.resize(unknowns, 0.0);
@@ -227,10 +233,33 @@ impl Problem {
         [(first, block.start..middle), (if middle < end { tree(middle) } else { first }, middle..end)]
     }
 
-    /// Largest impulse of a block whose law is a disc, N s or N m s; 0 for other blocks.
+    /// Largest impulse of a block whose law is a disc, N s or N m s, or the normal impulse of a patch; 0 for other
+    /// blocks.
     #[inline]
     pub(crate) fn disc_radius(&self, law: Law) -> f64 {
-        if let Law::Disc { normal, radius, .. } = law { radius * self.blocks[normal].impulse[0] } else { 0.0 }
+        match law {
+            Law::Disc { normal, radius, .. } => radius * self.blocks[normal].impulse[0],
+            Law::Patch { .. } => self.patch_normals(law).map(|normal| self.blocks[normal].impulse[0]).sum(),
+            Law::Cone | Law::Interval { .. } => 0.0,
+        }
+    }
+
+    /// The contacts of a patch; none for other laws.
+    pub(crate) fn patch_normals(&self, law: Law) -> impl Iterator<Item = usize> + '_ {
+        let range = if let Law::Patch { first, end, .. } = law { first..end } else { 0..0 };
+        range.filter(|&place| self.blocks[place].law == Law::Cone)
+    }
+
+    /// The impulse that satisfies the law of a block. `u` is its velocity with the present impulse.
+    #[inline]
+    pub(crate) fn solve_block(&self, block: &mut Block, u: [f64; 3]) -> [f64; 3] {
+        let bound = self.disc_radius(block.law);
+        if let Law::Patch { patch, .. } = block.law {
+            let own = block.cone.times(block.impulse);
+            let b = [u[0] - own[0], u[1] - own[1], u[2] - own[2]];
+            return self.patches[patch].solve(&block.cone.a, b, bound, u);
+        }
+        block.solve_block(u, bound)
     }
 
     /// Velocity of a block with all impulses, its bias included.
@@ -261,6 +290,7 @@ impl Block {
         match self.law {
             Law::Cone if self.cone.friction => 3,
             Law::Disc { rows, .. } => rows,
+            Law::Patch { .. } => 3,
             Law::Cone | Law::Interval { .. } => 1,
         }
     }
@@ -285,6 +315,8 @@ impl Block {
                     (l[0], l[1]) = (l[0] * scale, l[1] * scale);
                 }
             }
+            // The impulse follows from the velocity.
+            Law::Patch { .. } => {}
         }
     }
 }

@@ -28,6 +28,16 @@ pub(super) const CASES: &[Case] = &[
         run: straight,
     },
     Case {
+        name: "inner-stress",
+        physics: "Shipped robots stand on a plane without commands, and WorkPartner 1 drives straight ahead: the largest horizontal \
+                  force on any of their bodies.",
+        source: "Statics: on a level plane nothing asks for a horizontal force. Release 14f21ff had 0.07 of the weight at rest and 0.11 \
+                 while driving",
+        tolerance: "1e-5 of the weight: a hundred times what the solver leaves of a velocity, as a force of rigid motors",
+        quick: true,
+        run: inner_stress,
+    },
+    Case {
         name: "circle",
         physics: "Turner at 0.2 rad, the inner wheels slower than the outer ones as their radii are: a circle without slip, for 100 s.",
         source: "Axles' middles on 0.6 cot(0.1) = 5.980 m (thesis 4.2.1, equation 16). The thesis measures the mean of four wheels, which \
@@ -96,6 +106,43 @@ fn standing(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         findings.plot(plot.line("ours", Line::Measured(0), path));
         Ok([sum, one])
     })
+}
+
+fn inner_stress(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
+    const STANDING: [(&str, &str); 4] = [
+        ("WorkPartner 1", "flat.xml"),
+        ("WorkPartner 1 with navigation sensors", "navigation.xml"),
+        ("WorkPartner 2", "scanner.xml"),
+        ("the cart", "square.xml"),
+    ];
+    let row = |name: String| {
+        Row::new(name, "1", 0.0, 1e-5).if_missed_by(EngineKind::Rapier, "its solver leaves inner stress")
+    };
+    for (name, world) in STANDING {
+        findings.measure([row(format!("horizontal force over weight, {name} at rest"))], |_| {
+            let mut drive = bench.drive(bench.shipped(world)?)?;
+            drive.watch(1000, |_| {})?;
+            let mut worst = 0.0f64;
+            drive.watch(1000, |drive| worst = worst.max(largest_horizontal_force(drive)))?;
+            Ok([worst])
+        })?;
+    }
+    findings.measure([row("horizontal force over weight, WorkPartner 1 driving straight".into())], |_| {
+        let mut drive = bench.drive(bench.shipped("flat.xml")?)?;
+        drive.play("straight.xml")?;
+        drive.watch(10_000, |_| {})?;
+        let mut worst = 0.0f64;
+        drive.watch(5000, |drive| worst = worst.max(largest_horizontal_force(drive)))?;
+        Ok([worst])
+    })
+}
+
+/// Largest horizontal contact force on a body of the robots, as a fraction of their weight.
+fn largest_horizontal_force(drive: &Drive) -> f64 {
+    let bodies = || drive.simulation.world().mechanism.bodies().filter(|(_, body)| body.robot.is_some());
+    let weight: f64 = bodies().map(|(_, body)| body.mass * G).sum();
+    let each = bodies().map(|(id, _)| drive.force(id)).map(|force| force.x.hypot(force.z));
+    each.fold(0.0, f64::max) / weight
 }
 
 fn straight(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {

@@ -102,6 +102,8 @@ impl Equations {
                 Law::Disc { normal, radius, .. } => of_block[normal]
                     .map_or(Set::Disc(0, 0.0), |normal| Set::Disc(normal, radius * parts[normal].rho / rho)),
                 Law::Interval { low, high } => Set::Interval(low / rho, high / rho),
+                // Problems with patches are not solved here ([`super::Homotopy::solve`]).
+                Law::Patch { .. } => Set::Interval(0.0, 0.0),
             };
             let of = |c: usize, number: f64| if c < rows { number } else { 0.0 };
             parts.push(Part {

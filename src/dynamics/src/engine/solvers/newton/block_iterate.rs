@@ -2,7 +2,8 @@
 
 use crate::engine::solvers::{
     cone::{disc_slopes, on_disc},
-    problem::{Block, Law},
+    patch_friction::Slope,
+    problem::{Block, Law, Problem},
 };
 
 /// A tree that a block moves, and the range of its columns there.
@@ -31,7 +32,7 @@ pub(super) struct BlockIterate {
     /// Velocity; only used where impulses and velocities are solved for together.
     pub(super) u: [f64; 3],
     /// Bounded impulse, and its decrease with the velocity, - dl/du. The impulse of a disc also grows with a normal
-    /// one.
+    /// one; that of a patch with each of its normals, times the slope of that normal.
     pub(super) l: [f64; 3],
     pub(super) slope: [[f64; 3]; 3],
     pub(super) by_normal: [f64; 3],
@@ -45,8 +46,19 @@ impl BlockIterate {
         self.trial[row] - length * self.fall[row]
     }
 
+    /// Velocity of a patch at the fraction `length` of the Newton step.
+    fn patch_velocity(&self, length: f64) -> [f64; 3] {
+        std::array::from_fn(|c| -self.trial_at(c, length))
+    }
+
     /// The bounded impulse at the fraction `length` of the Newton step.
-    pub(super) fn bounded_impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
+    pub(super) fn bounded_impulse(
+        &self,
+        problem: &Problem,
+        block: &Block,
+        length: f64,
+        bound: Option<f64>,
+    ) -> [f64; 3] {
         if !(self.inverse_stiffness[0] > 0.0) {
             return [0.0; 3];
         }
@@ -66,11 +78,15 @@ impl BlockIterate {
                 let [x, y] = on_disc([self.trial_at(1, length), self.trial_at(2, length)], bound);
                 [normal, x, y]
             }
+            Law::Patch { patch, .. } => {
+                let u = self.patch_velocity(length);
+                problem.patches[patch].slope(u).gradient.map(|g| -bound.unwrap_or(0.0) * g)
+            }
         }
     }
 
     /// Sets the slopes of the impulse at the present velocity; `by_normal` is the slope of the radius of a disc.
-    pub(super) fn set_slopes(&mut self, block: &Block, bound: Option<f64>, by_normal: f64) {
+    pub(super) fn set_slopes(&mut self, problem: &Problem, block: &Block, bound: Option<f64>, by_normal: f64) {
         (self.slope, self.by_normal) = ([[0.0; 3]; 3], [0.0; 3]);
         if !(self.inverse_stiffness[0] > 0.0) {
             return;
@@ -101,7 +117,18 @@ impl BlockIterate {
                     }
                 }
             }
+            Law::Patch { patch, .. } => {
+                let slope = problem.patches[patch].slope(self.patch_velocity(0.0));
+                self.set_patch_slopes(slope, bound.unwrap_or(0.0), by_normal);
+            }
         }
+    }
+
+    /// Sets the slopes of a patch with this normal impulse. `by_normal` is the share of the slopes of its normal
+    /// impulses that counts.
+    pub(super) fn set_patch_slopes(&mut self, slope: Slope, normal: f64, by_normal: f64) {
+        self.slope = slope.hessian.map(|row| row.map(|entry| normal * entry));
+        self.by_normal = slope.gradient.map(|g| -by_normal * g);
     }
 
     /// True if its impulse depends on any velocity.

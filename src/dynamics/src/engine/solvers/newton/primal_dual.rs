@@ -146,10 +146,16 @@ impl Newton {
                     let of = &self.points[normal];
                     DiscRadius { now: radius * of.centre[0], base: radius * of.l[0], slope: radius * of.slope[0][0] }
                 }
+                Law::Patch { .. } => {
+                    let sum = |of: &dyn Fn(&BlockIterate) -> f64| {
+                        problem.patch_normals(block.law).map(|normal| of(&self.points[normal])).sum::<f64>()
+                    };
+                    DiscRadius { now: sum(&|of| of.centre[0].max(0.0)), base: sum(&|of| of.l[0]), slope: 1.0 }
+                }
                 _ => DiscRadius::default(),
             };
             let point = &mut self.points[index];
-            let violation = point.linearise(block, radius);
+            let violation = point.linearise(problem, block, radius);
             // Not `max`, which would ignore NaN.
             residual = if violation < residual { residual } else { violation };
         }
@@ -171,7 +177,14 @@ impl Newton {
             point.du = problem.velocity_from(block, &self.step);
         }
         for (index, block) in problem.blocks.iter().enumerate() {
-            let normal = if let Law::Disc { normal, .. } = block.law { self.points[normal].du[0] } else { 0.0 };
+            let normal = match block.law {
+                Law::Disc { normal, .. } => self.points[normal].du[0],
+                Law::Patch { .. } => {
+                    let points = problem.patch_normals(block.law).map(|normal| &self.points[normal]);
+                    points.map(|point| point.slope[0][0] * point.du[0]).sum()
+                }
+                Law::Cone | Law::Interval { .. } => 0.0,
+            };
             let point = &mut self.points[index];
             let du = point.du;
             for c in 0..3 {
@@ -187,7 +200,7 @@ impl Newton {
 impl BlockIterate {
     /// Finds the linear law of its mode: the impulse at the present velocity, and its decrease with the velocity.
     /// Returns the violation of the law by the present impulse, m/s.
-    fn linearise(&mut self, block: &Block, radius: DiscRadius) -> f64 {
+    fn linearise(&mut self, problem: &Problem, block: &Block, radius: DiscRadius) -> f64 {
         (self.l, self.slope, self.by_normal) = ([0.0; 3], [[0.0; 3]; 3], [0.0; 3]);
         if !(self.inverse_stiffness[0] > 0.0) {
             return 0.0;
@@ -224,6 +237,13 @@ impl BlockIterate {
                 let (violation, by_normal) = self.bound_by_disc([0, 1], v, own, radius);
                 (self.by_normal[0], self.by_normal[1]) = (by_normal[0], by_normal[1]);
                 violation
+            }
+            Law::Patch { patch, .. } => {
+                let slope = problem.patches[patch].slope(self.u);
+                self.l = slope.gradient.map(|g| -radius.base * g);
+                self.set_patch_slopes(slope, radius.now, radius.slope);
+                let off = std::array::from_fn(|c| l[c] + radius.now * slope.gradient[c]);
+                block.cone.times(off).iter().fold(0.0, |most, du| most.max(du.abs()))
             }
         }
     }
@@ -264,7 +284,10 @@ impl BlockIterate {
 
 #[cfg(test)]
 mod tests {
+    use simpartner_model::random::Stream;
+
     use super::*;
+    use crate::engine::solvers::patch_friction::{Chord, PatchFriction};
 
     /// A body of 1 kg is held by two rows that contradict each other by 6e-9 m/s. That is less than what counts as
     /// motion, so it is rest, and the load stays shared about as it was. Rows that differ by 6e-7 m/s do not come to
@@ -288,5 +311,61 @@ mod tests {
             assert!((one + other - 1.0).abs() < 2.0 * apart, "{one} and {other} do not hold 1 N s");
             assert_eq!((one - other).abs() < 0.1, rests, "{one} {other}");
         }
+    }
+
+    /// A body of seven unknowns on a line whose two ends press, and a third contact beside it, with random rows.
+    fn random_problem(next: &mut impl FnMut() -> f64) -> Problem {
+        const UNKNOWNS: usize = 7;
+        let mut problem = Problem::default();
+        problem.clear(std::iter::once(UNKNOWNS));
+        for place in 0..4 {
+            let start = problem.columns.len();
+            for index in 0..UNKNOWNS {
+                let y = [next(), next(), next(), 0.0];
+                // The first unknown opens all contacts.
+                problem.columns.push(match (place, index) {
+                    (3, 0) => [0.0; 4],
+                    (3, _) => y,
+                    (_, 0) => [0.7 + 0.3 * y[0], 0.0, 0.0, 0.0],
+                    _ => [y[0], 0.0, 0.0, 0.0],
+                });
+                problem.index.push(u32::try_from(index).unwrap());
+            }
+            let bias = if place == 3 { [next(), next(), next()] } else { [next() - 0.7, 0.0, 0.0] };
+            let law = if place == 3 { Law::Patch { patch: 0, first: 1, end: 3 } } else { Law::Cone };
+            let block = problem.block(law, start, [0.0; 3], bias, bias);
+            problem.blocks.push(block);
+        }
+        let mut patch = PatchFriction { count: 1, floor: 1e-3, ..PatchFriction::default() };
+        patch.chords[0] = Chord { half: 1.0, load: 1.0, tilt: 0.5 * next(), ..Chord::default() };
+        problem.patches.push(patch);
+        problem
+    }
+
+    /// Sweeps and Newton's method find the same motion, each by itself.
+    #[test]
+    fn both_methods_solve_problems_with_a_patch() {
+        let mut stream = Stream::from_number(21);
+        let mut next = || stream.between(-1.0, 1.0);
+        let mut slides = 0;
+        for round in 0..300 {
+            let problem = random_problem(&mut next);
+            let copy = || {
+                let mut other = Problem::default();
+                other.clear(std::iter::once(7));
+                (other.columns, other.index) = (problem.columns.clone(), problem.index.clone());
+                (other.blocks, other.patches) = (problem.blocks.clone(), problem.patches.clone());
+                other
+            };
+            let (mut swept, mut newton) = (copy(), copy());
+            (0..3000).for_each(|_| _ = swept.sweep(0.0));
+            assert!(swept.residual() < 1e-9, "round {round}: {}", swept.residual());
+            Newton::default().solve(&mut newton, SolverTolerance::at_rest(1e-9, 1e-11), &mut 1e9);
+            assert!(newton.residual() < 1e-8, "round {round}: {}", newton.residual());
+            let off = swept.w.iter().zip(&newton.w).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-5, "round {round}: {off}");
+            slides += usize::from(swept.disc_radius(swept.blocks[3].law) > 0.0);
+        }
+        assert!(slides > 100, "{slides}");
     }
 }
