@@ -49,8 +49,9 @@ const SAME_NORMAL_ANGLE2: f64 = 1e-20;
 /// Smallest cosine of the angle between an edge's contact and a face at a seam along which it has no contact of its
 /// own, 1e-3 rad: a body that tilts a little over the seam.
 const FLUSH_COS: f64 = 1.0 - 5e-7;
-/// Error allowed for a unit vector as a sum of normals.
-const SUM_TOLERANCE: f64 = 1e-3;
+/// Error allowed for a unit vector as a sum of normals: in each of three directions, far below the angle of
+/// [`FLUSH_COS`].
+const SUM_TOLERANCE: f64 = 1e-4;
 /// Difference of depths below which a point counts as one of the deepest for a body that tilts a little, m.
 const SAME_DEPTH: f64 = 1e-6;
 /// Smallest cosine of the angle between a direction and the face that replaces it, for which the face is enlarged by
@@ -88,6 +89,9 @@ struct Owner<'a> {
     rotation: DQuat,
     beside: Beside<'a>,
 }
+
+/// Separation along a face, m, and the index of the face.
+type Rank = (f64, usize);
 
 /// A pair of convex parts: their poses in the world, and the second in the frame of the first.
 pub(super) struct PartPair<'a> {
@@ -128,7 +132,7 @@ impl Beside<'_> {
             neighbour.visit_faces_at(point, &mut |normal| normals.add(normal));
             !normals.span(direction) || normals.any_along(direction)
         });
-        !is_refused && !(is_near && is_flush())
+        !(is_refused || is_near && is_flush())
     }
 }
 
@@ -200,9 +204,7 @@ impl Owner<'_> {
         let (x, y) = normal.any_orthonormal_pair();
         SURROUNDINGS.iter().any(|&distance| {
             let around = DIRECTIONS.iter().map(|&(along_x, along_y)| point + (x * along_x + y * along_y) * distance);
-            around
-                .filter(|point| self.core.height_of(self.layer, *point) <= ON_FACE * distance)
-                .any(|point| is_open(point))
+            around.filter(|point| self.core.height_of(self.layer, *point) <= ON_FACE * distance).any(is_open)
         })
     }
 
@@ -323,7 +325,7 @@ impl PartPair<'_> {
         meeting.save_points();
         let mut last = (f64::INFINITY, 0);
         for _ in 0..MAX_TRIALS {
-            let (mut best, mut index): (Option<((f64, usize), DVec3)>, usize) = (None, 0);
+            let (mut best, mut index): (Option<(Rank, DVec3)>, usize) = (None, 0);
             owner.core.visit_faces(owner.layer, point, f64::INFINITY, &mut |face| {
                 let own = (difference.separation(self.inward(side, face)), index);
                 let is_next = own.0 < last.0 || own.0 == last.0 && own.1 > last.1;
