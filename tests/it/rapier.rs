@@ -4,8 +4,8 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{EngineKind, Settings};
 use simpartner_model::{
-    Axis, Coupling, CrossFriction, FreeAxis, FrictionDirection, Joint, JointAxis, JointId, JointKind, Material,
-    Timestep,
+    Axis, Coupling, CrossFriction, FreeAxis, FrictionDirection, Joint, JointAxis, JointId, JointKind, Material, Placed,
+    Pose, Shape, Timestep,
 };
 
 use crate::scene::{self, body, cube, joint};
@@ -55,6 +55,10 @@ const REFUSED: &[(&str, &str, Change)] = &[
     ("surfaces that move", "robot.xml:7", |world| material(world, |material| material.surface_velocity = DVec3::X)),
     ("surfaces that move", "the ground", |world| {
         world.mechanism.grounds[0].material_mut().surface_velocity = DVec3::X;
+    }),
+    ("ellipsoids", "robot.xml:7", |world| {
+        let shape = Shape::Ellipsoid { radii: DVec3::new(0.3, 0.2, 0.1) };
+        world.mechanism.bodies[1].shape = Some(Placed { pose: Pose::IDENTITY, shape });
     }),
     ("springs in joints", "robot.xml:1", |world| axis(world, 0, |axis| axis.stiffness = 1.0)),
     ("springs in joints", "robot.xml:3", |world| axis(world, 2, |axis| axis.stiffness = 1.0)),

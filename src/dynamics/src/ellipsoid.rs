@@ -72,7 +72,7 @@ impl Ellipsoid {
     }
 
     /// Distances along a ray to where its line enters and leaves the ellipsoid, in lengths of the ray's direction.
-    fn crossings(&self, origin: DVec3, direction: DVec3) -> Option<[f64; 2]> {
+    fn line_crossings(&self, origin: DVec3, direction: DVec3) -> Option<[f64; 2]> {
         // In coordinates in which the ellipsoid is the unit ball.
         let (from, along) = (origin / self.radii, direction / self.radii);
         let square = along.length_squared();
@@ -93,7 +93,7 @@ impl SupportMap for Ellipsoid {
 
 impl RayCast for Ellipsoid {
     fn cast_local_ray_and_get_normal(&self, ray: &Ray, range: f64, solid: bool) -> Option<RayIntersection> {
-        let [enters, leaves] = self.crossings(ray.origin, ray.dir)?;
+        let [enters, leaves] = self.line_crossings(ray.origin, ray.dir)?;
         let is_inside = enters < 0.0;
         let distance = match (is_inside, solid) {
             (false, _) => enters,

@@ -23,6 +23,7 @@ pub(super) fn build(
     settings: &Settings,
 ) -> Result<(PhysicsWorld, Fixture, CurrentScene), BuildError> {
     check_supported(model)?;
+    check_shapes(model)?;
     let mut world = PhysicsWorld::new();
     world.gravity = model.gravity;
     world.integration_parameters = parameters(timestep, settings);
@@ -183,14 +184,6 @@ fn check_supported(model: &Mechanism) -> Result<(), BuildError> {
     if let Some(body) = model.bodies.iter().find(|body| !body.part_materials.is_empty()) {
         return refuse(&body.source, "material of a single shape");
     }
-    let is_ellipsoid = |placed: &Placed| matches!(placed.shape, Shape::Ellipsoid { .. });
-    let holds_ellipsoid = |placed: &Placed| match &placed.shape {
-        Shape::Compound { parts } => parts.iter().any(is_ellipsoid),
-        _ => is_ellipsoid(placed),
-    };
-    if let Some(body) = model.bodies.iter().find(|body| body.collision_shape().is_some_and(holds_ellipsoid)) {
-        return refuse(&body.source, "ellipsoid");
-    }
     for joint in &model.joints {
         for axis in joint.axes.iter().filter_map(|axis| axis.free()) {
             let ball = joint.kind == JointKind::Ball;
@@ -211,4 +204,21 @@ fn check_supported(model: &Mechanism) -> Result<(), BuildError> {
         }
     }
     Ok(())
+}
+
+/// Refuses ellipsoids: rapier has no contacts for them.
+fn check_shapes(model: &Mechanism) -> Result<(), BuildError> {
+    let has_ellipsoid = |body: &&Body| body.collision_shape().is_some_and(holds_ellipsoid);
+    model.bodies.iter().find(has_ellipsoid).map_or(Ok(()), |body| {
+        let what = "the engine rapier has no ellipsoids; choose the engine dynamics".into();
+        Err(BuildError { place: body.source.clone(), what })
+    })
+}
+
+/// True if a shape or a part of it is an ellipsoid.
+fn holds_ellipsoid(placed: &Placed) -> bool {
+    match &placed.shape {
+        Shape::Compound { parts } => parts.iter().any(holds_ellipsoid),
+        shape => matches!(shape, Shape::Ellipsoid { .. }),
+    }
 }

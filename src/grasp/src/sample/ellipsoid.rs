@@ -11,7 +11,7 @@ const SPREAD: f64 = 1e-9;
 const MAX_DRAWS: usize = 1000;
 
 /// Area of an ellipsoid with these radii, m²: 4 π R_G(a² b², a² c², b² c²), with R_G of Carlson (1979) from R_F and R_D.
-pub(super) fn area(radii: DVec3) -> f64 {
+pub(super) fn surface_area(radii: DVec3) -> f64 {
     // For a ball of radius 1 if the radii are equal; lengths are scaled by the largest radius.
     let largest = radii.max_element();
     let squares = (radii / largest) * (radii / largest);
@@ -70,11 +70,11 @@ mod tests {
         let near = |found: f64, wanted: f64, within: f64| {
             assert!((found / wanted - 1.0).abs() < within, "{found}, {wanted} expected");
         };
-        near(area(DVec3::splat(0.3)), 4.0 * PI * 0.09, 1e-12);
+        near(surface_area(DVec3::splat(0.3)), 4.0 * PI * 0.09, 1e-12);
         let (a, c) = (0.4, 0.1);
         let e = f64::sqrt(1.0 - c * c / (a * a));
-        near(area(DVec3::new(a, c, a)), TAU * a * a * (1.0 + (1.0 - e * e) / e * libm::atanh(e)), 1e-12);
-        near(area(DVec3::new(c, c, a)), TAU * c * c * (1.0 + a / (c * e) * libm::asin(e)), 1e-12);
+        near(surface_area(DVec3::new(a, c, a)), TAU * a * a * (1.0 + (1.0 - e * e) / e * libm::atanh(e)), 1e-12);
+        near(surface_area(DVec3::new(c, c, a)), TAU * c * c * (1.0 + a / (c * e) * libm::asin(e)), 1e-12);
         let radii = DVec3::new(0.3, 0.2, 0.1);
         let (rows, columns) = (2000, 400);
         let mut sum = 0.0;
@@ -86,7 +86,7 @@ mod tests {
                 sum += (DVec3::new(across * cosine, height, across * sine) / radii).length();
             }
         }
-        near(area(radii), sum * radii.element_product() * 4.0 * PI / f64::from(rows * columns), 1e-5);
+        near(surface_area(radii), sum * radii.element_product() * 4.0 * PI / f64::from(rows * columns), 1e-5);
     }
 
     /// The fraction of points within a cap is that of its area: half of the side of a flat spheroid is above its middle,

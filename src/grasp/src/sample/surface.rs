@@ -75,7 +75,7 @@ impl PieceForm {
     fn area(&self) -> f64 {
         match *self {
             Self::Triangle([a, b, c]) => (b - a).cross(c - a).length() / 2.0,
-            Self::Ellipsoid(radii) => ellipsoid::area(radii),
+            Self::Ellipsoid(radii) => ellipsoid::surface_area(radii),
             Self::Disc { radius, .. } => PI * radius * radius,
             Self::Side { low, high, half } => PI * (low + high) * libm::hypot(2.0 * half, high - low),
             Self::Ball { radius, side, .. } => 2.0 * TAU * radius * radius / if side == 0.0 { 1.0 } else { 2.0 },

@@ -86,7 +86,7 @@ impl<'a> OtherPoints<'a> {
                 Core::Cylinder { .. } | Core::Cone { .. } => DVec3::Y * point.y,
                 _ => point,
             };
-            if own.count < 3 && own.known().iter().all(|known| (*known - point).norm() > near) {
+            if own.count < 3 && own.known_points().iter().all(|known| (*known - point).norm() > near) {
                 own.points[own.count] = point;
                 own.count += 1;
             }
@@ -94,14 +94,14 @@ impl<'a> OtherPoints<'a> {
         own
     }
 
-    fn known(&self) -> &[DVec3] {
+    fn known_points(&self) -> &[DVec3] {
         &self.points[..self.count]
     }
 
     /// The normals along which the shapes touch with these points.
     fn normals(&self, difference: &Difference) -> Option<Normals> {
         let in_first = |direction: DVec3| if self.is_first { direction } else { difference.turn * direction };
-        Some(match (self.known(), self.core) {
+        Some(match (self.known_points(), self.core) {
             ([_, _], Core::Cone { radius, half }) => {
                 let sine = cone_side_normal(DVec3::X, radius, half).y;
                 Normals::Circle { axis: in_first(DVec3::Y), sine: if self.is_first { sine } else { -sine } }
@@ -119,7 +119,7 @@ impl<'a> OtherPoints<'a> {
             return Simplex::from_vertices(std::iter::once(support));
         }
         let towards = if self.is_first { normal } else { difference.turn.transpose() * -normal };
-        let vertices = self.known().iter().map(|&point| {
+        let vertices = self.known_points().iter().map(|&point| {
             let point = match self.core {
                 Core::Cylinder { radius, .. } => point + rim_point(towards, radius),
                 // The rim is below the middle, the apex above.
@@ -168,7 +168,7 @@ impl Difference<'_> {
 
 impl Normals {
     /// The one of these normals that is nearest to a given one.
-    fn project(&self, normal: DVec3) -> Option<DVec3> {
+    fn nearest_to(&self, normal: DVec3) -> Option<DVec3> {
         match *self {
             Self::Sphere => Some(normal),
             Self::Circle { axis, sine } => {
@@ -210,16 +210,16 @@ impl Normals {
         }
     }
 
-    /// The normal of largest separation near a given one; `None` if the search finds none with a larger separation.
+    /// The normal of largest separation near a given one; `None` if it is undetermined.
     fn best_normal(&self, difference: &Difference, near: DVec3) -> Option<DVec3> {
-        let mut trial = Trial::new(difference, self.project(near)?);
+        let mut trial = Trial::new(difference, self.nearest_to(near)?);
         let rounding = ROUNDING * difference.size;
         for _ in 0..MAX_STEPS {
             let Some(step) = self.newton_step(difference, &trial) else { break };
             let angle = step.norm();
             let mut step = if angle > MAX_STEP_ANGLE { step * (MAX_STEP_ANGLE / angle) } else { step };
             let next = (0..=MAX_HALVINGS).find_map(|_| {
-                let next = Trial::new(difference, self.project((trial.normal + step).try_normalized()?)?);
+                let next = Trial::new(difference, self.nearest_to((trial.normal + step).try_normalized()?)?);
                 step *= 0.5;
                 (next.separation >= trial.separation - rounding).then_some(next)
             });
