@@ -59,7 +59,7 @@ impl Ellipsoid {
             let on_ball = self.radii * point / scale;
             let square = on_ball.length_squared();
             let change = (square.sqrt() - 1.0) * square / (on_ball * on_ball / scale).element_sum();
-            if !(change > 0.0) {
+            if change.is_nan() || change <= 0.0 {
                 break;
             }
             t += change;

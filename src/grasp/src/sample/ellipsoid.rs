@@ -7,6 +7,8 @@ use simpartner_model::random::Stream;
 
 /// Relative spread of the arguments at which the duplication ends: the error of the integral is its square.
 const SPREAD: f64 = 1e-9;
+/// Largest number of duplications, each of which divides the spread by four.
+const MAX_DUPLICATIONS: usize = 64;
 /// Largest number of points drawn until one is kept: each is kept with a probability of at least a third.
 const MAX_DRAWS: usize = 1000;
 
@@ -26,14 +28,14 @@ pub(super) fn surface_area(radii: DVec3) -> f64 {
 /// Carlson's R_F(x, y, z) and R_D(x, y, z), by duplication.
 fn carlson_integrals(mut own: [f64; 3]) -> (f64, f64) {
     let (mut sum, mut factor) = (0.0, 1.0);
-    loop {
+    for _ in 0..MAX_DUPLICATIONS {
         let roots = own.map(f64::sqrt);
         let lambda = roots[0] * roots[1] + roots[1] * roots[2] + roots[2] * roots[0];
         sum += factor / (roots[2] * (own[2] + lambda));
         factor *= 0.25;
         own = own.map(|number| 0.25 * (number + lambda));
         let largest = own.into_iter().fold(0.0, f64::max);
-        if !(own.into_iter().fold(largest, f64::min) < (1.0 - SPREAD) * largest) {
+        if own.into_iter().fold(largest, f64::min) >= (1.0 - SPREAD) * largest {
             break;
         }
     }

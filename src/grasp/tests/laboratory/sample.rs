@@ -149,6 +149,7 @@ fn a_point_and_its_normal_are_those_of_the_shape() {
     let shapes = [
         Shape::Box { size: DVec3::new(0.1, 0.2, 0.3) },
         Shape::Sphere { radius: 0.1 },
+        Shape::Ellipsoid { radii: DVec3::new(0.1, 0.2, 0.05) },
         Shape::Cylinder { radius: 0.1, length: 0.3 },
         Shape::Capsule { radius: 0.1, length: 0.3 },
         Shape::Cone { radius: 0.1, length: 0.3 },
