@@ -1,0 +1,297 @@
+//! What cameras see of a mechanism, made once: shapes with their trees, and colours.
+
+use std::sync::Arc;
+
+use bevy_math::DVec3;
+use simpartner_model::{Body, BodyId, Color, Ground, Mechanism, Norm, Placed, Pose, Shape, quickhull};
+use thiserror::Error;
+
+use crate::{light::linear_of, mesh::Mesh, solid::Solid, terrain::Terrain};
+
+/// Largest coordinate of a shape, m. In f32, boxes beyond it could no longer be told apart from infinite ones.
+const MAX_COORDINATE: f64 = 1e12;
+
+/// Colours of robots without colours, in their order; those of the viewer's page.
+const ROBOTS: [u32; 6] = [0x4f_7f_b8, 0xc4_78_3c, 0x5c_9c_74, 0x9a_6f_b5, 0xb9_57_7a, 0x4b_9a_a5];
+/// Colours of objects, fixed objects, what rolls, and limbs, likewise.
+const OBJECT: u32 = 0xc2_a8_78;
+const FIXED: u32 = 0x98_a1_ac;
+const ROLLS: u32 = 0x56_5f_6a;
+const LIMB: u32 = 0xa9_b2_bd;
+
+/// Colours of the squares of grounds: dry earth.
+const GROUND: [u32; 2] = [0xb4_ad_9c, 0xa8_a0_8e];
+
+/// The owner of a surface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// A ground, by its place in the world.
+    Ground(usize),
+    /// A body.
+    Body(BodyId),
+}
+
+/// A mechanism that has no scene.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SceneError {
+    /// A shape cannot be seen.
+    #[error("{source_place}: the {shape} of '{owner}' cannot be drawn: {problem}")]
+    Shape {
+        /// Place of its body in a file.
+        source_place: String,
+        /// Name of its body, or its ground.
+        owner: String,
+        /// Name of the shape.
+        shape: &'static str,
+        /// The reason.
+        problem: &'static str,
+    },
+    /// Poses that do not fit.
+    #[error("{given} poses for {expected} bodies: there is one for each body, in the order of their ids")]
+    PoseCount {
+        /// Number of the poses.
+        given: usize,
+        /// Number of the bodies.
+        expected: usize,
+    },
+    /// A pose that is no number.
+    #[error("the pose of {0} is not finite: images need finite poses")]
+    Pose(String),
+}
+
+/// The form of a shape, in its own frame.
+#[derive(Debug, Clone)]
+pub(crate) enum Form {
+    Solid(Solid),
+    Mesh(Arc<Mesh>),
+    Terrain(Arc<Terrain>),
+}
+
+/// How a surface looks: linear red, green and blue, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Finish {
+    pub(crate) color: [f32; 3],
+    /// Colour of every other square of a metre; the same one where there are no squares.
+    pub(crate) other: [f32; 3],
+    /// 1 for what nothing is seen through.
+    pub(crate) opacity: f32,
+}
+
+/// A shape with an end.
+#[derive(Debug, Clone)]
+pub(crate) struct SceneShape {
+    pub(crate) owner: Owner,
+    /// Body from shape; of a ground, world from shape.
+    pub(crate) pose: Pose,
+    pub(crate) form: Form,
+    pub(crate) finish: Finish,
+    /// Lowest and highest corner of its box, own frame, m.
+    pub(crate) bounds: [DVec3; 2],
+}
+
+/// A plane without end, seen from the side of its normal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScenePlane {
+    pub(crate) ground: usize,
+    pub(crate) normal: DVec3,
+    pub(crate) distance: f64,
+    pub(crate) finish: Finish,
+}
+
+/// All shapes of a mechanism.
+#[derive(Debug, Clone, Default)]
+pub struct Scene {
+    pub(crate) shapes: Vec<SceneShape>,
+    pub(crate) planes: Vec<ScenePlane>,
+    pub(crate) body_count: usize,
+    meshes: Vec<Arc<Mesh>>,
+}
+
+impl Scene {
+    /// The scene of a mechanism. Meshes that are equal have one tree.
+    ///
+    /// # Errors
+    /// A hull without volume, or a coordinate that is not finite.
+    pub fn new(mechanism: &Mechanism) -> Result<Self, SceneError> {
+        let mut scene = Self { body_count: mechanism.bodies.len(), ..Self::default() };
+        for (number, ground) in mechanism.grounds.iter().enumerate() {
+            scene.add_ground(number, ground)?;
+        }
+        for (id, body) in mechanism.bodies() {
+            let name = mechanism.qualified_name(body);
+            for (placed, color) in body.seen() {
+                let color = color.unwrap_or_else(|| default_color(body));
+                scene.add_placed(Owner::Body(id), placed, Finish::of(color)).map_err(|(shape, problem)| {
+                    SceneError::Shape { source_place: body.source.clone(), owner: name.clone(), shape, problem }
+                })?;
+            }
+        }
+        Ok(scene)
+    }
+
+    /// Number of bodies, each of which has a pose.
+    pub fn body_count(&self) -> usize {
+        self.body_count
+    }
+
+    /// Number of shapes without planes, of triangles with those of equal meshes counted once, and of cells of terrain.
+    pub fn sizes(&self) -> [usize; 3] {
+        let cells = self.shapes.iter().map(|shape| match &shape.form {
+            Form::Terrain(terrain) => terrain.cell_count(),
+            Form::Solid(_) | Form::Mesh(_) => 0,
+        });
+        let triangles = self.meshes.iter().map(|mesh| mesh.triangle_count());
+        [self.shapes.len(), triangles.sum(), cells.sum()]
+    }
+
+    fn add_ground(&mut self, number: usize, ground: &Ground) -> Result<(), SceneError> {
+        let finish = Finish { other: linear_of(color_of(GROUND[1])), ..Finish::of(color_of(GROUND[0])) };
+        let refuse = |(shape, problem)| SceneError::Shape {
+            source_place: "the world".into(),
+            owner: format!("ground {number}"),
+            shape,
+            problem,
+        };
+        match ground {
+            Ground::Plane(plane) => {
+                let normal = plane.normal.try_normalized().filter(|_| plane.distance.is_finite());
+                let normal = normal.ok_or(refuse(("surface", "its normal and distance are finite, and no zero")))?;
+                self.planes.push(ScenePlane { ground: number, normal, distance: plane.distance, finish });
+            }
+            Ground::Heightfield(field) => {
+                let is_grid = field.points_x >= 2 && field.points_z >= 2;
+                let is_wide = field.width > 0.0 && field.depth > 0.0 && field.width.max(field.depth) < MAX_COORDINATE;
+                if !(is_grid && is_wide && field.heights.iter().all(|height| height.is_nan() || is_within(*height))) {
+                    return Err(refuse(("heightfield", "its extent is above 0 and its heights are finite")));
+                }
+                let terrain = Terrain::new(field);
+                if let Some(bounds) = terrain.bounds().filter(|_| is_finite(&field.pose)) {
+                    let form = Form::Terrain(Arc::new(terrain));
+                    self.shapes.push(SceneShape {
+                        owner: Owner::Ground(number),
+                        pose: field.pose,
+                        form,
+                        finish,
+                        bounds,
+                    });
+                }
+            }
+            Ground::Mesh(mesh) => {
+                let owner = Owner::Ground(number);
+                self.add_triangles(owner, Pose::IDENTITY, &mesh.vertices, &mesh.triangles, false, finish)
+                    .map_err(|problem| refuse(("ground", problem)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_placed(
+        &mut self,
+        owner: Owner,
+        placed: &Placed,
+        finish: Finish,
+    ) -> Result<(), (&'static str, &'static str)> {
+        let Placed { pose, shape } = placed;
+        let problem = |problem| (shape.name(), problem);
+        let solid = match shape {
+            Shape::Box { size } => Solid::Box { half_size: 0.5 * *size },
+            Shape::Sphere { radius } => Solid::Sphere { radius: *radius },
+            Shape::Cylinder { radius, length } => Solid::Cylinder { radius: *radius, half_length: 0.5 * length },
+            Shape::Capsule { radius, length } => Solid::Capsule { radius: *radius, half_length: 0.5 * length },
+            Shape::Cone { radius, length } => Solid::Cone { radius: *radius, half_length: 0.5 * length },
+            Shape::ConvexHull { points } => {
+                let no_volume = "its points span no volume; a box may stand for a flat one";
+                let (vertices, triangles) = quickhull(points).ok_or(problem(no_volume))?;
+                return self.add_triangles(owner, *pose, &vertices, &triangles, true, finish).map_err(problem);
+            }
+            Shape::TriangleMesh { vertices, triangles } => {
+                return self.add_triangles(owner, *pose, vertices, triangles, false, finish).map_err(problem);
+            }
+            Shape::Compound { parts } => {
+                return parts.iter().try_for_each(|part| {
+                    let part = Placed { pose: pose.then(&part.pose), shape: part.shape.clone() };
+                    self.add_placed(owner, &part, finish)
+                });
+            }
+        };
+        let half = solid.half_size();
+        if !(is_near(half) && half.min_element() >= 0.0 && is_finite(pose)) {
+            return Err(problem("its size and pose are finite"));
+        }
+        self.shapes.push(SceneShape { owner, pose: *pose, form: Form::Solid(solid), finish, bounds: [-half, half] });
+        Ok(())
+    }
+
+    fn add_triangles(
+        &mut self,
+        owner: Owner,
+        pose: Pose,
+        vertices: &[DVec3],
+        triangles: &[[u32; 3]],
+        is_solid: bool,
+        finish: Finish,
+    ) -> Result<(), &'static str> {
+        if !(vertices.iter().all(|vertex| is_near(*vertex)) && is_finite(&pose)) {
+            return Err("its corners and pose are finite");
+        }
+        if triangles.iter().flatten().any(|corner| *corner as usize >= vertices.len()) {
+            return Err("a triangle has a corner that is not in the list");
+        }
+        let known = self.meshes.iter().find(|mesh| mesh.is_of(vertices, triangles, is_solid)).cloned();
+        let mesh = match known {
+            Some(mesh) => mesh,
+            None => match Mesh::new(vertices.to_vec(), triangles.to_vec(), is_solid) {
+                Some(mesh) => Arc::new(mesh),
+                None => return Ok(()),
+            },
+        };
+        if !self.meshes.iter().any(|known| Arc::ptr_eq(known, &mesh)) {
+            self.meshes.push(Arc::clone(&mesh));
+        }
+        let bounds = mesh.bounds();
+        self.shapes.push(SceneShape { owner, pose, form: Form::Mesh(mesh), finish, bounds });
+        Ok(())
+    }
+}
+
+fn is_within(coordinate: f64) -> bool {
+    coordinate.abs() < MAX_COORDINATE
+}
+
+fn is_near(point: DVec3) -> bool {
+    point.to_array().into_iter().all(is_within)
+}
+
+pub(crate) fn is_finite(pose: &Pose) -> bool {
+    is_near(pose.translation) && pose.rotation.is_finite()
+}
+
+impl Finish {
+    fn of(color: Color) -> Self {
+        let linear = linear_of(color);
+        Self { color: linear, other: linear, opacity: f32::from(color.alpha) / 255.0 }
+    }
+}
+
+fn color_of(code: u32) -> Color {
+    let [_, red, green, blue] = code.to_be_bytes();
+    Color { red, green, blue, alpha: u8::MAX }
+}
+
+/// The colour of a body that has none: robots each in their own, what rolls dark, limbs of metal. Bodies of a robot
+/// differ a little by their names.
+fn default_color(body: &Body) -> Color {
+    let shape = body.shape.as_ref().map(|placed| &placed.shape);
+    let Some(robot) = body.robot else { return color_of(if body.fixed { FIXED } else { OBJECT }) };
+    match shape {
+        Some(Shape::Cylinder { .. } | Shape::Sphere { .. }) => color_of(ROLLS),
+        Some(Shape::Capsule { .. }) => color_of(LIMB),
+        _ => {
+            let base = color_of(ROBOTS[robot.index() % ROBOTS.len()]);
+            let hash = body.name.bytes().fold(7_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 997);
+            let scale = 1.0 + 0.06 * (f64::from(hash % 5) - 2.0);
+            let [red, green, blue, alpha] = base.fractions();
+            Color::from_fractions([red * scale, green * scale, blue * scale, alpha])
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Heights over a grid: a ray walks over the cells below it, and over blocks of cells that it passes above.
+//!
+//! Where the ray crosses the surface its height above the surface changes sign. The sign is carried from cell to cell,
+//! so that rounding at a border between cells lets no ray through.
+
+use std::sync::Arc;
+
+use bevy_math::{DVec2, DVec3};
+use simpartner_model::{Heightfield, Norm};
+
+use crate::solid::{Ray, Surface, box_interval};
+
+/// Cells along the side of a block: a scan of 500 x 500 cells then walks over about as many blocks as cells.
+const BLOCK: usize = 16;
+
+/// Terrain in its own frame.
+#[derive(Debug, Clone)]
+pub(crate) struct Terrain {
+    heights: Arc<[f64]>,
+    points: [usize; 2],
+    /// Half of the extent along x and z, m.
+    half: DVec2,
+    /// Side of a cell along x and z, m.
+    cell: DVec2,
+    blocks: [usize; 2],
+    /// Lowest and highest surface of each block, m; of a block without any, infinite and the wrong way round.
+    spans: Vec<[f64; 2]>,
+    bounds: Option<[DVec3; 2]>,
+}
+
+/// What a walk knows of the last point: above the surface, below it, or nothing.
+type Side = Option<bool>;
+
+impl Terrain {
+    /// The surface of a field, whose extent must be above zero.
+    pub(crate) fn new(field: &Heightfield) -> Self {
+        let points = [field.points_x, field.points_z];
+        let half = 0.5 * DVec2::new(field.width, field.depth);
+        let cells = DVec2::new((points[0] - 1) as f64, (points[1] - 1) as f64);
+        let blocks = points.map(|count| (count - 1).div_ceil(BLOCK));
+        let mut spans = vec![[f64::INFINITY, f64::NEG_INFINITY]; blocks[0] * blocks[1]];
+        for (i, j) in field.cells() {
+            let span = &mut spans[i / BLOCK * blocks[1] + j / BLOCK];
+            for height in [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| field.height(i, j)) {
+                *span = [span[0].min(height), span[1].max(height)];
+            }
+        }
+        let span = spans
+            .iter()
+            .fold([f64::INFINITY, f64::NEG_INFINITY], |sum, span| [sum[0].min(span[0]), sum[1].max(span[1])]);
+        let corner = |sign: f64, y: f64| DVec3::new(sign * half.x, y, sign * half.y);
+        let bounds = (span[0] <= span[1]).then(|| [corner(-1.0, span[0]), corner(1.0, span[1])]);
+        Self { heights: Arc::clone(&field.heights), points, half, cell: 2.0 * half / cells, blocks, spans, bounds }
+    }
+
+    /// Lowest and highest corner of its box; `None` without any surface.
+    pub(crate) fn bounds(&self) -> Option<[DVec3; 2]> {
+        self.bounds
+    }
+
+    /// Number of its cells.
+    pub(crate) fn cell_count(&self) -> usize {
+        (self.points[0] - 1) * (self.points[1] - 1)
+    }
+
+    /// Where a ray first crosses the surface, from either side.
+    pub(crate) fn hit(&self, ray: &Ray) -> Option<Surface> {
+        let [low, high] = self.bounds?;
+        // The ray begins above a peak that touches the box, so that it has a side there.
+        let size = 0.5 * (high - low) + DVec3::splat(1e-6 * (high - low).max_element());
+        let ([entry, exit], _) = box_interval(size, &Ray { origin: ray.origin - 0.5 * (low + high), ..*ray })?;
+        let range = [entry.max(ray.range[0]), exit.min(ray.range[1])];
+        let mut side: Side = None;
+        let blocks = Grid { origin: -self.half, cell: self.cell * BLOCK as f64, count: self.blocks };
+        let mut found = None;
+        blocks.walk(ray, [0, 0], self.blocks, range, |[block_i, block_j], span| {
+            let [low, high] = self.spans[block_i * self.blocks[1] + block_j];
+            let ends = span.map(|at| ray.origin.y + at * ray.direction.y);
+            if low > high {
+                side = None;
+            } else if ends[0].min(ends[1]) > high && side != Some(false) {
+                side = Some(true);
+            } else if ends[0].max(ends[1]) < low && side != Some(true) {
+                side = Some(false);
+            } else {
+                let first = [block_i * BLOCK, block_j * BLOCK];
+                found = self.cross_cells(ray, first, span, &mut side);
+            }
+            found.is_some()
+        });
+        found
+    }
+
+    /// Where a ray crosses the surface of a block.
+    fn cross_cells(&self, ray: &Ray, first: [usize; 2], span: [f64; 2], side: &mut Side) -> Option<Surface> {
+        let cells = Grid { origin: -self.half, cell: self.cell, count: self.points.map(|count| count - 1) };
+        let end = [0, 1].map(|axis| (first[axis] + BLOCK).min(cells.count[axis]));
+        let mut found = None;
+        cells.walk(ray, first, end, span, |cell, span| {
+            found = self.cross_cell(ray, cell, span, side);
+            found.is_some()
+        });
+        found
+    }
+
+    fn cross_cell(&self, ray: &Ray, [i, j]: [usize; 2], span: [f64; 2], side: &mut Side) -> Option<Surface> {
+        let place = i * self.points[1] + j;
+        let next = place + self.points[1];
+        let [low, along_z, along_x, high] = [place, place + 1, next, next + 1].map(|place| self.heights[place]);
+        if low.is_nan() || along_z.is_nan() || along_x.is_nan() || high.is_nan() {
+            *side = None;
+            return None;
+        }
+        // Place in the cell, from 0 to 1 on each axis, at a distance along the ray; and the slopes of the two triangles.
+        let corner = DVec2::new(i as f64, j as f64) * self.cell - self.half;
+        let start = (DVec2::new(ray.origin.x, ray.origin.z) - corner) / self.cell;
+        let speed = DVec2::new(ray.direction.x, ray.direction.z) / self.cell;
+        let slopes = [DVec2::new(along_x - low, along_z - low), DVec2::new(high - along_z, high - along_x)];
+        // Height of the ray above each of the two planes, at a distance of zero and for each metre.
+        let line =
+            |slope: DVec2, level: f64| (ray.origin.y - level - slope.dot(start), ray.direction.y - slope.dot(speed));
+        let lines = [line(slopes[0], low), line(slopes[1], high - slopes[1].element_sum())];
+        // The ray passes from one triangle to the other where the sum of the two is 1.
+        let (sum, change) = (start.element_sum(), speed.element_sum());
+        let cut = (1.0 - sum) / change;
+        let middle = sum + 0.5 * (span[0] + span[1]) * change;
+        let pieces = match cut > span[0] && cut < span[1] {
+            true => {
+                [Some((usize::from(change < 0.0), [span[0], cut])), Some((usize::from(change > 0.0), [cut, span[1]]))]
+            }
+            false => [Some((usize::from(middle > 1.0), span)), None],
+        };
+        for (triangle, span) in pieces.into_iter().flatten() {
+            let (above, rate) = lines[triangle];
+            for at in span {
+                let is_above = above + at * rate > 0.0;
+                if side.is_some_and(|side| side != is_above) {
+                    let exact = -above / rate;
+                    let distance = if exact.is_finite() { exact.clamp(span[0], span[1]) } else { at };
+                    let slope = slopes[triangle] / self.cell;
+                    let normal = DVec3::new(-slope.x, 1.0, -slope.y).normalized();
+                    let normal = if normal.dot(ray.direction) > 0.0 { -normal } else { normal };
+                    return Some(Surface { distance, normal });
+                }
+                *side = Some(is_above);
+            }
+        }
+        None
+    }
+}
+
+/// Cells of a plane, counted from a corner.
+struct Grid {
+    origin: DVec2,
+    cell: DVec2,
+    count: [usize; 2],
+}
+
+impl Grid {
+    /// Visits the cells from `first` to before `end` over which a ray passes between two distances, in their order,
+    /// with the distances between which it does, until a visit says that it is the last one.
+    fn walk(
+        &self,
+        ray: &Ray,
+        first: [usize; 2],
+        end: [usize; 2],
+        span: [f64; 2],
+        mut visit: impl FnMut([usize; 2], [f64; 2]) -> bool,
+    ) {
+        let start = [ray.origin.x - self.origin.x, ray.origin.z - self.origin.y];
+        let along = [ray.direction.x, ray.direction.z];
+        let size = self.cell.to_array();
+        let border = |axis: usize, number: usize| (number as f64 * size[axis] - start[axis]) / along[axis];
+        let (mut from, mut to) = (span[0], span[1]);
+        for axis in 0..2 {
+            if along[axis] == 0.0 {
+                let at = start[axis] / size[axis];
+                if at < first[axis] as f64 || at > end[axis] as f64 {
+                    return;
+                }
+                continue;
+            }
+            let ends = [border(axis, first[axis]), border(axis, end[axis])];
+            from = from.max(ends[0].min(ends[1]));
+            to = to.min(ends[0].max(ends[1]));
+        }
+        if !(from <= to) {
+            return;
+        }
+        let mut cell = [0, 1].map(|axis| {
+            let at = (start[axis] + from * along[axis]) / size[axis];
+            (at.max(0.0) as usize).clamp(first[axis], end[axis] - 1)
+        });
+        let mut at = from;
+        loop {
+            let leave = [0, 1].map(|axis| match along[axis] {
+                0.0 => f64::INFINITY,
+                part => border(axis, cell[axis] + usize::from(part > 0.0)),
+            });
+            let axis = usize::from(leave[1] < leave[0]);
+            let until = leave[axis].clamp(at, to);
+            if visit(cell, [at, until]) || leave[axis] >= to {
+                return;
+            }
+            let next = if along[axis] > 0.0 { cell[axis] + 1 } else { cell[axis].wrapping_sub(1) };
+            if next >= end[axis] || next < first[axis] {
+                return;
+            }
+            cell[axis] = next;
+            at = until;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use simpartner_model::{Material, Pose, random::Stream};
+
+    use super::*;
+
+    fn field(points: [usize; 2], height: impl Fn(f64, f64) -> f64) -> Heightfield {
+        let mut field = Heightfield {
+            points_x: points[0],
+            points_z: points[1],
+            width: 20.0,
+            depth: 12.0,
+            heights: Arc::new([]),
+            pose: Pose::IDENTITY,
+            material: Material::default(),
+        };
+        let at = |index: usize| field.position(index / points[1], index % points[1]);
+        field.heights = (0..points[0] * points[1]).map(at).map(|(x, z)| height(x, z)).collect();
+        field
+    }
+
+    fn waves(x: f64, z: f64) -> f64 {
+        0.8 * libm::sin(0.9 * x) * libm::cos(0.7 * z) + 0.2 * libm::sin(3.1 * x + z)
+    }
+
+    /// The hit is on the surface as the model has it, and before it the ray is above the surface all along.
+    #[test]
+    fn a_ray_meets_the_surface_of_the_model() {
+        for points in [[41, 33], [2, 2], [100, 17]] {
+            let field = field(points, waves);
+            let terrain = Terrain::new(&field);
+            let mut stream = Stream::from_number(5);
+            let mut hits = 0;
+            for _ in 0..3000 {
+                let origin = DVec3::new(stream.between(-14.0, 14.0), 2.0, stream.between(-9.0, 9.0));
+                let to = DVec3::new(stream.between(-10.0, 10.0), -0.5, stream.between(-6.0, 6.0));
+                let direction = (to - origin).normalize();
+                let ray = Ray { origin, direction, range: [0.0, 100.0] };
+                let above = |distance: f64| {
+                    let at = origin + distance * direction;
+                    field.height_at(at.x, at.z).map(|height| at.y - height)
+                };
+                // Under the edge, a ray comes in below the surface.
+                let first = (0..2000).find_map(|step| above(f64::from(step) * 0.01));
+                if first.is_none_or(|first| first < 0.0) {
+                    continue;
+                }
+                match terrain.hit(&ray) {
+                    Some(met) => {
+                        hits += 1;
+                        let off = above(met.distance).unwrap();
+                        assert!(off.abs() < 1e-9, "{points:?}: {off}");
+                        let steps = (0..300).map(|step| met.distance * f64::from(step) / 300.0);
+                        assert!(steps.filter_map(above).all(|above| above > -1e-9), "{points:?}: an earlier hit");
+                    }
+                    None => {
+                        let steps = (0..2000).map(|step| f64::from(step) * 0.02).filter_map(above);
+                        assert!(steps.fold(f64::INFINITY, f64::min) > -1e-6, "{points:?}: missed");
+                    }
+                }
+            }
+            assert!(hits > 1500, "{points:?}: {hits}");
+        }
+    }
+
+    /// Straight down, exactly on borders of cells and on corners.
+    #[test]
+    fn no_ray_falls_between_cells() {
+        let field = field([21, 13], waves);
+        let terrain = Terrain::new(&field);
+        for (i, j) in (0..81).flat_map(|i| (0..49).map(move |j| (i, j))) {
+            let (x, z) = (-10.0 + 0.25 * f64::from(i), -6.0 + 0.25 * f64::from(j));
+            for direction in [DVec3::NEG_Y, DVec3::new(0.0, -0.8, 0.6), DVec3::new(-0.6, -0.8, 0.0)] {
+                let origin = DVec3::new(x, waves(x, z), z) - 4.0 * direction;
+                let ray = Ray { origin, direction, range: [0.0, 100.0] };
+                let is_at_the_edge = [0, 80].contains(&i) || [0, 48].contains(&j);
+                assert!(
+                    is_at_the_edge && direction != DVec3::NEG_Y || terrain.hit(&ray).is_some(),
+                    "{x} {z} {direction}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_hole_lets_rays_through_and_below_there_is_the_other_side() {
+        let hole = field([21, 13], |x, z| if x == 0.0 && z == 0.0 { f64::NAN } else { 1.0 });
+        let terrain = Terrain::new(&hole);
+        let down = |x: f64| Ray { origin: DVec3::new(x, 5.0, 0.3), direction: DVec3::NEG_Y, range: [0.0, 9.0] };
+        assert_eq!(terrain.hit(&down(0.3)), None);
+        assert_eq!(terrain.hit(&down(1.3)), Some(Surface { distance: 4.0, normal: DVec3::Y }));
+        let up = Ray { origin: DVec3::new(3.3, -1.0, 0.3), direction: DVec3::Y, range: [0.0, 9.0] };
+        assert_eq!(terrain.hit(&up), Some(Surface { distance: 2.0, normal: DVec3::NEG_Y }));
+    }
+}

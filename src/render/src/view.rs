@@ -1,0 +1,234 @@
+//! A scene as one camera sees it at one moment: shapes placed around the camera, and a tree over them.
+//!
+//! Coordinates count from the camera, in axes of the world. In f32 the nearest shapes are then the most exact ones.
+
+use bevy_math::{DMat3, DVec3};
+use simpartner_model::{Mechanism, Norm, Pose};
+
+use crate::{
+    camera::Camera,
+    scene::{Finish, Form, Owner, Scene, SceneError, SceneShape, is_finite},
+    solid::{Ray, Surface},
+    tree::{Bounds, BoxTree, Stack, WalkRay},
+};
+
+/// Growth of boxes, in parts of their largest coordinate: rounding to f32 and of rays in f32.
+const SLACK: f64 = 1e-6;
+
+/// Placed shape.
+#[derive(Debug, Clone, Copy)]
+struct Placement<'s> {
+    shape: &'s SceneShape,
+    /// World axes from own axes.
+    rotation: DMat3,
+    /// Its origin from the camera, m.
+    translation: DVec3,
+}
+
+/// A plane as the camera sees it.
+#[derive(Debug, Clone, Copy)]
+struct PlacedPlane {
+    ground: usize,
+    normal: DVec3,
+    /// Height of the camera above it, m.
+    height: f64,
+    finish: Finish,
+}
+
+/// A scene around a camera.
+#[derive(Debug, Clone)]
+pub struct View<'s> {
+    pub(crate) camera: Camera,
+    pub(crate) world_from_optical: Pose,
+    /// World axes from optical axes.
+    pub(crate) rotation: DMat3,
+    /// In the order of the tree's leaves.
+    placements: Vec<Placement<'s>>,
+    planes: Vec<PlacedPlane>,
+    tree: BoxTree,
+}
+
+/// What a ray meets first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sight {
+    /// Distance along the ray, m.
+    pub distance: f64,
+    /// Unit normal on the side that the ray comes from, world axes.
+    pub normal: DVec3,
+    /// Whose surface it is.
+    pub owner: Owner,
+    pub(crate) finish: Finish,
+}
+
+impl<'s> View<'s> {
+    /// A scene with its bodies at these poses, in the order of their ids, around a camera.
+    ///
+    /// # Errors
+    /// A pose that is not finite, or a wrong number of poses.
+    pub fn new(scene: &'s Scene, poses: &[Pose], camera: Camera, world_from_optical: Pose) -> Result<Self, SceneError> {
+        if poses.len() != scene.body_count {
+            return Err(SceneError::PoseCount { given: poses.len(), expected: scene.body_count });
+        }
+        let world_from_optical = checked(&world_from_optical, "the camera")?;
+        let eye = world_from_optical.translation;
+        let mut placements = Vec::with_capacity(scene.shapes.len());
+        for shape in &scene.shapes {
+            let outer = match shape.owner {
+                Owner::Ground(_) => Pose::IDENTITY,
+                Owner::Body(id) => checked(&poses[id.index()], &format!("body {}", id.index()))?,
+            };
+            let world_from_shape = outer.then(&shape.pose);
+            placements.push(Placement {
+                shape,
+                rotation: DMat3::from_quat(world_from_shape.rotation),
+                translation: world_from_shape.translation - eye,
+            });
+        }
+        let boxes: Vec<Bounds> = placements.iter().map(Placement::bounds).collect();
+        let (tree, order) = BoxTree::over(&boxes, 1);
+        let planes = scene.planes.iter().map(|plane| PlacedPlane {
+            ground: plane.ground,
+            normal: plane.normal,
+            height: plane.normal.dot(eye) - plane.distance,
+            finish: plane.finish,
+        });
+        Ok(Self {
+            camera,
+            world_from_optical,
+            rotation: DMat3::from_quat(world_from_optical.rotation),
+            placements: order.into_iter().map(|place| placements[place as usize]).collect(),
+            planes: planes.collect(),
+            tree,
+        })
+    }
+
+    /// A mechanism at the beginning, around a camera.
+    ///
+    /// # Errors
+    /// As [`View::new`].
+    pub fn of_start(
+        scene: &'s Scene,
+        mechanism: &Mechanism,
+        camera: Camera,
+        world_from_optical: Pose,
+    ) -> Result<Self, SceneError> {
+        let poses: Vec<Pose> = mechanism.bodies.iter().map(|body| body.pose).collect();
+        Self::new(scene, &poses, camera, world_from_optical)
+    }
+
+    /// The camera.
+    pub fn camera(&self) -> &Camera {
+        &self.camera
+    }
+
+    /// World from optical frame.
+    pub fn world_from_optical(&self) -> &Pose {
+        &self.world_from_optical
+    }
+
+    /// The first surface that a ray of the world meets.
+    pub fn first_sight(&self, ray: &Ray) -> Option<Sight> {
+        let origin = ray.origin - self.world_from_optical.translation;
+        self.sight(&Ray { origin, ..*ray }, &mut Stack::new())
+    }
+
+    /// The ray of a pixel, world axes, from the camera; `None` where the lens sees nothing.
+    pub(crate) fn pixel_ray(&self, column: f64, row: f64, range: [f64; 2]) -> Option<Ray> {
+        let direction = self.camera.direction(column, row)?;
+        Some(Ray { origin: DVec3::ZERO, direction: self.rotation * direction, range })
+    }
+
+    /// The first surface that a ray meets; its origin counts from the camera.
+    pub(crate) fn sight(&self, ray: &Ray, stack: &mut Stack) -> Option<Sight> {
+        let mut best: Option<Sight> = None;
+        let mut range = ray.range;
+        for plane in &self.planes {
+            if let Some(distance) = plane.hit(ray).filter(|distance| range[0] <= *distance && *distance <= range[1]) {
+                let (normal, owner) = (plane.normal, Owner::Ground(plane.ground));
+                best = Some(Sight { distance, normal, owner, finish: plane.finish });
+                range[1] = distance;
+            }
+        }
+        let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
+        self.tree.walk(&walk, [ray.range[0] as f32, up(range[1])], stack, |place, _, far, stack| {
+            let placement = &self.placements[place as usize];
+            let Some(met) = placement.hit(&Ray { range, ..*ray }, false, stack) else { return far };
+            range[1] = met.distance;
+            best = Some(Sight {
+                distance: met.distance,
+                normal: placement.rotation * met.normal,
+                owner: placement.shape.owner,
+                finish: placement.shape.finish,
+            });
+            up(met.distance)
+        });
+        best
+    }
+
+    /// True if something opaque is on a ray; its origin counts from the camera.
+    pub(crate) fn is_blocked(&self, ray: &Ray, stack: &mut Stack) -> bool {
+        let is_between = |distance: f64| ray.range[0] <= distance && distance <= ray.range[1];
+        if self.planes.iter().filter_map(|plane| plane.hit(ray)).any(is_between) {
+            return true;
+        }
+        let mut blocked = false;
+        let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
+        self.tree.walk(&walk, [ray.range[0] as f32, up(ray.range[1])], stack, |place, _, far, stack| {
+            let placement = &self.placements[place as usize];
+            blocked = placement.shape.finish.opacity >= 1.0 && placement.hit(ray, true, stack).is_some();
+            if blocked { f32::NEG_INFINITY } else { far }
+        });
+        blocked
+    }
+}
+
+/// A pose with a unit quaternion.
+fn checked(pose: &Pose, name: &str) -> Result<Pose, SceneError> {
+    let rotation = pose.rotation.try_normalized();
+    match rotation.filter(|_| is_finite(pose)) {
+        Some(rotation) => Ok(Pose { rotation, ..*pose }),
+        None => Err(SceneError::Pose(name.to_owned())),
+    }
+}
+
+/// In f32, a number not below this one.
+fn up(number: f64) -> f32 {
+    (number as f32) * (1.0 + f32::EPSILON)
+}
+
+impl Placement<'_> {
+    /// Its box around the camera.
+    fn bounds(&self) -> Bounds {
+        let [low, high] = self.shape.bounds;
+        let half = 0.5 * (high - low);
+        let centre = self.translation + self.rotation * (0.5 * (low + high));
+        let [x, y, z] = [self.rotation.x_axis, self.rotation.y_axis, self.rotation.z_axis].map(DVec3::abs);
+        let reach = x * half.x + y * half.y + z * half.z;
+        let reach = reach + DVec3::splat(SLACK * (centre.abs() + reach).max_element());
+        Bounds { low: (centre - reach).as_vec3(), high: (centre + reach).as_vec3() }
+    }
+
+    #[inline]
+    fn hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
+        let inner = Ray {
+            origin: self.rotation.transpose() * (ray.origin - self.translation),
+            direction: self.rotation.transpose() * ray.direction,
+            range: ray.range,
+        };
+        let met = match &self.shape.form {
+            Form::Solid(solid) => solid.hit(&inner),
+            Form::Mesh(mesh) => mesh.hit(&inner, any, stack),
+            Form::Terrain(terrain) => terrain.hit(&inner),
+        };
+        // The exact point of a triangle may lie behind what was met before.
+        met.filter(|met| met.distance <= ray.range[1])
+    }
+}
+
+impl PlacedPlane {
+    /// Where a ray goes into the ground.
+    fn hit(&self, ray: &Ray) -> Option<f64> {
+        let fall = self.normal.dot(ray.direction);
+        (fall < 0.0).then(|| -(self.height + self.normal.dot(ray.origin)) / fall)
+    }
+}
