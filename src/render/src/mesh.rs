@@ -77,12 +77,13 @@ impl Mesh {
     }
 
     fn corners(&self, triangle: u32) -> [DVec3; 3] {
-        self.triangles[triangle as usize].map(|corner| self.vertices[corner as usize])
+        let [a, b, c] = self.triangles[triangle as usize];
+        [self.vertices[a as usize], self.vertices[b as usize], self.vertices[c as usize]]
     }
 
     /// The first triangle that a ray meets, or with `any` one that it meets.
     pub(crate) fn hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
-        let ([begin, end], _) = box_interval(self.half_size, &Ray { origin: ray.origin - self.centre, ..*ray })?;
+        let [begin, end] = box_interval(self.half_size, ray.origin - self.centre, ray.direction)?;
         if begin > ray.range[1] || end < ray.range[0] {
             return None;
         }
@@ -122,7 +123,8 @@ impl Mesh {
     fn surface(&self, ray: &Ray, triangle: u32, rough: f64) -> Surface {
         let [a, b, c] = self.corners(triangle);
         let normal = (b - a).cross(c - a);
-        let along = [a, b, c].map(|corner| (corner - ray.origin).dot(ray.direction));
+        let along = |corner: DVec3| (corner - ray.origin).dot(ray.direction);
+        let along = [along(a), along(b), along(c)];
         let (low, high) = (along[0].min(along[1]).min(along[2]), along[0].max(along[1]).max(along[2]));
         let exact = normal.dot(a - ray.origin) / normal.dot(ray.direction);
         let distance = if exact.is_finite() { exact.clamp(low, high) } else { rough };
@@ -145,12 +147,17 @@ impl FlatRay {
         let size = direction.abs();
         let main = if size.x >= size.y && size.x >= size.z { 0 } else { 1 + usize::from(size.z > size.y) };
         let axes = [(main + 1) % 3, (main + 2) % 3, main];
-        let shear = [direction[axes[0]], direction[axes[1]], 1.0].map(|part| part / direction[main]);
+        let inverse = 1.0 / direction[main];
+        // One by one, since the compiler does not inline the closures of arrays.
         Self {
             walk: WalkRay::new(origin, direction),
             axes,
-            origin: axes.map(|axis| f32x4::splat(origin[axis])),
-            shear: shear.map(f32x4::splat),
+            origin: [f32x4::splat(origin[axes[0]]), f32x4::splat(origin[axes[1]]), f32x4::splat(origin[main])],
+            shear: [
+                f32x4::splat(direction[axes[0]] * inverse),
+                f32x4::splat(direction[axes[1]] * inverse),
+                f32x4::splat(inverse),
+            ],
         }
     }
 }

@@ -52,10 +52,7 @@ impl Solid {
     /// Where a ray enters.
     pub(crate) fn hit(&self, ray: &Ray) -> Option<Surface> {
         let found = match *self {
-            Self::Box { half_size } => {
-                let ([entry, _], normal) = box_interval(half_size, ray)?;
-                Surface { distance: entry, normal }
-            }
+            Self::Box { half_size } => enter_box(half_size, ray)?,
             Self::Sphere { radius } => enter_ball(DVec3::ZERO, radius, ray)?,
             Self::Cylinder { radius, half_length } => enter_cylinder(radius, half_length, ray)?,
             Self::Capsule { radius, half_length } => enter_capsule(radius, half_length, ray)?,
@@ -65,26 +62,29 @@ impl Solid {
     }
 }
 
-/// The interval of a ray in a box about the origin, and the normal of the side where it enters.
-pub(crate) fn box_interval(half_size: DVec3, ray: &Ray) -> Option<([f64; 2], DVec3)> {
-    let (mut interval, mut normal) = ([f64::NEG_INFINITY, f64::INFINITY], DVec3::ZERO);
-    for (axis, unit) in DVec3::AXES.into_iter().enumerate() {
-        let (origin, direction, half) = (ray.origin[axis], ray.direction[axis], half_size[axis]);
-        if direction == 0.0 {
-            if origin.abs() > half {
-                return None;
-            }
-            continue;
-        }
-        let half = half.copysign(direction);
-        let entry = (-half - origin) / direction;
-        if entry > interval[0] {
-            interval[0] = entry;
-            normal = -unit.copysign(ray.direction) * unit;
-        }
-        interval[1] = interval[1].min((half - origin) / direction);
+/// The interval of a ray in a box about the origin.
+#[inline]
+pub(crate) fn box_interval(half_size: DVec3, origin: DVec3, direction: DVec3) -> Option<[f64; 2]> {
+    // Across a component of zero, the distances are infinite: of opposite signs inside of the box.
+    let inverse = direction.recip();
+    let (one, two) = ((-half_size - origin) * inverse, (half_size - origin) * inverse);
+    let interval = [one.min(two).max_element(), one.max(two).min_element()];
+    (interval[0] <= interval[1]).then_some(interval)
+}
+
+fn enter_box(half_size: DVec3, ray: &Ray) -> Option<Surface> {
+    let [distance, _] = box_interval(half_size, ray.origin, ray.direction)?;
+    if !(ray.range[0] <= distance && distance <= ray.range[1]) {
+        return None;
     }
-    (interval[0] <= interval[1]).then_some((interval, normal))
+    // The side whose plane the point is on.
+    let at = (ray.origin + distance * ray.direction).abs() - half_size;
+    let axis = match () {
+        () if at.x >= at.y && at.x >= at.z => DVec3::X,
+        () if at.y >= at.z => DVec3::Y,
+        () => DVec3::Z,
+    };
+    Some(Surface { distance, normal: axis * -axis.dot(ray.direction).signum() })
 }
 
 /// Ends of the interval of a ray in a circle about the origin of a plane; `along` and `origin` are the ray's direction

@@ -10,8 +10,8 @@ use simpartner_model::{Heightfield, Norm};
 
 use crate::solid::{Ray, Surface, box_interval};
 
-/// Cells along the side of a block: a scan of 500 x 500 cells then walks over about as many blocks as cells.
-const BLOCK: usize = 16;
+/// Cells along the side of a block. Of 4, 8 and 16, this is the fastest on terrain of 200 x 200 points.
+const BLOCK: usize = 8;
 
 /// Terrain in its own frame.
 #[derive(Debug, Clone)]
@@ -68,14 +68,14 @@ impl Terrain {
         let [low, high] = self.bounds?;
         // The ray begins above a peak that touches the box, so that it has a side there.
         let size = 0.5 * (high - low) + DVec3::splat(1e-6 * (high - low).max_element());
-        let ([entry, exit], _) = box_interval(size, &Ray { origin: ray.origin - 0.5 * (low + high), ..*ray })?;
+        let [entry, exit] = box_interval(size, ray.origin - 0.5 * (low + high), ray.direction)?;
         let range = [entry.max(ray.range[0]), exit.min(ray.range[1])];
         let mut side: Side = None;
         let blocks = Grid { origin: -self.half, cell: self.cell * BLOCK as f64, count: self.blocks };
         let mut found = None;
         blocks.walk(ray, [0, 0], self.blocks, range, |[block_i, block_j], span| {
             let [low, high] = self.spans[block_i * self.blocks[1] + block_j];
-            let ends = span.map(|at| ray.origin.y + at * ray.direction.y);
+            let ends = [ray.origin.y + span[0] * ray.direction.y, ray.origin.y + span[1] * ray.direction.y];
             if low > high {
                 side = None;
             } else if ends[0].min(ends[1]) > high && side != Some(false) {
@@ -106,9 +106,15 @@ impl Terrain {
     fn cross_cell(&self, ray: &Ray, [i, j]: [usize; 2], span: [f64; 2], side: &mut Side) -> Option<Surface> {
         let place = i * self.points[1] + j;
         let next = place + self.points[1];
-        let [low, along_z, along_x, high] = [place, place + 1, next, next + 1].map(|place| self.heights[place]);
+        let (low, along_z) = (self.heights[place], self.heights[place + 1]);
+        let (along_x, high) = (self.heights[next], self.heights[next + 1]);
         if low.is_nan() || along_z.is_nan() || along_x.is_nan() || high.is_nan() {
             *side = None;
+            return None;
+        }
+        // Above all four corners, the ray is above the surface.
+        let lowest = (ray.origin.y + span[0] * ray.direction.y).min(ray.origin.y + span[1] * ray.direction.y);
+        if *side == Some(true) && lowest > low.max(along_z).max(along_x.max(high)) {
             return None;
         }
         // Place in the cell, from 0 to 1 on each axis, at a distance along the ray; and the slopes of the two triangles.
@@ -187,16 +193,19 @@ impl Grid {
         if !(from <= to) {
             return;
         }
-        let mut cell = [0, 1].map(|axis| {
+        let first_cell = |axis: usize| {
             let at = (start[axis] + from * along[axis]) / size[axis];
             (at.max(0.0) as usize).clamp(first[axis], end[axis] - 1)
-        });
+        };
+        let mut cell = [first_cell(0), first_cell(1)];
         let mut at = from;
+        let first_leave = |axis: usize| match along[axis] {
+            0.0 => f64::INFINITY,
+            part => border(axis, cell[axis] + usize::from(part > 0.0)),
+        };
+        let mut leave = [first_leave(0), first_leave(1)];
+        let stride = [(size[0] / along[0]).abs(), (size[1] / along[1]).abs()];
         loop {
-            let leave = [0, 1].map(|axis| match along[axis] {
-                0.0 => f64::INFINITY,
-                part => border(axis, cell[axis] + usize::from(part > 0.0)),
-            });
             let axis = usize::from(leave[1] < leave[0]);
             let until = leave[axis].clamp(at, to);
             if visit(cell, [at, until]) || leave[axis] >= to {
@@ -207,6 +216,7 @@ impl Grid {
                 return;
             }
             cell[axis] = next;
+            leave[axis] += stride[axis];
             at = until;
         }
     }

@@ -59,13 +59,15 @@ pub(crate) struct WalkRay {
 }
 
 impl WalkRay {
+    #[inline]
     pub(crate) fn new(origin: Vec3, direction: Vec3) -> Self {
-        let direction = direction.to_array();
-        let inverse = direction.map(|part| 1.0 / part.abs().max(LEAST_COMPONENT).copysign(part));
+        let inverse = |part: f32| f32x4::splat(1.0 / part.abs().max(LEAST_COMPONENT).copysign(part));
+        let is_down = |part: f32| usize::from(part.is_sign_negative());
+        // One by one, since the compiler does not inline the closures of arrays.
         Self {
-            origin: origin.to_array().map(f32x4::splat),
-            inverse: inverse.map(f32x4::splat),
-            is_down: direction.map(|part| usize::from(part.is_sign_negative())),
+            origin: [f32x4::splat(origin.x), f32x4::splat(origin.y), f32x4::splat(origin.z)],
+            inverse: [inverse(direction.x), inverse(direction.y), inverse(direction.z)],
+            is_down: [is_down(direction.x), is_down(direction.y), is_down(direction.z)],
         }
     }
 }
@@ -207,23 +209,28 @@ impl Node {
             return None;
         }
         let entry = entry.to_array();
-        let mut found = [(0.0_f32, Child::default()); 4];
-        let mut count = 0;
+        let mut lane = met.trailing_zeros() as usize & 3;
+        met &= met - 1;
+        if met == 0 {
+            return Some(self.children[lane]);
+        }
+        let base = stack.len();
         while met != 0 {
-            let lane = met.trailing_zeros() as usize & 3;
+            let mut other = met.trailing_zeros() as usize & 3;
             met &= met - 1;
-            let mut place = count;
-            while place > 0 && found[place - 1].0 < entry[lane] {
-                found[place] = found[place - 1];
+            if entry[other] < entry[lane] {
+                (lane, other) = (other, lane);
+            }
+            let Child { first, count } = self.children[other];
+            stack.push((entry[other], first, count));
+            // The nearer ones lie above on the stack.
+            let mut place = stack.len() - 1;
+            while place > base && stack[place - 1].0 < stack[place].0 {
+                stack.swap(place - 1, place);
                 place -= 1;
             }
-            found[place] = (entry[lane], self.children[lane]);
-            count += 1;
         }
-        for (entry, child) in &found[..count - 1] {
-            stack.push((*entry, child.first, child.count));
-        }
-        Some(found[count - 1].1)
+        Some(self.children[lane])
     }
 }
 

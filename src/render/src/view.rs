@@ -21,6 +21,8 @@ struct Placement<'s> {
     shape: &'s SceneShape,
     /// World axes from own axes.
     rotation: DMat3,
+    /// Own axes from world axes.
+    inverse: DMat3,
     /// Its origin from the camera, m.
     translation: DVec3,
 }
@@ -78,9 +80,11 @@ impl<'s> View<'s> {
                 Owner::Body(id) => checked(&poses[id.index()], &format!("body {}", id.index()))?,
             };
             let world_from_shape = outer.then(&shape.pose);
+            let rotation = DMat3::from_quat(world_from_shape.rotation);
             placements.push(Placement {
                 shape,
-                rotation: DMat3::from_quat(world_from_shape.rotation),
+                rotation,
+                inverse: rotation.transpose(),
                 translation: world_from_shape.translation - eye,
             });
         }
@@ -140,29 +144,33 @@ impl<'s> View<'s> {
 
     /// The first surface that a ray meets; its origin counts from the camera.
     pub(crate) fn sight(&self, ray: &Ray, stack: &mut Stack) -> Option<Sight> {
-        let mut best: Option<Sight> = None;
         let mut range = ray.range;
-        for plane in &self.planes {
-            if let Some(distance) = plane.hit(ray).filter(|distance| range[0] <= *distance && *distance <= range[1]) {
-                let (normal, owner) = (plane.normal, Owner::Ground(plane.ground));
-                best = Some(Sight { distance, normal, owner, finish: plane.finish });
-                range[1] = distance;
+        let mut plane: Option<&PlacedPlane> = None;
+        for other in &self.planes {
+            if let Some(distance) = other.hit(ray).filter(|distance| range[0] <= *distance && *distance <= range[1]) {
+                (plane, range[1]) = (Some(other), distance);
             }
         }
+        let mut best: Option<(&Placement<'_>, Surface)> = None;
         let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
-        self.tree.walk(&walk, [ray.range[0] as f32, up(range[1])], stack, |place, _, far, stack| {
+        self.tree.walk(&walk, [range[0] as f32, up(range[1])], stack, |place, _, far, stack| {
             let placement = &self.placements[place as usize];
             let Some(met) = placement.hit(&Ray { range, ..*ray }, false, stack) else { return far };
             range[1] = met.distance;
-            best = Some(Sight {
-                distance: met.distance,
-                normal: placement.rotation * met.normal,
-                owner: placement.shape.owner,
-                finish: placement.shape.finish,
-            });
+            best = Some((placement, met));
             up(met.distance)
         });
-        best
+        match (best, plane) {
+            (Some((placement, Surface { distance, normal })), _) => {
+                let (owner, finish) = (placement.shape.owner, placement.shape.finish);
+                Some(Sight { distance, normal: placement.rotation * normal, owner, finish })
+            }
+            (None, Some(PlacedPlane { ground, normal, finish, .. })) => {
+                let (owner, finish) = (Owner::Ground(*ground), *finish);
+                Some(Sight { distance: range[1], normal: *normal, owner, finish })
+            }
+            (None, None) => None,
+        }
     }
 
     /// True if something opaque is on a ray; its origin counts from the camera.
@@ -211,8 +219,8 @@ impl Placement<'_> {
     #[inline]
     fn hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
         let inner = Ray {
-            origin: self.rotation.transpose() * (ray.origin - self.translation),
-            direction: self.rotation.transpose() * ray.direction,
+            origin: self.inverse * (ray.origin - self.translation),
+            direction: self.inverse * ray.direction,
             range: ray.range,
         };
         let met = match &self.shape.form {
