@@ -27,6 +27,7 @@ mod plot;
 mod ports;
 mod process;
 mod query;
+mod render;
 mod replay;
 mod run;
 mod runs;
@@ -121,6 +122,10 @@ enum Verb {
     Benchmark(benchmark::BenchmarkVerb),
     /// Draw worlds in their initial state as SVG pictures.
     Draw(draw::DrawArguments),
+    /// Take pictures of a world before the first step, or of a logged run: colours, distances or bodies, as PNG.
+    ///
+    /// It needs no graphics card and no display. The same world has the same picture on every machine, bit for bit.
+    Render(render::RenderArguments),
     /// Create a project folder with the built-in worlds, robots and settings.
     Init(init::InitArguments),
     /// Print a definition: a DTD, the reference of the file formats, the protocol, the tables of the log, or the
@@ -231,6 +236,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Grasp(verb)) => grasp::grasp(&verb),
         Some(Verb::Benchmark(verb)) => benchmark::benchmark(&verb),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
+        Some(Verb::Render(arguments)) => render::render(&arguments),
         Some(Verb::Schema { what }) => print_schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments, output::command::<Arguments>()),
         Some(Verb::Completions(arguments)) => Ok(manual::completions(&arguments, output::command::<Arguments>())),

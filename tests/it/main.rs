@@ -41,6 +41,7 @@ mod rapier;
 mod readme;
 mod realtime;
 mod recorder;
+mod render;
 mod replay;
 mod rover;
 mod run;

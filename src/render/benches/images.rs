@@ -105,8 +105,8 @@ fn compare(scene: &Scene, model: &Mechanism, eye: Pose, (width, height): (u32, u
 /// Processor time in which work is repeated and averaged: the system counts it in parts of some milliseconds.
 const LONG: Duration = Duration::from_millis(150);
 
-/// What the work gives, and the processor time that it takes once; where the system does not tell that (Linux does), the
-/// time.
+/// Result of the work, and the processor time that it takes once; the time, where the system does not tell that (Linux
+/// does).
 fn time<T>(work: impl Fn() -> T) -> (T, Duration) {
     let start = now();
     for count in 1.. {

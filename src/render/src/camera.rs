@@ -30,8 +30,8 @@ pub enum Distortion {
         /// Tangential coefficients p1, p2.
         tangential: [f64; 2],
     },
-    /// The equidistant fisheye: a ray at an angle θ from the axis is seen at θ (1 + k1 θ² + k2 θ⁴ + k3 θ⁶ + k4 θ⁸) focal
-    /// lengths from the middle.
+    /// The equidistant fisheye: a ray at an angle θ from the axis is seen at θ (1 + k1 θ² + k2 θ⁴ + k3 θ⁶ + k4 θ⁸)
+    /// focal lengths from the middle.
     Fisheye {
         /// Coefficients k1 to k4.
         coefficients: [f64; 4],
@@ -151,8 +151,8 @@ impl Camera {
         &self.optics
     }
 
-    /// The unit vector, optical frame, of what is seen at a pixel; fractions are places between pixels. `None` where the
-    /// lens sees nothing.
+    /// The unit vector, optical frame, of what is seen at a pixel; fractions are places between pixels. `None` where
+    /// the lens sees nothing.
     pub fn direction(&self, column: f64, row: f64) -> Option<DVec3> {
         let Optics { focal, principal_point, .. } = self.optics;
         let seen = DVec2::new((column - principal_point[0]) / focal[0], (row - principal_point[1]) / focal[1]);

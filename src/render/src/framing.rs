@@ -26,17 +26,14 @@ const IN_SIGHT: f64 = 0.9;
 /// Size of what is shown at least, m, so that a single small body does not fill the picture.
 const LEAST_SIZE: f64 = 0.5;
 
-/// The pose, world from optical frame, of a camera that sees all bodies of a mechanism at its beginning; or its grounds,
-/// where it has no bodies.
+/// The pose, world from optical frame, of a camera that sees all bodies of a mechanism where its poses have them; or
+/// its grounds, where it has no bodies.
 ///
 /// # Errors
 /// As [`View::new`].
 pub fn overview(scene: &Scene, mechanism: &Mechanism, camera: &Camera) -> Result<Pose, SceneError> {
     let poses: Vec<Pose> = mechanism.bodies.iter().map(|body| body.pose).collect();
-    let mut points: Vec<DVec3> = mechanism
-        .bodies()
-        .flat_map(|(_, body)| body.seen().flat_map(|(placed, _)| corners(&body.pose, placed)))
-        .collect();
+    let mut points = body_corners(mechanism);
     if points.is_empty() {
         points.extend(scene.shapes.iter().flat_map(|shape| {
             let corner = |k: usize| DVec3::from([0, 1, 2].map(|axis| shape.bounds[k >> axis & 1][axis]));
@@ -46,10 +43,7 @@ pub fn overview(scene: &Scene, mechanism: &Mechanism, camera: &Camera) -> Result
     if points.is_empty() {
         points.push(DVec3::ZERO);
     }
-    let (low, high) = (
-        points.iter().copied().fold(DVec3::INFINITY, DVec3::min),
-        points.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max),
-    );
+    let [low, high] = ends(&points);
     if (high - low).max_element() < LEAST_SIZE {
         let middle = 0.5 * (low + high);
         points.extend([-0.5, 0.5].into_iter().flat_map(|k| DVec3::AXES.map(|axis| middle + k * LEAST_SIZE * axis)));
@@ -67,6 +61,22 @@ pub fn overview(scene: &Scene, mechanism: &Mechanism, camera: &Camera) -> Result
         }
     }
     Ok(best.map_or(Pose::IDENTITY, |(_, pose)| pose))
+}
+
+/// The middle of the box around all bodies of a mechanism at its beginning, m; the origin without any.
+pub fn bodies_middle(mechanism: &Mechanism) -> DVec3 {
+    let [low, high] = ends(&body_corners(mechanism));
+    if low.x <= high.x { 0.5 * (low + high) } else { DVec3::ZERO }
+}
+
+fn ends(points: &[DVec3]) -> [DVec3; 2] {
+    let fold = |start: DVec3, pick: fn(DVec3, DVec3) -> DVec3| points.iter().copied().fold(start, pick);
+    [fold(DVec3::INFINITY, DVec3::min), fold(DVec3::NEG_INFINITY, DVec3::max)]
+}
+
+fn body_corners(mechanism: &Mechanism) -> Vec<DVec3> {
+    let seen = mechanism.bodies.iter().flat_map(|body| body.seen().map(move |(placed, _)| (&body.pose, placed)));
+    seen.flat_map(|(pose, placed)| corners(pose, placed)).collect()
 }
 
 /// The corners of the box of a shape, world frame, or of the boxes of its parts.

@@ -21,8 +21,8 @@ const LEAST_LIGHT: f32 = 1e-4;
 /// Largest number of samples of a pixel along each side.
 pub const MAX_SAMPLES_PER_SIDE: u32 = 8;
 
-/// Distance by which a ray to the sun begins above its surface, in m and in parts of the distance from the camera. Points
-/// of triangles in f32 are off by less.
+/// Distance by which a ray to the sun begins above its surface, in m and in parts of the distance from the camera.
+/// Points of triangles in f32 are off by less.
 const LIFT: (f64, f64) = (1e-5, 1e-5);
 
 /// How colour images are made.
@@ -146,7 +146,8 @@ impl View<'_> {
         [0, 1, 2].map(|channel| color[channel] * light[channel])
     }
 
-    /// Colour of a finish at a point: of squares of a metre where it has them, and their mean where a pixel is as large.
+    /// Colour of a finish at a point: of squares of a metre where it has them, and their mean where a pixel is as
+    /// large.
     fn finish_color(&self, ray: &Ray, met: &Sight, at: DVec3) -> [f32; 3] {
         let finish = &met.finish;
         if finish.color == finish.other {
@@ -198,7 +199,6 @@ impl View<'_> {
             }
             work();
         });
-        drop(rows);
         Image { width, height, pixels }
     }
 }

@@ -23,13 +23,13 @@ pub struct Light {
 }
 
 /// Length of the direction to the sun of [`Light::default`].
-const TO_SUN_LENGTH: f64 = 0.997_797_574_661_313_7;
+const TO_SUN_LENGTH: f64 = 1.0000499987500626;
 
 impl Default for Light {
-    /// A clear day. The sun stands where the pictures of `simpartner draw` have it, 55 degrees up.
+    /// A clear day. The sun stands 53 degrees up, to the right of a camera of [`overview`](crate::overview).
     fn default() -> Self {
         Self {
-            to_sun: DVec3::new(0.36, 0.82, 0.44) / TO_SUN_LENGTH,
+            to_sun: DVec3::new(0.55, 0.8, -0.24) / TO_SUN_LENGTH,
             sun: [0.84, 0.80, 0.72],
             ambient_above: [0.34, 0.38, 0.44],
             ambient_below: [0.20, 0.19, 0.17],

@@ -18,8 +18,8 @@ pub fn color_png(image: &ColorImage) -> Result<Vec<u8>, String> {
     encode([image.width, image.height], ColorType::Rgb, BitDepth::Eight, image.pixels.as_flattened())
 }
 
-/// A depth image as PNG: 16 bits of grey with whole millimetres. What is too near is 0; what is too far, or farther than
-/// 65.534 m, is 65535.
+/// A depth image as PNG: 16 bits of grey with whole millimetres. What is too near is 0; what is too far, or farther
+/// than 65.534 m, is 65535.
 ///
 /// # Errors
 /// A sentence, if it cannot be written.

@@ -117,7 +117,7 @@ impl Terrain {
         if *side == Some(true) && lowest > low.max(along_z).max(along_x.max(high)) {
             return None;
         }
-        // Place in the cell, from 0 to 1 on each axis, at a distance along the ray; and the slopes of the two triangles.
+        // Place in the cell, from 0 to 1 on each axis, where the ray begins, and the slopes of the two triangles.
         let corner = DVec2::new(i as f64, j as f64) * self.cell - self.half;
         let start = (DVec2::new(ray.origin.x, ray.origin.z) - corner) / self.cell;
         let speed = DVec2::new(ray.direction.x, ray.direction.z) / self.cell;
@@ -190,7 +190,7 @@ impl Grid {
             from = from.max(ends[0].min(ends[1]));
             to = to.min(ends[0].max(ends[1]));
         }
-        if !(from <= to) {
+        if from > to {
             return;
         }
         let first_cell = |axis: usize| {

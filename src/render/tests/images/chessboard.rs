@@ -1,4 +1,4 @@
-//! Corners of a chessboard in colour images, beside the formulas of pinhole and lenses as the manual of OpenCV has them.
+//! Corners of a chessboard in colour images, beside the formulas of pinhole and lenses in the manual of OpenCV.
 
 use bevy_math::{DVec2, DVec3};
 use simpartner_model::{Color, Mechanism, Pose, Shape, random::Stream};

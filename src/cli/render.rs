@@ -1,0 +1,195 @@
+//! `simpartner render`: pictures of a world as a camera sees it before the first step, or of steps of a logged run.
+
+mod picture;
+mod subject;
+
+use std::path::{Path, PathBuf};
+
+use bevy_math::DVec3;
+use clap::Args;
+use simpartner_description::xml;
+use simpartner_model::{Mechanism, Moment, Pose};
+use simpartner_render::{Camera, Optics, Scene, View, bodies_middle, looking_at, overview};
+use simpartner_terminal::output::line;
+
+use self::{
+    picture::{Kind, Video, picture_file},
+    subject::LoggedWorld,
+};
+use super::{
+    exit::{CliError, ExitStatus},
+    logged::{Bar, LogArguments},
+};
+use crate::analysis::Progress;
+
+#[derive(Debug, Args)]
+pub(super) struct RenderArguments {
+    /// World or robot file, where a robot stands on level ground; with --at a run: a number, `last`, or URL#NUMBER
+    #[arg(value_name = "WORLD|RUN")]
+    subject: String,
+    /// The PNG file; with --until a folder of them, or a video as .y4m [default: the name of the world or run, in this
+    /// folder]
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Simulated time of a logged run, in seconds, or a step as 2500steps
+    #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
+    at: Option<Moment>,
+    /// Makes pictures from --at to this time
+    #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds, requires = "at")]
+    until: Option<Moment>,
+    /// Pictures for each simulated second, with --until
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    fps: u32,
+    /// Width and height, in pixels
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "640x480", value_parser = parse_size)]
+    size: [u32; 2],
+    /// Place of the camera in the world, in metres [default: one from which all robots and objects are seen]
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true)]
+    from: Option<DVec3>,
+    /// Point that it looks at, in metres [default: the middle of all robots and objects]
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_point, allow_hyphen_values = true, requires = "from")]
+    look: Option<DVec3>,
+    /// Horizontal field of view, in degrees
+    #[arg(long, value_name = "DEGREES", default_value_t = 60.0, value_parser = parse_field_of_view)]
+    fov: f64,
+    /// Samples of a pixel along each side: 1 is fast, 2 makes smooth edges
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=8))]
+    samples: u32,
+    /// Distances along the optical axis, as whole millimetres in 16 bits: 65535 is the sky, and what is farther than
+    /// 65.534 m
+    #[arg(long, conflicts_with = "segmentation")]
+    depth: bool,
+    /// A colour for each body; prints colours, numbers of pixels and names
+    #[arg(long)]
+    segmentation: bool,
+    /// Distance at which the camera begins to see, in metres
+    #[arg(long, value_name = "METRES", default_value_t = 0.01)]
+    near: f64,
+    /// Distance up to which it sees, in metres [default: without end]
+    #[arg(long, value_name = "METRES")]
+    far: Option<f64>,
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+/// Writes the pictures and prints their path.
+pub(super) fn render(arguments: &RenderArguments) -> Result<ExitStatus, CliError> {
+    let [width, height] = arguments.size;
+    let optics = Optics {
+        near: arguments.near,
+        far: arguments.far.unwrap_or(f64::INFINITY),
+        ..Optics::pinhole(width, height, arguments.fov.to_radians())
+    };
+    let camera = Camera::new(optics).map_err(|error| CliError::Usage(error.to_string()))?;
+    let path = match arguments.at {
+        Some(at) => render_run(arguments, camera, at)?,
+        None => {
+            let file = Path::new(&arguments.subject);
+            let world = xml::read_world_or_robot(file, false)?;
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+            let path = arguments.output.clone().unwrap_or_else(|| format!("{stem}.png").into());
+            let shot = Shot::new(arguments, camera, &world.mechanism)?;
+            shot.write(&world.mechanism, &path)?;
+            path
+        }
+    };
+    line(path.display());
+    Ok(ExitStatus::Success)
+}
+
+/// Pictures of a logged run: of one step, or from one on.
+fn render_run(arguments: &RenderArguments, camera: Camera, at: Moment) -> Result<PathBuf, CliError> {
+    let name =
+        arguments.subject.parse().map_err(|problem| CliError::Usage(format!("{problem}, since --at is given")))?;
+    let mut logged = LoggedWorld::open(&name, &arguments.log)?;
+    let number = logged.number();
+    let first = logged.step_of(at);
+    logged.go_to(first)?;
+    let shot = Shot::new(arguments, camera, &logged.world.mechanism)?;
+    let Some(until) = arguments.until else {
+        let path = arguments.output.clone().unwrap_or_else(|| format!("run-{number}.png").into());
+        shot.write(&logged.world.mechanism, &path)?;
+        return Ok(path);
+    };
+    let last = logged.step_of(until);
+    if last < first {
+        return Err(CliError::Usage("--until: it is before --at".into()));
+    }
+    let path = arguments.output.clone().unwrap_or_else(|| format!("run-{number}-pictures").into());
+    let spacing = logged.steps_per_second() / f64::from(arguments.fps);
+    let step = |frame: u64| first + (frame as f64 * spacing).round() as u64;
+    let count = (0..).take_while(|frame| step(*frame) <= last).count() as u64;
+    let mut video = Video::create(&path, arguments.size, arguments.fps, shot.kind)?;
+    let mut bar = Bar::new();
+    bar.begin("pictures", count);
+    for frame in 0..count {
+        logged.go_to(step(frame))?;
+        video.add(&shot.view(&logged.world.mechanism)?, frame)?;
+        bar.reach(frame + 1);
+    }
+    video.finish()?;
+    Ok(path)
+}
+
+/// A scene, a camera and its place.
+struct Shot {
+    scene: Scene,
+    camera: Camera,
+    eye: Pose,
+    kind: Kind,
+}
+
+impl Shot {
+    fn new(arguments: &RenderArguments, camera: Camera, mechanism: &Mechanism) -> Result<Self, CliError> {
+        let refuse = |error: simpartner_render::SceneError| CliError::Input(error.to_string());
+        let scene = Scene::new(mechanism).map_err(refuse)?;
+        let to = arguments.look.unwrap_or_else(|| bodies_middle(mechanism));
+        let eye = match arguments.from {
+            None => overview(&scene, mechanism, &camera).map_err(refuse)?,
+            Some(from) => looking_at(from, to).ok_or_else(|| {
+                let DVec3 { x, y, z } = to;
+                let what = format!("--from: the camera is at {x},{y},{z}, where it looks");
+                CliError::Usage(format!("{what}; give another point by --look"))
+            })?,
+        };
+        let kind = match (arguments.depth, arguments.segmentation) {
+            (true, _) => Kind::Depth,
+            (_, true) => Kind::Segmentation,
+            _ => Kind::Color { samples_per_side: arguments.samples },
+        };
+        Ok(Self { scene, camera, eye, kind })
+    }
+
+    fn view(&self, mechanism: &Mechanism) -> Result<View<'_>, CliError> {
+        let view = View::of_start(&self.scene, mechanism, self.camera, self.eye);
+        view.map_err(|error| CliError::Input(error.to_string()))
+    }
+
+    fn write(&self, mechanism: &Mechanism, path: &Path) -> Result<(), CliError> {
+        let view = self.view(mechanism)?;
+        if self.kind == Kind::Segmentation {
+            picture::list_owners(&view, mechanism);
+        }
+        let file = picture_file(&view, self.kind)?;
+        std::fs::write(path, file).map_err(|error| picture::not_written(path, &error))
+    }
+}
+
+fn parse_size(text: &str) -> Result<[u32; 2], String> {
+    let sides =
+        text.split_once(['x', 'X']).and_then(|(width, height)| Some([width.parse().ok()?, height.parse().ok()?]));
+    sides.ok_or_else(|| "expected width and height in pixels, such as 640x480".into())
+}
+
+fn parse_point(text: &str) -> Result<DVec3, String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok([x, y, z]) if [x, y, z].iter().all(|number| number.is_finite()) => Ok(DVec3::new(*x, *y, *z)),
+        _ => Err("expected a point of the world in metres, such as 2,1.5,-3".into()),
+    }
+}
+
+fn parse_field_of_view(text: &str) -> Result<f64, String> {
+    let degrees = text.parse().ok().filter(|degrees| (0.1..=170.0).contains(degrees));
+    degrees.ok_or_else(|| "expected degrees from 0.1 to 170".into())
+}
