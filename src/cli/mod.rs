@@ -236,7 +236,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Grasp(verb)) => grasp::grasp(&verb),
         Some(Verb::Benchmark(verb)) => benchmark::benchmark(&verb),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
-        Some(Verb::Render(arguments)) => render::render(&arguments),
+        Some(Verb::Render(arguments)) => render::render_pictures(&arguments),
         Some(Verb::Schema { what }) => print_schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments, output::command::<Arguments>()),
         Some(Verb::Completions(arguments)) => Ok(manual::completions(&arguments, output::command::<Arguments>())),

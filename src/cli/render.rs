@@ -73,7 +73,7 @@ pub(super) struct RenderArguments {
 }
 
 /// Writes the pictures and prints their path.
-pub(super) fn render(arguments: &RenderArguments) -> Result<ExitStatus, CliError> {
+pub(super) fn render_pictures(arguments: &RenderArguments) -> Result<ExitStatus, CliError> {
     let [width, height] = arguments.size;
     let optics = Optics {
         near: arguments.near,
@@ -88,8 +88,8 @@ pub(super) fn render(arguments: &RenderArguments) -> Result<ExitStatus, CliError
             let world = xml::read_world_or_robot(file, false)?;
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             let path = arguments.output.clone().unwrap_or_else(|| format!("{stem}.png").into());
-            let shot = Shot::new(arguments, camera, &world.mechanism)?;
-            shot.write(&world.mechanism, &path)?;
+            let shot = Shot::of_mechanism(arguments, camera, &world.mechanism)?;
+            shot.write_picture(&world.mechanism, &path)?;
             path
         }
     };
@@ -101,14 +101,14 @@ pub(super) fn render(arguments: &RenderArguments) -> Result<ExitStatus, CliError
 fn render_run(arguments: &RenderArguments, camera: Camera, at: Moment) -> Result<PathBuf, CliError> {
     let name =
         arguments.subject.parse().map_err(|problem| CliError::Usage(format!("{problem}, since --at is given")))?;
-    let mut logged = LoggedWorld::open(&name, &arguments.log)?;
-    let number = logged.number();
+    let mut logged = LoggedWorld::open_run(&name, &arguments.log)?;
+    let number = logged.run_number();
     let first = logged.step_of(at);
     logged.go_to(first)?;
-    let shot = Shot::new(arguments, camera, &logged.world.mechanism)?;
+    let shot = Shot::of_mechanism(arguments, camera, &logged.world.mechanism)?;
     let Some(until) = arguments.until else {
         let path = arguments.output.clone().unwrap_or_else(|| format!("run-{number}.png").into());
-        shot.write(&logged.world.mechanism, &path)?;
+        shot.write_picture(&logged.world.mechanism, &path)?;
         return Ok(path);
     };
     let last = logged.step_of(until);
@@ -119,15 +119,15 @@ fn render_run(arguments: &RenderArguments, camera: Camera, at: Moment) -> Result
     let spacing = logged.steps_per_second() / f64::from(arguments.fps);
     let step = |frame: u64| first + (frame as f64 * spacing).round() as u64;
     let count = (0..).take_while(|frame| step(*frame) <= last).count() as u64;
-    let mut video = Video::create(&path, arguments.size, arguments.fps, shot.kind)?;
+    let mut video = Video::create_at(&path, arguments.size, arguments.fps, shot.kind)?;
     let mut bar = Bar::new();
     bar.begin("pictures", count);
     for frame in 0..count {
         logged.go_to(step(frame))?;
-        video.add(&shot.view(&logged.world.mechanism)?, frame)?;
+        video.add_picture(&shot.view_of(&logged.world.mechanism)?, frame)?;
         bar.reach(frame + 1);
     }
-    video.finish()?;
+    video.finish_file()?;
     Ok(path)
 }
 
@@ -140,7 +140,7 @@ struct Shot {
 }
 
 impl Shot {
-    fn new(arguments: &RenderArguments, camera: Camera, mechanism: &Mechanism) -> Result<Self, CliError> {
+    fn of_mechanism(arguments: &RenderArguments, camera: Camera, mechanism: &Mechanism) -> Result<Self, CliError> {
         let refuse = |error: simpartner_render::SceneError| CliError::Input(error.to_string());
         let scene = Scene::new(mechanism).map_err(refuse)?;
         let to = arguments.look.unwrap_or_else(|| bodies_middle(mechanism));
@@ -160,13 +160,13 @@ impl Shot {
         Ok(Self { scene, camera, eye, kind })
     }
 
-    fn view(&self, mechanism: &Mechanism) -> Result<View<'_>, CliError> {
+    fn view_of(&self, mechanism: &Mechanism) -> Result<View<'_>, CliError> {
         let view = View::of_start(&self.scene, mechanism, self.camera, self.eye);
         view.map_err(|error| CliError::Input(error.to_string()))
     }
 
-    fn write(&self, mechanism: &Mechanism, path: &Path) -> Result<(), CliError> {
-        let view = self.view(mechanism)?;
+    fn write_picture(&self, mechanism: &Mechanism, path: &Path) -> Result<(), CliError> {
+        let view = self.view_of(mechanism)?;
         if self.kind == Kind::Segmentation {
             picture::list_owners(&view, mechanism);
         }

@@ -24,6 +24,7 @@ const BUDGETS: &[(&str, [usize; 3])] = &[
     ("src/plot", [7, 1, 0]),
     ("src/realtime", [60, 1, 0]),
     ("src/recorder", [194, 50, 0]),
+    ("src/render", [6, 0, 0]),
     ("src/server", [79, 11, 0]),
     ("src/simulation", [85, 1, 0]),
     ("src/terminal", [5, 0, 0]),

@@ -15,7 +15,7 @@ use simpartner_terminal::output::line;
 
 use super::super::exit::CliError;
 
-/// What a picture shows.
+/// Kind of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Color { samples_per_side: u32 },
@@ -23,20 +23,22 @@ pub(super) enum Kind {
     Segmentation,
 }
 
-fn threads() -> usize {
+fn thread_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn rendering(samples_per_side: u32) -> Rendering {
+fn rendering_of(samples_per_side: u32) -> Rendering {
     Rendering { samples_per_side, ..Rendering::default() }
 }
 
 /// The PNG file of a view.
 pub(super) fn picture_file(view: &View<'_>, kind: Kind) -> Result<Vec<u8>, CliError> {
     let file = match kind {
-        Kind::Color { samples_per_side } => color_png(&view.color_image(&rendering(samples_per_side), threads())),
-        Kind::Depth => depth_png(&view.depth_image(threads())),
-        Kind::Segmentation => segmentation_png(&view.segmentation_image(threads())),
+        Kind::Color { samples_per_side } => {
+            color_png(&view.color_image(&rendering_of(samples_per_side), thread_count()))
+        }
+        Kind::Depth => depth_png(&view.depth_image(thread_count())),
+        Kind::Segmentation => segmentation_png(&view.segmentation_image(thread_count())),
     };
     file.map_err(CliError::Input)
 }
@@ -44,7 +46,7 @@ pub(super) fn picture_file(view: &View<'_>, kind: Kind) -> Result<Vec<u8>, CliEr
 /// Prints the colour, the pixels and the name of each owner in a picture, in the order of the world.
 pub(super) fn list_owners(view: &View<'_>, mechanism: &Mechanism) {
     let mut counts: BTreeMap<Option<Owner>, usize> = BTreeMap::new();
-    for owner in view.segmentation_image(threads()).pixels {
+    for owner in view.segmentation_image(thread_count()).pixels {
         *counts.entry(owner).or_default() += 1;
     }
     for (owner, count) in counts {
@@ -73,7 +75,7 @@ pub(super) enum Video {
 
 impl Video {
     /// Makes the folder, or begins the file.
-    pub(super) fn create(path: &Path, size: [u32; 2], fps: u32, kind: Kind) -> Result<Self, CliError> {
+    pub(super) fn create_at(path: &Path, size: [u32; 2], fps: u32, kind: Kind) -> Result<Self, CliError> {
         let refuse = |error: std::io::Error| not_written(path, &error);
         if path.extension().is_none_or(|extension| extension != "y4m") {
             std::fs::create_dir_all(path).map_err(refuse)?;
@@ -89,21 +91,21 @@ impl Video {
     }
 
     /// Adds the picture of a view.
-    pub(super) fn add(&mut self, view: &View<'_>, frame: u64) -> Result<(), CliError> {
+    pub(super) fn add_picture(&mut self, view: &View<'_>, frame: u64) -> Result<(), CliError> {
         match self {
             Self::Folder(folder, kind) => {
                 let path = folder.join(format!("{frame:05}.png"));
                 std::fs::write(&path, picture_file(view, *kind)?).map_err(|error| not_written(&path, &error))
             }
             Self::Y4m(path, file, samples_per_side) => {
-                let image = view.color_image(&rendering(*samples_per_side), threads());
+                let image = view.color_image(&rendering_of(*samples_per_side), thread_count());
                 file.write_all(&y4m_frame(&image)).map_err(|error| not_written(path, &error))
             }
         }
     }
 
     /// Ends the file.
-    pub(super) fn finish(self) -> Result<(), CliError> {
+    pub(super) fn finish_file(self) -> Result<(), CliError> {
         match self {
             Self::Folder(..) => Ok(()),
             Self::Y4m(path, mut file, _) => file.flush().map_err(|error| not_written(&path, &error)),

@@ -1,4 +1,4 @@
-//! What a picture is of: a world before the first step, or a logged step of a run.
+//! Logged runs as worlds whose bodies are where a step has them.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{World, xml};
@@ -28,7 +28,7 @@ pub(super) struct LoggedWorld {
 
 impl LoggedWorld {
     /// Opens a run.
-    pub(super) fn open(name: &RunName, log: &LogArguments) -> Result<Self, CliError> {
+    pub(super) fn open_run(name: &RunName, log: &LogArguments) -> Result<Self, CliError> {
         let (inquiry, run) = log.open(name)?;
         let reader = Reader::new(inquiry.database());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -41,7 +41,7 @@ impl LoggedWorld {
     }
 
     /// Number of the run.
-    pub(super) fn number(&self) -> i64 {
+    pub(super) fn run_number(&self) -> i64 {
         self.run.simulation_id
     }
 

@@ -23,7 +23,7 @@ HALF_FIELD = 0.55
 LONG = 0.4
 
 WORLD = """<mujoco>
-  <visual><global offwidth="640" offheight="480"/></visual>
+  <visual><global offwidth="640" offheight="480"/><quality shadowsize="2048"/></visual>
   <asset>{assets}</asset>
   <worldbody>
     <light directional="true" castshadow="true" pos="0 0 10" dir="-.36 .44 -.82"/>

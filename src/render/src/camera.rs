@@ -14,9 +14,9 @@ pub const MAX_PIXELS: u64 = 1 << 24;
 const MAX_STEPS: usize = 30;
 
 /// Largest error of an undistorted point, in focal lengths: far below a pixel.
-const TOLERANCE: f64 = 1e-12;
+const POINT_TOLERANCE: f64 = 1e-12;
 
-/// How a lens departs from a pinhole.
+/// Departure of a lens from a pinhole.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Distortion {
     /// A pinhole.
@@ -143,7 +143,7 @@ impl Camera {
         if let Some((name, value)) = numbers.into_iter().chain(coefficients).find(|(_, value)| !value.is_finite()) {
             return Err(CameraError::Number { name, value });
         }
-        Ok(Self { optics, limit: distortion.limit() })
+        Ok(Self { optics, limit: distortion.turning_limit() })
     }
 
     /// Its numbers.
@@ -159,7 +159,7 @@ impl Camera {
         match self.optics.distortion {
             Distortion::None => Some(seen.extend(1.0).normalized()),
             Distortion::BrownConrady { radial, tangential } => {
-                undistort(seen, radial, tangential, self.limit).map(|at| at.extend(1.0).normalized())
+                undistorted_point(seen, radial, tangential, self.limit).map(|at| at.extend(1.0).normalized())
             }
             Distortion::Fisheye { coefficients } => {
                 let radius = seen.norm();
@@ -181,11 +181,13 @@ impl Camera {
         };
         let seen = match self.optics.distortion {
             Distortion::None => ahead(f64::INFINITY)?,
-            Distortion::BrownConrady { radial, tangential } => distort(ahead(self.limit)?, radial, tangential).0,
+            Distortion::BrownConrady { radial, tangential } => {
+                distorted_point(ahead(self.limit)?, radial, tangential).0
+            }
             Distortion::Fisheye { coefficients } => {
                 let across = point.truncate();
                 let angle = libm::atan2(across.norm(), point.z);
-                let seen = across.try_normalized().unwrap_or(DVec2::ZERO) * polynomial(angle, coefficients)[0];
+                let seen = across.try_normalized().unwrap_or(DVec2::ZERO) * fisheye_radius(angle, coefficients)[0];
                 (angle <= self.limit).then_some(seen)?
             }
         };
@@ -200,14 +202,14 @@ impl Camera {
 
 impl Distortion {
     /// The least radius, in focal lengths, or angle at which a larger one is not seen farther from the middle.
-    fn limit(&self) -> f64 {
+    fn turning_limit(&self) -> f64 {
         let rate = |at: f64| match *self {
             Self::None => 1.0,
             Self::BrownConrady { radial: [k1, k2, k3], .. } => {
                 let square = at * at;
                 1.0 + square * (3.0 * k1 + square * (5.0 * k2 + square * 7.0 * k3))
             }
-            Self::Fisheye { coefficients } => polynomial(at, coefficients)[1],
+            Self::Fisheye { coefficients } => fisheye_radius(at, coefficients)[1],
         };
         // A fisheye sees at most all around; farther out than at 100 focal lengths nothing else sees.
         let (end, steps) = match self {
@@ -226,7 +228,7 @@ impl Distortion {
 }
 
 /// Where a point at z = 1 is seen, in focal lengths, and how that changes with x and y.
-fn distort(at: DVec2, [k1, k2, k3]: [f64; 3], [p1, p2]: [f64; 2]) -> (DVec2, [DVec2; 2]) {
+fn distorted_point(at: DVec2, [k1, k2, k3]: [f64; 3], [p1, p2]: [f64; 2]) -> (DVec2, [DVec2; 2]) {
     let (x, y, square) = (at.x, at.y, at.length_squared());
     let radial = 1.0 + square * (k1 + square * (k2 + square * k3));
     let slope = 2.0 * (k1 + square * (2.0 * k2 + square * 3.0 * k3));
@@ -241,13 +243,13 @@ fn distort(at: DVec2, [k1, k2, k3]: [f64; 3], [p1, p2]: [f64; 2]) -> (DVec2, [DV
 }
 
 /// The point at z = 1 that is seen at a place, by Newton's method.
-fn undistort(seen: DVec2, radial: [f64; 3], tangential: [f64; 2], limit: f64) -> Option<DVec2> {
+fn undistorted_point(seen: DVec2, radial: [f64; 3], tangential: [f64; 2], limit: f64) -> Option<DVec2> {
     let mut at = seen.clamp_length_max(limit);
     for _ in 0..MAX_STEPS {
-        let (now, [along_x, along_y]) = distort(at, radial, tangential);
+        let (now, [along_x, along_y]) = distorted_point(at, radial, tangential);
         let off = seen - now;
         let determinant = along_x.x * along_y.y - along_y.x * along_x.y;
-        if off.abs().max_element() <= TOLERANCE {
+        if off.abs().max_element() <= POINT_TOLERANCE {
             return (determinant > 0.0 && at.norm() <= limit).then_some(at);
         }
         let step = DVec2::new(off.x * along_y.y - off.y * along_y.x, off.y * along_x.x - off.x * along_x.y);
@@ -260,7 +262,7 @@ fn undistort(seen: DVec2, radial: [f64; 3], tangential: [f64; 2], limit: f64) ->
 }
 
 /// θ (1 + k1 θ² + ...) and its rate.
-fn polynomial(angle: f64, [k1, k2, k3, k4]: [f64; 4]) -> [f64; 2] {
+fn fisheye_radius(angle: f64, [k1, k2, k3, k4]: [f64; 4]) -> [f64; 2] {
     let square = angle * angle;
     let value = angle * (1.0 + square * (k1 + square * (k2 + square * (k3 + square * k4))));
     let rate = 1.0 + square * (3.0 * k1 + square * (5.0 * k2 + square * (7.0 * k3 + square * 9.0 * k4)));
@@ -271,8 +273,8 @@ fn polynomial(angle: f64, [k1, k2, k3, k4]: [f64; 4]) -> [f64; 2] {
 fn angle_at(radius: f64, coefficients: [f64; 4], limit: f64) -> Option<f64> {
     let mut angle = radius.min(limit);
     for _ in 0..MAX_STEPS {
-        let [now, rate] = polynomial(angle, coefficients);
-        if (radius - now).abs() <= TOLERANCE {
+        let [now, rate] = fisheye_radius(angle, coefficients);
+        if (radius - now).abs() <= POINT_TOLERANCE {
             return (0.0..=limit).contains(&angle).then_some(angle);
         }
         angle += (radius - now) / rate;

@@ -12,13 +12,13 @@ use crate::{
 
 /// Heights above the horizon from which a world is seen, rad, the first one that shows most of it: that of `simpartner
 /// draw`, 28 degrees, and steeper ones over walls and hills.
-const ELEVATIONS: [f64; 5] = [0.49, 0.7, 0.9, 1.15, 1.5];
+const EYE_ELEVATIONS: [f64; 5] = [0.49, 0.7, 0.9, 1.15, 1.5];
 
 /// Heading of the camera from the middle of the world, from x towards z, rad: 52 degrees.
-const HEADING: f64 = 0.91;
+const EYE_HEADING: f64 = 0.91;
 
 /// Part of the picture, from its middle to its edge, that is filled.
-const FILLED: f64 = 0.92;
+const FILLED_PART: f64 = 0.92;
 
 /// Part of the bodies that has to be in sight.
 const IN_SIGHT: f64 = 0.9;
@@ -43,14 +43,14 @@ pub fn overview(scene: &Scene, mechanism: &Mechanism, camera: &Camera) -> Result
     if points.is_empty() {
         points.push(DVec3::ZERO);
     }
-    let [low, high] = ends(&points);
+    let [low, high] = box_around(&points);
     if (high - low).max_element() < LEAST_SIZE {
         let middle = 0.5 * (low + high);
         points.extend([-0.5, 0.5].into_iter().flat_map(|k| DVec3::AXES.map(|axis| middle + k * LEAST_SIZE * axis)));
     }
     let mut best: Option<(f64, Pose)> = None;
-    for elevation in ELEVATIONS {
-        let pose = fit(&points, elevation, camera);
+    for elevation in EYE_ELEVATIONS {
+        let pose = nearest_eye(&points, elevation, camera);
         let view = View::new(scene, &poses, *camera, pose)?;
         let part = part_in_sight(&view, mechanism);
         if best.is_none_or(|(most, _)| part > most) {
@@ -65,25 +65,25 @@ pub fn overview(scene: &Scene, mechanism: &Mechanism, camera: &Camera) -> Result
 
 /// The middle of the box around all bodies of a mechanism at its beginning, m; the origin without any.
 pub fn bodies_middle(mechanism: &Mechanism) -> DVec3 {
-    let [low, high] = ends(&body_corners(mechanism));
+    let [low, high] = box_around(&body_corners(mechanism));
     if low.x <= high.x { 0.5 * (low + high) } else { DVec3::ZERO }
 }
 
-fn ends(points: &[DVec3]) -> [DVec3; 2] {
+fn box_around(points: &[DVec3]) -> [DVec3; 2] {
     let fold = |start: DVec3, pick: fn(DVec3, DVec3) -> DVec3| points.iter().copied().fold(start, pick);
     [fold(DVec3::INFINITY, DVec3::min), fold(DVec3::NEG_INFINITY, DVec3::max)]
 }
 
 fn body_corners(mechanism: &Mechanism) -> Vec<DVec3> {
     let seen = mechanism.bodies.iter().flat_map(|body| body.seen().map(move |(placed, _)| (&body.pose, placed)));
-    seen.flat_map(|(pose, placed)| corners(pose, placed)).collect()
+    seen.flat_map(|(pose, placed)| box_corners(pose, placed)).collect()
 }
 
 /// The corners of the box of a shape, world frame, or of the boxes of its parts.
-fn corners(world_from_body: &Pose, placed: &Placed) -> Vec<DVec3> {
+fn box_corners(world_from_body: &Pose, placed: &Placed) -> Vec<DVec3> {
     let world_from_shape = world_from_body.then(&placed.pose);
     if let Shape::Compound { parts } = &placed.shape {
-        return parts.iter().flat_map(|part| corners(&world_from_shape, part)).collect();
+        return parts.iter().flat_map(|part| box_corners(&world_from_shape, part)).collect();
     }
     let [low, high] = [-1.0, 1.0].map(|sign| DVec3::AXES.map(|axis| sign * placed.shape.reach(sign * axis)));
     let corner = |k: usize| DVec3::from([0, 1, 2].map(|axis| if k >> axis & 1 == 0 { low[axis] } else { high[axis] }));
@@ -91,15 +91,15 @@ fn corners(world_from_body: &Pose, placed: &Placed) -> Vec<DVec3> {
 }
 
 /// The nearest place, from a direction, from which a pinhole with these focal lengths has all points in its picture.
-fn fit(points: &[DVec3], elevation: f64, camera: &Camera) -> Pose {
-    let ((rise, level), (side, ahead)) = (libm::sincos(elevation), libm::sincos(HEADING));
+fn nearest_eye(points: &[DVec3], elevation: f64, camera: &Camera) -> Pose {
+    let ((rise, level), (side, ahead)) = (libm::sincos(elevation), libm::sincos(EYE_HEADING));
     let back = DVec3::new(level * ahead, rise, level * side);
     let pose = looking_at(back, DVec3::ZERO).unwrap_or(Pose::IDENTITY);
     let axes = DMat3::from_quat(pose.rotation);
     let optics = camera.optics();
     let slopes = [
-        FILLED * 0.5 * f64::from(optics.width) / optics.focal[0],
-        FILLED * 0.5 * f64::from(optics.height) / optics.focal[1],
+        FILLED_PART * 0.5 * f64::from(optics.width) / optics.focal[0],
+        FILLED_PART * 0.5 * f64::from(optics.height) / optics.focal[1],
     ];
     // A point at x, z of the optical axes is between the sides if |x - x0| <= slope (z - z0). The camera's x0 and z0
     // follow from the two points that touch the sides.

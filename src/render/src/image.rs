@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use bevy_math::DVec3;
 
 use crate::{
-    light::{Light, mix, srgb_byte},
+    light::{Light, mixed_color, srgb_byte},
     scene::Owner,
     solid::Ray,
     tree::Stack,
@@ -23,9 +23,9 @@ pub const MAX_SAMPLES_PER_SIDE: u32 = 8;
 
 /// Distance by which a ray to the sun begins above its surface, in m and in parts of the distance from the camera.
 /// Points of triangles in f32 are off by less.
-const LIFT: (f64, f64) = (1e-5, 1e-5);
+const SHADOW_LIFT: (f64, f64) = (1e-5, 1e-5);
 
-/// How colour images are made.
+/// Settings of colour images.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rendering {
     /// Light.
@@ -73,7 +73,7 @@ impl View<'_> {
     pub fn color_image(&self, rendering: &Rendering, threads: usize) -> ColorImage {
         let side = rendering.samples_per_side.clamp(1, MAX_SAMPLES_PER_SIDE);
         let share = 1.0 / (side * side) as f32;
-        self.fill(threads, |column, row, stack| {
+        self.fill_rows(threads, |column, row, stack| {
             let mut sum = [0.0_f32; 3];
             for sample in 0..side * side {
                 let place = |sample: u32| (f64::from(sample) + 0.5) / f64::from(side) - 0.5;
@@ -89,9 +89,10 @@ impl View<'_> {
     pub fn depth_image(&self, threads: usize) -> DepthImage {
         let optics = self.camera.optics();
         let ahead = self.rotation.z_axis;
-        self.fill(threads, |column, row, stack| {
+        self.fill_rows(threads, |column, row, stack| {
             let ray = self.pixel_ray(column, row, [0.0, f64::INFINITY]);
-            let met = ray.and_then(|ray| self.sight(&ray, stack).map(|met| met.distance * ahead.dot(ray.direction)));
+            let met =
+                ray.and_then(|ray| self.nearest_sight(&ray, stack).map(|met| met.distance * ahead.dot(ray.direction)));
             match met {
                 Some(depth) if depth < optics.near => f32::NEG_INFINITY,
                 Some(depth) if depth <= optics.far => depth as f32,
@@ -102,9 +103,9 @@ impl View<'_> {
 
     /// The owners of what is seen, on so many threads.
     pub fn segmentation_image(&self, threads: usize) -> SegmentationImage {
-        self.fill(threads, |column, row, stack| {
+        self.fill_rows(threads, |column, row, stack| {
             let ray = self.pixel_ray(column, row, self.sight_range())?;
-            self.sight(&ray, stack).map(|met| met.owner)
+            self.nearest_sight(&ray, stack).map(|met| met.owner)
         })
     }
 
@@ -117,8 +118,8 @@ impl View<'_> {
         let Some(mut ray) = self.pixel_ray(column, row, self.sight_range()) else { return [0.0; 3] };
         let (mut sum, mut left) = ([0.0; 3], 1.0);
         for layer in 1..=MAX_LAYERS {
-            let Some(met) = self.sight(&ray, stack) else {
-                let sky = light.sky(ray.direction);
+            let Some(met) = self.nearest_sight(&ray, stack) else {
+                let sky = light.sky_color(ray.direction);
                 return [0, 1, 2].map(|channel| sum[channel] + left * sky[channel]);
             };
             let part = if layer == MAX_LAYERS { left } else { left * met.finish.opacity };
@@ -130,7 +131,7 @@ impl View<'_> {
             if left < LEAST_LIGHT {
                 break;
             }
-            ray.range[0] = met.distance + LIFT.0 + LIFT.1 * met.distance;
+            ray.range[0] = met.distance + SHADOW_LIFT.0 + SHADOW_LIFT.1 * met.distance;
         }
         sum
     }
@@ -138,11 +139,11 @@ impl View<'_> {
     /// Linear colour of a surface in the light that falls on it.
     fn lit_color(&self, ray: &Ray, met: &Sight, light: &Light, stack: &mut Stack) -> [f32; 3] {
         let at = met.distance * ray.direction;
-        let origin = at + (LIFT.0 + LIFT.1 * met.distance) * met.normal;
+        let origin = at + (SHADOW_LIFT.0 + SHADOW_LIFT.1 * met.distance) * met.normal;
         let to_sun = Ray { origin, direction: light.to_sun, range: [0.0, f64::INFINITY] };
         let is_lit = met.normal.dot(light.to_sun) > 0.0 && !self.is_blocked(&to_sun, stack);
         let color = self.finish_color(ray, met, at);
-        let light = light.on(met.normal, is_lit);
+        let light = light.light_on(met.normal, is_lit);
         [0, 1, 2].map(|channel| color[channel] * light[channel])
     }
 
@@ -166,11 +167,11 @@ impl View<'_> {
         let footprint = met.distance * self.camera.pixel_angle() / slant;
         let contrast = (1.0 - 2.0 * footprint).clamp(0.0, 1.0) as f32;
         let share = if is_other { 0.5 + 0.5 * contrast } else { 0.5 - 0.5 * contrast };
-        mix(finish.color, finish.other, share)
+        mixed_color(finish.color, finish.other, share)
     }
 
     /// Computes each pixel by its column and row. Rows go to whichever thread is free.
-    fn fill<P: Send + Clone + Default>(
+    fn fill_rows<P: Send + Clone + Default>(
         &self,
         threads: usize,
         pixel: impl Fn(f64, f64, &mut Stack) -> P + Sync,

@@ -41,44 +41,44 @@ impl Default for Light {
 
 impl Light {
     /// The sky in a direction.
-    pub(crate) fn sky(&self, direction: DVec3) -> [f32; 3] {
+    pub(crate) fn sky_color(&self, direction: DVec3) -> [f32; 3] {
         // Half of the haze of the horizon is gone at a sine of 0.29, 17 degrees up.
         let rise = direction.y.max(0.0) as f32;
         let share = rise * (2.0 - rise);
-        mix(self.horizon, self.zenith, share)
+        mixed_color(self.horizon, self.zenith, share)
     }
 
     /// Light on a surface with this normal. `is_lit` is true where the sun reaches it.
-    pub(crate) fn on(&self, normal: DVec3, is_lit: bool) -> [f32; 3] {
-        let ambient = mix(self.ambient_below, self.ambient_above, 0.5 + 0.5 * normal.y as f32);
+    pub(crate) fn light_on(&self, normal: DVec3, is_lit: bool) -> [f32; 3] {
+        let ambient = mixed_color(self.ambient_below, self.ambient_above, 0.5 + 0.5 * normal.y as f32);
         let facing = if is_lit { normal.dot(self.to_sun).max(0.0) as f32 } else { 0.0 };
         [0, 1, 2].map(|channel| ambient[channel] + facing * self.sun[channel])
     }
 }
 
 /// So far on the way from one colour to another.
-pub(crate) fn mix(first: [f32; 3], second: [f32; 3], share: f32) -> [f32; 3] {
+pub(crate) fn mixed_color(first: [f32; 3], second: [f32; 3], share: f32) -> [f32; 3] {
     [0, 1, 2].map(|channel| first[channel] + share * (second[channel] - first[channel]))
 }
 
 /// Linear component of an sRGB component of 0 to 1 (IEC 61966-2-1).
-fn linear(component: f64) -> f64 {
+fn linear_component(component: f64) -> f64 {
     if component <= 0.040_45 { component / 12.92 } else { libm::pow((component + 0.055) / 1.055, 2.4) }
 }
 
 /// Linear components of a colour.
 pub(crate) fn linear_of(color: Color) -> [f32; 3] {
     let [red, green, blue, _] = color.fractions();
-    [red, green, blue].map(|component| linear(component) as f32)
+    [red, green, blue].map(|component| linear_component(component) as f32)
 }
 
 /// The linear components at which the nearest byte of sRGB changes.
-static STEPS: LazyLock<[f32; 255]> =
-    LazyLock::new(|| std::array::from_fn(|byte| linear((byte as f64 + 0.5) / 255.0) as f32));
+static BYTE_STEPS: LazyLock<[f32; 255]> =
+    LazyLock::new(|| std::array::from_fn(|byte| linear_component((byte as f64 + 0.5) / 255.0) as f32));
 
 /// The nearest byte of sRGB to a linear component; one outside of 0 to 1 counts as the nearest end.
 pub(crate) fn srgb_byte(component: f32) -> u8 {
-    STEPS.partition_point(|step| *step <= component) as u8
+    BYTE_STEPS.partition_point(|step| *step <= component) as u8
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Triangles in a packet, the lanes of a register.
-const LANES: usize = 4;
+const LANE_COUNT: usize = 4;
 
 /// Four triangles, component by component. The lanes that a leaf has not filled have one point for all three corners,
 /// which no ray meets.
@@ -21,7 +21,7 @@ const LANES: usize = 4;
 struct Packet {
     /// Corner and axis.
     corners: [[f32x4; 3]; 3],
-    triangles: [u32; LANES],
+    triangles: [u32; LANE_COUNT],
 }
 
 /// A surface of triangles in its own frame.
@@ -49,13 +49,13 @@ impl Mesh {
         let boxes: Vec<Bounds> = triangles
             .iter()
             .map(|corners| {
-                corners.iter().fold(Bounds::EMPTY, |bounds, &corner| bounds.with_point(flat[corner as usize]))
+                corners.iter().fold(Bounds::EMPTY_BOUNDS, |bounds, &corner| bounds.with_point(flat[corner as usize]))
             })
             .collect();
-        let (mut tree, order) = BoxTree::over(&boxes, LANES);
+        let (mut tree, order) = BoxTree::over_boxes(&boxes, LANE_COUNT);
         let mut packets = Vec::with_capacity(triangles.len() / 2);
         tree.renumber_leaves(|first, count| {
-            packets.push(Packet::of(&order[first..first + count], &triangles, &flat));
+            packets.push(Packet::of_triangles(&order[first..first + count], &triangles, &flat));
             packets.len() as u32 - 1
         });
         Some(Self { vertices, triangles, centre, half_size: 0.5 * (high - low), tree, packets, is_solid })
@@ -67,7 +67,7 @@ impl Mesh {
     }
 
     /// Lowest and highest corner of its box.
-    pub(crate) fn bounds(&self) -> [DVec3; 2] {
+    pub(crate) fn own_bounds(&self) -> [DVec3; 2] {
         [self.centre - self.half_size, self.centre + self.half_size]
     }
 
@@ -76,13 +76,13 @@ impl Mesh {
         self.triangles.len()
     }
 
-    fn corners(&self, triangle: u32) -> [DVec3; 3] {
+    fn corners_of(&self, triangle: u32) -> [DVec3; 3] {
         let [a, b, c] = self.triangles[triangle as usize];
         [self.vertices[a as usize], self.vertices[b as usize], self.vertices[c as usize]]
     }
 
     /// The first triangle that a ray meets, or with `any` one that it meets.
-    pub(crate) fn hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
+    pub(crate) fn first_hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
         let [begin, end] = box_interval(self.half_size, ray.origin - self.centre, ray.direction)?;
         if begin > ray.range[1] || end < ray.range[0] {
             return None;
@@ -95,14 +95,14 @@ impl Mesh {
         let flat = FlatRay::new(start.as_vec3(), ray.direction.as_vec3());
         let range = [(ray.range[0] - begin).max(0.0) as f32, (end - begin) as f32];
         let mut best: Option<(f32, u32)> = None;
-        self.tree.walk(&flat.walk, range, stack, |packet, _, mut far, _| {
+        self.tree.walk_leaves(&flat.walk, range, stack, |packet, _, mut far, _| {
             let packet = &self.packets[packet as usize];
-            let (mut met, distances) = packet.meet(&flat, [range[0], far]);
+            let (mut met, distances) = packet.met_lanes(&flat, [range[0], far]);
             while met != 0 {
                 let lane = met.trailing_zeros() as usize & 3;
                 met &= met - 1;
                 let found = (distances[lane], packet.triangles[lane]);
-                // Of two triangles at one distance, the one of the lower number is met, in whatever order they come.
+                // The lower number decides between two triangles at one distance, in whatever order they come.
                 let is_nearer = best.is_none_or(|(distance, number)| (found.0, found.1) < (distance, number));
                 if is_nearer && !(self.is_solid && self.is_turned_away(found.1, ray)) {
                     best = Some(found);
@@ -111,17 +111,17 @@ impl Mesh {
             }
             far
         });
-        best.map(|(distance, triangle)| self.surface(ray, triangle, begin + f64::from(distance)))
+        best.map(|(distance, triangle)| self.surface_at(ray, triangle, begin + f64::from(distance)))
     }
 
     fn is_turned_away(&self, triangle: u32, ray: &Ray) -> bool {
-        let [a, b, c] = self.corners(triangle);
+        let [a, b, c] = self.corners_of(triangle);
         (b - a).cross(c - a).dot(ray.direction) >= 0.0
     }
 
     /// The point of a triangle that a ray meets, in f64: on its plane, and no nearer or farther than its corners.
-    fn surface(&self, ray: &Ray, triangle: u32, rough: f64) -> Surface {
-        let [a, b, c] = self.corners(triangle);
+    fn surface_at(&self, ray: &Ray, triangle: u32, rough: f64) -> Surface {
+        let [a, b, c] = self.corners_of(triangle);
         let normal = (b - a).cross(c - a);
         let along = |corner: DVec3| (corner - ray.origin).dot(ray.direction);
         let along = [along(a), along(b), along(c)];
@@ -163,7 +163,7 @@ impl FlatRay {
 }
 
 impl Packet {
-    fn of(items: &[u32], triangles: &[[u32; 3]], vertices: &[Vec3]) -> Self {
+    fn of_triangles(items: &[u32], triangles: &[[u32; 3]], vertices: &[Vec3]) -> Self {
         let last = items[items.len() - 1];
         let numbers = [0, 1, 2, 3].map(|lane| items.get(lane).copied().unwrap_or(last));
         let corner = |corner: usize, axis: usize| {
@@ -178,7 +178,7 @@ impl Packet {
 
     /// The lanes that a ray meets between two distances, as bits, and the distances.
     #[inline(always)]
-    fn meet(&self, ray: &FlatRay, [near, far]: [f32; 2]) -> (u32, [f32; LANES]) {
+    fn met_lanes(&self, ray: &FlatRay, [near, far]: [f32; 2]) -> (u32, [f32; LANE_COUNT]) {
         let [x, y, z] = ray.axes;
         let sheared = |corner: &[f32x4; 3]| {
             let depth = corner[z] - ray.origin[2];
@@ -195,7 +195,7 @@ impl Packet {
         let is_right = u.simd_le(zero) & v.simd_le(zero) & w.simd_le(zero);
         let inside = is_left | is_right;
         if inside.to_bitmask() == 0 {
-            return (0, [0.0; LANES]);
+            return (0, [0.0; LANE_COUNT]);
         }
         let area = u + v + w;
         let distance = (u * a.2 + v * b.2 + w * c.2) * ray.shear[2] / area;
@@ -219,7 +219,7 @@ mod tests {
             for side in [-1000.0, 1000.0] {
                 let ray =
                     Ray { origin: DVec3::Z * side, direction: -direction * side.signum(), range: [0.0, f64::INFINITY] };
-                let met = mesh.hit(&ray, false, &mut Stack::new()).unwrap();
+                let met = mesh.first_hit(&ray, false, &mut Stack::new()).unwrap();
                 assert!((met.distance - 1000.0 / direction.z).abs() < 1e-9, "{i} {j} {side}");
             }
         }

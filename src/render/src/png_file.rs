@@ -15,7 +15,7 @@ const MAX_MILLIMETRES: f32 = 65_534.0;
 /// # Errors
 /// A sentence, if it cannot be written.
 pub fn color_png(image: &ColorImage) -> Result<Vec<u8>, String> {
-    encode([image.width, image.height], ColorType::Rgb, BitDepth::Eight, image.pixels.as_flattened())
+    encode_png([image.width, image.height], ColorType::Rgb, BitDepth::Eight, image.pixels.as_flattened())
 }
 
 /// A depth image as PNG: 16 bits of grey with whole millimetres. What is too near is 0; what is too far, or farther
@@ -29,7 +29,7 @@ pub fn depth_png(image: &DepthImage) -> Result<Vec<u8>, String> {
         if millimetres > MAX_MILLIMETRES { u16::MAX } else { millimetres.max(0.0) as u16 }
     };
     let bytes: Vec<u8> = image.pixels.iter().flat_map(|depth| level(*depth).to_be_bytes()).collect();
-    encode([image.width, image.height], ColorType::Grayscale, BitDepth::Sixteen, &bytes)
+    encode_png([image.width, image.height], ColorType::Grayscale, BitDepth::Sixteen, &bytes)
 }
 
 /// A segmentation image as PNG in the colours of [`owner_color`].
@@ -38,7 +38,7 @@ pub fn depth_png(image: &DepthImage) -> Result<Vec<u8>, String> {
 /// A sentence, if it cannot be written.
 pub fn segmentation_png(image: &SegmentationImage) -> Result<Vec<u8>, String> {
     let bytes: Vec<u8> = image.pixels.iter().flat_map(|owner| owner_color(*owner)).collect();
-    encode([image.width, image.height], ColorType::Rgb, BitDepth::Eight, &bytes)
+    encode_png([image.width, image.height], ColorType::Rgb, BitDepth::Eight, &bytes)
 }
 
 /// The colour of an owner in segmentation images, red, green and blue: black is the sky, grounds are greys, and no two
@@ -58,7 +58,7 @@ pub fn owner_color(owner: Option<Owner>) -> [u8; 3] {
     }
 }
 
-fn encode(size: [usize; 2], color: ColorType, depth: BitDepth, bytes: &[u8]) -> Result<Vec<u8>, String> {
+fn encode_png(size: [usize; 2], color: ColorType, depth: BitDepth, bytes: &[u8]) -> Result<Vec<u8>, String> {
     let [columns, rows] = size.map(|side| u32::try_from(side).unwrap_or(u32::MAX));
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, columns, rows);

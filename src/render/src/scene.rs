@@ -1,4 +1,4 @@
-//! What cameras see of a mechanism, made once: shapes with their trees, and colours.
+//! The parts of a mechanism that cameras see, made once: shapes with their trees, and colours.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::{light::linear_of, mesh::Mesh, solid::Solid, terrain::Terrain};
 const MAX_COORDINATE: f64 = 1e12;
 
 /// Colours of robots without colours, in their order; those of the viewer's page.
-const ROBOTS: [u32; 6] = [0x4f_7f_b8, 0xc4_78_3c, 0x5c_9c_74, 0x9a_6f_b5, 0xb9_57_7a, 0x4b_9a_a5];
+const ROBOT_COLORS: [u32; 6] = [0x4f_7f_b8, 0xc4_78_3c, 0x5c_9c_74, 0x9a_6f_b5, 0xb9_57_7a, 0x4b_9a_a5];
 /// Colours of objects, fixed objects, what rolls, and limbs, likewise.
-const OBJECT: u32 = 0xc2_a8_78;
-const FIXED: u32 = 0x98_a1_ac;
-const ROLLS: u32 = 0x56_5f_6a;
-const LIMB: u32 = 0xa9_b2_bd;
+const OBJECT_COLOR: u32 = 0xc2_a8_78;
+const FIXED_COLOR: u32 = 0x98_a1_ac;
+const ROLL_COLOR: u32 = 0x56_5f_6a;
+const LIMB_COLOR: u32 = 0xa9_b2_bd;
 
 /// Colours of the squares of grounds: dry earth.
-const GROUND: [u32; 2] = [0xb4_ad_9c, 0xa8_a0_8e];
+const GROUND_COLORS: [u32; 2] = [0xb4_ad_9c, 0xa8_a0_8e];
 
 /// The owner of a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,7 +67,7 @@ pub(crate) enum Form {
     Terrain(Arc<Terrain>),
 }
 
-/// How a surface looks: linear red, green and blue, 0 to 1.
+/// Look of a surface: linear red, green and blue, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Finish {
     pub(crate) color: [f32; 3],
@@ -121,7 +121,7 @@ impl Scene {
             let name = mechanism.qualified_name(body);
             for (placed, color) in body.seen() {
                 let color = color.unwrap_or_else(|| default_color(body));
-                scene.add_placed(Owner::Body(id), placed, Finish::of(color)).map_err(|(shape, problem)| {
+                scene.add_placed(Owner::Body(id), placed, Finish::of_color(color)).map_err(|(shape, problem)| {
                     SceneError::Shape { source_place: body.source.clone(), owner: name.clone(), shape, problem }
                 })?;
             }
@@ -145,7 +145,8 @@ impl Scene {
     }
 
     fn add_ground(&mut self, number: usize, ground: &Ground) -> Result<(), SceneError> {
-        let finish = Finish { other: linear_of(color_of(GROUND[1])), ..Finish::of(color_of(GROUND[0])) };
+        let finish =
+            Finish { other: linear_of(color_of(GROUND_COLORS[1])), ..Finish::of_color(color_of(GROUND_COLORS[0])) };
         let refuse = |(shape, problem)| SceneError::Shape {
             source_place: "the world".into(),
             owner: format!("ground {number}"),
@@ -165,7 +166,7 @@ impl Scene {
                     return Err(refuse(("heightfield", "its extent is above 0 and its heights are finite")));
                 }
                 let terrain = Terrain::new(field);
-                if let Some(bounds) = terrain.bounds().filter(|_| is_finite(&field.pose)) {
+                if let Some(bounds) = terrain.own_bounds().filter(|_| is_finite(&field.pose)) {
                     let form = Form::Terrain(Arc::new(terrain));
                     self.shapes.push(SceneShape {
                         owner: Owner::Ground(number),
@@ -196,6 +197,7 @@ impl Scene {
         let solid = match shape {
             Shape::Box { size } => Solid::Box { half_size: 0.5 * *size },
             Shape::Sphere { radius } => Solid::Sphere { radius: *radius },
+            Shape::Ellipsoid { radii } => Solid::Ellipsoid { radii: *radii },
             Shape::Cylinder { radius, length } => Solid::Cylinder { radius: *radius, half_length: 0.5 * length },
             Shape::Capsule { radius, length } => Solid::Capsule { radius: *radius, half_length: 0.5 * length },
             Shape::Cone { radius, length } => Solid::Cone { radius: *radius, half_length: 0.5 * length },
@@ -248,7 +250,7 @@ impl Scene {
         if !self.meshes.iter().any(|known| Arc::ptr_eq(known, &mesh)) {
             self.meshes.push(Arc::clone(&mesh));
         }
-        let bounds = mesh.bounds();
+        let bounds = mesh.own_bounds();
         self.shapes.push(SceneShape { owner, pose, form: Form::Mesh(mesh), finish, bounds });
         Ok(())
     }
@@ -267,7 +269,7 @@ pub(crate) fn is_finite(pose: &Pose) -> bool {
 }
 
 impl Finish {
-    fn of(color: Color) -> Self {
+    fn of_color(color: Color) -> Self {
         let linear = linear_of(color);
         Self { color: linear, other: linear, opacity: f32::from(color.alpha) / 255.0 }
     }
@@ -282,12 +284,12 @@ fn color_of(code: u32) -> Color {
 /// differ a little by their names.
 fn default_color(body: &Body) -> Color {
     let shape = body.shape.as_ref().map(|placed| &placed.shape);
-    let Some(robot) = body.robot else { return color_of(if body.fixed { FIXED } else { OBJECT }) };
+    let Some(robot) = body.robot else { return color_of(if body.fixed { FIXED_COLOR } else { OBJECT_COLOR }) };
     match shape {
-        Some(Shape::Cylinder { .. } | Shape::Sphere { .. }) => color_of(ROLLS),
-        Some(Shape::Capsule { .. }) => color_of(LIMB),
+        Some(Shape::Cylinder { .. } | Shape::Sphere { .. }) => color_of(ROLL_COLOR),
+        Some(Shape::Capsule { .. }) => color_of(LIMB_COLOR),
         _ => {
-            let base = color_of(ROBOTS[robot.index() % ROBOTS.len()]);
+            let base = color_of(ROBOT_COLORS[robot.index() % ROBOT_COLORS.len()]);
             let hash = body.name.bytes().fold(7_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 997);
             let scale = 1.0 + 0.06 * (f64::from(hash % 5) - 2.0);
             let [red, green, blue, alpha] = base.fractions();

@@ -17,7 +17,7 @@ pub struct Ray {
     pub range: [f64; 2],
 }
 
-/// What a ray meets.
+/// Point of a surface that a ray meets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Surface {
     /// Distance along the ray, m.
@@ -31,6 +31,7 @@ pub(crate) struct Surface {
 pub(crate) enum Solid {
     Box { half_size: DVec3 },
     Sphere { radius: f64 },
+    Ellipsoid { radii: DVec3 },
     Cylinder { radius: f64, half_length: f64 },
     Capsule { radius: f64, half_length: f64 },
     Cone { radius: f64, half_length: f64 },
@@ -42,6 +43,7 @@ impl Solid {
         match *self {
             Self::Box { half_size } => half_size,
             Self::Sphere { radius } => DVec3::splat(radius),
+            Self::Ellipsoid { radii } => radii,
             Self::Cylinder { radius, half_length } | Self::Cone { radius, half_length } => {
                 DVec3::new(radius, half_length, radius)
             }
@@ -50,10 +52,11 @@ impl Solid {
     }
 
     /// Where a ray enters.
-    pub(crate) fn hit(&self, ray: &Ray) -> Option<Surface> {
+    pub(crate) fn first_hit(&self, ray: &Ray) -> Option<Surface> {
         let found = match *self {
             Self::Box { half_size } => enter_box(half_size, ray)?,
             Self::Sphere { radius } => enter_ball(DVec3::ZERO, radius, ray)?,
+            Self::Ellipsoid { radii } => enter_ellipsoid(radii, ray)?,
             Self::Cylinder { radius, half_length } => enter_cylinder(radius, half_length, ray)?,
             Self::Capsule { radius, half_length } => enter_capsule(radius, half_length, ray)?,
             Self::Cone { radius, half_length } => enter_cone(radius, half_length, ray)?,
@@ -116,17 +119,31 @@ fn enter_ball(centre: DVec3, radius: f64, ray: &Ray) -> Option<Surface> {
     Some(Surface { distance, normal })
 }
 
-fn flat(vector: DVec3) -> DVec2 {
+/// In coordinates that are divided by the radii, the ellipsoid is the unit ball.
+fn enter_ellipsoid(radii: DVec3, ray: &Ray) -> Option<Surface> {
+    let (from, along) = (ray.origin / radii, ray.direction / radii);
+    let squared = along.length_squared();
+    let nearest = -from.dot(along) / squared;
+    let left = 1.0 - (from + nearest * along).length_squared();
+    if left < 0.0 {
+        return None;
+    }
+    let distance = nearest - (left / squared).sqrt();
+    let normal = ((from + distance * along) / radii).try_normalized()?;
+    Some(Surface { distance, normal })
+}
+
+fn level_part(vector: DVec3) -> DVec2 {
     DVec2::new(vector.x, vector.z)
 }
 
 /// The radial unit vector of a point beside the y axis.
-fn outward(point: DVec3) -> Option<DVec3> {
+fn outward_direction(point: DVec3) -> Option<DVec3> {
     DVec3::new(point.x, 0.0, point.z).try_normalized()
 }
 
 fn enter_cylinder(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
-    let side = circle_interval(radius, flat(ray.origin), flat(ray.direction))?;
+    let side = circle_interval(radius, level_part(ray.origin), level_part(ray.direction))?;
     let (y, rise) = (ray.origin.y, ray.direction.y);
     let ends = match rise == 0.0 {
         true if y.abs() > half_length => return None,
@@ -138,14 +155,14 @@ fn enter_cylinder(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         return None;
     }
     let normal = match side[0] > ends[0] {
-        true => outward(ray.origin + entry * ray.direction)?,
+        true => outward_direction(ray.origin + entry * ray.direction)?,
         false => DVec3::Y * -rise.signum(),
     };
     Some(Surface { distance: entry, normal })
 }
 
 fn enter_capsule(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
-    let [entry, _] = circle_interval(radius, flat(ray.origin), flat(ray.direction))?;
+    let [entry, _] = circle_interval(radius, level_part(ray.origin), level_part(ray.direction))?;
     // Along the axis, it enters at the end that it comes from.
     let height = match entry.is_finite() {
         true => ray.origin.y + entry * ray.direction.y,
@@ -154,7 +171,7 @@ fn enter_capsule(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
     if height.abs() > half_length {
         return enter_ball(DVec3::Y * half_length.copysign(height), radius, ray);
     }
-    let normal = outward(ray.origin + entry * ray.direction)?;
+    let normal = outward_direction(ray.origin + entry * ray.direction)?;
     Some(Surface { distance: entry, normal })
 }
 
@@ -165,12 +182,12 @@ fn enter_cone(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
     let mut found: Option<Surface> = None;
     if ray.direction.y > 0.0 {
         let distance = (-half_length - ray.origin.y) / ray.direction.y;
-        let at = flat(ray.origin + distance * ray.direction);
+        let at = level_part(ray.origin + distance * ray.direction);
         if at.length_squared() <= radius * radius {
             found = Some(Surface { distance, normal: DVec3::NEG_Y });
         }
     }
-    let (origin, along) = (flat(ray.origin), flat(ray.direction));
+    let (origin, along) = (level_part(ray.origin), level_part(ray.direction));
     let a = along.length_squared() - (slope * fall) * (slope * fall);
     let b = origin.dot(along) - slope * slope * below * fall;
     let c = origin.length_squared() - (slope * below) * (slope * below);
@@ -185,7 +202,7 @@ fn enter_cone(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         if !distance.is_finite() || at.y.abs() > half_length {
             continue;
         }
-        let Some(outward) = outward(at) else { continue };
+        let Some(outward) = outward_direction(at) else { continue };
         let normal = (outward + DVec3::Y * slope).normalized();
         let is_nearer = found.is_none_or(|found| distance < found.distance);
         if is_nearer && normal.dot(ray.direction) < 0.0 {
@@ -201,9 +218,10 @@ mod tests {
 
     use super::*;
 
-    const SOLIDS: [Solid; 5] = [
+    const SOLIDS: [Solid; 6] = [
         Solid::Box { half_size: DVec3::new(0.4, 0.7, 0.2) },
         Solid::Sphere { radius: 0.6 },
+        Solid::Ellipsoid { radii: DVec3::new(0.4, 0.7, 0.2) },
         Solid::Cylinder { radius: 0.5, half_length: 0.8 },
         Solid::Capsule { radius: 0.3, half_length: 0.5 },
         Solid::Cone { radius: 0.5, half_length: 0.7 },
@@ -215,6 +233,7 @@ mod tests {
         match *solid {
             Solid::Box { half_size } => (at.abs() - half_size).max_element(),
             Solid::Sphere { radius } => at.length() - radius,
+            Solid::Ellipsoid { radii } => (at / radii).length() - 1.0,
             Solid::Cylinder { radius, half_length } => (beside - radius).max(at.y.abs() - half_length),
             Solid::Capsule { radius, half_length } => {
                 (at - DVec3::Y * at.y.clamp(-half_length, half_length)).length() - radius
@@ -242,7 +261,7 @@ mod tests {
                 let direction = (random_vector(&mut stream, 0.8) - origin).normalize();
                 let ray = Ray { origin, direction, range: [0.0, f64::INFINITY] };
                 let at = |distance: f64| outside(solid, origin + distance * direction);
-                match solid.hit(&ray) {
+                match solid.first_hit(&ray) {
                     Some(Surface { distance, normal }) => {
                         hits += 1;
                         assert!(at(distance).abs() < 1e-12, "{solid:?}: {}", at(distance));
@@ -279,14 +298,14 @@ mod tests {
                     let origin = DVec3::new(beside, sign * 5.0, 0.0);
                     let ray = Ray { origin, direction: DVec3::Y * -sign, range: [0.0, 10.0] };
                     // The tip of a cone is not met head-on, since it has no normal.
-                    match solid.hit(&ray) {
+                    match solid.first_hit(&ray) {
                         Some(met) => assert!((met.distance - (5.0 - reach)).abs() < 3e-3, "{solid:?} {met:?}"),
                         None => assert!(matches!(solid, Solid::Cone { .. }) && beside == 0.0 && sign > 0.0),
                     }
                 }
             }
             let beside = Ray { origin: DVec3::new(2.0, 5.0, 0.0), direction: DVec3::NEG_Y, range: [0.0, 10.0] };
-            assert_eq!(solid.hit(&beside), None);
+            assert_eq!(solid.first_hit(&beside), None);
         }
     }
 
@@ -295,7 +314,7 @@ mod tests {
         for solid in SOLIDS {
             for direction in [DVec3::X, DVec3::Y, DVec3::new(0.6, 0.0, 0.8), DVec3::NEG_Y] {
                 let ray = Ray { origin: DVec3::new(0.01, 0.02, -0.03), direction, range: [0.0, 10.0] };
-                assert_eq!(solid.hit(&ray), None, "{solid:?} {direction}");
+                assert_eq!(solid.first_hit(&ray), None, "{solid:?} {direction}");
             }
         }
     }

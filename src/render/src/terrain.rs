@@ -11,7 +11,7 @@ use simpartner_model::{Heightfield, Norm};
 use crate::solid::{Ray, Surface, box_interval};
 
 /// Cells along the side of a block. Of 4, 8 and 16, this is the fastest on terrain of 200 x 200 points.
-const BLOCK: usize = 8;
+const BLOCK_CELLS: usize = 8;
 
 /// Terrain in its own frame.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(crate) struct Terrain {
     bounds: Option<[DVec3; 2]>,
 }
 
-/// What a walk knows of the last point: above the surface, below it, or nothing.
+/// Side of the last point of a walk: above the surface, below it, or nothing.
 type Side = Option<bool>;
 
 impl Terrain {
@@ -37,10 +37,10 @@ impl Terrain {
         let points = [field.points_x, field.points_z];
         let half = 0.5 * DVec2::new(field.width, field.depth);
         let cells = DVec2::new((points[0] - 1) as f64, (points[1] - 1) as f64);
-        let blocks = points.map(|count| (count - 1).div_ceil(BLOCK));
+        let blocks = points.map(|count| (count - 1).div_ceil(BLOCK_CELLS));
         let mut spans = vec![[f64::INFINITY, f64::NEG_INFINITY]; blocks[0] * blocks[1]];
         for (i, j) in field.cells() {
-            let span = &mut spans[i / BLOCK * blocks[1] + j / BLOCK];
+            let span = &mut spans[i / BLOCK_CELLS * blocks[1] + j / BLOCK_CELLS];
             for height in [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| field.height(i, j)) {
                 *span = [span[0].min(height), span[1].max(height)];
             }
@@ -54,7 +54,7 @@ impl Terrain {
     }
 
     /// Lowest and highest corner of its box; `None` without any surface.
-    pub(crate) fn bounds(&self) -> Option<[DVec3; 2]> {
+    pub(crate) fn own_bounds(&self) -> Option<[DVec3; 2]> {
         self.bounds
     }
 
@@ -64,16 +64,16 @@ impl Terrain {
     }
 
     /// Where a ray first crosses the surface, from either side.
-    pub(crate) fn hit(&self, ray: &Ray) -> Option<Surface> {
+    pub(crate) fn first_hit(&self, ray: &Ray) -> Option<Surface> {
         let [low, high] = self.bounds?;
         // The ray begins above a peak that touches the box, so that it has a side there.
         let size = 0.5 * (high - low) + DVec3::splat(1e-6 * (high - low).max_element());
         let [entry, exit] = box_interval(size, ray.origin - 0.5 * (low + high), ray.direction)?;
         let range = [entry.max(ray.range[0]), exit.min(ray.range[1])];
         let mut side: Side = None;
-        let blocks = Grid { origin: -self.half, cell: self.cell * BLOCK as f64, count: self.blocks };
+        let blocks = Grid { origin: -self.half, cell: self.cell * BLOCK_CELLS as f64, count: self.blocks };
         let mut found = None;
-        blocks.walk(ray, [0, 0], self.blocks, range, |[block_i, block_j], span| {
+        blocks.walk_cells(ray, [0, 0], self.blocks, range, |[block_i, block_j], span| {
             let [low, high] = self.spans[block_i * self.blocks[1] + block_j];
             let ends = [ray.origin.y + span[0] * ray.direction.y, ray.origin.y + span[1] * ray.direction.y];
             if low > high {
@@ -83,7 +83,7 @@ impl Terrain {
             } else if ends[0].max(ends[1]) < low && side != Some(true) {
                 side = Some(false);
             } else {
-                let first = [block_i * BLOCK, block_j * BLOCK];
+                let first = [block_i * BLOCK_CELLS, block_j * BLOCK_CELLS];
                 found = self.cross_cells(ray, first, span, &mut side);
             }
             found.is_some()
@@ -94,9 +94,9 @@ impl Terrain {
     /// Where a ray crosses the surface of a block.
     fn cross_cells(&self, ray: &Ray, first: [usize; 2], span: [f64; 2], side: &mut Side) -> Option<Surface> {
         let cells = Grid { origin: -self.half, cell: self.cell, count: self.points.map(|count| count - 1) };
-        let end = [0, 1].map(|axis| (first[axis] + BLOCK).min(cells.count[axis]));
+        let end = [0, 1].map(|axis| (first[axis] + BLOCK_CELLS).min(cells.count[axis]));
         let mut found = None;
-        cells.walk(ray, first, end, span, |cell, span| {
+        cells.walk_cells(ray, first, end, span, |cell, span| {
             found = self.cross_cell(ray, cell, span, side);
             found.is_some()
         });
@@ -165,7 +165,7 @@ struct Grid {
 impl Grid {
     /// Visits the cells from `first` to before `end` over which a ray passes between two distances, in their order,
     /// with the distances between which it does, until a visit says that it is the last one.
-    fn walk(
+    fn walk_cells(
         &self,
         ray: &Ray,
         first: [usize; 2],
@@ -269,7 +269,7 @@ mod tests {
                 if first.is_none_or(|first| first < 0.0) {
                     continue;
                 }
-                match terrain.hit(&ray) {
+                match terrain.first_hit(&ray) {
                     Some(met) => {
                         hits += 1;
                         let off = above(met.distance).unwrap();
@@ -299,7 +299,7 @@ mod tests {
                 let ray = Ray { origin, direction, range: [0.0, 100.0] };
                 let is_at_the_edge = [0, 80].contains(&i) || [0, 48].contains(&j);
                 assert!(
-                    is_at_the_edge && direction != DVec3::NEG_Y || terrain.hit(&ray).is_some(),
+                    is_at_the_edge && direction != DVec3::NEG_Y || terrain.first_hit(&ray).is_some(),
                     "{x} {z} {direction}"
                 );
             }
@@ -311,9 +311,9 @@ mod tests {
         let hole = field([21, 13], |x, z| if x == 0.0 && z == 0.0 { f64::NAN } else { 1.0 });
         let terrain = Terrain::new(&hole);
         let down = |x: f64| Ray { origin: DVec3::new(x, 5.0, 0.3), direction: DVec3::NEG_Y, range: [0.0, 9.0] };
-        assert_eq!(terrain.hit(&down(0.3)), None);
-        assert_eq!(terrain.hit(&down(1.3)), Some(Surface { distance: 4.0, normal: DVec3::Y }));
+        assert_eq!(terrain.first_hit(&down(0.3)), None);
+        assert_eq!(terrain.first_hit(&down(1.3)), Some(Surface { distance: 4.0, normal: DVec3::Y }));
         let up = Ray { origin: DVec3::new(3.3, -1.0, 0.3), direction: DVec3::Y, range: [0.0, 9.0] };
-        assert_eq!(terrain.hit(&up), Some(Surface { distance: 2.0, normal: DVec3::NEG_Y }));
+        assert_eq!(terrain.first_hit(&up), Some(Surface { distance: 2.0, normal: DVec3::NEG_Y }));
     }
 }

@@ -8,11 +8,11 @@ use bevy_math::Vec3;
 use wide::f32x4;
 
 /// Number of bins along an axis: with more, trees are no better by more than one in a hundred (Wald 2007, table 1).
-const BINS: usize = 16;
+const BIN_COUNT: usize = 16;
 
 /// Factor of the far end of an interval that makes up for the rounding of a slab test: 1 + 3 roundings of f32 (Ize
 /// 2013, *Robust BVH Ray Traversal*).
-const ROUNDING: f32 = 1.0 + 6.0 * f32::EPSILON;
+const SLAB_ROUNDING: f32 = 1.0 + 6.0 * f32::EPSILON;
 
 /// Smallest component of a direction: its inverse and the products with coordinates below 1e15 are finite.
 const LEAST_COMPONENT: f32 = 1e-20;
@@ -26,10 +26,10 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// The box of nothing.
-    pub(crate) const EMPTY: Self = Self { low: Vec3::INFINITY, high: Vec3::NEG_INFINITY };
+    pub(crate) const EMPTY_BOUNDS: Self = Self { low: Vec3::INFINITY, high: Vec3::NEG_INFINITY };
 
     /// The smallest box around both.
-    pub(crate) fn union(self, other: Self) -> Self {
+    pub(crate) fn joined_with(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
@@ -44,7 +44,7 @@ impl Bounds {
         size.x * size.y + size.y * size.z + size.z * size.x
     }
 
-    fn centre(self) -> Vec3 {
+    fn middle_point(self) -> Vec3 {
         0.5 * (self.low + self.high)
     }
 }
@@ -99,19 +99,19 @@ pub(crate) struct BoxTree {
 
 impl BoxTree {
     /// A tree over the boxes of items, at most `in_leaf` in a leaf, and the order of items that its leaves count in.
-    pub(crate) fn over(items: &[Bounds], in_leaf: usize) -> (Self, Vec<u32>) {
+    pub(crate) fn over_boxes(items: &[Bounds], in_leaf: usize) -> (Self, Vec<u32>) {
         let mut order: Vec<u32> = (0..items.len() as u32).collect();
         let mut builder = Builder { items, in_leaf, twigs: Vec::with_capacity(items.len()) };
         let mut tree = Self::default();
         if !items.is_empty() {
-            let root = builder.split(&mut order, 0);
-            tree.gather(&builder.twigs, root);
+            let root = builder.split_items(&mut order, 0);
+            tree.gather_node(&builder.twigs, root);
         }
         (tree, order)
     }
 
     /// Makes a node of four out of the upper twigs of a tree of two.
-    fn gather(&mut self, twigs: &[Twig], root: u32) -> u32 {
+    fn gather_node(&mut self, twigs: &[Twig], root: u32) -> u32 {
         let mut open = vec![root];
         // A leaf at the root is the only child of its node.
         while open.len() < 4 {
@@ -126,7 +126,7 @@ impl BoxTree {
             open.push(right);
         }
         let number = self.nodes.len();
-        let nothing = Bounds::EMPTY;
+        let nothing = Bounds::EMPTY_BOUNDS;
         let plane = |axis: usize, side: usize| {
             f32x4::new([0, 1, 2, 3].map(|lane| {
                 let bounds = open.get(lane).map_or(nothing, |twig: &u32| twigs[*twig as usize].bounds);
@@ -137,7 +137,7 @@ impl BoxTree {
         self.nodes.push(Node { planes, children: [Child::default(); 4] });
         for (lane, &twig) in open.iter().enumerate() {
             let Twig { first, count, .. } = twigs[twig as usize];
-            let first = if count == 0 { self.gather(twigs, twig) } else { first };
+            let first = if count == 0 { self.gather_node(twigs, twig) } else { first };
             self.nodes[number].children[lane] = Child { first, count };
         }
         number as u32
@@ -156,7 +156,7 @@ impl BoxTree {
     /// number of items and far end of the ray, and returns the new far end: a smaller one after a hit, minus infinity
     /// to end the walk.
     #[inline]
-    pub(crate) fn walk(
+    pub(crate) fn walk_leaves(
         &self,
         ray: &WalkRay,
         [near, mut far]: [f32; 2],
@@ -170,7 +170,7 @@ impl BoxTree {
         let (mut first, mut count) = (0, 0);
         loop {
             let is_open = count == 0 && {
-                let next = self.nodes[first as usize].open(ray, [near, far], stack);
+                let next = self.nodes[first as usize].open_children(ray, [near, far], stack);
                 next.inspect(|child| (first, count) = (child.first, child.count)).is_some()
             };
             if is_open {
@@ -196,7 +196,7 @@ impl BoxTree {
 impl Node {
     /// The nearest child that a ray meets; the others go onto the stack, the farthest first.
     #[inline(always)]
-    fn open(&self, ray: &WalkRay, [near, far]: [f32; 2], stack: &mut Stack) -> Option<Child> {
+    fn open_children(&self, ray: &WalkRay, [near, far]: [f32; 2], stack: &mut Stack) -> Option<Child> {
         let (mut entry, mut exit) = (f32x4::splat(near), f32x4::splat(far));
         for axis in 0..3 {
             let planes = &self.planes[axis];
@@ -204,7 +204,7 @@ impl Node {
             entry = entry.fast_max((planes[down] - ray.origin[axis]) * ray.inverse[axis]);
             exit = exit.fast_min((planes[1 - down] - ray.origin[axis]) * ray.inverse[axis]);
         }
-        let mut met = entry.simd_le(exit * f32x4::splat(ROUNDING)).to_bitmask();
+        let mut met = entry.simd_le(exit * f32x4::splat(SLAB_ROUNDING)).to_bitmask();
         if met == 0 {
             return None;
         }
@@ -262,25 +262,25 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// A twig over a part of the order that begins at `first`.
-    fn split(&mut self, order: &mut [u32], first: usize) -> u32 {
+    fn split_items(&mut self, order: &mut [u32], first: usize) -> u32 {
         let number = self.twigs.len();
-        let bounds = order.iter().fold(Bounds::EMPTY, |sum, &item| sum.union(self.items[item as usize]));
+        let bounds = order.iter().fold(Bounds::EMPTY_BOUNDS, |sum, &item| sum.joined_with(self.items[item as usize]));
         let count = if order.len() <= self.in_leaf { order.len() as u32 } else { 0 };
         self.twigs.push(Twig { bounds, halves: [0; 2], first: first as u32, count });
         if count == 0 {
-            let middle = self.part(order);
+            let middle = self.part_items(order);
             let (left, right) = order.split_at_mut(middle);
-            let left = self.split(left, first);
-            let right = self.split(right, first + middle);
+            let left = self.split_items(left, first);
+            let right = self.split_items(right, first + middle);
             self.twigs[number].halves = [left, right];
         }
         number as u32
     }
 
     /// Orders items into two parts, and returns the length of the first one.
-    fn part(&self, order: &mut [u32]) -> usize {
-        let centre = |item: u32| self.items[item as usize].centre();
-        let centres = order.iter().fold(Bounds::EMPTY, |sum, &item| sum.with_point(centre(item)));
+    fn part_items(&self, order: &mut [u32]) -> usize {
+        let centre = |item: u32| self.items[item as usize].middle_point();
+        let centres = order.iter().fold(Bounds::EMPTY_BOUNDS, |sum, &item| sum.with_point(centre(item)));
         let cuts = (0..3).filter_map(|axis| self.best_cut(order, axis, centres));
         let Some(best) = cuts.reduce(|best, found| if best.cost <= found.cost { best } else { found }) else {
             return order.len() / 2;
@@ -300,22 +300,22 @@ impl Builder<'_> {
         if centres.high[axis] <= centres.low[axis] {
             return None;
         }
-        let mut bins = [(Bounds::EMPTY, 0_usize); BINS];
+        let mut bins = [(Bounds::EMPTY_BOUNDS, 0_usize); BIN_COUNT];
         for &item in order {
             let bounds = self.items[item as usize];
-            let bin = &mut bins[bin_of(bounds.centre()[axis], axis, centres)];
-            *bin = (bin.0.union(bounds), bin.1 + 1);
+            let bin = &mut bins[bin_of(bounds.middle_point()[axis], axis, centres)];
+            *bin = (bin.0.joined_with(bounds), bin.1 + 1);
         }
-        let mut right_costs = [0.0; BINS];
-        let mut right = (Bounds::EMPTY, 0);
-        for bin in (1..BINS).rev() {
-            right = (right.0.union(bins[bin].0), right.1 + bins[bin].1);
+        let mut right_costs = [0.0; BIN_COUNT];
+        let mut right = (Bounds::EMPTY_BOUNDS, 0);
+        for bin in (1..BIN_COUNT).rev() {
+            right = (right.0.joined_with(bins[bin].0), right.1 + bins[bin].1);
             right_costs[bin] = right.0.half_area() * right.1 as f32;
         }
-        let mut left = (Bounds::EMPTY, 0);
+        let mut left = (Bounds::EMPTY_BOUNDS, 0);
         let mut best: Option<Cut> = None;
-        for cut in 1..BINS {
-            left = (left.0.union(bins[cut - 1].0), left.1 + bins[cut - 1].1);
+        for cut in 1..BIN_COUNT {
+            left = (left.0.joined_with(bins[cut - 1].0), left.1 + bins[cut - 1].1);
             let cost = left.0.half_area() * left.1 as f32 + right_costs[cut];
             let is_cut = left.1 > 0 && left.1 < order.len();
             if is_cut && best.is_none_or(|best| cost < best.cost) {
@@ -328,7 +328,7 @@ impl Builder<'_> {
 
 fn bin_of(centre: f32, axis: usize, centres: Bounds) -> usize {
     let share = (centre - centres.low[axis]) / (centres.high[axis] - centres.low[axis]);
-    ((share * BINS as f32) as usize).min(BINS - 1)
+    ((share * BIN_COUNT as f32) as usize).min(BIN_COUNT - 1)
 }
 
 #[cfg(test)]
@@ -349,7 +349,7 @@ mod tests {
     fn a_walk_visits_each_box_that_the_ray_meets() {
         for count in (0..40).chain([1000]) {
             let items = boxes(count, count as u64);
-            let (tree, order) = BoxTree::over(&items, 3);
+            let (tree, order) = BoxTree::over_boxes(&items, 3);
             let mut sorted = order.clone();
             sorted.sort_unstable();
             assert!(sorted.into_iter().eq(0..count as u32));
@@ -364,11 +364,16 @@ mod tests {
                 };
                 let mut stack = Stack::new();
                 let mut visited = vec![0; count];
-                tree.walk(&WalkRay::new(origin, direction), [0.0, f32::MAX], &mut stack, |first, count, far, _| {
-                    let leaf = &order[first as usize..(first + count) as usize];
-                    leaf.iter().for_each(|item| visited[*item as usize] += 1);
-                    far
-                });
+                tree.walk_leaves(
+                    &WalkRay::new(origin, direction),
+                    [0.0, f32::MAX],
+                    &mut stack,
+                    |first, count, far, _| {
+                        let leaf = &order[first as usize..(first + count) as usize];
+                        leaf.iter().for_each(|item| visited[*item as usize] += 1);
+                        far
+                    },
+                );
                 for (item, bounds) in items.iter().enumerate() {
                     assert!(visited[item] <= 1 && (visited[item] == 1 || !meets(bounds)), "{count} boxes, {item}");
                 }
@@ -379,11 +384,11 @@ mod tests {
     #[test]
     fn items_at_one_place_are_halved() {
         let items = vec![Bounds { low: Vec3::ZERO, high: Vec3::ONE }; 1000];
-        let (tree, order) = BoxTree::over(&items, 4);
+        let (tree, order) = BoxTree::over_boxes(&items, 4);
         assert_eq!(order.len(), 1000);
         let mut seen = 0;
         let ray = WalkRay::new(Vec3::new(0.5, 0.5, -1.0), Vec3::Z);
-        tree.walk(&ray, [0.0, f32::MAX], &mut Stack::new(), |_, count, far, _| {
+        tree.walk_leaves(&ray, [0.0, f32::MAX], &mut Stack::new(), |_, count, far, _| {
             seen += count;
             far
         });

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Growth of boxes, in parts of their largest coordinate: rounding to f32 and of rays in f32.
-const SLACK: f64 = 1e-6;
+const BOX_SLACK: f64 = 1e-6;
 
 /// Placed shape.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ pub struct View<'s> {
     tree: BoxTree,
 }
 
-/// What a ray meets first.
+/// Surface that a ray meets first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sight {
     /// Distance along the ray, m.
@@ -71,13 +71,13 @@ impl<'s> View<'s> {
         if poses.len() != scene.body_count {
             return Err(SceneError::PoseCount { given: poses.len(), expected: scene.body_count });
         }
-        let world_from_optical = checked(&world_from_optical, "the camera")?;
+        let world_from_optical = checked_pose(&world_from_optical, "the camera")?;
         let eye = world_from_optical.translation;
         let mut placements = Vec::with_capacity(scene.shapes.len());
         for shape in &scene.shapes {
             let outer = match shape.owner {
                 Owner::Ground(_) => Pose::IDENTITY,
-                Owner::Body(id) => checked(&poses[id.index()], &format!("body {}", id.index()))?,
+                Owner::Body(id) => checked_pose(&poses[id.index()], &format!("body {}", id.index()))?,
             };
             let world_from_shape = outer.then(&shape.pose);
             let rotation = DMat3::from_quat(world_from_shape.rotation);
@@ -88,8 +88,8 @@ impl<'s> View<'s> {
                 translation: world_from_shape.translation - eye,
             });
         }
-        let boxes: Vec<Bounds> = placements.iter().map(Placement::bounds).collect();
-        let (tree, order) = BoxTree::over(&boxes, 1);
+        let boxes: Vec<Bounds> = placements.iter().map(Placement::placed_bounds).collect();
+        let (tree, order) = BoxTree::over_boxes(&boxes, 1);
         let planes = scene.planes.iter().map(|plane| PlacedPlane {
             ground: plane.ground,
             normal: plane.normal,
@@ -133,7 +133,7 @@ impl<'s> View<'s> {
     /// The first surface that a ray of the world meets.
     pub fn first_sight(&self, ray: &Ray) -> Option<Sight> {
         let origin = ray.origin - self.world_from_optical.translation;
-        self.sight(&Ray { origin, ..*ray }, &mut Stack::new())
+        self.nearest_sight(&Ray { origin, ..*ray }, &mut Stack::new())
     }
 
     /// The ray of a pixel, world axes, from the camera; `None` where the lens sees nothing.
@@ -143,22 +143,24 @@ impl<'s> View<'s> {
     }
 
     /// The first surface that a ray meets; its origin counts from the camera.
-    pub(crate) fn sight(&self, ray: &Ray, stack: &mut Stack) -> Option<Sight> {
+    pub(crate) fn nearest_sight(&self, ray: &Ray, stack: &mut Stack) -> Option<Sight> {
         let mut range = ray.range;
         let mut plane: Option<&PlacedPlane> = None;
         for other in &self.planes {
-            if let Some(distance) = other.hit(ray).filter(|distance| range[0] <= *distance && *distance <= range[1]) {
+            if let Some(distance) =
+                other.first_hit(ray).filter(|distance| range[0] <= *distance && *distance <= range[1])
+            {
                 (plane, range[1]) = (Some(other), distance);
             }
         }
         let mut best: Option<(&Placement<'_>, Surface)> = None;
         let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
-        self.tree.walk(&walk, [range[0] as f32, up(range[1])], stack, |place, _, far, stack| {
+        self.tree.walk_leaves(&walk, [range[0] as f32, rounded_up(range[1])], stack, |place, _, far, stack| {
             let placement = &self.placements[place as usize];
-            let Some(met) = placement.hit(&Ray { range, ..*ray }, false, stack) else { return far };
+            let Some(met) = placement.first_hit(&Ray { range, ..*ray }, false, stack) else { return far };
             range[1] = met.distance;
             best = Some((placement, met));
-            up(met.distance)
+            rounded_up(met.distance)
         });
         match (best, plane) {
             (Some((placement, Surface { distance, normal })), _) => {
@@ -176,14 +178,14 @@ impl<'s> View<'s> {
     /// True if something opaque is on a ray; its origin counts from the camera.
     pub(crate) fn is_blocked(&self, ray: &Ray, stack: &mut Stack) -> bool {
         let is_between = |distance: f64| ray.range[0] <= distance && distance <= ray.range[1];
-        if self.planes.iter().filter_map(|plane| plane.hit(ray)).any(is_between) {
+        if self.planes.iter().filter_map(|plane| plane.first_hit(ray)).any(is_between) {
             return true;
         }
         let mut blocked = false;
         let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
-        self.tree.walk(&walk, [ray.range[0] as f32, up(ray.range[1])], stack, |place, _, far, stack| {
+        self.tree.walk_leaves(&walk, [ray.range[0] as f32, rounded_up(ray.range[1])], stack, |place, _, far, stack| {
             let placement = &self.placements[place as usize];
-            blocked = placement.shape.finish.opacity >= 1.0 && placement.hit(ray, true, stack).is_some();
+            blocked = placement.shape.finish.opacity >= 1.0 && placement.first_hit(ray, true, stack).is_some();
             if blocked { f32::NEG_INFINITY } else { far }
         });
         blocked
@@ -191,7 +193,7 @@ impl<'s> View<'s> {
 }
 
 /// A pose with a unit quaternion.
-fn checked(pose: &Pose, name: &str) -> Result<Pose, SceneError> {
+fn checked_pose(pose: &Pose, name: &str) -> Result<Pose, SceneError> {
     let rotation = pose.rotation.try_normalized();
     match rotation.filter(|_| is_finite(pose)) {
         Some(rotation) => Ok(Pose { rotation, ..*pose }),
@@ -200,33 +202,33 @@ fn checked(pose: &Pose, name: &str) -> Result<Pose, SceneError> {
 }
 
 /// In f32, a number not below this one.
-fn up(number: f64) -> f32 {
+fn rounded_up(number: f64) -> f32 {
     (number as f32) * (1.0 + f32::EPSILON)
 }
 
 impl Placement<'_> {
     /// Its box around the camera.
-    fn bounds(&self) -> Bounds {
+    fn placed_bounds(&self) -> Bounds {
         let [low, high] = self.shape.bounds;
         let half = 0.5 * (high - low);
         let centre = self.translation + self.rotation * (0.5 * (low + high));
         let [x, y, z] = [self.rotation.x_axis, self.rotation.y_axis, self.rotation.z_axis].map(DVec3::abs);
         let reach = x * half.x + y * half.y + z * half.z;
-        let reach = reach + DVec3::splat(SLACK * (centre.abs() + reach).max_element());
+        let reach = reach + DVec3::splat(BOX_SLACK * (centre.abs() + reach).max_element());
         Bounds { low: (centre - reach).as_vec3(), high: (centre + reach).as_vec3() }
     }
 
     #[inline]
-    fn hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
+    fn first_hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
         let inner = Ray {
             origin: self.inverse * (ray.origin - self.translation),
             direction: self.inverse * ray.direction,
             range: ray.range,
         };
         let met = match &self.shape.form {
-            Form::Solid(solid) => solid.hit(&inner),
-            Form::Mesh(mesh) => mesh.hit(&inner, any, stack),
-            Form::Terrain(terrain) => terrain.hit(&inner),
+            Form::Solid(solid) => solid.first_hit(&inner),
+            Form::Mesh(mesh) => mesh.first_hit(&inner, any, stack),
+            Form::Terrain(terrain) => terrain.first_hit(&inner),
         };
         // The exact point of a triangle may lie behind what was met before.
         met.filter(|met| met.distance <= ray.range[1])
@@ -235,7 +237,7 @@ impl Placement<'_> {
 
 impl PlacedPlane {
     /// Where a ray goes into the ground.
-    fn hit(&self, ray: &Ray) -> Option<f64> {
+    fn first_hit(&self, ray: &Ray) -> Option<f64> {
         let fall = self.normal.dot(ray.direction);
         (fall < 0.0).then(|| -(self.height + self.normal.dot(ray.origin)) / fall)
     }
