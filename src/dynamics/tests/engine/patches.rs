@@ -78,7 +78,7 @@ fn turn_wheels(engine: &mut dyn Engine, world: &World, rates: [f64; 2]) {
         .collect();
     for (place, &index) in wheels.iter().enumerate() {
         let target = rates[usize::from(2 * place >= wheels.len())];
-        engine.drive(JointId::new(index), 2, Motor::Velocity { target, max_effort: 100.0 });
+        engine.set_motor(JointId::new(index), 2, Motor::Velocity { target, max_effort: 100.0 });
     }
 }
 
@@ -422,7 +422,7 @@ fn a_face_at_rest_starts_to_turn_at_the_moment_of_even_pressure() {
             let mut engine = build(&world, h);
             let torque = DVec3::Y * (fraction * mu * super::G * arm);
             for _ in 0..500 {
-                engine.push(BodyId::new(0), DVec3::ZERO, Wrench { force: DVec3::ZERO, torque });
+                engine.apply_wrench(BodyId::new(0), DVec3::ZERO, Wrench { force: DVec3::ZERO, torque });
                 run(&mut *engine, h, h);
             }
             let rate = engine.body(BodyId::new(0)).angular_velocity.y;
