@@ -98,7 +98,7 @@ fn time_driven(mechanism: &Mechanism, rates: [f64; 2]) -> f64 {
     let count = mechanism.joints.iter().filter(|joint| joint.kind == JointKind::Hinge).count();
     for index in 0..count {
         let motor = Motor::Velocity { target: rates[usize::from(2 * index >= count)], max_effort: 100.0 };
-        engine.drive(JointId::new(index), 2, motor);
+        engine.set_motor(JointId::new(index), 2, motor);
     }
     (0..STEPS).for_each(|_| engine.step());
     let start = processor_time();
