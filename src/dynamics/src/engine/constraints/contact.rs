@@ -23,7 +23,7 @@ use crate::engine::{
     collision::{Contact, Surface},
     scheme::Scheme,
     solvers::{
-        least_norm_distribution::STICKING_SPEED,
+        load_support::STICKING_SPEED,
         problem::{Block, Law, PositionRule},
     },
     state::addresses::LinkAddress,

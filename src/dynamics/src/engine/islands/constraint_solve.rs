@@ -29,4 +29,9 @@ impl Island {
             }
         }
     }
+
+    /// True if the island touches soil, which can require smaller steps of single bodies, too.
+    pub(crate) fn touches_soil(&self) -> bool {
+        self.constraints.has_soil()
+    }
 }

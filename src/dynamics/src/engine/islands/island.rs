@@ -396,11 +396,6 @@ impl Island {
         energy_bound::allowed_gain(trees, ties, converged, scheme.h)
     }
 
-    /// True if the island touches soil, which can require smaller steps of single bodies, too.
-    pub(crate) fn touches_soil(&self) -> bool {
-        self.constraints.has_soil()
-    }
-
     /// Applies the impulses to every tree. Returns false if the island has to be solved again, which is then prepared.
     /// `[pass, passes]` are the number of this solve and the largest number of solves.
     fn apply_impulses(&self, parts: &mut IslandParts, scheme: &Scheme, [pass, passes]: [usize; 2]) -> bool {

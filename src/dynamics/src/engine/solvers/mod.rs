@@ -15,6 +15,7 @@ pub(crate) mod cone;
 pub(crate) mod gauss_seidel;
 pub(crate) mod homotopy;
 pub(crate) mod least_norm_distribution;
+pub(crate) mod load_support;
 pub(crate) mod newton;
 pub(crate) mod patch_friction;
 pub(crate) mod position_correction;

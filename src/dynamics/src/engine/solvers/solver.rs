@@ -12,7 +12,8 @@ use super::{
     cone::Mode,
     gauss_seidel::Extrapolation,
     homotopy::Homotopy,
-    least_norm_distribution::{self, Distribution, LeastNormDistribution},
+    least_norm_distribution::{Distribution, LeastNormDistribution},
+    load_support,
     newton::Newton,
     position_correction::PositionCorrection,
     problem::{Block, Law, Problem},
@@ -189,7 +190,7 @@ impl Problem {
     /// True if a block is a contact that neither carries a load nor could.
     fn is_inactive_contact(&self, place: usize) -> bool {
         let block = &self.blocks[place];
-        block.law == Law::Cone && block.impulse[0] == 0.0 && !least_norm_distribution::can_carry_load(self, block)
+        block.law == Law::Cone && block.impulse[0] == 0.0 && !load_support::can_carry_load(self, block)
     }
 
     /// Solves for all impulses, without restitution limit and load distribution.

@@ -4,7 +4,8 @@
 //! to a fraction of its sliding speed.
 
 use super::{
-    least_norm_distribution::{self, STICKING_SPEED},
+    least_norm_distribution,
+    load_support::STICKING_SPEED,
     problem::{Law, Problem},
 };
 

@@ -19,7 +19,7 @@
 use super::{Newton, block_iterate::BlockIterate};
 use crate::engine::solvers::{
     cone::on_disc,
-    least_norm_distribution::STICKING_SPEED,
+    load_support::STICKING_SPEED,
     problem::{Block, Law, Problem},
     solver_tolerance::SolverTolerance,
 };
