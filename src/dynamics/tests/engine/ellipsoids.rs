@@ -121,6 +121,36 @@ fn rolling_friction_slows_a_spheroid_as_a_ball_of_its_radius() {
     assert!((found - slower).abs() < 1e-6, "{found} for {slower}");
 }
 
+/// A heap of stones on terrain, continued from a snapshot: the same bits, as in a replay.
+#[test]
+fn a_heap_of_stones_continues_from_a_snapshot_with_the_same_bits() {
+    let mut world = scene::hills();
+    for k in 0..8 {
+        let at = DVec3::new(0.03 * f64::from(k), 0.6 + 0.35 * f64::from(k), 0.05 * f64::from(k % 3));
+        let size = 0.1 + 0.02 * f64::from(k);
+        world.mechanism.bodies.push(body("stone", 1.0, Some(ellipsoid(size, 0.6 * size, 0.8 * size)), at));
+    }
+    let mut engine = build(&world, 0.002);
+    (0..400).for_each(|_| engine.step());
+    let snapshot = engine.snapshot();
+    let go_on = |engine: &mut dyn simpartner_dynamics::Engine| -> Vec<[f64; 7]> {
+        (0..400).for_each(|_| engine.step());
+        let pose = |index: usize| engine.body(BodyId::new(index)).pose;
+        let numbers = |pose: Pose| {
+            let ([x, y, z], [i, j, k, w]) = (pose.translation.to_array(), pose.rotation.to_array());
+            [x, y, z, i, j, k, w]
+        };
+        (0..8).map(|index| numbers(pose(index))).collect()
+    };
+    let first = go_on(&mut *engine);
+    engine.restore(&snapshot).unwrap();
+    assert_eq!(first, go_on(&mut *engine));
+    let mut other = build(&world, 0.002);
+    (0..400).for_each(|_| other.step());
+    assert_eq!(first, go_on(&mut *other));
+    assert!(first.iter().all(|pose| pose[1] > -1.0), "{first:?}");
+}
+
 /// Soil carries an ellipsoid piece by piece, as it carries a ball.
 #[test]
 fn an_ellipsoid_of_equal_radii_sinks_as_a_ball() {
