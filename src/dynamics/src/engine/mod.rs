@@ -10,6 +10,7 @@
 //! |---|---|---|---|
 //! | drift | q_m = q + h/2 v | `equations::midpoint`, `state::kinematics` | Moreau 1988 |
 //! | contacts at q_m | point, normal, gap; warm start from the last step | `collision` | Gilbert, Johnson and Keerthi 1988; van den Bergen 2001; Ericson 2005 |
+//! | seams | shapes side by side on one rigid piece form one surface | `collision::seams` | |
 //! | islands | trees connected by contacts or loop joints are solved together | `islands::island` | |
 //! | free bodies | v' = v + h g, and a free rotation; no equations | `equations::free_bodies`, `equations::free_rotation` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `equations::mass_and_bias`, `equations::mass_factor` | Featherstone 2008, chapters 5, 6, 8 |

@@ -1,9 +1,9 @@
 //! Seams: floors of several bodies, or of several shapes of a body, side by side.
 //!
-//! Without friction, nothing on a flat floor has a horizontal force: a body keeps its velocity to rounding, whatever the
-//! floor is made of. Gaps up to 0.1 mm are no edges. A step of height s up to 0.01 mm lifts a body, which costs at most
-//! the energy m g s: the relative loss of speed is g s / v², and twice that is allowed. Steps from 1 mm on are real: they
-//! stop or deflect a body as they do beyond a gap.
+//! Without friction, nothing on a flat floor has a horizontal force: a body keeps its velocity to rounding, whatever
+//! the floor is made of. Gaps up to 0.1 mm are no edges. A step of height s up to 0.01 mm lifts a body, which costs at
+//! most the energy m g s: the relative loss of speed is g s / v², and twice that is allowed. Steps from 1 mm on are
+//! real: they stop or deflect a body as they do beyond a gap.
 
 mod floors;
 
@@ -71,8 +71,8 @@ fn no_body_notices_a_seam() {
         if loss > allowed || lift > step + settled {
             bad += 1;
             println!(
-                "{seed}: {kind} over {floor}, gap {gap:.1e}, step {step:.1e}, h {h}, {speed:.2} m/s: loss {loss:.1e} of \
-                 {allowed:.1e}, lift {lift:.1e}"
+                "{seed}: {kind} over {floor}, gap {gap:.1e}, step {step:.1e}, h {h}, {speed:.2} m/s: loss {loss:.1e} \
+                 of {allowed:.1e}, lift {lift:.1e}"
             );
         }
     }

@@ -196,8 +196,8 @@ impl Faces {
         self.bvh.leaves(|node| window.overlaps(&node.aabb()))
     }
 
-    /// Calls `visit` with the outward normal of each face within `beside`, m, of a point along the plane of the face, and
-    /// with the height of the point above that plane, m, up to `reach` either way.
+    /// Calls `visit` with the outward normal of each face within `beside`, m, of a point along the plane of the face,
+    /// and with the height of the point above that plane, m, up to `reach` either way.
     ///
     /// A face of a ground, which has two sides, has its outward normal upwards.
     pub(super) fn visit_faces(&self, point: DVec3, beside: f64, reach: f64, visit: &mut dyn FnMut(DVec3, f64)) {

@@ -109,8 +109,8 @@ impl Ground {
         columns.any(|column| rows.clone().any(|row| heights[(row, column)] >= low))
     }
 
-    /// Adds the contacts with a shape that are nearer than `ahead`, m; normals towards the shape. `beside` has the shapes
-    /// beside the ground and beside the shape.
+    /// Adds the contacts with a shape that are nearer than `ahead`, m; normals towards the shape. `beside` has the
+    /// shapes beside the ground and beside the shape.
     pub(super) fn add_contacts(
         &self,
         body: &Placed,

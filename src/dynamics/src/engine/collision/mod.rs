@@ -4,7 +4,8 @@
 //! starts from the last step, in an order that the model gives, the soil patches of shapes, and a scene for rays.
 //! **Does not know** forces, constraints or solvers.
 //!
-//! Bounding boxes come first ([`broad`]), then the narrow phase ([`narrow`]). The search looks as far ahead as bodies
+//! Bounding boxes come first ([`broad`]), then the narrow phase ([`narrow`]). Contacts that a neighbour of a shape on
+//! its rigid piece does not allow are replaced or removed ([`seam_contacts`]). The search looks as far ahead as bodies
 //! can travel in a step, so a fast body is stopped at the surface. From step to step, only contacts, candidate pairs
 //! and clearances are kept; the latter two do not change any result.
 

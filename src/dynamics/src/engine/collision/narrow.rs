@@ -154,8 +154,8 @@ fn has_triangles(placed: &Placed) -> bool {
     placed.shape.as_trimesh().is_some() || placed.shape.as_heightfield().is_some()
 }
 
-/// Adds the contacts of a surface of triangles with a ball, normals towards the ball. `side` is the place of the surface
-/// in the pair.
+/// Adds the contacts of a surface of triangles with a ball, normals towards the ball. `side` is the index of the
+/// surface in the pair.
 fn ball_on_surface(
     [surface, ball]: [&Placed; 2],
     radius: f64,

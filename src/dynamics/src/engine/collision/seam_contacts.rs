@@ -119,8 +119,8 @@ impl Beside<'_> {
         self.any(side, |neighbour| neighbour.height_of(ahead) <= MAX_SEAM_STEP)
     }
 
-    /// True if all neighbours at a point of an edge allow a contact direction. A direction that is nearly that of a face
-    /// there is none of an edge. `is_flush` tests that for the faces of the shape itself.
+    /// True if all neighbours at a point of an edge allow a contact direction. A direction nearly along a face's normal
+    /// is no direction of an edge. `is_flush` tests that for the faces of the shape itself.
     fn allows_edge(&self, side: usize, point: DVec3, direction: DVec3, is_flush: impl Fn() -> bool) -> bool {
         let mut is_near = false;
         let is_refused = self.any(side, |neighbour| {

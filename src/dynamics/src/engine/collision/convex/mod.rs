@@ -146,8 +146,8 @@ impl Meeting {
         }
     }
 
-    /// Finds the points of contact along another normal. `border` is the distance, m, by which the faces are enlarged if
-    /// they do not overlap. Returns true if they were.
+    /// Finds the points of contact along another normal. `border` is the distance, m, by which the faces are enlarged
+    /// if they do not overlap. Returns true if they were.
     pub(super) fn find_points_along(
         &mut self,
         difference: &Difference,
