@@ -10,7 +10,8 @@ use simpartner_model::{Heightfield, Norm};
 
 use crate::solid::{Ray, Surface, box_interval};
 
-/// Cells along the side of a block. Of 4, 8 and 16, this is the fastest on terrain of 200 x 200 points.
+/// Cells along the side of a block. On terrain of 200 x 200 points, 4 take 3 % less time, and 16 take 6 % more; on
+/// larger terrain, larger blocks gain.
 const BLOCK_CELLS: usize = 8;
 
 /// Terrain in its own frame.
