@@ -168,7 +168,7 @@ fn rolling_ellipsoids(bench: &Bench, findings: &mut Findings) -> Result<(), Trou
             let (mut before, mut crossings) = (None, Vec::new());
             scene.watch(10.0, |scene| {
                 let now = (scene.time(), scene.body("body").angular_velocity.z);
-                // Where it turns back on one side.
+                // The turning point on one side.
                 let rises = |before: (f64, f64)| before.1 < 0.0 && now.1 >= 0.0;
                 crossings.extend(before.filter(|before| rises(*before)).and_then(|before| crossing(before, now)));
                 before = Some(now);

@@ -131,7 +131,7 @@ impl Meeting {
                 return;
             }
         };
-        let nearest = if difference.is_smooth() { smooth::polish(difference, nearest) } else { nearest };
+        let nearest = polished(difference, nearest);
         let (steady, separation) = snap_to_face(difference, nearest.normal);
         let (gap, Some(normal)) = (separation - layers, allow(steady)) else { return };
         let least = if is_same(normal, steady) { gap } else { f64::NEG_INFINITY };
@@ -205,6 +205,17 @@ impl Meeting {
                 Ok(improve_normal(difference, normal.unwrap_or_else(|| best_axis_normal(difference))))
             }
         }
+    }
+}
+
+/// The nearest points of a pair with an ellipsoid, improved to rounding; those of other pairs as they are.
+fn polished(difference: &Difference, nearest: Nearest) -> Nearest {
+    if !difference.is_smooth() {
+        return nearest;
+    }
+    match smooth::polish(difference, &nearest.normals, nearest.normal) {
+        Some((normal, points)) => Nearest { normal, points, ..nearest },
+        None => nearest,
     }
 }
 

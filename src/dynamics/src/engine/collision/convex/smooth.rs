@@ -6,14 +6,13 @@
 //! its second derivative there is -(H1 + H2 + n x), with H the radii of curvature ([`Core::curvature_radii`]). At the
 //! contact normal, x is parallel to n.
 //!
-//! Where the other shape touches with an edge or a straight side, its support point jumps, and the normal is searched
-//! on the [circle](Normals::Circle) of normals along which it does not.
+//! An edge or a straight side of the other shape makes its support point jump. The normal is then searched on the
+//! [circle](Normals::Circle) of normals along which it does not.
 
 use bevy_math::{DMat2, DMat3, DVec2, DVec3};
 use simpartner_model::Norm;
 
 use super::{
-    gjk::Nearest,
     minkowski_difference::{Difference, Vertex},
     simplex::Simplex,
     solid::{Core, cone_side_normal, rim_point},
@@ -246,12 +245,13 @@ pub(super) fn normals_of(difference: &Difference, simplex: &Simplex) -> Normals 
     OtherPoints::new(difference, simplex).normals(difference).unwrap_or(Normals::Sphere)
 }
 
-/// Improves the normal and the points of a pair with an ellipsoid to rounding, if the separation does not fall.
-pub(super) fn polish(difference: &Difference, nearest: Nearest) -> Nearest {
-    let Some(normal) = nearest.normals.best_normal(difference, nearest.normal) else { return nearest };
+/// The normal of a pair with an ellipsoid, improved to rounding, and the points where they touch along it, m. `None` if
+/// the separation falls.
+pub(super) fn polish(difference: &Difference, normals: &Normals, near: DVec3) -> Option<(DVec3, [DVec3; 2])> {
+    let normal = normals.best_normal(difference, near)?;
     let separation = difference.separation_along(normal);
-    if separation < difference.separation_along(nearest.normal) - ROUNDING * difference.size {
-        return nearest;
+    if separation < difference.separation_along(near) - ROUNDING * difference.size {
+        return None;
     }
     let support = difference.support_point(normal);
     let (first, second) = (support.first, support.first - support.point);
@@ -260,5 +260,5 @@ pub(super) fn polish(difference: &Difference, nearest: Nearest) -> Nearest {
         Core::Ellipsoid(_) => [first, first + normal * separation],
         _ => [second - normal * separation, second],
     };
-    Nearest { normal, points, ..nearest }
+    Some((normal, points))
 }
