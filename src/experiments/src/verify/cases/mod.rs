@@ -10,6 +10,7 @@ mod joints;
 mod nonsmooth;
 mod rolling;
 mod rotation;
+mod seams;
 mod walking;
 mod work;
 
@@ -22,6 +23,7 @@ pub(super) const GROUPS: &[&[Case]] = &[
     ballistics::CASES,
     friction::CASES,
     rolling::CASES,
+    seams::CASES,
     contact::CASES,
     nonsmooth::CASES,
     rotation::CASES,
