@@ -1,6 +1,7 @@
 //! A patch within a substep: where it is, its loads of the last substep, and the law of its friction.
 
 use bevy_math::{DVec2, DVec3};
+use simpartner_model::Norm;
 
 use super::pressure::Form;
 use crate::engine::{algebra::spatial::Spatial, collision::Contact, solvers::patch_friction::PatchFriction};
@@ -72,9 +73,9 @@ impl Loads {
 
     /// False if the friction of its pressure can certainly exert this force and moment.
     pub(super) fn may_exceed(&self, friction: f64) -> bool {
-        let off = self.centre.map_or(0.0, |centre| centre.length());
+        let off = self.centre.map_or(0.0, |centre| centre.norm());
         let arm = LEAST_ARM * (self.length - off).max(0.0);
-        self.central_moment.abs() > arm * (friction * self.total - self.force.length())
+        self.central_moment.abs() > arm * (friction * self.total - self.force.norm())
     }
 }
 

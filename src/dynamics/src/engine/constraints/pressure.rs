@@ -5,6 +5,7 @@
 //! the load to its end, as a row of equal springs does.
 
 use bevy_math::DVec2;
+use simpartner_model::Norm;
 
 use crate::engine::solvers::patch_friction::{Chord, MAX_CHORDS, PatchFriction};
 
@@ -134,7 +135,7 @@ impl Form {
         match *self {
             Self::Line(ends) => ends.into_iter().map(|x| at(DVec2::X * x)).fold(f64::INFINITY, f64::min),
             Self::Polygon(corners, count) => corners[..count].iter().map(|&x| at(x)).fold(f64::INFINITY, f64::min),
-            Self::Disc(radius) => at(DVec2::ZERO) - gradient.length() * radius,
+            Self::Disc(radius) => at(DVec2::ZERO) - gradient.norm() * radius,
         }
     }
 }
@@ -214,7 +215,7 @@ fn section(corners: &[DVec2], across: f64) -> [f64; 2] {
 /// are turned so that the chords lie along the longest side; its direction is returned.
 pub(super) fn form_of(corners: &[DVec2], round: [f64; 2]) -> (Form, DVec2) {
     if let [first, second] = *corners {
-        let along = (second - first).normalize_or_zero();
+        let along = (second - first).normalized_or_zero();
         return (Form::Line([along.dot(first), along.dot(second)]), along);
     }
     let mut order = [DVec2::ZERO; MAX_CORNERS];
@@ -230,7 +231,7 @@ pub(super) fn form_of(corners: &[DVec2], round: [f64; 2]) -> (Form, DVec2) {
     let longest = sides.fold(DVec2::ZERO, |longest, side| {
         if side.length_squared() > longest.length_squared() * (1.0 + 1e-9) { side } else { longest }
     });
-    let along = longest.normalize_or_zero();
+    let along = longest.normalized_or_zero();
     order[..count].iter_mut().for_each(|corner| *corner = DVec2::new(along.dot(*corner), along.perp_dot(*corner)));
     let (low, high) = order[..count].iter().fold((order[0], order[0]), |(l, h), &x| (l.min(x), h.max(x)));
     if high.y - low.y < LINE_WIDTH * (high.x - low.x) {
@@ -242,9 +243,9 @@ pub(super) fn form_of(corners: &[DVec2], round: [f64; 2]) -> (Form, DVec2) {
 /// Radius of the circle about the origin on whose rim four corners lie at right angles; `None` if they do not.
 fn disc_radius(corners: &[DVec2]) -> Option<f64> {
     let [first, second, third, fourth] = *corners else { return None };
-    let radius = first.length();
+    let radius = first.norm();
     let near = SAME_CIRCLE * radius;
     let is_disc =
-        (first + third).length() < near && (second + fourth).length() < near && (second - first.perp()).length() < near;
+        (first + third).norm() < near && (second + fourth).norm() < near && (second - first.perp()).norm() < near;
     is_disc.then_some(radius)
 }
