@@ -8,6 +8,7 @@ mod driving;
 mod friction;
 mod joints;
 mod nonsmooth;
+mod patches;
 mod rolling;
 mod rotation;
 mod seams;
@@ -25,6 +26,7 @@ pub(super) const GROUPS: &[&[Case]] = &[
     rolling::CASES,
     seams::CASES,
     contact::CASES,
+    patches::CASES,
     nonsmooth::CASES,
     rotation::CASES,
     joints::CASES,
