@@ -85,7 +85,7 @@ fn line_of_contact(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble
                 let mut scene = bench.scene(&robot_world(width), timestep)?;
                 for (axle, target) in [("left axle", -WHEEL_RATE), ("right axle", WHEEL_RATE)] {
                     let joint = scene.joint(axle);
-                    scene.engine.drive(joint, 2, Motor::Velocity { target, max_effort: 100.0 });
+                    scene.engine.set_motor(joint, 2, Motor::Velocity { target, max_effort: 100.0 });
                 }
                 scene.pass(1.0)?;
                 let (mut sum, mut count, mut least, mut most) = (0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY);
