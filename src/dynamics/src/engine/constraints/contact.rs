@@ -147,16 +147,18 @@ impl Constraints {
         for place in range.clone() {
             let Some((contact, room)) = self.approaching_contact(place, contacts) else { continue };
             let gap = self.problem.blocks[place].gap;
-            let mut lead = gap;
+            let (mut lead, mut lead_room) = (gap, room);
             for other in range.clone() {
                 let Source::Contact(index) = self.sources[other] else { continue };
-                let nearer = self.problem.blocks[other].gap;
-                if nearer < lead && contacts[index].normal.dot(contact.normal) > SAME_FACE_COS {
-                    lead = nearer;
+                let contact_there = &contacts[index];
+                if contact_there.normal.dot(contact.normal) > SAME_FACE_COS {
+                    let gap_there = self.problem.blocks[other].gap;
+                    lead = lead.min(gap_there);
+                    lead_room = lead_room.min(remaining_distance(gap_there, contact_there.carries()));
                 }
             }
             if gap - lead < CONTACT_MARGIN {
-                self.problem.blocks[place].bias[0] -= (room - self::remaining_distance(lead, false)) / scheme.lookahead;
+                self.problem.blocks[place].bias[0] -= (room - lead_room) / scheme.lookahead;
             }
         }
     }
