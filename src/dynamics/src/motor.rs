@@ -14,11 +14,11 @@ pub(super) struct Gains {
 }
 
 impl Gains {
-    /// Gains of articulated dynamics. A velocity motor below its limit misses its target by 1e-8 rad/s per N m of a change of load. Its
-    /// effort is the gain times a difference of rates, so rounding of rates of 10 rad/s appears in it as 1e-7 N m; a
-    /// larger gain would amplify it further. A position motor is the spring and damper of the format's
-    /// PositionController: it yields by 1e-5 rad per N m, so that legs share a load evenly, and disturbances decay
-    /// within 10 ms.
+    /// Gains of articulated dynamics. A velocity motor below its limit misses its target by 1e-8 rad/s per N m of a
+    /// change of load. Its effort is the gain times a difference of rates, so rounding of rates of 10 rad/s appears in
+    /// it as 1e-7 N m; a larger gain would amplify it further. A position motor is the spring and damper of the
+    /// format's PositionController: it yields by 1e-5 rad per N m, so that legs share a load evenly, and disturbances
+    /// decay within 10 ms.
     pub(super) const DYNAMICS: Self = Self { velocity: 1e8, stiffness: 1e5, damping: 1e3 };
 
     /// The largest gains with which rapier's solver converges in its default number of sweeps for a robot on four

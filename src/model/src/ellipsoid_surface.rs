@@ -4,9 +4,9 @@ use std::f64::consts::PI;
 
 use bevy_math::DVec3;
 
-/// Corners on an ellipsoid, and triangles between them, counter-clockwise seen from outside: its poles on y, and circles
-/// of latitude at the ends of `bands` bands of equal angle. Of 16 bands, the triangles are at most 1 % of the radius
-/// inside of the surface.
+/// Corners on an ellipsoid, and triangles between them, counter-clockwise seen from outside: its poles on y, and
+/// circles of latitude at the ends of `bands` bands of equal angle. Of 16 bands, the triangles are at most 1 % of the
+/// radius inside of the surface.
 pub fn ellipsoid_surface(radii: DVec3, bands: u32) -> (Vec<DVec3>, Vec<[u32; 3]>) {
     let around = 2 * bands;
     let angle = |part: u32| libm::sincos(PI * f64::from(part) / f64::from(bands));

@@ -145,14 +145,14 @@ impl Shape {
         }
     }
 
-    /// True if rolling friction acts on it: it has a rolling radius, or is an ellipsoid, whose radius is the height of its
-    /// centre above the contact.
+    /// True if rolling friction acts on it: it has a rolling radius, or is an ellipsoid, whose radius is the height of
+    /// its centre above the contact.
     pub fn can_roll(&self) -> bool {
         matches!(self, Self::Ellipsoid { .. }) || self.rolling_radius().is_some()
     }
 
-    /// True if a rotation about a unit vector, in its own frame, hardly moves its surface: the vector is within an angle
-    /// of this sine from its axis, or it is a ball.
+    /// True if a rotation about a unit vector, in its own frame, hardly moves its surface: the vector is within an
+    /// angle of this sine from its axis, or it is a ball.
     pub fn is_round_about(&self, direction: DVec3, sine: f64) -> bool {
         let is_near = |axis: DVec3| axis.cross(direction).length() < sine;
         match self {

@@ -29,8 +29,8 @@ pub trait Entities: Send + Sync + std::fmt::Debug {
     /// Names of the robot files that can be spawned.
     fn spawnable(&self, world: &World) -> Vec<String>;
 
-    /// Registers an edited world for the log, before the clock is asked to continue in it. If the clock refuses, nothing
-    /// has to be undone: the next edit has the same world number, and its registration replaces this one.
+    /// Registers an edited world for the log, before the clock is asked to continue in it. If the clock refuses,
+    /// nothing has to be undone: the next edit has the same world number, and its registration replaces this one.
     fn register_world(&self, simulation: &Simulation);
 
     /// Rewrites the file that lists the ports.

@@ -20,14 +20,16 @@ use crate::{
     steps, velocity,
 };
 
-fn ellipsoid(x: f64, y: f64, z: f64) -> Shape {
+fn ellipsoid_shape(x: f64, y: f64, z: f64) -> Shape {
     Shape::Ellipsoid { radii: DVec3::new(x, y, z) }
 }
 
 /// A long spheroid and a wheel. It lost half of its speed in 0.5 s while an importer made a hull of it.
 #[test]
 fn a_spheroid_rolls_about_its_axis_without_loss() {
-    for (name, shape, speed) in [("long", ellipsoid(0.1, 0.1, 0.2), 1.0), ("wheel", ellipsoid(0.2, 0.2, 0.06), 3.0)] {
+    for (name, shape, speed) in
+        [("long", ellipsoid_shape(0.1, 0.1, 0.2), 1.0), ("wheel", ellipsoid_shape(0.2, 0.2, 0.06), 3.0)]
+    {
         let Shape::Ellipsoid { radii } = shape else { panic!("{shape:?}") };
         for h in [0.001, 0.01] {
             let mut world = on_plane(scene::world());
@@ -54,7 +56,7 @@ fn rocking_stone(angle: f64) -> simpartner_description::World {
     let mut world = on_plane(scene::world());
     // The height of the centre above a plane across the normal n is |D n|.
     let height = libm::hypot(a * libm::sin(angle), c * libm::cos(angle));
-    world.mechanism.bodies.push(body("stone", 3.0, Some(ellipsoid(a, c, 0.15)), DVec3::Y * height));
+    world.mechanism.bodies.push(body("stone", 3.0, Some(ellipsoid_shape(a, c, 0.15)), DVec3::Y * height));
     world.mechanism.bodies[0].pose.rotation = DQuat::from_rotation_z(angle);
     world
 }
@@ -108,7 +110,7 @@ fn a_rocking_stone_keeps_its_energy() {
 fn rolling_friction_slows_a_spheroid_as_a_ball_of_its_radius() {
     let (r, coefficient, speed, h) = (0.1, 0.02, 1.0, 0.001);
     let mut world = on_plane(scene::world());
-    world.mechanism.bodies.push(body("long", 2.0, Some(ellipsoid(r, r, 0.2)), DVec3::Y * r));
+    world.mechanism.bodies.push(body("long", 2.0, Some(ellipsoid_shape(r, r, 0.2)), DVec3::Y * r));
     let own = &mut world.mechanism.bodies[0];
     own.linear_velocity = DVec3::X * speed;
     own.angular_velocity = DVec3::NEG_Z * (speed / r);
@@ -128,7 +130,7 @@ fn a_heap_of_stones_continues_from_a_snapshot_with_the_same_bits() {
     for k in 0..8 {
         let at = DVec3::new(0.03 * f64::from(k), 0.6 + 0.35 * f64::from(k), 0.05 * f64::from(k % 3));
         let size = 0.1 + 0.02 * f64::from(k);
-        world.mechanism.bodies.push(body("stone", 1.0, Some(ellipsoid(size, 0.6 * size, 0.8 * size)), at));
+        world.mechanism.bodies.push(body("stone", 1.0, Some(ellipsoid_shape(size, 0.6 * size, 0.8 * size)), at));
     }
     let mut engine = build(&world, 0.002);
     (0..400).for_each(|_| engine.step());
@@ -164,7 +166,7 @@ fn an_ellipsoid_of_equal_radii_sinks_as_a_ball() {
         (0..1000).for_each(|_| engine.step());
         position(&*engine, 0).y
     };
-    let (ball, found) = (sink(Shape::Sphere { radius: 0.2 }), sink(ellipsoid(0.2, 0.2, 0.2)));
+    let (ball, found) = (sink(Shape::Sphere { radius: 0.2 }), sink(ellipsoid_shape(0.2, 0.2, 0.2)));
     assert!(ball < 0.199 && (found - ball).abs() < 1e-9, "{found} for {ball}");
 }
 

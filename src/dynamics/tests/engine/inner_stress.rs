@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// Indices of the wheels among the rover's bodies.
-const WHEELS: [usize; 4] = [4, 7, 10, 13];
-const WEIGHT: f64 = MASS * G;
+const WHEEL_BODIES: [usize; 4] = [4, 7, 10, 13];
+const ROVER_WEIGHT: f64 = MASS * G;
 /// Lever of a wheel's load about its knee, m: the length of a link times the sine of its slant.
 const KNEE_LEVER: f64 = 0.25 * std::f64::consts::FRAC_1_SQRT_2;
 
@@ -26,7 +26,7 @@ fn rover_on_plane(wheel: Wheel) -> (World, Rover) {
 }
 
 /// Holds all joints, and turns the wheels at `rate`, rad/s.
-fn drive(engine: &mut dyn Engine, rover: Rover, rate: f64) {
+fn drive_rover(engine: &mut dyn Engine, rover: Rover, rate: f64) {
     for (index, joint) in rover.joints().enumerate() {
         let is_wheel = index != 0 && index.is_multiple_of(3);
         let target = if is_wheel { rate } else { 0.0 };
@@ -35,16 +35,16 @@ fn drive(engine: &mut dyn Engine, rover: Rover, rate: f64) {
 }
 
 fn wheel_forces(engine: &dyn Engine, rover: Rover) -> [DVec3; 4] {
-    WHEELS.map(|wheel| engine.body(BodyId::new(rover.first_body + wheel)).force)
+    WHEEL_BODIES.map(|wheel| engine.body(BodyId::new(rover.first_body + wheel)).force)
 }
 
-fn efforts(engine: &dyn Engine, rover: Rover) -> [f64; JOINTS] {
+fn joint_efforts(engine: &dyn Engine, rover: Rover) -> [f64; JOINTS] {
     std::array::from_fn(|joint| engine.joint(JointId::new(rover.first_joint + joint)).effort[2])
 }
 
 /// Largest horizontal force on a wheel, as a fraction of the weight.
 fn largest_pull(engine: &dyn Engine, rover: Rover) -> f64 {
-    wheel_forces(engine, rover).iter().map(|force| force.x.hypot(force.z) / WEIGHT).fold(0.0, f64::max)
+    wheel_forces(engine, rover).iter().map(|force| force.x.hypot(force.z) / ROVER_WEIGHT).fold(0.0, f64::max)
 }
 
 /// A rover that stands: wheels carry a quarter each and push nowhere; knees hold their loads, hips the weight of their
@@ -54,15 +54,15 @@ fn a_standing_rover_has_no_inner_stress() {
     for h in [0.001, 0.004, 0.01] {
         let (world, rover) = rover_on_plane(Wheel::Ball);
         let mut engine = build(&world, h);
-        drive(&mut *engine, rover, 0.0);
+        drive_rover(&mut *engine, rover, 0.0);
         for seconds in [h, 0.1, 1.0] {
             run(&mut *engine, h, seconds);
             let pull = largest_pull(&*engine, rover);
             let uneven = wheel_forces(&*engine, rover)
-                .map(|force| (force.y / WEIGHT - 0.25).abs())
+                .map(|force| (force.y / ROVER_WEIGHT - 0.25).abs())
                 .into_iter()
                 .fold(0.0, f64::max);
-            let efforts = efforts(&*engine, rover);
+            let efforts = joint_efforts(&*engine, rover);
             println!(
                 "h {h}, {seconds} s more: pull {pull:.1e}, uneven {uneven:.1e} of the weight; efforts {efforts:.6?}"
             );
@@ -70,12 +70,12 @@ fn a_standing_rover_has_no_inner_stress() {
             for leg in 0..4 {
                 let [hip, knee, axle] = [1, 2, 3].map(|joint| efforts[3 * leg + joint]);
                 // Calf and wheel hang on the knee; the calf's centre is halfway to the axle.
-                let expected = KNEE_LEVER * (0.25 * WEIGHT - G) - 0.5 * KNEE_LEVER * 0.5 * G;
+                let expected = KNEE_LEVER * (0.25 * ROVER_WEIGHT - G) - 0.5 * KNEE_LEVER * 0.5 * G;
                 // The centres of both links are half of the knee's lever before the hip.
                 let links = 0.5 * KNEE_LEVER * 2.0 * 0.5 * G;
-                assert!(axle.abs() < 1e-5 * WEIGHT, "h {h}: axle {axle}");
-                assert!((hip.abs() - links).abs() < 1e-4 * WEIGHT, "h {h}: hip {hip} for {links}");
-                assert!((knee.abs() - expected).abs() < 1e-4 * WEIGHT, "h {h}: knee {knee} for {expected}");
+                assert!(axle.abs() < 1e-5 * ROVER_WEIGHT, "h {h}: axle {axle}");
+                assert!((hip.abs() - links).abs() < 1e-4 * ROVER_WEIGHT, "h {h}: hip {hip} for {links}");
+                assert!((knee.abs() - expected).abs() < 1e-4 * ROVER_WEIGHT, "h {h}: knee {knee} for {expected}");
             }
         }
     }
@@ -88,10 +88,10 @@ fn a_rover_at_constant_speed_has_no_inner_stress() {
         let (world, rover) = rover_on_plane(Wheel::Ball);
         let mut engine = build(&world, h);
         for step in 0..steps(h, 1.0) {
-            drive(&mut *engine, rover, 4.0 * (step as f64 * h).min(1.0));
+            drive_rover(&mut *engine, rover, 4.0 * (step as f64 * h).min(1.0));
             engine.step();
         }
-        drive(&mut *engine, rover, 4.0);
+        drive_rover(&mut *engine, rover, 4.0);
         run(&mut *engine, h, 1.0);
         let mut worst = 0.0f64;
         for _ in 0..steps(h, 1.0) {
@@ -112,11 +112,14 @@ fn a_rover_on_a_slope_shares_its_pull() {
         let (mut world, rover) = rover_on_plane(Wheel::Ball);
         world.mechanism.gravity = DQuat::from_rotation_z(slant) * world.mechanism.gravity;
         let mut engine = build(&world, h);
-        drive(&mut *engine, rover, 0.0);
+        drive_rover(&mut *engine, rover, 0.0);
         run(&mut *engine, h, 0.5);
         for force in wheel_forces(&*engine, rover) {
-            let expected = 0.25 * WEIGHT * slant.sin();
-            assert!((force.x.abs() - expected).abs() < 1e-5 * WEIGHT && force.z.abs() < 1e-5 * WEIGHT, "{force}");
+            let expected = 0.25 * ROVER_WEIGHT * slant.sin();
+            assert!(
+                (force.x.abs() - expected).abs() < 1e-5 * ROVER_WEIGHT && force.z.abs() < 1e-5 * ROVER_WEIGHT,
+                "{force}"
+            );
         }
     }
 }
@@ -138,7 +141,7 @@ fn random_rovers_stand_like_one_body_on_springs() {
         let h = [0.001, 0.01][numbers.below(2)];
         let weight = G * world.mechanism.bodies.iter().map(|body| body.mass).sum::<f64>();
         let mut engine = build(&world, h);
-        drive(&mut *engine, rover, 0.0);
+        drive_rover(&mut *engine, rover, 0.0);
         run(&mut *engine, h, 0.3);
         let forces = wheel_forces(&*engine, rover);
         // The wheels stand on a rectangle, so the share of springs has no twist: both diagonals carry the same.
@@ -155,14 +158,14 @@ fn random_rovers_stand_like_one_body_on_springs() {
 fn loads_respect_the_largest_effort_of_a_motor() {
     let (world, rover) = rover_on_plane(Wheel::Ball);
     let mut engine = build(&world, 0.001);
-    drive(&mut *engine, rover, 0.0);
+    drive_rover(&mut *engine, rover, 0.0);
     let knee = JointId::new(rover.first_joint + 2);
     engine.set_motor(knee, 2, Motor::Velocity { target: 0.0, max_effort: 2.0 });
     run(&mut *engine, 0.001, 0.2);
     let effort = engine.joint(knee).effort[2];
     assert!(effort.abs() <= 2.0, "{effort}");
     let total: DVec3 = wheel_forces(&*engine, rover).iter().sum();
-    assert!((total - DVec3::Y * WEIGHT).length() < 1e-3 * WEIGHT, "{total}");
+    assert!((total - DVec3::Y * ROVER_WEIGHT).length() < 1e-3 * ROVER_WEIGHT, "{total}");
 }
 
 /// A rover that starts at full speed at once: its wheels slip at first. Afterwards no wheel brakes another.
@@ -171,7 +174,7 @@ fn a_rover_that_starts_at_once_ends_without_inner_stress() {
     for h in [0.001, 0.01] {
         let (world, rover) = rover_on_plane(Wheel::Ball);
         let mut engine = build(&world, h);
-        drive(&mut *engine, rover, 4.0);
+        drive_rover(&mut *engine, rover, 4.0);
         (0..steps(h, 0.1)).for_each(|_| engine.step());
         let slipping = largest_pull(&*engine, rover);
         (0..steps(h, 0.9)).for_each(|_| engine.step());

@@ -101,7 +101,8 @@ fn a_law_on_a_loop_joint_is_the_law_on_a_tree_joint() {
         ("rotor", FreeAxis { armature: 2.0, ..none }, None, 2.0),
         ("spring and rotor", FreeAxis { armature: 2.0, ..spring }, None, 2.0),
         ("rate", none, Some(Motor::Velocity { target: 2.0, max_effort: 100.0 }), 0.0),
-        // Not 50 rad/s: at 2 ms that is the rate from which steps are divided, and both doors are within rounding of it.
+        // Not 50 rad/s: at 2 ms that is the rate from which steps are divided, and both doors are within rounding of
+        // it.
         ("rate out of reach", none, Some(Motor::Velocity { target: 60.0, max_effort: 20.0 }), 0.0),
         ("position", none, Some(Motor::Position { target: 1.0, max_effort: 60.0 }), 0.0),
         ("effort", FreeAxis { armature: 0.5, ..none }, Some(Motor::Effort(6.0)), 0.0),

@@ -13,10 +13,10 @@ use simpartner_model::{BodyId, Joint, JointId, JointKind, Placed, Pose, Shape};
 use super::{build, on_plane, run, steps};
 use crate::scene::{self, as_robot, ball, body, joint};
 
-const RADIUS: f64 = 0.05;
-const TRACK: f64 = 0.3;
+const WHEEL_RADIUS: f64 = 0.05;
+const TRACK_WIDTH: f64 = 0.3;
 
-/// What carries the robot beside its wheels.
+/// Third support of the robot, beside its wheels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Caster {
     Smooth,
@@ -25,17 +25,17 @@ enum Caster {
 
 /// A robot of 5 kg on wheels at these places forward of its middle, on both sides. Body 0 is its base; joint k turns
 /// wheel k, left ones first, positively when it rolls along +x.
-fn robot(width: f64, axles: &[f64], caster: Option<Caster>, mu: f64) -> World {
+fn robot_on_wheels(width: f64, axles: &[f64], caster: Option<Caster>, mu: f64) -> World {
     let mut world = on_plane(scene::world());
     let base = Shape::Box { size: DVec3::new(0.3, 0.06, 0.1) };
     let ahead = if caster.is_some() { 0.03 } else { 0.0 };
     world.mechanism.bodies.push(body("base", 5.0, Some(base), DVec3::new(ahead, 0.15, 0.0)));
     for side in [-1.0, 1.0] {
         for &x in axles {
-            let at = DVec3::new(x, RADIUS, 0.5 * TRACK * side);
+            let at = DVec3::new(x, WHEEL_RADIUS, 0.5 * TRACK_WIDTH * side);
             let mut wheel = body("wheel", 0.4, None, at);
             let rotation = DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
-            let shape = Shape::Cylinder { radius: RADIUS, length: width };
+            let shape = Shape::Cylinder { radius: WHEEL_RADIUS, length: width };
             wheel.shape = Some(Placed { pose: Pose { translation: DVec3::ZERO, rotation }, shape });
             wheel.material.friction = mu;
             let child = world.mechanism.bodies.len();
@@ -86,10 +86,10 @@ fn turn_wheels(engine: &mut dyn Engine, world: &World, rates: [f64; 2]) {
 fn a_differential_drive_turns_at_the_rate_of_even_pressure() {
     for width in [0.002, 0.03, 0.06, 0.1] {
         for h in [0.001, 0.004, 0.01] {
-            let world = robot(width, &[0.0], Some(Caster::Smooth), 0.9);
+            let world = robot_on_wheels(width, &[0.0], Some(Caster::Smooth), 0.9);
             for rates in [[-3.0, 3.0], [1.0, 4.0]] {
                 let [mean, sd] = yaw_rate(&world, h, rates);
-                let expected = (rates[1] - rates[0]) * RADIUS / TRACK.hypot(width);
+                let expected = (rates[1] - rates[0]) * WHEEL_RADIUS / TRACK_WIDTH.hypot(width);
                 let ratio = mean / expected - 1.0;
                 println!("width {width}, h {h}, rates {rates:?}: yaw rate {ratio:+.1e} off, sd {:.1e}", sd / mean);
                 assert!(ratio.abs() < 1e-3 && sd < 1e-4 * mean, "{width} {h} {rates:?}: {ratio} {sd}");
@@ -98,7 +98,7 @@ fn a_differential_drive_turns_at_the_rate_of_even_pressure() {
     }
 }
 
-/// What stands on the ground in the reference: a line of this half width, forward and left of the middle, with its load
+/// A support in the reference: a line of this half width, forward and left of the middle, with its load
 /// in newtons, its friction and the speed of its rim.
 #[derive(Debug, Clone, Copy)]
 struct Support {
@@ -112,16 +112,16 @@ struct Support {
 /// Friction on all supports: forward, left, and about the vertical through the middle, for these velocities of the
 /// middle forward, left and about the vertical. Each line is a sum over many points.
 fn friction_of(supports: &[Support], [forward, left, turn]: [f64; 3]) -> [f64; 3] {
-    const POINTS: usize = 400;
+    const LINE_POINTS: usize = 400;
     let mut sums = [0.0; 3];
     for support in supports {
-        for point in 0..POINTS {
-            let y = support.at[1] + support.half * ((2 * point + 1) as f64 / POINTS as f64 - 1.0);
+        for point in 0..LINE_POINTS {
+            let y = support.at[1] + support.half * ((2 * point + 1) as f64 / LINE_POINTS as f64 - 1.0);
             let u = [forward - turn * y - support.rim, left + turn * support.at[0]];
             // A point of the sum stands for its part of the line, over which the slip changes.
-            let rest = 0.3 * turn * support.half / POINTS as f64;
+            let rest = 0.3 * turn * support.half / LINE_POINTS as f64;
             let speed = (u[0] * u[0] + u[1] * u[1] + rest * rest).sqrt().max(1e-12);
-            let force = u.map(|u| -support.friction * support.load * u / speed / POINTS as f64);
+            let force = u.map(|u| -support.friction * support.load * u / speed / LINE_POINTS as f64);
             sums[0] += force[0];
             sums[1] += force[1];
             sums[2] += support.at[0] * force[1] - y * force[0];
@@ -179,8 +179,8 @@ fn robots_on_more_wheels_turn_as_the_sum_over_their_lines_says() {
     for (name, axles, caster) in cases {
         for (width, h) in [(0.03, 0.001), (0.06, 0.004), (0.1, 0.01)] {
             let rates = [-2.0, 2.0];
-            let expected = reference(width, axles, caster, 0.9, 5.0, rates)[2];
-            let [mean, sd] = yaw_rate(&robot(width, axles, caster, 0.9), h, rates);
+            let expected = reference_rates(width, axles, caster, 0.9, 5.0, rates)[2];
+            let [mean, sd] = yaw_rate(&robot_on_wheels(width, axles, caster, 0.9), h, rates);
             let ratio = mean / expected - 1.0;
             println!(
                 "{name}, width {width}, h {h}: yaw rate {mean:.5} of {expected:.5}, {ratio:+.1e}, sd {:.1e}",
@@ -192,7 +192,7 @@ fn robots_on_more_wheels_turn_as_the_sum_over_their_lines_says() {
 }
 
 /// Steady velocities of the robot of [`robot`] with a base of this mass.
-fn reference(width: f64, axles: &[f64], caster: Option<Caster>, mu: f64, base: f64, rates: [f64; 2]) -> [f64; 3] {
+fn reference_rates(width: f64, axles: &[f64], caster: Option<Caster>, mu: f64, base: f64, rates: [f64; 2]) -> [f64; 3] {
     let wheels = 0.4 * 2.0 * axles.len() as f64;
     let (ahead, foot) = if caster.is_some() { (0.03, 0.05) } else { (0.0, 0.0) };
     let mass = base + wheels + foot;
@@ -202,14 +202,14 @@ fn reference(width: f64, axles: &[f64], caster: Option<Caster>, mu: f64, base: f
     let mut supports = Vec::new();
     for (side, rate) in [1.0, -1.0].into_iter().zip(rates) {
         for &x in axles {
-            let at = [x, 0.5 * TRACK * side];
-            supports.push(Support { at, half: 0.5 * width, load, friction: mu, rim: rate * RADIUS });
+            let at = [x, 0.5 * TRACK_WIDTH * side];
+            supports.push(Support { at, half: 0.5 * width, load, friction: mu, rim: rate * WHEEL_RADIUS });
         }
     }
     let brakes = if caster == Some(Caster::Rough) { 0.2 } else { 0.0 };
     supports.push(Support { at: [0.13, 0.0], half: 0.0, load: on_foot, friction: brakes, rim: 0.0 });
-    let guess = (rates[1] - rates[0]) * RADIUS / TRACK.hypot(width);
-    steady_turn(&supports, mass, centre, [0.5 * (rates[0] + rates[1]) * RADIUS, 0.0, guess])
+    let guess = (rates[1] - rates[0]) * WHEEL_RADIUS / TRACK_WIDTH.hypot(width);
+    steady_turn(&supports, mass, centre, [0.5 * (rates[0] + rates[1]) * WHEEL_RADIUS, 0.0, guess])
 }
 
 /// Random widths, loads, frictions and speeds, by seed: 30, or 1000 with `SIMPARTNER_LONG_TESTS=1`. Wheels of up to a
@@ -226,9 +226,9 @@ fn random_differential_drives_turn_as_the_sum_over_their_lines_says() {
         let middle = stream.between(-1.0, 1.0);
         let apart = stream.between(0.5, 3.0);
         let rates = [middle - apart, middle + apart];
-        let mut world = robot(width, &[0.0], Some(Caster::Smooth), mu);
+        let mut world = robot_on_wheels(width, &[0.0], Some(Caster::Smooth), mu);
         world.mechanism.bodies[0].mass = mass;
-        let expected = reference(width, &[0.0], Some(Caster::Smooth), mu, mass, rates)[2];
+        let expected = reference_rates(width, &[0.0], Some(Caster::Smooth), mu, mass, rates)[2];
         let [mean, sd] = yaw_rate(&world, h, rates);
         let ratio = mean / expected - 1.0;
         worst = worst.max(ratio.abs());
@@ -245,11 +245,11 @@ fn random_differential_drives_turn_as_the_sum_over_their_lines_says() {
 fn a_differential_drive_keeps_its_yaw_rate_on_a_slope() {
     for degrees in [1.0f64, 3.0, 5.0] {
         for (width, h) in [(0.03, 0.001), (0.03, 0.01), (0.06, 0.004)] {
-            let mut world = robot(width, &[0.0], Some(Caster::Smooth), 0.9);
+            let mut world = robot_on_wheels(width, &[0.0], Some(Caster::Smooth), 0.9);
             let (sine, cosine) = degrees.to_radians().sin_cos();
             world.mechanism.gravity = DVec3::new(sine, -cosine, 0.0) * super::G;
             let rates = [-3.0, 3.0];
-            let expected = (rates[1] - rates[0]) * RADIUS / TRACK.hypot(width);
+            let expected = (rates[1] - rates[0]) * WHEEL_RADIUS / TRACK_WIDTH.hypot(width);
             // Half a second to turn, then whole turns.
             let mut engine = build(&world, h);
             turn_wheels(&mut *engine, &world, rates);
@@ -281,7 +281,7 @@ enum Face {
 
 impl Face {
     /// Second moment of the area over the area: polar, m².
-    fn gyration(self) -> f64 {
+    fn radius_of_gyration(self) -> f64 {
         match self {
             Self::Disc(radius) => 0.5 * radius * radius,
             Self::Rectangle([a, b]) => (a * a + b * b) / 12.0,
@@ -290,14 +290,14 @@ impl Face {
 
     /// Force against x and moment against the turn over mu N, at the speed v along x and the rate w, for even pressure:
     /// a sum over small cells, with the face turned by an angle. The force across is the third.
-    fn friction(self, v: [f64; 2], w: f64, angle: f64) -> [f64; 3] {
-        const CELLS: usize = 100;
+    fn friction_of_slip(self, v: [f64; 2], w: f64, angle: f64) -> [f64; 3] {
+        const FACE_CELLS: usize = 100;
         let (sine, cosine) = angle.sin_cos();
         let mut sums = [0.0; 3];
         let mut area = 0.0;
-        for i in 0..CELLS {
-            for k in 0..CELLS {
-                let [a, b] = [i, k].map(|cell| (cell as f64 + 0.5) / CELLS as f64);
+        for i in 0..FACE_CELLS {
+            for k in 0..FACE_CELLS {
+                let [a, b] = [i, k].map(|cell| (cell as f64 + 0.5) / FACE_CELLS as f64);
                 let (x, z, part) = match self {
                     Self::Disc(radius) => {
                         let angle = std::f64::consts::TAU * b;
@@ -318,12 +318,12 @@ impl Face {
     }
 
     /// Time until it stops, s, and the distance, m, by Heun's method with the sum over cells.
-    fn stopping(self, mu: f64, speed: f64, rate: f64) -> [f64; 2] {
+    fn stopping_times(self, mu: f64, speed: f64, rate: f64) -> [f64; 2] {
         let (mut v, mut w, mut angle, mut time, mut way) = ([speed, 0.0], rate, 0.0, 0.0, DVec3::ZERO);
-        let h = 1e-3 * speed.max(rate * self.gyration().sqrt()) / (mu * super::G);
-        let own = self.gyration();
+        let h = 1e-3 * speed.max(rate * self.radius_of_gyration().sqrt()) / (mu * super::G);
+        let own = self.radius_of_gyration();
         let change = |v: [f64; 2], w: f64, angle: f64| {
-            let [x, y, turn] = self.friction(v, w, angle);
+            let [x, y, turn] = self.friction_of_slip(v, w, angle);
             [x, y, turn / own].map(|part| -mu * super::G * part)
         };
         while v[0].hypot(v[1]).max(w * own.sqrt()) > 2.0 * mu * super::G * h {
@@ -337,8 +337,8 @@ impl Face {
             time += h;
         }
         // At the end, its speeds fall in proportion.
-        let left =
-            v[0].hypot(v[1]) / (mu * super::G * self.friction(v, w, angle)[0].hypot(self.friction(v, w, angle)[1]));
+        let left = v[0].hypot(v[1])
+            / (mu * super::G * self.friction_of_slip(v, w, angle)[0].hypot(self.friction_of_slip(v, w, angle)[1]));
         [time + left, way.length()]
     }
 
@@ -364,7 +364,7 @@ impl Face {
 fn plates_that_slide_and_spin_stop_as_those_of_even_pressure_do() {
     for face in [Face::Disc(0.1), Face::Rectangle([0.2, 0.2]), Face::Rectangle([0.3, 0.1])] {
         for (speed, rate) in [(0.8, 10.0), (0.3, 20.0), (1.0, 2.0)] {
-            let [expected, way] = face.stopping(0.3, speed, rate);
+            let [expected, way] = face.stopping_times(0.3, speed, rate);
             for h in [0.001, 0.004] {
                 let world = face.body(0.002, speed, rate, 0.3);
                 let mut engine = build(&world, h);
@@ -405,7 +405,7 @@ fn a_rectangle_resists_turning_with_the_moment_of_even_pressure() {
         let before = engine.body(BodyId::new(0)).angular_velocity.y;
         run(&mut *engine, h, 0.02);
         let slowed = (before - engine.body(BodyId::new(0)).angular_velocity.y) / 0.02;
-        let found = slowed * face.gyration() / (mu * super::G);
+        let found = slowed * face.radius_of_gyration() / (mu * super::G);
         println!("face of {a} m by {b} m: arm {found:.6} m of {arm:.6}");
         assert!((found / arm - 1.0).abs() < 0.01, "{a} {b}: {found} {arm}");
     }
@@ -432,12 +432,12 @@ fn a_face_at_rest_starts_to_turn_at_the_moment_of_even_pressure() {
     }
 }
 
-/// The loads of both ends of a wheel's line change gradually while the robot weaves: by at most half a per cent of a load
-/// in a step of 1 ms, and each of them carries.
+/// The loads of both ends of a wheel's line change gradually while the robot weaves: by at most half a per cent of a
+/// load in a step of 1 ms, and each of them carries.
 #[test]
 fn the_ends_of_a_line_share_its_load_without_jumps() {
     let (h, width) = (0.001, 0.03);
-    let world = robot(width, &[0.0], Some(Caster::Smooth), 0.9);
+    let world = robot_on_wheels(width, &[0.0], Some(Caster::Smooth), 0.9);
     let mut engine = build(&world, h);
     let (mut before, mut fastest): (Vec<f64>, f64) = (Vec::new(), 0.0);
     for step in 0..4000 {

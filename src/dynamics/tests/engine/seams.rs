@@ -12,7 +12,7 @@ use std::f64::consts::{FRAC_PI_2, SQRT_2};
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{BodyId, Material, Placed, Pose, Shape, random::Stream};
 
-use self::floors::{FLOORS, HALF, SLIDERS, Scene, block_corners, slider};
+use self::floors::{FLOORS, HALF, SLIDERS, Scene, block_corners, slider_shape};
 use super::{G, build, diverged, energy, position, steps, velocity};
 use crate::{
     rover::{self, Wheel},
@@ -24,16 +24,16 @@ fn is_long() -> bool {
 }
 
 /// Duration of a run, s: the way is at most 3 m.
-fn seconds(speed: f64) -> f64 {
+fn seconds_of_run(speed: f64) -> f64 {
     (3.0 / speed).min(1.0)
 }
 
 /// Relative change of the velocity along the floor, and the largest change of height, m.
-fn slide(scene: &Scene, h: f64) -> (f64, f64) {
+fn slide_across(scene: &Scene, h: f64) -> (f64, f64) {
     let mut engine = build(&scene.world, h);
     let start = position(&*engine, scene.slider);
     let mut lift = 0.0f64;
-    for _ in 0..steps(h, seconds(scene.velocity.length())) {
+    for _ in 0..steps(h, seconds_of_run(scene.velocity.length())) {
         engine.step();
         assert!(!diverged(&*engine));
         lift = lift.max((position(&*engine, scene.slider) - start).dot(scene.turn * DVec3::Y).abs());
@@ -57,12 +57,12 @@ fn no_body_notices_a_seam() {
         let (speed, angle) = (stream.between(0.3, 3.0), stream.between(-3.2, 3.2));
         let mut scene = Scene::new(&mut stream);
         scene.add_floor(floor, &mut stream, gap, step);
-        let (shape, height) = slider(kind, &mut stream);
+        let (shape, height) = slider_shape(kind, &mut stream);
         let velocity = speed * DVec3::new(libm::cos(angle), 0.0, libm::sin(angle));
         let yaw = if stream.happens(0.3) { -angle } else { stream.between(-3.2, 3.2) };
-        let start = DVec3::Y * (height + step) - velocity * (0.5 * seconds(speed));
+        let start = DVec3::Y * (height + step) - velocity * (0.5 * seconds_of_run(speed));
         scene.add_slider(shape, start, yaw, velocity, 0.0);
-        let (loss, lift) = slide(&scene, h);
+        let (loss, lift) = slide_across(&scene, h);
         // Overlaps up to 1e-6 m are not pushed apart.
         let (allowed, settled) = (1e-9 + 2.0 * G * step / (speed * speed), if step > 0.0 { 1e-6 } else { 1e-9 });
         if step == 0.0 {
@@ -96,11 +96,11 @@ fn balls_and_wheels_roll_over_gaps() {
         };
         let pose = Pose { translation: DVec3::ZERO, rotation: DQuat::from_rotation_x(FRAC_PI_2) };
         let velocity = speed * DVec3::new(libm::cos(angle), 0.0, libm::sin(angle));
-        let start = DVec3::Y * radius - velocity * (0.5 * seconds(speed));
+        let start = DVec3::Y * radius - velocity * (0.5 * seconds_of_run(speed));
         scene.add_slider(Placed { pose, shape }, start, -angle, velocity, 0.9);
         let spin = scene.turn * DVec3::Y.cross(velocity) / radius;
         scene.world.mechanism.bodies[scene.slider].angular_velocity = spin;
-        let (loss, lift) = slide(&scene, h);
+        let (loss, lift) = slide_across(&scene, h);
         assert!(loss < 1e-9 && lift < 1e-9, "{seed} at {h} s: loss {loss:.1e}, lift {lift:.1e}");
     }
 }
@@ -122,7 +122,8 @@ fn a_deck_of_several_boxes_is_flat() {
         let cart = DVec3::new(0.3, 0.0, 0.2);
         let deck = Placed { pose: Pose::IDENTITY, shape: Shape::Compound { parts: deck.to_vec() } };
         scene.add_slider(deck, DVec3::new(-0.2, half.y, -0.1), 0.0, cart, 0.0);
-        let (index, (shape, height)) = (scene.slider, slider(SLIDERS[seed as usize % SLIDERS.len()], &mut stream));
+        let (index, (shape, height)) =
+            (scene.slider, slider_shape(SLIDERS[seed as usize % SLIDERS.len()], &mut stream));
         scene.world.mechanism.bodies[index].mass = 200.0;
         let speed = DVec3::new(stream.between(-0.4, 0.4), 0.0, stream.between(-0.4, 0.4));
         let start = DVec3::new(-0.2, height + 2.0 * half.y, -0.1) - 0.4 * speed;
@@ -187,7 +188,7 @@ fn real_steps_stop_a_body() {
         let after = [0.0, 1e-3].map(|gap| {
             let mut stream = Stream::from_number(9000 + seed);
             let mut scene = Scene::new(&mut stream);
-            let (shape, height) = slider(SLIDERS[seed as usize % SLIDERS.len()], &mut stream);
+            let (shape, height) = slider_shape(SLIDERS[seed as usize % SLIDERS.len()], &mut stream);
             let step = stream.between(1e-3, 0.05);
             let (speed, yaw, tile) = (stream.between(0.3, 3.0), stream.between(-3.0, 3.0), stream.below(3));
             for (from, to, top) in [(-HALF, -gap, 0.0), (0.0, HALF, step)] {

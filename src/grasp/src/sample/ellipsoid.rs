@@ -6,13 +6,14 @@ use bevy_math::DVec3;
 use simpartner_model::random::Stream;
 
 /// Relative spread of the arguments at which the duplication ends: the error of the integral is its square.
-const SPREAD: f64 = 1e-9;
+const RELATIVE_SPREAD: f64 = 1e-9;
 /// Largest number of duplications, each of which divides the spread by four.
 const MAX_DUPLICATIONS: usize = 64;
 /// Largest number of points drawn until one is kept: each is kept with a probability of at least a third.
 const MAX_DRAWS: usize = 1000;
 
-/// Area of an ellipsoid with these radii, m²: 4 π R_G(a² b², a² c², b² c²), with R_G of Carlson (1979) from R_F and R_D.
+/// Area of an ellipsoid with these radii, m²: 4 π R_G(a² b², a² c², b² c²), with R_G of Carlson (1979) from R_F and
+/// R_D.
 pub(super) fn surface_area(radii: DVec3) -> f64 {
     // For a ball of radius 1 if the radii are equal; lengths are scaled by the largest radius.
     let largest = radii.max_element();
@@ -35,7 +36,7 @@ fn carlson_integrals(mut own: [f64; 3]) -> (f64, f64) {
         factor *= 0.25;
         own = own.map(|number| 0.25 * (number + lambda));
         let largest = own.into_iter().fold(0.0, f64::max);
-        if own.into_iter().fold(largest, f64::min) >= (1.0 - SPREAD) * largest {
+        if own.into_iter().fold(largest, f64::min) >= (1.0 - RELATIVE_SPREAD) * largest {
             break;
         }
     }
@@ -91,8 +92,8 @@ mod tests {
         near(surface_area(radii), sum * radii.element_product() * 4.0 * PI / f64::from(rows * columns), 1e-5);
     }
 
-    /// The fraction of points within a cap is that of its area: half of the side of a flat spheroid is above its middle,
-    /// and a thin one is nearly two discs, with a quarter of the area within half of the radius.
+    /// The fraction of points within a cap is that of its area: half of the side of a flat spheroid is above its
+    /// middle, and a thin one is nearly two discs, with a quarter of the area within half of the radius.
     #[test]
     fn points_are_uniform_over_the_area() {
         let (radii, mut stream, count) = (DVec3::new(0.5, 0.001, 0.5), Stream::from_number(4), 20_000);

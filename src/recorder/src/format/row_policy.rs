@@ -34,9 +34,9 @@ impl RowPolicy {
         }
     }
 
-    /// Interval after which all rows are written again, in multiples of the run's first spacing. It limits the
-    /// range that a reader has to search backwards. For [`Self::Moving`] these rows are a hundredth of a full log, and
-    /// a reader looks back a tenth of a second at 1 kHz. [`Self::Changed`] is for the smallest logs, and its interval is
+    /// Interval after which all rows are written again, in multiples of the run's first spacing. It limits the range
+    /// that a reader has to search backwards. For [`Self::Moving`] these rows are a hundredth of a full log, and a
+    /// reader looks back a tenth of a second at 1 kHz. [`Self::Changed`] is for the smallest logs, and its interval is
     /// ten times longer.
     pub(crate) fn refresh_interval(self) -> u64 {
         match self {

@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::description::RunDescription;
 
-/// Descriptions of edited worlds. The code that edits a world registers the new one before the clock continues in it. At
-/// most one description is left of a refused edit, because the next edit has the same world number and replaces it.
+/// Descriptions of edited worlds. The code that edits a world registers the new one before the clock continues in it.
+/// At most one description is left of a refused edit, because the next edit has the same world number and replaces it.
 #[derive(Debug, Clone, Default)]
 pub struct WorldRegistry(Arc<Mutex<Vec<RunDescription>>>);
 
 impl WorldRegistry {
-    /// Adds the description of an edited world. It replaces an earlier world of the same number, whose edit was refused.
+    /// Adds the description of an edited world. It replaces an earlier world of the same number, whose edit was
+    /// refused.
     pub fn register(&self, description: RunDescription) {
         let number = description.layout.world();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

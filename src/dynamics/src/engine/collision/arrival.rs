@@ -37,7 +37,7 @@ impl Collider {
         let visit = |side: usize, other: u32, visit: &mut dyn FnMut(&Neighbour)| {
             surroundings.visit_neighbour(other as usize, sides[1 - side], visit)
         };
-        let beside = self.seams.beside(sides, usize::from(!second.geom.moves), &visit);
+        let beside = self.seams.list_beside(sides, usize::from(!second.geom.moves), &visit);
         let (memory, hits) = (&mut self.memory, &mut self.hits);
         hits.clear();
         match first {

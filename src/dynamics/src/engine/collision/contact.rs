@@ -167,7 +167,7 @@ impl Contact {
     }
 
     /// True if it carried a load in the last step.
-    pub(crate) fn carries(&self) -> bool {
+    pub(crate) fn carries_load(&self) -> bool {
         self.impulse.dot(self.normal) > 0.0
     }
 

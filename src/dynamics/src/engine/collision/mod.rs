@@ -195,7 +195,7 @@ impl Collider {
             self.merged.clear();
             self.merged.reserve_exact(self.old.capacity());
         }
-        self.seams.complete(&self.model, trees);
+        self.seams.complete_lists(&self.model, trees);
         self.sees_sleepers = false;
         for (index, tree) in trees.iter().enumerate() {
             let is_awake = tree.is_awake();
@@ -259,7 +259,7 @@ impl Collider {
             let visit = |side: usize, other: u32, visit: &mut dyn FnMut(&Neighbour)| {
                 surroundings.visit_neighbour(other as usize, pair[1 - side], visit)
             };
-            let beside = self.seams.beside(pair, 0, &visit);
+            let beside = self.seams.list_beside(pair, 0, &visit);
             ground.add_contacts(&shape.placed_shape(), ahead, beside, &mut self.memory, &mut self.hits);
             if let Some(surface) = ground.as_placed_shape().filter(|_| sizes.are_passed_by(motion, spin)) {
                 narrow::drop_unreached(
@@ -314,7 +314,7 @@ impl Collider {
         let visit = |side: usize, other: u32, visit: &mut dyn FnMut(&Neighbour)| {
             surroundings.visit_neighbour(other as usize, [b, a][side], visit)
         };
-        let beside = self.seams.beside([a, b], usize::from(!second.geom.moves), &visit);
+        let beside = self.seams.list_beside([a, b], usize::from(!second.geom.moves), &visit);
         narrow::contacts_of_pair(&one, &two, ahead, beside, &mut self.memory, &mut self.hits);
         if self.hits.is_empty() {
             return self.clearances.record_gap((a, b), &shapes, self.memory.min_distance());

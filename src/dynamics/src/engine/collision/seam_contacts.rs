@@ -25,22 +25,22 @@ use super::{
 /// from a third one, with a margin for the corners of the surroundings that are tested.
 const MAX_SEAM_STEP: f64 = 2.5e-5;
 /// Displacement of a point along a normal that reaches into the neighbour beyond a seam, m.
-const DISPLACEMENT: f64 = MAX_SEAM_GAP + 3e-5;
+const PROBE_DISPLACEMENT: f64 = MAX_SEAM_GAP + 3e-5;
 /// Distances from a point, m, and number of directions about it, in which a face is tested as well. Next to a real step
 /// or at the foot of a wall, the face is exposed there. The first distance is just above [`MAX_SEAM_STEP`], the last is
 /// the smallest real step that is certain to stop a body.
-const SURROUNDINGS: [f64; 4] = [3e-5, 1e-4, 3e-4, 1e-3];
-const DIRECTIONS: [(f64, f64); 8] = [
+const SURROUNDING_RADII: [f64; 4] = [3e-5, 1e-4, 3e-4, 1e-3];
+const PROBE_DIRECTIONS: [(f64, f64); 8] = [
     (1.0, 0.0),
-    (DIAGONAL, DIAGONAL),
+    (DIAGONAL_COS, DIAGONAL_COS),
     (0.0, 1.0),
-    (-DIAGONAL, DIAGONAL),
+    (-DIAGONAL_COS, DIAGONAL_COS),
     (-1.0, 0.0),
-    (-DIAGONAL, -DIAGONAL),
+    (-DIAGONAL_COS, -DIAGONAL_COS),
     (0.0, -1.0),
-    (DIAGONAL, -DIAGONAL),
+    (DIAGONAL_COS, -DIAGONAL_COS),
 ];
-const DIAGONAL: f64 = std::f64::consts::FRAC_1_SQRT_2;
+const DIAGONAL_COS: f64 = std::f64::consts::FRAC_1_SQRT_2;
 /// Distance of a surrounding point from its face, relative to its distance from the contact, below which it is on the
 /// face. The product with the last distance is below the margin in [`MAX_SEAM_STEP`].
 const ON_FACE: f64 = 0.01;
@@ -105,7 +105,7 @@ pub(super) struct PartPair<'a> {
 
 impl Beside<'_> {
     /// True if any neighbour of one of the shapes satisfies a test.
-    fn any(&self, side: usize, mut test: impl FnMut(&Neighbour) -> bool) -> bool {
+    fn any_neighbour(&self, side: usize, mut test: impl FnMut(&Neighbour) -> bool) -> bool {
         self.lists[side].iter().any(|&index| {
             let mut found = false;
             (self.visit)(side, index, &mut |neighbour| found = test(neighbour));
@@ -115,22 +115,22 @@ impl Beside<'_> {
 
     /// True if a neighbour is ahead of a point along a normal.
     fn is_covered(&self, side: usize, point: DVec3, normal: DVec3) -> bool {
-        let ahead = point + normal * DISPLACEMENT;
-        self.any(side, |neighbour| neighbour.height_of(ahead) <= MAX_SEAM_STEP)
+        let ahead = point + normal * PROBE_DISPLACEMENT;
+        self.any_neighbour(side, |neighbour| neighbour.height_of(ahead) <= MAX_SEAM_STEP)
     }
 
     /// True if all neighbours at a point of an edge allow a contact direction. A direction nearly along a face's normal
     /// is no direction of an edge. `is_flush` tests that for the faces of the shape itself.
     fn allows_edge(&self, side: usize, point: DVec3, direction: DVec3, is_flush: impl Fn() -> bool) -> bool {
         let mut is_near = false;
-        let is_refused = self.any(side, |neighbour| {
+        let is_refused = self.any_neighbour(side, |neighbour| {
             if neighbour.height_of(point) > MAX_SEAM_GAP {
                 return false;
             }
             is_near = true;
             let mut normals = Normals::default();
-            neighbour.visit_faces_at(point, &mut |normal| normals.add(normal));
-            !normals.span(direction) || normals.any_along(direction)
+            neighbour.visit_faces_at(point, &mut |normal| normals.add_normal(normal));
+            !normals.spans_direction(direction) || normals.any_along(direction)
         });
         !(is_refused || is_near && is_flush())
     }
@@ -144,25 +144,25 @@ struct Normals {
 }
 
 impl Normals {
-    fn add(&mut self, normal: DVec3) {
+    fn add_normal(&mut self, normal: DVec3) {
         if self.count < MAX_FACES {
             self.normals[self.count] = normal;
             self.count += 1;
         }
     }
 
-    fn all(&self) -> &[DVec3] {
+    fn all_normals(&self) -> &[DVec3] {
         &self.normals[..self.count]
     }
 
     /// True if one of them is nearly a direction.
     fn any_along(&self, direction: DVec3) -> bool {
-        self.all().iter().any(|normal| normal.dot(direction) > FLUSH_COS)
+        self.all_normals().iter().any(|normal| normal.dot(direction) > FLUSH_COS)
     }
 
     /// True if a unit vector is a sum of up to three of them with positive weights.
-    fn span(&self, vector: DVec3) -> bool {
-        let all = self.all();
+    fn spans_direction(&self, vector: DVec3) -> bool {
+        let all = self.all_normals();
         let is_sum = |weights: &[f64], sum: DVec3| {
             weights.iter().all(|weight| *weight >= -SUM_TOLERANCE) && (sum - vector).norm() < SUM_TOLERANCE
         };
@@ -202,8 +202,9 @@ impl Owner<'_> {
             return true;
         }
         let (x, y) = normal.any_orthonormal_pair();
-        SURROUNDINGS.iter().any(|&distance| {
-            let around = DIRECTIONS.iter().map(|&(along_x, along_y)| point + (x * along_x + y * along_y) * distance);
+        SURROUNDING_RADII.iter().any(|&distance| {
+            let around =
+                PROBE_DIRECTIONS.iter().map(|&(along_x, along_y)| point + (x * along_x + y * along_y) * distance);
             around.filter(|point| self.core.height_of(self.layer, *point) <= ON_FACE * distance).any(is_open)
         })
     }
@@ -222,7 +223,7 @@ impl Owner<'_> {
 
     /// True if the neighbours allow contacts at these points of the surface, in the frame of the shape, along a
     /// direction. If it `yields`, the direction may be nearly that of a face.
-    fn allows(
+    fn allows_direction(
         &self,
         touches: &[Touch],
         direction: DVec3,
@@ -252,19 +253,19 @@ impl Owner<'_> {
 }
 
 impl PartPair<'_> {
-    fn owner(&self, side: usize) -> Owner<'_> {
+    fn owner_of_side(&self, side: usize) -> Owner<'_> {
         let (core, layer) = self.cores[side];
         Owner { side, core, layer, centre: self.centres[side], rotation: self.rotations[side], beside: self.beside }
     }
 
     /// A direction in the frame of the first shape, from the first to the second, as an outward direction of one shape
     /// in its own frame.
-    fn outward(&self, side: usize, normal: DVec3) -> DVec3 {
+    fn outward_normal(&self, side: usize, normal: DVec3) -> DVec3 {
         if side == 0 { normal } else { self.turn.transpose() * -normal }
     }
 
     /// The reverse of [`Self::outward`].
-    fn inward(&self, side: usize, outward: DVec3) -> DVec3 {
+    fn inward_normal(&self, side: usize, outward: DVec3) -> DVec3 {
         if side == 0 { outward } else { self.turn * -outward }
     }
 
@@ -285,7 +286,7 @@ impl PartPair<'_> {
         for _ in 0..2 {
             let mut changed = false;
             for side in (0..2).filter(|side| !self.beside.lists[*side].is_empty()) {
-                if !meeting.touches.is_empty() && !self.allows(side, meeting) {
+                if !meeting.touches.is_empty() && !self.allows_meeting(side, meeting) {
                     self.replace_direction(side, meeting, difference);
                     changed = true;
                 }
@@ -296,19 +297,19 @@ impl PartPair<'_> {
         }
     }
 
-    fn allows(&self, side: usize, meeting: &Meeting) -> bool {
+    fn allows_meeting(&self, side: usize, meeting: &Meeting) -> bool {
         let normal = meeting.normal;
-        let owner = self.owner(side);
+        let owner = self.owner_of_side(side);
         let Beside { lists, leader, .. } = self.beside;
         // Where two surfaces with seams lie on each other, the faces of the leader decide.
         let yields = side != leader && !lists[leader].is_empty() && {
-            let (other, direction) = (self.owner(leader), self.outward(leader, normal));
+            let (other, direction) = (self.owner_of_side(leader), self.outward_normal(leader, normal));
             meeting
                 .touches
                 .iter()
                 .any(|touch| other.has_face_along(self.surface_point(leader, touch, normal), direction))
         };
-        owner.allows(&meeting.touches, self.outward(side, normal), yields, |touch| {
+        owner.allows_direction(&meeting.touches, self.outward_normal(side, normal), yields, |touch| {
             self.surface_point(side, touch, normal)
         })
     }
@@ -321,13 +322,13 @@ impl PartPair<'_> {
         let depth = MAX_REPLACED_DEPTH.max(-MAX_REPLACED_RATIO * deepest.gap);
         let found = meeting.normal;
         let point = self.surface_point(side, &deepest, found);
-        let owner = self.owner(side);
+        let owner = self.owner_of_side(side);
         meeting.save_points();
         let mut last = (f64::INFINITY, 0);
         for _ in 0..MAX_TRIALS {
             let (mut best, mut index): (Option<(Rank, DVec3)>, usize) = (None, 0);
             owner.core.visit_faces(owner.layer, point, f64::INFINITY, &mut |face| {
-                let own = (difference.separation(self.inward(side, face)), index);
+                let own = (difference.separation(self.inward_normal(side, face)), index);
                 let is_next = own.0 < last.0 || own.0 == last.0 && own.1 > last.1;
                 if is_next && best.is_none_or(|(best, _)| own.0 > best.0) {
                     best = Some((own, face));
@@ -336,7 +337,7 @@ impl PartPair<'_> {
             });
             let Some((own, face)) = best.filter(|(own, _)| own.0 >= -depth) else { break };
             last = own;
-            let normal = self.inward(side, face);
+            let normal = self.inward_normal(side, face);
             let border = if normal.dot(found) > OVER_GAP_COS { MAX_SEAM_GAP } else { 0.0 };
             let is_enlarged = meeting.find_points_along(difference, normal, self.ahead, border);
             // On an enlarged face, the points found count, which are on the surface.
@@ -371,14 +372,15 @@ pub(super) fn keep_allowed_of_ball(
     while index < hits.len() {
         let hit = hits[index];
         let mut normals = Normals::default();
-        surface.visit_faces_at(hit.point, &mut |normal| normals.add(normal));
-        let is_face = normals.all().iter().any(|normal| normal.distance_squared(hit.normal) < SAME_NORMAL_ANGLE2);
+        surface.visit_faces_at(hit.point, &mut |normal| normals.add_normal(normal));
+        let is_face =
+            normals.all_normals().iter().any(|normal| normal.distance_squared(hit.normal) < SAME_NORMAL_ANGLE2);
         if is_face || beside.allows_edge(side, hit.point, hit.normal, || normals.any_along(hit.normal)) {
             index += 1;
             continue;
         }
         let mut best: Option<Hit> = None;
-        for &normal in normals.all().iter().filter(|normal| !beside.is_covered(side, hit.point, **normal)) {
+        for &normal in normals.all_normals().iter().filter(|normal| !beside.is_covered(side, hit.point, **normal)) {
             let height = (centre - hit.point).dot(normal);
             let along = Hit { point: centre - normal * height, normal, gap: height - radius };
             if (along.point - hit.point).norm() < MAX_SEAM_GAP && best.is_none_or(|best| along.gap > best.gap) {

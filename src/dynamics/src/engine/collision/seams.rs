@@ -30,21 +30,23 @@ impl Seams {
         let link = |index: usize| (geoms[index].side.tree, geoms[index].side.link);
         parts.sort_by_key(|index| link(*index));
         for parts in parts.chunk_by(|one, other| link(*one) == link(*other)) {
-            let boxes = parts.iter().map(|&index| (index, bounds(&geoms[index], geoms[index].offset, DQuat::IDENTITY)));
+            let boxes = parts
+                .iter()
+                .map(|&index| (index, bounds_of_shape(&geoms[index], geoms[index].offset, DQuat::IDENTITY)));
             own.add_neighbours(boxes.collect());
         }
         own
     }
 
     /// Adds the seams between fixed bodies and grounds at their poses, in the first search.
-    pub(super) fn complete(&mut self, model: &Model, trees: &[Tree]) {
+    pub(super) fn complete_lists(&mut self, model: &Model, trees: &[Tree]) {
         if self.is_complete {
             return;
         }
         self.is_complete = true;
         let fixed = model.geoms.iter().enumerate().filter(|(_, geom)| !geom.moves).map(|(index, geom)| {
             let link = &trees[geom.side.tree].work.links[geom.side.link];
-            (index, bounds(geom, link.position + link.matrix * geom.offset, link.rotation))
+            (index, bounds_of_shape(geom, link.position + link.matrix * geom.offset, link.rotation))
         });
         let fixed: Vec<(usize, Bounds)> = fixed.collect();
         for (number, ground) in model.grounds.iter().enumerate().filter(|(_, ground)| ground.material.soil.is_none()) {
@@ -63,7 +65,7 @@ impl Seams {
     /// The shapes and grounds beside those of a pair; `None` if there are none. `leader` is the index of the fixed
     /// shape, or 0 if both move.
     #[inline]
-    pub(super) fn beside<'a>(
+    pub(super) fn list_beside<'a>(
         &'a self,
         pair: [usize; 2],
         leader: usize,
@@ -92,7 +94,7 @@ impl Seams {
 }
 
 /// Box of a shape at a pose of its centre and of its link, enlarged by half the width of a seam.
-fn bounds(geom: &Geom, centre: DVec3, link: DQuat) -> Bounds {
+fn bounds_of_shape(geom: &Geom, centre: DVec3, link: DQuat) -> Bounds {
     let axes = DMat3::from_quat(link * geom.turn);
     let half = axes.x_axis.abs() * geom.half.x + axes.y_axis.abs() * geom.half.y + axes.z_axis.abs() * geom.half.z;
     let (middle, half) = (centre + axes * geom.middle, half + DVec3::splat(0.5 * MAX_SEAM_GAP));

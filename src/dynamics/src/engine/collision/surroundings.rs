@@ -14,12 +14,12 @@ impl<'a> Surroundings<'a> {
     /// Calls `visit` with a shape, or a ground by its index after those of the shapes, unless it cannot touch the shape
     /// or ground `facing`.
     pub(super) fn visit_neighbour(&self, index: usize, facing: usize, visit: &mut dyn FnMut(&Neighbour)) {
-        if let Some(neighbour) = self.neighbour(index, facing) {
+        if let Some(neighbour) = self.neighbour_at(index, facing) {
             visit(&neighbour);
         }
     }
 
-    fn neighbour(&self, index: usize, facing: usize) -> Option<Neighbour<'a>> {
+    fn neighbour_at(&self, index: usize, facing: usize) -> Option<Neighbour<'a>> {
         let Model { geoms, grounds, .. } = self.model;
         match (geoms.get(index), geoms.get(facing)) {
             (Some(geom), facing) => {

@@ -39,8 +39,8 @@ pub(crate) const CONTACT_MARGIN: f64 = 1e-6;
 /// Additional gap of a surface that comes to rest, m. It rests at the limit of [`CONTACT_MARGIN`], to the solver's
 /// tolerance. Without this allowance its contact could stay open and carry no load.
 const HOVER_DISTANCE: f64 = 1e-9;
-/// Additional gap at which a surface still carries that carried in the last step, m. Legs that rigid motors hold stay in
-/// one plane to some nanometres only; a leg that loses its load by as little would leave it to its neighbours.
+/// Additional gap at which a surface still carries that carried in the last step, m. Legs that rigid motors hold stay
+/// in one plane to some nanometres only; a leg that loses its load by as little would leave it to its neighbours.
 const CARRYING_DISTANCE: f64 = 1e-7;
 /// Speed above which a contact rolls, m/s: of its surfaces by their relative rotation, and of its point along both
 /// surfaces. Settling contacts share their load to the end.
@@ -154,7 +154,7 @@ impl Constraints {
                 if contact_there.normal.dot(contact.normal) > SAME_FACE_COS {
                     let gap_there = self.problem.blocks[other].gap;
                     lead = lead.min(gap_there);
-                    lead_room = lead_room.min(remaining_distance(gap_there, contact_there.carries()));
+                    lead_room = lead_room.min(remaining_distance(gap_there, contact_there.carries_load()));
                 }
             }
             if gap - lead < CONTACT_MARGIN {
@@ -167,7 +167,7 @@ impl Constraints {
     fn approaching_contact<'a>(&self, place: usize, contacts: &'a [Contact]) -> Option<(&'a Contact, f64)> {
         let Source::Contact(index) = self.sources[place] else { return None };
         let block = &self.problem.blocks[place];
-        let room = remaining_distance(block.gap, contacts[index].carries());
+        let room = remaining_distance(block.gap, contacts[index].carries_load());
         let waits = room > 0.0 && block.plastic_bias_change == 0.0 && !is_compliant(&contacts[index].surface);
         waits.then(|| (&contacts[index], room))
     }
@@ -329,7 +329,7 @@ fn set_compliant_bias(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 /// down below the bounce speed within the step does not bounce.
 fn set_rigid_bias(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
-    let room = remaining_distance(block.gap, contact.carries()) / scheme.lookahead;
+    let room = remaining_distance(block.gap, contact.carries_load()) / scheme.lookahead;
     let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
     if restitution > 0.0 && is_fast && is_closing(block, scheme) {
         block.bias[0] += restitution * approach;

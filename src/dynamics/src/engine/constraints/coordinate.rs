@@ -40,8 +40,8 @@ impl Constraints {
         }
     }
 
-    /// Adds the rigid motors of a tree, which has the index `slot` in its island. Motors at a limit exert what the limit
-    /// allows, and share no load.
+    /// Adds the rigid motors of a tree, which has the index `slot` in its island. Motors at a limit exert what the
+    /// limit allows, and share no load.
     pub(super) fn add_rigid_motors(&mut self, tree: &Tree, slot: usize, scheme: &Scheme) {
         let (state, h) = (&tree.state, scheme.h);
         for dof in tree.topology.free_axes()..tree.topology.freedom {

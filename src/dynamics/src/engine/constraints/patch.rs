@@ -84,7 +84,7 @@ impl Constraints {
             parts.tree(side).map_or(0.0, |tree| tree.work.links[side.link].velocity.angular().dot(first.normal))
         };
         let spin = spin(first.b) - first.a.map_or(0.0, spin);
-        let loads = Loads::sum(contacts, first.normal);
+        let loads = Loads::sum_contacts(contacts, first.normal);
         let spins = |length: f64| spin.abs() * length > MIN_SPIN;
         if contacts().any(|contact| contact.deferred) || !(spins(loads.length) || loads.may_exceed(friction)) {
             return None;
@@ -102,7 +102,7 @@ impl Constraints {
 
     /// Adds the rows of a patch whose contacts are the blocks from `first` on.
     fn add_patch(&mut self, parts: &IslandParts, patch: Patch, first: usize, scheme: &Scheme) {
-        let contacts = || patch.members(parts.own_contacts).map(|index| &parts.contacts[index]);
+        let contacts = || patch.member_contacts(parts.own_contacts).map(|index| &parts.contacts[index]);
         let Some(contact) = contacts().next() else { return };
         let (start, end) = (self.problem.columns.len(), self.problem.blocks.len());
         let [along, across, normal] = patch.axes;
@@ -120,7 +120,7 @@ impl Constraints {
         let rate = rates / f64::from(patch.members.count_ones());
         block.impulse = patch.last_impulse();
         let floor = FLOOR_FRACTION * before[2].abs().max(MIN_SPIN * patch.friction);
-        self.problem.patches.push(patch.law(floor));
+        self.problem.patches.push(patch.friction_law(floor));
         let velocity = (along * before[0] + across * before[1]) / patch.friction;
         let change = change_to_end_at(velocity, rate - normal * rate.dot(normal), contact, scheme);
         for c in 0..2 {
@@ -134,7 +134,7 @@ impl Constraints {
     pub(super) fn add_patch_force(&self, parts: &mut IslandParts, patch: usize, l: [f64; 3], rate: f64) {
         let (patch, contacts) = (&self.patches[patch], parts.contacts);
         let contact = &contacts[parts.own_contacts[patch.first]];
-        let wrench = patch.wrench(l);
+        let wrench = patch.patch_wrench(l);
         let force = Spatial::new(wrench.angular() * rate, wrench.linear() * rate);
         parts.add_external_force(contact.b, force, patch.loads.point);
         if let Some(a) = contact.a {
@@ -147,17 +147,17 @@ impl Constraints {
         let patch = &self.patches[patch];
         let contact = &parts.contacts[parts.own_contacts[patch.first]];
         let keeper = if parts.tree(contact.b).is_some() { contact.b } else { contact.a.unwrap_or(contact.b) };
-        (-patch.wrench(l).linear().dot(contact.surface.motion), keeper)
+        (-patch.patch_wrench(l).linear().dot(contact.surface.motion), keeper)
     }
 
     /// Gives the contacts of a patch their shares of its friction, in proportion to their loads, and the velocities of
     /// its points. The contacts have their normal impulses and velocities.
     pub(super) fn write_back_patch(&self, contacts: &mut [Contact], own: &[usize], patch: usize, block: &Block) {
         let patch = &self.patches[patch];
-        let own = || patch.members(own);
+        let own = || patch.member_contacts(own);
         let normal = patch.axes[2];
         let total: f64 = own().map(|index| contacts[index].impulse.dot(normal).max(0.0)).sum();
-        let wrench = patch.wrench(block.impulse);
+        let wrench = patch.patch_wrench(block.impulse);
         let u = self.problem.velocity(block);
         let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
         let load = |contact: &Contact| contact.impulse.dot(normal).max(0.0) / total.max(f64::MIN_POSITIVE);

@@ -20,7 +20,7 @@ pub(super) struct Patch {
     /// Its contacts: from `first` to before `end` among the contacts of the island.
     pub(super) first: usize,
     pub(super) end: usize,
-    /// Those of them that touch, one bit for each.
+    /// Members that touch, one bit for each.
     pub(super) members: u64,
     /// Axes: along its chords, across, and the normal.
     pub(super) axes: [DVec3; 3],
@@ -46,7 +46,7 @@ pub(super) struct Loads {
 
 impl Loads {
     /// Sums of these contacts with this normal.
-    pub(super) fn sum<'a, I: Iterator<Item = &'a Contact>>(contacts: impl Fn() -> I, normal: DVec3) -> Self {
+    pub(super) fn sum_contacts<'a, I: Iterator<Item = &'a Contact>>(contacts: impl Fn() -> I, normal: DVec3) -> Self {
         let (mut point, mut total, mut centre, mut count) = (DVec3::ZERO, 0.0, DVec3::ZERO, 0.0);
         for contact in contacts() {
             let load = contact.impulse.dot(normal).max(0.0);
@@ -81,17 +81,17 @@ impl Loads {
 
 impl Patch {
     /// Force and moment about the reference point of an impulse of its block, or their rates.
-    pub(super) fn wrench(&self, l: [f64; 3]) -> Spatial {
+    pub(super) fn patch_wrench(&self, l: [f64; 3]) -> Spatial {
         let [along, across, normal] = self.axes;
         let force = (along * l[0] + across * l[1]) * self.friction;
         Spatial::new(normal * (self.friction * self.loads.length * l[2]), force)
     }
 
     /// Its law, with the pressure of the last substep.
-    pub(super) fn law(&self, floor: f64) -> PatchFriction {
+    pub(super) fn friction_law(&self, floor: f64) -> PatchFriction {
         let [along, across, _] = self.axes;
         let centre = self.loads.centre.map(|centre| DVec2::new(centre.dot(along), centre.dot(across)));
-        self.form.friction(centre.unwrap_or_else(|| self.form.centre()), self.loads.length, floor)
+        self.form.patch_friction(centre.unwrap_or_else(|| self.form.pressure_centre()), self.loads.length, floor)
     }
 
     /// Its impulse in the last substep.
@@ -109,12 +109,13 @@ impl Patch {
         }
         let inverse = 1.0 / total;
         let unit = [inverse, 0.0, 0.0, inverse, 0.0, inverse];
-        let nearest = self.law(LIMIT_FLOOR).solve(&unit, last.map(|l| -l * inverse), total, last.map(|l| -l * inverse));
+        let nearest =
+            self.friction_law(LIMIT_FLOOR).solve(&unit, last.map(|l| -l * inverse), total, last.map(|l| -l * inverse));
         (0..3).any(|c| (nearest[c] - last[c]).abs() > LIMIT_TOLERANCE * total)
     }
 
     /// The contacts of the patch that touch, of those of its island.
-    pub(super) fn members<'a>(&self, own: &'a [usize]) -> impl Iterator<Item = usize> + use<'a> {
+    pub(super) fn member_contacts<'a>(&self, own: &'a [usize]) -> impl Iterator<Item = usize> + use<'a> {
         members_of(&own[self.first..self.end], self.members)
     }
 

@@ -12,7 +12,7 @@ use crate::engine::solvers::patch_friction::{Chord, MAX_CHORDS, PatchFriction};
 /// Number of chords of a face. Their nodes and weights on -1 to 1 are those of Gauss and Legendre, of order 6: the
 /// largest moment of a rectangle about its middle is exact to 0.1 %.
 const FACE_CHORDS: usize = 6;
-const NODES: [(f64, f64); FACE_CHORDS] = [
+const QUADRATURE_NODES: [(f64, f64); FACE_CHORDS] = [
     (-0.932_469_514_203_152_1, 0.171_324_492_379_170_3),
     (-0.661_209_386_466_264_5, 0.360_761_573_048_138_6),
     (-0.238_619_186_083_196_9, 0.467_913_934_572_691),
@@ -61,9 +61,9 @@ struct Strips {
 
 impl Form {
     /// The law of a patch of this form whose load is centred at `centre`; lengths are divided by `unit`.
-    pub(super) fn friction(&self, centre: DVec2, unit: f64, floor: f64) -> PatchFriction {
-        let strips = self.strips();
-        let (area_centre, spread) = strips.moments();
+    pub(super) fn patch_friction(&self, centre: DVec2, unit: f64, floor: f64) -> PatchFriction {
+        let strips = self.cut_strips();
+        let (area_centre, spread) = strips.area_moments();
         let gradient = strips.limited_gradient(self, centre - area_centre, area_centre, &spread);
         let reached = area_centre + spread.times(gradient);
         let scale = strips.scale_about(centre, reached);
@@ -85,12 +85,12 @@ impl Form {
     }
 
     /// Centre of its area, m.
-    pub(super) fn centre(&self) -> DVec2 {
-        self.strips().moments().0
+    pub(super) fn pressure_centre(&self) -> DVec2 {
+        self.cut_strips().area_moments().0
     }
 
     /// Its strips.
-    fn strips(&self) -> Strips {
+    fn cut_strips(&self) -> Strips {
         let mut found =
             Strips { strips: [Strip::default(); MAX_CHORDS], count: 1, low: DVec2::ZERO, high: DVec2::ZERO };
         match *self {
@@ -105,9 +105,9 @@ impl Form {
                     .iter()
                     .fold((corners[0], corners[0]), |(low, high), &corner| (low.min(corner), high.max(corner)));
                 let half = 0.5 * (found.high.y - found.low.y);
-                for (strip, (node, weight)) in found.strips.iter_mut().zip(NODES) {
+                for (strip, (node, weight)) in found.strips.iter_mut().zip(QUADRATURE_NODES) {
                     let across = found.low.y + half * (1.0 + node);
-                    let [low, high] = section(corners, across);
+                    let [low, high] = section_ends(corners, across);
                     let (middle, length) = (DVec2::new(0.5 * (low + high), across), high - low);
                     *strip = Strip { middle, half: 0.5 * length, width: 0.5 * weight * half, area: weight * length };
                 }
@@ -150,7 +150,7 @@ impl Spread {
     }
 
     /// The vector that this matrix maps to `of`. An axis without extent has no part in it.
-    fn solve(&self, of: DVec2) -> DVec2 {
+    fn solve_spread(&self, of: DVec2) -> DVec2 {
         let [xx, xy, yy] = self.0;
         let det = xx * yy - xy * xy;
         if det > 1e-12 * xx * yy {
@@ -162,7 +162,7 @@ impl Spread {
 
 impl Strips {
     /// Centre of the area, and its second moments about it over the area.
-    fn moments(&self) -> (DVec2, Spread) {
+    fn area_moments(&self) -> (DVec2, Spread) {
         let strips = &self.strips[..self.count];
         let area: f64 = strips.iter().map(|strip| strip.area).sum();
         let centre = strips.iter().map(|strip| strip.middle * strip.area).sum::<DVec2>() / area;
@@ -178,7 +178,7 @@ impl Strips {
 
     /// Gradient of the pressure that moves its centre by `offset`, or as far as it stays a pressure.
     fn limited_gradient(&self, form: &Form, offset: DVec2, area_centre: DVec2, spread: &Spread) -> DVec2 {
-        let gradient = spread.solve(offset);
+        let gradient = spread.solve_spread(offset);
         let least = form.least_pressure(gradient, area_centre);
         if least < 0.0 { gradient / (1.0 - least) } else { gradient }
     }
@@ -198,7 +198,7 @@ impl Strips {
 }
 
 /// The least and the largest first coordinate of a convex polygon at a second coordinate within it.
-fn section(corners: &[DVec2], across: f64) -> [f64; 2] {
+fn section_ends(corners: &[DVec2], across: f64) -> [f64; 2] {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for (place, &from) in corners.iter().enumerate() {
         let to = corners[(place + 1) % corners.len()];

@@ -59,8 +59,8 @@ impl Tree {
         self.wake();
     }
 
-    /// Stores the efforts of rigid motors, from which they continue in the next substep. Under a constant load they then
-    /// reach their target rates exactly. A motor at a limit starts anew.
+    /// Stores the efforts of rigid motors, from which they continue in the next substep. Under a constant load they
+    /// then reach their target rates exactly. A motor at a limit starts anew.
     pub(crate) fn store_holding_efforts(&mut self) {
         let (state, effort) = (&mut self.state, &self.work.effort);
         for dof in self.topology.free_axes()..self.topology.freedom {

@@ -17,10 +17,10 @@
 //!
 //! **Rigid motors.** A motor of given velocity yields to no load below its largest effort
 //! ([`Servo::is_rigid`](crate::Servo)). Its impulse is distributed like that of a contact, but has no weight in the sum
-//! of squares: beside the springs of the contacts it is rigid ([`load_support`](super::load_support)). A robot that its motors hold
-//! therefore stands on the ground like one body on equal springs. No wheel pushes sideways, and no motor works against
-//! another, unless equilibrium or the motors' rates require it. An impulse stays within the motor's largest effort and
-//! power.
+//! of squares: beside the springs of the contacts it is rigid ([`load_support`](super::load_support)). A robot that its
+//! motors hold therefore stands on the ground like one body on equal springs. No wheel pushes sideways, and no motor
+//! works against another, unless equilibrium or the motors' rates require it. An impulse stays within the motor's
+//! largest effort and power.
 //!
 //! **Other influences.** Springs, dampers and motors with gains of their own determine the loads between contacts. To
 //! have a load shared by physical stiffness, model it: soft tyres (a material's stiffness), sprung legs, or motors that
@@ -39,7 +39,7 @@
 
 use super::{
     cone::Mode,
-    load_support::{DistributedRows, Support, add_impulse, columns, friction_at, rows_of},
+    load_support::{DistributedRows, Support, add_impulse, block_columns, friction_at, rows_of},
     problem::{Block, Law, Problem, RigidMotor},
     skyline::Skyline,
 };
@@ -111,7 +111,7 @@ impl LeastNormDistribution {
         }
         self.set_target(problem);
         let slides = |support: &Support| {
-            matches!(support.rows_of, DistributedRows::NormalOnly) && support.row(problem).compliance == [0.0; 3]
+            matches!(support.rows_of, DistributedRows::NormalOnly) && support.own_row(problem).compliance == [0.0; 3]
         };
         let found = self.solve(problem, work);
         if !found || self.supports.iter().any(slides) && self.is_settled(problem) {
@@ -148,11 +148,11 @@ impl LeastNormDistribution {
         self.spread.resize(problem.w.len(), 0.0);
         self.products.clear();
         for (place, support) in self.supports.iter().enumerate() {
-            let own = columns(problem, support.row(problem));
+            let own = block_columns(problem, support.own_row(problem));
             own.clone().for_each(|(y, i)| self.spread[i] = y[0]);
             let (row, mut other) = (self.products.len(), 0);
             for (before, second) in self.supports[..place].iter().enumerate() {
-                let columns = columns(problem, second.row(problem));
+                let columns = block_columns(problem, second.own_row(problem));
                 let product: f64 = columns.map(|(y, i)| y[0] * self.spread[i]).sum();
                 let known = dot(&self.products[row..], &self.products[other..other + before]);
                 self.products.push((product - known) * self.products[other + before]);
@@ -172,14 +172,14 @@ impl LeastNormDistribution {
     /// Sets the impulses to be distributed, and their whitened sum.
     fn set_target(&mut self, problem: &Problem) {
         for support in &mut self.supports {
-            let l = support.row(problem).impulse;
+            let l = support.own_row(problem).impulse;
             support.l = [0.0; 3];
-            support.rows().for_each(|row| support.l[row] = l[row]);
+            support.distributed_rows().for_each(|row| support.l[row] = l[row]);
         }
         self.target.clear();
         self.target.resize(problem.w.len(), 0.0);
         for support in &self.supports {
-            add_impulse(&mut self.target, problem, support.row(problem), support.l);
+            add_impulse(&mut self.target, problem, support.own_row(problem), support.l);
         }
     }
 
@@ -196,7 +196,7 @@ impl LeastNormDistribution {
             if !linear {
                 self.matrix.clear();
                 for support in &self.supports {
-                    self.matrix.add(problem, support.row(problem), &support.slope);
+                    self.matrix.add(problem, support.own_row(problem), &support.slope);
                 }
                 self.matrix.factorise(self.shift);
             }
@@ -215,15 +215,15 @@ impl LeastNormDistribution {
 
     /// Starts at z = 0, where no bound is active. Returns the cost of an iteration, in multiplications.
     fn begin(&mut self, problem: &Problem) -> f64 {
-        let blocks = self.supports.iter().map(|support| support.row(problem));
+        let blocks = self.supports.iter().map(|support| support.own_row(problem));
         let mut cost = self.matrix.begin(problem, blocks);
         let mut stiffest = 0.0f64;
         for support in &mut self.supports {
-            let block = support.row(problem);
+            let block = support.own_row(problem);
             let columns = block.length as f64;
             cost += columns * (1.5 * columns + 12.0);
             support.slope = [[0.0; 3]; 3];
-            for (row, place) in support.rows().zip([0, 3, 5]) {
+            for (row, place) in support.distributed_rows().zip([0, 3, 5]) {
                 support.slope[row][row] = support.row_weight(row);
                 if !support.is_motor() {
                     stiffest = stiffest.max((block.cone.a[place] - block.compliance[row]) * support.row_weight(row));
@@ -241,8 +241,8 @@ impl LeastNormDistribution {
     /// Largest velocity of a distributed row from whitened impulses.
     fn largest_velocity(&self, problem: &Problem, whitened: &[f64]) -> f64 {
         let each = self.supports.iter().map(|support| {
-            let u = problem.velocity_from(support.row(problem), whitened);
-            support.rows().fold(0.0f64, |largest, row| largest.max(u[row].abs()))
+            let u = problem.velocity_from(support.own_row(problem), whitened);
+            support.distributed_rows().fold(0.0f64, |largest, row| largest.max(u[row].abs()))
         });
         each.fold(0.0, f64::max)
     }
@@ -271,15 +271,15 @@ impl LeastNormDistribution {
         self.defect.clear();
         self.defect.extend(self.target.iter().map(|sum| -sum));
         for support in &mut self.supports {
-            support.y = problem.velocity_from(support.row(problem), &self.trial);
+            support.y = problem.velocity_from(support.own_row(problem), &self.trial);
             let slope = support.slope;
-            support.project(support.bounds(problem));
+            support.project_impulse(support.impulse_bounds(problem));
             linear &= support.slope == slope;
             let (l, y, most) = (&support.l, &support.y, support.friction * support.friction);
             let first = 1.0 / support.row_weight(0);
             value += l[0] * (y[0] - 0.5 * first * l[0]);
             value += l[1] * (y[1] - 0.5 * most * l[1]) + l[2] * (y[2] - 0.5 * most * l[2]);
-            add_impulse(&mut self.defect, problem, support.row(problem), support.l);
+            add_impulse(&mut self.defect, problem, support.own_row(problem), support.l);
         }
         value -= self.trial.iter().zip(&self.target).map(|(z, sum)| z * sum).sum::<f64>();
         (value, linear)
@@ -289,8 +289,8 @@ impl LeastNormDistribution {
     fn is_settled(&self, problem: &Problem) -> bool {
         let (mut largest, mut change) = (0.0f64, 0.0f64);
         for support in &self.supports {
-            let old = support.row(problem).impulse;
-            for row in support.rows() {
+            let old = support.own_row(problem).impulse;
+            for row in support.distributed_rows() {
                 let size = if row == 0 { 1.0 } else { support.friction };
                 largest = largest.max(size * old[row].abs());
                 change = change.max(size * (support.l[row] - old[row]).abs());
@@ -308,10 +308,10 @@ impl LeastNormDistribution {
             *change += support.l[0] - row.impulse[0];
         }
         for support in &mut self.supports[..self.contact_count] {
-            let block = support.row(problem);
+            let block = support.own_row(problem);
             let old = block.impulse;
             let mut new = old;
-            support.rows().for_each(|row| new[row] = support.l[row]);
+            support.distributed_rows().for_each(|row| new[row] = support.l[row]);
             support.y = [old[0], 0.0, 0.0];
             if let DistributedRows::NormalOnly = support.rows_of {
                 [new[1], new[2]] = friction_at(problem, block, new[0]);

@@ -38,7 +38,7 @@ pub(super) struct Support {
 
 impl Support {
     /// Its block, or the row of its motor.
-    pub(super) fn row<'a>(&self, problem: &'a Problem) -> &'a Block {
+    pub(super) fn own_row<'a>(&self, problem: &'a Problem) -> &'a Block {
         if self.is_motor() { &problem.motors[self.index].row } else { &problem.blocks[self.index] }
     }
 
@@ -47,7 +47,7 @@ impl Support {
     }
 
     /// The distributed rows.
-    pub(super) fn rows(&self) -> std::ops::Range<usize> {
+    pub(super) fn distributed_rows(&self) -> std::ops::Range<usize> {
         match self.rows_of {
             DistributedRows::All => 0..3,
             DistributedRows::NormalOnly | DistributedRows::Motor => 0..1,
@@ -55,8 +55,8 @@ impl Support {
     }
 
     /// Smallest and largest impulse of a motor, N s or N m s; infinite for contacts.
-    pub(super) fn bounds(&self, problem: &Problem) -> [f64; 2] {
-        match self.row(problem).law {
+    pub(super) fn impulse_bounds(&self, problem: &Problem) -> [f64; 2] {
+        match self.own_row(problem).law {
             Law::Interval { low, high } => [low, high],
             Law::Cone | Law::Disc { .. } | Law::Patch { .. } => [f64::NEG_INFINITY, f64::INFINITY],
         }
@@ -72,7 +72,7 @@ impl Support {
     }
 
     /// Sets impulse and slope from y; a motor's impulse stays within `[low, high]`.
-    pub(super) fn project(&mut self, [low, high]: [f64; 2]) {
+    pub(super) fn project_impulse(&mut self, [low, high]: [f64; 2]) {
         let (m, [n, y1, y2]) = (self.friction, self.y);
         (self.l, self.slope) = ([0.0; 3], [[0.0; 3]; 3]);
         match self.rows_of {
@@ -162,7 +162,10 @@ pub(super) fn friction_at(problem: &Problem, block: &Block, normal: f64) -> [f64
 }
 
 /// The columns of a contact, and the unknown of each.
-pub(super) fn columns<'a>(problem: &'a Problem, block: &Block) -> impl Iterator<Item = (&'a [f64; 4], usize)> + Clone {
+pub(super) fn block_columns<'a>(
+    problem: &'a Problem,
+    block: &Block,
+) -> impl Iterator<Item = (&'a [f64; 4], usize)> + Clone {
     let range = block.start..block.start + block.length;
     problem.columns[range.clone()].iter().zip(problem.index[range].iter().map(|&i| i as usize))
 }
@@ -170,6 +173,6 @@ pub(super) fn columns<'a>(problem: &'a Problem, block: &Block) -> impl Iterator<
 /// Adds the whitened impulse of a block.
 pub(super) fn add_impulse(sum: &mut [f64], problem: &Problem, block: &Block, l: [f64; 3]) {
     if l != [0.0; 3] {
-        columns(problem, block).for_each(|(y, i)| sum[i] += y[0] * l[0] + y[1] * l[1] + y[2] * l[2]);
+        block_columns(problem, block).for_each(|(y, i)| sum[i] += y[0] * l[0] + y[1] * l[1] + y[2] * l[2]);
     }
 }

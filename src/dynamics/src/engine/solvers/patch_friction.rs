@@ -20,7 +20,7 @@ pub(crate) const MAX_CHORDS: usize = 6;
 /// quadrature is used. Its relative error is 1e-11 there. The closed form would lose digits below.
 const QUADRATURE_RATIO: f64 = 0.25;
 /// Gauss-Legendre nodes and weights of order 6 on -1 to 1; nodes come in pairs of both signs.
-const NODES: [(f64, f64); 3] = [
+const QUADRATURE_NODES: [(f64, f64); 3] = [
     (0.238_619_186_083_196_9, 0.467_913_934_572_691),
     (0.661_209_386_466_264_5, 0.360_761_573_048_138_6),
     (0.932_469_514_203_152_1, 0.171_324_492_379_170_3),
@@ -81,19 +81,20 @@ impl PatchFriction {
             return [0.0; 3];
         }
         let defect = |u: [f64; 3], slope: &Slope| {
-            let moved = times(a, slope.gradient);
+            let moved = product_with(a, slope.gradient);
             std::array::from_fn::<_, 3, _>(|c| u[c] + normal * moved[c] - b[c])
         };
         let mut u = near;
         let mut slope = self.slope(u);
         let mut left = defect(u, &slope);
         for _ in 0..MAX_ITERATIONS {
-            let size = square(left);
+            let size = square_of(left);
             if !(size > LOCAL_TOLERANCE * LOCAL_TOLERANCE) {
                 break;
             }
-            let columns: [[f64; 3]; 3] =
-                std::array::from_fn(|c| times(a, [slope.hessian[0][c], slope.hessian[1][c], slope.hessian[2][c]]));
+            let columns: [[f64; 3]; 3] = std::array::from_fn(|c| {
+                product_with(a, [slope.hessian[0][c], slope.hessian[1][c], slope.hessian[2][c]])
+            });
             let matrix =
                 std::array::from_fn(|r| std::array::from_fn(|c| normal * columns[c][r] + f64::from(u8::from(r == c))));
             let step = solve_three(&matrix, left);
@@ -102,7 +103,7 @@ impl PatchFriction {
                 let tried = std::array::from_fn(|c| u[c] - length * step[c]);
                 let next = self.slope(tried);
                 let rest = defect(tried, &next);
-                let improves = square(rest) < size;
+                let improves = square_of(rest) < size;
                 if improves || length < 2.0 / f64::from(1 << MAX_HALVINGS) {
                     (u, slope, left) = (tried, next, rest);
                     break;
@@ -127,7 +128,7 @@ impl Chord {
         if change < 0.0 {
             (half, tilt, change) = (-half, -tilt, -change);
         }
-        let [j, k] = moments(middle, change, rest, tilt);
+        let [j, k] = moments_of_pressure(middle, change, rest, tilt);
         let forward = middle * j[0] + change * j[1];
         let turning = self.along * forward + half * (middle * j[1] + change * j[2]);
         let m = self.load;
@@ -153,9 +154,9 @@ impl Chord {
 
 /// Integrals of a chord: its velocity along is `middle` + z `change`, with `change` at least 0, and the square of the
 /// other velocities `rest`; the pressure is (1 + z `tilt`) / 2.
-fn moments(middle: f64, change: f64, rest: f64, tilt: f64) -> Moments {
+fn moments_of_pressure(middle: f64, change: f64, rest: f64, tilt: f64) -> Moments {
     if change < QUADRATURE_RATIO * (middle * middle + rest).sqrt() {
-        return quadrature(middle, change, rest, tilt);
+        return integrate_by_quadrature(middle, change, rest, tilt);
     }
     let [low, high] = [middle - change, middle + change];
     let [r1, r2] = [low, high].map(|x| (x * x + rest).sqrt());
@@ -187,9 +188,9 @@ fn moments(middle: f64, change: f64, rest: f64, tilt: f64) -> Moments {
 }
 
 /// The integrals by Gauss's quadrature.
-fn quadrature(middle: f64, change: f64, rest: f64, tilt: f64) -> Moments {
+fn integrate_by_quadrature(middle: f64, change: f64, rest: f64, tilt: f64) -> Moments {
     let mut sums = Moments::default();
-    for (node, weight) in NODES {
+    for (node, weight) in QUADRATURE_NODES {
         for z in [-node, node] {
             let x = middle + z * change;
             let square = x * x + rest;
@@ -206,7 +207,7 @@ fn quadrature(middle: f64, change: f64, rest: f64, tilt: f64) -> Moments {
 }
 
 /// A l for the symmetric A with the entries 00, 01, 02, 11, 12, 22.
-fn times(a: &[f64; 6], l: [f64; 3]) -> [f64; 3] {
+fn product_with(a: &[f64; 6], l: [f64; 3]) -> [f64; 3] {
     [
         a[0] * l[0] + a[1] * l[1] + a[2] * l[2],
         a[1] * l[0] + a[3] * l[1] + a[4] * l[2],
@@ -214,7 +215,7 @@ fn times(a: &[f64; 6], l: [f64; 3]) -> [f64; 3] {
     ]
 }
 
-fn square(of: [f64; 3]) -> f64 {
+fn square_of(of: [f64; 3]) -> f64 {
     of[0] * of[0] + of[1] * of[1] + of[2] * of[2]
 }
 
@@ -235,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    fn line(tilt: f64) -> PatchFriction {
+    fn line_of_tilt(tilt: f64) -> PatchFriction {
         let mut patch = PatchFriction { count: 1, floor: 1e-9, ..PatchFriction::default() };
         patch.chords[0] = Chord { half: 1.0, load: 1.0, tilt, ..Chord::default() };
         patch
@@ -243,15 +244,15 @@ mod tests {
 
     /// phi of a patch by a sum over many points of its chords.
     fn sum_phi(patch: &PatchFriction, u: [f64; 3]) -> f64 {
-        const POINTS: usize = 20_000;
+        const QUADRATURE_POINTS: usize = 20_000;
         let mut sum = 0.0;
         for chord in &patch.chords[..patch.count] {
-            for point in 0..POINTS {
-                let z = (2 * point + 1) as f64 / POINTS as f64 - 1.0;
+            for point in 0..QUADRATURE_POINTS {
+                let z = (2 * point + 1) as f64 / QUADRATURE_POINTS as f64 - 1.0;
                 let x = u[1] + u[2] * (chord.along + chord.half * z);
                 let y = u[0] - u[2] * chord.across;
                 let rest = y * y + (chord.width * u[2]).powi(2) + patch.floor * patch.floor;
-                sum += chord.load * (1.0 + chord.tilt * z) * (x * x + rest).sqrt() / POINTS as f64;
+                sum += chord.load * (1.0 + chord.tilt * z) * (x * x + rest).sqrt() / QUADRATURE_POINTS as f64;
             }
         }
         sum
@@ -291,7 +292,7 @@ mod tests {
     #[test]
     fn a_line_in_one_direction_has_its_closed_form() {
         for rest in [-0.9, -0.3, 0.0, 0.5] {
-            let slope = line(0.0).slope([0.0, -2.0 * rest, 2.0]);
+            let slope = line_of_tilt(0.0).slope([0.0, -2.0 * rest, 2.0]);
             assert!((slope.gradient[1] + rest).abs() < 1e-12, "{:?}", slope.gradient);
             assert!((slope.gradient[2] - 0.5 * (1.0 - rest * rest)).abs() < 1e-12, "{:?}", slope.gradient);
         }
@@ -307,15 +308,15 @@ mod tests {
             let product = |i: usize, j: usize| (0..3).map(|k| rows[i][k] * rows[j][k]).sum::<f64>();
             let a = [product(0, 0), product(0, 1), product(0, 2), product(1, 1), product(1, 2), product(2, 2)];
             let (b, normal) = ([next(), next(), next()], 1.0 + next());
-            let mut patch = line(0.9 * next());
+            let mut patch = line_of_tilt(0.9 * next());
             patch.floor = 1e-5;
             let l = patch.solve(&a, b, normal, b);
-            let moved = times(&a, l);
+            let moved = product_with(&a, l);
             let u = std::array::from_fn(|c| b[c] + moved[c]);
             let asked = patch.slope(u).gradient.map(|g| -normal * g);
             let off: [f64; 3] = std::array::from_fn(|c| l[c] - asked[c]);
-            let off = times(&a, off);
-            assert!(square(off).sqrt() < 1e-6, "{off:?} {u:?} {l:?}");
+            let off = product_with(&a, off);
+            assert!(square_of(off).sqrt() < 1e-6, "{off:?} {u:?} {l:?}");
         }
     }
 }

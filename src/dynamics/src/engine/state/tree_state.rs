@@ -19,8 +19,8 @@ pub(crate) struct State {
     /// Velocity change in the last substep; zero after an impact.
     pub(crate) last_dv: Vec<f64>,
     pub(crate) motors: Vec<Servo>,
-    /// Effort of each rigid motor in the last substep, N m or N, which it exerts at its target rate in the next one; 0 for
-    /// other motors.
+    /// Effort of each rigid motor in the last substep, N m or N, which it exerts at its target rate in the next one; 0
+    /// for other motors.
     pub(crate) holding_efforts: Vec<f64>,
     /// -1 or 1 for a motor at its largest effort in that direction, otherwise 0.
     pub(crate) saturation: Vec<i8>,

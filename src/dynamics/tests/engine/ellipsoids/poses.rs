@@ -12,7 +12,7 @@ use crate::scene::{self, body};
 /// Distance at which pairs are placed: within reach of the search for contacts, m.
 const GAP: f64 = 1e-3;
 
-fn probe(mechanism: &Mechanism) -> Vec<ContactPoint> {
+fn probe_contacts(mechanism: &Mechanism) -> Vec<ContactPoint> {
     Probe::new(mechanism).unwrap().contacts()
 }
 
@@ -27,7 +27,7 @@ fn random_pose(random: &mut Stream, extent: f64) -> Pose {
 }
 
 /// The point of a shape about its origin that is nearest to a point outside of it.
-fn project(shape: &Shape, point: DVec3) -> DVec3 {
+fn project_on_surface(shape: &Shape, point: DVec3) -> DVec3 {
     match shape {
         Shape::Box { size } => point.clamp(-*size / 2.0, *size / 2.0),
         Shape::Sphere { radius } => point * (radius / point.length()).min(1.0),
@@ -52,7 +52,7 @@ fn project(shape: &Shape, point: DVec3) -> DVec3 {
 fn closest_points(shapes: [&Shape; 2], poses: [Pose; 2]) -> Option<[DVec3; 2]> {
     let onto = |index: usize, point: DVec3| {
         let pose = poses[index];
-        pose.point(project(shapes[index], pose.inverse().point(point)))
+        pose.point(project_on_surface(shapes[index], pose.inverse().point(point)))
     };
     let (mut first, mut second) = (poses[0].translation, poses[1].translation);
     for _ in 0..5000 {
@@ -128,7 +128,7 @@ fn distances_are_those_of_projections() {
                     add("stone", &shape, &poses[0], DVec3::ZERO);
                     add("other", &other, &poses[1], shift);
                 }
-                let found = probe(&world.mechanism);
+                let found = probe_contacts(&world.mechanism);
                 let [contact] = &found[..] else { panic!("case {case}, {}: {found:?}", other.name()) };
                 let wanted = if flip { -normal } else { normal };
                 let errors =
@@ -147,7 +147,7 @@ fn distances_are_those_of_projections() {
 }
 
 /// Grounds and fixed bodies that stand around the origin.
-fn surroundings(kind: usize) -> Mechanism {
+fn build_surroundings(kind: usize) -> Mechanism {
     let mut world = scene::world();
     let mechanism = &mut world.mechanism;
     let size = DVec3::new(1.0, 0.6, 0.8);
@@ -205,12 +205,12 @@ fn an_ellipsoid_of_equal_radii_touches_as_a_sphere() {
         let radius = random.between(0.05, 0.4);
         let mut pose = random_pose(&mut random, 0.8);
         let contacts = |pose: &Pose, shape: Shape| {
-            let mut mechanism = surroundings(kind);
+            let mut mechanism = build_surroundings(kind);
             let mut own = body("own", 1.0, None, pose.translation);
             own.pose.rotation = pose.rotation;
             own.shape = Some(Placed { pose: Pose::IDENTITY, shape });
             mechanism.bodies.push(own);
-            let mut found = probe(&mechanism);
+            let mut found = probe_contacts(&mechanism);
             found.sort_by(|one, other| one.gap.total_cmp(&other.gap));
             found
         };

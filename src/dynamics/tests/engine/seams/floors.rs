@@ -11,7 +11,7 @@ use crate::scene::{self, body};
 
 /// Half the width of the floor, and the thickness of its tiles, m.
 pub const HALF: f64 = 2.5;
-const THICK: f64 = 0.3;
+const FLOOR_THICKNESS: f64 = 0.3;
 
 pub const FLOORS: [&str; 7] = ["boxes", "hulls", "meshes", "compound", "terrain and boxes", "mixed", "mesh compound"];
 pub const SLIDERS: [&str; 9] = ["box", "sphere", "capsule", "cylinder", "wheel", "cone", "hull", "mesh", "compound"];
@@ -29,7 +29,7 @@ pub struct Scene {
 }
 
 /// A random rotation.
-fn rotation(stream: &mut Stream) -> DQuat {
+fn random_rotation(stream: &mut Stream) -> DQuat {
     let [x, y, z, w] = [0; 4].map(|_| stream.gaussian());
     DQuat::from_xyzw(x, y, z, w).normalize()
 }
@@ -47,7 +47,7 @@ pub fn block_mesh(half: DVec3) -> Shape {
 }
 
 /// A tile of a kind of floor.
-fn tile(floor: &str, stream: &mut Stream, half: DVec3) -> Shape {
+fn tile_shape(floor: &str, stream: &mut Stream, half: DVec3) -> Shape {
     match (floor, stream.below(3)) {
         ("hulls", _) | ("mixed", 1) => Shape::ConvexHull { points: block_corners(half) },
         ("meshes" | "mesh compound", _) | ("mixed", 2) => block_mesh(half),
@@ -56,7 +56,7 @@ fn tile(floor: &str, stream: &mut Stream, half: DVec3) -> Shape {
 }
 
 /// A slider, and the height of its centre over the floor.
-pub fn slider(kind: &str, stream: &mut Stream) -> (Placed, f64) {
+pub fn slider_shape(kind: &str, stream: &mut Stream) -> (Placed, f64) {
     let mut length = |low: f64, high: f64| stream.between(low, high);
     let lying = DQuat::from_rotation_x(FRAC_PI_2);
     let (shape, height, rotation) = match kind {
@@ -131,20 +131,20 @@ impl Scene {
     pub fn new(stream: &mut Stream) -> Self {
         let mut world = scene::world();
         let yaw = DQuat::from_rotation_y(stream.between(-3.0, 3.0));
-        let turn = if stream.happens(0.5) { rotation(stream) } else { yaw };
+        let turn = if stream.happens(0.5) { random_rotation(stream) } else { yaw };
         let shift = DVec3::new(stream.between(-5.0, 5.0), stream.between(-5.0, 5.0), stream.between(-5.0, 5.0));
         world.mechanism.gravity = turn * DVec3::new(0.0, -G, 0.0);
         Self { world, slider: 0, velocity: DVec3::ZERO, turn, shift }
     }
 
-    fn placed(&self, at: DVec3, rotation: DQuat) -> Pose {
+    fn placed_pose(&self, at: DVec3, rotation: DQuat) -> Pose {
         Pose { translation: self.shift + self.turn * at, rotation: self.turn * rotation }
     }
 
     /// Adds a fixed body at a pose in the frame of the floor.
     pub fn add_fixed(&mut self, pose: Pose, shape: Shape) {
         let mut tile = body(&format!("floor{}", self.world.mechanism.bodies.len()), 1.0, Some(shape), DVec3::ZERO);
-        (tile.fixed, tile.pose, tile.material) = (true, self.placed(pose.translation, pose.rotation), scene::GRIP);
+        (tile.fixed, tile.pose, tile.material) = (true, self.placed_pose(pose.translation, pose.rotation), scene::GRIP);
         self.world.mechanism.bodies.push(tile);
     }
 
@@ -152,7 +152,7 @@ impl Scene {
     pub fn add_slider(&mut self, shape: Placed, at: DVec3, yaw: f64, velocity: DVec3, friction: f64) {
         let mut moving = body("slider", 2.0, None, DVec3::ZERO);
         moving.shape = Some(shape);
-        moving.pose = self.placed(at, DQuat::from_rotation_y(yaw));
+        moving.pose = self.placed_pose(at, DQuat::from_rotation_y(yaw));
         moving.linear_velocity = self.turn * velocity;
         moving.material = Material { friction, ..Material::default() };
         (self.slider, self.velocity) = (self.world.mechanism.bodies.len(), velocity);
@@ -170,14 +170,14 @@ impl Scene {
         let mut parts = Vec::new();
         for ([x0, x1], [z0, z1]) in columns.into_iter().flat_map(|x| rows.iter().map(move |z| (x, *z))) {
             let top = if stream.happens(0.5) { step } else { step * stream.uniform() };
-            let half = 0.5 * DVec3::new(x1 - x0, THICK, z1 - z0);
-            let translation = DVec3::new(0.5 * (x0 + x1), top - 0.5 * THICK, 0.5 * (z0 + z1));
+            let half = 0.5 * DVec3::new(x1 - x0, FLOOR_THICKNESS, z1 - z0);
+            let translation = DVec3::new(0.5 * (x0 + x1), top - 0.5 * FLOOR_THICKNESS, 0.5 * (z0 + z1));
             // The axes of a tile are in any order.
             let rotation = match stream.below(4) {
                 0 => DQuat::IDENTITY,
                 axis => DQuat::from_axis_angle(DVec3::AXES[axis - 1], FRAC_PI_2),
             };
-            let shape = tile(floor, stream, (rotation.inverse() * half).abs());
+            let shape = tile_shape(floor, stream, (rotation.inverse() * half).abs());
             parts.push(Placed { pose: Pose { translation, rotation }, shape });
         }
         if floor.ends_with("compound") {
@@ -196,7 +196,7 @@ impl Scene {
             width,
             depth: 2.0 * HALF,
             heights: vec![0.0; 30].into(),
-            pose: self.placed(DVec3::new(end - 0.5 * width, 0.0, 0.0), DQuat::IDENTITY),
+            pose: self.placed_pose(DVec3::new(end - 0.5 * width, 0.0, 0.0), DQuat::IDENTITY),
             material: scene::GRIP,
         };
         self.world.mechanism.grounds = vec![field.into()];

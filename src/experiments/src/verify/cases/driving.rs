@@ -109,7 +109,7 @@ fn standing(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 }
 
 fn inner_stress(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    const STANDING: [(&str, &str); 4] = [
+    const STANDING_ROBOTS: [(&str, &str); 4] = [
         ("WorkPartner 1", "flat.xml"),
         ("WorkPartner 1 with navigation sensors", "navigation.xml"),
         ("WorkPartner 2", "scanner.xml"),
@@ -118,7 +118,7 @@ fn inner_stress(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let row = |name: String| {
         Row::new(name, "1", 0.0, 1e-5).if_missed_by(EngineKind::Rapier, "its solver leaves inner stress")
     };
-    for (name, world) in STANDING {
+    for (name, world) in STANDING_ROBOTS {
         findings.measure([row(format!("horizontal force over weight, {name} at rest"))], |_| {
             let mut drive = bench.drive(bench.shipped(world)?)?;
             drive.watch(1000, |_| {})?;

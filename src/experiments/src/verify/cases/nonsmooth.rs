@@ -386,15 +386,15 @@ fn random_point(stream: &mut Stream) -> DVec3 {
 /// The point of a triangle that is nearest to a given point, by search. The flags are true for the sides on which it
 /// lies.
 fn nearest_point([a, b, c]: [DVec3; 3], point: DVec3) -> (DVec3, [bool; 3]) {
-    const CELLS: i32 = 8;
+    const GRID_CELLS: i32 = 8;
     let at = |[s, t]: [f64; 2]| a + (b - a) * s + (c - a) * t;
     let (mut best, mut width) = ([1.0 / 3.0, 1.0 / 3.0], 1.0);
     while width > 1e-17 {
         let middle = best;
-        for i in -CELLS..=CELLS {
-            for j in -CELLS..=CELLS {
-                let s = (middle[0] + width * f64::from(i) / f64::from(CELLS)).clamp(0.0, 1.0);
-                let t = (middle[1] + width * f64::from(j) / f64::from(CELLS)).clamp(0.0, 1.0 - s);
+        for i in -GRID_CELLS..=GRID_CELLS {
+            for j in -GRID_CELLS..=GRID_CELLS {
+                let s = (middle[0] + width * f64::from(i) / f64::from(GRID_CELLS)).clamp(0.0, 1.0);
+                let t = (middle[1] + width * f64::from(j) / f64::from(GRID_CELLS)).clamp(0.0, 1.0 - s);
                 if (at([s, t]) - point).length_squared() < (at(best) - point).length_squared() {
                     best = [s, t];
                 }

@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
 
 const POINTS_NOTE: &str = "friction acts at single points";
 /// Track of the robot, and radius of its wheels, m.
-const TRACK: f64 = 0.3;
+const TRACK_WIDTH: f64 = 0.3;
 const WHEEL_RADIUS: f64 = 0.05;
 /// Rate of the wheels, rad/s.
 const WHEEL_RATE: f64 = 3.0;
@@ -61,15 +61,15 @@ fn robot_world(width: f64) -> String {
   </object>
   <joint type=\"fixed\" name=\"fork\"><parent>base</parent><child>caster</child><anchor x=\"0.13\" y=\"0.03\"/></joint>
 </world>",
-        wheel("left", -0.5 * TRACK),
-        wheel("right", 0.5 * TRACK)
+        wheel("left", -0.5 * TRACK_WIDTH),
+        wheel("right", 0.5 * TRACK_WIDTH)
     )
 }
 
 fn line_of_contact(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     findings.world("A robot on two cylinders, 30 mm wide", &robot_world(0.03));
     let mut plot = Plot::new("Yaw rate over 2 v / track", "width in m", "ratio");
-    let ratio = |width: f64| TRACK / TRACK.hypot(width);
+    let ratio = |width: f64| TRACK_WIDTH / TRACK_WIDTH.hypot(width);
     let curve = (0..=50).map(|k| 0.002 * f64::from(k)).map(|width| (width, ratio(width)));
     plot.add("even pressure", Line::Reference, curve.collect());
     let mut points = Vec::new();
@@ -90,7 +90,7 @@ fn line_of_contact(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble
                 scene.pass(1.0)?;
                 let (mut sum, mut count, mut least, mut most) = (0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY);
                 scene.watch(1.0, |scene| {
-                    let found = scene.body("base").angular_velocity.y * TRACK / (2.0 * WHEEL_RATE * WHEEL_RADIUS);
+                    let found = scene.body("base").angular_velocity.y * TRACK_WIDTH / (2.0 * WHEEL_RATE * WHEEL_RADIUS);
                     (sum, count, least, most) = (sum + found, count + 1.0, least.min(found), most.max(found));
                 })?;
                 if timestep == 0.001 {
@@ -124,17 +124,17 @@ fn disc_world() -> String {
 }
 
 /// Slowing of the disc under even pressure: of its speed, m/s², and of its rate, rad/s²; a sum over rings.
-fn slowing(speed: f64, rate: f64) -> [f64; 2] {
-    const RINGS: usize = 60;
-    const PLACES: usize = 120;
+fn slowing_rates(speed: f64, rate: f64) -> [f64; 2] {
+    const RING_COUNT: usize = 60;
+    const POINTS_PER_RING: usize = 120;
     let mut sums = [0.0; 2];
-    for ring in 0..RINGS {
-        let radius = (ring as f64 + 0.5) / RINGS as f64;
-        for place in 0..PLACES {
-            let angle = std::f64::consts::TAU * (place as f64 + 0.5) / PLACES as f64;
+    for ring in 0..RING_COUNT {
+        let radius = (ring as f64 + 0.5) / RING_COUNT as f64;
+        for place in 0..POINTS_PER_RING {
+            let angle = std::f64::consts::TAU * (place as f64 + 0.5) / POINTS_PER_RING as f64;
             let at = DISC_RADIUS * radius * DVec2::from_angle(angle);
             let slip = DVec2::new(speed - rate * at.y, rate * at.x);
-            let pull = slip.normalize_or_zero() * (2.0 * radius / (RINGS * PLACES) as f64);
+            let pull = slip.normalize_or_zero() * (2.0 * radius / (RING_COUNT * POINTS_PER_RING) as f64);
             sums[0] += pull.x;
             sums[1] += at.perp_dot(pull);
         }
@@ -143,27 +143,27 @@ fn slowing(speed: f64, rate: f64) -> [f64; 2] {
 }
 
 /// Time and way of the disc until it stops, s and m, and the ratio of its speeds 20 ms before that.
-fn stopping() -> [f64; 3] {
+fn stopping_time() -> [f64; 3] {
     let [speed, rate] = DISC_START;
     let step = 2e-4;
     let (mut state, mut time) = ([0.0, speed, rate], 0.0);
     let mut ratios = Vec::new();
     while state[1] > 2.0 * DISC_FRICTION * G * step {
         state = runge_kutta(state, step, |&[_, speed, rate]| {
-            let [slows, turns] = slowing(speed, rate);
+            let [slows, turns] = slowing_rates(speed, rate);
             [speed, -slows, -turns]
         });
         time += step;
         ratios.push(state[1] / (DISC_RADIUS * state[2]));
     }
-    let left = state[1] / slowing(state[1], state[2])[0];
+    let left = state[1] / slowing_rates(state[1], state[2])[0];
     let before = ratios[ratios.len().saturating_sub(((0.02 - left) / step) as usize + 1)];
     [time + left, state[0] + 0.5 * left * state[1], before]
 }
 
 fn spin_down(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     findings.world("A disc that slides and spins", &disc_world());
-    let [time, way, ratio] = stopping();
+    let [time, way, ratio] = stopping_time();
     let mut plot = Plot::new("Speeds of the disc, 1 ms", "time in s", "speed in m/s");
     for timestep in [0.001, 0.004] {
         let name = |what: &str| format!("{what}, {:.0} ms", 1e3 * timestep);

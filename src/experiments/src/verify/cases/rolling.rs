@@ -8,9 +8,9 @@ use super::{Bench, Case, Findings, G, Row, SOLVED_SPEED, Trouble};
 use crate::verify::math::crossing;
 use simpartner_plot::{Line, Plot};
 
-pub(super) const CASES: &[Case] = &[ROLLING, ELLIPSOIDS];
+pub(super) const CASES: &[Case] = &[ROLLING_CASE, ELLIPSOID_CASE];
 
-const ROLLING: Case = Case {
+const ROLLING_CASE: Case = Case {
     name: "rolling",
     physics: "A ball and a cylinder roll down 20 degrees: with enough friction without slipping, with too little slipping.",
     source: "Rolling: a = g sin a / (1 + I/(m r²)), 5/7 g sin a for the ball, 2/3 for the cylinder, as long as mu is above tan a \
@@ -20,7 +20,7 @@ const ROLLING: Case = Case {
     run: rolling,
 };
 
-const ELLIPSOIDS: Case = Case {
+const ELLIPSOID_CASE: Case = Case {
     name: "rolling-ellipsoid",
     physics: "A spheroid rolls about its axis of symmetry on a plane for 3 s. A stone with half axes of 0.2, 0.12 and 0.15 m rocks by 1 mrad.",
     source: "Nothing slows the spheroid down. The stone rocks about its lowest position, where its surface has the radius of curvature \
@@ -47,7 +47,7 @@ struct Roller {
     inertia: f64,
 }
 
-const ROLLERS: [Roller; 2] = [
+const ROLLING_BODIES: [Roller; 2] = [
     Roller { name: "ball", shape: "<sphere radius=\"0.235\"/>", inertia: 0.4 },
     Roller { name: "cylinder", shape: "<cylinder radius=\"0.235\" length=\"0.2\" axis=\"z\"/>", inertia: 0.5 },
 ];
@@ -75,9 +75,9 @@ fn incline_world(roller: &Roller, mu: f64) -> String {
 fn rolling(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let (sine, cosine) = SLOPE_DEGREES.to_radians().sin_cos();
     let mut plot = Plot::new("Speed down the incline, a ball", "time in s", "speed in m/s");
-    findings.world("A ball that rolls", &incline_world(&ROLLERS[0], 0.8));
+    findings.world("A ball that rolls", &incline_world(&ROLLING_BODIES[0], 0.8));
     let soft = "its contacts are springs: at first it sinks in and its weight is not yet carried";
-    for roller in &ROLLERS {
+    for roller in &ROLLING_BODIES {
         for (regime, mu) in [("rolling", 0.8), ("slipping", 0.05)] {
             let slips = regime == "slipping";
             let rate = if slips { G * (sine - mu * cosine) } else { G * sine / (1.0 + roller.inertia) };

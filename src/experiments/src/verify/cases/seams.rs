@@ -10,16 +10,16 @@ pub(super) const CASES: &[Case] = &[Case {
     source: "Newton's first law: nothing on a flat floor without friction has a horizontal force, whatever the floor is made of",
     tolerance: "Speed: 1e-9 of the speed, rounding. Height: 1e-9 m, rounding; overlaps up to 1e-6 m would be allowed.",
     quick: true,
-    run: seams,
+    run: measure_seams,
 }];
 
 /// Reason why the other engine misses the rows.
 const SEAM_REASON: &str = "its contacts know one pair of shapes only: a body trips over the sides inside of the floor";
 /// Speed of the body, m/s, and duration of a run, s.
-const SPEED: f64 = 3.0;
+const SLIDING_SPEED: f64 = 3.0;
 const DURATION_S: f64 = 3.0;
 
-const SLIDERS: [(&str, &str); 4] = [
+const SLIDING_BODIES: [(&str, &str); 4] = [
     ("box", "<box x=\"0.4\" y=\"0.2\" z=\"0.3\"/>"),
     (
         "hull",
@@ -52,7 +52,7 @@ fn seam_world(shape: &str, gap: f64) -> String {
 {cubes}  <object name=\"slider\">
     <mass>2</mass>
     <pose x=\"0\" y=\"0.1\"/>
-    <translationalVelocity><vx>{SPEED}</vx><vy>0</vy><vz>0</vz></translationalVelocity>
+    <translationalVelocity><vx>{SLIDING_SPEED}</vx><vy>0</vy><vz>0</vz></translationalVelocity>
     {shape}
     <material friction=\"0\"/>
   </object>
@@ -60,9 +60,9 @@ fn seam_world(shape: &str, gap: f64) -> String {
     )
 }
 
-fn seams(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("A box over flush cubes", &seam_world(SLIDERS[0].1, 0.0));
-    for (name, shape) in SLIDERS {
+fn measure_seams(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
+    findings.world("A box over flush cubes", &seam_world(SLIDING_BODIES[0].1, 0.0));
+    for (name, shape) in SLIDING_BODIES {
         for (gap, timestep) in [(0.0, 0.001), (1e-4, 0.001), (0.0, 0.01)] {
             let case = format!("{name}, gap {} mm, {} ms", gap * 1e3, timestep * 1e3);
             let rows = [
@@ -77,7 +77,7 @@ fn seams(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
                 scene.watch(DURATION_S, |scene| {
                     lift = lift.max((scene.body("slider").pose.translation.y - 0.1).abs());
                 })?;
-                Ok([scene.body("slider").linear_velocity.x / SPEED, lift])
+                Ok([scene.body("slider").linear_velocity.x / SLIDING_SPEED, lift])
             })?;
         }
     }

@@ -2,6 +2,7 @@
 //! point along a chosen normal, with a corner, an edge, a side, a rim or a face.
 
 use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::Norm;
 use simpartner_model::random::Stream;
 
 use super::{Core, Difference, Meeting, Touch, solid::cone_side_normal};
@@ -11,21 +12,21 @@ use crate::ellipsoid::Ellipsoid;
 struct Random(Stream);
 
 impl Random {
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    fn next_number(&mut self, low: f64, high: f64) -> f64 {
         self.0.between(low, high)
     }
 
-    fn vector(&mut self, low: f64, high: f64) -> DVec3 {
-        DVec3::new(self.between(low, high), self.between(low, high), self.between(low, high))
+    fn random_vector(&mut self, low: f64, high: f64) -> DVec3 {
+        DVec3::new(self.next_number(low, high), self.next_number(low, high), self.next_number(low, high))
     }
 
-    fn direction(&mut self) -> DVec3 {
-        let direction = self.vector(-1.0, 1.0).try_normalize();
+    fn random_direction(&mut self) -> DVec3 {
+        let direction = self.random_vector(-1.0, 1.0).try_normalized();
         direction.unwrap_or(DVec3::X)
     }
 
-    fn rotation(&mut self) -> DQuat {
-        DQuat::from_axis_angle(self.direction(), self.between(0.0, 3.1))
+    fn random_rotation(&mut self) -> DQuat {
+        DQuat::from_axis_angle(self.random_direction(), self.next_number(0.0, 3.1))
     }
 }
 
@@ -39,17 +40,17 @@ struct Contact {
 }
 
 /// All ways in which a shape of about 0.1 m touches.
-fn contacts(random: &mut Random) -> Vec<Contact> {
-    let (radius, half) = (random.between(0.03, 0.2), random.between(0.03, 0.2));
-    let size = random.vector(0.03, 0.2);
-    let any = random.direction();
-    let (place, place_2) = (random.between(-0.9, 0.9), random.between(-0.9, 0.9));
+fn random_contacts(random: &mut Random) -> Vec<Contact> {
+    let (radius, half) = (random.next_number(0.03, 0.2), random.next_number(0.03, 0.2));
+    let size = random.random_vector(0.03, 0.2);
+    let any = random.random_direction();
+    let (place, place_2) = (random.next_number(-0.9, 0.9), random.next_number(-0.9, 0.9));
     let mut found = Vec::new();
     let mut add = |name, core: Core<'static>, normal: DVec3, move_along: DVec3| {
         let layer = if let Core::Segment(_) = core { radius } else { 0.0 };
         found.push(Contact { name, core, layer, normal, point: core.support(normal) + move_along });
     };
-    let across = any.with_y(0.0).normalize();
+    let across = any.with_y(0.0).normalized();
     add("ellipsoid", Core::Ellipsoid(Ellipsoid { radii: size }), any, DVec3::ZERO);
     add("corner", Core::Box(size), any, DVec3::ZERO);
     // The support point is at the upper end of the edge or side.
@@ -77,8 +78,8 @@ fn contacts(random: &mut Random) -> Vec<Contact> {
 /// Finds the contact of an ellipsoid with a shape that is placed at a distance `gap` from it. Returns a description of
 /// its error; `None` if it is exact.
 fn error_at(random: &mut Random, contact: &Contact, is_first: bool, gap: f64, meeting: &mut Meeting) -> Option<String> {
-    let ellipsoid = Ellipsoid { radii: random.vector(0.05, 0.3) };
-    let turn = DMat3::from_quat(random.rotation());
+    let ellipsoid = Ellipsoid { radii: random.random_vector(0.05, 0.3) };
+    let turn = DMat3::from_quat(random.random_rotation());
     let own = (Core::Ellipsoid(ellipsoid), 0.0);
     let (other, layer) = ((contact.core, contact.layer), contact.layer);
     // The normal and the points of both, in the frame of the first.
@@ -97,7 +98,7 @@ fn error_at(random: &mut Random, contact: &Contact, is_first: bool, gap: f64, me
     let [Touch { point, gap: found }] = meeting.touches[..] else {
         return Some(format!("{} points", meeting.touches.len()));
     };
-    let errors = [(meeting.normal - normal).length(), (found - gap).abs(), (point - middle).length()];
+    let errors = [(meeting.normal - normal).norm(), (found - gap).abs(), (point - middle).norm()];
     errors.iter().any(|error| !(*error < 2e-12)).then(|| format!("errors {errors:?}, {:?}", pair.map(|one| one.0)))
 }
 
@@ -105,7 +106,7 @@ fn error_at(random: &mut Random, contact: &Contact, is_first: bool, gap: f64, me
 fn contacts_of_ellipsoids_are_exact() {
     let (mut random, mut meeting, mut faults) = (Random(Stream::from_number(11)), Meeting::default(), Vec::new());
     for case in 0..300 {
-        for contact in contacts(&mut random) {
+        for contact in random_contacts(&mut random) {
             for gap in [0.02, 1e-3, 1e-6, 1e-9, 0.0, -1e-9, -1e-7, -1e-5] {
                 for is_first in [true, false] {
                     let error = error_at(&mut random, &contact, is_first, gap, &mut meeting);

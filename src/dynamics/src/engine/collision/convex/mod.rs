@@ -131,7 +131,7 @@ impl Meeting {
                 return;
             }
         };
-        let nearest = polished(difference, nearest);
+        let nearest = polish_nearest(difference, nearest);
         let (steady, separation) = snap_to_face(difference, nearest.normal);
         let (gap, Some(normal)) = (separation - layers, allow(steady)) else { return };
         let least = if is_same(normal, steady) { gap } else { f64::NEG_INFINITY };
@@ -209,11 +209,11 @@ impl Meeting {
 }
 
 /// The nearest points of a pair with an ellipsoid, improved to rounding; those of other pairs as they are.
-fn polished(difference: &Difference, nearest: Nearest) -> Nearest {
+fn polish_nearest(difference: &Difference, nearest: Nearest) -> Nearest {
     if !difference.is_smooth() {
         return nearest;
     }
-    match smooth::polish(difference, &nearest.normals, nearest.normal) {
+    match smooth::polish_contact(difference, &nearest.normals, nearest.normal) {
         Some((normal, points)) => Nearest { normal, points, ..nearest },
         None => nearest,
     }

@@ -25,7 +25,7 @@ const CONVERGED_ANGLE: f64 = 1e-8;
 const MAX_STEP_ANGLE: f64 = 0.5;
 const MAX_HALVINGS: usize = 6;
 /// Fall of the separation that counts as rounding, as a fraction of the size.
-const ROUNDING: f64 = 1e-15;
+const ROUNDING_RATIO: f64 = 1e-15;
 /// Square of the angle to the axis of a round shape below which a normal is that of its end.
 const ON_AXIS_ANGLE2: f64 = 1e-20;
 /// Distance below which two points count as one, as a fraction of the size.
@@ -36,7 +36,7 @@ const SAME_POINT: f64 = 1e-9;
 pub(super) enum Normals {
     /// All: the other shape touches with a corner or a curved surface.
     Sphere,
-    /// Those with n · axis = sine: the other shape touches with an edge or a straight side.
+    /// Normals with n · axis = sine: the other shape touches with an edge or a straight side.
     Circle { axis: DVec3, sine: f64 },
     /// One, up to its sign: the other shape touches with a face.
     Axis(DVec3),
@@ -98,7 +98,7 @@ impl<'a> OtherPoints<'a> {
     }
 
     /// The normals along which the shapes touch with these points.
-    fn normals(&self, difference: &Difference) -> Option<Normals> {
+    fn surface_normals(&self, difference: &Difference) -> Option<Normals> {
         let in_first = |direction: DVec3| if self.is_first { direction } else { difference.turn * direction };
         Some(match (self.known_points(), self.core) {
             ([_, _], Core::Cone { radius, half }) => {
@@ -141,8 +141,8 @@ impl Difference<'_> {
         self.cores.iter().any(|core| matches!(core, Core::Ellipsoid(_)))
     }
 
-    /// True if the normal of the face that a shape turns to the other's centre is exact for a pair with an ellipsoid: of
-    /// flat faces, and of an ellipsoid that meets a ball. Other curved sides touch beside it.
+    /// True if the normal of the face that a shape turns to the other's centre is exact for a pair with an ellipsoid:
+    /// of flat faces, and of an ellipsoid that meets a ball. Other curved sides touch beside it.
     pub(super) fn is_exact_face(&self, index: usize, normal: DVec3) -> bool {
         let is_along_axis = || {
             let axis = if index == 0 { DVec3::Y } else { self.turn.y_axis };
@@ -212,7 +212,7 @@ impl Normals {
     /// The normal of largest separation near a given one; `None` if it is undetermined.
     fn best_normal(&self, difference: &Difference, near: DVec3) -> Option<DVec3> {
         let mut trial = Trial::new(difference, self.nearest_to(near)?);
-        let rounding = ROUNDING * difference.size;
+        let rounding = ROUNDING_RATIO * difference.size;
         for _ in 0..MAX_STEPS {
             let Some(step) = self.newton_step(difference, &trial) else { break };
             let angle = step.norm();
@@ -236,21 +236,21 @@ impl Normals {
 /// point of the simplex closest to zero. `None` if that is undetermined.
 pub(super) fn with_closest_point(difference: &Difference, simplex: &Simplex, v: DVec3) -> Option<Simplex> {
     let other = OtherPoints::new(difference, simplex);
-    let normal = other.normals(difference)?.best_normal(difference, (-v).try_normalized()?)?;
+    let normal = other.surface_normals(difference)?.best_normal(difference, (-v).try_normalized()?)?;
     Some(other.simplex_along(difference, normal))
 }
 
 /// The normals along which the shapes touch with the points of a simplex.
 pub(super) fn normals_of(difference: &Difference, simplex: &Simplex) -> Normals {
-    OtherPoints::new(difference, simplex).normals(difference).unwrap_or(Normals::Sphere)
+    OtherPoints::new(difference, simplex).surface_normals(difference).unwrap_or(Normals::Sphere)
 }
 
 /// The normal of a pair with an ellipsoid, improved to rounding, and the points where they touch along it, m. `None` if
 /// the separation falls.
-pub(super) fn polish(difference: &Difference, normals: &Normals, near: DVec3) -> Option<(DVec3, [DVec3; 2])> {
+pub(super) fn polish_contact(difference: &Difference, normals: &Normals, near: DVec3) -> Option<(DVec3, [DVec3; 2])> {
     let normal = normals.best_normal(difference, near)?;
     let separation = difference.separation_along(normal);
-    if separation < difference.separation_along(near) - ROUNDING * difference.size {
+    if separation < difference.separation_along(near) - ROUNDING_RATIO * difference.size {
         return None;
     }
     let support = difference.support_point(normal);

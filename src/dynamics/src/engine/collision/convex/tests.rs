@@ -123,7 +123,7 @@ fn core<'a>(random: &mut Random, hulls: &'a [Hull]) -> (Core<'a>, f64) {
 
 /// Two shapes: separate or overlapping, one around the other's centre, or with coincident supporting planes, to a
 /// millimetre or to rounding.
-fn place<'a>(random: &mut Random, hulls: &'a [Hull], has_ellipsoid: bool) -> Difference<'a> {
+fn place_pair<'a>(random: &mut Random, hulls: &'a [Hull], has_ellipsoid: bool) -> Difference<'a> {
     let mut pair = [core(random, hulls), core(random, hulls)];
     if has_ellipsoid {
         let which = random.below(3);
@@ -304,7 +304,7 @@ impl Trial {
     /// Places a pair by the next numbers. Returns a description of the error of its contact; `None` if it is right.
     fn run(&mut self, random: &mut Random) -> Option<String> {
         let seed = random.0;
-        let difference = place(random, &self.hulls, self.has_ellipsoid);
+        let difference = place_pair(random, &self.hulls, self.has_ellipsoid);
         let ahead = if random.below(2) == 0 { 0.002 } else { 0.1 };
         self.meeting.find_points(&difference, ahead, Some);
         let fault = fault(&difference, &self.meeting, ahead, &self.grid)?;
