@@ -15,8 +15,8 @@ fn runs_are_copied_with_all_they_have_and_not_twice() {
     let (from, into) = (Logs::shared().url("runs.db"), logs.url("all.db"));
     let told = printed(&["db", "merge", &from, &into, "--runs", "2,3"]);
     assert_eq!(
-        told.lines().map(|line| &line[..19]).collect::<Vec<_>>(),
-        ["run 2 is run 1 there", "run 3 is run 2 there"].map(|line| &line[..19])
+        told.lines().map(|line| &line[..25]).collect::<Vec<_>>(),
+        ["run 2 was copied as run 1", "run 3 was copied as run 2"]
     );
     assert_eq!(printed(&["db", "merge", &from, &into, "--runs", "2"]), "run 2 has been copied before, as run 1\n");
     assert_eq!(

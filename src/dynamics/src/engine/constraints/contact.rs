@@ -39,9 +39,13 @@ pub(crate) const CONTACT_MARGIN: f64 = 1e-6;
 /// Additional gap of a surface that comes to rest, m. It rests at the limit of [`CONTACT_MARGIN`], to the solver's
 /// tolerance. Without this allowance its contact could stay open and carry no load.
 const HOVER_DISTANCE: f64 = 1e-9;
-/// Additional gap at which a surface still carries that carried in the last step, m. Legs that rigid motors hold stay
-/// in one plane to some nanometres only; a leg that loses its load by as little would leave it to its neighbours.
+/// Additional gap at which a surface carries that carried in the last step, or that hovers slower than
+/// [`HOVERING_SPEED`], m. Legs that rigid motors hold stay in one plane to some nanometres only. Without this allowance
+/// a leg that is as little above the ground would leave its load to its neighbours.
 const CARRYING_DISTANCE: f64 = 1e-7;
+/// Speed towards the other surface below which a surface hovers, m/s: it would take a tenth of a second for
+/// [`CARRYING_DISTANCE`].
+const HOVERING_SPEED: f64 = 1e-6;
 /// Speed above which a contact rolls, m/s: of its surfaces by their relative rotation, and of its point along both
 /// surfaces. Settling contacts share their load to the end.
 const ROLLING_SPEED: f64 = 1e-3;
@@ -152,9 +156,10 @@ impl Constraints {
                 let Source::Contact(index) = self.sources[other] else { continue };
                 let contact_there = &contacts[index];
                 if contact_there.normal.dot(contact.normal) > SAME_FACE_COS {
-                    let gap_there = self.problem.blocks[other].gap;
-                    lead = lead.min(gap_there);
-                    lead_room = lead_room.min(remaining_distance(gap_there, contact_there.carries_load()));
+                    let block_there = &self.problem.blocks[other];
+                    lead = lead.min(block_there.gap);
+                    let carries = may_carry(contact_there, block_there);
+                    lead_room = lead_room.min(remaining_distance(block_there.gap, carries));
                 }
             }
             if gap - lead < CONTACT_MARGIN {
@@ -167,7 +172,7 @@ impl Constraints {
     fn approaching_contact<'a>(&self, place: usize, contacts: &'a [Contact]) -> Option<(&'a Contact, f64)> {
         let Source::Contact(index) = self.sources[place] else { return None };
         let block = &self.problem.blocks[place];
-        let room = remaining_distance(block.gap, contacts[index].carries_load());
+        let room = remaining_distance(block.gap, may_carry(&contacts[index], block));
         let waits = room > 0.0 && block.plastic_bias_change == 0.0 && !is_compliant(&contacts[index].surface);
         waits.then(|| (&contacts[index], room))
     }
@@ -233,10 +238,16 @@ fn is_closing(block: &Block, scheme: &Scheme) -> bool {
     remaining_distance(block.gap, false) + scheme.lookahead * block.free[0] < 0.0
 }
 
-/// Distance until the surfaces arrive, m; 0 if they have. `carried` is true if they carried a load in the last step.
-fn remaining_distance(gap: f64, carried: bool) -> f64 {
+/// True if surfaces carried a load in the last step, or hover.
+fn may_carry(contact: &Contact, block: &Block) -> bool {
+    contact.carries_load() || block.before[0].abs() < HOVERING_SPEED
+}
+
+/// Distance until the surfaces arrive, m; 0 if they have. `carries` is true for surfaces that may carry a load at
+/// [`CARRYING_DISTANCE`].
+fn remaining_distance(gap: f64, carries: bool) -> f64 {
     let beyond = gap - CONTACT_MARGIN;
-    if beyond > if carried { CARRYING_DISTANCE } else { HOVER_DISTANCE } { beyond } else { 0.0 }
+    if beyond > if carries { CARRYING_DISTANCE } else { HOVER_DISTANCE } { beyond } else { 0.0 }
 }
 
 /// True for an impact: the approach is faster than gravity can cause in two steps.
@@ -329,7 +340,7 @@ fn set_compliant_bias(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 /// down below the bounce speed within the step does not bounce.
 fn set_rigid_bias(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
-    let room = remaining_distance(block.gap, contact.carries_load()) / scheme.lookahead;
+    let room = remaining_distance(block.gap, may_carry(contact, block)) / scheme.lookahead;
     let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
     if restitution > 0.0 && is_fast && is_closing(block, scheme) {
         block.bias[0] += restitution * approach;

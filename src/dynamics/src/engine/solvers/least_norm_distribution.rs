@@ -91,6 +91,9 @@ pub(crate) struct LeastNormDistribution {
     shift: f64,
     /// Sum of the impulses that are distributed.
     target: Vec<f64>,
+    /// Largest velocity that the impulses of the contacts alone cause, m/s or rad/s. Motors of unlimited effort can
+    /// exert any multiple of it.
+    size: f64,
     z: Vec<f64>,
     /// Residual of the equations, and the Newton step.
     defect: Vec<f64>,
@@ -178,7 +181,12 @@ impl LeastNormDistribution {
         }
         self.target.clear();
         self.target.resize(problem.w.len(), 0.0);
-        for support in &self.supports {
+        let (contacts, motors) = self.supports.split_at(self.contact_count);
+        for support in contacts {
+            add_impulse(&mut self.target, problem, support.own_row(problem), support.l);
+        }
+        self.size = self.largest_velocity(problem, &self.target);
+        for support in motors {
             add_impulse(&mut self.target, problem, support.own_row(problem), support.l);
         }
     }
@@ -186,7 +194,7 @@ impl LeastNormDistribution {
     /// Finds z and the impulses. Returns false if they were not found and have to stay unchanged.
     fn solve(&mut self, problem: &Problem, work: &mut f64) -> bool {
         let cost = self.begin(problem);
-        let size = self.largest_velocity(problem, &self.target);
+        let size = self.size;
         let (mut residual, mut value, mut linear) = (f64::INFINITY, 0.0, false);
         for _ in 0..MAX_ITERATIONS {
             if cost > *work {

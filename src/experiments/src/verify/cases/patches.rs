@@ -47,7 +47,7 @@ fn robot_world(width: f64) -> String {
     <mass>0.4</mass><pose y=\"{WHEEL_RADIUS}\" z=\"{z}\"/>
     <cylinder radius=\"{WHEEL_RADIUS}\" length=\"{width}\" axis=\"z\"/><material friction=\"0.9\"/>
   </object>
-  <joint type=\"hinge\" name=\"{name} axle\"><parent>base</parent><child>{name}</child>\
+  <joint type=\"hinge\" name=\"{name}-axle\"><parent>base</parent><child>{name}</child>\
 <anchor y=\"{WHEEL_RADIUS}\" z=\"{z}\"/><axis z=\"-1\"/></joint>\n"
         )
     };
@@ -83,7 +83,7 @@ fn line_of_contact(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble
             ];
             findings.measure(rows, |_| {
                 let mut scene = bench.scene(&robot_world(width), timestep)?;
-                for (axle, target) in [("left axle", -WHEEL_RATE), ("right axle", WHEEL_RATE)] {
+                for (axle, target) in [("left-axle", -WHEEL_RATE), ("right-axle", WHEEL_RATE)] {
                     let joint = scene.joint(axle);
                     scene.engine.set_motor(joint, 2, Motor::Velocity { target, max_effort: 100.0 });
                 }
