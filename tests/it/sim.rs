@@ -115,9 +115,11 @@ fn an_untouched_actuator_holds_the_initial_pose() {
     let mut simulation = simulation();
     let record = steps(&mut simulation, 2000);
     let shoulder = &record.values[simulation.layout().joint(JointId::new(1))];
-    // The arm's weight at 0.2 m, against which the actuator holds rigidly.
-    assert!(shoulder[5].abs() < 1e-9, "{shoulder:?}");
-    assert!((shoulder[11] - 9.81 * 0.2).abs() < 1e-6, "{shoulder:?}");
+    // The arm's weight at 0.2 m. The motor yields at a rate proportional to its load, and the actuator returns at a
+    // hundred times its deviation a second.
+    let yields = scene::motor_compliance()[0] * 9.81 * 0.2 / 100.0;
+    assert!(shoulder[5].abs() < 1.1 * yields + 1e-12, "{shoulder:?}");
+    assert!((shoulder[11] - 9.81 * 0.2).abs() < 1e-5, "{shoulder:?}");
 }
 
 #[test]

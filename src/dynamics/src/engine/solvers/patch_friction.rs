@@ -23,7 +23,7 @@ const QUADRATURE_RATIO: f64 = 0.25;
 const QUADRATURE_NODES: [(f64, f64); 3] = [
     (0.238_619_186_083_196_9, 0.467_913_934_572_691),
     (0.661_209_386_466_264_5, 0.360_761_573_048_138_6),
-    (0.932_469_514_203_152_1, 0.171_324_492_379_170_3),
+    (0.932_469_514_203_152, 0.171_324_492_379_170_3),
 ];
 /// Residual of the local solution, m/s: a hundredth of the most exact tolerance of the sweeps.
 const LOCAL_TOLERANCE: f64 = 1e-13;
