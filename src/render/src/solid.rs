@@ -221,10 +221,10 @@ mod tests {
     const SOLIDS: [Solid; 6] = [
         Solid::Box { half_size: DVec3::new(0.4, 0.7, 0.2) },
         Solid::Sphere { radius: 0.6 },
-        Solid::Ellipsoid { radii: DVec3::new(0.4, 0.7, 0.2) },
         Solid::Cylinder { radius: 0.5, half_length: 0.8 },
         Solid::Capsule { radius: 0.3, half_length: 0.5 },
         Solid::Cone { radius: 0.5, half_length: 0.7 },
+        Solid::Ellipsoid { radii: DVec3::new(0.4, 0.7, 0.2) },
     ];
 
     /// Signed distance from a surface, about zero on it and below zero inside.
@@ -233,7 +233,11 @@ mod tests {
         match *solid {
             Solid::Box { half_size } => (at.abs() - half_size).max_element(),
             Solid::Sphere { radius } => at.length() - radius,
-            Solid::Ellipsoid { radii } => (at / radii).length() - 1.0,
+            // The distance near the surface: the unit ball's function over its slope.
+            Solid::Ellipsoid { radii } => {
+                let ball = at / radii;
+                (ball.length() - 1.0) * ball.length() / (ball / radii).length()
+            }
             Solid::Cylinder { radius, half_length } => (beside - radius).max(at.y.abs() - half_length),
             Solid::Capsule { radius, half_length } => {
                 (at - DVec3::Y * at.y.clamp(-half_length, half_length)).length() - radius
@@ -292,6 +296,7 @@ mod tests {
             (SOLIDS[2], 0.8, 0.8),
             (SOLIDS[3], 0.8, 0.8),
             (SOLIDS[4], 0.7, 0.7),
+            (SOLIDS[5], 0.7, 0.7),
         ] {
             for (sign, reach) in [(1.0, above), (-1.0, below)] {
                 for beside in [0.0, 1e-3] {
