@@ -66,7 +66,7 @@ fn a_velocity_motor_below_its_limit_does_not_creep() {
             run(&mut *engine, h, 10.0);
             let off = engine.joint(JointId::new(0)).position[2] - start - 10.0 * rate;
             println!("h {h}, {rate} rad/s: {off:.1e} rad off after 10 s");
-            // 49 N m at 1e-8 rad/s for each of them, for 10 s.
+            // Ten times the 49 N m of a change of load, at 1e-8 rad/s for each N m.
             assert!(off.abs() < 5e-6, "{off}");
         }
     }

@@ -332,8 +332,7 @@ fn cylinder_wheels_are_quiet_on_smooth_ground() {
     assert!(cylinders < 0.01, "{cylinders}");
 }
 
-/// Legs on hinges with velocity motors yield by the same rate for each newton metre, so loads are those of least
-/// squares here as well, up to the 1e-8 rad/s of each of them.
+/// Legs on hinges that velocity motors hold rigidly: loads are those of least squares here as well.
 #[test]
 fn legs_that_motors_hold_share_as_one_body() {
     for h in [0.001, 0.01] {

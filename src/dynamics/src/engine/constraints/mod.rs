@@ -11,6 +11,7 @@
 //! | `patch`, `pressure` | friction of a line or a face that spins, and its pressure |
 //! | `rolling` | a contact resists rolling, and turning about its normal |
 //! | `coordinate` | stops and dry friction of the axes of trees, stops of their ball joints |
+//! | `rigid_motors` | motors of given velocity share loads with contacts; rows for the distribution of loads alone |
 //! | `coupling` | gears and mimic joints: two coordinates of a tree in a fixed ratio |
 //! | `loop_joint` | a joint that closes a loop: its frames, coordinates, directions and loads |
 //! | `loop_assembly` | its rows: what it holds, and the axes that it leaves free |
@@ -36,6 +37,7 @@ mod loop_row;
 mod patch;
 mod patch_state;
 mod pressure;
+mod rigid_motors;
 mod rolling;
 pub(crate) mod rows;
 mod soil;

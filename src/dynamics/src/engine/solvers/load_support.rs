@@ -7,16 +7,17 @@ use super::{
 
 /// Speed of separation or sliding below which a contact is closed, or sticks, m/s: ten times the solver's tolerance.
 pub(crate) const STICKING_SPEED: f64 = 1e-8;
-/// Stiffness of a rigid motor, N m/rad or N/m, for a contact of 1 N/m: rigid beside contacts at any lever of a robot,
-/// from 1 mm to 100 m, to 1e-6 or better.
+/// Stiffness of a rigid motor, N m/rad or N/m, where a contact has 1 N/m. At a lever of 1 m the motor then yields by
+/// 1e-6 of what the contact does.
 const MOTOR_STIFFNESS: f64 = 1e6;
 
-/// Rows of a contact whose impulses are distributed.
+/// Rows of a support whose impulses are distributed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum DistributedRows {
+    /// All rows of a contact.
     #[default]
     All,
-    /// The normal row; friction follows it.
+    /// The normal row of a contact; friction follows it.
     NormalOnly,
     /// The row of a rigid motor.
     Motor,
