@@ -25,6 +25,7 @@ fn layout() -> Arc<Layout> {
         port: Port::ANY,
         fields,
         interval_steps: 10,
+        camera: None,
         source: "robot.xml:1".into(),
     };
     let six = ["f1", "f2", "f3", "v1", "v2", "v3"];

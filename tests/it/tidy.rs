@@ -89,6 +89,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
         &["src/description/src/dem/png.rs", "src/render/src/png_file.rs"],
         "only two files know the container of PNG: that of heights and that of images",
     ),
+    ("use jpeg_encoder::", &["src/render/src/jpeg_file.rs"], "only one file knows the container of JPEG"),
     ("use tiff::", &["src/description/src/dem/geotiff.rs"], "only one file knows the container of TIFF"),
     ("axum", &["src/server/src/web/"], "only the page's port speaks HTTP"),
     ("tokio::net", &["src/server/"], "only the server knows sockets"),

@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, JointId, Pose, RobotId};
-use simpartner_wire::signal::{DeviceKind, Port};
+use simpartner_wire::signal::{CameraOptics, DeviceKind, Port};
 
 /// A sensor or an actuator.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +85,38 @@ pub struct SensorOptions {
     pub rays: Scanner,
     /// The force from which it is pressed, N.
     pub threshold: f64,
+    /// Its images.
+    pub camera: Camera,
+}
+
+/// The images of a camera.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Camera {
+    /// Their geometry.
+    pub optics: CameraOptics,
+    /// Samples of a pixel along each side in colour images.
+    pub samples_per_side: u32,
+    /// Their noise.
+    pub noise: ImageNoise,
+}
+
+/// Noise of a camera's images.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ImageNoise {
+    /// Standard deviation of Gaussian noise in each value: of colours as a fraction of white, of depths in m.
+    pub standard_deviation: f64,
+    /// Standard deviation of shot noise at white, as a fraction of white.
+    pub shot: f64,
+    /// Fraction of pixels without a measurement.
+    pub salt: f64,
+}
+
+impl Default for Camera {
+    /// 640 x 480 pixels and a horizontal field of view of 60 degrees, without noise.
+    fn default() -> Self {
+        let optics = CameraOptics::pinhole([640, 480], std::f64::consts::FRAC_PI_3);
+        Self { optics, samples_per_side: 1, noise: ImageNoise::default() }
+    }
 }
 
 /// The axes in which a vector is read.
@@ -142,7 +174,12 @@ impl SensorOptions {
     /// The defaults of a kind.
     pub fn of(kind: DeviceKind) -> Self {
         let frame = kind.description().frames.first().and_then(|name| Frame::named(name));
-        Self { frame: frame.unwrap_or(Frame::World), rays: Scanner::default(), threshold: 1.0 }
+        Self {
+            frame: frame.unwrap_or(Frame::World),
+            rays: Scanner::default(),
+            threshold: 1.0,
+            camera: Camera::default(),
+        }
     }
 }
 
@@ -293,6 +330,17 @@ impl Sensor {
             }
             _ => None,
         }
+    }
+
+    /// Its images; `None` if it is no camera.
+    pub fn camera(&self) -> Option<&Camera> {
+        self.kind.is_camera().then_some(&self.options.camera)
+    }
+
+    /// The same sensor with these images.
+    pub fn with_camera(mut self, camera: Camera) -> Self {
+        self.options.camera = camera;
+        self
     }
 
     fn at(mount: Mount, kind: DeviceKind) -> Self {

@@ -15,8 +15,8 @@ mod text;
 pub mod xml;
 
 pub use device::{
-    Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Push,
-    Scanner, Sensor, SensorOptions, Watchdog,
+    Actuator, Camera, Device, DeviceSpec, Frame, GeographicOrigin, ImageNoise, Law, MotorLimits, Mount, Noise,
+    OnTimeout, PidGains, Push, Scanner, Sensor, SensorOptions, Watchdog,
 };
 pub use sequence::{
     Comparison, Condition, DeviceReference, Section, Sequence, SequenceItem, Timeline, TimelineCommand,

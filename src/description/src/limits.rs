@@ -33,6 +33,8 @@ pub(crate) const MAX_DEVICES: usize = 10_000;
 pub(crate) const MAX_RAYS: usize = 100_000;
 /// Rays of all scanners of a world: each is a number in each of the thousand records that a run has in memory.
 pub(crate) const MAX_ALL_RAYS: usize = 400_000;
+/// Pixels of an image of each camera of a world: 100 MB of colours, of which each camera keeps one image.
+pub(crate) const MAX_ALL_PIXELS: usize = 1 << 25;
 /// Number of points and triangles of the shapes of a world, with each placement of a robot counted.
 pub(crate) const MAX_SHAPE_POINTS: usize = 1_000_000;
 /// Number of points and triangles of the visuals of a world, counted likewise: as many as a browser displays smoothly.
@@ -76,6 +78,7 @@ pub(crate) const STATED_LIMITS: &[(&str, u64, &str)] = &[
     ("sensors and actuators of a world", MAX_DEVICES as u64, ""),
     ("rays of a scanner", MAX_RAYS as u64, ""),
     ("rays of all scanners of a world", MAX_ALL_RAYS as u64, ""),
+    ("pixels of all cameras of a world", MAX_ALL_PIXELS as u64, ""),
     ("points and triangles of all shapes of a world", MAX_SHAPE_POINTS as u64, ""),
     ("points and triangles of all visuals of a world", MAX_VISUAL_POINTS as u64, ""),
     ("grid points of a terrain along a side", MAX_GRID_SIDE as u64, ""),

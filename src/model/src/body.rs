@@ -39,6 +39,8 @@ pub struct Body {
     /// Materials of the parts of a compound collision shape, in their order; `None` for the body's own. Empty if all
     /// parts have the body's.
     pub part_materials: Vec<Option<Material>>,
+    /// Class in segmentation images; 0 without one.
+    pub class: u16,
     /// `file:line:column` of its element, for messages.
     pub source: String,
 }
@@ -61,6 +63,7 @@ impl Default for Body {
             filter: CollisionFilter::default(),
             material: Material::default(),
             part_materials: Vec::new(),
+            class: 0,
             source: String::new(),
         }
     }

@@ -86,6 +86,11 @@ impl Pose {
         let (p, q) = (self.translation, self.rotation);
         [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
     }
+
+    /// From the numbers of [`to_array`](Self::to_array).
+    pub fn from_array([x, y, z, qx, qy, qz, qw]: [f64; 7]) -> Self {
+        Self { translation: DVec3::new(x, y, z), rotation: DQuat::from_xyzw(qx, qy, qz, qw) }
+    }
 }
 
 /// The rotation by `angle` radians about a unit axis. Uses libm's sine, the same bits on every platform.

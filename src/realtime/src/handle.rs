@@ -17,6 +17,7 @@ use tokio::{
 use super::{
     control::{Control, ControlError, RunState, Status},
     events::{CommandReader, EventReader, EventWriter, event_ring},
+    image_sink::ImageSink,
     lockstep::{MemberSlot, MembershipTable},
     os,
     quota::{Full, QUEUE, Quota},
@@ -294,6 +295,16 @@ impl Handle {
         let (sender, answer) = oneshot::channel();
         self.send_request(Request::Ruts(room, sender))?;
         answer.await.map_err(|_| ControlError::Over)
+    }
+
+    /// Sets the receiver of records with images. A second call has no effect.
+    pub fn set_image_sink(&self, sink: Arc<dyn ImageSink>) {
+        self.shared.images.set(sink);
+    }
+
+    /// True while steps have deadlines.
+    pub fn has_deadlines(&self) -> bool {
+        self.shared.is_paced()
     }
 
     /// A watch on the latest record. A slow reader skips records: it reads the newest, never a backlog.

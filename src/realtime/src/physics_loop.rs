@@ -1,11 +1,12 @@
 //! The physics loop: computes the simulation's steps on time and answers requests between them.
 //!
-//! `intake` and `members` hold further parts of [`PhysicsLoop`]'s `impl`: each uses the loop's fields, and the loop
-//! calls their methods. They are one state machine in three files.
+//! `intake`, `members` and `records` hold further parts of [`PhysicsLoop`]'s `impl`: each uses the loop's fields, and the
+//! loop calls their methods. They are one state machine in four files.
 
 mod exchange;
 mod intake;
 mod members;
+mod records;
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,9 +32,6 @@ use simpartner_simulation::sim::Simulation;
 
 /// Interval at which a waiting clock checks whether the log has ended: a person hardly notices a tenth of a second.
 const LOG_CHECK: Duration = Duration::from_millis(100);
-
-/// Interval at which the clock checks for an empty record: a few steps, so that it resumes soon and answers requests.
-const RING_CHECK: Duration = Duration::from_millis(1);
 
 enum Activity {
     Paused,
@@ -231,31 +229,6 @@ impl PhysicsLoop {
     /// True if the next step has a deadline.
     fn has_deadline(&self) -> bool {
         self.mode_has_deadlines() && matches!(self.activity, Activity::Playing { paced: true, .. })
-    }
-
-    /// An empty record; `None` after a short wait, in which requests are answered. In real time the wait adds lateness.
-    fn take_empty_record(&mut self) -> Option<Box<StepRecord>> {
-        let mut record = self.spare.take().or_else(|| self.records.take_empty());
-        let layout = self.simulation.layout();
-        if let Some(old) = record.as_mut().filter(|record| record.world != layout.world()) {
-            // Made for another world. Each record is rebuilt when it is used, so no step rebuilds more than one.
-            **old = StepRecord::new(layout);
-        }
-        if record.is_none() {
-            let (since_ns, log_was_full) = self.record_wait.unwrap_or_else(|| (os::now_ns(), false));
-            self.record_wait = Some((since_ns, log_was_full || self.records.log_is_full()));
-            self.wait_for_request(RING_CHECK);
-        }
-        record
-    }
-
-    /// Ends the wait for an empty record, if there was one: adds it to the figures and returns its cause.
-    fn end_record_wait(&mut self, now_ns: u64) -> Option<String> {
-        let (since_ns, log_was_full) = self.record_wait.take()?;
-        let mut board = self.shared.lock();
-        board.figures.waits += 1;
-        board.figures.waited_ns += now_ns - since_ns;
-        Some(self.records.full_queue_text(log_was_full))
     }
 
     fn check_lateness(&mut self, step: StepIndex, now_ns: u64, why: Option<&str>) -> u64 {

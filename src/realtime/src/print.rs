@@ -143,6 +143,7 @@ fn event_level(kind: EventKind) -> Level {
         | EventKind::Watchdog
         | EventKind::TipOver
         | EventKind::LeftGround
+        | EventKind::ImagesLeftOut
         | EventKind::Lockstep => Level::INFO,
         EventKind::Substeps
         | EventKind::Unconverged

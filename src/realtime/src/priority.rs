@@ -227,6 +227,34 @@ impl Default for DeadlineNiceness {
     }
 }
 
+/// Raised niceness of a thread whose work may wait, such as the making of images: on a busy core, the threads that keep
+/// deadlines come first.
+#[derive(Debug)]
+pub struct BackgroundNiceness {
+    raised: i32,
+}
+
+impl BackgroundNiceness {
+    /// The niceness for threads that the calling thread would start.
+    pub fn new() -> Self {
+        Self { raised: (os::niceness() + NICENESS_REDUCTION).min(19) }
+    }
+
+    /// Raises the niceness of the calling thread. A fast run sets the niceness of all threads when it ends, so this is to
+    /// be called before each piece of work.
+    pub fn apply(&self) {
+        if os::niceness() < self.raised {
+            os::set_thread_niceness(self.raised);
+        }
+    }
+}
+
+impl Default for BackgroundNiceness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -50,6 +50,7 @@ pub struct RecordSender {
     full: rtrb::Producer<Box<StepRecord>>,
     publisher: Thread,
     published: RecordWriter,
+    shared: Arc<Shared>,
     queues: Arc<QueueFigures>,
     sent: u64,
 }
@@ -99,9 +100,10 @@ impl Publisher {
             queues: Arc::clone(&queues),
             priority: Priority::new(priority, os::now_ns()),
         };
-        let thread = thread::Builder::new().name("publisher".into()).spawn(move || work.run(&shared))?;
+        let run = Arc::clone(&shared);
+        let thread = thread::Builder::new().name("publisher".into()).spawn(move || work.run(&run))?;
         let publisher = thread.thread().clone();
-        Ok((Self { thread }, RecordSender { empty, full, publisher, published: records, queues, sent: 0 }))
+        Ok((Self { thread }, RecordSender { empty, full, publisher, published: records, shared, queues, sent: 0 }))
     }
 
     /// Waits until the last record is out.
@@ -119,7 +121,7 @@ impl PublisherLoop {
             self.priority.update(shared.is_paced(), os::now_ns(), &state);
             // Checked before the ring is read, so that no record is left in it.
             let is_last = self.full.is_abandoned() || shared.is_abandoned();
-            let moved = self.publish_next();
+            let moved = self.publish_next(shared);
             self.pass_to_log();
             if moved {
                 continue;
@@ -138,13 +140,14 @@ impl PublisherLoop {
     }
 
     /// Publishes the next record. False if there is none.
-    fn publish_next(&mut self) -> bool {
+    fn publish_next(&mut self, run: &Shared) -> bool {
         let Ok(mut record) = self.full.pop() else { return false };
         let shared = Arc::new(take_contents(&mut record));
         self.published.events.publish(&shared);
         let is_step = shared.is_step;
         if is_step {
             self.published.records.publish(Arc::clone(&shared));
+            run.images.offer(&shared, run.is_paced());
         }
         self.queues.count_published();
         self.held.push_back((shared, is_step.then_some(record)));
@@ -181,6 +184,8 @@ fn take_contents(record: &mut StepRecord) -> StepRecord {
         values: record.values.clone(),
         long_readings: record.long_readings.clone(),
         fresh: record.fresh.clone(),
+        exposed: record.exposed.clone(),
+        arrived: record.arrived.clone(),
         off: record.off.clone(),
         applied: record.applied.clone(),
         contacts: record.contacts.clone(),
@@ -240,6 +245,9 @@ impl RecordSender {
     /// Publishes a state that no step has produced, after all records sent so far. It is not logged.
     pub fn publish_state(&mut self, state: StepRecord) {
         self.flush();
-        self.published.publish(Arc::new(state));
+        let state = Arc::new(state);
+        self.published.publish(Arc::clone(&state));
+        // The clock stands still meanwhile.
+        self.shared.images.offer(&state, false);
     }
 }

@@ -14,6 +14,7 @@ use simpartner_wire::signal::{Event, EventKind};
 
 use super::{
     control::{RunState, Status},
+    image_sink::ImageSinkSlot,
     os,
     priority::PriorityState,
     queue_figures::QueueFigures,
@@ -41,6 +42,8 @@ pub(super) struct Shared {
     pub(super) priority: PriorityState,
     /// Counters of the queues on a record's way.
     pub(super) queues: Arc<QueueFigures>,
+    /// Whoever makes the images of cameras.
+    pub(super) images: ImageSinkSlot,
 }
 
 /// Status and figures, written by the physics thread after each step and each request. Other threads lock it only when
@@ -61,6 +64,7 @@ impl Shared {
             is_paced: AtomicBool::new(false),
             priority: PriorityState::default(),
             queues: Arc::default(),
+            images: ImageSinkSlot::default(),
         }
     }
 

@@ -11,6 +11,7 @@
 mod camera;
 mod framing;
 mod image;
+mod jpeg_file;
 mod light;
 mod mesh;
 mod png_file;
@@ -24,8 +25,9 @@ mod view;
 pub use camera::{Camera, CameraError, Distortion, MAX_PIXELS, Optics, looking_at};
 pub use framing::{bodies_middle, overview};
 pub use image::{ColorImage, DepthImage, Image, MAX_SAMPLES_PER_SIDE, Rendering, SegmentationImage};
+pub use jpeg_file::{color_jpeg, grey_jpeg};
 pub use light::Light;
-pub use png_file::{color_png, depth_png, owner_color, segmentation_png};
+pub use png_file::{color_png, depth_png, grey_png, owner_color, segmentation_png};
 pub use scene::{Owner, Scene, SceneError};
 pub use solid::Ray;
 pub use video::{y4m_frame, y4m_header};

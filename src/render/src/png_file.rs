@@ -3,7 +3,7 @@
 use png::{BitDepth, ColorType, Compression, Encoder};
 
 use crate::{
-    image::{ColorImage, DepthImage, SegmentationImage},
+    image::{ColorImage, DepthImage, Image, SegmentationImage},
     scene::Owner,
 };
 
@@ -16,6 +16,14 @@ const MAX_MILLIMETRES: f32 = 65_534.0;
 /// A sentence, if it cannot be written.
 pub fn color_png(image: &ColorImage) -> Result<Vec<u8>, String> {
     encode_png([image.width, image.height], ColorType::Rgb, BitDepth::Eight, image.pixels.as_flattened())
+}
+
+/// An image of grey bytes as PNG.
+///
+/// # Errors
+/// A sentence, if it cannot be written.
+pub fn grey_png(image: &Image<u8>) -> Result<Vec<u8>, String> {
+    encode_png([image.width, image.height], ColorType::Grayscale, BitDepth::Eight, &image.pixels)
 }
 
 /// A depth image as PNG: 16 bits of grey with whole millimetres. What is too near is 0; what is too far, or farther
@@ -77,7 +85,6 @@ mod tests {
     use simpartner_model::BodyId;
 
     use super::*;
-    use crate::image::Image;
 
     #[test]
     fn bodies_have_colours_of_their_own_and_none_is_grey() {

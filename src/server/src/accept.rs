@@ -7,7 +7,7 @@ use std::{
 };
 
 use simpartner_wire::{
-    protocol::{DeviceSession, Refusal, RobotSession},
+    protocol::{CameraSession, DeviceSession, Refusal, RobotSession},
     signal::{ClientId, EventKind},
 };
 use tokio::{
@@ -19,6 +19,7 @@ use tokio::{
 };
 
 use super::{
+    cameras,
     client_events::log_event,
     connection::{CloseReason, Connection, DELETED},
     control, device,
@@ -123,7 +124,10 @@ async fn serve_endpoint(
         Endpoint::Device(number) => {
             let id = served.device_at(number).ok_or(CloseReason::Rule(DELETED))?;
             let port = served.devices[id.index()].address.port();
-            let session = DeviceSession::new(layout, board, timestep, id, client, port);
+            let session = DeviceSession::new(Arc::clone(&layout), board, timestep, id, client, port);
+            if layout.device_info(id).kind.is_camera() {
+                return cameras::serve(connection, CameraSession::new(session), served, number, client, first).await;
+            }
             device::serve(connection, session, served, client, first).await
         }
         Endpoint::Robot(number) => {

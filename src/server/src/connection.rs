@@ -165,14 +165,20 @@ impl<'a> Connection<'a> {
     /// Sends the text and clears it. An error if the client reads too slowly.
     pub(super) async fn send(&mut self, text: &mut String) -> Result<(), CloseReason> {
         if !text.is_empty() {
-            let reading = Duration::from_secs((text.len() / MIN_READ_RATE) as u64);
-            timeout(self.shared.settings.limits.unread + reading, self.stream.write_all(text.as_bytes()))
-                .await
-                .map_err(|_| CloseReason::Rule("read too slowly"))??;
+            self.send_bytes(text.as_bytes()).await?;
             text.clear();
             // The memory of a long answer is not kept for the lifetime of the connection.
             text.shrink_to(2 * SEND_BATCH);
         }
+        Ok(())
+    }
+
+    /// Sends bytes. An error if the client reads too slowly.
+    pub(super) async fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), CloseReason> {
+        let reading = Duration::from_secs((bytes.len() / MIN_READ_RATE) as u64);
+        timeout(self.shared.settings.limits.unread + reading, self.stream.write_all(bytes))
+            .await
+            .map_err(|_| CloseReason::Rule("read too slowly"))??;
         Ok(())
     }
 

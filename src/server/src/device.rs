@@ -82,7 +82,11 @@ pub(super) async fn serve(
 }
 
 /// Waits for news for the client: a record if it is subscribed, or a world edit.
-async fn wait_for_update(records: &mut RecordReader, changes: &mut watch::Receiver<u32>, is_subscribed: bool) {
+pub(super) async fn wait_for_update(
+    records: &mut RecordReader,
+    changes: &mut watch::Receiver<u32>,
+    is_subscribed: bool,
+) {
     // Only a subscriber waits for records. After the end of the run none comes.
     tokio::select! {
         () = records.wait(), if is_subscribed => {}
@@ -94,7 +98,7 @@ async fn wait_for_update(records: &mut RecordReader, changes: &mut watch::Receiv
 
 /// Passes the unread records to the session and sends its output. Records that come meanwhile are left for the next
 /// call, so that the client's requests are read however fast steps are computed.
-async fn send_updates(
+pub(super) async fn send_updates(
     connection: &mut Connection<'_>,
     session: &mut impl Session,
     served: &mut Arc<Served>,
@@ -115,7 +119,7 @@ async fn send_updates(
 }
 
 /// Switches the session to the world of a record, if that has changed. An error if its device or robot was deleted.
-fn switch_world(
+pub(super) fn switch_world(
     session: &mut impl Session,
     served: &mut Arc<Served>,
     record: &StepRecord,
@@ -145,7 +149,7 @@ pub(super) async fn wait_for_place(handle: &Handle, client: ClientId) {
 }
 
 /// Queues a session's request for the physics thread.
-fn enqueue(handle: &Handle, layout: &Layout, request: Request) -> Result<Accepted, Refusal> {
+pub(super) fn enqueue(handle: &Handle, layout: &Layout, request: Request) -> Result<Accepted, Refusal> {
     match request {
         Request::Commands(commands) => handle.commands(layout, commands).map(|()| Accepted::Queued),
         Request::Acknowledge(answer, commands) => handle.acknowledge(layout, answer, commands).map(|done| match done {

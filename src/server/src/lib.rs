@@ -9,6 +9,7 @@
 
 mod accept;
 mod bind;
+mod cameras;
 mod client_events;
 mod connection;
 mod connections;

@@ -5,6 +5,7 @@ use std::{
     sync::{
         Arc, OnceLock, RwLock,
         atomic::{AtomicU32, AtomicU64},
+        mpsc as threads,
     },
 };
 
@@ -23,6 +24,7 @@ use tokio::{
 
 use super::{
     accept, bind,
+    cameras::{Cameras, Work},
     connections::Connections,
     descriptors,
     endpoint::Endpoint,
@@ -50,6 +52,8 @@ pub struct Server {
     /// The served state of the first world.
     start: Arc<Served>,
     page: Option<web::PageListener>,
+    /// Work for the thread that makes images.
+    images: threads::Receiver<Work>,
     shared: Arc<Shared>,
 }
 
@@ -78,6 +82,7 @@ impl Server {
         let board = CommandBoard::new(&layout);
         let start = Arc::new(Served::new(Arc::clone(&layout), board, bound.ports, None));
         let (opened, newly_opened) = mpsc::unbounded_channel();
+        let (cameras, images) = Cameras::new();
         let shared = Shared {
             control_address: bound.control_address,
             served: RwLock::new([Arc::clone(&start)].into()),
@@ -90,6 +95,7 @@ impl Server {
             clients: AtomicU64::new(0),
             log: OnceLock::new(),
             entities: OnceLock::new(),
+            cameras,
             viewer: OnceLock::new(),
             handle,
             settings,
@@ -100,6 +106,7 @@ impl Server {
             opened: newly_opened,
             start,
             page: None,
+            images,
             shared: Arc::new(shared),
         })
     }
@@ -166,6 +173,9 @@ impl Server {
     /// Serves all ports until `stop` is sent or dropped, and returns when the last connection is closed.
     pub async fn run(mut self, mut stop: oneshot::Receiver<()>) {
         let (closing, closed) = watch::channel(false);
+        if let Err(error) = self.shared.cameras.start(self.images, &self.shared) {
+            tracing::warn!("cameras have no images: the thread that makes them cannot be started: {error}");
+        }
         let mut endpoints = JoinSet::new();
         endpoints.spawn(accept::accept_clients(
             self.control,
@@ -192,6 +202,7 @@ impl Server {
             }
         }
         closing.send_replace(true);
+        self.shared.cameras.stop();
         while endpoints.join_next().await.is_some() {}
     }
 }

@@ -17,7 +17,7 @@ use simpartner_wire::{
 use tokio::sync::{Mutex, mpsc, watch};
 
 use super::{
-    bind, connections::Connections, entities::Entities, scene, served::Served, settings::Settings,
+    bind, cameras::Cameras, connections::Connections, entities::Entities, scene, served::Served, settings::Settings,
     token_attempts::TokenAttempts,
 };
 
@@ -46,6 +46,8 @@ pub(super) struct Shared {
     pub(super) clients: AtomicU64,
     pub(super) log: OnceLock<Arc<dyn LogFigures>>,
     pub(super) entities: OnceLock<Arc<dyn Entities>>,
+    /// The images of cameras.
+    pub(super) cameras: Arc<Cameras>,
     /// The viewer's page: its port in the settings, and its bound address.
     pub(super) viewer: OnceLock<(u16, SocketAddr)>,
 }

@@ -101,6 +101,7 @@ fn run() -> RunDescription {
         port: Port::new(1035).unwrap(),
         fields,
         interval_steps: 1,
+        camera: None,
         source: String::new(),
     };
     let turner = device("Turner", DeviceKind::JointController, Attachment::Joint("Turner".into()), vec![field("v")]);

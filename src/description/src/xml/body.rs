@@ -73,6 +73,7 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
         filter,
         material,
         part_materials,
+        class: reading.attribute_whole(node, "class")? as u16,
         source: reading.source(node),
     })
 }

@@ -8,6 +8,7 @@ use simpartner_wire::signal::{DeviceKind, MountedOn, NoiseLaw, Port};
 
 use super::{
     body::{optional_pose, vector},
+    camera::camera,
     mechanism_parts::MechanismParts,
     name_table::NameTable,
     node::Node,
@@ -132,7 +133,7 @@ fn only(owners: &[DeviceKind]) -> String {
     }
 }
 
-fn article(kind: DeviceKind) -> &'static str {
+pub(super) fn article(kind: DeviceKind) -> &'static str {
     if kind.name().starts_with(['A', 'E', 'I']) { "an" } else { "a" }
 }
 
@@ -163,6 +164,7 @@ fn options(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<SensorOpt
         frame: frame.unwrap_or(SensorOptions::of(kind).frame),
         rays: rays(reading, node)?,
         threshold: reading.attribute_real(node, "threshold")?,
+        camera: camera(reading, node, kind)?,
     })
 }
 

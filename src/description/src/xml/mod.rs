@@ -8,6 +8,7 @@ mod assembly;
 mod assembly_frame;
 mod body;
 mod built_in;
+mod camera;
 mod coupling;
 mod device;
 mod document;

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     World,
     device::{Device, DeviceSpec},
-    limits::{MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS, MAX_VISUAL_POINTS},
+    limits::{MAX_ALL_PIXELS, MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS, MAX_VISUAL_POINTS},
     source::SourceFile,
 };
 
@@ -112,6 +112,7 @@ pub(super) struct Totals {
     joints: usize,
     devices: usize,
     rays: usize,
+    pixels: usize,
     points: usize,
     visual_points: usize,
 }
@@ -122,6 +123,10 @@ impl Totals {
             DeviceSpec::Sensor(sensor) => sensor.rays().map_or(0, |rays| rays.rays * rays.layers),
             DeviceSpec::Actuator(_) => 0,
         };
+        let pixels = |device: &Device| match &device.spec {
+            DeviceSpec::Sensor(sensor) => sensor.camera().map_or(0, |camera| camera.optics.pixels()),
+            DeviceSpec::Actuator(_) => 0,
+        };
         let visuals = bodies.iter().flat_map(|body| &body.visuals);
         let shapes = bodies.iter().flat_map(|body| [&body.shape, &body.collision]).flatten();
         Self {
@@ -129,6 +134,7 @@ impl Totals {
             joints: joints.len(),
             devices: devices.len(),
             rays: devices.iter().map(rays).sum(),
+            pixels: devices.iter().map(pixels).sum(),
             points: shapes.map(|placed| placed.shape.points()).sum(),
             visual_points: visuals.map(|visual| visual.placed.shape.points()).sum(),
         }
@@ -140,6 +146,7 @@ impl Totals {
             joints: self.joints + other.joints,
             devices: self.devices + other.devices,
             rays: self.rays + other.rays,
+            pixels: self.pixels + other.pixels,
             points: self.points + other.points,
             visual_points: self.visual_points + other.visual_points,
         }
@@ -152,6 +159,7 @@ impl Totals {
             ("joints", self.joints, MAX_BODIES),
             ("devices", self.devices, MAX_DEVICES),
             ("rays of scanners", self.rays, MAX_ALL_RAYS),
+            ("pixels of cameras", self.pixels, MAX_ALL_PIXELS),
             ("points and triangles of shapes", self.points, MAX_SHAPE_POINTS),
             ("points and triangles of visuals", self.visual_points, MAX_VISUAL_POINTS),
         ];

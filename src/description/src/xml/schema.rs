@@ -3,6 +3,7 @@
 
 mod assemblies;
 mod builders;
+mod cameras;
 mod devices;
 mod element;
 mod examples;

@@ -65,6 +65,7 @@ mod tests {
             port: Port::ANY,
             fields: names.map(|name| Field { name: name.into(), unit: "1", lowest: -1e6, highest: 1e6 }).into(),
             interval_steps: 1,
+            camera: None,
             source: String::new(),
         }
     }

@@ -6,6 +6,7 @@
 //! which requests are let in, `live` is the connection of an open page.
 
 pub(crate) mod archive;
+mod cameras;
 mod clock;
 mod context;
 mod docs;
@@ -158,6 +159,8 @@ fn routes(web: Arc<Web>) -> Router {
         .route("/runs/{id}/frames", get(runs::frames))
         .route("/runs/{id}/events.json", get(runs::events))
         .route("/runs/{id}/commands.json", get(runs::commands))
+        .route("/cameras", get(cameras::list))
+        .route("/cameras/{robot}/{file}", get(cameras::image))
         .route("/live", get(open_live))
         .route("/docs", get(docs::redirect))
         .route("/docs/", get(docs::answer))

@@ -18,6 +18,10 @@ pub fn describe(device: &simpartner_description::Device, world: &World, timestep
         port: device.port,
         fields: device_fields(&device.spec, world),
         interval_steps: interval_steps(device.spec.rate_hz(), timestep),
+        camera: match &device.spec {
+            DeviceSpec::Sensor(sensor) => sensor.camera().map(|camera| camera.optics),
+            DeviceSpec::Actuator(_) => None,
+        },
         source: device.source.clone(),
     }
 }

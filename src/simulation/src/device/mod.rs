@@ -21,9 +21,9 @@ use simpartner_dynamics::Engine;
 use simpartner_model::{StepIndex, Timestep};
 use simpartner_wire::signal::{Action, LongReading};
 
+pub(crate) use self::random::StreamSeed;
 use self::{
     actuator::{Actuator, ActuatorState},
-    random::StreamSeed,
     sensor::{Sensor, SensorState},
 };
 
@@ -83,6 +83,22 @@ impl Device {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.long_reading(),
             Instance::Actuator(_) => None,
+        }
+    }
+
+    /// True for a camera.
+    pub fn is_camera(&self) -> bool {
+        match &self.instance {
+            Instance::Sensor(sensor) => sensor.is_camera(),
+            Instance::Actuator(_) => false,
+        }
+    }
+
+    /// True for a camera whose image is of the last step.
+    pub fn is_exposed(&self) -> bool {
+        match &self.instance {
+            Instance::Sensor(sensor) => sensor.is_exposed(),
+            Instance::Actuator(_) => false,
         }
     }
 

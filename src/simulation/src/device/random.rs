@@ -4,19 +4,19 @@ use simpartner_model::random::Stream;
 
 /// Seed of a device's streams.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StreamSeed<'a> {
+pub(crate) struct StreamSeed<'a> {
     /// `simulation.seed`.
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
     /// The robot's name in the world.
-    pub(super) robot: &'a str,
+    pub(crate) robot: &'a str,
     /// The device's name.
-    pub(super) device: &'a str,
+    pub(crate) device: &'a str,
 }
 
 impl StreamSeed<'_> {
     /// The stream for a purpose. It depends only on the seed and the names, so that no other device and no other
     /// purpose changes its numbers.
-    pub(super) fn stream(&self, purpose: &str) -> Stream {
+    pub(crate) fn stream(&self, purpose: &str) -> Stream {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.seed.to_le_bytes());
         for name in [self.robot, self.device, purpose] {

@@ -131,7 +131,8 @@ impl Simulation {
         });
         let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), infos)
             .with_robots(robots)
-            .with_bodies(bodies.collect());
+            .with_bodies(bodies.collect())
+            .with_seed(seed);
         let layout = Arc::new(layout);
         refuse_unsupported_devices(&world, &mut *engine)?;
         let mut simulation = Self {
@@ -351,8 +352,12 @@ impl Simulation {
         }
         self.engine.step();
         self.step = next;
-        for (device, fresh) in self.devices.iter_mut().zip(&mut record.fresh) {
+        record.exposed.clear();
+        record.arrived.clear();
+        for (index, (device, fresh)) in self.devices.iter_mut().zip(&mut record.fresh).enumerate() {
             *fresh = device.after_step(&*self.engine, next, &*self.background);
+            record.exposed.extend(device.is_exposed().then_some(DeviceId::new(index)));
+            record.arrived.extend((*fresh && device.is_camera()).then_some(DeviceId::new(index)));
         }
         self.add_engine_events();
         self.move_into_record(record);
@@ -366,6 +371,10 @@ impl Simulation {
     pub fn observe(&self) -> StepRecord {
         let mut record = StepRecord::new(&self.layout);
         record.fresh.fill(true);
+        for (index, device) in self.devices.iter().enumerate() {
+            record.exposed.extend(device.is_exposed().then_some(DeviceId::new(index)));
+            record.arrived.extend(device.is_camera().then_some(DeviceId::new(index)));
+        }
         self.write_state(&mut record);
         record
     }

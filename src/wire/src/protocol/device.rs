@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     near::did_you_mean,
-    signal::{Action, AppliedCommand, DeviceInfo, DeviceKind, Field, Seen},
+    signal::{Action, AppliedCommand, CameraOptics, DeviceInfo, DeviceKind, Field, Seen},
 };
 
 /// A message for a device, understood.
@@ -288,14 +288,28 @@ pub fn describe(info: &DeviceInfo, timestep: Timestep, port: u16) -> String {
     let fields: Vec<String> = named_fields(info).collect();
     let rate = 1.0 / (info.interval_steps as f64 * timestep.seconds());
     format!(
-        "OK name={} kind={} robot={} {}={} port={port} rate={rate} fields={}",
+        "OK name={} kind={} robot={} {}={} port={port} rate={rate} fields={}{}",
         info.name,
         info.kind,
         info.robot,
         info.attachment.noun(),
         info.attachment.name(),
         fields.join(","),
+        info.camera.map(|optics| describe_optics(&optics, info.kind)).unwrap_or_default(),
     )
+}
+
+/// The geometry of a camera's images, behind the fields of `INFO`.
+fn describe_optics(optics: &CameraOptics, kind: DeviceKind) -> String {
+    let encodings: Vec<&str> = optics.encodings(kind).iter().map(|encoding| encoding.name()).collect();
+    let CameraOptics { width, height, focal: [fx, fy], principal_point: [cx, cy], lens, near, far, .. } = optics;
+    let mut text = format!(
+        " width={width} height={height} encodings={} fx={fx} fy={fy} cx={cx} cy={cy} near={near} far={far} lens={}",
+        encodings.join(","),
+        lens.name()
+    );
+    lens.coefficients().iter().for_each(|(name, value)| text.push_str(&format!(" {name}={value}")));
+    text
 }
 
 /// `name[unit]` of each field; blanks in units are written as dots.

@@ -206,12 +206,13 @@ pub(super) fn refuse_control_characters(text: &str) -> Result<(), Refusal> {
 }
 
 /// True if a line is that of an HTTP request: a method, a blank and the first byte of its target. Our own `GET` stands
-/// alone on its line.
+/// alone on its line, or before `raw`, which is no target: those of browsers begin with `/` or `http`.
 fn opens_http(line: &[u8]) -> bool {
     const HTTP_METHODS: [&[u8]; 9] =
         [b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"CONNECT", b"TRACE"];
     let [method @ .., b' ', target] = line else { return false };
-    !target.is_ascii_whitespace() && HTTP_METHODS.contains(&method)
+    let is_raw = method == b"GET" && target.eq_ignore_ascii_case(&b'r');
+    !target.is_ascii_whitespace() && !is_raw && HTTP_METHODS.contains(&method)
 }
 
 #[cfg(test)]
@@ -264,6 +265,8 @@ mod tests {
         assert_eq!(decode(&[b"a\x7f"])[0], "NotText");
         assert_eq!(decode(&["<a\u{9b}b>".as_bytes()])[0], "NotText");
         assert_eq!(decode(&[b"GET \r\nSYNC /x\n"]), ["GET", "SYNC /x"]);
+        assert_eq!(decode(&[b"GET raw\nGET RAW\n"]), ["GET raw", "GET RAW"]);
+        assert_eq!(decode(&[b"GET http://a"]), ["Http"]);
     }
 
     #[test]

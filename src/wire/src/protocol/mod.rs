@@ -25,6 +25,7 @@
 
 mod answer;
 mod board;
+mod camera;
 mod combined;
 mod configure;
 mod control;
@@ -47,6 +48,7 @@ pub const SPECIFICATION: &str = include_str!("../../PROTOCOL.md");
 
 pub use answer::word;
 pub use board::{CommandBoard, Order};
+pub use camera::{CameraSession, ImageForm, ImageRequest, image_header};
 pub use control::{
     CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, placement_of, read_control,
 };

@@ -149,7 +149,7 @@ impl DeviceSession {
         device::write_sample(record.step, self.timestep, values, dropped, out);
     }
 
-    fn is_off(&self, record: &StepRecord) -> bool {
+    pub(super) fn is_off(&self, record: &StepRecord) -> bool {
         record.off[self.device.index()]
     }
 

@@ -53,6 +53,9 @@ pub enum EventKind {
     /// A robot has left the ground: after a contact, it had none for 0.1 s; the value is the simulated time of the last
     /// contact, s.
     LeftGround,
+    /// Images of a camera were not made, because making them takes longer than the time between them; the value is
+    /// their number.
+    ImagesLeftOut,
     /// The log reached its size limit.
     LogLimit,
     /// The log's database went away, or is back; then the value is the duration of the outage, s.
@@ -85,6 +88,7 @@ impl EventKind {
             Self::LockstepTimeout => "lockstepTimeout",
             Self::TipOver => "tipOver",
             Self::LeftGround => "leftGround",
+            Self::ImagesLeftOut => "imagesLeftOut",
             Self::LogLimit => "logLimit",
             Self::LogOutage => "logOutage",
         }

@@ -59,6 +59,11 @@ impl DeviceKind {
         self.description().name
     }
 
+    /// True for a sensor whose port sends images.
+    pub fn is_camera(self) -> bool {
+        matches!(self, Self::Camera | Self::DepthCamera | Self::SegmentationCamera | Self::RgbdCamera)
+    }
+
     /// True for an actuator.
     pub fn is_actuator(self) -> bool {
         self.description().is_actuator

@@ -13,7 +13,7 @@ use std::{
     ops::Range,
 };
 
-use super::{BodyId, DeviceId, DeviceKind, JointId, Member, Port, RobotId};
+use super::{BodyId, CameraOptics, DeviceId, DeviceKind, JointId, Member, Port, RobotId};
 
 /// A pose: position x, y, z of the body's origin in metres, then the rotation quaternion x, y, z, w (world from body).
 pub const POSE_WIDTH: usize = 7;
@@ -85,6 +85,8 @@ pub struct DeviceInfo {
     pub fields: Vec<Field>,
     /// Number of steps between fresh readings, at least 1.
     pub interval_steps: u64,
+    /// The geometry of a camera's images; `None` for other kinds.
+    pub camera: Option<CameraOptics>,
     /// `file:line:column` of its element, for messages.
     pub source: String,
 }
@@ -120,6 +122,7 @@ pub struct BodyInfo {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     world: u32,
+    seed: u64,
     bodies: usize,
     joints: usize,
     devices: Vec<DeviceInfo>,
@@ -152,7 +155,7 @@ impl Layout {
         names.retain(|name| seen.insert(name.clone()));
         let robots = names.into_iter().map(|name| (name, Port::ANY, String::new()));
         let (empty, body_infos) = (Vec::new(), Vec::new());
-        Self { world: 0, bodies, joints, devices, device_starts, long_readings, robots: empty, body_infos }
+        Self { world: 0, seed: 0, bodies, joints, devices, device_starts, long_readings, robots: empty, body_infos }
             .with_robots(robots)
     }
 
@@ -179,6 +182,17 @@ impl Layout {
     #[must_use]
     pub fn with_bodies(self, body_infos: Vec<BodyInfo>) -> Self {
         Self { body_infos, ..self }
+    }
+
+    /// Sets the seed of the run's random numbers.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The seed of the run's random numbers.
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Numbers the world that it is of.
@@ -311,6 +325,7 @@ mod tests {
             port: Port::ANY,
             fields,
             interval_steps: 1,
+            camera: None,
             source: String::new(),
         };
         let layout =

@@ -5,6 +5,7 @@
 
 mod acknowledgement;
 mod budget;
+mod camera;
 mod chain;
 mod client;
 mod command;
@@ -20,6 +21,7 @@ mod text;
 
 pub use acknowledgement::{Acknowledgement, Seen};
 pub use budget::{Budget, Overdrawn, Reservation};
+pub use camera::{CameraOptics, Encoding, Lens};
 pub use chain::StateChain;
 pub use client::ClientId;
 pub use command::{

@@ -85,6 +85,10 @@ pub struct StepRecord {
     pub long_readings: Box<[LongReading]>,
     /// For each device, true if its reading is of this step (sensors with a rate hold theirs in between).
     pub fresh: Box<[bool]>,
+    /// The cameras that take an image of this step, which may arrive later.
+    pub exposed: Vec<DeviceId>,
+    /// The cameras whose image arrives in this step. Their reading is the step that it is of.
+    pub arrived: Vec<DeviceId>,
     /// For each device, true if a fault has powered it off. It then has no reading and gives no answer.
     pub off: Box<[bool]>,
     /// For each device, the `sequence` of the newest command that has taken effect.
@@ -126,6 +130,8 @@ impl StepRecord {
             values: Box::default(),
             long_readings: Box::default(),
             fresh: Box::default(),
+            exposed: Vec::new(),
+            arrived: Vec::new(),
             off: Box::default(),
             applied: Box::default(),
             contacts: Contacts::new(),

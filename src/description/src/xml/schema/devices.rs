@@ -73,11 +73,37 @@ pub(super) const SENSOR: Element = element(
             "angle between the outermost fans and the sensor's z-x plane; above 0 with several layers",
         ),
         default("range", LENGTH, "m", "10", "largest distance that the sensor measures"),
+        default("width", Whole(1, 4096), "", "640", "number of columns of a camera's images"),
+        default("height", Whole(1, 4096), "", "480", "number of rows of a camera's images"),
+        default(
+            "fieldOfView",
+            Within(0.001, 3.14),
+            "rad",
+            "1.0471975512",
+            "angle between the left and the right edge of a camera's image, without the distortion of its lens; the \
+             focal length follows from it",
+        ),
+        default("near", NotNegative, "m", "0.01", "distance at which a camera begins to see"),
+        optional("far", Positive(1e9), "m", "distance up to which a camera sees; without it, any distance"),
+        default(
+            "encoding",
+            Word(&["rgb8", "mono8"]),
+            "",
+            "rgb8",
+            "values of a pixel in colour images, named as in ROS",
+        ),
+        default(
+            "samples",
+            Whole(1, 8),
+            "",
+            "1",
+            "samples of a pixel along each side in colour images: 2 takes four samples, which smooth edges",
+        ),
         default("latency", Within(0.0, 10.0), "s", "0", "delay between measurement and reading"),
         default("dropout", Fraction, "", "0", "probability that a reading is lost; the previous reading then remains"),
         default("threshold", Positive(1e9), "N", "1", "normal force from which a BumperSensor reads pressed"),
     ],
-    Children(&[maybe("pose"), any("noise")]),
+    Children(&[maybe("pose"), any("noise"), maybe("lens"), maybe("imageNoise")]),
 );
 
 /// `<actuator>`

@@ -42,5 +42,14 @@ pub(super) const VECTOR: &[Attribute] = &[
 /// The name of anything that others refer to.
 pub(super) const NAME: Attribute = required("name", Name, "", "name, unique among elements of this kind in the file");
 
+/// Class of a body in segmentation images.
+pub(super) const CLASS: Attribute = default(
+    "class",
+    Whole(0, 65_535),
+    "",
+    "0",
+    "class in the images of a SegmentationCamera; several bodies may have the same",
+);
+
 /// Earth's gravity, m/s², the default.
 pub(in crate::xml) const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);

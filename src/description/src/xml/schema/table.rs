@@ -3,7 +3,7 @@
 use super::{
     assemblies,
     builders::{any, default, element, maybe, once, optional, required, value},
-    devices,
+    cameras, devices,
     element::{
         Attribute,
         Content::{self, Children, Empty, Numbers},
@@ -13,7 +13,7 @@ use super::{
     kind::Kind::{self, Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
     materials::with_material,
     rocks, sequences,
-    shared::{COORDINATE, LENGTH, NAME, ROBOT, VECTOR, WORLD},
+    shared::{CLASS, COORDINATE, LENGTH, NAME, ROBOT, VECTOR, WORLD},
     soil,
 };
 
@@ -125,7 +125,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element(
         "object",
         "A body that belongs to the world and not to a robot.",
-        &[default("type", Word(&["Body"]), "", "Body", "type of the object; only Body exists"), NAME],
+        &[default("type", Word(&["Body"]), "", "Body", "type of the object; only Body exists"), NAME, CLASS],
         body_children!(maybe("static")),
     ),
     Element {
@@ -212,7 +212,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element(
         "body",
         "A body of a robot. Its pose is in the robot's frame. A static body fixes the robot to the world.",
-        &[NAME],
+        &[NAME, CLASS],
         body_children!(maybe("static")),
     ),
     value("mass", MASS, "kg", "Mass. Required unless the body is static."),
@@ -435,6 +435,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     joints::COUPLING,
     devices::SENSOR,
     devices::NOISE,
+    cameras::LENS,
+    cameras::IMAGE_NOISE,
     devices::ACTUATOR,
     element("force", "Initial force of a ForceActuator, in N, which acts until the first command.", VECTOR, Empty),
     element("torque", "Initial torque of a ForceActuator, in N m, which acts until the first command.", VECTOR, Empty),

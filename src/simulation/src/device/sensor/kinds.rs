@@ -76,9 +76,13 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
             reading.extend([soil.normal_force, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
         }),
         DeviceKind::BumperSensor => bumper_probe(mount.body, sensor.options.threshold),
-        // An echo measures nothing: the protocol answers with the last text that was sent. The other kinds are not
-        // mounted on bodies, or are actuators.
+        // An echo measures nothing: the protocol answers with the last text that was sent. A camera reads the step of
+        // its image. The other kinds are not mounted on bodies, or are actuators.
         DeviceKind::EchoSensor
+        | DeviceKind::Camera
+        | DeviceKind::DepthCamera
+        | DeviceKind::SegmentationCamera
+        | DeviceKind::RgbdCamera
         | DeviceKind::JointEncoder
         | DeviceKind::ForceTorqueSensor
         | DeviceKind::JointController

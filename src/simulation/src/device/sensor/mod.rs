@@ -50,6 +50,9 @@ pub(super) struct Sensor {
     measured: StepIndex,
     fault: Fault,
     fault_stream: Stream,
+    is_camera: bool,
+    /// True if the last step began a reading.
+    has_measured: bool,
     fields: Arc<[Field]>,
     /// The last measurement without noise.
     truth: Vec<f64>,
@@ -93,6 +96,8 @@ impl Sensor {
             measured: StepIndex(0),
             fault: Fault::None,
             fault_stream: seed.stream("fault"),
+            is_camera: spec.kind.is_camera(),
+            has_measured: true,
             fields: fields.into(),
             truth: Vec::new(),
             reading: Vec::new(),
@@ -117,6 +122,15 @@ impl Sensor {
 
     pub(super) fn reading(&self) -> &[f64] {
         &self.reading
+    }
+
+    pub(super) fn is_camera(&self) -> bool {
+        self.is_camera
+    }
+
+    /// True for a camera whose image is of the last step.
+    pub(super) fn is_exposed(&self) -> bool {
+        self.is_camera && self.has_measured
     }
 
     pub(super) fn is_powered_off(&self) -> bool {
@@ -162,6 +176,10 @@ impl Sensor {
     /// Sets the step of the sensor's first reading.
     pub(super) fn begin_at(&mut self, step: StepIndex) {
         self.measured = step;
+        if self.is_camera {
+            // The image of the robot's first moment.
+            self.reading = vec![step.0 as f64];
+        }
     }
 
     /// Makes the probe take the present state as the previous one.
@@ -193,6 +211,7 @@ impl Sensor {
     /// Takes a reading if one is due after this step. True if a fresh reading has arrived.
     pub(super) fn after_step(&mut self, engine: &dyn Engine, step: StepIndex, background: &dyn Background) -> bool {
         self.probe.update(engine);
+        self.has_measured = false;
         let due = step.0.is_multiple_of(self.interval_steps);
         match self.fault {
             Fault::Off => return false,
@@ -201,6 +220,7 @@ impl Sensor {
             _ => {}
         }
         if due {
+            self.has_measured = true;
             // A sensor has at most one scan under way.
             self.complete_scan();
             self.start_reading(engine, step);
@@ -280,7 +300,10 @@ impl Sensor {
             reading.extend(self.fields.iter().map(any));
             return;
         }
-        self.probe.read(engine, reading);
+        match self.is_camera {
+            true => reading.push(step.0 as f64),
+            false => self.probe.read(engine, reading),
+        }
         self.truth.clone_from(reading);
         let elapsed_s = self.elapsed_s(step);
         Arc::make_mut(&mut self.noise).apply_noise(reading, &self.fields, elapsed_s);

@@ -42,6 +42,14 @@ const SPECIFIC_FORCE_QUANTITY: Quantity = plain("specificForce", &["fx", "fy", "
 const FORCE_QUANTITY: Quantity = plain("force", &["force_x", "force_y", "force_z"], "N", EFFORT_BOUND);
 const TORQUE_QUANTITY: Quantity = plain("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT_BOUND);
 const DISTANCE_QUANTITY: Quantity = from_zero("distance", &["distance"], "m", 1e6);
+/// Largest step number that a field holds exactly.
+const MAX_STEP: f64 = (1_u64 << 53) as f64;
+const FRAME_QUANTITY: Quantity =
+    Quantity { noise: NoiseLaw::None, ..from_zero("frame", &["frame_step"], "1", MAX_STEP) };
+/// Attributes of all cameras.
+const IMAGE_ATTRIBUTES: &[&str] = &["width", "height", "fieldOfView", "near", "far"];
+/// Attributes of cameras with colours.
+const COLOR_ATTRIBUTES: &[&str] = &["width", "height", "fieldOfView", "near", "far", "encoding", "samples"];
 const MAX_EFFORT: Quantity =
     command("maxForce", &["max_force_1", "max_force_2", "max_force_3"], "N m", "N", 0.0, EFFORT_BOUND);
 
@@ -78,6 +86,16 @@ const fn sensor(doc: &'static str, quantities: &'static [Quantity]) -> Descripti
         attributes: &[],
         frames: &[],
         command_lengths: &[],
+    }
+}
+
+/// A camera; the attributes come from the entry.
+const fn camera(doc: &'static str, attributes: &'static [&'static str]) -> Description {
+    Description {
+        at_rest: "the step of its last image",
+        in_free_fall: ALIKE,
+        attributes,
+        ..sensor(doc, &[FRAME_QUANTITY])
     }
 }
 
@@ -215,6 +233,28 @@ device_kinds! {
             &[DISTANCE_QUANTITY],
         )
     },
+    Camera: camera(
+        "Colour images (`rgb8`, or `mono8` by `encoding`). It looks along the sensor's z axis with y upwards in the \
+         image, as a ScannerSensor does. The optical frame of REP 103 (z forward, x right, y down) is this frame turned \
+         by pi about z. Its port sends images; in the log and on other ports its reading is the step of the image that \
+         arrived last.",
+        COLOR_ATTRIBUTES,
+    ),
+    DepthCamera: camera(
+        "Images of the distance along the optical axis, m (`32FC1`): +inf for what is beyond `far`, -inf for what is \
+         nearer than `near` (REP 118). Mount and reading are those of a Camera.",
+        IMAGE_ATTRIBUTES,
+    ),
+    SegmentationCamera: camera(
+        "Images of two integers (`32SC2`). The first is the number of the visible body, from 1 in the order of the \
+         world's bodies; 0 for the sky and -1, -2 and so on for grounds. The second is the class of the body, which its \
+         attribute `class` sets. Mount and reading are those of a Camera.",
+        IMAGE_ATTRIBUTES,
+    ),
+    RgbdCamera: camera(
+        "A colour image and a depth image of the same step from the same place: a Camera and a DepthCamera in one.",
+        COLOR_ATTRIBUTES,
+    ),
     ContactSensor: Description {
         at_rest: "the force that supports the body",
         in_free_fall: "0",
