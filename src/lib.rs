@@ -45,7 +45,7 @@ pub use simpartner_plot as plot;
 pub use simpartner_realtime as realtime;
 pub use simpartner_recorder as recorder;
 pub use simpartner_server as server;
-pub use simpartner_simulation::{device, sim};
+pub use simpartner_simulation::{camera, device, sim};
 
 pub mod cli;
 pub mod config;

@@ -1,5 +1,7 @@
 //! `simpartner render`: pictures of a world as a camera sees it before the first step, or of steps of a logged run.
 
+mod camera;
+mod image_files;
 mod picture;
 mod subject;
 
@@ -35,11 +37,18 @@ pub(super) struct RenderArguments {
     #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
     at: Option<Moment>,
     /// Makes pictures from --at to this time
-    #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds, requires = "at")]
+    #[arg(long, value_name = "TIME", value_parser = Moment::or_seconds)]
     until: Option<Moment>,
     /// Pictures for each simulated second, with --until
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=1000))]
     fps: u32,
+    /// A camera of the world, as ROBOT/NAME or NAME: its own images, with the bits that its clients get. Of a run, the one
+    /// that had arrived at --at, or all from --at to --until
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "size", "fov", "samples", "depth", "segmentation", "near", "far"])]
+    camera: Option<String>,
+    /// Writes the bytes of pixels as the camera's port sends them, in place of PNG files
+    #[arg(long, requires = "camera")]
+    raw: bool,
     /// Width and height, in pixels
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "640x480", value_parser = parse_size)]
     size: [u32; 2],
@@ -74,6 +83,13 @@ pub(super) struct RenderArguments {
 
 /// Writes the pictures and prints their path.
 pub(super) fn render_pictures(arguments: &RenderArguments) -> Result<ExitStatus, CliError> {
+    if let Some(camera) = &arguments.camera {
+        line(camera::render_camera(arguments, camera)?.display());
+        return Ok(ExitStatus::Success);
+    }
+    if arguments.until.is_some() && arguments.at.is_none() {
+        return Err(CliError::Usage("--until: give --at as well".into()));
+    }
     let [width, height] = arguments.size;
     let optics = Optics {
         near: arguments.near,

@@ -59,7 +59,11 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError
     if let Some(path) = arguments.ruts.as_deref().filter(|_| report.mismatch.is_none()) {
         write_ruts(&replay, path, arguments.cell)?;
     }
-    Ok(if report.mismatch.is_none() { ExitStatus::Success } else { ExitStatus::Differ })
+    Ok(if report.mismatch.is_none() && report.image_mismatch.is_none() {
+        ExitStatus::Success
+    } else {
+        ExitStatus::Differ
+    })
 }
 
 fn write_ruts(replay: &Replay, path: &Path, cell: f64) -> Result<(), CliError> {
@@ -86,7 +90,13 @@ fn write_ruts(replay: &Replay, path: &Path, cell: f64) -> Result<(), CliError> {
 }
 
 fn report_text(report: &ReplayReport) -> String {
-    let ReplayReport { run, world, engine, steps, compared, chain_head, state_hash, mismatch } = report;
+    let ReplayReport { run, world, engine, steps, compared, chain_head, state_hash, images, image_mismatch, mismatch } =
+        report;
+    let images = match (images, image_mismatch) {
+        (0, _) => String::new(),
+        (count, None) => format!("images            {count} made again, the same\n"),
+        (count, Some(first)) => format!("images            {count} made again; the first that differs: {first}\n"),
+    };
     let verdict = match mismatch {
         None => format!("chain             the same; its head is {chain_head:016x}\nstate             {state_hash}\n"),
         Some(Mismatch { step, deviation }) => {
@@ -98,6 +108,6 @@ fn report_text(report: &ReplayReport) -> String {
         }
     };
     format!(
-        "run               {run}, {world}\nengine            {engine}\nsteps made        {steps}, {compared} of them compared with the log\n{verdict}"
+        "run               {run}, {world}\nengine            {engine}\nsteps made        {steps}, {compared} of them compared with the log\n{verdict}{images}"
     )
 }

@@ -267,6 +267,7 @@ impl AcceptedValues {
                 "never" => false,
                 _ => bind.is_loopback(),
             },
+            logs_images: self.text("log.images") == "hash",
             control_port: self.count("server.control_port"),
             ports: if any_free { PortChoice::AnyFree } else { PortChoice::Moved(offset) },
             token: Some(self.text("server.token")).filter(|token| !token.is_empty()),

@@ -293,6 +293,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "log",
+        "images",
+        SettingType::Word(&["none", "hash"]),
+        "none",
+        "Images of cameras in the log. hash: an event with the hash of each image that a client is sent, which `replay` \
+         compares.",
+    ),
+    setting(
+        "log",
         "thin_after_s",
         real(0.0, 1e9),
         "300.0",

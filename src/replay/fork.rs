@@ -52,7 +52,7 @@ pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Pr
     }
     let config = forked_config(&replay, options.overrides)?;
     replay.restore_nearest_snapshot(at)?;
-    if let Some(mismatch) = replay.advance(at, progress)? {
+    if let Some(mismatch) = replay.advance(at, progress, |_, _| {})? {
         return Err(ReplayError::NotReproduced { run, step: mismatch.step });
     }
     let mut simulation = run::build_simulation(replay.simulation.world(), &config)?;

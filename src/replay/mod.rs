@@ -7,6 +7,7 @@
 
 mod error;
 mod fork;
+mod images;
 mod log;
 mod repeat;
 mod ruts;

@@ -11,6 +11,7 @@ use simpartner_wire::{
 
 use super::{
     error::ReplayError,
+    images::LoggedImages,
     log::{self, Provenance, SourceTexts},
 };
 use crate::{
@@ -64,6 +65,10 @@ pub struct ReplayReport {
     pub chain_head: u64,
     /// Hash of the state after the last step.
     pub state_hash: String,
+    /// Number of images that were made again and compared with a hash in the log.
+    pub images: u64,
+    /// The first image that differs from the log, as a sentence; the replay goes on behind it.
+    pub image_mismatch: Option<String>,
     /// The first step that differs from the log; the replay ends there.
     pub mismatch: Option<Mismatch>,
 }
@@ -133,7 +138,9 @@ impl Replay {
         let first = self.simulation.step_index();
         let until = until.unwrap_or(self.provenance.last);
         self.check_has(until)?;
-        let mismatch = self.advance(until, progress)?;
+        let mut images = LoggedImages::read(&mut self.inquiry, self.run.simulation_id, &self.simulation)?;
+        images.compare(&self.simulation, &self.simulation.observe());
+        let mismatch = self.advance(until, progress, |simulation, record| images.compare(simulation, record))?;
         let steps = self.simulation.step_index().0 - first.0;
         if steps > 0 && self.compared == 0 && mismatch.is_none() {
             return Err(ReplayError::NoHashes { run: self.run.simulation_id });
@@ -144,10 +151,35 @@ impl Replay {
             engine: self.simulation.engine_identity().to_string(),
             steps,
             compared: self.compared,
+            images: images.compared,
+            image_mismatch: images.mismatch,
             chain_head: self.chain.head(),
             state_hash: self.simulation.state_hash(),
             mismatch,
         })
+    }
+
+    /// Makes the steps up to `until`. `visit` is called with the state before the first of them, and after each.
+    ///
+    /// # Errors
+    /// The run has no such step, the log cannot be read, or a step differs from the log.
+    pub fn visit_steps(
+        &mut self,
+        until: StepIndex,
+        progress: &mut dyn Progress,
+        mut visit: impl FnMut(&Simulation, &StepRecord),
+    ) -> Result<(), ReplayError> {
+        self.check_has(until)?;
+        visit(&self.simulation, &self.simulation.observe());
+        match self.advance(until, progress, visit)? {
+            None => Ok(()),
+            Some(mismatch) => Err(ReplayError::NotReproduced { run: self.run.simulation_id, step: mismatch.step }),
+        }
+    }
+
+    /// The simulation that repeats the run.
+    pub fn simulation(&self) -> &Simulation {
+        &self.simulation
     }
 
     /// Refuses a step that lies before the present one or behind the last.
@@ -186,10 +218,12 @@ impl Replay {
     }
 
     /// Makes the steps up to this one and compares each that has a hash in the log. Stops at the first that differs.
+    /// `after_step` is called after each step that does not.
     pub(super) fn advance(
         &mut self,
         until: StepIndex,
         progress: &mut dyn Progress,
+        mut after_step: impl FnMut(&Simulation, &StepRecord),
     ) -> Result<Option<Mismatch>, ReplayError> {
         let first = self.simulation.step_index().0;
         progress.begin("making steps", until.0.saturating_sub(first));
@@ -214,6 +248,7 @@ impl Replay {
                     return Ok(Some(Mismatch { step, deviation }));
                 }
                 self.compared += u64::from(logged.is_some());
+                after_step(&self.simulation, &self.record);
             }
             progress.reach(to - first);
         }

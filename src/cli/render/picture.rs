@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Segmentation,
 }
 
-fn thread_count() -> usize {
+pub(super) fn thread_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

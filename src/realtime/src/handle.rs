@@ -285,6 +285,14 @@ impl Handle {
         self.send_request(Request::Note(event))
     }
 
+    /// Queues an event of the run with this epoch and this world for the log. It is dropped if that run has ended.
+    ///
+    /// # Errors
+    /// When the queue is full or the run is over.
+    pub fn note_of_run(&self, event: Event, epoch: u32, world: u32) -> Result<(), ControlError> {
+        self.send_request(Request::NoteOfRun { epoch, world, event })
+    }
+
     /// The rut tiles that have changed since the last call by any caller, at most as many as the capacity of `room`.
     ///
     /// Each change is returned once, so a single caller must collect the tiles for all readers.

@@ -298,6 +298,11 @@ impl PhysicsLoop {
             Request::Note(event) => {
                 self.simulation.note(Event { step: self.simulation.step_index(), ..event });
             }
+            Request::NoteOfRun { epoch, world, event } => {
+                if (epoch, world) == (self.simulation.epoch(), self.simulation.layout().world()) {
+                    self.simulation.note(Event { step: self.simulation.step_index(), ..event });
+                }
+            }
             Request::Control(control, answer) => self.handle_control(control, answer),
             Request::Exchange(exchange, answer) => {
                 // The client may be gone; the world is replaced all the same.

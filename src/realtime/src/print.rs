@@ -145,7 +145,8 @@ fn event_level(kind: EventKind) -> Level {
         | EventKind::LeftGround
         | EventKind::ImagesLeftOut
         | EventKind::Lockstep => Level::INFO,
-        EventKind::Substeps
+        EventKind::Image
+        | EventKind::Substeps
         | EventKind::Unconverged
         | EventKind::LockstepTimeout
         | EventKind::Play

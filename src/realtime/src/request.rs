@@ -31,6 +31,15 @@ pub enum Request {
     Control(Control, oneshot::Sender<Result<Status, ControlError>>),
     /// An event for the log.
     Note(Event),
+    /// An event of the run with this epoch and this world. It is dropped if that run has ended.
+    NoteOfRun {
+        /// Number of resets before the run.
+        epoch: u32,
+        /// Number of its world.
+        world: u32,
+        /// The event.
+        event: Event,
+    },
     /// Replaces the world by an edited one. The answer returns the previous world, so that the physics thread need not
     /// free it.
     Exchange(Box<Exchange>, oneshot::Sender<Result<Simulation, ControlError>>),
@@ -76,7 +85,8 @@ impl Request {
             Self::Answer(answer) => 1 + answer.commands.iter().map(command_cost).sum::<usize>(),
             // A tile takes as long to copy as a short command or less.
             Self::Ruts(room, _) => 1 + room.capacity(),
-            Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Exchange(..) | Self::Note(_) => 1,
+            Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Exchange(..) => 1,
+            Self::Note(_) | Self::NoteOfRun { .. } => 1,
         }
     }
 }

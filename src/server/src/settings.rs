@@ -18,6 +18,8 @@ pub struct Settings {
     pub token: Option<String>,
     /// True if clients may add and remove robots and remove objects.
     pub spawn: bool,
+    /// True if the log gets the hash of each image that a client is sent.
+    pub logs_images: bool,
     /// Bounds on the resources of clients.
     pub limits: Limits,
 }
@@ -31,6 +33,7 @@ impl Default for Settings {
             ports: PortChoice::default(),
             token: None,
             spawn: true,
+            logs_images: false,
             limits: Limits::default(),
         }
     }

@@ -1,34 +1,31 @@
 //! The thread that makes images. It never has real-time priority.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     sync::{
         Arc, Weak,
         atomic::Ordering,
         mpsc::{self, TryRecvError},
     },
     thread,
+    time::Duration,
 };
 
 use simpartner_model::{DeviceId, StepIndex};
-use simpartner_realtime::{BackgroundNiceness, now_ns};
+use simpartner_realtime::{BackgroundNiceness, ControlError, now_ns};
 use simpartner_render::Scene;
-use simpartner_simulation::camera::{CameraModel, poses_of};
+use simpartner_simulation::camera::{Arrival, Arrivals, CameraModel, ImageSource, hash_text};
 use simpartner_wire::signal::{Event, EventKind, StepRecord};
 use tokio::sync::oneshot;
 
 use super::{Cameras, Frame, NoImage};
 use crate::{served::Served, shared::Shared};
 
-/// Largest number of steps whose poses are kept for images that arrive later: a camera with a latency of 10 s, the
-/// longest, and 100 images per second.
-const MAX_KEPT_STEPS: usize = 1000;
-
-/// Largest memory of these steps, bytes.
-const MAX_KEPT_BYTES: usize = 64_000_000;
-
 /// Shortest time between two events that say how many images of a camera were left out, nanoseconds.
 const REPORT_INTERVAL_NS: u64 = 1_000_000_000;
+
+/// Pause before a retry while the queue to the physics thread is full.
+const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 
 /// Work for the studio.
 #[derive(Debug)]
@@ -47,12 +44,12 @@ pub(crate) enum Work {
 }
 
 /// The image of a camera that has arrived last.
-struct Arrival {
+struct Newest {
     served: Arc<Served>,
     device: DeviceId,
     epoch: u32,
     step: StepIndex,
-    source: Source,
+    source: ImageSource,
     /// Number of images that have arrived from the camera.
     number: u64,
     /// True if the camera had a subscriber when it arrived.
@@ -69,16 +66,6 @@ struct Arrival {
     turn: u64,
 }
 
-/// What an image is made from.
-enum Source {
-    /// The record of its step.
-    Record(Arc<StepRecord>),
-    /// The random number that a camera with the fault `garbage` reads.
-    Garbage(f64),
-    /// Nothing: the record of its step is no longer kept.
-    Lost,
-}
-
 /// What images of a world need.
 struct Stage {
     world: u32,
@@ -92,10 +79,10 @@ pub(in crate::cameras) struct Studio {
     cameras: Arc<Cameras>,
     threads: usize,
     stage: Option<Stage>,
-    /// Records of steps of which images have yet to arrive.
-    kept: BTreeMap<StepIndex, Arc<StepRecord>>,
-    kept_epoch: u32,
-    arrivals: HashMap<u32, Arrival>,
+    /// Steps of which images have yet to arrive.
+    expected: Arrivals,
+    /// The image of each camera that has arrived last, by the serial number of its port.
+    newest: HashMap<u32, Newest>,
     /// Number of images made.
     turns: u64,
     niceness: BackgroundNiceness,
@@ -110,9 +97,8 @@ impl Studio {
             cameras,
             threads,
             stage: None,
-            kept: BTreeMap::new(),
-            kept_epoch: 0,
-            arrivals: HashMap::new(),
+            expected: Arrivals::default(),
+            newest: HashMap::new(),
             turns: 0,
             niceness: BackgroundNiceness::new(),
         }
@@ -158,85 +144,58 @@ impl Studio {
         Some(())
     }
 
-    /// Notes the images that a record takes, and those that arrive in it.
+    /// Notes the images that arrive in a record.
     fn take_record(&mut self, record: &Arc<StepRecord>) {
         let Some(served) = self.shared.upgrade().and_then(|shared| shared.served_as(record.world)) else { return };
-        if self.kept_epoch != record.epoch {
-            self.kept.clear();
-            self.kept_epoch = record.epoch;
-        }
-        let is_late = |device: &DeviceId| {
-            !record.arrived.contains(device) || record.device(&served.layout, *device) != [record.step.0 as f64]
-        };
-        if record.exposed.iter().any(is_late) {
-            self.kept.insert(record.step, Arc::clone(record));
-            let most = (MAX_KEPT_BYTES / (size_of::<f64>() * served.layout.len().max(1))).clamp(1, MAX_KEPT_STEPS);
-            while self.kept.len() > most {
-                self.kept.pop_first();
-            }
-        }
-        for device in &record.arrived {
-            self.take_arrival(record, &served, *device);
+        for arrival in self.expected.take(record, &served.layout) {
+            self.take_arrival(record, &served, arrival);
         }
     }
 
-    fn take_arrival(&mut self, record: &Arc<StepRecord>, served: &Arc<Served>, device: DeviceId) {
+    fn take_arrival(&mut self, record: &StepRecord, served: &Arc<Served>, arrival: Arrival) {
+        let Arrival { device, step, source } = arrival;
         let Some(camera) = served.devices.get(device.index()).map(|port| port.number) else { return };
-        let reading = record.device(&served.layout, device).first().copied().unwrap_or_default();
-        let step = StepIndex(reading as u64);
-        if let Some(known) = self.arrivals.get(&camera).filter(|old| (old.epoch, old.step) == (record.epoch, step)) {
-            // A camera that is stuck, or a world edit: no image is new. Another world has other ids.
-            if known.served.layout.world() == record.world {
-                return;
-            }
-        }
-        let source = match step {
-            _ if step > record.step => Source::Garbage(reading),
-            _ if step == record.step => Source::Record(Arc::clone(record)),
-            _ => self.kept.get(&step).cloned().map_or(Source::Lost, Source::Record),
-        };
         let is_due = self.cameras.outlet(camera).is_wanted();
-        let place = self.arrivals.entry(camera).or_insert_with(|| Arrival::none(served, device));
-        place.left_out += u64::from(place.is_due && place.made.is_none());
-        *place = Arrival {
-            served: Arc::clone(served),
-            device,
-            epoch: record.epoch,
-            step: step.min(record.step),
-            source,
-            number: place.number + 1,
-            is_due,
-            made: None,
-            waiting: std::mem::take(&mut place.waiting),
-            ..*place
-        };
+        let newest = self.newest.entry(camera).or_insert_with(|| Newest::none(served, device));
+        let is_known = newest.number > 0 && (newest.epoch, newest.step) == (record.epoch, step);
+        if is_known && newest.served.layout.world() == record.world {
+            // A camera that is stuck has no new image.
+            return;
+        }
+        newest.left_out += u64::from(newest.is_due && newest.made.is_none());
+        (newest.served, newest.device) = (Arc::clone(served), device);
+        (newest.epoch, newest.step, newest.source) = (record.epoch, step, source);
+        (newest.number, newest.is_due, newest.made) = (newest.number + 1, is_due, None);
         self.report_left_out(camera);
     }
 
     fn wait_for(&mut self, camera: u32, answer: oneshot::Sender<Result<Arc<Frame>, NoImage>>) {
         // A client that does not take the answer is gone.
-        let _ = match self.arrivals.get_mut(&camera) {
-            Some(Arrival { made: Some(made), .. }) => answer.send(made.clone()),
-            Some(arrival) => return arrival.waiting.push(answer),
+        let _ = match self.newest.get_mut(&camera) {
+            Some(Newest { made: Some(made), .. }) => answer.send(made.clone()),
+            Some(newest) => return newest.waiting.push(answer),
             None => answer.send(Err("no image of this camera has arrived yet".into())),
         };
     }
 
     /// Makes one image that somebody wants. False if nobody wants one.
     fn make_next(&mut self) -> bool {
-        let is_wanted = |arrival: &Arrival| arrival.made.is_none() && (arrival.is_due || !arrival.waiting.is_empty());
-        let wanted = self.arrivals.iter().filter(|(_, arrival)| is_wanted(arrival));
+        let is_wanted = |newest: &Newest| newest.made.is_none() && (newest.is_due || !newest.waiting.is_empty());
+        let wanted = self.newest.iter().filter(|(_, newest)| is_wanted(newest));
         // The camera whose turn is longest ago, so that none is passed over.
-        let Some((&camera, _)) = wanted.min_by_key(|(camera, arrival)| (arrival.turn, **camera)) else { return false };
+        let Some((&camera, _)) = wanted.min_by_key(|(camera, newest)| (newest.turn, **camera)) else { return false };
         let made = self.frame_of(camera);
         self.turns += 1;
-        if let Some(arrival) = self.arrivals.get_mut(&camera) {
-            if let (Ok(frame), true) = (&made, arrival.is_due) {
+        if let Ok(frame) = &made {
+            self.log_image(camera, frame);
+        }
+        if let Some(newest) = self.newest.get_mut(&camera) {
+            if let (Ok(frame), true) = (&made, newest.is_due) {
                 self.cameras.outlet(camera).newest.send_replace(Some(Arc::clone(frame)));
             }
             // A client may be gone.
-            arrival.waiting.drain(..).for_each(|answer| drop(answer.send(made.clone())));
-            (arrival.made, arrival.turn) = (Some(made), self.turns);
+            newest.waiting.drain(..).for_each(|answer| drop(answer.send(made.clone())));
+            (newest.made, newest.turn) = (Some(made), self.turns);
         }
         true
     }
@@ -245,45 +204,60 @@ impl Studio {
         self.niceness.apply();
         let ended = || "the server is closing".to_owned();
         let shared = self.shared.upgrade().ok_or_else(ended)?;
-        let arrival = self.arrivals.get(&camera).ok_or_else(ended)?;
-        if self.stage.as_ref().is_none_or(|stage| stage.world != arrival.served.layout.world()) {
-            self.stage = Some(Stage::of(&arrival.served)?);
+        let newest = self.newest.get(&camera).ok_or_else(ended)?;
+        if self.stage.as_ref().is_none_or(|stage| stage.world != newest.served.layout.world()) {
+            self.stage = Some(Stage::of(&newest.served)?);
         }
         let stage = self.stage.as_ref().ok_or_else(ended)?;
-        let model = stage.models.get(&arrival.device).ok_or("this device is no camera")?.as_ref()?;
-        let images = match &arrival.source {
-            Source::Garbage(reading) => model.garbage(*reading),
-            Source::Lost => return Err("its latency is too long: the poses of its step are no longer in memory".into()),
-            Source::Record(record) => {
-                let (scene, poses) = (stage.scene.as_ref()?, poses_of(record, &arrival.served.layout));
-                let images = model.images(scene, &poses, arrival.step, self.threads);
-                images.map_err(|error| error.to_string())?
-            }
+        let model = stage.models.get(&newest.device).ok_or("this device is no camera")?.as_ref()?;
+        let images = model.images_from(&newest.source, stage.scene.as_ref()?, &newest.served.layout, self.threads)?;
+        Ok(Arc::new(Frame::new(newest.number, newest.step, shared.handle.timestep(), images)))
+    }
+
+    /// Logs the hashes of a frame, if the settings say so. Without deadlines it waits for room in the queue.
+    fn log_image(&self, camera: u32, frame: &Frame) {
+        let (Some(shared), Some(newest)) = (self.shared.upgrade(), self.newest.get(&camera)) else { return };
+        let ImageSource::Record(record) = &newest.source else { return };
+        if !shared.settings.logs_images {
+            return;
+        }
+        let info = newest.served.layout.device_info(newest.device);
+        let event = Event {
+            step: record.step,
+            kind: EventKind::Image,
+            subject: format!("{}/{}", info.robot, info.name),
+            text: hash_text(&frame.images),
+            value: Some(newest.step.0 as f64),
         };
-        Ok(Arc::new(Frame::new(arrival.number, arrival.step, shared.handle.timestep(), images)))
+        while let Err(ControlError::Full(_)) = shared.handle.note_of_run(event.clone(), record.epoch, record.world) {
+            if shared.handle.has_deadlines() {
+                break;
+            }
+            thread::sleep(QUEUE_PAUSE);
+        }
     }
 
     /// Logs the number of images of a camera that were left out, at most once in a second.
     fn report_left_out(&mut self, camera: u32) {
-        let Some(arrival) = self.arrivals.get_mut(&camera) else { return };
-        if arrival.left_out == 0 || now_ns() - arrival.reported_ns < REPORT_INTERVAL_NS {
+        let Some(newest) = self.newest.get_mut(&camera) else { return };
+        if newest.left_out == 0 || now_ns() - newest.reported_ns < REPORT_INTERVAL_NS {
             return;
         }
         let Some(shared) = self.shared.upgrade() else { return };
-        let info = arrival.served.layout.device_info(arrival.device);
+        let info = newest.served.layout.device_info(newest.device);
         let text =
-            format!("{} images of {} were not made, since the processor has no time", arrival.left_out, info.name);
-        let value = Some(arrival.left_out as f64);
+            format!("{} images of {} were not made, since the processor has no time", newest.left_out, info.name);
+        let value = Some(newest.left_out as f64);
         let event =
             Event { step: StepIndex(0), kind: EventKind::ImagesLeftOut, subject: info.name.clone(), text, value };
         // While the queue is full, the number grows until the next image.
         if shared.handle.note(event).is_ok() {
-            (arrival.left_out, arrival.reported_ns) = (0, now_ns());
+            (newest.left_out, newest.reported_ns) = (0, now_ns());
         }
     }
 }
 
-impl Arrival {
+impl Newest {
     /// The state of a camera from which no image has arrived.
     fn none(served: &Arc<Served>, device: DeviceId) -> Self {
         Self {
@@ -291,7 +265,7 @@ impl Arrival {
             device,
             epoch: 0,
             step: StepIndex(0),
-            source: Source::Lost,
+            source: ImageSource::Lost,
             number: 0,
             is_due: false,
             made: None,

@@ -114,6 +114,18 @@ fn greys_of_depths(image: &DepthImage) -> Image<u8> {
     Image { width: image.width, height: image.height, pixels: image.pixels.iter().map(grey).collect() }
 }
 
+/// The hashes of the images of a frame, 16 hexadecimal digits each.
+pub fn hash_text(images: &[CameraImage]) -> String {
+    let hashes: Vec<String> = images.iter().map(|image| format!("{:016x}", image.hash())).collect();
+    hashes.join(" ")
+}
+
+/// A hash of all images of a sequence: that of the hash `before` them and those of these images (XXH3).
+pub fn chained_hash(before: u64, images: &[CameraImage]) -> u64 {
+    let hashes = std::iter::once(before).chain(images.iter().map(CameraImage::hash));
+    xxh3_64(&hashes.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
+}
+
 /// Number of what is seen: 0 for the sky, from 1 for bodies in the order of their ids, from -1 downwards for grounds.
 fn owner_number(owner: Option<Owner>) -> i32 {
     match owner {

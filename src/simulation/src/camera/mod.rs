@@ -4,10 +4,12 @@
 //! A camera's reading is the step of the image that has arrived last. Images are made only where somebody wants them:
 //! a server's clients, or a program that reads a log. Start at [`CameraModel::images`].
 
+mod arrivals;
 mod image;
 mod noise;
 
-pub use image::{CameraImage, ImageError};
+pub use arrivals::{Arrival, Arrivals, ImageSource};
+pub use image::{CameraImage, ImageError, chained_hash, hash_text};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{DeviceSpec, ImageNoise, Mount, World};
@@ -76,6 +78,29 @@ impl CameraModel {
         let mut stream = self.stream_of(step.0);
         let make = |encoding: &Encoding| self.image(&view, *encoding, &mut stream, threads);
         Ok(self.encodings().iter().map(make).collect())
+    }
+
+    /// The images that are made from a source, as those of [`images`](Self::images).
+    ///
+    /// # Errors
+    /// The record of the step is lost, or a pose is not finite, as a sentence.
+    pub fn images_from(
+        &self,
+        source: &ImageSource,
+        scene: &Scene,
+        layout: &Layout,
+        threads: usize,
+    ) -> Result<Vec<CameraImage>, String> {
+        match source {
+            ImageSource::Garbage(reading) => Ok(self.garbage(*reading)),
+            ImageSource::Lost => {
+                Err("its latency is too long: the poses of its step are no longer in memory".to_owned())
+            }
+            ImageSource::Record(record) => {
+                let images = self.images(scene, &poses_of(record, layout), record.step, threads);
+                images.map_err(|error| error.to_string())
+            }
+        }
     }
 
     /// Images of a camera with the fault `garbage`: every pixel is random. `reading` is the random number that such a

@@ -53,6 +53,8 @@ pub enum EventKind {
     /// A robot has left the ground: after a contact, it had none for 0.1 s; the value is the simulated time of the last
     /// contact, s.
     LeftGround,
+    /// An image was made for a client; the value is the step that it is of, and the text its hash.
+    Image,
     /// Images of a camera were not made, because making them takes longer than the time between them; the value is
     /// their number.
     ImagesLeftOut,
@@ -88,6 +90,7 @@ impl EventKind {
             Self::LockstepTimeout => "lockstepTimeout",
             Self::TipOver => "tipOver",
             Self::LeftGround => "leftGround",
+            Self::Image => "image",
             Self::ImagesLeftOut => "imagesLeftOut",
             Self::LogLimit => "logLimit",
             Self::LogOutage => "logOutage",

@@ -1,0 +1,117 @@
+//! Files with the images of a camera.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use simpartner_model::StepIndex;
+use simpartner_render::{y4m_frame, y4m_header};
+use simpartner_terminal::output::line;
+
+use super::{super::exit::CliError, picture::not_written};
+use crate::camera::{CameraImage, chained_hash};
+
+/// Where images of a camera are written.
+pub(super) struct ImageFiles {
+    path: PathBuf,
+    form: Form,
+    count: u64,
+    /// Chained hash of all images.
+    hash: u64,
+}
+
+enum Form {
+    /// One file; an RgbdCamera has a second one for depths.
+    Single { raw: bool },
+    /// A folder, with files named by the step.
+    Folder { raw: bool },
+    /// A raw video of colours.
+    Video { fps: f64, file: Option<BufWriter<File>> },
+}
+
+impl ImageFiles {
+    pub(super) fn single(path: &Path, raw: bool) -> Self {
+        Self::new(path, Form::Single { raw })
+    }
+
+    /// A folder, or a video if the path ends with `.y4m`. `fps` is the camera's rate.
+    pub(super) fn many(path: &Path, raw: bool, fps: f64) -> Result<Self, CliError> {
+        if path.extension().is_some_and(|extension| extension == "y4m") {
+            return Ok(Self::new(path, Form::Video { fps, file: None }));
+        }
+        std::fs::create_dir_all(path).map_err(|error| not_written(path, &error))?;
+        Ok(Self::new(path, Form::Folder { raw }))
+    }
+
+    fn new(path: &Path, form: Form) -> Self {
+        Self { path: path.to_owned(), form, count: 0, hash: 0 }
+    }
+
+    /// Adds the images of a step.
+    pub(super) fn add(&mut self, step: StepIndex, images: &[CameraImage]) -> Result<(), CliError> {
+        self.count += 1;
+        self.hash = chained_hash(self.hash, images);
+        for (index, image) in images.iter().enumerate() {
+            let (path, raw) = match &mut self.form {
+                Form::Video { .. } if index > 0 => continue,
+                Form::Video { fps, file } => {
+                    add_to_video(&self.path, *fps, file, image)?;
+                    continue;
+                }
+                Form::Single { raw } if index == 0 => (self.path.clone(), *raw),
+                Form::Single { raw } => {
+                    let ending = self.path.extension().unwrap_or_default().to_string_lossy().into_owned();
+                    let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+                    (self.path.with_file_name(format!("{stem}-depth.{ending}")), *raw)
+                }
+                Form::Folder { raw } => {
+                    let (part, ending) = (if index == 0 { "" } else { "-depth" }, if *raw { "raw" } else { "png" });
+                    (self.path.join(format!("{:08}{part}.{ending}", step.0)), *raw)
+                }
+            };
+            let bytes = match raw {
+                true => image.bytes(),
+                false => image.png().map_err(|error| CliError::Input(error.to_string()))?,
+            };
+            std::fs::write(&path, bytes).map_err(|error| not_written(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the files, and prints the number of images and the hash of all.
+    pub(super) fn finish(self) -> Result<PathBuf, CliError> {
+        if self.count == 0 {
+            return Err(CliError::Usage("no image of this camera arrives in this time".into()));
+        }
+        if let Form::Video { file: Some(mut file), .. } = self.form {
+            file.flush().map_err(|error| not_written(&self.path, &error))?;
+        }
+        line(format_args!("images            {}, hash of all {:016x}", self.count, self.hash));
+        Ok(self.path)
+    }
+}
+
+fn add_to_video(
+    path: &Path,
+    fps: f64,
+    file: &mut Option<BufWriter<File>>,
+    image: &CameraImage,
+) -> Result<(), CliError> {
+    let CameraImage::Color(image) = image else {
+        return Err(CliError::Usage("a .y4m video has colours; other images go into a folder".into()));
+    };
+    let refuse = |error: std::io::Error| not_written(path, &error);
+    let file = match file {
+        Some(file) => file,
+        None => {
+            let mut new = BufWriter::new(File::create(path).map_err(refuse)?);
+            // A video has a whole number of pictures for each second.
+            let header = y4m_header(image.width, image.height, (fps.round() as u32).max(1));
+            new.write_all(header.as_bytes()).map_err(refuse)?;
+            file.insert(new)
+        }
+    };
+    file.write_all(&y4m_frame(image)).map_err(refuse)
+}
