@@ -9,6 +9,7 @@ mod balance;
 mod benchmark;
 mod book;
 mod bounds;
+mod cameras;
 mod check;
 mod circles;
 mod cli;

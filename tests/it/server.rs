@@ -76,7 +76,9 @@ impl Rig {
 
     /// The same with another world and clock.
     pub(crate) fn with(world: World, settings: Settings, clock: ClockSettings) -> Self {
-        let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
+        let has_cameras = world.devices.iter().any(|device| device.spec.kind().is_camera());
+        let world = Arc::new(world);
+        let simulation = Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
         let (log, logged) = log_queue(1000);
@@ -84,6 +86,7 @@ impl Rig {
         thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let server = runtime.block_on(Server::bind(settings, handle.clone())).unwrap();
+        let server = if has_cameras { server.with_world(world) } else { server };
         let (control, devices) = (server.control_address(), server.devices().map(|(_, address)| address).collect());
         let robot = server.robots().next().unwrap().1;
         let (stop, stopped) = oneshot::channel();
@@ -154,6 +157,10 @@ impl Client {
     pub(crate) fn ask(&mut self, text: &str) -> String {
         self.write(format!("{text}\n").as_bytes());
         self.line()
+    }
+
+    pub(crate) fn reader(&mut self) -> &mut BufReader<TcpStream> {
+        &mut self.reader
     }
 
     /// Reads until the server closes the connection.
