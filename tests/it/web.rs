@@ -18,7 +18,7 @@ use simpartner::{
     sim::Simulation,
 };
 use simpartner_description::{Actuator, Device, Law, Scanner, Sensor, World};
-use simpartner_model::{BodyId, Color, JointId, JointKind, Placed, Pose, RobotId, Shape, Timestep, Visual};
+use simpartner_model::{BodyId, Color, JointId, JointKind, Look, Placed, Pose, RobotId, Shape, Timestep, Visual};
 use simpartner_wire::signal::{DeviceKind, Port, StepRecord};
 use tokio::sync::oneshot;
 
@@ -35,7 +35,8 @@ fn robot() -> World {
     world.mechanism.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.0, 0.0)));
     let disc = Shape::Cylinder { radius: 0.3, length: 0.1 };
     let color = Some(Color { red: 0x20, green: 0x60, blue: 0xa0, alpha: 0x33 });
-    world.mechanism.bodies[1].visuals = vec![Visual { placed: Placed { pose: Pose::IDENTITY, shape: disc }, color }];
+    world.mechanism.bodies[1].visuals =
+        vec![Visual { placed: Placed { pose: Pose::IDENTITY, shape: disc }, color, look: Look::default() }];
     world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.0, 0.0)));
     let mut world = as_robot(world);
     let trunk = BodyId::new(0);

@@ -12,6 +12,7 @@ pub mod rwtask;
 mod sequence;
 mod source;
 mod text;
+mod texture;
 pub mod xml;
 
 pub use device::{

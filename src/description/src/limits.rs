@@ -55,6 +55,12 @@ pub(crate) const MAX_GROUNDS: usize = 256;
 pub(crate) const MAX_TRIANGLES: usize = 1_300_000;
 /// The largest mesh file, bytes: a million triangles in binary.
 pub(crate) const MAX_MESH_FILE: usize = 64 << 20;
+/// Columns and rows of a texture; a larger one has more pixels than a picture of the largest size shows.
+pub(crate) const MAX_TEXTURE_SIDE: usize = 8192;
+/// Pixels of a texture, and of all textures of a world: 256 MB in memory.
+pub(crate) const MAX_TEXTURE_PIXELS: usize = 1 << 26;
+/// The largest image file, bytes.
+pub(crate) const MAX_IMAGE_FILE: usize = 64 << 20;
 /// Commands and pauses that a sequence may unroll to.
 pub(crate) const MAX_UNROLLED: u64 = 1_000_000;
 /// Bytes of the commands that a sequence unrolls to.
@@ -88,6 +94,9 @@ pub(crate) const STATED_LIMITS: &[(&str, u64, &str)] = &[
     ("grid points of all terrains of a world", MAX_ALL_GRID_POINTS as u64, ""),
     ("grounds of a world", MAX_GROUNDS as u64, ""),
     ("a mesh file", MAX_MESH_FILE as u64, "bytes"),
+    ("columns and rows of a texture", MAX_TEXTURE_SIDE as u64, "each"),
+    ("pixels of all textures of a world", MAX_TEXTURE_PIXELS as u64, ""),
+    ("an image file of a texture", MAX_IMAGE_FILE as u64, "bytes"),
     ("commands and pauses that a sequence unrolls to", MAX_UNROLLED, ""),
     ("text of the commands that a sequence unrolls to", MAX_UNROLLED_BYTES, "bytes"),
 ];

@@ -2,7 +2,7 @@
 
 use bevy_math::{DMat3, DVec3};
 
-use super::{Color, Placed, Pose, Soil, Visual};
+use super::{Color, Look, Placed, Pose, Soil, Visual};
 use crate::RobotId;
 
 /// A rigid body.
@@ -78,8 +78,14 @@ impl Body {
 
     /// Visible shapes, each with its colour: its visuals, or else its shape.
     pub fn seen(&self) -> impl Iterator<Item = (&Placed, Option<Color>)> {
+        self.looks().map(|(placed, color, _)| (placed, color))
+    }
+
+    /// Visible shapes, each with its colour and, for a visual, its look.
+    pub fn looks(&self) -> impl Iterator<Item = (&Placed, Option<Color>, Option<&Look>)> {
         let shape = self.shape.as_ref().filter(|_| self.visuals.is_empty());
-        self.visuals.iter().map(|visual| (&visual.placed, visual.color)).chain(shape.map(|shape| (shape, None)))
+        let visuals = self.visuals.iter().map(|visual| (&visual.placed, visual.color, Some(&visual.look)));
+        visuals.chain(shape.map(|shape| (shape, None, None)))
     }
 
     /// Material of a part of the collision shape, by its index among the parts of a compound.

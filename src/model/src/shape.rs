@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use super::{Color, Norm, Pose};
+use super::{Color, Look, Norm, Pose};
 
 /// A shape in its body.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +26,10 @@ impl Placed {
 pub struct Visual {
     /// The shape and its pose, `body_from_shape`. A triangle mesh need not be closed here.
     pub placed: Placed,
-    /// Its colour; `None` leaves the choice to the renderer.
+    /// Its colour; `None` leaves the choice to the renderer. With a texture, the mean colour of that.
     pub color: Option<Color>,
+    /// Emitted light, texture and normals.
+    pub look: Look,
 }
 
 /// A shape about the origin of its own frame; lengths in metres. The axis of round shapes is y.

@@ -8,22 +8,16 @@ use crate::{
     light::{Light, mixed_color, srgb_byte},
     scene::Owner,
     solid::Ray,
+    surface::Shading,
     tree::Stack,
-    view::{Sight, View},
+    view::{MAX_LAYERS, SURFACE_LIFT, Sight, View},
 };
-
-/// Largest number of transparent surfaces behind each other; the last one counts as opaque.
-const MAX_LAYERS: usize = 16;
 
 /// Least part of the light of a pixel that is followed behind transparent surfaces: below half a byte of sRGB.
 const LEAST_LIGHT: f32 = 1e-4;
 
 /// Largest number of samples of a pixel along each side.
 pub const MAX_SAMPLES_PER_SIDE: u32 = 8;
-
-/// Distance by which a ray to the sun begins above its surface, in m and in parts of the distance from the camera.
-/// Points of triangles in f32 are off by less.
-const SHADOW_LIFT: (f64, f64) = (1e-5, 1e-5);
 
 /// Settings of colour images.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,29 +116,35 @@ impl View<'_> {
                 let sky = light.sky_color(ray.direction);
                 return [0, 1, 2].map(|channel| sum[channel] + left * sky[channel]);
             };
-            let part = if layer == MAX_LAYERS { left } else { left * met.finish.opacity };
+            let look = self.shading(&ray, &met);
+            let opacity = look.map_or(met.finish.opacity, |look| look.opacity);
+            let part = if layer == MAX_LAYERS { left } else { left * opacity };
             if part > 0.0 {
-                let seen = self.lit_color(&ray, &met, light, stack);
+                let seen = self.lit_color(&ray, &met, look.as_ref(), light, stack);
                 sum = [0, 1, 2].map(|channel| sum[channel] + part * seen[channel]);
             }
             left -= part;
             if left < LEAST_LIGHT {
                 break;
             }
-            ray.range[0] = met.distance + SHADOW_LIFT.0 + SHADOW_LIFT.1 * met.distance;
+            ray.range[0] = met.distance + SURFACE_LIFT.0 + SURFACE_LIFT.1 * met.distance;
         }
         sum
     }
 
     /// Linear colour of a surface in the light that falls on it.
-    fn lit_color(&self, ray: &Ray, met: &Sight, light: &Light, stack: &mut Stack) -> [f32; 3] {
+    fn lit_color(&self, ray: &Ray, met: &Sight, look: Option<&Shading>, light: &Light, stack: &mut Stack) -> [f32; 3] {
         let at = met.distance * ray.direction;
-        let origin = at + (SHADOW_LIFT.0 + SHADOW_LIFT.1 * met.distance) * met.normal;
+        let origin = at + (SURFACE_LIFT.0 + SURFACE_LIFT.1 * met.distance) * met.normal;
         let to_sun = Ray { origin, direction: light.to_sun, range: [0.0, f64::INFINITY] };
         let is_lit = met.normal.dot(light.to_sun) > 0.0 && !self.is_blocked(&to_sun, stack);
-        let color = self.finish_color(ray, met, at);
-        let light = light.light_on(met.normal, is_lit);
-        [0, 1, 2].map(|channel| color[channel] * light[channel])
+        let (color, normal) = match look {
+            Some(look) => (look.color, look.normal),
+            None => (self.finish_color(ray, met, at), met.normal),
+        };
+        let emission = look.map_or([0.0; 3], |look| look.emission);
+        let light = light.light_on(normal, is_lit);
+        [0, 1, 2].map(|channel| emission[channel] + color[channel] * light[channel])
     }
 
     /// Colour of a finish at a point: of squares of a metre where it has them, and their mean where a pixel is as

@@ -81,6 +81,26 @@ impl Mesh {
         [self.vertices[a as usize], self.vertices[b as usize], self.vertices[c as usize]]
     }
 
+    /// Twice the area of a triangle, m².
+    pub(crate) fn double_area(&self, triangle: u32) -> f64 {
+        let [a, b, c] = self.corners_of(triangle);
+        (b - a).cross(c - a).norm()
+    }
+
+    /// Weights of the corners of a triangle at a point of it, from 0 to 1 with the sum 1.
+    pub(crate) fn weights_at(&self, triangle: u32, point: DVec3) -> [f64; 3] {
+        let [a, b, c] = self.corners_of(triangle);
+        let (along, across, to) = (b - a, c - a, point - a);
+        let normal = along.cross(across);
+        let squared = normal.squared();
+        if squared == 0.0 {
+            return [1.0, 0.0, 0.0];
+        }
+        let second = (to.cross(across).dot(normal) / squared).clamp(0.0, 1.0);
+        let third = (along.cross(to).dot(normal) / squared).clamp(0.0, 1.0 - second);
+        [1.0 - second - third, second, third]
+    }
+
     /// The first triangle that a ray meets, or with `any` one that it meets.
     pub(crate) fn first_hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
         let [begin, end] = box_interval(self.half_size, ray.origin - self.centre, ray.direction)?;
@@ -129,7 +149,7 @@ impl Mesh {
         let exact = normal.dot(a - ray.origin) / normal.dot(ray.direction);
         let distance = if exact.is_finite() { exact.clamp(low, high) } else { rough };
         let normal = normal.try_normalized().unwrap_or(-ray.direction);
-        Surface { distance, normal: if normal.dot(ray.direction) > 0.0 { -normal } else { normal } }
+        Surface { distance, normal: if normal.dot(ray.direction) > 0.0 { -normal } else { normal }, triangle }
     }
 }
 

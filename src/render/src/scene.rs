@@ -6,7 +6,7 @@ use bevy_math::DVec3;
 use simpartner_model::{Body, BodyId, Color, Ground, Mechanism, Norm, Placed, Pose, Shape, quickhull};
 use thiserror::Error;
 
-use crate::{light::linear_of, mesh::Mesh, solid::Solid, terrain::Terrain};
+use crate::{light::linear_of, mesh::Mesh, solid::Solid, surface::SceneLook, terrain::Terrain};
 
 /// Largest coordinate of a shape, m. In f32, boxes beyond it could no longer be told apart from infinite ones.
 const MAX_COORDINATE: f64 = 1e12;
@@ -85,6 +85,8 @@ pub(crate) struct SceneShape {
     pub(crate) pose: Pose,
     pub(crate) form: Form,
     pub(crate) finish: Finish,
+    /// Look beside its colour; `None` for a plain one.
+    pub(crate) look: Option<Arc<SceneLook>>,
     /// Lowest and highest corner of its box, own frame, m.
     pub(crate) bounds: [DVec3; 2],
 }
@@ -114,16 +116,25 @@ impl Scene {
     /// A hull without volume, or a coordinate that is not finite.
     pub fn new(mechanism: &Mechanism) -> Result<Self, SceneError> {
         let mut scene = Self { body_count: mechanism.bodies.len(), ..Self::default() };
+        let mut pyramids = Vec::new();
         for (number, ground) in mechanism.grounds.iter().enumerate() {
             scene.add_ground(number, ground)?;
         }
         for (id, body) in mechanism.bodies() {
             let name = mechanism.qualified_name(body);
-            for (placed, color) in body.seen() {
+            for (placed, color, look) in body.looks() {
                 let color = color.unwrap_or_else(|| default_color(body));
-                scene.add_placed(Owner::Body(id), placed, Finish::of_color(color)).map_err(|(shape, problem)| {
-                    SceneError::Shape { source_place: body.source.clone(), owner: name.clone(), shape, problem }
+                let tint = look.and_then(|look| look.paint.as_ref()).map_or(color, |paint| paint.tint);
+                let finish = Finish { opacity: f32::from(tint.alpha) / 255.0, ..Finish::of_color(color) };
+                let look = look.and_then(|look| SceneLook::new(look, &mut pyramids));
+                let first = scene.shapes.len();
+                scene.add_placed(Owner::Body(id), placed, finish).map_err(|(shape, problem)| SceneError::Shape {
+                    source_place: body.source.clone(),
+                    owner: name.clone(),
+                    shape,
+                    problem,
                 })?;
+                scene.shapes[first..].iter_mut().for_each(|shape| shape.look.clone_from(&look));
             }
         }
         Ok(scene)
@@ -173,6 +184,7 @@ impl Scene {
                         pose: field.pose,
                         form,
                         finish,
+                        look: None,
                         bounds,
                     });
                 }
@@ -220,7 +232,8 @@ impl Scene {
         if !(is_near(half) && half.min_element() >= 0.0 && is_finite(pose)) {
             return Err(problem("its size and pose are finite"));
         }
-        self.shapes.push(SceneShape { owner, pose: *pose, form: Form::Solid(solid), finish, bounds: [-half, half] });
+        let (form, bounds) = (Form::Solid(solid), [-half, half]);
+        self.shapes.push(SceneShape { owner, pose: *pose, form, finish, look: None, bounds });
         Ok(())
     }
 
@@ -251,7 +264,7 @@ impl Scene {
             self.meshes.push(Arc::clone(&mesh));
         }
         let bounds = mesh.own_bounds();
-        self.shapes.push(SceneShape { owner, pose, form: Form::Mesh(mesh), finish, bounds });
+        self.shapes.push(SceneShape { owner, pose, form: Form::Mesh(mesh), finish, look: None, bounds });
         Ok(())
     }
 }

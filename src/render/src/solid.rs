@@ -24,6 +24,15 @@ pub(crate) struct Surface {
     pub(crate) distance: f64,
     /// Unit normal on the side that the ray comes from.
     pub(crate) normal: DVec3,
+    /// Index of the triangle of a mesh; 0 for other shapes.
+    pub(crate) triangle: u32,
+}
+
+impl Surface {
+    /// Point of a shape without triangles.
+    pub(crate) fn new(distance: f64, normal: DVec3) -> Self {
+        Self { distance, normal, triangle: 0 }
+    }
 }
 
 /// A solid about its origin; round ones stand along y.
@@ -87,7 +96,7 @@ fn enter_box(half_size: DVec3, ray: &Ray) -> Option<Surface> {
         () if at.y >= at.z => DVec3::Y,
         () => DVec3::Z,
     };
-    Some(Surface { distance, normal: axis * -axis.dot(ray.direction).signum() })
+    Some(Surface::new(distance, axis * -axis.dot(ray.direction).signum()))
 }
 
 /// Ends of the interval of a ray in a circle about the origin of a plane; `along` and `origin` are the ray's direction
@@ -116,7 +125,7 @@ fn enter_ball(centre: DVec3, radius: f64, ray: &Ray) -> Option<Surface> {
     }
     let distance = nearest - left.sqrt();
     let normal = (distance * ray.direction - to).try_normalized()?;
-    Some(Surface { distance, normal })
+    Some(Surface::new(distance, normal))
 }
 
 /// In coordinates that are divided by the radii, the ellipsoid is the unit ball.
@@ -130,7 +139,7 @@ fn enter_ellipsoid(radii: DVec3, ray: &Ray) -> Option<Surface> {
     }
     let distance = nearest - (left / squared).sqrt();
     let normal = ((from + distance * along) / radii).try_normalized()?;
-    Some(Surface { distance, normal })
+    Some(Surface::new(distance, normal))
 }
 
 fn level_part(vector: DVec3) -> DVec2 {
@@ -158,7 +167,7 @@ fn enter_cylinder(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         true => outward_direction(ray.origin + entry * ray.direction)?,
         false => DVec3::Y * -rise.signum(),
     };
-    Some(Surface { distance: entry, normal })
+    Some(Surface::new(entry, normal))
 }
 
 fn enter_capsule(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
@@ -172,7 +181,7 @@ fn enter_capsule(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         return enter_ball(DVec3::Y * half_length.copysign(height), radius, ray);
     }
     let normal = outward_direction(ray.origin + entry * ray.direction)?;
-    Some(Surface { distance: entry, normal })
+    Some(Surface::new(entry, normal))
 }
 
 /// The cone's side is the points whose distance from the axis is that from the tip's height times the slope.
@@ -184,7 +193,7 @@ fn enter_cone(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         let distance = (-half_length - ray.origin.y) / ray.direction.y;
         let at = level_part(ray.origin + distance * ray.direction);
         if at.length_squared() <= radius * radius {
-            found = Some(Surface { distance, normal: DVec3::NEG_Y });
+            found = Some(Surface::new(distance, DVec3::NEG_Y));
         }
     }
     let (origin, along) = (level_part(ray.origin), level_part(ray.direction));
@@ -206,7 +215,7 @@ fn enter_cone(radius: f64, half_length: f64, ray: &Ray) -> Option<Surface> {
         let normal = (outward + DVec3::Y * slope).normalized();
         let is_nearer = found.is_none_or(|found| distance < found.distance);
         if is_nearer && normal.dot(ray.direction) < 0.0 {
-            found = Some(Surface { distance, normal });
+            found = Some(Surface::new(distance, normal));
         }
     }
     found
@@ -266,7 +275,7 @@ mod tests {
                 let ray = Ray { origin, direction, range: [0.0, f64::INFINITY] };
                 let at = |distance: f64| outside(solid, origin + distance * direction);
                 match solid.first_hit(&ray) {
-                    Some(Surface { distance, normal }) => {
+                    Some(Surface { distance, normal, .. }) => {
                         hits += 1;
                         assert!(at(distance).abs() < 1e-12, "{solid:?}: {}", at(distance));
                         assert!((normal.length() - 1.0).abs() < 1e-12 && normal.dot(direction) < 1e-9);

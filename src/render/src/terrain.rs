@@ -147,7 +147,7 @@ impl Terrain {
                     let slope = slopes[triangle] / self.cell;
                     let normal = DVec3::new(-slope.x, 1.0, -slope.y).normalized();
                     let normal = if normal.dot(ray.direction) > 0.0 { -normal } else { normal };
-                    return Some(Surface { distance, normal });
+                    return Some(Surface::new(distance, normal));
                 }
                 *side = Some(is_above);
             }
@@ -313,8 +313,8 @@ mod tests {
         let terrain = Terrain::new(&hole);
         let down = |x: f64| Ray { origin: DVec3::new(x, 5.0, 0.3), direction: DVec3::NEG_Y, range: [0.0, 9.0] };
         assert_eq!(terrain.first_hit(&down(0.3)), None);
-        assert_eq!(terrain.first_hit(&down(1.3)), Some(Surface { distance: 4.0, normal: DVec3::Y }));
+        assert_eq!(terrain.first_hit(&down(1.3)), Some(Surface::new(4.0, DVec3::Y)));
         let up = Ray { origin: DVec3::new(3.3, -1.0, 0.3), direction: DVec3::Y, range: [0.0, 9.0] };
-        assert_eq!(terrain.first_hit(&up), Some(Surface { distance: 2.0, normal: DVec3::NEG_Y }));
+        assert_eq!(terrain.first_hit(&up), Some(Surface::new(2.0, DVec3::NEG_Y)));
     }
 }

@@ -9,11 +9,19 @@ use crate::{
     camera::Camera,
     scene::{Finish, Form, Owner, Scene, SceneError, SceneShape, is_finite},
     solid::{Ray, Surface},
+    surface::{SceneLook, Shading, ShapePoint},
     tree::{Bounds, BoxTree, Stack, WalkRay},
 };
 
 /// Growth of boxes, in parts of their largest coordinate: rounding to f32 and of rays in f32.
 const BOX_SLACK: f64 = 1e-6;
+
+/// Largest number of transparent surfaces behind each other; the last one counts as opaque.
+pub(crate) const MAX_LAYERS: usize = 16;
+
+/// Distance by which a ray begins beyond a surface, in m and in parts of the distance from the camera. Points of
+/// triangles in f32 are off by less.
+pub(crate) const SURFACE_LIFT: (f64, f64) = (1e-5, 1e-5);
 
 /// Placed shape.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +68,9 @@ pub struct Sight {
     /// Whose surface it is.
     pub owner: Owner,
     pub(crate) finish: Finish,
+    /// Its shape among the placements; `None` for a plane.
+    placement: Option<u32>,
+    triangle: u32,
 }
 
 impl<'s> View<'s> {
@@ -153,26 +164,39 @@ impl<'s> View<'s> {
                 (plane, range[1]) = (Some(other), distance);
             }
         }
-        let mut best: Option<(&Placement<'_>, Surface)> = None;
+        let mut best: Option<(u32, Surface)> = None;
         let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
         self.tree.walk_leaves(&walk, [range[0] as f32, rounded_up(range[1])], stack, |place, _, far, stack| {
             let placement = &self.placements[place as usize];
             let Some(met) = placement.first_hit(&Ray { range, ..*ray }, false, stack) else { return far };
             range[1] = met.distance;
-            best = Some((placement, met));
+            best = Some((place, met));
             rounded_up(met.distance)
         });
         match (best, plane) {
-            (Some((placement, Surface { distance, normal })), _) => {
+            (Some((place, Surface { distance, normal, triangle })), _) => {
+                let placement = &self.placements[place as usize];
                 let (owner, finish) = (placement.shape.owner, placement.shape.finish);
-                Some(Sight { distance, normal: placement.rotation * normal, owner, finish })
+                let normal = placement.rotation * normal;
+                Some(Sight { distance, normal, owner, finish, placement: Some(place), triangle })
             }
             (None, Some(PlacedPlane { ground, normal, finish, .. })) => {
                 let (owner, finish) = (Owner::Ground(*ground), *finish);
-                Some(Sight { distance: range[1], normal: *normal, owner, finish })
+                Some(Sight { distance: range[1], normal: *normal, owner, finish, placement: None, triangle: 0 })
             }
             (None, None) => None,
         }
+    }
+
+    /// Look of what a ray has met; `None` for a plain colour. The normal is in axes of the world.
+    pub(crate) fn shading(&self, ray: &Ray, met: &Sight) -> Option<Shading> {
+        let placement = &self.placements[met.placement? as usize];
+        let look = placement.shape.look.as_ref()?;
+        let normal = placement.inverse * met.normal;
+        let inner = placement.inner_ray(ray);
+        let at = ShapePoint::on_ray(&inner, met.distance, normal, met.triangle, self.camera.pixel_angle());
+        let shading = look.shading(placement.shape, &at);
+        Some(Shading { normal: placement.rotation * shading.normal, ..shading })
     }
 
     /// True if something opaque is on a ray; its origin counts from the camera.
@@ -185,7 +209,11 @@ impl<'s> View<'s> {
         let walk = WalkRay::new(ray.origin.as_vec3(), ray.direction.as_vec3());
         self.tree.walk_leaves(&walk, [ray.range[0] as f32, rounded_up(ray.range[1])], stack, |place, _, far, stack| {
             let placement = &self.placements[place as usize];
-            blocked = placement.shape.finish.opacity >= 1.0 && placement.first_hit(ray, true, stack).is_some();
+            blocked = placement.shape.finish.opacity >= 1.0
+                && match placement.shape.look.as_ref().filter(|look| look.has_holes()) {
+                    None => placement.first_hit(ray, true, stack).is_some(),
+                    Some(look) => placement.is_blocked_by(look, ray, stack),
+                };
             if blocked { f32::NEG_INFINITY } else { far }
         });
         blocked
@@ -218,13 +246,33 @@ impl Placement<'_> {
         Bounds { low: (centre - reach).as_vec3(), high: (centre + reach).as_vec3() }
     }
 
+    /// A ray in the shape's own frame.
     #[inline]
-    fn first_hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
-        let inner = Ray {
+    fn inner_ray(&self, ray: &Ray) -> Ray {
+        Ray {
             origin: self.inverse * (ray.origin - self.translation),
             direction: self.inverse * ray.direction,
             range: ray.range,
-        };
+        }
+    }
+
+    /// True if a ray to the light meets a place of an image with holes that is none of them.
+    fn is_blocked_by(&self, look: &SceneLook, ray: &Ray, stack: &mut Stack) -> bool {
+        let mut ray = *ray;
+        for _ in 0..MAX_LAYERS {
+            let Some(met) = self.first_hit(&ray, false, stack) else { return false };
+            let at = ShapePoint::on_ray(&self.inner_ray(&ray), met.distance, met.normal, met.triangle, 0.0);
+            if look.throws_shadow(self.shape, &at) {
+                return true;
+            }
+            ray.range[0] = met.distance + SURFACE_LIFT.0 + SURFACE_LIFT.1 * met.distance;
+        }
+        true
+    }
+
+    #[inline]
+    fn first_hit(&self, ray: &Ray, any: bool, stack: &mut Stack) -> Option<Surface> {
+        let inner = self.inner_ray(ray);
         let met = match &self.shape.form {
             Form::Solid(solid) => solid.first_hit(&inner),
             Form::Mesh(mesh) => mesh.first_hit(&inner, any, stack),

@@ -2,15 +2,19 @@
 //!
 //! Only the parts that a mesh needs are used. All counts and indices are checked.
 
+use std::sync::Arc;
+
 use base64::{Engine, prelude::BASE64_STANDARD};
-use bevy_math::{DMat4, DQuat, DVec3};
+use bevy_math::{DMat3, DMat4, DQuat, DVec3};
 use serde::Deserialize;
-use simpartner_model::Color;
+use simpartner_model::{Color, NO_CORNER};
 
 use super::{
-    triangles::{Mesh, MeshProblem, fan, problem, shorten, strip},
+    look::{MeshImage, MeshLook, gamma},
+    triangles::{Mesh, MeshProblem, fan, problem, shorten, strip, unit_normal},
     work::{Work, check_size},
 };
+use crate::texture::AlphaRule;
 
 /// Nesting depth of nodes: glTF forbids cycles, but a file may have one.
 const MAX_DEPTH: usize = 64;
@@ -39,6 +43,8 @@ struct Document {
     nodes: Vec<Node>,
     meshes: Vec<Primitives>,
     materials: Vec<Material>,
+    textures: Vec<TextureSource>,
+    images: Vec<Image>,
     accessors: Vec<Accessor>,
     buffer_views: Vec<View>,
     buffers: Vec<Buffer>,
@@ -78,19 +84,51 @@ struct Primitive {
 struct Attributes {
     #[serde(rename = "POSITION")]
     position: Option<usize>,
+    #[serde(rename = "NORMAL")]
+    normal: Option<usize>,
+    #[serde(rename = "TEXCOORD_0")]
+    first_places: Option<usize>,
+    #[serde(rename = "TEXCOORD_1")]
+    second_places: Option<usize>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Material {
+    pbr_metallic_roughness: Surface,
+    emissive_factor: [f64; 3],
+    emissive_texture: Option<TextureUse>,
+    alpha_mode: Option<String>,
+    alpha_cutoff: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Surface {
+    base_color_factor: Option<[f64; 4]>,
+    base_color_texture: Option<TextureUse>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Material {
+struct TextureUse {
+    index: usize,
     #[serde(default)]
-    pbr_metallic_roughness: Surface,
+    tex_coord: usize,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct Surface {
-    base_color_factor: Option<[f64; 4]>,
+#[derive(Deserialize)]
+struct TextureSource {
+    source: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Image {
+    uri: Option<String>,
+    mime_type: Option<String>,
+    buffer_view: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -122,7 +160,7 @@ struct Buffer {
 }
 
 /// Reads a file of either form; `beside` reads the buffer files that it names.
-pub(super) fn read(bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
+pub(super) fn read(path: &str, bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
     let (json, mut binary) = if bytes.starts_with(GLB_MAGIC) { chunks(bytes)? } else { (bytes, None) };
     let document: Document = serde_json::from_slice(json).map_err(|error| {
         let line = (!bytes.starts_with(GLB_MAGIC)).then(|| error.line());
@@ -150,7 +188,9 @@ pub(super) fn read(bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Re
         }
         buffers.push(found);
     }
-    let mut reader = Reader { document: &document, buffers, mesh: Mesh::default(), work: Work::default() };
+    let mut reader =
+        Reader { document: &document, buffers, mesh: Mesh::default(), work: Work::default(), images: Vec::new() };
+    reader.find_images(path, &beside);
     for &node in document.scenes.get(document.scene).iter().flat_map(|scene| &scene.nodes) {
         reader.add_node(node, DMat4::IDENTITY, 0)?;
     }
@@ -179,6 +219,8 @@ struct Reader<'d> {
     buffers: Vec<Vec<u8>>,
     mesh: Mesh,
     work: Work,
+    /// The index in the mesh of each image of the document.
+    images: Vec<Option<usize>>,
 }
 
 impl Reader<'_> {
@@ -213,9 +255,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let points = self.elements(position, "VEC3", &[(FLOAT_TYPE, 12)], |_, bytes| {
-            let number =
-                |at: usize| f64::from(f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
-            placed.transform_point3(DVec3::new(number(0), number(4), number(8)))
+            placed.transform_point3(DVec3::from([0, 4, 8].map(|at| float_at(bytes, at))))
         })?;
         let indices: Vec<u32> = match primitive.indices {
             Some(indices) => {
@@ -228,19 +268,120 @@ impl Reader<'_> {
         if let Some(wrong) = indices.iter().find(|index| **index as usize >= points.len()) {
             return Err(problem(None, format!("there is no point {wrong} among {}", points.len())));
         }
-        let first = self.mesh.vertices.len() as u32;
-        self.mesh.vertices.extend(points);
-        check_size(&self.mesh)?;
         let material = primitive
             .material
-            .map(|index| self.document.materials.get(index).ok_or_else(|| missing_item("material", index)));
-        self.mesh.begin_color(material.transpose()?.map(color_of));
+            .map(|index| self.document.materials.get(index).ok_or_else(|| missing_item("material", index)))
+            .transpose()?;
+        let first = self.mesh.vertices.len() as u32;
+        let count = points.len();
+        self.mesh.vertices.extend(points);
+        check_size(&self.mesh)?;
+        let normals = self.add_normals(primitive, placed, count);
+        let places = self.add_places(primitive, material, count);
+        self.mesh.begin_look(material.map_or(MeshLook::default(), |material| self.look_of(material)));
         let is_mirrored = placed.determinant() < 0.0;
+        let shifted = |first: Option<u32>, corners: [u32; 3]| match first {
+            Some(first) => corners.map(|corner| first + corner),
+            None => [NO_CORNER; 3],
+        };
         for [a, b, c] in triangles(mode, &indices) {
-            let (b, c) = if is_mirrored { (c, b) } else { (b, c) };
-            self.mesh.triangles.push([first + a, first + b, first + c]);
+            let corners = if is_mirrored { [a, c, b] } else { [a, b, c] };
+            self.mesh.add_triangle(shifted(Some(first), corners), shifted(normals, corners), shifted(places, corners));
         }
         check_size(&self.mesh)
+    }
+
+    /// Adds the normals of a primitive, one for each point, and returns the index of the first one. `None` if it has none,
+    /// or none that can be read.
+    fn add_normals(&mut self, primitive: &Primitive, placed: &DMat4, count: usize) -> Option<u32> {
+        let turn = DMat3::from_mat4(*placed).inverse().transpose();
+        let read = self.elements(primitive.attributes.normal?, "VEC3", &[(FLOAT_TYPE, 12)], |_, bytes| {
+            let normal = DVec3::from([0, 4, 8].map(|at| float_at(bytes, at)));
+            unit_normal(turn * normal).unwrap_or([0.0; 3])
+        });
+        let read = read.ok().filter(|read| read.len() == count)?;
+        let first = self.mesh.corners.normals.len() as u32;
+        self.mesh.corners.normals.extend(read);
+        Some(first)
+    }
+
+    /// Adds the texture coordinates of the base colour, likewise. The file counts them from the top of the image.
+    fn add_places(&mut self, primitive: &Primitive, material: Option<&Material>, count: usize) -> Option<u32> {
+        let used = material?.pbr_metallic_roughness.base_color_texture.as_ref()?;
+        let Attributes { first_places, second_places, .. } = primitive.attributes;
+        let places = if used.tex_coord == 1 { second_places } else { first_places };
+        let sizes = [(FLOAT_TYPE, 8), (BYTE_TYPE, 2), (SHORT_TYPE, 4)];
+        let read = self.elements(places?, "VEC2", &sizes, |size, bytes| {
+            let part = |at: usize| match size {
+                8 => float_at(bytes, 4 * at),
+                4 => f64::from(u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]])) / 65_535.0,
+                _ => f64::from(bytes[at]) / 255.0,
+            };
+            [part(0) as f32, (1.0 - part(1)) as f32].map(|place| if place.is_finite() { place } else { 0.0 })
+        });
+        let read = read.ok().filter(|read| read.len() == count)?;
+        let first = self.mesh.corners.places.len() as u32;
+        self.mesh.corners.places.extend(read);
+        Some(first)
+    }
+
+    /// The look of a material; colours are in linear light there.
+    fn look_of(&self, material: &Material) -> MeshLook {
+        let surface = &material.pbr_metallic_roughness;
+        let alpha = match material.alpha_mode.as_deref() {
+            Some("BLEND") => AlphaRule::Blend,
+            Some("MASK") => {
+                AlphaRule::Cutoff((material.alpha_cutoff.unwrap_or(0.5).clamp(0.0, 1.0) * 255.0).ceil() as u8)
+            }
+            _ => AlphaRule::Opaque,
+        };
+        let [red, green, blue, opacity] = surface.base_color_factor.unwrap_or([1.0; 4]);
+        let opacity = match alpha {
+            AlphaRule::Blend => opacity,
+            AlphaRule::Cutoff(_) | AlphaRule::Opaque => 1.0,
+        };
+        // An image of emitted light is left out, and with it the colour by which it is multiplied.
+        let emission = Some(material.emissive_factor.map(gamma))
+            .filter(|emission| material.emissive_texture.is_none() && emission.iter().any(|part| *part > 0.0));
+        let used = surface.base_color_texture.as_ref().and_then(|used| self.document.textures.get(used.index));
+        let image = used.and_then(|texture| self.images.get(texture.source?)).copied().flatten();
+        MeshLook {
+            color: Some(Color::from_fractions([gamma(red), gamma(green), gamma(blue), opacity])),
+            emission: emission.map(|[red, green, blue]| Color::from_fractions([red, green, blue, 1.0])),
+            image,
+            alpha: if image.is_some() { alpha } else { AlphaRule::Opaque },
+        }
+    }
+
+    /// All images of the document: files, or parts of a buffer, which get names of their own.
+    fn find_images(&mut self, path: &str, beside: &impl Fn(&str) -> Option<Vec<u8>>) {
+        let stem = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        for (index, image) in self.document.images.iter().enumerate() {
+            let mime = |kind: &str| if kind == "image/jpeg" { "jpg" } else { "png" };
+            let found = match (&image.uri, image.buffer_view) {
+                (Some(uri), _) => match uri.split_once(";base64,") {
+                    None => {
+                        self.images.push(self.mesh.image_named(uri, beside));
+                        continue;
+                    }
+                    Some((head, data)) => {
+                        (mime(head.trim_start_matches("data:")), BASE64_STANDARD.decode(data).ok().map(Arc::from))
+                    }
+                },
+                (None, view) => {
+                    let bytes = view.and_then(|view| self.bytes_of_view(view)).map(Arc::from);
+                    (mime(image.mime_type.as_deref().unwrap_or_default()), bytes)
+                }
+            };
+            let bytes = found.1.ok_or_else(|| "its bytes lie outside of the file".to_owned());
+            let name = format!("{stem}.{index}.{}", found.0);
+            self.images.push(self.mesh.add_image(MeshImage { given: name.clone(), name, bytes }));
+        }
+    }
+
+    fn bytes_of_view(&self, view: usize) -> Option<&[u8]> {
+        let view = self.document.buffer_views.get(view)?;
+        self.buffers.get(view.buffer)?.get(view.byte_offset..view.byte_offset.checked_add(view.byte_length)?)
     }
 
     /// Elements of an accessor, each decoded from its bytes; `sizes` are the bytes of an element for each permitted
@@ -270,21 +411,15 @@ impl Reader<'_> {
 
     /// The bytes from an accessor's first element to the end of its view, and their stride if the view has one.
     fn bytes_of(&self, accessor: &Accessor) -> Option<(&[u8], Option<usize>)> {
-        let view = self.document.buffer_views.get(accessor.buffer_view?)?;
-        let bytes = self.buffers.get(view.buffer)?;
-        let bytes = bytes.get(view.byte_offset..view.byte_offset.checked_add(view.byte_length)?)?;
-        Some((bytes.get(accessor.byte_offset..)?, view.byte_stride))
+        let view = accessor.buffer_view?;
+        let stride = self.document.buffer_views.get(view)?.byte_stride;
+        Some((self.bytes_of_view(view)?.get(accessor.byte_offset..)?, stride))
     }
 }
 
-/// The base colour, which glTF has in linear light.
-fn color_of(material: &Material) -> Color {
-    let [red, green, blue, alpha] = material.pbr_metallic_roughness.base_color_factor.unwrap_or([1.0; 4]);
-    // IEC 61966-2-1, with its linear part below a limit.
-    let gamma = |light: f64| {
-        if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * libm::pow(light, 1.0 / 2.4) - 0.055 }
-    };
-    Color::from_fractions([gamma(red), gamma(green), gamma(blue), alpha])
+/// The number of an element at an offset in its bytes.
+fn float_at(bytes: &[u8], at: usize) -> f64 {
+    f64::from(f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]))
 }
 
 /// The triangles of a list of indices.

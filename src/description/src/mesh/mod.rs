@@ -1,13 +1,13 @@
 //! Mesh files: Wavefront OBJ, STL, COLLADA, glTF, VRML97 and MSH.
 //!
 //! A file is input like any other: a message names the line, and what a binary file claims to hold is held against its
-//! length before any memory is taken. Of a mesh points, triangles and their colours are read; textures, normals and
-//! everything else are not. Coordinates are the file's, whichever of its axes is up; only COLLADA's unit of length
+//! length before any memory is taken. Of a mesh points, triangles, normals, texture coordinates and materials are read:
+//! base colour and its image, emitted light and opacity. Everything else is not. Coordinates are the file's, whichever of its axes is up; only COLLADA's unit of length
 //! counts.
 //!
 //! | format | module | read by |
 //! |---|---|---|
-//! | Wavefront OBJ, with the colours of its MTL files | `obj` | us |
+//! | Wavefront OBJ, with the materials of its MTL files | `obj` | us |
 //! | STL, text or binary | `stl` | us |
 //! | COLLADA 1.4 and 1.5 | `collada` | us, from the tree that all XML goes through |
 //! | MSH, MuJoCo's own | `msh` | us |
@@ -15,7 +15,9 @@
 //! | VRML97, `.wrl`: IndexedFaceSet | `vrml` | us |
 
 mod collada;
+mod crease;
 mod gltf;
+mod look;
 mod msh;
 mod obj;
 mod stl;
@@ -25,6 +27,8 @@ mod work;
 
 use std::borrow::Cow;
 
+pub(crate) use crease::crease_normals;
+pub use look::{MeshImage, MeshLook};
 pub use triangles::{Mesh, MeshProblem};
 
 use crate::text::encoding;
@@ -35,7 +39,7 @@ pub const ENDINGS: [&str; 7] = ["obj", "stl", "dae", "gltf", "glb", "msh", "wrl"
 
 impl Mesh {
     /// Reads the contents of a file; the extension of its name determines its format. `beside` reads a file that this
-    /// one names, relative to its folder: colours of an OBJ file, buffers of a glTF file.
+    /// one names, relative to its folder: materials of an OBJ file, buffers of a glTF file, images.
     ///
     /// # Errors
     /// The fault and its line.
@@ -44,10 +48,10 @@ impl Mesh {
         let mesh = match ending(path).as_str() {
             "obj" => obj::read(&any_text(bytes), beside)?,
             "stl" => stl::read(bytes)?,
-            "dae" => collada::read(&decode_text(bytes)?)?,
+            "dae" => collada::read(&decode_text(bytes)?, beside)?,
             "msh" => msh::read(bytes)?,
             "wrl" => vrml::read(&decode_text(bytes)?)?,
-            _ => gltf::read(bytes, beside)?,
+            _ => gltf::read(path, bytes, beside)?,
         };
         match mesh.vertices.iter().position(|vertex| !vertex.is_finite()) {
             Some(index) => Err(problem(None, format!("point {} is not finite", index + 1))),
@@ -62,7 +66,8 @@ impl Mesh {
     }
 }
 
-fn ending(path: &str) -> String {
+/// The ending of the name of a file, in small letters.
+pub(crate) fn ending(path: &str) -> String {
     path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase()
 }
 

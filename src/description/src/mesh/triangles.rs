@@ -1,11 +1,19 @@
 //! Triangle meshes with colours, and common parts of the readers of all formats.
 
-use std::{borrow::Cow, fmt::Write};
+use std::{borrow::Cow, fmt::Write, ops::Range};
 
 use bevy_math::DVec3;
-use simpartner_model::Color;
+use simpartner_model::{Color, Corners, NO_CORNER, Norm};
 
-use crate::{limits::MAX_TRIANGLES, text::encoding};
+use super::look::{LookName, MeshImage, MeshLook, find_image};
+use crate::{
+    limits::{MAX_IMAGE_FILE, MAX_TRIANGLES},
+    text::encoding,
+};
+
+/// Images of a mesh file, and their bytes: files of the largest permitted size.
+const MAX_IMAGES: usize = 256;
+const MAX_IMAGE_BYTES: usize = 2 * MAX_IMAGE_FILE;
 
 /// Triangles between points.
 #[derive(Debug, Clone, Default)]
@@ -14,17 +22,22 @@ pub struct Mesh {
     pub vertices: Vec<DVec3>,
     /// Three indices of points each, counter-clockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
-    /// The index of the first triangle of each colour, and that colour, in the order of the triangles; those before the
-    /// first have none.
-    pub(super) colors: Vec<(usize, Option<Color>)>,
+    /// Normals and texture coordinates.
+    pub(crate) corners: Corners,
+    /// Images of its looks.
+    pub(crate) images: Vec<MeshImage>,
+    /// The index of the first triangle of each look, and that look, in the order of the triangles; those before the
+    /// first have the default.
+    pub(super) looks: Vec<(usize, MeshLook)>,
     /// A statement of its file that has no effect here, as a sentence.
     pub(super) remark: Option<&'static str>,
 }
 
-/// Meshes are equal if shape and colours are.
+/// Meshes are equal if shape and looks are.
 impl PartialEq for Mesh {
     fn eq(&self, other: &Self) -> bool {
-        (&self.vertices, &self.triangles, &self.colors) == (&other.vertices, &other.triangles, &other.colors)
+        (&self.vertices, &self.triangles, &self.looks) == (&other.vertices, &other.triangles, &other.looks)
+            && (&self.corners, &self.images) == (&other.corners, &other.images)
     }
 }
 
@@ -49,54 +62,135 @@ impl Mesh {
     }
 
     /// As the text of an OBJ file, from which the same mesh is read, bit for bit. The names of its materials are their
-    /// colours.
+    /// looks, with the names of their images.
     pub fn to_obj(&self) -> String {
         let mut text = String::with_capacity(32 * (self.vertices.len() + self.triangles.len()));
         for vertex in &self.vertices {
             let _ = writeln!(text, "v {} {} {}", vertex.x, vertex.y, vertex.z);
         }
-        for (color, triangles) in self.parts() {
-            match color {
-                Some(color) => text.push_str(&format!("usemtl {color}\n")),
-                None if self.colors.is_empty() => {}
-                None => text.push_str("usemtl none\n"),
+        for [u, v] in &self.corners.places {
+            let _ = writeln!(text, "vt {u} {v}");
+        }
+        for [x, y, z] in &self.corners.normals {
+            let _ = writeln!(text, "vn {x} {y} {z}");
+        }
+        for (look, range) in self.looks() {
+            if !self.looks.is_empty() {
+                let _ = writeln!(text, "usemtl {}", LookName(look, &self.images));
             }
-            for [a, b, c] in triangles {
-                let _ = writeln!(text, "f {} {} {}", a + 1, b + 1, c + 1);
+            for index in range {
+                self.write_face(index, &mut text);
             }
         }
         text
     }
 
-    /// Its triangles by their colours, in the order of the file.
-    pub fn parts(&self) -> impl Iterator<Item = (Option<Color>, &[[u32; 3]])> {
-        let first = self.colors.first().map_or(self.triangles.len(), |(start, _)| *start);
-        let ends = self.colors.iter().skip(1).map(|(start, _)| *start).chain([self.triangles.len()]);
-        let colored = self.colors.iter().zip(ends).map(|(&(start, color), end)| (color, start..end));
-        let all = [(None, 0..first)].into_iter().chain(colored);
-        all.filter(|(_, range)| !range.is_empty()).map(|(color, range)| (color, &self.triangles[range]))
+    fn write_face(&self, index: usize, text: &mut String) {
+        let given = |list: &[[u32; 3]]| list.get(index).copied().unwrap_or([NO_CORNER; 3]);
+        let (places, normals) = (given(&self.corners.places_of), given(&self.corners.normals_of));
+        text.push('f');
+        for ((point, place), normal) in self.triangles[index].iter().zip(places).zip(normals) {
+            let _ = match (place, normal) {
+                (NO_CORNER, NO_CORNER) => write!(text, " {}", point + 1),
+                (_, NO_CORNER) => write!(text, " {}/{}", point + 1, place + 1),
+                (NO_CORNER, _) => write!(text, " {}//{}", point + 1, normal + 1),
+                _ => write!(text, " {}/{}/{}", point + 1, place + 1, normal + 1),
+            };
+        }
+        text.push('\n');
     }
 
-    /// Starts a colour for the following triangles.
-    pub(super) fn begin_color(&mut self, color: Option<Color>) {
+    /// Its triangles by their colours, in the order of the file.
+    pub fn parts(&self) -> impl Iterator<Item = (Option<Color>, &[[u32; 3]])> {
+        self.looks().map(|(look, range)| (look.color, &self.triangles[range]))
+    }
+
+    /// The looks of its triangles, in the order of the file.
+    pub fn looks(&self) -> impl Iterator<Item = (MeshLook, Range<usize>)> {
+        let first = self.looks.first().map_or(self.triangles.len(), |(start, _)| *start);
+        let ends = self.looks.iter().skip(1).map(|(start, _)| *start).chain([self.triangles.len()]);
+        let others = self.looks.iter().zip(ends).map(|(&(start, look), end)| (look, start..end));
+        [(MeshLook::default(), 0..first)].into_iter().chain(others).filter(|(_, range)| !range.is_empty())
+    }
+
+    /// Starts a look for the following triangles.
+    pub(super) fn begin_look(&mut self, look: MeshLook) {
         let start = self.triangles.len();
-        if self.colors.last().is_some_and(|(begun, _)| *begun == start) {
-            self.colors.pop();
+        if self.looks.last().is_some_and(|(begun, _)| *begun == start) {
+            self.looks.pop();
         }
-        if self.colors.last().map_or(color.is_some(), |(_, current)| *current != color) {
-            self.colors.push((start, color));
+        if self.looks.last().map_or(look != MeshLook::default(), |(_, current)| *current != look) {
+            self.looks.push((start, look));
+        }
+    }
+
+    /// Forgets lists of normals and texture coordinates that no triangle uses.
+    pub(super) fn drop_unused_corners(&mut self) {
+        if self.corners.normals_of.is_empty() {
+            self.corners.normals = Vec::new();
+        }
+        if self.corners.places_of.is_empty() {
+            self.corners.places = Vec::new();
+        }
+    }
+
+    /// The index of an image that the file names; each is read once. `None` beyond the permitted number.
+    pub(super) fn image_named(&mut self, given: &str, beside: &impl Fn(&str) -> Option<Vec<u8>>) -> Option<usize> {
+        match self.images.iter().position(|known| known.given == given) {
+            Some(known) => Some(known),
+            None if self.images.len() >= MAX_IMAGES => None,
+            None => self.add_image(find_image(given, beside)),
+        }
+    }
+
+    /// The index of an image. `None` beyond the permitted number.
+    pub(super) fn add_image(&mut self, mut image: MeshImage) -> Option<usize> {
+        if self.images.len() >= MAX_IMAGES {
+            return None;
+        }
+        let all = self.images.iter().flat_map(|image| &image.bytes).map(|bytes| bytes.len()).sum::<usize>();
+        if image.bytes.as_ref().is_ok_and(|bytes| all.saturating_add(bytes.len()) > MAX_IMAGE_BYTES) {
+            image.bytes = Err(format!("the images of the mesh have more than {MAX_IMAGE_BYTES} bytes"));
+        }
+        self.images.push(image);
+        Some(self.images.len() - 1)
+    }
+
+    /// Adds a triangle with its normals and texture coordinates, [`NO_CORNER`] for none.
+    pub(super) fn add_triangle(&mut self, points: [u32; 3], normals: [u32; 3], places: [u32; 3]) {
+        let index = self.triangles.len();
+        self.triangles.push(points);
+        for (list, given) in [(&mut self.corners.normals_of, normals), (&mut self.corners.places_of, places)] {
+            if given != [NO_CORNER; 3] {
+                list.resize(index, [NO_CORNER; 3]);
+                list.push(given);
+            }
         }
     }
 }
 
+/// A corner of a polygon: indices of its point, normal and texture coordinate.
+pub(super) type Corner = [u32; 3];
+
+/// The indices of one kind of three corners.
+pub(super) fn column(corners: [Corner; 3], kind: usize) -> [u32; 3] {
+    corners.map(|corner| corner[kind])
+}
+
+/// A direction of any length as a unit vector in f32; `None` for one without a direction.
+pub(super) fn unit_normal(normal: DVec3) -> Option<[f32; 3]> {
+    let unit = normal.try_normalized().filter(|unit| unit.is_finite())?;
+    Some(unit.as_vec3().to_array())
+}
+
 /// The triangles of a polygon about its first corner.
-pub(super) fn fan(corners: &[u32]) -> Vec<[u32; 3]> {
+pub(super) fn fan<C: Copy>(corners: &[C]) -> Vec<[C; 3]> {
     corners.windows(2).skip(1).map(|pair| [corners[0], pair[0], pair[1]]).collect()
 }
 
 /// The triangles of a strip, in which every second one is reversed.
-pub(super) fn strip(corners: &[u32]) -> Vec<[u32; 3]> {
-    let turned = |(index, three): (usize, &[u32])| match index % 2 {
+pub(super) fn strip<C: Copy>(corners: &[C]) -> Vec<[C; 3]> {
+    let turned = |(index, three): (usize, &[C])| match index % 2 {
         0 => [three[0], three[1], three[2]],
         _ => [three[1], three[0], three[2]],
     };

@@ -69,6 +69,26 @@ fn label(start: &[u8]) -> Option<&[u8]> {
     matches!(quote, b'"' | b'\'').then_some(&value[..end])
 }
 
+/// A text with percent-encoding decoded; the original text if the result is not valid.
+pub(crate) fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, others)) = rest.split_first() {
+        let digits = others.get(..2).filter(|_| byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(decoded) => {
+                bytes.push(decoded);
+                rest = &others[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = others;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,14 +3,15 @@
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{
     Body, CollisionFilter, ContactDimensions, CrossFriction, FrictionDirection, FrictionRule, Inertia, Material,
-    Placed, Pose, Shape, Visual,
+    Placed, Pose, Shape,
 };
 
 use super::{
     assembly_frame::Frame,
     node::Node,
-    point_shapes::{read_colored_mesh, read_hull, read_mesh},
+    point_shapes::{read_hull, read_mesh},
     reading::Reading,
+    visual::read_visuals,
 };
 use crate::text::tree::child;
 
@@ -125,31 +126,6 @@ fn is_shape(node: &Node) -> bool {
 fn read_filter(reading: &Reading, node: &Node) -> Option<CollisionFilter> {
     let bits = |name| reading.attribute_whole(node, name).map(|bits| bits as u16);
     Some(CollisionFilter { category: bits("category")?, collides_with: bits("collidesWith")? })
-}
-
-/// Visuals; a mesh file with several colours is a visual for each of them.
-fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>> {
-    let mut visuals = Vec::new();
-    for visual in node.children.iter().filter(|child| child.name == "visual") {
-        let color = reading.attribute_text(visual, "color").and_then(|color| color.parse().ok());
-        let mesh = child(visual, "triangleMesh").filter(|_| color.is_none());
-        match mesh.and_then(|mesh| Some((mesh, reading.attribute_text(mesh, "file")?))) {
-            Some((mesh, file)) => {
-                let pose = optional_pose(reading, mesh)?;
-                let parts = read_colored_mesh(reading, mesh, file)?;
-                visuals
-                    .extend(parts.into_iter().map(|(color, shape)| Visual { placed: Placed { pose, shape }, color }));
-            }
-            None => match one_shape(reading, visual, "<visual>")? {
-                Some(placed) => visuals.push(Visual { placed, color }),
-                None => {
-                    reading.problem(visual.offset, "<visual> holds no shape");
-                    return None;
-                }
-            },
-        }
-    }
-    Some(visuals)
 }
 
 /// `<transformation>` or `<pose>`; the identity without either.
@@ -281,7 +257,7 @@ fn friction_direction(word: &str, frame: &Frame) -> FrictionDirection {
 }
 
 /// The single shape among a node's children: `Some(None)` without one, `None` if it is invalid or there are several.
-fn one_shape(reading: &Reading, node: &Node, whose: &str) -> Option<Option<Placed>> {
+pub(super) fn one_shape(reading: &Reading, node: &Node, whose: &str) -> Option<Option<Placed>> {
     let mut shapes = node.children.iter().filter(|child| SHAPE_TAGS.contains(&child.name.as_str()));
     let Some(first) = shapes.next() else { return Some(None) };
     if let Some(second) = shapes.next() {

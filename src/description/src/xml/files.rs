@@ -146,10 +146,15 @@ impl<'a> Files<'a> {
         let takes_others = Cell::new(false);
         let named = |file: &str| {
             let file = beside(path, file);
-            let is_free = !is_kept && matches!(self.source(&file), Ok(None));
-            let bytes = if is_free { read_bytes(&file, MAX_MESH_FILE).ok() } else { None };
-            takes_others.set(takes_others.get() || bytes.is_some());
-            bytes
+            match self.source(&file) {
+                Ok(Some(kept)) => Some(kept.bytes().to_vec()),
+                Ok(None) if !is_kept => {
+                    let bytes = read_bytes(&file, MAX_MESH_FILE).ok();
+                    takes_others.set(takes_others.get() || bytes.is_some());
+                    bytes
+                }
+                _ => None,
+            }
         };
         let mesh = Mesh::read(if is_kept { "kept.obj" } else { path }, &bytes, named).map_err(|problem| {
             let line = problem.line.map_or(String::new(), |line| format!(":{line}"));
@@ -207,7 +212,7 @@ fn kept<'a>(files: &'a [SourceFile], path: &str) -> Result<&'a SourceFile, Diagn
 }
 
 /// A path in a file, seen from that file's folder.
-fn beside(file: &str, path: &str) -> String {
+pub(super) fn beside(file: &str, path: &str) -> String {
     join(Path::new(file).parent(), path)
 }
 

@@ -37,6 +37,7 @@ mod session;
 mod soil;
 mod source_map;
 mod synonyms;
+mod visual;
 mod world;
 
 pub use crate::text::{

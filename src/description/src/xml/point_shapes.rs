@@ -1,11 +1,13 @@
 //! Points and triangles of shapes, in the element or in a mesh file beside its file.
 
+use std::sync::Arc;
+
 use bevy_math::DVec3;
-use simpartner_model::{Color, Shape};
+use simpartner_model::{Corners, NO_CORNER, Norm, Shape};
 
 use super::{node::Node, reading::Reading, schema::FARTHEST};
 use crate::{
-    mesh::Mesh,
+    mesh::{Mesh, MeshImage, MeshLook, crease_normals, ending},
     text::{diagnostic::Diagnostic, tree::child},
 };
 
@@ -34,31 +36,67 @@ pub(super) fn read_mesh(reading: &Reading, node: &Node) -> Option<Shape> {
     Some(Shape::TriangleMesh { vertices, triangles })
 }
 
-/// Reads a `<triangleMesh>` with a file as one mesh for each of its colours; triangles without colour come first.
-pub(super) fn read_colored_mesh(reading: &Reading, node: &Node, file: &str) -> Option<Vec<(Option<Color>, Shape)>> {
-    let mesh = triangles_from_file(reading, node, file)?;
-    let mut colors: Vec<(Option<Color>, Vec<[u32; 3]>)> = Vec::new();
-    for (color, triangles) in mesh.parts() {
-        match colors.iter_mut().find(|(known, _)| *known == color) {
-            Some((_, known)) => known.extend(triangles),
-            None => colors.push((color, triangles.to_vec())),
-        }
-    }
-    let shape = |triangles: Vec<[u32; 3]>| {
-        let (vertices, triangles) = used_of(&mesh.vertices, triangles);
-        Shape::TriangleMesh { vertices, triangles }
-    };
-    Some(colors.into_iter().map(|(color, triangles)| (color, shape(triangles))).collect())
+/// Triangles of a mesh file with one look.
+pub(super) struct MeshPart {
+    pub(super) look: MeshLook,
+    pub(super) shape: Shape,
+    /// Normals and texture coordinates; `None` without any.
+    pub(super) corners: Option<Arc<Corners>>,
 }
 
-/// The points that triangles use, and the triangles with the numbers that the points have there.
-fn used_of(vertices: &[DVec3], mut triangles: Vec<[u32; 3]>) -> (Vec<DVec3>, Vec<[u32; 3]>) {
-    let (mut used, mut number) = (Vec::new(), vec![u32::MAX; vertices.len()]);
-    for index in triangles.iter_mut().flatten() {
+/// Reads a `<triangleMesh>` with a file as one part for each of its looks, those without colour first, or as a single
+/// part; and the images of the file with its path.
+pub(super) fn read_mesh_parts(
+    reading: &Reading,
+    node: &Node,
+    file: &str,
+    is_single: bool,
+) -> Option<(Vec<MeshPart>, Vec<MeshImage>, String)> {
+    let mut mesh = triangles_from_file(reading, node, file)?;
+    if mesh.corners.normals_of.is_empty() && ending(file) == "stl" {
+        mesh.corners = crease_normals(&mesh.vertices, &mesh.triangles);
+    }
+    let mut looks: Vec<(MeshLook, Vec<usize>)> = Vec::new();
+    for (look, range) in mesh.looks() {
+        let look = if is_single { MeshLook::default() } else { look };
+        match looks.iter_mut().find(|(known, _)| *known == look) {
+            Some((_, known)) => known.extend(range),
+            None => looks.push((look, range.collect())),
+        }
+    }
+    let part = |(look, places): (MeshLook, Vec<usize>)| {
+        let triangles = places.iter().map(|&place| mesh.triangles[place]).collect();
+        let (vertices, triangles) = used_of(&mesh.vertices, triangles);
+        let corners = corners_of(&mesh.corners, &places);
+        let corners = (!corners.is_empty()).then(|| Arc::new(corners));
+        MeshPart { look, shape: Shape::TriangleMesh { vertices, triangles }, corners }
+    };
+    let path = reading.files.beside(&reading.base_of_paths(node), file, "robots");
+    Some((looks.into_iter().map(part).collect(), mesh.images, path))
+}
+
+/// Normals and texture coordinates of some triangles.
+fn corners_of(corners: &Corners, places: &[usize]) -> Corners {
+    let rows = |list: &[[u32; 3]]| {
+        let row = |place: &usize| list.get(*place).copied().unwrap_or([NO_CORNER; 3]);
+        let mut rows: Vec<[u32; 3]> = places.iter().map(row).collect();
+        let used = rows.iter().rposition(|row| *row != [NO_CORNER; 3]).map_or(0, |last| last + 1);
+        rows.truncate(used);
+        rows
+    };
+    let (normals, normals_of) = used_of(&corners.normals, rows(&corners.normals_of));
+    let (places, places_of) = used_of(&corners.places, rows(&corners.places_of));
+    Corners { normals, normals_of, places, places_of }
+}
+
+/// The elements that triangles use, and the triangles with the indices that these have there.
+fn used_of<E: Copy>(elements: &[E], mut triangles: Vec<[u32; 3]>) -> (Vec<E>, Vec<[u32; 3]>) {
+    let (mut used, mut number) = (Vec::new(), vec![NO_CORNER; elements.len()]);
+    for index in triangles.iter_mut().flatten().filter(|index| **index != NO_CORNER) {
         let known = &mut number[*index as usize];
-        if *known == u32::MAX {
+        if *known == NO_CORNER {
             *known = used.len() as u32;
-            used.push(vertices[*index as usize]);
+            used.push(elements[*index as usize]);
         }
         *index = *known;
     }
@@ -108,7 +146,15 @@ fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
     }
     // Seen in a mirror, counter-clockwise is clockwise.
     if node.context.frame.is_mirrored() != (scale.x * scale.y * scale.z < 0.0) {
-        mesh.triangles.iter_mut().for_each(|corners| corners.swap(1, 2));
+        let Corners { normals_of, places_of, .. } = &mut mesh.corners;
+        for list in [&mut mesh.triangles, normals_of, places_of] {
+            list.iter_mut().for_each(|corners| corners.swap(1, 2));
+        }
+    }
+    for normal in &mut mesh.corners.normals {
+        let scaled = DVec3::from(normal.map(f64::from)) / scale;
+        let unit = node.context.frame.mirror(scaled).try_normalized().filter(|unit| unit.is_finite());
+        *normal = unit.map_or([0.0; 3], |unit| unit.as_vec3().to_array());
     }
     Some(mesh)
 }

@@ -4,15 +4,19 @@ use std::cell::{Cell, RefCell};
 use std::{
     collections::{HashMap, HashSet},
     rc::Rc,
+    sync::Arc,
 };
+
+use simpartner_model::Texture;
 
 use super::files::{Files, mesh_text_of};
 use crate::{
     World,
-    limits::{MAX_ALL_ELEMENTS, MAX_ALL_FILES, MAX_ALL_KEPT, MAX_FILE_COUNT, MAX_VISUAL_POINTS},
+    limits::{MAX_ALL_ELEMENTS, MAX_ALL_FILES, MAX_ALL_KEPT, MAX_FILE_COUNT, MAX_TEXTURE_PIXELS, MAX_VISUAL_POINTS},
     mesh::Mesh,
     source::{SourceFile, Warning},
     text::diagnostic::Diagnostics,
+    texture::{self, AlphaRule},
 };
 
 /// Work on looking for the name that was meant, in comparisons of two characters: a tenth of a second.
@@ -43,6 +47,38 @@ impl Meshes {
     }
 }
 
+/// Textures that have been decoded, each once for all its users.
+#[derive(Debug, Default)]
+pub(super) struct Textures {
+    known: RefCell<HashMap<(String, AlphaRule), Result<Arc<Texture>, String>>>,
+    pixels: Cell<usize>,
+}
+
+impl Textures {
+    /// The texture of an image of this path. The error is the end of a sentence.
+    pub(super) fn get(&self, path: &str, bytes: &[u8], rule: AlphaRule) -> Result<Arc<Texture>, String> {
+        let key = (path.to_owned(), rule);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return known.clone();
+        }
+        let found = self.decode(bytes, rule);
+        self.known.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    fn decode(&self, bytes: &[u8], rule: AlphaRule) -> Result<Arc<Texture>, String> {
+        if self.pixels.get() > MAX_TEXTURE_PIXELS {
+            return Err(format!("the textures of the world have more than {MAX_TEXTURE_PIXELS} pixels"));
+        }
+        let texture = texture::decode(bytes, rule)?;
+        self.pixels.set(self.pixels.get() + texture.pixels().len());
+        match self.pixels.get() > MAX_TEXTURE_PIXELS {
+            true => Err(format!("with it the textures of the world have more than {MAX_TEXTURE_PIXELS} pixels")),
+            false => Ok(Arc::new(texture)),
+        }
+    }
+}
+
 /// Problems and used resources of one reading, shared by all its files.
 #[derive(Debug, Default)]
 pub(super) struct Session {
@@ -51,6 +87,7 @@ pub(super) struct Session {
     /// Files other than XML files.
     pub(super) sources: RefCell<Vec<SourceFile>>,
     pub(super) meshes: Meshes,
+    pub(super) textures: Textures,
     /// Hashes of the problems found so far, each with its place in its file.
     seen: RefCell<HashSet<u64>>,
     files: Cell<usize>,

@@ -23,7 +23,7 @@ use bevy_math::{DMat3, DQuat, DVec2, DVec3};
 use simpartner_dynamics::{MassProperties, mass_properties};
 use simpartner_model::{
     Axis, Body, BodyId, CollisionFilter, Color, Contact, ContactKind, FreeAxis, Grasp, Inertia, Joint, JointId,
-    JointKind, Material, Mechanism, Patch, Placed, Pose, Shape, Visual,
+    JointKind, Look, Material, Mechanism, Patch, Placed, Pose, Shape, Visual,
 };
 
 use super::{InitialForces, SlipOptions, initial_forces};
@@ -182,7 +182,7 @@ impl World {
         self.mechanism.bodies.push(Body {
             name: names.unused(&format!("{}.patch", contact.name)),
             pose: grasp.object.pose,
-            visuals: vec![Visual { placed: seen, color: Some(PATCH_COLOR) }],
+            visuals: vec![Visual { placed: seen, color: Some(PATCH_COLOR), look: Look::default() }],
             collision: Some(surface),
             ..common.clone()
         });

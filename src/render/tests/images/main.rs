@@ -5,4 +5,5 @@ mod bits;
 mod chessboard;
 mod depth;
 mod limits;
+mod looks;
 mod worlds;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bevy_math::DVec3;
 use simpartner_model::{
-    Body, Color, Ground, Heightfield, Material, Mechanism, Placed, Plane, Pose, Shape, Visual, random::Stream,
+    Body, Color, Ground, Heightfield, Look, Material, Mechanism, Placed, Plane, Pose, Shape, Visual, random::Stream,
 };
 use simpartner_render::{Camera, Optics, Scene, View, looking_at};
 
@@ -19,7 +19,7 @@ pub fn at(x: f64, y: f64, z: f64) -> Pose {
 
 pub fn colored(mut body: Body, color: Color) -> Body {
     let placed = body.shape.clone().expect("a body with a shape");
-    body.visuals = vec![Visual { placed, color: Some(color) }];
+    body.visuals = vec![Visual { placed, color: Some(color), look: Look::default() }];
     body
 }
 

@@ -3,10 +3,15 @@
 use std::{path::Path, rc::Rc};
 
 use super::{
-    super::{node::Node, reading::Reading},
+    super::{files::beside, node::Node, reading::Reading},
+    finish::is_image_path,
     options::MeshFile,
 };
-use crate::{limits::MAX_MESH_FILE, mesh::Mesh, text::diagnostic::Diagnostic};
+use crate::{
+    limits::{MAX_IMAGE_FILE, MAX_MESH_FILE},
+    mesh::Mesh,
+    text::{diagnostic::Diagnostic, tree::Attribute},
+};
 
 /// The collected files, each under its own or a similar name.
 pub(super) struct MeshFolder<'r> {
@@ -15,6 +20,8 @@ pub(super) struct MeshFolder<'r> {
     name: &'r str,
     /// Original path of each mesh, and its path here.
     copies: Vec<(String, String)>,
+    /// The same for images.
+    images: Vec<(String, String)>,
     /// The same for decomposed meshes; without paths for a convex mesh.
     parts: Vec<(String, Vec<String>)>,
     pub(super) files: Vec<MeshFile>,
@@ -22,20 +29,26 @@ pub(super) struct MeshFolder<'r> {
 
 impl<'r> MeshFolder<'r> {
     pub(super) fn new(reading: &'r Reading<'r>, name: &'r str) -> Self {
-        Self { reading, name, copies: Vec::new(), parts: Vec::new(), files: Vec::new() }
+        Self { reading, name, copies: Vec::new(), images: Vec::new(), parts: Vec::new(), files: Vec::new() }
     }
 
-    /// Names every mesh in the folder. A mesh that needs other files, of colours or buffers, is written as a complete
-    /// OBJ file.
+    /// Names every mesh and image in the folder. A mesh that needs other files, of materials, buffers or images, is
+    /// written as an OBJ file with its images beside it.
     pub(super) fn gather(&mut self, root: &mut Node) -> Result<(), Diagnostic> {
         let mut done = Ok(());
         root.walk_mut(&mut |node| {
             let is_mesh = ["convexHull", "triangleMesh"].contains(&&*node.name);
-            for file in node.attributes.iter_mut().filter(|given| is_mesh && given.name == "file") {
+            let is_file = |given: &Attribute| match is_mesh {
+                true => given.name == "file",
+                false => is_image_path(node, &given.name, &given.value),
+            };
+            let files: Vec<bool> = node.attributes.iter().map(is_file).collect();
+            for (file, _) in node.attributes.iter_mut().zip(files).filter(|(_, is_file)| *is_file) {
                 if done.is_err() || self.files.iter().any(|kept| kept.path == file.value) {
                     continue;
                 }
-                match self.copy(&file.value) {
+                let copied = if is_mesh { self.copy(&file.value) } else { self.copy_image(&file.value) };
+                match copied {
                     Ok(path) => file.value = path,
                     Err(problem) => done = Err(problem),
                 }
@@ -52,12 +65,36 @@ impl<'r> MeshFolder<'r> {
         let (bytes, mesh) = self.read(&from)?;
         let name = file_name(&from);
         let (name, contents) = match mesh {
-            Some(mesh) => (format!("{}.obj", stem(&name)), mesh.to_obj().into_bytes()),
+            Some(mesh) => {
+                let mut mesh = (*mesh).clone();
+                for image in &mut mesh.images {
+                    let Ok(bytes) = &image.bytes else { continue };
+                    let path = self.add_image(&beside(&from, &image.name), bytes.to_vec());
+                    image.name = file_name(&path);
+                }
+                (format!("{}.obj", stem(&name)), mesh.to_obj().into_bytes())
+            }
             None => (name, bytes),
         };
         let path = self.add(&name, contents);
         self.copies.push((from, path.clone()));
         Ok(path)
+    }
+
+    fn copy_image(&mut self, file: &str) -> Result<String, Diagnostic> {
+        let from = self.reading.files.beside(self.reading.path, file, "robots");
+        let bytes = self.reading.files.read_bytes(&from, MAX_IMAGE_FILE)?;
+        Ok(self.add_image(&from, bytes))
+    }
+
+    /// Adds an image of this path once.
+    fn add_image(&mut self, from: &str, bytes: Vec<u8>) -> String {
+        if let Some((_, path)) = self.images.iter().find(|(known, _)| known == from) {
+            return path.clone();
+        }
+        let path = self.add(&file_name(from), bytes);
+        self.images.push((from.to_owned(), path.clone()));
+        path
     }
 
     /// The bytes of a mesh file, and the mesh itself if it needs other files.

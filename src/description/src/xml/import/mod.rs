@@ -14,6 +14,7 @@
 mod attributes;
 mod devices;
 pub(super) mod element;
+mod finish;
 mod gazebo;
 mod mass;
 mod merge;

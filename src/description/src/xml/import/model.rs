@@ -1,10 +1,10 @@
 //! A robot as other formats have it: a tree of links, z up.
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::{Color, ContactDimensions, Pose};
+use simpartner_model::{ContactDimensions, Pose};
 use simpartner_wire::signal::DeviceKind;
 
-use super::super::reading::Reading;
+use super::{super::reading::Reading, finish::Finish};
 
 /// A robot, or all that moves in a world.
 #[derive(Debug, Default)]
@@ -75,8 +75,8 @@ pub(super) struct Solid {
     pub(super) surface: Option<Surface>,
     pub(super) pose: Pose,
     pub(super) form: Form,
-    /// Colour of a visual, if the file has one.
-    pub(super) color: Option<Color>,
+    /// Look of a visual.
+    pub(super) finish: Finish,
     pub(super) offset: usize,
 }
 

@@ -14,7 +14,10 @@ use super::{
     names::Names,
     text::clean,
 };
-use crate::mesh::Mesh;
+use crate::{
+    mesh::Mesh,
+    text::{encoding::percent_decoded, numbers::shorten},
+};
 
 /// Mass of a moving link without mass, kg, which prevents unbounded motion; its inertia is that of a ball of this mass
 /// and 3 cm.
@@ -97,13 +100,14 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
     body.children.extend(pose_element(&upright().then(&link.pose), link.offset));
     body.children.extend(one_shape(solids, link.offset));
     // A visual equal to the collision shape is omitted.
-    let is_seen_so =
-        |(seen, solid): (&Solid, &Solid)| seen.color.is_none() && seen.form == solid.form && seen.pose == solid.pose;
+    let is_seen_so = |(seen, solid): (&Solid, &Solid)| {
+        seen.finish.is_default() && seen.form == solid.form && seen.pose == solid.pose
+    };
     let is_same = link.visuals.len() == link.solids.len() && link.visuals.iter().zip(&link.solids).all(is_seen_so);
     for visual in link.visuals.iter().filter(|_| !is_same) {
         let Some(shape) = shape(reading, visual, Purpose::Visual) else { continue };
-        let color = visual.color.map(|color| ("color", color.to_string()));
-        body.children.push(Node { children: vec![shape], ..node("visual", visual.offset, color.as_slice()) });
+        let look = visual.finish.attributes(reading, visual.offset);
+        body.children.push(Node { children: vec![shape], ..node("visual", visual.offset, &look) });
     }
     if let Some([category, collides_with]) = link.filter.filter(|_| has_shape) {
         let bits = [("category", category.to_string()), ("collidesWith", collides_with.to_string())];
@@ -295,8 +299,25 @@ fn hull_of(points: &[DVec3], solid: &Solid) -> Node {
     hull
 }
 
-/// The path of a mesh, seen from the file's folder. That of a ROS package is looked for in the folders above.
+/// The path of a mesh, seen from the file's folder.
 fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
+    path_of(reading, offset, file, "the shape is left out; put the package's folder beside the file's")
+}
+
+/// The path of an image, likewise; a missing one is a warning.
+pub(super) fn image_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
+    let path = path_of(reading, offset, file, "its surface is shown in plain colour")?;
+    if reading.files.has(&reading.files.beside(reading.path, &path, "robots")) {
+        return Some(path);
+    }
+    let what = format!("there is no image '{}'", shorten(&path));
+    reading.warn_once(offset, what, "its surface is shown in plain colour".into());
+    None
+}
+
+/// The path of a file, seen from the folder of the one that names it. That of a ROS package is looked for in the folders
+/// above; `lost` is the effect of a missing one.
+fn path_of(reading: &Reading, offset: usize, file: &str, lost: &str) -> Option<String> {
     let Some(in_package) = file.strip_prefix("package://").or_else(|| file.strip_prefix("model://")) else {
         return Some(spelled(reading, file.strip_prefix("file://").unwrap_or(file)));
     };
@@ -311,7 +332,7 @@ fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
     let found = candidates.find_map(|candidate| find_spelled(reading, &candidate));
     if found.is_none() {
         let what = format!("no package with '{file}' is in the folders above");
-        reading.warn(offset, what, "the shape is left out; put the package's folder beside the file's".into());
+        reading.warn(offset, what, lost.into());
     }
     found
 }
@@ -327,26 +348,6 @@ fn find_spelled(reading: &Reading, file: &str) -> Option<String> {
 /// The same, or the original path if there is no such file.
 pub(super) fn spelled(reading: &Reading, file: &str) -> String {
     find_spelled(reading, file).unwrap_or_else(|| file.to_owned())
-}
-
-/// A text with percent-encoding decoded; the original text if the result is not valid.
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, others)) = rest.split_first() {
-        let digits = others.get(..2).filter(|_| byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = &others[2..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = others;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// True if the mesh can be used; an unusable one is omitted with a warning.

@@ -85,7 +85,9 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     (
         "visual",
         "<visual color=\"#2060a0\"><box x=\"0.5\" y=\"0.2\" z=\"0.3\"/></visual>\n\
-         <visual><triangleMesh file=\"meshes/arm.dae\"/></visual>",
+         <visual><triangleMesh file=\"meshes/arm.dae\"/></visual>\n\
+         <visual texture=\"checker #ffffff #202020\" textureLengthX=\"0.2\" textureLengthY=\"0.2\">\
+         <box x=\"1\" y=\"0.1\" z=\"1\"/></visual>",
     ),
     (
         "material",

@@ -364,12 +364,34 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "visual",
         "A shape that is drawn in place of the body's shape. A body may have several. It does not collide and has no \
          mass. A triangleMesh need not be closed here.",
-        &[optional(
-            "color",
-            Color,
-            "",
-            "colour; without it, the colours of the mesh file, or a colour that the viewer chooses",
-        )],
+        &[
+            optional(
+                "color",
+                Color,
+                "",
+                "colour; without it, the materials of the mesh file, or a colour that the viewer chooses; with a \
+                 texture, the colour by which it is multiplied",
+            ),
+            optional("emission", Color, "", "emitted light: a surface of this colour in the dark; none without it"),
+            optional(
+                "texture",
+                Text,
+                "",
+                "image on the surface in pictures: a PNG or JPEG file beside this one, or one of the patterns \
+                 checker #rrggbb #rrggbb (two by two squares) and gradient #rrggbb #rrggbb (from top to bottom); it \
+                 replaces the materials of a mesh file. A mesh file with texture coordinates places it, and on other \
+                 shapes it lies on each side of the box around the shape",
+            ),
+            default("textureRepeatX", Positive(1e6), "", "1", "images across each side of the box, from left to right"),
+            default("textureRepeatY", Positive(1e6), "", "1", "images across each side, from top to bottom"),
+            optional(
+                "textureLengthX",
+                Positive(1e6),
+                "m",
+                "width of one image, in place of textureRepeatX; both lengths belong together",
+            ),
+            optional("textureLengthY", Positive(1e6), "m", "height of one image, in place of textureRepeatY"),
+        ],
         ONE_SHAPE,
     ),
     element(

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_model::{Color, Pose, quickhull};
+use simpartner_model::{Pose, quickhull};
 
 use super::{
     super::{
@@ -38,16 +38,12 @@ impl Mjcf<'_, '_> {
                         assets.fields.insert(name, Rc::new(field));
                     }
                 }
-                "material" => {
-                    let node = self.resolve(node, None);
-                    let color = numbers::<4>(self.reading, &node, "rgba").map(Color::from_fractions);
-                    assets.colors.extend(attribute(&node, "name").map(str::to_owned).zip(color));
-                }
-                "texture" => {}
+                "material" | "texture" => {}
                 "skin" => self.notes.add(node.offset, "<skin> is left out", "only rigid bodies are simulated"),
                 other => self.notes.add(node.offset, format!("<{other}> is left out"), "nothing of it is simulated"),
             }
         }
+        assets.materials = self.read_materials(root);
         assets
     }
 

@@ -16,6 +16,7 @@ pub(super) struct Compiler {
     /// The axes of Euler angles: lower-case ones rotate with the frame, upper-case ones are fixed.
     euler_axes: [char; 3],
     mesh_folder: String,
+    texture_folder: String,
     strips_paths: bool,
     /// True if a range implies a limit.
     auto_limits: bool,
@@ -35,6 +36,7 @@ impl Default for Compiler {
             in_radians: false,
             euler_axes: ['x', 'y', 'z'],
             mesh_folder: String::new(),
+            texture_folder: String::new(),
             strips_paths: false,
             auto_limits: true,
             inertia_from_geoms: None,
@@ -91,6 +93,9 @@ impl Compiler {
         if let Some(folder) = attribute(node, "meshdir").or(attribute(node, "assetdir")) {
             self.mesh_folder = folder.to_owned();
         }
+        if let Some(folder) = attribute(node, "texturedir").or(attribute(node, "assetdir")) {
+            self.texture_folder = folder.to_owned();
+        }
         self.strips_paths = flag("strippath").unwrap_or(self.strips_paths);
         self.auto_limits = flag("autolimits").unwrap_or(self.auto_limits);
         if let Some(choice) = word("inertiafromgeom", &["false", "true", "auto"]) {
@@ -112,11 +117,20 @@ impl Compiler {
 
     /// The path of a mesh file, seen from the main file's folder.
     pub(super) fn mesh_path(&self, file: &str) -> String {
+        self.path_in(&self.mesh_folder, file)
+    }
+
+    /// The path of an image, likewise.
+    pub(super) fn texture_path(&self, file: &str) -> String {
+        self.path_in(&self.texture_folder, file)
+    }
+
+    fn path_in(&self, folder: &str, file: &str) -> String {
         let file = if self.strips_paths { file.rsplit(['/', '\\']).next().unwrap_or(file) } else { file };
-        if self.mesh_folder.is_empty() || file.starts_with('/') {
+        if folder.is_empty() || file.starts_with('/') {
             return file.to_owned();
         }
-        format!("{}/{file}", self.mesh_folder.trim_end_matches('/'))
+        format!("{}/{file}", folder.trim_end_matches('/'))
     }
 
     /// True if a joint or actuator is limited by its range.

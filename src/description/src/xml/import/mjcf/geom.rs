@@ -8,6 +8,7 @@ use simpartner_model::{Color, ContactDimensions, Pose};
 use super::{
     super::{
         attributes::{attribute, first_numbers, list, number, numbers, required},
+        finish::Finish,
         mass::{MeshInertia, extent, mesh_extent},
         model::{Form, Joint, Link, MassOf, Motion, Solid, Surface},
         scene::{Ground, Terrain, WORLD},
@@ -82,7 +83,7 @@ impl Mjcf<'_, '_> {
                     surface: None,
                     pose: pose.then(&mesh.pose),
                     form: mesh.form.clone(),
-                    color: self.color(&node),
+                    finish: self.finish(&node),
                     offset: node.offset,
                 };
                 Kind::Solid(Box::new(solid), Some(mesh))
@@ -94,7 +95,7 @@ impl Mjcf<'_, '_> {
             }
             kind => {
                 let form = self.form(&node, kind, half_length)?;
-                let solid = Solid { surface: None, pose, form, color: self.color(&node), offset: node.offset };
+                let solid = Solid { surface: None, pose, form, finish: self.finish(&node), offset: node.offset };
                 Kind::Solid(Box::new(solid), None)
             }
         };
@@ -191,7 +192,7 @@ impl Mjcf<'_, '_> {
                 let width = size.map(|half| if half > 0.0 { 2.0 * half } else { SLAB_WIDTH });
                 let form = Form::Box { size: DVec3::new(width[0], width[1], SLAB_THICKNESS) };
                 let below = Pose { translation: DVec3::NEG_Z * (0.5 * SLAB_THICKNESS), ..Pose::IDENTITY };
-                Solid { surface: None, pose: pose.then(&below), form, color: self.color(&node), offset: node.offset }
+                Solid { surface: None, pose: pose.then(&below), form, finish: self.finish(&node), offset: node.offset }
             }
             Kind::Field { pose, field } => {
                 self.colliders.extend(own_name.map(|name| (name, Collider::Ground)));
@@ -284,10 +285,12 @@ impl Mjcf<'_, '_> {
         self.model.links[link].filter = Some(bits);
     }
 
-    /// Its own colour, or else that of its material.
-    fn color(&self, node: &Node) -> Option<Color> {
+    /// The look of its material, with its own colour if it has one.
+    fn finish(&self, node: &Node) -> Finish {
         let own = numbers::<4>(self.reading, node, "rgba").map(Color::from_fractions);
-        own.or_else(|| attribute(node, "material").and_then(|name| self.assets.colors.get(name)).copied())
+        let material = attribute(node, "material").and_then(|name| self.assets.materials.get(name));
+        let material = material.cloned().unwrap_or_default();
+        Finish { color: own.or(material.color), ..material }
     }
 
     /// True if MuJoCo shows it by default.

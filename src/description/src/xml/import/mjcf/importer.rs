@@ -6,11 +6,12 @@ use std::{
     rc::Rc,
 };
 
-use simpartner_model::{Color, Pose};
+use simpartner_model::Pose;
 
 use super::{
     super::{
         attributes::attribute,
+        finish::Finish,
         mass::MeshInertia,
         model::{Form, Model},
         omissions::Omissions,
@@ -57,8 +58,8 @@ pub(super) struct Mjcf<'r, 'a> {
 pub(super) struct Assets {
     pub(super) meshes: HashMap<String, Rc<MeshAsset>>,
     pub(super) fields: HashMap<String, Rc<Field>>,
-    /// Colours of materials.
-    pub(super) colors: HashMap<String, Color>,
+    /// Looks of materials.
+    pub(super) materials: HashMap<String, Finish>,
 }
 
 /// A mesh, ready to be a geom.

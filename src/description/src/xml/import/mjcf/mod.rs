@@ -22,6 +22,7 @@ mod geom;
 mod importer;
 mod include;
 mod joint;
+mod materials;
 mod relations;
 
 use std::collections::HashMap;

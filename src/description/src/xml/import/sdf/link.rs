@@ -8,6 +8,7 @@ use simpartner_model::{Color, Pose};
 use super::{
     super::{
         attributes::attribute,
+        finish::Finish,
         gazebo::{friction_across, is_true, soft_contact},
         mass::extent,
         model::{Form, Link, MassOf, Solid, Surface},
@@ -124,18 +125,33 @@ impl Sdf<'_, '_> {
             _ => self.form(shape)?,
         };
         let material = child(node, "material");
-        let diffuse = material.and_then(|material| child(material, "diffuse").or(child(material, "ambient")));
-        let numbers = diffuse.map(|diffuse| (diffuse, read_spaced_numbers(&diffuse.text, 4).unwrap_or_default()));
-        let color = numbers.and_then(|(diffuse, numbers)| match numbers[..] {
+        let finish = material.map_or(Finish::default(), |material| self.read_finish(material));
+        Some(Solid { surface: None, pose, form, finish, offset: shape.offset })
+    }
+
+    /// Diffuse or ambient colour, emitted light, and the image of the base colour.
+    fn read_finish(&self, material: &Node) -> Finish {
+        let color = |tag: &str| self.read_color(child(material, tag)?);
+        let is_light = |color: &Color| [color.red, color.green, color.blue] != [0; 3];
+        let work = child(material, "pbr").and_then(|pbr| child(pbr, "metal").or(child(pbr, "specular")));
+        let image = work.and_then(|work| child(work, "albedo_map")).map(|map| map.text.trim());
+        Finish {
+            emission: color("emissive").filter(is_light),
+            texture: image.filter(|image| !image.is_empty()).map(|image| self.mesh_file(image)),
+            ..Finish::of_color(color("diffuse").or_else(|| color("ambient")))
+        }
+    }
+
+    fn read_color(&self, node: &Node) -> Option<Color> {
+        match read_spaced_numbers(&node.text, 4).unwrap_or_default()[..] {
             [red, green, blue, alpha] => Some(Color::from_fractions([red, green, blue, alpha])),
             [red, green, blue] => Some(Color::from_fractions([red, green, blue, 1.0])),
             _ => {
-                let what = format!("<{}>: expected three or four numbers from 0 to 1", diffuse.name);
-                self.reading.warn(diffuse.offset, what, "what has this colour is shown in another".into());
+                let what = format!("<{}>: expected three or four numbers from 0 to 1", node.name);
+                self.reading.warn(node.offset, what, "what has this colour is shown in another".into());
                 None
             }
-        });
-        Some(Solid { surface: None, pose, form, color, offset: shape.offset })
+        }
     }
 
     /// A `<collision>`. A plane becomes the ground if it is the first, and a slab if not; a field of heights the
@@ -145,7 +161,10 @@ impl Sdf<'_, '_> {
             self.reading.problem(node.offset, "<collision> lacks a <geometry> with a shape");
             return None;
         };
-        let solid = |pose: Pose, form| Some(Solid { surface: None, pose, form, color: None, offset: shape.offset });
+        let solid = |pose: Pose, form| {
+            let finish = Finish::default();
+            Some(Solid { surface: None, pose, form, finish, offset: shape.offset })
+        };
         if shape.name == "heightmap" {
             self.read_heightmap(shape, &link.then(&own), self.surface(node));
             return None;

@@ -192,13 +192,15 @@ fn set_color(notes: &Omissions, node: &Node, link: usize, model: &mut Model) {
     let Some((_, [red, green, blue])) = known else {
         if !name.is_empty() {
             let what = format!("the material {} is left out", shorten(name));
-            notes.add(node.offset, what, "textures are not shown; give the visual a <color>");
+            notes.add(node.offset, what, "only the plain colours of Gazebo are known; give the visual a <color>");
         }
         return;
     };
     let color = Color::from_fractions([*red, *green, *blue, 1.0]);
     for visual in &mut model.links[link].visuals {
-        visual.color.get_or_insert(color);
+        if visual.finish.texture.is_none() {
+            visual.finish.color.get_or_insert(color);
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use self::origin::read_origin;
 use super::{
     super::{node::Node, reading::Reading},
     attributes::{attribute, name_of, number, numbers, required},
+    finish::Finish,
     model::{Form, Joint, Link, MassOf, Model, Solid, Surface, WORLD_LINK},
     omissions::Omissions,
 };
@@ -79,7 +80,7 @@ fn find_macro(root: &Node) -> Option<usize> {
 }
 
 fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<String, usize> {
-    let (mut places, colors) = (HashMap::new(), read_colors(reading, root));
+    let (mut places, finishes) = (HashMap::new(), read_finishes(reading, root));
     for node in root.children.iter().filter(|node| node.name == "link") {
         let Some(name) = name_of(reading, node) else { continue };
         if places.insert(name.clone(), model.links.len()).is_some() {
@@ -87,7 +88,7 @@ fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<Stri
         }
         let solids = |tag: &str| {
             let of = node.children.iter().filter(|child| child.name == tag);
-            of.filter_map(|solid| read_solid(reading, solid, &colors)).collect()
+            of.filter_map(|solid| read_solid(reading, solid, &finishes)).collect()
         };
         model.links.push(Link {
             name,
@@ -154,7 +155,7 @@ fn read_mass(reading: &Reading, node: &Node) -> Option<MassOf> {
 }
 
 /// Reads a `<collision>` or `<visual>`. An unsupported one is reported and omitted.
-fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> Option<Solid> {
+fn read_solid(reading: &Reading, node: &Node, finishes: &HashMap<&str, Finish>) -> Option<Solid> {
     let geometry = child(node, "geometry").and_then(|geometry| geometry.children.first());
     let Some(shape) = geometry else {
         reading.problem(node.offset, format!("<{}> lacks a <geometry> with a shape", node.name));
@@ -190,9 +191,10 @@ fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> 
         }
     };
     let material = child(node, "material");
-    let named = || material.and_then(|material| attribute(material, "name")).and_then(|name| colors.get(name)).copied();
-    let color = material.and_then(|material| read_color(reading, material)).or_else(named);
-    Some(Solid { surface: None, pose: read_origin(reading, node), form, color, offset: shape.offset })
+    let named =
+        || material.and_then(|material| attribute(material, "name")).and_then(|name| finishes.get(name)).cloned();
+    let finish = material.and_then(|material| read_finish(reading, material)).or_else(named).unwrap_or_default();
+    Some(Solid { surface: None, pose: read_origin(reading, node), form, finish, offset: shape.offset })
 }
 
 /// A factor for each axis, or one for all as in Drake's files.
@@ -204,16 +206,24 @@ fn read_scale(reading: &Reading, mesh: &Node) -> DVec3 {
     }
 }
 
-/// The colours of all materials that have a name, those of the robot and those that a link defines for the others.
-fn read_colors<'n>(reading: &Reading, root: &'n Node) -> HashMap<&'n str, Color> {
-    let mut colors = HashMap::new();
+/// The looks of all materials that have a name, those of the robot and those that a link defines for the others.
+fn read_finishes<'n>(reading: &Reading, root: &'n Node) -> HashMap<&'n str, Finish> {
+    let mut finishes = HashMap::new();
     root.walk(&mut |node| {
         let name = attribute(node, "name").filter(|_| node.name == "material");
-        if let Some((name, color)) = name.and_then(|name| Some((name, read_color(reading, node)?))) {
-            colors.entry(name).or_insert(color);
+        if let Some((name, finish)) = name.and_then(|name| Some((name, read_finish(reading, node)?))) {
+            finishes.entry(name).or_insert(finish);
         }
     });
-    colors
+    finishes
+}
+
+/// Colour and texture of a material; `None` without both.
+fn read_finish(reading: &Reading, material: &Node) -> Option<Finish> {
+    let file = child(material, "texture").and_then(|texture| attribute(texture, "filename"));
+    let texture = file.map(str::trim).filter(|file| !file.is_empty()).map(str::to_owned);
+    let finish = Finish { texture, ..Finish::of_color(read_color(reading, material)) };
+    (!finish.is_default()).then_some(finish)
 }
 
 fn read_color(reading: &Reading, material: &Node) -> Option<Color> {

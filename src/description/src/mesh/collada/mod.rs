@@ -3,13 +3,16 @@
 //! As in ROS, `<up_axis>` is ignored: the meshes of a robot's links are in the links' frames. Skin joints and morphs
 //! are ignored; the mesh is that before their deformation.
 
+mod material;
+
 use std::collections::HashMap;
 
 use bevy_math::{DAffine3, DMat4, DQuat, DVec3};
-use simpartner_model::Color;
+use simpartner_model::NO_CORNER;
 
 use super::{
-    triangles::{Mesh, MeshProblem, fan, problem, shorten, strip},
+    look::MeshLook,
+    triangles::{Corner, Mesh, MeshProblem, column, fan, problem, shorten, strip, unit_normal},
     work::{Work, check_size},
 };
 use crate::text::{
@@ -21,14 +24,15 @@ use crate::text::{
 const MAX_DEPTH: usize = 32;
 
 /// Reads a document.
-pub(super) fn read(text: &str) -> Result<Mesh, MeshProblem> {
+pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
     let parsed = parse_tree("", text).map_err(|Diagnostic { line, message, .. }| problem(Some(line), message))?;
     let root = &parsed.roots[0];
     if root.name != "COLLADA" {
         let what = format!("a COLLADA file holds a <COLLADA>, this one <{}>", shorten(&root.name));
         return Err(problem(None, what));
     }
-    let mut document = Document { text, ids: HashMap::new(), mesh: Mesh::default(), work: Work::default() };
+    let mut document =
+        Document { text, ids: HashMap::new(), mesh: Mesh::default(), work: Work::default(), beside: &beside };
     root.walk(&mut |node| {
         if let Some(id) = attribute(node, "id") {
             document.ids.entry(id).or_insert(node);
@@ -70,6 +74,7 @@ struct Document<'t> {
     ids: HashMap<&'t str, &'t Node>,
     mesh: Mesh,
     work: Work,
+    beside: &'t dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
 impl<'t> Document<'t> {
@@ -119,7 +124,8 @@ impl<'t> Document<'t> {
                 }
                 "instance_geometry" => {
                     let geometry = self.target(node, "url")?;
-                    self.add_geometry(geometry, outer, &self.materials(node))?;
+                    let materials = self.materials(node);
+                    self.add_geometry(geometry, outer, &materials)?;
                 }
                 "instance_controller" => {
                     let controller = self.target(node, "url")?;
@@ -128,7 +134,8 @@ impl<'t> Document<'t> {
                         continue;
                     };
                     let geometry = self.target(moved, "source")?;
-                    self.add_geometry(geometry, outer, &self.materials(node))?;
+                    let materials = self.materials(node);
+                    self.add_geometry(geometry, outer, &materials)?;
                 }
                 _ => {}
             }
@@ -165,65 +172,31 @@ impl<'t> Document<'t> {
         Ok(placed)
     }
 
-    /// The colours of the materials that an instance binds, by the symbols that its geometry has for them.
-    fn materials(&self, instance: &'t Node) -> HashMap<&'t str, Color> {
-        let bound = child(instance, "bind_material").and_then(|bind| child(bind, "technique_common"));
-        let instances = bound.into_iter().flat_map(|common| children_named(common, "instance_material"));
-        instances.filter_map(|material| Some((attribute(material, "symbol")?, self.color_of(material)?))).collect()
-    }
-
-    /// Diffuse or emissive colour. A texture counts as no colour.
-    fn color_of(&self, instance: &Node) -> Option<Color> {
-        let material = self.target(instance, "target").ok()?;
-        let effect = self.target(child(material, "instance_effect")?, "url").ok()?;
-        let technique = child(child(effect, "profile_COMMON")?, "technique")?;
-        let shader =
-            technique.children.iter().find(|node| ["phong", "blinn", "lambert", "constant"].contains(&&*node.name));
-        let color = |tag: &str| child(shader?, tag).and_then(|light| child(light, "color"));
-        let numbers: Vec<f64> = self.numbers(color("diffuse").or_else(|| color("emission"))?).ok()?;
-        let &[red, green, blue, ..] = &numbers[..] else { return None };
-        Some(Color::from_fractions([red, green, blue, 1.0]))
-    }
-
     fn add_geometry(
         &mut self,
         geometry: &'t Node,
         placed: DAffine3,
-        materials: &HashMap<&str, Color>,
+        materials: &HashMap<&str, MeshLook>,
     ) -> Result<(), MeshProblem> {
         self.visit_node(geometry)?;
         let Some(mesh) = child(geometry, "mesh") else { return Ok(()) };
         self.visit_node(mesh)?;
-        // Points that all primitives share are added once.
-        let mut first_of: HashMap<&str, (u32, usize)> = HashMap::new();
+        let mut added = Added { placed, first_of: HashMap::new() };
         for primitive in &mesh.children {
             if !["triangles", "polylist", "polygons", "tristrips", "trifans"].contains(&&*primitive.name) {
                 continue;
             }
-            let Some((positions, offset)) = self.positions(primitive)? else { continue };
-            let id = attribute(positions, "id").unwrap_or_default();
-            let (first, count) = match first_of.get(id) {
-                Some(known) => *known,
-                None => {
-                    let points = self.points(positions)?;
-                    let first = self.mesh.vertices.len() as u32;
-                    self.mesh.vertices.extend(points.iter().map(|point| placed.transform_point3(*point)));
-                    check_size(&self.mesh)?;
-                    first_of.insert(id, (first, points.len()));
-                    (first, points.len())
-                }
-            };
-            self.mesh.begin_color(attribute(primitive, "material").and_then(|symbol| materials.get(symbol)).copied());
+            let Some(lists) = self.lists(primitive, &mut added)? else { continue };
+            let symbol = attribute(primitive, "material");
+            self.mesh.begin_look(symbol.and_then(|symbol| materials.get(symbol)).copied().unwrap_or_default());
             // Seen in a mirror, counter-clockwise is clockwise.
             let is_mirrored = placed.matrix3.determinant() < 0.0;
-            for polygon in self.polygons(primitive, offset)? {
-                if let Some(wrong) = polygon.iter().find(|index| **index as usize >= count) {
-                    return Err(self.problem(primitive, format!("there is no point {wrong} among {count}")));
-                }
+            for polygon in self.polygons(primitive, &lists)? {
                 let triangles = if primitive.name == "tristrips" { strip(&polygon) } else { fan(&polygon) };
                 for [a, b, c] in triangles {
-                    let (b, c) = if is_mirrored { (c, b) } else { (b, c) };
-                    self.mesh.triangles.push([first + a, first + b, first + c]);
+                    let corners = if is_mirrored { [a, c, b] } else { [a, b, c] };
+                    let of = |kind| column(corners, kind);
+                    self.mesh.add_triangle(of(0), of(1), of(2));
                 }
                 check_size(&self.mesh)?;
             }
@@ -231,22 +204,72 @@ impl<'t> Document<'t> {
         Ok(())
     }
 
-    /// The source of a primitive's points, and which of the indices of a corner is that of its point.
-    fn positions(&self, primitive: &'t Node) -> Result<Option<(&'t Node, usize)>, MeshProblem> {
-        let of = |node: &'t Node, semantic: &str| {
-            children_named(node, "input").find(|input| attribute(input, "semantic") == Some(semantic))
-        };
-        let Some(input) = of(primitive, "VERTEX") else { return Ok(None) };
-        let offset = attribute(input, "offset").and_then(|offset| offset.parse().ok()).unwrap_or(0);
-        let vertices = self.target(input, "source")?;
-        let Some(position) = of(vertices, "POSITION") else {
+    /// The lists of points, normals and texture coordinates that a primitive uses. `None` without points.
+    fn lists(&mut self, primitive: &'t Node, added: &mut Added<'t>) -> Result<Option<[List; 3]>, MeshProblem> {
+        let Some((vertices, offset)) = self.input_of(primitive, "VERTEX")? else { return Ok(None) };
+        let Some((positions, _)) = self.input_of(vertices, "POSITION")? else {
             return Err(self.problem(vertices, "<vertices> lacks an <input> with the semantic POSITION"));
         };
-        Ok(Some((self.target(position, "source")?, offset)))
+        let points = List { offset, ..self.add_list(positions, 0, added)? };
+        let mut other = |kind: usize, semantic: &str| {
+            // Those of the points themselves have their indices. What is damaged counts as not there.
+            let of_points = || self.input_of(vertices, semantic).ok().flatten().map(|(source, _)| (source, offset));
+            let found = self.input_of(primitive, semantic).ok().flatten().or_else(of_points);
+            let Some((source, offset)) = found else { return List::default() };
+            let list = self.add_list(source, kind, added).unwrap_or_else(|_| {
+                let id = attribute(source, "id").unwrap_or_default();
+                *added.first_of.entry((id, kind)).or_default()
+            });
+            List { offset, ..list }
+        };
+        let normals = other(1, "NORMAL");
+        Ok(Some([points, normals, other(2, "TEXCOORD")]))
     }
 
-    /// The points of a source.
-    fn points(&self, source: &'t Node) -> Result<Vec<DVec3>, MeshProblem> {
+    /// Adds the elements of a source to those of the mesh, once for each placement, and returns their place.
+    fn add_list(&mut self, source: &'t Node, kind: usize, added: &mut Added<'t>) -> Result<List, MeshProblem> {
+        let id = attribute(source, "id").unwrap_or_default();
+        if let Some(known) = added.first_of.get(&(id, kind)) {
+            return Ok(*known);
+        }
+        let Added { placed, .. } = *added;
+        let corners = &mut self.mesh.corners;
+        let first = match kind {
+            0 => self.mesh.vertices.len(),
+            1 => corners.normals.len(),
+            _ => corners.places.len(),
+        } as u32;
+        let elements = self.elements(source, if kind == 2 { 2 } else { 3 })?;
+        let count = elements.len();
+        let corners = &mut self.mesh.corners;
+        match kind {
+            0 => self.mesh.vertices.extend(elements.iter().map(|point| placed.transform_point3(*point))),
+            1 => {
+                let turn = placed.matrix3.inverse().transpose();
+                corners.normals.extend(elements.iter().map(|normal| unit_normal(turn * *normal).unwrap_or([0.0; 3])));
+            }
+            _ => corners.places.extend(
+                elements
+                    .iter()
+                    .map(|at| [at.x as f32, at.y as f32].map(|place| if place.is_finite() { place } else { 0.0 })),
+            ),
+        }
+        check_size(&self.mesh)?;
+        let list = List { first, count, offset: 0 };
+        added.first_of.insert((id, kind), list);
+        Ok(list)
+    }
+
+    /// The source or `<vertices>` of an input with this semantic, and which of the indices of a corner it has.
+    fn input_of(&self, node: &'t Node, semantic: &str) -> Result<Option<(&'t Node, usize)>, MeshProblem> {
+        let input = children_named(node, "input").find(|input| attribute(input, "semantic") == Some(semantic));
+        let Some(input) = input else { return Ok(None) };
+        let offset = attribute(input, "offset").and_then(|offset| offset.parse().ok()).unwrap_or(0);
+        Ok(Some((self.target(input, "source")?, offset)))
+    }
+
+    /// The elements of a source, with 0 for coordinates that they lack.
+    fn elements(&self, source: &'t Node, size: usize) -> Result<Vec<DVec3>, MeshProblem> {
         let accessor = child(source, "technique_common").and_then(|common| child(common, "accessor"));
         let array = match accessor {
             Some(accessor) => self.target(accessor, "source")?,
@@ -260,30 +283,33 @@ impl<'t> Document<'t> {
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(default)
         };
-        let (stride, offset) = (number("stride", 3).max(3), number("offset", 0));
+        let (stride, offset) = (number("stride", size).max(size), number("offset", 0));
         let numbers: Vec<f64> = self.numbers(array)?;
-        let points = numbers.get(offset..).unwrap_or_default().chunks(stride);
-        Ok(points.filter(|point| point.len() >= 3).map(DVec3::from_slice).collect())
+        let elements = numbers.get(offset..).unwrap_or_default().chunks(stride);
+        let vector = |part: &[f64]| DVec3::new(part[0], part[1], part.get(2).copied().unwrap_or(0.0));
+        Ok(elements.filter(|part| part.len() >= size).map(|part| vector(&part[..size])).collect())
     }
 
     /// The corners of each polygon, strip or fan; triangles of a list are separate polygons.
-    fn polygons(&self, primitive: &Node, offset: usize) -> Result<Vec<Vec<u32>>, MeshProblem> {
+    fn polygons(&self, primitive: &Node, lists: &[List; 3]) -> Result<Vec<Vec<Corner>>, MeshProblem> {
         let inputs =
             children_named(primitive, "input").filter_map(|input| attribute(input, "offset")?.parse::<usize>().ok());
         let stride = inputs.max().unwrap_or(0).saturating_add(1);
-        let mut lists = Vec::new();
+        let mut polygons = Vec::new();
         for list in
             children_named(primitive, "p").chain(children_named(primitive, "ph").filter_map(|hole| child(hole, "p")))
         {
             let indices: Vec<u32> = self.numbers(list)?;
-            lists.push(indices.chunks(stride).filter_map(|corner| corner.get(offset).copied()).collect::<Vec<u32>>());
+            let corners = indices.chunks(stride).filter(|corner| corner.len() > lists[0].offset);
+            let corners = corners.map(|indices| self.corner(primitive, indices, lists));
+            polygons.push(corners.collect::<Result<Vec<Corner>, _>>()?);
         }
         match primitive.name.as_str() {
-            "triangles" => Ok(lists.iter().flat_map(|list| list.chunks_exact(3)).map(<[u32]>::to_vec).collect()),
+            "triangles" => Ok(polygons.iter().flat_map(|list| list.chunks_exact(3)).map(<[Corner]>::to_vec).collect()),
             "polylist" => {
                 let counts: Vec<usize> =
                     child(primitive, "vcount").map_or(Ok(Vec::new()), |count| self.numbers(count))?;
-                let corners: Vec<u32> = lists.concat();
+                let corners: Vec<Corner> = polygons.concat();
                 let mut left = &corners[..];
                 let mut polygons = Vec::new();
                 for count in counts {
@@ -295,7 +321,39 @@ impl<'t> Document<'t> {
                 }
                 Ok(polygons)
             }
-            _ => Ok(lists),
+            _ => Ok(polygons),
         }
     }
+
+    fn corner(&self, primitive: &Node, indices: &[u32], lists: &[List; 3]) -> Result<Corner, MeshProblem> {
+        let mut corner = [NO_CORNER; 3];
+        for (kind, list) in lists.iter().enumerate() {
+            match indices.get(list.offset) {
+                Some(index) if (*index as usize) < list.count => corner[kind] = list.first + index,
+                Some(wrong) if kind == 0 => {
+                    return Err(self.problem(primitive, format!("there is no point {wrong} among {}", list.count)));
+                }
+                // Without a normal or texture coordinate it has its point.
+                _ => {}
+            }
+        }
+        Ok(corner)
+    }
+}
+
+/// Elements of a source in the mesh.
+#[derive(Debug, Clone, Copy, Default)]
+struct List {
+    /// Index of the first one.
+    first: u32,
+    count: usize,
+    /// Which of the indices of a corner belongs to the list.
+    offset: usize,
+}
+
+/// Sources of a geometry that have been added to the mesh: those that primitives share are added once.
+struct Added<'t> {
+    placed: DAffine3,
+    /// By the id of the source and the kind of its elements: points, normals, texture coordinates.
+    first_of: HashMap<(&'t str, usize), List>,
 }
