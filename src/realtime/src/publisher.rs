@@ -146,8 +146,9 @@ impl PublisherLoop {
         self.published.events.publish(&shared);
         let is_step = shared.is_step;
         if is_step {
-            self.published.records.publish(Arc::clone(&shared));
+            // First the images, so that a client that has read of an image gets it when it asks.
             run.images.offer(&shared, run.is_paced());
+            self.published.records.publish(Arc::clone(&shared));
         }
         self.queues.count_published();
         self.held.push_back((shared, is_step.then_some(record)));
@@ -246,8 +247,8 @@ impl RecordSender {
     pub fn publish_state(&mut self, state: StepRecord) {
         self.flush();
         let state = Arc::new(state);
-        self.published.publish(Arc::clone(&state));
         // The clock stands still meanwhile.
         self.shared.images.offer(&state, false);
+        self.published.publish(state);
     }
 }
