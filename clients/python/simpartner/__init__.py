@@ -15,6 +15,7 @@ The server's module `protocol` documents the wire. This package knows no kind of
 the server says they are.
 """
 
+from .camera import Image, ImageStream, Optics, Plane
 from .device import Device, Subscription
 from .errors import (
     BadMessageError,
@@ -51,12 +52,16 @@ __all__ = [
     "DeviceOffError",
     "Devices",
     "Field",
+    "Image",
+    "ImageStream",
     "Info",
     "LaunchError",
     "Lockstep",
     "NoAnswerError",
     "NotANumberError",
+    "Optics",
     "OutOfRangeError",
+    "Plane",
     "Reading",
     "RefusedError",
     "Robot",

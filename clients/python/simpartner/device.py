@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 
+from .camera import Image, ImageReader, ImageStream, Optics, read_optics
 from .errors import ConnectionLostError, WireError, read_refusal
 from .reading import Field, Info, Reading, Values, identifier, read_frame, read_info, read_sample, values_type
 from .wire import Connection, DevicePort, read_numbers, write_numbers
@@ -45,8 +46,12 @@ class Device:
         return self.info.fields
 
     def read(self) -> Reading:
-        """Its reading with step and time; of an actuator the state that acted in that step."""
+        """Its reading with step and time; of an actuator the state that acted in that step, and of a camera the step of its last
+        image, which `image` has."""
         make = self._maker()
+        if self.has_images:
+            image = self.image()
+            return Reading(image.step, image.time, make([image.step]))
         return read_sample(self.ask("GET"), make)
 
     def present(self) -> Values:
@@ -86,8 +91,35 @@ class Device:
 
     def subscribe(self, every: int = 1, timeout: float | None = None, lossless: bool = False) -> Subscription:
         """A stream of every so many steps, over a connection of its own. Waiting for a sample takes at most `timeout`
-        seconds; None waits as long as the clock stands. `lossless` is for who wants all readings, however old, not the newest."""
+        seconds; None waits as long as the clock stands. `lossless` is for who wants all readings, however old, not the newest.
+        A camera has `images` instead."""
+        if self.has_images:
+            raise TypeError(f"{self.full_name}, a {self.kind}, streams images; use images()")
         return Subscription(self._line, self._maker(), every, timeout, lossless)
+
+    @property
+    def has_images(self) -> bool:
+        """Whether it is a camera."""
+        return "encodings" in self.info.more
+
+    @property
+    def optics(self) -> Optics:
+        """The geometry of a camera's images."""
+        if not self.has_images:
+            raise TypeError(f"{self.full_name}, a {self.kind}, has no images")
+        return read_optics(self.info.more)
+
+    def image(self) -> Image:
+        """The image of a camera that has arrived last, with its step. The server makes it for this request, unless somebody
+        has asked before. Before the first has arrived this is a `WrongStateError`."""
+        reader, timeout = ImageReader(len(self.optics.encodings)), self._line.timeout
+        return self._line.ask_for("GET raw", timeout, lambda line, first: reader.read(line, timeout, first))
+
+    def images(self, every: int = 1, timeout: float | None = None, lossless: bool = False) -> ImageStream:
+        """A stream of every so many images of a camera, over a connection of its own. Waiting for one takes at most `timeout`
+        seconds; None waits as long as the clock stands. A slow reader gets the newest; `lossless` is for who wants all that
+        the server has sent."""
+        return ImageStream(self._line, len(self.optics.encodings), every, timeout, lossless)
 
     def ask(self, text: str) -> str:
         """Sends a line of one's own and returns the answer as it came; a refusal is raised."""

@@ -1,6 +1,6 @@
 """A Gymnasium environment whose world is a SimPartner server. Needs the extra `gym`.
 
-`import simpartner.gym` registers `SimPartner/Drive-v0`. Start at `DriveEnv`.
+`import simpartner.gym` registers `SimPartner/Drive-v0`. Start at `DriveEnv`; `CameraObservation` adds images to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from .errors import ConnectionLostError
+from .camera import Image
+from .device import Device
+from .errors import ConnectionLostError, WireError
 from .launch import launch
 from .lockstep import Lockstep, Turn
 from .picture import draw
@@ -70,8 +72,8 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
     The clock is in lockstep with the environment: a step of it is one line to each robot and one back, with `steps` steps of the
     simulation between them. `timeout` bounds the wait for them, in seconds.
 
-    `render_mode="rgb_array"` gives a picture from above. With `"human"` a reset prints once where the server's page shows the
-    world as it moves.
+    `render_mode="rgb_array"` gives a picture from above, or with `camera` the image of that Camera or RgbdCamera. With `"human"`
+    a reset prints once where the server's page shows the world as it moves.
 
     For another task override `begin`, `see` and `judge`. The server is launched with `launch`'s arguments, on free ports, unless
     a `simulation` is given; that one belongs to the environment alone while it is used, and is not closed by it.
@@ -92,6 +94,7 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         goal_angle: float = math.pi / 4,
         reach: float = 0.5,
         render_mode: str | None = None,
+        camera: str | None = None,
         timeout: float | None = 60.0,
         simulation: Simulation | None = None,
         **options: Any,
@@ -113,6 +116,7 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         self._owned = simulation is None
         self.simulation = launch(world, **self._launch_options(options)) if simulation is None else simulation
         try:
+            self._camera = None if camera is None else color_camera(self.simulation[camera])
             self._sensors = [self.simulation[name] for name in sensors]
             self._channels = list(channels)
             self._start = {self.simulation[name].full_name: list(map(float, frame)) for name, frame in frames.items()}
@@ -190,11 +194,14 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         return self._observe(readings), reward, terminated, self._turn.time >= self.episode, self._tell(readings)
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """The scene from above, 400 by 400 pixels, where the mode is `rgb_array`."""
+        """The scene from above, 400 by 400 pixels, or the newest image of the camera, where the mode is `rgb_array`."""
         if self.render_mode != "rgb_array":
             return None
         if not self.trail:
             raise gymnasium.error.ResetNeeded("call reset() before render()")
+        if self._camera is not None:
+            color = self._camera.image().color
+            return color if color.ndim == 3 else np.repeat(color[:, :, np.newaxis], 3, axis=2)
         return draw(self.trail, self._heading, self.goal, self.reach)
 
     def close(self) -> None:
@@ -249,6 +256,88 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
 
     def _way_to_goal(self, readings: Sequence[Reading]) -> float:
         return math.hypot(self.goal[0] - readings[0]["x"], self.goal[1] - readings[0]["z"])
+
+
+class CameraObservation(gymnasium.Env[dict[str, npt.NDArray[Any]], Action]):
+    """A `DriveEnv` that observes images as well.
+
+    The observation is a dictionary: `state` is what the environment observes, and each camera adds its newest image under its
+    name, as `Image.pixels` has it. An RgbdCamera adds its depths under its name with `_depth` behind it. The clock waits
+    meanwhile, so that a seed and the actions determine every pixel.
+    """
+
+    def __init__(self, env: DriveEnv, cameras: Sequence[str]) -> None:
+        self.env = env
+        self.metadata, self.render_mode, self.action_space = env.metadata, env.render_mode, env.action_space
+        self._cameras = {name: env.simulation[name] for name in cameras}
+        boxes: dict[str, spaces.Space[Any]] = {"state": env.observation_space}
+        for name, camera in self._cameras.items():
+            boxes.update(image_spaces(name, camera))
+        self.observation_space: spaces.Space[Any] = spaces.Dict(boxes)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """Resets the environment and looks."""
+        super().reset(seed=seed)
+        state, told = self.env.reset(seed=seed, options=options)
+        return self._look(state), told
+
+    def step(self, action: Action) -> tuple[dict[str, npt.NDArray[Any]], float, bool, bool, dict[str, Any]]:
+        """Makes a step of the environment and looks."""
+        state, reward, terminated, truncated, told = self.env.step(action)
+        return self._look(state), reward, terminated, truncated, told
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """As the environment renders."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Closes the environment."""
+        self.env.close()
+
+    def _look(self, state: Observation) -> dict[str, npt.NDArray[Any]]:
+        seen: dict[str, npt.NDArray[Any]] = {"state": state}
+        for name, camera in self._cameras.items():
+            seen.update(planes_of(name, camera.image()))
+        return seen
+
+
+def planes_of(name: str, image: Image) -> dict[str, npt.NDArray[Any]]:
+    """The planes of an image by the keys of an observation."""
+    keys = (name, f"{name}_depth")
+    return {key: plane.pixels for key, plane in zip(keys, image.planes, strict=False)}
+
+
+def image_spaces(name: str, camera: Device) -> dict[str, spaces.Space[Any]]:
+    """The spaces of the planes of a camera's images, by the keys of an observation."""
+    optics = camera.optics
+    keys = (name, f"{name}_depth")
+    return {
+        key: _image_space((optics.height, optics.width), encoding)
+        for key, encoding in zip(keys, optics.encodings, strict=False)
+    }
+
+
+def _image_space(shape: tuple[int, int], encoding: str) -> spaces.Space[Any]:
+    match encoding:
+        case "rgb8":
+            return spaces.Box(0, 255, (*shape, 3), np.uint8)
+        case "mono8":
+            return spaces.Box(0, 255, shape, np.uint8)
+        case "32FC1":
+            return spaces.Box(-np.inf, np.inf, shape, np.float32)
+        case "32SC2":
+            return spaces.Box(-(2**31), 2**31 - 1, (*shape, 2), np.int32)
+        case _:
+            raise WireError(f"expected an encoding of images, got '{encoding}'")
+
+
+def color_camera(camera: Device) -> Device:
+    """The camera, if it has colours or greys."""
+    if camera.optics.encodings[0] not in ("rgb8", "mono8"):
+        raise ValueError(f"camera: expected a Camera or an RgbdCamera, got {camera.full_name}, a {camera.kind}")
+    return camera
 
 
 def heading(reading: Reading) -> float | None:

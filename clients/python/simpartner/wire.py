@@ -8,11 +8,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, TypeVar
 
 from .errors import (
     ConnectionLostError,
     NoAnswerError,
+    RefusedError,
     TokenError,
     UnknownVerbError,
     WireError,
@@ -21,6 +22,11 @@ from .errors import (
 
 MAX_LINE: Final = 1 << 20
 """The longest line that is read, in bytes: far above a scanner's reading, and a bound on what a stranger can make us store."""
+
+_PIECE: Final = 1 << 16
+"""The most bytes that are taken from a socket at once: what it usually holds."""
+
+_Answer = TypeVar("_Answer")
 
 _PAIR: Final = re.compile(r"(?:^| )([A-Za-z_][A-Za-z0-9_]*)=")
 
@@ -64,6 +70,27 @@ class Connection:
             searched = end + 1 if end >= 0 else len(self._waiting)
             if end < 0:
                 self._receive(deadline, timeout)
+            if len(self._waiting) > MAX_LINE:
+                raise WireError(f"{self.who} sends a line of more than {MAX_LINE} bytes")
+
+    def read_bytes(self, count: int, timeout: float | None) -> bytes:
+        """So many bytes. After a timeout they may be asked for again."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while len(self._waiting) < count:
+            self._receive(deadline, timeout)
+        taken = bytes(memoryview(self._waiting)[:count])
+        del self._waiting[:count]
+        return taken
+
+    def has_more(self) -> bool:
+        """Whether something has come that has not been read."""
+        if not self._waiting:
+            try:
+                self._socket.settimeout(0)
+                self._waiting += self._socket.recv(_PIECE)
+            except OSError:
+                pass  # Nothing has come; or the connection is lost, which the next reading says.
+        return bool(self._waiting)
 
     def _receive(self, deadline: float | None, timeout: float | None) -> None:
         left = None if deadline is None else deadline - time.monotonic()
@@ -71,7 +98,7 @@ class Connection:
             if left is not None and left <= 0:
                 raise TimeoutError
             self._socket.settimeout(left)
-            piece = self._socket.recv(65536)
+            piece = self._socket.recv(_PIECE)
         except TimeoutError as error:
             raise NoAnswerError(f"{self.who} said nothing for {timeout} s") from error
         except OSError as error:
@@ -79,8 +106,6 @@ class Connection:
         if not piece:
             raise ConnectionLostError(f"{self.who} has closed the connection")
         self._waiting += piece
-        if len(self._waiting) > MAX_LINE:
-            raise WireError(f"{self.who} sends a line of more than {MAX_LINE} bytes")
 
     def close(self) -> None:
         """Closes it; once is enough and twice does no harm. A thread that waits for a line is woken."""
@@ -111,21 +136,35 @@ class Port:
 
     def ask_lines(self, text: str, timeout: float | None, is_last: Callable[[str], bool]) -> list[str]:
         """Sends a line and returns the lines of its answer up to the last one; a refusal is raised."""
+
+        def read(connection: Connection, first: str) -> list[str]:
+            lines = [first]
+            while not is_last(lines[-1]):
+                lines.append(connection.read_line(timeout))
+                if (refusal := read_refusal(lines[-1], text, self.who)) is not None:
+                    raise refusal
+            return lines
+
+        return self.ask_for(text, timeout, read)
+
+    def ask_for(self, text: str, timeout: float | None, read: Callable[[Connection, str], _Answer]) -> _Answer:
+        """Sends a line and returns what `read` makes of the connection and the first line of the answer; a refusal is
+        raised."""
         with self.lock:
             connection = self._open()
             try:
                 connection.send_line(text)
-                lines = [connection.read_line(timeout)]
-                while (refusal := read_refusal(lines[-1], text, self.who)) is None and not is_last(lines[-1]):
-                    lines.append(connection.read_line(timeout))
-            except BaseException as error:
-                # Also Ctrl-C leaves an answer under way. A text that was never sent does not.
-                if not isinstance(error, ValueError):
-                    self._drop()
+                first = connection.read_line(timeout)
+                if (refusal := read_refusal(first, text, self.who)) is not None:
+                    raise refusal
+                return read(connection, first)
+            except (ValueError, RefusedError):
+                # The text was never sent, or its answer is complete.
                 raise
-            if refusal is not None:
-                raise refusal
-            return lines
+            except BaseException:
+                # Also Ctrl-C leaves an answer under way.
+                self._drop()
+                raise
 
     def open(self) -> Connection:
         """A fresh connection, greeted, for whoever wants one of their own."""
