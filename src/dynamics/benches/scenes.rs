@@ -1,7 +1,7 @@
 //! Cost of a step in scenes of bare mechanisms: `cargo bench -p simpartner-dynamics --features rapier`.
 //!
 //! Each engine makes the same steps of the same scene in turn, in several rounds of one run. The last column is the
-//! ratio to rapier, if it is built in.
+//! ratio to rapier, if it is built in. A word after `--bench` selects the scenes whose names contain it.
 
 use std::time::Instant;
 
@@ -14,15 +14,20 @@ use simpartner_model::{
 
 const STEPS: u32 = 1000;
 const ROUNDS: usize = 5;
+const TERRAIN: &str = "6 wheels, 4096 x 4096";
 
 fn main() {
     // `cargo test --benches` only checks that the bench runs.
     let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
+    let word = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
+    let is_selected = |name: &str| name.contains(&word);
     let engines: &[EngineKind] =
         if cfg!(feature = "rapier") { &[EngineKind::Dynamics, EngineKind::Rapier] } else { &[EngineKind::Dynamics] };
     println!("{STEPS} steps of 1 ms, {rounds} rounds in turn: medians in microseconds a step");
     for (name, mechanism) in
         [("chain of 20 hinges", chain(20)), ("stack of 10 boxes", stack(10)), ("100 balls", balls(100))]
+            .into_iter()
+            .filter(|(name, _)| is_selected(name))
     {
         let mut times = vec![Vec::new(); engines.len()];
         for _ in 0..rounds {
@@ -38,10 +43,20 @@ fn main() {
         ("2 cylinder wheels, straight", 2, [6.0, 6.0]),
         ("2 cylinder wheels, in a curve", 2, [2.0, 6.0]),
         ("4 cylinder wheels, in a curve", 4, [2.0, 6.0]),
-    ] {
+    ]
+    .into_iter()
+    .filter(|(name, ..)| is_selected(name))
+    {
         let mut times: Vec<f64> = (0..rounds).map(|_| time_driven(&robot(wheels), rates)).collect();
         println!("{name:<30} {:8.2} of processor time", median(&mut times));
     }
+    if is_selected(TERRAIN) {
+        time_terrain(rounds);
+    }
+}
+
+/// Compares wheels on small and on large terrain.
+fn time_terrain(rounds: usize) {
     let ways = [64, 4096].map(terrain);
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..2 * rounds {
@@ -50,7 +65,7 @@ fn main() {
         }
     }
     let [small, large] = times.map(|mut times| median(&mut times));
-    println!("{:<20} {large:8.2}, {:.2} of the same on 64 x 64", "6 wheels, 4096 x 4096", large / small);
+    println!("{TERRAIN:<20} {large:8.2}, {:.2} of the same on 64 x 64", large / small);
 }
 
 /// Wheels that roll over bumps on terrain of `points` points each way, half a metre apart.

@@ -37,7 +37,7 @@ mod loop_row;
 mod patch;
 mod patch_state;
 mod pressure;
-mod rigid_motors;
+pub(crate) mod rigid_motors;
 mod rolling;
 pub(crate) mod rows;
 mod soil;
@@ -84,12 +84,6 @@ impl Constraints {
                 self.add_coordinates(&*parts.trees[slot], slot, scheme);
                 self.add_ball_stops(&*parts.trees[slot], slot, scheme);
                 self.add_couplings(&*parts.trees[slot], slot, scheme);
-            }
-        }
-        // One contact alone shares its load with nothing.
-        if parts.own_contacts.len() > 1 {
-            for slot in 0..parts.trees.len() {
-                self.add_rigid_motors(&*parts.trees[slot], slot, scheme);
             }
         }
         if self.previous.len() == self.sources.len() {

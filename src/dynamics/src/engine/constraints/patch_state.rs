@@ -71,8 +71,13 @@ impl Loads {
         Self { point, length: length.sqrt(), total, centre, force, moment, central_moment }
     }
 
-    /// False if the friction of its pressure can certainly exert this force and moment.
+    /// False if the friction of its pressure can certainly exert this force and moment, up to [`LIMIT_TOLERANCE`]: all
+    /// of the force if there is no moment about the centre, as of a face that slides without turning.
     pub(super) fn may_exceed(&self, friction: f64) -> bool {
+        let (limit, tolerance) = (friction * self.total, 0.5 * LIMIT_TOLERANCE * friction * self.total);
+        if self.central_moment.abs() <= tolerance * self.length && self.force.norm() <= limit + tolerance {
+            return false;
+        }
         let off = self.centre.map_or(0.0, |centre| centre.norm());
         let arm = LEAST_ARM * (self.length - off).max(0.0);
         self.central_moment.abs() > arm * (friction * self.total - self.force.norm())

@@ -2,22 +2,25 @@
 //! let the distribution move loads between motors and contacts
 //! ([`least_norm_distribution`](crate::engine::solvers::least_norm_distribution)).
 
-use super::{IslandParts, island_rows::Constraints};
+use super::{IslandParts, island_rows::Constraints, rows::add_coordinate};
 use crate::engine::{
     joints::axis_laws,
     scheme::Scheme,
-    solvers::problem::{Law, RigidMotor},
-    state::tree::Tree,
+    solvers::problem::{Law, Problem, RigidMotor},
 };
 
 /// Fraction of its largest effort or power that a rigid motor may reach by the distribution of loads: below the limit
 /// by more than rounding.
 const BELOW_LIMIT: f64 = 1.0 - 1e-9;
 
-impl Constraints {
-    /// Adds the rigid motors of a tree, which has the index `slot` in its island. Motors at a limit exert what the
-    /// limit allows, and share no load.
-    pub(super) fn add_rigid_motors(&mut self, tree: &Tree, slot: usize, scheme: &Scheme) {
+/// Adds the rigid motors of an island to its problem, once loads have to be distributed. Motors at a limit exert what
+/// the limit allows, and share no load.
+pub(crate) fn add_rigid_motors(problem: &mut Problem, parts: &IslandParts, scheme: &Scheme) {
+    // One contact alone shares its load with nothing.
+    if parts.own_contacts.len() < 2 {
+        return;
+    }
+    for (slot, tree) in parts.trees.iter().enumerate() {
         let (state, h) = (&tree.state, scheme.h);
         for dof in tree.topology.free_axes()..tree.topology.freedom {
             let (motor, law) = (&state.motors[dof], &tree.topology.laws[dof]);
@@ -25,14 +28,14 @@ impl Constraints {
             if at_limit || !motor.is_on() || !motor.is_rigid() {
                 continue;
             }
-            let start = self.problem.columns.len();
-            self.add_coordinate(tree, dof, &[1.0]);
+            let start = problem.columns.len();
+            add_coordinate(problem, tree, dof, &[1.0]);
             let (free, before) = (tree.work.v_free[dof], state.v[dof]);
             let effort = axis_laws::motor_effort(motor, law, tree.motor_coordinate(dof), free, h);
             let bound = h * motor.max_effort.min(law.max_power / before.abs()) * BELOW_LIMIT;
             let law = Law::Interval { low: -bound, high: bound };
-            let row = self.problem.block(law, start, [0.0; 3], [free, 0.0, 0.0], [before, 0.0, 0.0]);
-            self.problem.motors.push(RigidMotor {
+            let row = problem.block(law, start, [0.0; 3], [free, 0.0, 0.0], [before, 0.0, 0.0]);
+            problem.motors.push(RigidMotor {
                 row,
                 tree: slot,
                 dof,
@@ -42,7 +45,9 @@ impl Constraints {
             });
         }
     }
+}
 
+impl Constraints {
     /// Adds the changes of rigid motors by the distribution of loads to their efforts at their target rates.
     pub(crate) fn add_holding_efforts(&self, parts: &mut IslandParts, h: f64) {
         for motor in self.problem.motors.iter().filter(|motor| motor.change != 0.0) {

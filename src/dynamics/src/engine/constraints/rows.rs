@@ -7,7 +7,10 @@ use bevy_math::DVec3;
 use simpartner_model::Norm;
 
 use super::{island_parts::IslandParts, island_rows::Constraints};
-use crate::engine::state::{addresses::LinkAddress, tree::Tree};
+use crate::engine::{
+    solvers::problem::Problem,
+    state::{addresses::LinkAddress, tree::Tree},
+};
 
 /// Size of a row relative to its terms below which it is only rounding: each operation on the way there has an error of
 /// some 1e-16.
@@ -214,14 +217,19 @@ impl Constraints {
     /// Appends the whitened row with these entries for the last degrees of freedom of the chain that ends with `dof`;
     /// all before are zero.
     pub(super) fn add_coordinate(&mut self, tree: &Tree, dof: usize, entries: &[f64]) {
-        let (start, row, depth) = (self.problem.columns.len(), tree.topology.row[dof], tree.topology.depth[dof]);
-        let first = depth + 1 - entries.len();
-        let zeros = std::iter::repeat_n(&0.0, first);
-        self.problem.columns.extend(zeros.chain(entries).map(|&entry| [entry, 0.0, 0.0, 0.0]));
-        let chain = &tree.topology.chain[row..=row + depth];
-        self.problem.index.extend(chain.iter().map(|dof| to_index(tree.work.base) + dof));
-        tree.whiten_chain(row, &mut self.problem.columns[start..]);
+        add_coordinate(&mut self.problem, tree, dof, entries);
     }
+}
+
+/// Appends this row to the columns of a problem.
+pub(super) fn add_coordinate(problem: &mut Problem, tree: &Tree, dof: usize, entries: &[f64]) {
+    let (start, row, depth) = (problem.columns.len(), tree.topology.row[dof], tree.topology.depth[dof]);
+    let first = depth + 1 - entries.len();
+    let zeros = std::iter::repeat_n(&0.0, first);
+    problem.columns.extend(zeros.chain(entries).map(|&entry| [entry, 0.0, 0.0, 0.0]));
+    let chain = &tree.topology.chain[row..=row + depth];
+    problem.index.extend(chain.iter().map(|dof| to_index(tree.work.base) + dof));
+    tree.whiten_chain(row, &mut problem.columns[start..]);
 }
 
 /// Adds the velocities along rows over these degrees of freedom to two sums, for both of the rates `v`.

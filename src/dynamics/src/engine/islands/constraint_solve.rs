@@ -1,7 +1,11 @@
 //! The solve of an island's constraints, with friction of patches that spin or without.
 
 use super::{island::Island, work_budget::WorkBudget};
-use crate::engine::{constraints::IslandParts, scheme::Scheme};
+use crate::engine::{
+    constraints::{IslandParts, rigid_motors::add_rigid_motors},
+    scheme::Scheme,
+    solvers::problem::Problem,
+};
 
 /// Largest work of a solve with patches that spin, in sweeps; at most a quarter of the budget. Most take 20. Problems
 /// that are not solved by then have friction at the points.
@@ -22,7 +26,8 @@ impl Island {
             }
             let most = budget.remaining_sweeps();
             let most = if with_patches && attempt == 0 { (0.25 * most).min(MAX_PATCH_SWEEPS) } else { most };
-            self.outcome.solve = problem.solve(&mut self.solver, most);
+            let add_motors = |problem: &mut Problem| add_rigid_motors(problem, parts, scheme);
+            self.outcome.solve = problem.solve(&mut self.solver, most, add_motors);
             self.outcome.solve.sweeps = budget.add_sweeps(self.outcome.solve.sweeps);
             if self.outcome.solve.converged {
                 return;

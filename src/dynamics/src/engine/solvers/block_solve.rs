@@ -177,9 +177,9 @@ mod tests {
     #[test]
     fn a_light_row_that_a_heavy_one_moved_last_is_not_solved() {
         let mut problem = two_rows([[30.0, 0.0], [0.03, 0.01]], [0.0, -1e-7], 0.0);
-        let outcome = problem.solve(&mut Solver::default(), 1.0);
+        let outcome = problem.solve(&mut Solver::default(), 1.0, |_| {});
         assert!(!outcome.converged && outcome.residual > 5e-5, "{outcome:?}");
-        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        let outcome = problem.solve(&mut Solver::default(), 6000.0, |_| {});
         assert!(outcome.converged && problem.residual() < 1e-9, "{} {outcome:?}", problem.residual());
     }
 
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn impulses_that_were_far_too_large_leave_no_rounding_behind() {
         let mut problem = two_rows([[0.6, 0.7], [0.7, -0.6]], [-1.0, -1.0], 5e13);
-        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        let outcome = problem.solve(&mut Solver::default(), 6000.0, |_| {});
         problem.sum_impulses();
         assert!(outcome.converged && problem.residual() < 1e-9, "{} {outcome:?}", problem.residual());
     }

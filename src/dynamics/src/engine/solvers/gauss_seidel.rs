@@ -23,9 +23,10 @@ const MULTIPLICATIONS_PER_BLOCK: usize = 100;
 const RESUM_THRESHOLD: f64 = 1e-2 * SOLVED_RESIDUAL / f64::EPSILON;
 
 impl Problem {
-    /// Cost of a sweep, in multiplications.
+    /// Cost of a sweep, in multiplications. It visits the columns of the blocks, and not those of rigid motors.
     pub(crate) fn sweep_cost(&self) -> f64 {
-        (MULTIPLICATIONS_PER_COLUMN * self.columns.len() + MULTIPLICATIONS_PER_BLOCK * self.blocks.len()) as f64
+        let columns = self.blocks.last().map_or(0, |block| block.start + block.length);
+        (MULTIPLICATIONS_PER_COLUMN * columns + MULTIPLICATIONS_PER_BLOCK * self.blocks.len()) as f64
     }
 
     /// Estimated cost of Newton's method, in multiplications. Eliminations within the trees dominate, with low cost for

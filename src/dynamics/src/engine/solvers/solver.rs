@@ -95,8 +95,14 @@ pub(crate) struct SolveOutcome {
 }
 
 impl Problem {
-    /// Solves for all impulses, starting from the present ones, within a budget of `sweeps`.
-    pub(crate) fn solve(&mut self, solver: &mut Solver, sweeps: f64) -> SolveOutcome {
+    /// Solves for all impulses, starting from the present ones, within a budget of `sweeps`. `add_motors` adds the
+    /// rigid motors before loads are distributed; most steps keep the loads of the last one and need none.
+    pub(crate) fn solve(
+        &mut self,
+        solver: &mut Solver,
+        sweeps: f64,
+        add_motors: impl FnOnce(&mut Self),
+    ) -> SolveOutcome {
         let work = &mut (sweeps * self.sweep_cost());
         let tolerances = self.solver_tolerance();
         if self.rounding_error() > tolerances.accepted {
@@ -111,7 +117,7 @@ impl Problem {
             // it.
             self.blocks.iter_mut().for_each(|block| block.undistributed_change = f64::INFINITY);
         } else {
-            outcome = self.distribute_loads(solver, work, outcome);
+            outcome = self.distribute_loads(solver, work, outcome, add_motors);
         }
         // Above 1e9 N s, or for bodies faster than projectiles, rounding alone exceeds any tolerance.
         let sane = |block: &Block| block.impulse[0].abs() < 1e9 && block.bias[0].abs() < 100.0;
@@ -134,7 +140,13 @@ impl Problem {
 
     /// Distributes the loads of contacts that statics leave undetermined. If friction moves with them, the problem is
     /// solved again.
-    fn distribute_loads(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: SolveOutcome) -> SolveOutcome {
+    fn distribute_loads(
+        &mut self,
+        solver: &mut Solver,
+        work: &mut f64,
+        mut outcome: SolveOutcome,
+        add_motors: impl FnOnce(&mut Self),
+    ) -> SolveOutcome {
         let undistributed_change = self.change_since_distribution(outcome.velocity_change);
         let keeps = undistributed_change < REDISTRIBUTION_THRESHOLD;
         for place in 0..self.blocks.len() {
@@ -145,6 +157,7 @@ impl Problem {
         if keeps {
             return outcome;
         }
+        add_motors(self);
         let (sweeps, whole, mut last) = (outcome.sweeps, *work, f64::INFINITY);
         for _ in 0..MAX_REDISTRIBUTIONS {
             solver.undistributed.save(self);
@@ -374,7 +387,7 @@ mod tests {
                 let block = problem.block(Law::Cone, start, [0.0; 3], [normal, 0.0, 0.0], [0.0; 3]);
                 problem.blocks.push(block);
             }
-            let outcome = problem.solve(&mut Solver::default(), 6000.0);
+            let outcome = problem.solve(&mut Solver::default(), 6000.0, |_| {});
             assert!(outcome.sweeps <= 1.0 && !outcome.converged, "{bias}: {outcome:?}");
         }
     }
@@ -393,7 +406,7 @@ mod tests {
             problem.blocks.push(Block { impulse: [1e17, 0.0, 0.0], ..block });
         }
         problem.sum_impulses();
-        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        let outcome = problem.solve(&mut Solver::default(), 6000.0, |_| {});
         assert!(outcome.converged && problem.residual() < SOLVED_RESIDUAL, "{} {outcome:?}", problem.residual());
         assert!(problem.blocks.iter().all(|block| block.impulse[0] < 10.0), "{:?}", problem.blocks);
     }
@@ -411,7 +424,7 @@ mod tests {
             problem.blocks.push(Block { impulse, undistributed_change, ..block });
         }
         problem.sum_impulses();
-        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        let outcome = problem.solve(&mut Solver::default(), 6000.0, |_| {});
         (problem, outcome)
     }
 
@@ -427,7 +440,7 @@ mod tests {
             let block = problem.block(Law::Cone, place as usize, [0.0; 3], [-1.0, 0.0, 0.0], [0.0; 3]);
             problem.blocks.push(Block { undistributed_change: f64::INFINITY, ..block });
         }
-        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        let outcome = problem.solve(&mut Solver::default(), 6000.0, |_| {});
         assert!(
             outcome.converged && !problem.was_distributed() && problem.solver_tolerance().sweeps == SOLVED_RESIDUAL,
             "{outcome:?}"
